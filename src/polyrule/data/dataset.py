@@ -1,0 +1,64 @@
+"""A data set: features, labels, names, and what else is known about the examples."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from polyrule.data.table import Feature, Table
+from polyrule.errors import DataError
+
+
+@dataclass(frozen=True, eq=False)
+class Dataset:
+    """Features and labels of the same examples, ready for every estimator: ``fit(data.X, data.Y)``.
+
+    Parameters
+    ----------
+    X : Table
+        The features.
+    Y : ndarray of uint8 or scipy.sparse.csr_array, shape (examples, labels)
+        1 where the label is present, 0 where it is absent.
+    label_names : tuple of str
+        One name per column of `Y`.
+    name : str
+        What to call the data set in messages.
+    row_ids : tuple of str, optional
+        Identifiers of the examples; never used as features.
+    weights : ndarray of float64, optional
+        Example weights.
+    """
+
+    X: Table
+    Y: Any
+    label_names: tuple[str, ...]
+    name: str = "data"
+    row_ids: tuple[str, ...] | None = None
+    weights: npt.NDArray[np.float64] | None = None
+    info: dict[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        rows = len(self.X)
+        if self.Y.shape != (rows, len(self.label_names)):
+            raise DataError(
+                f"{self.name}: labels have shape {self.Y.shape}, expected ({rows}, {len(self.label_names)})"
+            )
+        for what, given in (("row ids", self.row_ids), ("weights", self.weights)):
+            if given is not None and len(given) != rows:
+                raise DataError(f"{self.name}: {len(given)} {what} for {rows} examples")
+
+    def __len__(self) -> int:
+        return len(self.X)
+
+    @property
+    def features(self) -> tuple[Feature, ...]:
+        """Name and kind of every feature."""
+        return self.X.features
+
+    @property
+    def feature_names(self) -> tuple[str, ...]:
+        """Names of the features, in order."""
+        return self.X.feature_names

@@ -1,0 +1,131 @@
+"""The one form in which features reach the learner: a matrix of numbers with a name and a kind for every column."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+from polyrule.errors import DataError
+
+FeatureKind = Literal["numeric", "nominal"]
+
+
+@dataclass(frozen=True, slots=True)
+class Feature:
+    """Name and kind of one column.
+
+    A nominal feature lists its values in their declared order, which is also the canonical order of its conditions.
+
+    Examples
+    --------
+    >>> Feature("stripes")
+    Feature(name='stripes', kind='numeric', categories=())
+    >>> Feature("religion", "nominal", ("catholic", "hindu")).categories[1]
+    'hindu'
+    """
+
+    name: str
+    kind: FeatureKind = "numeric"
+    categories: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.kind not in ("numeric", "nominal"):
+            raise DataError(f"feature {self.name!r}: kind must be 'numeric' or 'nominal', not {self.kind!r}")
+        if self.kind == "numeric" and self.categories:
+            raise DataError(f"feature {self.name!r}: a numeric feature has no categories")
+
+    @property
+    def is_nominal(self) -> bool:
+        """Whether conditions on this feature are equalities."""
+        return self.kind == "nominal"
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """Features of all examples: a dense or sparse matrix plus one `Feature` per column.
+
+    Nominal values are stored as their index in `Feature.categories`; NaN is a missing value. In a sparse table an
+    entry that is not stored is 0: the number zero, or the first category.
+
+    Parameters
+    ----------
+    values : ndarray of float64 in Fortran order, or scipy.sparse.csc_array of float64
+        Columns are contiguous, because learning reads one feature at a time.
+    features : tuple of Feature
+        One per column.
+
+    Examples
+    --------
+    >>> table = Table.from_array([[1.0, 0.0], [2.0, 1.0]], [Feature("size"), Feature("hue", "nominal", ("red", "blue"))])
+    >>> table.shape
+    (2, 2)
+    >>> table[[1]].column(1)
+    array([1.])
+    """
+
+    values: npt.NDArray[np.float64] | sp.csc_array
+    features: tuple[Feature, ...] = field(default=())
+
+    def __post_init__(self) -> None:
+        if self.values.ndim != 2:
+            raise DataError(f"a table needs a 2-dimensional matrix, got {self.values.ndim} dimension(s)")
+        if self.values.shape[1] != len(self.features):
+            raise DataError(f"{self.values.shape[1]} column(s) but {len(self.features)} feature description(s)")
+
+    @classmethod
+    def from_array(cls, values: Any, features: Sequence[Feature] | None = None) -> Table:
+        """Wrap a dense or sparse matrix; without `features`, columns are numeric and named x0, x1, …"""
+        matrix: Any
+        if sp.issparse(values):
+            matrix = sp.csc_array(values, dtype=np.float64)
+            matrix.sum_duplicates()
+        else:
+            matrix = np.asfortranarray(values, dtype=np.float64)
+        if features is None:
+            width = matrix.shape[1] if matrix.ndim == 2 else 0
+            features = [Feature(f"x{j}") for j in range(width)]
+        return cls(matrix, tuple(features))
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Number of examples and of features."""
+        rows, columns = self.values.shape
+        return int(rows), int(columns)
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    @property
+    def is_sparse(self) -> bool:
+        """Whether only the entries that differ from 0 are stored."""
+        return sp.issparse(self.values)
+
+    @property
+    def feature_names(self) -> tuple[str, ...]:
+        """Names of the columns, in order."""
+        return tuple(feature.name for feature in self.features)
+
+    def column(self, index: int) -> npt.NDArray[np.float64]:
+        """Return one column as a dense array; a view where the table is dense."""
+        if self.is_sparse:
+            return np.asarray(self.values[:, [index]].toarray()).ravel()
+        return np.asarray(self.values[:, index])
+
+    def __getitem__(self, rows: Any) -> Table:
+        """Select rows by slice, index array or boolean mask, as scikit-learn's splitters do."""
+        if isinstance(rows, (int, np.integer)):
+            rows = [int(rows)]
+        if self.is_sparse:
+            chosen: Any = sp.csc_array(sp.csr_array(self.values)[rows])
+        else:
+            chosen = np.asfortranarray(self.values[rows])
+        return Table(chosen, self.features)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> npt.NDArray[Any]:
+        dense = self.values.toarray() if self.is_sparse else self.values
+        return np.array(dense, dtype=dtype, copy=True if copy is None else copy)

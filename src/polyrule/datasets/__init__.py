@@ -1,0 +1,1 @@
+"""Benchmark data by name, embedded data, synthetic data with planted rules."""

@@ -1,0 +1,1 @@
+"""Additive multi-label rules with fully corrective weights."""

@@ -1,0 +1,1 @@
+"""Scores, baselines, cross-validation, experiments and their statistics."""

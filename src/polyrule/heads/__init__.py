@@ -1,0 +1,1 @@
+"""Given a body, the best head: the exact searches and the choice among them."""

@@ -1,0 +1,1 @@
+"""The engine that grows one rule: NumPy reference and C++ behind one interface."""

@@ -1,0 +1,95 @@
+"""What an engine is: the part of the learner that holds the training state and grows one rule at a time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from polyrule.errors import OptionError
+from polyrule.model.rule import Condition
+
+
+@dataclass(frozen=True, slots=True)
+class GrowOptions:
+    """How one rule is grown.
+
+    Parameters
+    ----------
+    beam_width : int
+        Bodies kept after each step; 1 is greedy search.
+    label_conditions : bool
+        Whether bodies may test labels that an earlier head has set.
+    min_coverage : float
+        Least weight of working-set examples a body must cover; 0 is off.
+    max_conditions : int or None
+        Longest body allowed; None is no limit.
+    """
+
+    beam_width: int = 1
+    label_conditions: bool = True
+    min_coverage: float = 0
+    max_conditions: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.beam_width < 1:
+            raise OptionError(f"beam_width must be at least 1, got {self.beam_width}")
+        if self.min_coverage < 0:
+            raise OptionError(f"min_coverage must not be negative, got {self.min_coverage}")
+        if self.max_conditions is not None and self.max_conditions < 0:
+            raise OptionError(f"max_conditions must be None or at least 0, got {self.max_conditions}")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Candidate:
+    """A rule as the search found it: integer counts, exact value, and the rows it covers.
+
+    `head` holds (label, value, tp, fp) in label order, counts in integer weight units; `covered` are row numbers of
+    the working set in ascending order.
+    """
+
+    body: tuple[Condition, ...]
+    head: tuple[tuple[int, int, int, int], ...]
+    value: Fraction
+    covered: npt.NDArray[np.int64]
+
+    @property
+    def tp(self) -> int:
+        """True positives summed over the head."""
+        return sum(literal[2] for literal in self.head)
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What committing a rule did, in integer weight units."""
+
+    covered: int
+    open: int
+    newly_set: int
+    stopped: bool
+
+
+class Engine(Protocol):
+    """Holds the training state and grows rules for it."""
+
+    name: str
+
+    @property
+    def remaining(self) -> int:
+        """Weight of the examples in the working set."""
+
+    @property
+    def has_unset(self) -> bool:
+        """Whether an example of the working set has a label that nobody has set (and that could still be set)."""
+
+    def grow(self, label: int | None = None, value: int | None = None) -> Candidate | None:
+        """Return the best rule for the current state, or None if no literal has a true positive."""
+
+    def commit(self, candidate: Candidate, stop_threshold: float | None, keep_covered: bool) -> Outcome:
+        """Set the head's unset labels on the covered examples and update the working set."""
+
+    def leftover(self) -> npt.NDArray[np.int64]:
+        """Per label, the weight of (present, absent) among all training examples where nobody set the label."""

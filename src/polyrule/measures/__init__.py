@@ -1,0 +1,1 @@
+"""Counts, measures, averagings and scopes; what is proved about them; checking a user's own."""

@@ -1,0 +1,6 @@
+"""Frozen rules and rule lists: predict, print, explain, edit, store, export."""
+
+from polyrule.model.rule import Condition, LabelCondition, Literal, NominalCondition, NumericCondition, Rule
+from polyrule.model.rule_list import RuleList
+
+__all__ = ["Condition", "LabelCondition", "Literal", "NominalCondition", "NumericCondition", "Rule", "RuleList"]

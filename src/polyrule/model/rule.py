@@ -1,0 +1,101 @@
+"""A stored rule: frozen, made of indices and numbers, never of strings."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Literal as Choice
+
+from polyrule.errors import ModelError
+
+
+@dataclass(frozen=True, slots=True)
+class NumericCondition:
+    """``feature <= threshold`` or ``feature > threshold``; a missing value satisfies neither."""
+
+    feature: int
+    op: Choice["<=", ">"]
+    threshold: float
+
+
+@dataclass(frozen=True, slots=True)
+class NominalCondition:
+    """``feature = value``, the value given by its index among the feature's categories."""
+
+    feature: int
+    value: int
+
+
+@dataclass(frozen=True, slots=True)
+class LabelCondition:
+    """``label = value``, read from what earlier rules of the list have set for this example, never from the truth."""
+
+    label: int
+    value: int
+
+
+Condition = NumericCondition | NominalCondition | LabelCondition
+
+
+@dataclass(frozen=True, slots=True)
+class Literal:
+    """One prediction of a head: ``label = value``, with what it did on the training examples it could still set.
+
+    `tp` and `fp` are weights of examples (numbers of examples when unweighted): covered, label not yet set, and the
+    truth equal to `value` or not.
+    """
+
+    label: int
+    value: int
+    tp: float = 0
+    fp: float = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """``head <- body``, optionally followed by a stop.
+
+    Parameters
+    ----------
+    head : tuple of Literal
+        At least one, in label order, at most one per label.
+    body : tuple of conditions
+        All must hold; empty means always.
+    stop : bool
+        If the rule fired and newly set a label, later rules are not tried for that example.
+    value : Fraction or None
+        The measure's value when the rule was learned; None for a rule made by hand.
+    origin : str
+        "learned", "edited" or "hand".
+    coverage : float or None
+        Weight of the working-set examples the rule covered when it was learned.
+    """
+
+    head: tuple[Literal, ...]
+    body: tuple[Condition, ...] = ()
+    stop: bool = False
+    value: Fraction | None = None
+    origin: Choice["learned", "edited", "hand"] = "learned"
+    coverage: float | None = None
+
+    def __post_init__(self) -> None:
+        labels = [literal.label for literal in self.head]
+        if not labels:
+            raise ModelError("a rule needs at least one label in its head")
+        if labels != sorted(set(labels)):
+            raise ModelError("the labels of a head must be distinct and in label order")
+
+    @property
+    def tp(self) -> float:
+        """Correct predictions among the training examples, summed over the head."""
+        return sum(literal.tp for literal in self.head)
+
+    @property
+    def fp(self) -> float:
+        """Wrong predictions among the training examples, summed over the head."""
+        return sum(literal.fp for literal in self.head)
+
+    @property
+    def is_multi_label(self) -> bool:
+        """Whether the head predicts more than one label."""
+        return len(self.head) > 1
