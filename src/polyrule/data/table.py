@@ -61,7 +61,8 @@ class Table:
 
     Examples
     --------
-    >>> table = Table.from_array([[1.0, 0.0], [2.0, 1.0]], [Feature("size"), Feature("hue", "nominal", ("red", "blue"))])
+    >>> hue = Feature("hue", "nominal", ("red", "blue"))
+    >>> table = Table.from_array([[1.0, 0.0], [2.0, 1.0]], [Feature("size"), hue])
     >>> table.shape
     (2, 2)
     >>> table[[1]].column(1)
@@ -83,7 +84,10 @@ class Table:
         matrix: Any
         if sp.issparse(values):
             matrix = sp.csc_array(values, dtype=np.float64)
-            matrix.sum_duplicates()
+            if not matrix.has_canonical_format or not np.all(matrix.data):
+                matrix = matrix.copy()  # the caller's matrix is never sorted or thinned in place
+                matrix.sum_duplicates()
+                matrix.eliminate_zeros()
         else:
             matrix = np.asfortranarray(values, dtype=np.float64)
         if features is None:
@@ -103,7 +107,7 @@ class Table:
     @property
     def is_sparse(self) -> bool:
         """Whether only the entries that differ from 0 are stored."""
-        return sp.issparse(self.values)
+        return bool(sp.issparse(self.values))
 
     @property
     def feature_names(self) -> tuple[str, ...]:
@@ -112,9 +116,10 @@ class Table:
 
     def column(self, index: int) -> npt.NDArray[np.float64]:
         """Return one column as a dense array; a view where the table is dense."""
+        values: Any = self.values
         if self.is_sparse:
-            return np.asarray(self.values[:, [index]].toarray()).ravel()
-        return np.asarray(self.values[:, index])
+            return np.asarray(values[:, [index]].toarray()).ravel()
+        return np.asarray(values[:, index])
 
     def __getitem__(self, rows: Any) -> Table:
         """Select rows by slice, index array or boolean mask, as scikit-learn's splitters do."""
@@ -127,5 +132,6 @@ class Table:
         return Table(chosen, self.features)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> npt.NDArray[Any]:
-        dense = self.values.toarray() if self.is_sparse else self.values
+        values: Any = self.values
+        dense = values.toarray() if self.is_sparse else values
         return np.array(dense, dtype=dtype, copy=True if copy is None else copy)

@@ -1,0 +1,200 @@
+"""One column at a time: Python values become numbers, or category indices with their categories.
+
+The order of a nominal feature's categories is part of the model (it is the canonical order of its conditions), so it
+must not depend on the order of the rows: categories that nobody declared are sorted by code point.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from numbers import Real
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from polyrule.data.table import Feature
+from polyrule.errors import DataError
+
+Floats = npt.NDArray[np.float64]
+BOOLEAN_CATEGORIES = ("False", "True")
+
+
+def is_missing(value: Any) -> bool:
+    """Whether a Python value stands for "not known": None, NaN, pandas' NA and NaT."""
+    if value is None:
+        return True
+    if isinstance(value, str):
+        return False
+    try:
+        return bool(value != value)
+    except (TypeError, ValueError):
+        return type(value).__name__ == "NAType"
+
+
+def category_text(value: Any) -> str:
+    """Write a value as a category: booleans as False/True, whole numbers without a decimal point.
+
+    Examples
+    --------
+    >>> category_text(2.0), category_text(True), category_text("2.0"), category_text(2.5)
+    ('2', 'True', '2.0', '2.5')
+    """
+    if isinstance(value, str):
+        return str(value)
+    if isinstance(value, (bool, np.bool_)):
+        return BOOLEAN_CATEGORIES[int(value)]
+    if isinstance(value, Real):
+        number = float(value)
+        return str(int(number)) if number.is_integer() else repr(number)
+    return str(value)
+
+
+def check_finite(values: Floats, name: str) -> Floats:
+    """Return `values`, or name the first row that holds an infinite number; NaN is a missing value and allowed."""
+    with np.errstate(invalid="ignore"):
+        infinite = np.isinf(values)
+    if infinite.any():
+        row = int(np.argmax(infinite))
+        raise DataError(
+            f"column {name!r}, row {row}: the value is infinite; "
+            "use NaN for a missing value or clip it to a finite number"
+        )
+    return values
+
+
+def infer_column(values: Sequence[Any] | npt.NDArray[Any], name: str) -> tuple[Feature, Floats]:
+    """Find kind and categories of a column of Python objects and encode it.
+
+    Numbers (and missing values) give a numeric feature; text gives a nominal feature with sorted categories; booleans
+    give a nominal feature with categories False and True. A column that mixes them is refused, because one stray
+    ``"n/a"`` would otherwise turn a numeric feature into a nominal one unnoticed.
+
+    Examples
+    --------
+    >>> infer_column(["b", None, "a"], "hue")
+    (Feature(name='hue', kind='nominal', categories=('a', 'b')), array([ 1., nan,  0.]))
+    """
+    kind, first = "", 0
+    for row, value in enumerate(values):
+        if is_missing(value):
+            continue
+        found = _kind_of(value, name, row)
+        if kind and found != kind:
+            raise DataError(
+                f"column {name!r} mixes {kind} (row {first}) and {found} (row {row}); "
+                "convert the column to one kind first"
+            )
+        if not kind:
+            kind, first = found, row
+    if kind in ("", "numbers"):
+        feature = Feature(name)
+    elif kind == "booleans":
+        feature = Feature(name, "nominal", BOOLEAN_CATEGORIES)
+    else:
+        feature = Feature(name, "nominal", tuple(sorted({str(v) for v in values if not is_missing(v)})))
+    return feature, encode_column(values, feature)
+
+
+def encode_column(values: Sequence[Any] | npt.NDArray[Any], feature: Feature) -> Floats:
+    """Encode a column of Python objects against a known feature.
+
+    A category the feature does not have becomes a missing value, which satisfies no condition.
+
+    Examples
+    --------
+    >>> encode_column(["a", "zebra", None], Feature("hue", "nominal", ("b", "a")))
+    array([ 1., nan, nan])
+    """
+    if feature.is_nominal:
+        return _encode_nominal(values, feature)
+    encoded = np.empty(len(values))
+    for row, value in enumerate(values):
+        if is_missing(value):
+            encoded[row] = np.nan
+        elif isinstance(value, (Real, np.bool_)) or _is_decimal(value):
+            encoded[row] = float(value)
+        else:
+            raise DataError(
+                f"column {feature.name!r}, row {row}: expected a number, got {shorten(value)}; "
+                "the feature was numeric when the model was fitted"
+            )
+    return check_finite(encoded, feature.name)
+
+
+def encode_numbers(values: Floats, feature: Feature) -> Floats:
+    """Encode a column that is already numeric; for a nominal feature the numbers are read as its categories."""
+    check_finite(values, feature.name)
+    if not feature.is_nominal:
+        return values
+    index: dict[float, int] = {}
+    for code, category in enumerate(feature.categories):
+        number = _as_number(category)
+        if number is not None:
+            index.setdefault(number, code)
+    if not index and not np.isnan(values).all():
+        raise DataError(
+            f"column {feature.name!r} is nominal with values {listing(feature.categories)}, but numbers were given"
+        )
+    distinct, position = np.unique(values, return_inverse=True)
+    codes = np.array([index.get(float(v), np.nan) for v in distinct], dtype=np.float64)
+    return codes[position.reshape(values.shape)] if len(distinct) else values.astype(np.float64)
+
+
+def recode(values: Floats, old: Feature, new: Feature) -> Floats:
+    """Translate category indices of one feature to those of another one with the same name."""
+    if old.categories == new.categories:
+        return values
+    position = {category: code for code, category in enumerate(new.categories)}
+    codes = np.array([position.get(category, np.nan) for category in old.categories] + [np.nan], dtype=np.float64)
+    where = np.where(np.isnan(values), len(old.categories), values).astype(np.int64)
+    return codes[where]
+
+
+def listing(names: Iterable[str], most: int = 5) -> str:
+    """Show a few quoted names, and how many more there are."""
+    names = list(names)
+    shown = ", ".join(shorten(name) for name in names[:most])
+    return shown + (f" and {len(names) - most} more" if len(names) > most else "")
+
+
+def shorten(value: Any, most: int = 60) -> str:
+    """Show a value as Python would, cut to a length that fits an error message."""
+    text = repr(value)
+    return text if len(text) <= most else text[: most - 1] + "…"
+
+
+def _kind_of(value: Any, name: str, row: int) -> str:
+    if isinstance(value, str):
+        return "text"
+    if isinstance(value, (bool, np.bool_)):
+        return "booleans"
+    if (isinstance(value, Real) or _is_decimal(value)) and not isinstance(value, complex):
+        return "numbers"
+    raise DataError(
+        f"column {name!r}, row {row}: {type(value).__name__} values such as {shorten(value)} are not supported; "
+        "features are numbers, text or booleans"
+    )
+
+
+def _is_decimal(value: Any) -> bool:
+    return type(value).__name__ == "Decimal"
+
+
+def _encode_nominal(values: Sequence[Any] | npt.NDArray[Any], feature: Feature) -> Floats:
+    index: dict[str, float] = {category: code for code, category in enumerate(feature.categories)}
+    missing = float("nan")
+    return np.array(
+        [missing if is_missing(value) else index.get(category_text(value), missing) for value in values],
+        dtype=np.float64,
+    )
+
+
+def _as_number(category: str) -> float | None:
+    if category in BOOLEAN_CATEGORIES:
+        return float(BOOLEAN_CATEGORIES.index(category))
+    try:
+        number = float(category)
+    except ValueError:
+        return None
+    return number if np.isfinite(number) else None

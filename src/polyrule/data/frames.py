@@ -1,0 +1,165 @@
+"""pandas, polars and pyarrow frames, all read through narwhals."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+import scipy.sparse as sp
+
+from polyrule.data.columns import (
+    BOOLEAN_CATEGORIES,
+    Floats,
+    category_text,
+    check_finite,
+    encode_column,
+    encode_numbers,
+    infer_column,
+    is_missing,
+    listing,
+)
+from polyrule.data.table import Feature, Table
+from polyrule.errors import DataError
+
+
+def is_frame(data: Any) -> bool:
+    """Whether `data` is a frame of a library narwhals knows; lazy frames count, so that opening can refuse them."""
+    try:
+        return nw.from_native(data, pass_through=True) is not data
+    except Exception:  # a frame narwhals knows but refuses, e.g. for duplicate names; opening it says why
+        return True
+
+
+def open_frame(data: Any) -> nw.DataFrame[Any]:
+    """Wrap a frame, or say what to do with one that cannot be used as it is."""
+    try:
+        frame: Any = nw.from_native(data, allow_series=True)
+    except Exception as problem:  # narwhals raises its own and the library's errors, e.g. for duplicate names
+        reason = " ".join(str(problem).split())
+        raise DataError(f"the data frame cannot be read ({reason}); column names must be distinct") from problem
+    if isinstance(frame, nw.LazyFrame):
+        raise DataError("a lazy frame has no values yet; call .collect() first")
+    if isinstance(frame, nw.Series):
+        raise DataError("a table needs a data frame, got a single column; use frame[['name']] instead of frame['name']")
+    opened: nw.DataFrame[Any] = frame
+    return opened
+
+
+def column_names(frame: nw.DataFrame[Any]) -> list[str]:
+    """Names of the columns as text; two columns may not end up with the same name."""
+    names = [str(name) for name in frame.columns]
+    check_distinct(names, "column")
+    return names
+
+
+def check_distinct(names: Sequence[str], what: str) -> None:
+    """Refuse duplicate names, because a rule that prints one of them would be ambiguous."""
+    seen: dict[str, int] = {}
+    for position, name in enumerate(names):
+        if name in seen:
+            raise DataError(
+                f"{what} name {name!r} appears twice (positions {seen[name]} and {position}); rename one of them"
+            )
+        seen[name] = position
+
+
+def frame_to_table(data: Any, features: Sequence[Feature] | None) -> Table:
+    """Encode a frame; with `features`, its columns are found by name and may come in any order."""
+    pandas_sparse = _pandas_sparse(data)
+    if pandas_sparse is not None:
+        return pandas_sparse
+    frame = open_frame(data)
+    names = column_names(frame)
+    if features is not None:
+        order = match_names(names, [feature.name for feature in features])
+    else:
+        order = list(range(len(names)))
+    known: Sequence[Feature | None] = features if features is not None else [None] * len(order)
+    values = np.empty((len(frame), len(order)), order="F")
+    found = []
+    for target, (source, feature) in enumerate(zip(order, known, strict=True)):
+        feature, values[:, target] = _encode_series(frame[frame.columns[source]], names[source], feature)
+        found.append(feature)
+    return Table(values, tuple(found))
+
+
+def match_names(given: Sequence[str], wanted: Sequence[str]) -> list[int]:
+    """Positions of the wanted names among the given ones.
+
+    Examples
+    --------
+    >>> match_names(["b", "a"], ["a", "b"])
+    [1, 0]
+    """
+    if list(given) == list(wanted):
+        return list(range(len(wanted)))
+    position = {name: index for index, name in enumerate(given)}
+    missing = [name for name in wanted if name not in position]
+    extra = sorted(set(given) - set(wanted), key=position.__getitem__)
+    if missing or extra:
+        parts = [f"missing {listing(missing)}"] if missing else []
+        parts += [f"not expected {listing(extra)}"] if extra else []
+        raise DataError(f"the columns are not those the model was fitted on: {'; '.join(parts)}")
+    return [position[name] for name in wanted]
+
+
+def _encode_series(series: nw.Series[Any], name: str, feature: Feature | None) -> tuple[Feature, Floats]:
+    dtype = series.dtype
+    if dtype.is_numeric():
+        numbers = np.asarray(series.cast(nw.Float64).to_numpy(), dtype=np.float64)
+        if feature is None:
+            return Feature(name), check_finite(numbers, name)
+        return feature, encode_numbers(numbers, feature)
+    if dtype in (nw.Categorical, nw.Enum, nw.Boolean, nw.String):
+        values = series.to_list()
+        if feature is None:
+            feature = Feature(name, "nominal", _categories(series, values, name))
+        return feature, encode_column(values, feature)
+    if dtype == nw.Object or dtype == nw.Unknown:
+        objects = series.to_list()
+        if feature is None and all(is_missing(value) for value in objects):
+            return Feature(name), np.full(len(objects), np.nan)
+        return infer_column(objects, name) if feature is None else (feature, encode_column(objects, feature))
+    raise DataError(
+        f"column {name!r} holds {dtype} values, which rules cannot test; "
+        "drop the column or turn it into numbers or text first"
+    )
+
+
+def _categories(series: nw.Series[Any], values: list[Any], name: str) -> tuple[str, ...]:
+    """Declared order where there is one; sorted otherwise (polars' Categorical only remembers what came first)."""
+    if series.dtype == nw.Boolean:
+        return BOOLEAN_CATEGORIES
+    declared = _declared_categories(series)
+    if declared is None:
+        return tuple(sorted({str(value) for value in values if not is_missing(value)}))
+    categories = [category_text(category) for category in declared]
+    check_distinct(categories, f"column {name!r}: category")
+    return tuple(categories)
+
+
+def _declared_categories(series: nw.Series[Any]) -> list[Any] | None:
+    """Ask the library itself: narwhals only tells which categories occur."""
+    dtype, native = series.dtype, series.to_native()
+    if isinstance(dtype, nw.Enum):
+        return list(dtype.categories)
+    if dtype == nw.Categorical and hasattr(native, "cat") and hasattr(native.cat, "categories"):
+        return list(native.cat.categories)
+    if dtype == nw.Categorical and hasattr(native, "unify_dictionaries"):
+        chunks = native.unify_dictionaries().chunks
+        return list(chunks[0].dictionary.to_pylist()) if chunks else []
+    return None
+
+
+def _pandas_sparse(data: Any) -> Table | None:
+    """A pandas frame of nothing but sparse number columns filled with 0 stays sparse."""
+    if not hasattr(data, "iloc") or getattr(data, "ndim", 0) != 2 or data.shape[1] == 0:
+        return None
+    dtypes = data.dtypes
+    if not all(type(dtype).__name__ == "SparseDtype" and dtype.fill_value == 0 for dtype in dtypes):
+        return None
+    names = [str(name) for name in data.columns]
+    check_distinct(names, "column")
+    return Table.from_array(sp.csc_array(data.sparse.to_coo()), [Feature(name) for name in names])

@@ -1,0 +1,142 @@
+"""Label matrices: arrays, sparse matrices and frames become 0/1 with names."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+from polyrule.data.columns import shorten
+from polyrule.data.frames import check_distinct, column_names, is_frame, open_frame
+from polyrule.errors import DataError
+
+TRUTH = {"0": 0, "1": 1, "false": 0, "true": 1}
+
+
+def to_labels(Y: Any, label_names: Sequence[str] | None = None) -> tuple[npt.NDArray[np.uint8] | Any, tuple[str, ...]]:
+    """Turn a label matrix into 0/1 and names.
+
+    Parameters
+    ----------
+    Y : array, nested list, SciPy sparse matrix or array, or a pandas, polars or pyarrow frame
+        One column per label; 1 (or True) where the label is present, 0 (or False) where it is absent. The texts 0, 1,
+        false and true (any case) are understood too. A one-dimensional array is a single label.
+    label_names : sequence of str, optional
+        Names of the labels; the columns' names of a frame are the default, otherwise y0, y1, …
+
+    Returns
+    -------
+    labels : ndarray of uint8 in C order, or scipy.sparse.csr_array of uint8 if `Y` is sparse
+    names : tuple of str
+
+    Examples
+    --------
+    >>> labels, names = to_labels([[1, 0], [0, 1]], ["jazz", "calm"])
+    >>> labels
+    array([[1, 0],
+           [0, 1]], dtype=uint8)
+    >>> to_labels([[1, 2]])
+    Traceback (most recent call last):
+    ...
+    polyrule.errors.DataError: label 'y1', row 0: 2 is not 0 or 1
+    """
+    if sp.issparse(Y):
+        return _sparse_labels(Y, label_names)
+    if not isinstance(Y, (np.ndarray, list, tuple)) and is_frame(Y):
+        return _frame_labels(Y, label_names)
+    array = _as_label_array(Y)
+    names = _names(label_names, array.shape[1])
+    return _check_array(array, names), names
+
+
+def _as_label_array(Y: Any) -> npt.NDArray[Any]:
+    try:
+        array = np.asarray(Y)
+        if array.dtype.kind in "US" and not isinstance(Y, np.ndarray):
+            array = np.array(Y, dtype=object)
+    except ValueError as problem:
+        raise DataError(
+            "the rows of Y have different lengths; give one 0/1 column per label "
+            "(scikit-learn's MultiLabelBinarizer turns sets of labels into such columns)"
+        ) from problem
+    if array.ndim == 1:
+        array = array.reshape(-1, 1)
+    if array.ndim != 2:
+        raise DataError(f"Y must be a table of examples by labels, got {array.ndim} dimension(s)")
+    return array
+
+
+def _check_array(array: npt.NDArray[Any], names: tuple[str, ...]) -> npt.NDArray[np.uint8]:
+    if array.dtype.kind == "b":
+        return array.astype(np.uint8, order="C")
+    if array.dtype.kind in "fiu":
+        right = (array == 0) | (array == 1)
+        if right.all():
+            return array.astype(np.uint8, order="C")
+        row, column = np.unravel_index(int(np.argmin(right)), array.shape)
+        raise _not_a_label(array[row, column].item(), names[column], int(row))
+    if array.dtype.kind not in "OU":
+        raise DataError(f"labels must be 0 or 1, not {array.dtype}")
+    labels = np.empty(array.shape, dtype=np.uint8)
+    for (row, column), value in np.ndenumerate(array):
+        labels[row, column] = _truth(value, names[column], row)
+    return labels
+
+
+def _truth(value: Any, name: str, row: int) -> int:
+    if isinstance(value, str):
+        known = TRUTH.get(value.strip().lower())
+        if known is not None:
+            return known
+    elif isinstance(value, (bool, int, float, np.generic)) and value in (0, 1):
+        return int(value)
+    raise _not_a_label(value, name, row)
+
+
+def _not_a_label(value: Any, name: str, row: int) -> DataError:
+    shown = f"{value:g}" if isinstance(value, (float, int)) else shorten(value)
+    return DataError(f"label {name!r}, row {row}: {shown} is not 0 or 1")
+
+
+def _sparse_labels(Y: Any, label_names: Sequence[str] | None) -> tuple[Any, tuple[str, ...]]:
+    if Y.ndim != 2:
+        raise DataError(f"Y must be a table of examples by labels, got {Y.ndim} dimension(s)")
+    matrix = sp.coo_array(Y)
+    matrix = sp.csr_array(matrix)  # a new matrix: the caller's is never sorted or thinned in place
+    matrix.sum_duplicates()
+    names = _names(label_names, matrix.shape[1])
+    wrong = ~((matrix.data == 0) | (matrix.data == 1))
+    if wrong.any():
+        entry = int(np.argmax(wrong))
+        row = int(np.searchsorted(matrix.indptr, entry, side="right")) - 1
+        raise _not_a_label(matrix.data[entry].item(), names[int(matrix.indices[entry])], row)
+    matrix.eliminate_zeros()
+    return matrix.astype(np.uint8), names
+
+
+def _frame_labels(Y: Any, label_names: Sequence[str] | None) -> tuple[npt.NDArray[np.uint8], tuple[str, ...]]:
+    frame = open_frame(Y)
+    names = _names(label_names if label_names is not None else column_names(frame), len(frame.columns))
+    labels = np.empty((len(frame), len(names)), dtype=np.uint8)
+    for j, name in enumerate(names):
+        series = frame[frame.columns[j]]
+        if series.null_count() or not (series.dtype.is_numeric() or series.dtype.is_boolean()):
+            column = np.empty(len(frame), dtype=object)
+            column[:] = series.to_list()
+        else:
+            column = series.to_numpy()
+        labels[:, [j]] = _check_array(column.reshape(-1, 1), (name,))
+    return labels, names
+
+
+def _names(label_names: Sequence[str] | None, width: int) -> tuple[str, ...]:
+    if label_names is None:
+        return tuple(f"y{j}" for j in range(width))
+    names = tuple(str(name) for name in label_names)
+    if len(names) != width:
+        raise DataError(f"{len(names)} label name(s) for {width} label column(s)")
+    check_distinct(names, "label")
+    return names
