@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
+from typing import Any
 from typing import Literal as Choice
 
 from polyrule.errors import ModelError
@@ -69,6 +70,9 @@ class Rule:
         "learned", "edited" or "hand".
     coverage : float or None
         Weight of the working-set examples the rule covered when it was learned.
+    certificate : dict or None
+        The proof that no other head is better for this body, where one was asked for. Plain JSON values only; not part
+        of what makes two rules equal.
     """
 
     head: tuple[Literal, ...]
@@ -77,6 +81,7 @@ class Rule:
     value: Fraction | None = None
     origin: Choice["learned", "edited", "hand"] = "learned"
     coverage: float | None = None
+    certificate: dict[str, Any] | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
         labels = [literal.label for literal in self.head]

@@ -4,11 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from math import isfinite
 from typing import Any
 
-from polyrule.data.table import Feature
+import numpy as np
+import numpy.typing as npt
+
+from polyrule.data.table import Feature, Table
 from polyrule.errors import ModelError
-from polyrule.model.rule import LabelCondition, Rule
+from polyrule.model import predict as prediction
+from polyrule.model import printing
+from polyrule.model.probability import predict_proba
+from polyrule.model.rule import Condition, LabelCondition, NominalCondition, NumericCondition, Rule
+from polyrule.model.statistics import frame_of, records, statistics
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,7 +57,7 @@ class RuleList:
             if len(given) != width:
                 raise ModelError(f"{name}: {len(given)} entries for {width} labels")
         for number, rule in enumerate(self.rules, start=1):
-            _check_indices(rule, number, len(self.features), width)
+            _check_indices(rule, number, self.features, width)
 
     def __len__(self) -> int:
         return len(self.rules)
@@ -60,15 +68,56 @@ class RuleList:
     def __getitem__(self, index: int) -> Rule:
         return self.rules[index]
 
+    def __str__(self) -> str:
+        return printing.format_list(self)
 
-def _check_indices(rule: Rule, number: int, features: int, labels: int) -> None:
+    def __repr__(self) -> str:
+        return f"RuleList({len(self.rules)} rules, {len(self.features)} features, {len(self.label_names)} labels)"
+
+    def _repr_html_(self) -> str:
+        return printing.html_list(self)
+
+    def format(self, *, numbers: bool = True, counts: bool = True) -> str:
+        """Return the list as text, one rule per line; see `polyrule.model.printing.format_list`."""
+        return printing.format_list(self, numbers=numbers, counts=counts)
+
+    def format_rule(self, index: int, *, counts: bool = True) -> str:
+        """Return one rule as text."""
+        return printing.format_rule(self.rules[index], self.features, self.label_names, counts=counts)
+
+    def to_frame(self) -> Any:
+        """Return a pandas frame with one row per rule."""
+        return frame_of(records(self))
+
+    def statistics(self) -> dict[str, float]:
+        """Count rules, conditions, heads and stops; see `polyrule.model.statistics.statistics`."""
+        return statistics(self)
+
+    def predict(self, table: Table) -> npt.NDArray[np.uint8]:
+        """Labels of every example, shape (examples, labels)."""
+        return prediction.predict(self, table).labels
+
+    def predict_proba(self, table: Table) -> npt.NDArray[np.float64]:
+        """Probability of presence of every label; see `polyrule.model.probability.predict_proba`."""
+        return predict_proba(self, table)
+
+
+def _check_indices(rule: Rule, number: int, features: tuple[Feature, ...], labels: int) -> None:
     for literal in rule.head:
         if not 0 <= literal.label < labels or literal.value not in (0, 1):
             raise ModelError(f"rule {number}: head literal {literal} names no label of this model")
     for condition in rule.body:
-        if isinstance(condition, LabelCondition):
-            known = 0 <= condition.label < labels and condition.value in (0, 1)
-        else:
-            known = 0 <= condition.feature < features
-        if not known:
-            raise ModelError(f"rule {number}: condition {condition} names no column of this model")
+        if not _fits(condition, features, labels):
+            raise ModelError(f"rule {number}: condition {condition} names no column or value of this model")
+
+
+def _fits(condition: Condition, features: tuple[Feature, ...], labels: int) -> bool:
+    match condition:
+        case LabelCondition(label, value):
+            return 0 <= label < labels and value in (0, 1)
+        case NumericCondition(feature, op, threshold):
+            known = 0 <= feature < len(features) and op in ("<=", ">") and isfinite(threshold)
+            return known and not features[feature].is_nominal
+        case NominalCondition(feature, value):
+            known = 0 <= feature < len(features) and features[feature].is_nominal
+            return known and 0 <= value < len(features[feature].categories)

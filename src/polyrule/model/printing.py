@@ -1,0 +1,169 @@
+"""Rules as people read them: ``red, ¬orange <- colours > 5.5, stripes <= 4   (TP 65, FP 0)``."""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from polyrule.data.table import Feature
+from polyrule.model.rule import Condition, LabelCondition, Literal, NominalCondition, NumericCondition, Rule
+
+if TYPE_CHECKING:
+    from polyrule.model.rule_list import RuleList
+
+# A name needs quotes where `parse_rule` could read it as something else than one name.
+_AMBIGUOUS = re.compile(r"""[,<>=¬"'\\]|^[!~]|^not\s|^true$|\s\s|^\s|\s$|^$|\(TP|\]$|^\d+[.:]""", re.IGNORECASE)
+
+
+def format_number(number: float) -> str:
+    """Shortest text that reads back as the same number; whole numbers without a fraction.
+
+    >>> format_number(5.5), format_number(4.0), format_number(0.1 + 0.2), format_number(1e300)
+    ('5.5', '4', '0.30000000000000004', '1e+300')
+    """
+    if isinstance(number, int):
+        return str(number)
+    if number.is_integer() and abs(number) < 1e16:
+        return str(int(number))
+    return repr(float(number))
+
+
+def format_name(name: str) -> str:
+    r"""Return the name itself, or in quotes with JSON's escapes where it could be misread or garble a terminal.
+
+    >>> print(format_name("a-b"), format_name("x y"), format_name("a <- b"), format_name("line\nbreak"))
+    a-b x y "a <- b" "line\nbreak"
+    """
+    if name.isprintable() and not _AMBIGUOUS.search(name):
+        return name
+    return '"' + "".join(_escape(character) for character in name) + '"'
+
+
+def _escape(character: str) -> str:
+    if character in '"\\':
+        return "\\" + character
+    if character.isprintable():
+        return character
+    short = {"\n": "\\n", "\t": "\\t", "\r": "\\r"}.get(character)
+    if short is not None:
+        return short
+    units = character.encode("utf-16-be", "surrogatepass")
+    return "".join(f"\\u{units[i] << 8 | units[i + 1]:04x}" for i in range(0, len(units), 2))
+
+
+def format_condition(condition: Condition, features: Sequence[Feature], label_names: Sequence[str]) -> str:
+    """One condition; a label condition is the bare label name, with ``¬`` for absent.
+
+    >>> format_condition(NominalCondition(0, 1), [Feature("religion", "nominal", ("none", "hindu"))], [])
+    'religion = hindu'
+    >>> format_condition(LabelCondition(0, 0), [], ["yellow"])
+    '¬yellow'
+    """
+    match condition:
+        case NumericCondition(feature, op, threshold):
+            return f"{format_name(features[feature].name)} {op} {format_number(threshold)}"
+        case NominalCondition(feature, value):
+            return f"{format_name(features[feature].name)} = {format_name(features[feature].categories[value])}"
+        case LabelCondition(label, value):
+            return _signed(label, value, label_names)
+
+
+def format_literal(literal: Literal, label_names: Sequence[str]) -> str:
+    """One label of a head; ``¬`` for absent."""
+    return _signed(literal.label, literal.value, label_names)
+
+
+def _signed(label: int, value: int, label_names: Sequence[str]) -> str:
+    return ("" if value else "¬") + format_name(label_names[label])
+
+
+def format_head(rule: Rule, label_names: Sequence[str]) -> str:
+    """The labels of the head, in label order."""
+    return ", ".join(format_literal(literal, label_names) for literal in rule.head)
+
+
+def format_body(rule: Rule, features: Sequence[Feature], label_names: Sequence[str]) -> str:
+    """The conditions of the body; ``true`` where there is none."""
+    return ", ".join(format_condition(condition, features, label_names) for condition in rule.body) or "true"
+
+
+def format_rule(rule: Rule, features: Sequence[Feature], label_names: Sequence[str], *, counts: bool = True) -> str:
+    """Return the rule as one line that `parse_rule` reads back.
+
+    Parameters
+    ----------
+    rule : Rule
+    features : sequence of Feature
+    label_names : sequence of str
+    counts : bool
+        Append what the rule did on the training examples, and in brackets whether it stops and who made it.
+
+    Examples
+    --------
+    >>> rule = Rule((Literal(0, 1, 65, 0), Literal(1, 0, 60, 5)), (NumericCondition(0, ">", 5.5),), stop=True)
+    >>> format_rule(rule, [Feature("colours")], ["red", "orange"])
+    'red, ¬orange <- colours > 5.5   (TP 125, FP 5) [stop]'
+    """
+    text = f"{format_head(rule, label_names)} <- {format_body(rule, features, label_names)}"
+    if not counts:
+        return text
+    marks = [mark for mark, shown in (("stop", rule.stop), (rule.origin, rule.origin != "learned")) if shown]
+    text += f"   (TP {format_number(rule.tp)}, FP {format_number(rule.fp)})"
+    return text + (f" [{', '.join(marks)}]" if marks else "")
+
+
+def format_defaults(rule_list: RuleList) -> str:
+    """What holds for labels that nobody sets."""
+    present = [
+        format_name(name) for name, value in zip(rule_list.label_names, rule_list.defaults, strict=True) if value
+    ]
+    if not present:
+        return "labels that no rule sets are absent"
+    if len(present) == len(rule_list.label_names):
+        return "labels that no rule sets are present"
+    return f"labels that no rule sets: {', '.join(present)} present, all others absent"
+
+
+def format_list(rule_list: RuleList, *, numbers: bool = True, counts: bool = True) -> str:
+    """All rules, one line each, numbered from 1, and what holds for unset labels.
+
+    Parameters
+    ----------
+    rule_list : RuleList
+    numbers : bool
+        Start each line with the rule's number; explanations and edits refer to it.
+    counts : bool
+        End each line with the counts, the stop and who made the rule.
+    """
+    width = len(str(len(rule_list)))
+    lines = []
+    for number, rule in enumerate(rule_list, start=1):
+        start = f"{number:>{width}}. " if numbers else ""
+        lines.append(start + format_rule(rule, rule_list.features, rule_list.label_names, counts=counts))
+    notes = [format_defaults(rule_list)]
+    if rule_list.full:
+        notes.insert(0, "a rule that fires sets all labels outside its head to absent")
+    return "\n".join([*lines, f"({'; '.join(notes)})"])
+
+
+def html_list(rule_list: RuleList, limit: int = 100) -> str:
+    """Return a small table for notebooks; names are escaped text, never markup."""
+    rows = []
+    for number, rule in enumerate(rule_list.rules[:limit], start=1):
+        cells = (
+            str(number),
+            format_head(rule, rule_list.label_names),
+            format_body(rule, rule_list.features, rule_list.label_names),
+            format_number(rule.tp),
+            format_number(rule.fp),
+            "stop" if rule.stop else "",
+            "" if rule.origin == "learned" else rule.origin,
+        )
+        rows.append("<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in cells) + "</tr>")
+    header = "".join(f"<th>{name}</th>" for name in ("", "head", "body", "TP", "FP", "stop", "origin"))
+    left = len(rule_list) - limit
+    more = f"<p>… and {left} more rules</p>" if left > 0 else ""
+    note = html.escape(format_defaults(rule_list))
+    return f"<table><thead><tr>{header}</tr></thead><tbody>{''.join(rows)}</tbody></table>{more}<p>({note})</p>"

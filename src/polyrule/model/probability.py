@@ -1,0 +1,80 @@
+"""Probabilities from the counts of the rules that fired."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from polyrule.data.table import Table
+from polyrule.model.predict import PredictResult, predict
+
+if TYPE_CHECKING:
+    from polyrule.model.rule_list import RuleList
+
+
+def predict_proba(rule_list: RuleList, table: Table, result: PredictResult | None = None) -> npt.NDArray[np.float64]:
+    """Probability that each label is present, from the evidence behind the rule that decided it.
+
+    A label set by a literal with counts (tp, fp) has its predicted value with probability (tp + 1) / (tp + fp + 2),
+    Laplace's estimate. A label that nobody set is present with probability (present + 1) / (present + absent + 2), from
+    the training examples on which nobody set it either. A label set to absent only because the list makes full
+    predictions has no counts of its own; the rule's counts summed over its head stand in for them.
+
+    Parameters
+    ----------
+    rule_list : RuleList
+    table : Table
+    result : PredictResult, optional
+        What `predict` returned for the same table, to save running the list again.
+
+    Returns
+    -------
+    ndarray of float64, shape (examples, labels)
+
+    Examples
+    --------
+    >>> from polyrule.data import Feature
+    >>> from polyrule.model import Literal, NumericCondition, Rule, RuleList
+    >>> rule = Rule((Literal(0, 1, tp=8, fp=0),), (NumericCondition(0, ">", 5.5),))
+    >>> table = Table.from_array([[6.0], [2.0]], [Feature("colours")])
+    >>> predict_proba(RuleList((rule,), table.features, ("red",), default_counts=((0, 3),)), table).tolist()
+    [[0.9], [0.2]]
+    """
+    result = predict(rule_list, table) if result is None else result
+    examples, width = result.setter.shape
+    chances = np.tile(_default_chances(rule_list), (examples, 1))
+    rows, labels = np.nonzero(result.setter >= 0)
+    if not len(rows):
+        return chances
+    keys, key_chances, rule_chances = _chance_tables(rule_list, width)
+    wanted = result.setter[rows, labels].astype(np.int64) * width + labels
+    spot = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
+    chances[rows, labels] = np.where(
+        keys[spot] == wanted, key_chances[spot], 1.0 - rule_chances[result.setter[rows, labels]]
+    )
+    return chances
+
+
+def smoothed(right: float, wrong: float) -> float:
+    """Laplace's estimate of being right after `right` hits and `wrong` misses."""
+    return (right + 1) / (right + wrong + 2)
+
+
+def _default_chances(rule_list: RuleList) -> npt.NDArray[np.float64]:
+    return np.array([smoothed(present, absent) for present, absent in rule_list.default_counts], dtype=np.float64)
+
+
+def _chance_tables(
+    rule_list: RuleList, width: int
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+    """Sorted keys rule * width + label with the chance of presence there, and per rule that of being right."""
+    keys, chances, whole = [], [], []
+    for number, rule in enumerate(rule_list.rules):
+        whole.append(smoothed(rule.tp, rule.fp))
+        for literal in rule.head:
+            right = smoothed(literal.tp, literal.fp)
+            keys.append(number * width + literal.label)
+            chances.append(right if literal.value else 1.0 - right)
+    return np.array(keys, dtype=np.int64), np.array(chances), np.array(whole)

@@ -1,0 +1,87 @@
+"""Size and shape of a rule list in numbers, and the list as a data frame."""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+from polyrule.errors import OptionError
+from polyrule.model import printing
+from polyrule.model.rule import LabelCondition
+
+if TYPE_CHECKING:
+    from polyrule.model.rule_list import RuleList
+
+
+def statistics(rule_list: RuleList) -> dict[str, float]:
+    """Count what a list is made of.
+
+    Returns
+    -------
+    dict
+        rules; conditions; label_conditions; rules_with_label_conditions; rules_with_multi_label_heads and their
+        percentage; labels_per_head and conditions_per_rule (averages, 0 for an empty list); negative_literals;
+        literals; stops; features_used; labels_predicted; hand_made (rules edited or written by hand).
+
+    Examples
+    --------
+    >>> from polyrule.data import Feature
+    >>> from polyrule.model import Literal, Rule, RuleList
+    >>> stats = statistics(RuleList((Rule((Literal(0, 1), Literal(1, 0))),), (), ("a", "b")))
+    >>> stats["rules"], stats["labels_per_head"], stats["rules_with_multi_label_heads"]
+    (1, 2.0, 1)
+    """
+    rules = rule_list.rules
+    conditions = [condition for rule in rules for condition in rule.body]
+    label_tests = sum(isinstance(condition, LabelCondition) for condition in conditions)
+    literals = [literal for rule in rules for literal in rule.head]
+    multi = sum(rule.is_multi_label for rule in rules)
+    count = max(1, len(rules))
+    return {
+        "rules": len(rules),
+        "conditions": len(conditions),
+        "label_conditions": label_tests,
+        "rules_with_label_conditions": sum(
+            any(isinstance(condition, LabelCondition) for condition in rule.body) for rule in rules
+        ),
+        "rules_with_multi_label_heads": multi,
+        "multi_label_heads_percent": 100 * multi / count,
+        "labels_per_head": len(literals) / count,
+        "conditions_per_rule": len(conditions) / count,
+        "literals": len(literals),
+        "negative_literals": sum(literal.value == 0 for literal in literals),
+        "stops": sum(rule.stop for rule in rules),
+        "features_used": len({c.feature for c in conditions if not isinstance(c, LabelCondition)}),
+        "labels_predicted": len({literal.label for literal in literals}),
+        "hand_made": sum(rule.origin != "learned" for rule in rules),
+    }
+
+
+def records(rule_list: RuleList) -> list[dict[str, Any]]:
+    """One plain dict per rule: what a frame, CSV or JSON shows."""
+    features, names = rule_list.features, rule_list.label_names
+    return [
+        {
+            "rule": number,
+            "head": printing.format_head(rule, names),
+            "body": printing.format_body(rule, features, names),
+            "labels": len(rule.head),
+            "conditions": len(rule.body),
+            "tp": rule.tp,
+            "fp": rule.fp,
+            "value": None if rule.value is None else float(rule.value),
+            "coverage": rule.coverage,
+            "stop": rule.stop,
+            "origin": rule.origin,
+        }
+        for number, rule in enumerate(rule_list, start=1)
+    ]
+
+
+def frame_of(rows: list[dict[str, Any]], columns: list[str] | None = None) -> Any:
+    """Return a pandas frame of `rows`; pandas is optional, so its absence is said clearly."""
+    try:
+        pandas = importlib.import_module("pandas")
+    except ImportError as error:
+        raise OptionError("a data frame needs pandas, which is not installed: pip install pandas") from error
+    return pandas.DataFrame(rows, columns=columns)

@@ -1,0 +1,92 @@
+"""Random rule lists and tables for the property tests, and the obvious interpreter they are held against."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from hypothesis import strategies as st
+
+from polyrule.data import Feature, Table
+from polyrule.model import LabelCondition, Literal, NominalCondition, NumericCondition, Rule, RuleList
+
+THRESHOLDS = (-1.5, 0.0, 0.1 + 0.2, 1.0, 2.5)
+VALUES = (-2.0, -1.5, 0.0, 0.1 + 0.2, 0.3, 1.0, 2.0, 2.5, 3.0, float("nan"))
+
+
+@st.composite
+def rule_lists(draw: st.DrawFn, *, max_rules: int = 8, max_features: int = 4, max_labels: int = 4) -> RuleList:
+    features = tuple(
+        Feature(f"x{j}", "nominal", ("a", "b", "c")) if draw(st.booleans()) else Feature(f"x{j}")
+        for j in range(draw(st.integers(1, max_features)))
+    )
+    width = draw(st.integers(1, max_labels))
+    rules = tuple(draw(one_rule(features, width)) for _ in range(draw(st.integers(0, max_rules))))
+    counts = st.integers(0, 9)
+    return RuleList(
+        rules,
+        features,
+        tuple(f"label{k}" for k in range(width)),
+        defaults=tuple(draw(st.integers(0, 1)) for _ in range(width)),
+        default_counts=tuple((draw(counts), draw(counts)) for _ in range(width)),
+        full=draw(st.booleans()),
+    )
+
+
+@st.composite
+def one_rule(draw: st.DrawFn, features: tuple[Feature, ...], width: int) -> Rule:
+    labels = sorted(draw(st.sets(st.integers(0, width - 1), min_size=1)))
+    counts = st.integers(0, 9)
+    head = tuple(Literal(k, draw(st.integers(0, 1)), draw(counts), draw(counts)) for k in labels)
+    body: list[Any] = []
+    for _ in range(draw(st.integers(0, 3))):
+        if draw(st.integers(0, 2)) == 0:
+            body.append(LabelCondition(draw(st.integers(0, width - 1)), draw(st.integers(0, 1))))
+            continue
+        j = draw(st.integers(0, len(features) - 1))
+        if features[j].is_nominal:
+            body.append(NominalCondition(j, draw(st.integers(0, 2))))
+        else:
+            body.append(NumericCondition(j, draw(st.sampled_from(["<=", ">"])), draw(st.sampled_from(THRESHOLDS))))
+    return Rule(head, tuple(body), stop=draw(st.booleans()))
+
+
+def random_table(features: tuple[Feature, ...], rows: int, seed: int, *, sparse: bool = False) -> Table:
+    rng = np.random.default_rng(seed)
+    columns = [
+        rng.choice([0.0, 1.0, 2.0, np.nan], rows) if feature.is_nominal else rng.choice(VALUES, rows)
+        for feature in features
+    ]
+    values = np.column_stack(columns) if rows else np.empty((0, len(features)))
+    return Table.from_array(sp.csc_array(values) if sparse else values, features)
+
+
+def slow_predict(model: RuleList, row: np.ndarray) -> tuple[list[int], list[int]]:
+    """One example, one rule at a time, straight from the definition."""
+    state: dict[int, int] = {}
+    setter: dict[int, int] = {}
+    for number, rule in enumerate(model.rules):
+        if not all(_holds(condition, row, state) for condition in rule.body):
+            continue
+        wanted = {literal.label: literal.value for literal in rule.head}
+        if model.full:
+            wanted = {label: wanted.get(label, 0) for label in range(len(model.label_names))}
+        new = {label: value for label, value in wanted.items() if label not in state}
+        state |= new
+        setter |= dict.fromkeys(new, number)
+        if rule.stop and new:
+            break
+    width = range(len(model.label_names))
+    return [state.get(k, model.defaults[k]) for k in width], [setter.get(k, -1) for k in width]
+
+
+def _holds(condition: Any, row: np.ndarray, state: dict[int, int]) -> bool:
+    if isinstance(condition, LabelCondition):
+        return condition.label in state and state[condition.label] == condition.value
+    value = row[condition.feature]
+    if np.isnan(value):
+        return False
+    if isinstance(condition, NominalCondition):
+        return bool(value == condition.value)
+    return bool(value <= condition.threshold) if condition.op == "<=" else bool(value > condition.threshold)

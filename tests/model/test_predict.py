@@ -1,0 +1,69 @@
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.model.strategies import random_table, rule_lists, slow_predict
+
+from polyrule.data import Feature, Table
+from polyrule.errors import ModelError
+from polyrule.model import Literal, NumericCondition, Rule, RuleList
+from polyrule.model import predict as prediction
+from polyrule.model.predict import FlatRules, predict
+
+
+@settings(max_examples=200, deadline=None)
+@given(rule_lists(), st.integers(0, 30), st.integers(0, 10**6), st.booleans())
+def test_every_example_is_treated_as_the_definition_says(model, rows, seed, sparse):
+    table = random_table(model.features, rows, seed, sparse=sparse)
+    result = predict(model, table)
+    dense = np.asarray(table)
+    assert result.labels.shape == result.setter.shape == (rows, len(model.label_names))
+    for i in range(rows):
+        labels, setter = slow_predict(model, dense[i])
+        assert result.labels[i].tolist() == labels
+        assert result.setter[i].tolist() == setter
+
+
+@settings(max_examples=30, deadline=None)
+@given(rule_lists(), st.integers(0, 10**6), st.booleans())
+def test_small_blocks_change_nothing(model, seed, sparse):
+    table = random_table(model.features, 23, seed, sparse=sparse)
+    whole = predict(model, table)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(prediction, "_CHUNK_CELLS", 9)
+        pieces = predict(model, table)
+    assert np.array_equal(whole.labels, pieces.labels)
+    assert np.array_equal(whole.setter, pieces.setter)
+
+
+def test_a_stop_needs_a_newly_set_label():
+    """A rule with a stop that fires but finds its labels set does not end the list."""
+    rules = (Rule((Literal(0, 1),)), Rule((Literal(0, 0),), stop=True), Rule((Literal(1, 1),)))
+    table = Table.from_array([[0.0]])
+    result = predict(RuleList(rules, table.features, ("a", "b")), table)
+    assert result.labels.tolist() == [[1, 1]]
+    assert result.setter.tolist() == [[0, 2]]
+
+
+def test_an_effective_stop_ends_the_list():
+    rules = (Rule((Literal(0, 1),), (NumericCondition(0, ">", 0.5),), stop=True), Rule((Literal(1, 1),)))
+    table = Table.from_array([[1.0], [0.0]])
+    assert predict(RuleList(rules, table.features, ("a", "b")), table).labels.tolist() == [[1, 0], [0, 1]]
+
+
+def test_columns_are_checked():
+    model = RuleList((), (Feature("a"), Feature("b", "nominal", ("u", "v"))), ("y",))
+    with pytest.raises(ModelError, match=r"2 feature\(s\) but the data has 1"):
+        predict(model, Table.from_array([[1.0]]))
+    with pytest.raises(ModelError, match="is numeric but the model learned it as nominal"):
+        predict(model, Table.from_array([[1.0, 0.0]]))
+    with pytest.raises(ModelError, match="other categories"):
+        predict(model, Table.from_array([[1.0, 0.0]], [Feature("a"), Feature("b", "nominal", ("v", "u"))]))
+
+
+def test_flat_arrays_have_the_promised_types():
+    flat = FlatRules.of(RuleList((Rule((Literal(0, 1),)),), (), ("y",)))
+    assert flat.kind.dtype == np.uint8
+    assert flat.index.dtype == flat.body_start.dtype == flat.head_label.dtype == flat.head_start.dtype == np.int32
+    assert flat.value.dtype == np.float64
+    assert flat.rules == 1
