@@ -138,6 +138,22 @@ def predict(rule_list: RuleList, table: Table) -> PredictResult:
     return predict_flat(flat, table.values)
 
 
+def fired_rows(rule_list: RuleList, table: Table) -> list[npt.NDArray[np.int64]]:
+    """Per rule, the rows on which it was tried and its body held, whether or not it found a label to set."""
+    check_table(rule_list, table)
+    flat = FlatRules.of(rule_list)
+    used, width = flat.used_columns(), len(flat.defaults)
+    slot_of = {int(column): slot for slot, column in enumerate(used)}
+    found: list[list[npt.NDArray[np.int64]]] = [[] for _ in range(flat.rules)]
+    for rows, block in _blocks(table.values, used, width):
+        state = np.full((block.shape[0], width), -1, dtype=np.int8)
+        record: list[npt.NDArray[np.int64]] = []
+        _run(flat, block, slot_of, state, np.empty(state.shape, dtype=np.int32), record)
+        for rule, fired in enumerate(record):
+            found[rule].append(fired + rows.start)
+    return [np.concatenate([np.empty(0, dtype=np.int64), *parts]) for parts in found]
+
+
 def check_table(rule_list: RuleList, table: Table) -> None:
     """Refuse a table whose columns are not those the list was learned on."""
     if table.features is rule_list.features or table.features == rule_list.features:
@@ -192,20 +208,24 @@ def _run(
     slot_of: dict[int, int],
     state: npt.NDArray[np.int8],
     setter: npt.NDArray[np.int32],
+    record: list[npt.NDArray[np.int64]] | None = None,
 ) -> None:
-    """Apply every rule to one block; `state` (-1 unset) and `setter` are filled in place."""
+    """Apply every rule to one block; `state` (-1 unset), `setter` and, per rule, the fired rows are filled in place."""
     unset = np.full(state.shape[0], state.shape[1], dtype=np.int64)
     active = np.arange(state.shape[0])
     for rule in range(flat.rules):
-        if not len(active):
+        if not len(active) and record is None:
             break
         rows = _fired(flat, rule, block, slot_of, state, active)
+        if record is not None:
+            record.append(rows)
         if not len(rows):
             continue
         newly = _set_head(flat, rule, rows, state, setter)
         unset[rows] -= newly
-        # An example with nothing left to set cannot change any more, so it leaves together with the stopped ones.
-        done = rows[(unset[rows] == 0) | ((newly > 0) & bool(flat.stop[rule]))]
+        # An example with nothing left to set cannot change any more, so it may leave together with the stopped ones.
+        finished = (unset[rows] == 0) if record is None else False
+        done = rows[finished | ((newly > 0) & bool(flat.stop[rule]))]
         if len(done):
             active = np.setdiff1d(active, done, assume_unique=True)
 

@@ -5,18 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from math import isfinite
-from typing import Any
+from os import PathLike
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
 from polyrule.data.table import Feature, Table
 from polyrule.errors import ModelError
+from polyrule.model import editing, printing
 from polyrule.model import predict as prediction
-from polyrule.model import printing
 from polyrule.model.probability import predict_proba
 from polyrule.model.rule import Condition, LabelCondition, NominalCondition, NumericCondition, Rule
 from polyrule.model.statistics import frame_of, records, statistics
+
+if TYPE_CHECKING:
+    from polyrule.data.dataset import Dataset
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,6 +42,8 @@ class RuleList:
     info : dict
         How the list was made: options, data fingerprint, version. Plain JSON values only.
     """
+
+    KIND: ClassVar[str] = "rule-list"
 
     rules: tuple[Rule, ...]
     features: tuple[Feature, ...]
@@ -100,6 +106,42 @@ class RuleList:
     def predict_proba(self, table: Table) -> npt.NDArray[np.float64]:
         """Probability of presence of every label; see `polyrule.model.probability.predict_proba`."""
         return predict_proba(self, table)
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the list to a JSON model file, whole or not at all; see `polyrule.model.files`."""
+        from polyrule.model import files
+
+        files.save(self, path)
+
+    @classmethod
+    def load(cls, path: str | PathLike[str], *, check: bool = True) -> RuleList:
+        """Read a list that `save` wrote; `check=False` accepts a file edited by hand on purpose."""
+        from polyrule.model import files
+
+        model = files.load(path, check=check)
+        if not isinstance(model, cls):
+            raise ModelError(f"{path}: holds a model of kind {files.kind_of(model)!r}, not a rule list")
+        return model
+
+    def remove(self, index: int) -> RuleList:
+        """Return the list without the rule at `index`."""
+        return editing.remove(self, index)
+
+    def move(self, index: int, to: int) -> RuleList:
+        """Return the list with the rule at `index` standing at `to`."""
+        return editing.move(self, index, to)
+
+    def insert(self, index: int, rule: Rule | str) -> RuleList:
+        """Return the list with another rule, or the text of one, before the one at `index`."""
+        return editing.insert(self, index, rule)
+
+    def replace(self, index: int, rule: Rule | str) -> RuleList:
+        """Return the list with another rule, or the text of one, instead of the one at `index`."""
+        return editing.replace(self, index, rule)
+
+    def recount(self, data: Dataset) -> RuleList:
+        """Return the list with the counts it has on `data`; see `polyrule.model.editing.recount`."""
+        return editing.recount(self, data)
 
 
 def _check_indices(rule: Rule, number: int, features: tuple[Feature, ...], labels: int) -> None:

@@ -1,0 +1,177 @@
+"""What a model file of kind "rule-list" holds: rules in terms of names, counts, options."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from polyrule.data.table import Feature
+from polyrule.model.files import Codec, plain_json
+from polyrule.model.reading import Node
+from polyrule.model.rule import Condition, LabelCondition, Literal, NominalCondition, NumericCondition, Rule
+from polyrule.model.rule_list import RuleList
+
+
+class Names:
+    """Names as a file refers to them: by name, or by position where a name occurs twice."""
+
+    def __init__(self, names: Sequence[str], what: str) -> None:
+        self.names = names
+        self.what = what
+        self.position = {name: number for number, name in enumerate(names)}
+        self.unique = len(self.position) == len(names)
+
+    def write(self, index: int) -> str | int:
+        """Name of the thing at `index`, or the index itself where the name would be ambiguous."""
+        return self.names[index] if self.unique else int(index)
+
+    def read(self, node: Node) -> int:
+        """Position of the thing that `node` refers to."""
+        if isinstance(node.value, int):
+            return node.whole(0, len(self.names) - 1)
+        name = node.text()
+        if name not in self.position:
+            node.fail(f"names no {self.what} of this model: {name!r}")
+        if not self.unique and list(self.names).count(name) > 1:
+            node.fail(f"is ambiguous, {self.what} {name!r} occurs twice; give its position")
+        return self.position[name]
+
+
+def plain_number(number: float) -> float:
+    """A Python int or float of the same value, whatever number type the learner used."""
+    return int(number) if isinstance(number, int) or hasattr(number, "__index__") else float(number)
+
+
+def encode(model: RuleList) -> dict[str, Any]:
+    """Members that belong to a rule list."""
+    names = _Vocabulary(model.features, model.label_names)
+    return {
+        "full": bool(model.full),
+        "defaults": [int(value) for value in model.defaults],
+        "default_counts": [[plain_number(a), plain_number(b)] for a, b in model.default_counts],
+        "rules": [_encode_rule(rule, names) for rule in model.rules],
+    }
+
+
+def decode(
+    members: dict[str, Node], features: tuple[Feature, ...], label_names: tuple[str, ...], info: dict[str, Any]
+) -> RuleList:
+    """Return the rule list that the members describe."""
+    names = _Vocabulary(features, label_names)
+    for name in ("defaults", "default_counts"):
+        if len(members[name].items()) != len(label_names):
+            members[name].fail(f"has {len(members[name].items())} entries for {len(label_names)} labels")
+    return RuleList(
+        rules=tuple(_decode_rule(node, names) for node in members["rules"]),
+        features=features,
+        label_names=label_names,
+        defaults=tuple(node.whole(0, 1) for node in members["defaults"]),
+        default_counts=tuple(_pair(node) for node in members["default_counts"]),
+        full=members["full"].flag(),
+        info=info,
+    )
+
+
+CODEC = Codec(encode, decode, ("full", "defaults", "default_counts", "rules"))
+
+
+class _Vocabulary:
+    """Names of features, labels and the categories of each feature."""
+
+    def __init__(self, features: tuple[Feature, ...], label_names: tuple[str, ...]) -> None:
+        self.kinds = features
+        self.features = Names([feature.name for feature in features], "feature")
+        self.labels = Names(label_names, "label")
+        self._categories: dict[int, Names] = {}
+
+    def categories(self, feature: int) -> Names:
+        if feature not in self._categories:
+            owner = self.kinds[feature]
+            self._categories[feature] = Names(owner.categories, f"category of {owner.name!r}")
+        return self._categories[feature]
+
+
+def encode_condition(condition: Condition, names: _Vocabulary) -> dict[str, Any]:
+    """One condition by names."""
+    match condition:
+        case NumericCondition(feature, op, threshold):
+            return {"feature": names.features.write(feature), "op": op, "value": float(threshold)}
+        case NominalCondition(feature, value):
+            return {
+                "feature": names.features.write(feature),
+                "op": "=",
+                "value": names.categories(feature).write(value),
+            }
+        case LabelCondition(label, value):
+            return {"label": names.labels.write(label), "op": "=", "value": int(value)}
+
+
+def decode_condition(node: Node, names: _Vocabulary) -> Condition:
+    """One condition from names."""
+    if isinstance(node.value, dict) and "label" in node.value:
+        members = node.fields(("label", "op", "value"))
+        members["op"].choice("=")
+        return LabelCondition(names.labels.read(members["label"]), members["value"].whole(0, 1))
+    members = node.fields(("feature", "op", "value"))
+    feature = names.features.read(members["feature"])
+    if names.kinds[feature].is_nominal:
+        members["op"].choice("=")
+        return NominalCondition(feature, names.categories(feature).read(members["value"]))
+    op = members["op"].choice("<=", ">")
+    return NumericCondition(feature, "<=" if op == "<=" else ">", float(members["value"].number()))
+
+
+def _encode_rule(rule: Rule, names: _Vocabulary) -> dict[str, Any]:
+    encoded: dict[str, Any] = {
+        "head": [
+            {
+                "label": names.labels.write(literal.label),
+                "value": int(literal.value),
+                "tp": plain_number(literal.tp),
+                "fp": plain_number(literal.fp),
+            }
+            for literal in rule.head
+        ],
+        "body": [encode_condition(condition, names) for condition in rule.body],
+        "stop": bool(rule.stop),
+        "value": None if rule.value is None else f"{rule.value.numerator}/{rule.value.denominator}",
+        "coverage": None if rule.coverage is None else plain_number(rule.coverage),
+        "origin": rule.origin,
+    }
+    if rule.certificate is not None:
+        encoded["certificate"] = plain_json(rule.certificate, "certificate")
+    return encoded
+
+
+def _decode_rule(node: Node, names: _Vocabulary) -> Rule:
+    members = node.fields(("head", "body"), ("stop", "value", "coverage", "origin", "certificate"))
+    head = sorted((_decode_literal(item, names) for item in members["head"]), key=lambda literal: literal.label)
+    if len({literal.label for literal in head}) != len(head) or not head:
+        members["head"].fail("must name at least one label and none twice")
+    # A rule written into the file by hand need not spell out what a learned one has.
+    origin = members["origin"].maybe(lambda n: n.choice("learned", "edited", "hand")) or "hand"
+    certificate = members["certificate"]
+    if certificate.value is not None and not isinstance(certificate.value, dict):
+        certificate.fail("must be an object")
+    return Rule(
+        head=tuple(head),
+        body=tuple(decode_condition(item, names) for item in members["body"]),
+        stop=members["stop"].maybe(Node.flag) or False,
+        value=members["value"].maybe(Node.fraction),
+        origin=origin,  # type: ignore[arg-type]
+        coverage=members["coverage"].maybe(lambda n: n.number(0)),
+        certificate=certificate.value,
+    )
+
+
+def _decode_literal(node: Node, names: _Vocabulary) -> Literal:
+    members = node.fields(("label", "value"), ("tp", "fp"))
+    counts = [members[name].maybe(lambda n: n.number(0)) or 0 for name in ("tp", "fp")]
+    return Literal(names.labels.read(members["label"]), members["value"].whole(0, 1), *counts)
+
+
+def _pair(node: Node) -> tuple[float, float]:
+    items = node.items()
+    if len(items) != 2:
+        node.fail("must hold two counts: present, absent")
+    return items[0].number(0), items[1].number(0)

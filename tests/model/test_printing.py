@@ -1,0 +1,95 @@
+import json
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.model.strategies import rule_lists
+
+from polyrule.data import Feature
+from polyrule.model import LabelCondition, Literal, NominalCondition, NumericCondition, Rule, RuleList, printing
+
+
+def test_a_rule_reads_as_in_the_paper():
+    rule = Rule(
+        (Literal(0, 1, 35, 0), Literal(1, 0, 30, 0)),
+        (NumericCondition(0, ">", 5.5), NumericCondition(1, "<=", 4.0)),
+    )
+    model = RuleList((rule,), (Feature("colours"), Feature("stripes")), ("red", "orange"))
+    assert model.format_rule(0) == "red, ¬orange <- colours > 5.5, stripes <= 4   (TP 65, FP 0)"
+    assert model.format_rule(0, counts=False) == "red, ¬orange <- colours > 5.5, stripes <= 4"
+    assert str(model) == "1. " + model.format_rule(0) + "\n(labels that no rule sets are absent)"
+    assert model.format(numbers=False).startswith("red")
+    assert repr(model) == "RuleList(1 rules, 2 features, 2 labels)"
+
+
+def test_conditions_on_labels_and_categories():
+    features = (Feature("religion", "nominal", ("catholic", "true")),)
+    rule = Rule((Literal(0, 1),), (NominalCondition(0, 1), LabelCondition(1, 1), LabelCondition(2, 0)), stop=True)
+    model = RuleList((rule,), features, ("red", "yellow", "religion"), (0, 1, 0), full=True)
+    assert model.format_rule(0) == 'red <- religion = "true", yellow, ¬religion   (TP 0, FP 0) [stop]'
+    assert "yellow present, all others absent" in str(model)
+    assert "sets all labels outside its head to absent" in str(model)
+    assert RuleList((Rule((Literal(0, 1),)),), (), ("a",), (1,)).format(counts=False) == (
+        "1. a <- true\n(labels that no rule sets are present)"
+    )
+
+
+def test_hand_made_rules_are_marked():
+    rule = Rule((Literal(0, 1, 0.5, 0.25),), stop=True, origin="hand")
+    assert printing.format_rule(rule, (), ("a",)) == "a <- true   (TP 0.5, FP 0.25) [stop, hand]"
+
+
+@pytest.mark.parametrize("name", ["a-b", "0", "x y", "Mean(x)", "Ünïcode 名", "a/b", "C4.5", "-", "/", "x" * 10_000])
+def test_harmless_names_stand_as_they_are(name):
+    assert printing.format_name(name) == name
+
+
+@pytest.mark.parametrize(
+    "name",
+            ["", "a,b", "a <- b", "x>1", "a=b", "¬a", "!a", "not a", "true", " a", "a ", "a  b", 'q"q', "b\\c", "\x1b[2J",
+             "line\nbreak", "\u202eevil", "x (TP 3, FP 0)", "x [stop]", "1. x", "\ud800"]
+)  # fmt: skip
+def test_misleading_names_are_quoted_and_escaped(name):
+    shown = printing.format_name(name)
+    assert shown.startswith('"')
+    assert shown.isprintable()
+    assert json.loads(shown) == name
+
+
+@given(st.text())
+def test_what_is_shown_is_always_printable(name):
+    assert printing.format_name(name).isprintable()
+
+
+@given(st.floats(allow_nan=False, allow_infinity=False))
+def test_numbers_read_back(number):
+    assert float(printing.format_number(number)) == number
+
+
+def test_html_holds_names_as_text():
+    model = RuleList((Rule((Literal(0, 1),)),) * 3, (), ("<script>alert(1)</script>",))
+    assert "<script>" not in model._repr_html_()
+    assert "&lt;script&gt;" in model._repr_html_()
+    assert "2 more rules" in printing.html_list(model, limit=1)
+
+
+@settings(max_examples=50, deadline=None)
+@given(rule_lists())
+def test_statistics_and_frame_agree_with_the_rules(model):
+    stats = model.statistics()
+    frame = model.to_frame()
+    assert stats["rules"] == len(model) == len(frame)
+    if len(model):
+        assert stats["conditions"] == frame["conditions"].sum()
+        assert stats["literals"] == frame["labels"].sum()
+        assert stats["stops"] == frame["stop"].sum()
+        assert stats["rules_with_multi_label_heads"] == (frame["labels"] > 1).sum()
+        assert stats["labels_per_head"] == pytest.approx(frame["labels"].mean())
+
+
+def test_a_frame_without_pandas_is_refused_clearly(monkeypatch):
+    from polyrule.errors import OptionError
+
+    monkeypatch.setitem(__import__("sys").modules, "pandas", None)
+    with pytest.raises(OptionError, match="pip install pandas"):
+        RuleList((), (), ("a",)).to_frame()
