@@ -1,1 +1,7 @@
 """Given a body, the best head: the exact searches and the choice among them."""
+
+from polyrule.heads.result import HeadResult, Node
+from polyrule.heads.search import best_head, search
+from polyrule.heads.world import LabelCounts, World, evaluate
+
+__all__ = ["HeadResult", "LabelCounts", "Node", "World", "best_head", "evaluate", "search"]

@@ -1,1 +1,54 @@
 """Counts, measures, averagings and scopes; what is proved about them; checking a user's own."""
+
+from polyrule.measures.base import Measure
+from polyrule.measures.catalogue import (
+    available,
+    f,
+    get,
+    hamming,
+    jaccard,
+    laplace,
+    m_estimate,
+    matthews,
+    precision,
+    rate_difference,
+    recall,
+    subset,
+    wracc,
+)
+from polyrule.measures.fast_form import FastForm
+from polyrule.measures.function import FunctionMeasure
+from polyrule.measures.lift import Lift
+from polyrule.measures.matthews import Matthews
+from polyrule.measures.objective import AVERAGINGS, SCOPES, SEARCHES, Objective
+from polyrule.measures.ratio import RatioMeasure
+from polyrule.measures.rational import RationalMeasure
+from polyrule.measures.subset import SubsetAccuracy
+
+__all__ = [
+    "AVERAGINGS",
+    "SCOPES",
+    "SEARCHES",
+    "FastForm",
+    "FunctionMeasure",
+    "Lift",
+    "Matthews",
+    "Measure",
+    "Objective",
+    "RatioMeasure",
+    "RationalMeasure",
+    "SubsetAccuracy",
+    "available",
+    "f",
+    "get",
+    "hamming",
+    "jaccard",
+    "laplace",
+    "m_estimate",
+    "matthews",
+    "precision",
+    "rate_difference",
+    "recall",
+    "subset",
+    "wracc",
+]

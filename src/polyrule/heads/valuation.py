@@ -1,0 +1,273 @@
+"""The exact value of many heads of one world: counts are taken once, a head then costs little.
+
+Four forms, one per way a value comes about; `valuation` chooses. Each must agree with `polyrule.heads.evaluate`.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from fractions import Fraction
+
+import numpy as np
+import numpy.typing as npt
+
+from polyrule.heads.world import World
+from polyrule.measures.base import Counts
+from polyrule.measures.counting import NOTHING, Head, cell
+from polyrule.measures.matthews import round_average
+from polyrule.measures.objective import Objective
+from polyrule.measures.subset import SubsetAccuracy
+
+Literal = tuple[int, int]
+
+
+class Valuation(ABC):
+    """Gives the exact value of any head of one world."""
+
+    def __init__(self, world: World, objective: Objective) -> None:
+        self.world = world
+        self.objective = objective
+        lift = objective.lift
+        self._rho = None if lift.is_none else [lift.rho(k, world.n_labels) for k in range(1, world.n_labels + 1)]
+
+    @abstractmethod
+    def plain(self, head: Head) -> Fraction:
+        """Return the value without lift."""
+
+    def value(self, head: Head) -> Fraction:
+        """Return the value with lift."""
+        plain = self.plain(head)
+        return plain if self._rho is None else plain * self._rho[len(head) - 1]
+
+    def rho(self, size: int) -> Fraction:
+        """Return the head-size factor."""
+        return Fraction(1) if self._rho is None else self._rho[size - 1]
+
+    def tp(self, head: Head) -> int:
+        """Return the true positives summed over the head."""
+        return sum(int(self.world.counts.tp[label, value]) for label, value in head)
+
+
+class MicroValuation(Valuation):
+    """Counts are summed over labels and examples, then measured."""
+
+    def __init__(self, world: World, objective: Objective) -> None:
+        super().__init__(world, objective)
+        outside = [outside_counts(world, objective.scope, label) for label in range(world.n_labels)]
+        self.base: Counts = _sum(outside)
+        self.delta: dict[Literal, Counts] = {
+            (label, value): _minus(literal_counts(world, label, value), outside[label])
+            for label in range(world.n_labels)
+            for value in (0, 1)
+        }
+
+    def counts(self, head: Head) -> Counts:
+        """Return the summed counts of a head."""
+        return _sum([self.base, *(self.delta[literal] for literal in head)])
+
+    def plain(self, head: Head) -> Fraction:
+        """Return the measure of the summed counts."""
+        return self.objective.measure.value(*self.counts(head))
+
+
+class LabelValuation(Valuation):
+    """Every label has a value of its own; the head's value is their mean (averagings ``label`` and ``macro``)."""
+
+    def __init__(self, world: World, objective: Objective) -> None:
+        super().__init__(world, objective)
+        self.single: dict[Literal, Fraction] = {
+            (label, value): self._label_value(label, value) for label in range(world.n_labels) for value in (0, 1)
+        }
+        self.outside: list[Fraction] | None = None
+        self.total_outside = Fraction(0)
+        if objective.scope != "head":
+            self.outside = [self._label_value(label, None) for label in range(world.n_labels)]
+            self.total_outside = sum(self.outside, Fraction(0))
+
+    def _label_value(self, label: int, value: int | None) -> Fraction:
+        world, measure = self.world, self.objective.measure
+        if value is None:
+            counts = outside_counts(world, self.objective.scope, label)
+        else:
+            counts = literal_counts(world, label, value)
+        if self.objective.averaging == "label":
+            return measure.value(*counts)
+        total = world.total_weight
+        if total == 0:
+            return Fraction(0)
+        kinds = ((1, 0, 0, 0), (0, 1, 0, 0), (0, 0, 1, 0), (0, 0, 0, 1))
+        parts = [weight * measure.value(*kind) for weight, kind in zip(counts, kinds, strict=True) if weight]
+        return (sum(parts, Fraction(0)) + (total - sum(counts)) * measure.value(*NOTHING)) / total
+
+    def plain(self, head: Head) -> Fraction:
+        """Return the mean over the labels of the scope."""
+        if self.outside is None:
+            mean = sum((self.single[literal] for literal in head), Fraction(0)) / len(head)
+        else:
+            gained = sum((self.single[literal] - self.outside[literal[0]] for literal in head), self.total_outside)
+            mean = gained / self.world.n_labels
+        return round_average(mean) if self.objective.measure.rounded else mean
+
+
+class ExampleValuation(Valuation):
+    """Every example has a value of its own; the head's value is their weighted mean."""
+
+    def __init__(self, world: World, objective: Objective) -> None:
+        super().__init__(world, objective)
+        self.weights, truth, covered, assigned = distinct_examples(world)
+        self.covered = covered
+        digit = world.n_labels + 1
+        self._digits = np.array([digit**3, digit**2, digit, 1], dtype=object if digit > 50_000 else np.int64)
+        self.outside = _cells(truth, covered, assigned, None, objective.scope)
+        self.inside = [_cells(truth, covered, assigned, value, objective.scope) for value in (0, 1)]
+        self._outside_code = self._code(self.outside)
+        self._inside_code = [self._code(cells) for cells in self.inside]
+        self._base = self._outside_code.sum(axis=1)
+        self._known: dict[int, Fraction] = {}
+
+    def _code(self, cells: npt.NDArray[np.int8]) -> npt.NDArray[np.int64]:
+        """Pack the four counts of a cell into one number, so that summing labels is one addition."""
+        return np.asarray(cells.astype(self._digits.dtype) @ self._digits)
+
+    def _decode(self, code: int) -> Counts:
+        digit = self.world.n_labels + 1
+        rest, fn = divmod(code, digit)
+        rest, tn = divmod(rest, digit)
+        tp, fp = divmod(rest, digit)
+        return tp, fp, tn, fn
+
+    def plain(self, head: Head) -> Fraction:
+        """Return the weighted mean over the examples."""
+        codes = self._base.copy()
+        for label, value in head:
+            codes += self._inside_code[value][:, label] - self._outside_code[:, label]
+        total = self.world.total_weight
+        if total == 0:
+            return Fraction(0)
+        weight_of: dict[int, int] = {}
+        for code, weight in zip(codes.tolist(), self.weights, strict=True):
+            weight_of[code] = weight_of.get(code, 0) + weight
+        mean = sum((self._single(code) * weight for code, weight in weight_of.items()), Fraction(0)) / total
+        return round_average(mean) if self.objective.measure.rounded else mean
+
+    def _single(self, code: int) -> Fraction:
+        known = self._known.get(code)
+        if known is None:
+            known = self._known[code] = self.objective.measure.value(*self._decode(code))
+        return known
+
+
+class SubsetValuation(Valuation):
+    """An example is right or wrong as a whole; sets of examples are bits of an integer."""
+
+    def __init__(self, world: World, objective: Objective) -> None:
+        super().__init__(world, objective)
+        self.weights, truth, covered, assigned = distinct_examples(world)
+        absent = truth == 0
+        open_cells = covered[:, None] & (assigned == -1)
+        free = ~covered[:, None] & absent
+        self.absent = [_bits(absent[:, label]) for label in range(world.n_labels)]
+        self.right: dict[Literal, int] = {
+            (label, value): _bits((open_cells[:, label] & (truth[:, label] == value)) | free[:, label])
+            for label in range(world.n_labels)
+            for value in (0, 1)
+        }
+        self.everyone = (1 << len(self.weights)) - 1
+        self._planes = [
+            (weight, _bits(np.array([w == weight for w in self.weights], bool))) for weight in sorted(set(self.weights))
+        ]
+
+    def weight(self, examples: int) -> int:
+        """Return the weight of a set of examples."""
+        return sum(weight * (examples & plane).bit_count() for weight, plane in self._planes)
+
+    def right_examples(self, head: Head) -> int:
+        """Return the set of examples that the head treats rightly."""
+        examples = self.everyone
+        for literal in head:
+            examples &= self.right[literal]
+        if self.objective.scope != "head":
+            said = {label for label, _ in head}
+            for label, absent in enumerate(self.absent):
+                if label not in said:
+                    examples &= absent
+        return examples
+
+    def plain(self, head: Head) -> Fraction:
+        """Return the share of right examples."""
+        total = self.world.total_weight
+        return Fraction(self.weight(self.right_examples(head)), total) if total else Fraction(0)
+
+
+def valuation(world: World, objective: Objective) -> Valuation:
+    """Return the form that fits the measure and the averaging.
+
+    >>> from polyrule.measures import Objective
+    >>> world = World.from_text(covered="0110 1100 1000")
+    >>> valuation(world, Objective("precision")).value(((0, 1), (1, 1)))
+    Fraction(2, 3)
+    """
+    if isinstance(objective.measure, SubsetAccuracy):
+        return SubsetValuation(world, objective)
+    if objective.averaging == "micro":
+        return MicroValuation(world, objective)
+    return ExampleValuation(world, objective) if objective.averaging == "example" else LabelValuation(world, objective)
+
+
+def literal_counts(world: World, label: int, value: int) -> Counts:
+    """Return what a label contributes when the head holds ``label = value``."""
+    c = world.counts
+    return int(c.tp[label, value]), int(c.fp[label, value]), int(c.tn[label]), int(c.fn[label])
+
+
+def outside_counts(world: World, scope: str, label: int) -> Counts:
+    """Return what a label contributes when it is outside the head."""
+    c = world.counts
+    if scope == "head":
+        return NOTHING
+    if scope == "full":
+        return literal_counts(world, label, 0)
+    return 0, 0, int(c.tn[label] + c.covered_absent[label]), int(c.fn[label] + c.covered_present[label])
+
+
+def distinct_examples(
+    world: World,
+) -> tuple[list[int], npt.NDArray[np.uint8], npt.NDArray[np.bool_], npt.NDArray[np.int8]]:
+    """Merge examples that no head can tell apart; return their weights, truth, coverage and what is set."""
+    keep = world.weights > 0
+    key = np.concatenate(
+        [world.covered[keep, None].astype(np.int8), world.truth[keep].astype(np.int8), world.assigned[keep]], axis=1
+    )
+    unique, inverse = np.unique(key, axis=0, return_inverse=True)
+    weights = np.zeros(len(unique), np.int64)
+    np.add.at(weights, inverse.ravel(), world.weights[keep])
+    n = world.n_labels
+    return weights.tolist(), unique[:, 1 : n + 1].astype(np.uint8), unique[:, 0].astype(bool), unique[:, n + 1 :]
+
+
+def _cells(
+    truth: npt.NDArray[np.uint8],
+    covered: npt.NDArray[np.bool_],
+    assigned: npt.NDArray[np.int8],
+    literal: int | None,
+    scope: str,
+) -> npt.NDArray[np.int8]:
+    """Apply `cell` to a whole table: shape (examples, labels, 4)."""
+    table = np.array(
+        [[[cell(t, bool(c), a, literal, scope) for a in (-1, 0)] for c in (0, 1)] for t in (0, 1)], dtype=np.int8
+    )
+    is_set = (assigned != -1).astype(np.int8)
+    return np.asarray(table[truth, covered[:, None].astype(np.int8), is_set])
+
+
+def _bits(mask: npt.NDArray[np.bool_]) -> int:
+    return int.from_bytes(np.packbits(mask, bitorder="little").tobytes(), "little")
+
+
+def _sum(counts: list[Counts]) -> Counts:
+    tp, fp, tn, fn = (sum(column) for column in zip(*counts, strict=True)) if counts else NOTHING
+    return tp, fp, tn, fn
+
+
+def _minus(left: Counts, right: Counts) -> Counts:
+    return left[0] - right[0], left[1] - right[1], left[2] - right[2], left[3] - right[3]

@@ -1,0 +1,164 @@
+"""What a head search sees: the working set, which of it the body covers, and what earlier rules have set."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from polyrule.errors import DataError
+from polyrule.measures.counting import Head, head_value
+from polyrule.measures.objective import Objective
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LabelCounts:
+    """Integer counts per label; `tp` and `fp` have a column per literal (``label = 0``, ``label = 1``).
+
+    `fn` and `tn` are over uncovered examples. `covered_present` and `covered_absent` are over all covered examples,
+    set or not: what a label outside the head contributes with scope ``all``.
+    """
+
+    tp: npt.NDArray[np.int64]
+    fp: npt.NDArray[np.int64]
+    fn: npt.NDArray[np.int64]
+    tn: npt.NDArray[np.int64]
+    covered_present: npt.NDArray[np.int64]
+    covered_absent: npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class World:
+    """The examples of the working set as one candidate body splits them.
+
+    Parameters
+    ----------
+    truth : uint8 array (examples, labels)
+    covered : bool array (examples,)
+    assigned : int8 array (examples, labels)
+        What earlier rules have set; -1 is unset.
+    weights : int64 array (examples,)
+    allowed : bool array (labels, 2)
+        ``allowed[label, value]``: whether the literal ``label = value`` may be in the head. It says that negative
+        literals are off, that a label is tested in the body, or that only one literal is wanted.
+
+    Examples
+    --------
+    >>> world = World.from_text(covered="0110 1100 1000", uncovered="0001")
+    >>> world.counts.tp[:, 1]
+    array([2, 2, 1, 0])
+    """
+
+    truth: npt.NDArray[np.uint8]
+    covered: npt.NDArray[np.bool_]
+    assigned: npt.NDArray[np.int8]
+    weights: npt.NDArray[np.int64]
+    allowed: npt.NDArray[np.bool_]
+
+    @classmethod
+    def make(
+        cls,
+        truth: Any,
+        covered: Any = None,
+        assigned: Any = None,
+        weights: Any = None,
+        allowed: Any = None,
+        negative: bool = True,
+    ) -> World:
+        """Build a world from anything array-like; by default all is covered, unset, of weight 1 and allowed."""
+        matrix = np.asarray(truth)
+        if matrix.ndim != 2 or not np.isin(matrix, (0, 1)).all():
+            raise DataError("a world needs a table of 0/1 labels, one row per example")
+        rows, width = matrix.shape
+        may = np.ones((width, 2), bool) if allowed is None else np.array(allowed, bool)
+        if not negative:
+            may = may.copy()
+            may[:, 0] = False
+        world = cls(
+            matrix.astype(np.uint8),
+            np.ones(rows, bool) if covered is None else np.asarray(covered, bool),
+            np.full((rows, width), -1, np.int8) if assigned is None else np.asarray(assigned, np.int8),
+            np.ones(rows, np.int64) if weights is None else np.asarray(weights, np.int64),
+            may,
+        )
+        shapes = {"covered": (rows,), "assigned": (rows, width), "weights": (rows,), "allowed": (width, 2)}
+        for name, shape in shapes.items():
+            if getattr(world, name).shape != shape:
+                raise DataError(f"{name} has shape {getattr(world, name).shape}, expected {shape}")
+        return world
+
+    @classmethod
+    def from_text(cls, covered: str, uncovered: str = "", negative: bool = False) -> World:
+        """Build a world from label vectors such as ``"0110 1100"``; commas separate as well as blanks."""
+        inside, outside = covered.replace(",", " ").split(), uncovered.replace(",", " ").split()
+        rows = [[int(c) for c in vector] for vector in inside + outside]
+        return cls.make(rows, [True] * len(inside) + [False] * len(outside), negative=negative)
+
+    @property
+    def n_labels(self) -> int:
+        """Number of labels."""
+        return int(self.truth.shape[1])
+
+    @cached_property
+    def total_weight(self) -> int:
+        """Weight of all examples."""
+        return int(self.weights.sum())
+
+    @cached_property
+    def counts(self) -> LabelCounts:
+        """Counts per label and literal."""
+        present = self.truth == 1
+        weight = self.weights[:, None]
+        inside = np.where(self.covered, self.weights, 0)[:, None]
+        outside = weight - inside
+        open_cells = inside * (self.assigned == -1)
+        tp1 = (open_cells * present).sum(axis=0)
+        tp0 = (open_cells * ~present).sum(axis=0)
+        return LabelCounts(
+            tp=np.stack([tp0, tp1], axis=1),
+            fp=np.stack([tp1, tp0], axis=1),
+            fn=(outside * present).sum(axis=0),
+            tn=(outside * ~present).sum(axis=0),
+            covered_present=(inside * present).sum(axis=0),
+            covered_absent=(inside * ~present).sum(axis=0),
+        )
+
+    @cached_property
+    def nothing_set(self) -> bool:
+        """Whether no label of a covered example has been set yet."""
+        return bool((self.assigned[self.covered & (self.weights > 0)] == -1).all())
+
+    def literals(self, min_tp: int = 1) -> list[tuple[int, int]]:
+        """Return the literals a head may hold, in label order, ``label = 1`` before ``label = 0``."""
+        usable = self.allowed & (self.counts.tp >= min_tp)
+        return [(label, value) for label in range(self.n_labels) for value in (1, 0) if usable[label, value]]
+
+
+def evaluate(world: World, objective: Objective, head: Sequence[tuple[int, int]]) -> Fraction:
+    """Return the value of a head by the definition, with its lift.
+
+    Examples
+    --------
+    >>> world = World.from_text(covered="01 11 10")
+    >>> evaluate(world, Objective("subset"), [(0, 1), (1, 1)]), evaluate(world, Objective("precision"), [(0, 1), (1, 1)])
+    (Fraction(1, 3), Fraction(2, 3))
+    """
+    chosen: Head = tuple(sorted((int(label), int(value)) for label, value in head))
+    if not chosen or len({label for label, _ in chosen}) < len(chosen):
+        raise DataError(f"a head needs at least one literal and at most one per label, got {list(head)}")
+    value = head_value(
+        objective.measure,
+        objective.averaging,
+        objective.scope,
+        world.truth,
+        world.covered.tolist(),
+        world.assigned,
+        world.weights.tolist(),
+        chosen,
+    )
+    return value if objective.lift.is_none else value * objective.lift.rho(len(chosen), world.n_labels)

@@ -1,0 +1,62 @@
+"""What a measure is: a function of the four counts, with exact values."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from polyrule.measures.properties import Properties
+
+Counts = tuple[int, int, int, int]
+
+
+class Measure(ABC):
+    """Rates a head by its counts (TP, FP, TN, FN); larger is better.
+
+    Values are exact rational numbers, because a head with several labels often wins by an exact tie. A denominator
+    of 0 gives the value 0. Averaging, scope and the search for the best head are not a measure's business.
+
+    Attributes
+    ----------
+    name : str
+        What the measure is called in messages and model files.
+    monotone : bool
+        Whether the value never falls when TP or TN grows and never rises when FP or FN grows. Branch and bound prunes
+        by it, so it must not be claimed wrongly.
+    rounded : bool
+        Whether values are roots rounded to a fixed number of bits (Matthews) rather than the number itself.
+    """
+
+    name: str
+    monotone: bool = False
+    rounded: bool = False
+
+    @abstractmethod
+    def value(self, tp: int, fp: int, tn: int, fn: int) -> Fraction:
+        """Return the exact value for integer counts."""
+
+    def upper_bound(self, low: Counts, high: Counts) -> Fraction | None:
+        """Return a number no value exceeds while every count stays between `low` and `high`; None if none is known."""
+        if not self.monotone:
+            return None
+        return self.value(high[0], low[1], high[2], low[3])
+
+    def properties(
+        self, averaging: str = "micro", scope: str = "head", negative: bool = True, nothing_set: bool = True
+    ) -> Properties:
+        """Say whether the measure is decomposable or anti-monotone, by which fact, and which searches are exact.
+
+        Parameters
+        ----------
+        averaging : {"micro", "label", "example", "macro"}
+        scope : {"head", "all", "full"}
+        negative : bool
+            Whether heads may hold literals ``label = 0``.
+        nothing_set : bool
+            Whether no label has been set yet by an earlier rule. Some facts only hold then.
+        """
+        from polyrule.measures.properties import properties_of
+
+        return properties_of(self, averaging, scope, negative=negative, nothing_set=nothing_set)

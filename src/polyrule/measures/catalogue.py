@@ -1,0 +1,203 @@
+"""The measures that come with polyrule, and how a name becomes a measure.
+
+A new measure is one small function here and one line in `FIXED` or `PARAMETRIC`.
+"""
+
+from __future__ import annotations
+
+import difflib
+import math
+import re
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+from polyrule.errors import MeasureError
+from polyrule.measures.base import Measure
+from polyrule.measures.matthews import Matthews
+from polyrule.measures.ratio import RatioMeasure, exact_number
+from polyrule.measures.rational import (
+    RationalMeasure,
+    m_estimate_from_counts,
+    true_minus_false_positive_rate,
+    weighted_relative_accuracy,
+)
+from polyrule.measures.subset import SubsetAccuracy
+
+
+def precision() -> RatioMeasure:
+    """TP / (TP + FP): how often the rule is right where it speaks."""
+    return RatioMeasure("precision", (0, 1, 0, 0, 0), (0, 1, 1, 0, 0))
+
+
+def recall() -> RatioMeasure:
+    """TP / (TP + FN)."""
+    return RatioMeasure("recall", (0, 1, 0, 0, 0), (0, 1, 0, 0, 1))
+
+
+def f(beta: Any = 1) -> RatioMeasure:
+    """The F-measure; 0 is precision, infinity is recall.
+
+    >>> f(0.5)
+    RatioMeasure('f0.5', 5·TP / (5·TP + 4·FP + FN))
+    """
+    if isinstance(beta, float) and beta == math.inf:
+        return recall()
+    exact = _parameter("f", "beta", beta)
+    square = exact * exact
+    return RatioMeasure(f"f{_decimal(exact)}", (0, 1 + square, 0, 0, 0), (0, 1 + square, 1, 0, square))
+
+
+def hamming() -> RatioMeasure:
+    """(TP + TN) / (TP + FP + TN + FN): the share of right cells."""
+    return RatioMeasure("hamming", (0, 1, 0, 1, 0), (0, 1, 1, 1, 1))
+
+
+def jaccard() -> RatioMeasure:
+    """TP / (TP + FP + FN)."""
+    return RatioMeasure("jaccard", (0, 1, 0, 0, 0), (0, 1, 1, 0, 1))
+
+
+def laplace() -> RatioMeasure:
+    """(TP + 1) / (TP + FP + 2)."""
+    return RatioMeasure("laplace", (1, 1, 0, 0, 0), (2, 1, 1, 0, 0))
+
+
+def m_estimate(m: Any = 2, prior: Any = None) -> Measure:
+    """(TP + m·prior) / (TP + FP + m); without a prior it is P/N, taken from the counts themselves.
+
+    >>> m_estimate(2, prior=0.5) == RatioMeasure("m2:0.5", (1, 1, 0, 0, 0), (2, 1, 1, 0, 0))
+    True
+    """
+    exact = _parameter("m-estimate", "m", m)
+    if prior is None:
+        return RationalMeasure(f"m{_decimal(exact)}", m_estimate_from_counts, (exact,))
+    share = _parameter("m-estimate", "prior", prior)
+    if share > 1:
+        raise MeasureError(f"m-estimate: prior must be between 0 and 1, got {prior}")
+    name = f"m{_decimal(exact)}:{_decimal(share)}"
+    return RatioMeasure(name, (exact * share, 1, 0, 0, 0), (exact, 1, 1, 0, 0))
+
+
+def wracc() -> RationalMeasure:
+    """Weighted relative accuracy: (TP·TN - FP·FN) / N²."""
+    return RationalMeasure("wracc", weighted_relative_accuracy)
+
+
+def matthews() -> Matthews:
+    """Matthews' correlation coefficient."""
+    return Matthews()
+
+
+def rate_difference() -> RationalMeasure:
+    """TP / (TP + FN) - FP / (FP + TN)."""
+    return RationalMeasure("rate_difference", true_minus_false_positive_rate, monotone=True)
+
+
+def subset() -> SubsetAccuracy:
+    """Subset accuracy."""
+    return SubsetAccuracy()
+
+
+FIXED: dict[str, Callable[[], Measure]] = {
+    "precision": precision,
+    "recall": recall,
+    "hamming": hamming,
+    "jaccard": jaccard,
+    "laplace": laplace,
+    "wracc": wracc,
+    "matthews": matthews,
+    "rate_difference": rate_difference,
+    "subset": subset,
+}
+
+# Names with a number in them: pattern, how it is listed, constructor.
+PARAMETRIC: tuple[tuple[str, str, Callable[..., Measure]], ...] = (
+    (r"f[_:]?(-?\d+(?:\.\d*)?|-?\.\d+|inf)", "f<beta>", lambda beta: f(math.inf if beta == "inf" else beta)),
+    (r"m[_:]?(-?\d+(?:\.\d*)?)(?::(-?\d*\.?\d+))?", "m<m>[:<prior>]", m_estimate),
+)
+
+ALIASES = {
+    "hamming_accuracy": "hamming",
+    "subset_accuracy": "subset",
+    "accuracy": "hamming",
+    "mcc": "matthews",
+    "f_measure": "f1",
+    "weighted_relative_accuracy": "wracc",
+    "m_estimate": "m2",
+}
+
+EXAMPLES = ("f1", "f0.5", "f2", "m2")
+
+
+def available() -> tuple[str, ...]:
+    """Return the names `get` knows, those with a parameter by examples.
+
+    >>> available()
+    ('precision', 'recall', 'hamming', 'jaccard', 'laplace', 'wracc', 'matthews', 'rate_difference', 'subset',
+     'f1', 'f0.5', 'f2', 'm2')
+    """
+    return tuple(FIXED) + EXAMPLES
+
+
+def get(measure: str | Measure) -> Measure:
+    """Turn a name, an expression in tp, fp, tn, fn, or a measure into a measure.
+
+    Examples
+    --------
+    >>> get("f0.5")
+    RatioMeasure('f0.5', 5·TP / (5·TP + 4·FP + FN))
+    >>> get("tp / (tp + fp + 0.5*fn)")
+    RatioMeasure('tp / (tp + fp + 0.5*fn)', 2·TP / (2·TP + 2·FP + FN))
+    >>> get("precison")
+    Traceback (most recent call last):
+        ...
+    polyrule.errors.MeasureError: unknown measure 'precison'; did you mean 'precision'? Known: ...
+    """
+    if isinstance(measure, Measure):
+        return measure
+    if not isinstance(measure, str):
+        raise MeasureError(
+            f"a measure is a name, an expression or a Measure, not {type(measure).__name__}; wrap a function in "
+            "FunctionMeasure"
+        )
+    name = measure.strip().lower().replace("-", "_").replace(" ", "_")
+    name = ALIASES.get(name, name)
+    if name in FIXED:
+        return FIXED[name]()
+    for pattern, _, constructor in PARAMETRIC:
+        if match := re.fullmatch(pattern, measure.strip().lower() if name not in ALIASES.values() else name):
+            return constructor(*match.groups())
+    if re.search(r"\b(tp|fp|tn|fn)\b", measure, re.IGNORECASE):
+        from polyrule.measures.expression import parse
+
+        return parse(measure)
+    raise MeasureError(_unknown(measure, name))
+
+
+def _unknown(given: str, name: str) -> str:
+    shown = given if len(given) <= 60 else given[:57] + "..."
+    close = difflib.get_close_matches(name[:60], [*available(), *ALIASES], n=2, cutoff=0.6)
+    hint = f"; did you mean {' or '.join(repr(c) for c in close)}?" if close else ";"
+    forms = ", ".join([*FIXED, *(form for _, form, _ in PARAMETRIC)])
+    return f"unknown measure {shown!r}{hint} Known: {forms}, or an expression in tp, fp, tn, fn"
+
+
+def _parameter(measure: str, name: str, number: Any) -> Fraction:
+    try:
+        exact = exact_number(number)
+    except ValueError:
+        raise MeasureError(f"{measure}: {name} must be a finite number, got {number!r}") from None
+    if exact < 0:
+        raise MeasureError(f"{measure}: {name} must not be negative, got {number}")
+    return exact
+
+
+def _decimal(number: Fraction) -> str:
+    """Write a fraction as a short decimal where it is one.
+
+    >>> _decimal(Fraction(1, 2)), _decimal(Fraction(1, 3))
+    ('0.5', '1/3')
+    """
+    shown = f"{float(number):.12g}"
+    return shown if Fraction(shown) == number else str(number)

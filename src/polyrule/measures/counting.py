@@ -1,0 +1,131 @@
+"""The definition of a head's value, cell by cell: slow, obvious, and what everything else is tested against."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from fractions import Fraction
+from typing import Any
+
+from polyrule.measures.base import Counts, Measure
+from polyrule.measures.matthews import round_average
+from polyrule.measures.subset import SubsetAccuracy
+
+Head = tuple[tuple[int, int], ...]
+UNSET = -1
+NOTHING: Counts = (0, 0, 0, 0)
+TP, FP, TN, FN = (1, 0, 0, 0), (0, 1, 0, 0), (0, 0, 1, 0), (0, 0, 0, 1)
+
+
+def cell(truth: int, covered: bool, assigned: int, literal: int | None, scope: str) -> Counts:
+    """Say where one label of one example counts.
+
+    Parameters
+    ----------
+    truth : 0 or 1
+    covered : bool
+    assigned : -1, 0 or 1
+        What an earlier rule set the label to; -1 is unset.
+    literal : 0, 1 or None
+        What the head says about the label; None is nothing.
+    scope : {"head", "all", "full"}
+
+    Examples
+    --------
+    >>> cell(truth=0, covered=True, assigned=-1, literal=0, scope="head")  # right, also for ``label = 0``
+    (1, 0, 0, 0)
+    >>> cell(truth=1, covered=True, assigned=0, literal=1, scope="head")  # set before: counts nowhere
+    (0, 0, 0, 0)
+    >>> cell(truth=1, covered=True, assigned=-1, literal=None, scope="all")  # not predicted
+    (0, 0, 0, 1)
+    >>> cell(truth=1, covered=True, assigned=-1, literal=None, scope="full")  # predicted absent
+    (0, 1, 0, 0)
+    """
+    if literal is None:
+        if scope == "head":
+            return NOTHING
+        if scope == "all":
+            return FN if truth else TN
+        literal = 0
+    if not covered:
+        return FN if truth else TN
+    if assigned != UNSET:
+        return NOTHING
+    return TP if truth == literal else FP
+
+
+def head_value(
+    measure: Measure,
+    averaging: str,
+    scope: str,
+    truth: Any,
+    covered: Sequence[bool],
+    assigned: Any,
+    weights: Sequence[int],
+    head: Head,
+) -> Fraction:
+    """Return the value of a head by the definition.
+
+    `truth` and `assigned` are tables indexed [example][label]; only examples of the working set are in them.
+    """
+    said = dict(head)
+    width = len(truth[0]) if len(truth) else 0
+    labels = sorted(said) if scope == "head" else range(width)
+    rows = range(len(truth))
+
+    def count(example: int, label: int) -> Counts:
+        return cell(
+            int(truth[example][label]),
+            bool(covered[example]),
+            int(assigned[example][label]),
+            said.get(label),
+            scope,
+        )
+
+    if isinstance(measure, SubsetAccuracy):
+        return _mean(
+            (int(_is_right(truth, covered, assigned, said, scope, width, e)), int(weights[e])) for e in rows
+        )
+    if averaging == "micro":
+        return measure.value(*_total((count(e, k), int(weights[e])) for e in rows for k in labels))
+    if averaging == "label":
+        average = _mean((measure.value(*_total((count(e, k), int(weights[e])) for e in rows)), 1) for k in labels)
+    elif averaging == "example":
+        average = _mean((measure.value(*_total((count(e, k), 1) for k in labels)), int(weights[e])) for e in rows)
+    else:
+        average = _mean((measure.value(*count(e, k)), int(weights[e])) for e in rows for k in labels)
+    return round_average(average) if measure.rounded else average
+
+
+def _is_right(
+    truth: Any, covered: Sequence[bool], assigned: Any, said: dict[int, int], scope: str, width: int, e: int
+) -> bool:
+    for label in range(width):
+        if label not in said:
+            if scope != "head" and truth[e][label]:
+                return False
+        elif not covered[e]:
+            if truth[e][label]:
+                return False
+        elif assigned[e][label] != UNSET or truth[e][label] != said[label]:
+            return False
+    return True
+
+
+def _total(weighted: Iterable[tuple[Counts, int]]) -> Counts:
+    tp = fp = tn = fn = 0
+    for counts, weight in weighted:
+        tp += counts[0] * weight
+        fp += counts[1] * weight
+        tn += counts[2] * weight
+        fn += counts[3] * weight
+    return tp, fp, tn, fn
+
+
+def _mean(weighted: Iterable[tuple[Fraction | int, int]]) -> Fraction:
+    top, bottom = Fraction(0), 0
+    for value, weight in weighted:
+        top += value * weight
+        bottom += weight
+    return top / bottom if bottom else Fraction(0)
+
+
