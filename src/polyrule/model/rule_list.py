@@ -21,6 +21,8 @@ from polyrule.model.statistics import frame_of, records, statistics
 
 if TYPE_CHECKING:
     from polyrule.data.dataset import Dataset
+    from polyrule.model.explain import Explanation
+    from polyrule.model.flips import Flip
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,6 +108,18 @@ class RuleList:
     def predict_proba(self, table: Table) -> npt.NDArray[np.float64]:
         """Probability of presence of every label; see `polyrule.model.probability.predict_proba`."""
         return predict_proba(self, table)
+
+    def explain(self, example: Any, *, near: int = 1) -> Explanation:
+        """Say for one example which rule set which label and why; see `polyrule.model.explain.explain`."""
+        from polyrule.model.explain import explain
+
+        return explain(self, example, near=near)
+
+    def smallest_flip(self, example: Any, label: int | str, **options: Any) -> Flip:
+        """Find the smallest change of one example that flips a label; see `polyrule.model.flips.smallest_flip`."""
+        from polyrule.model.flips import smallest_flip
+
+        return smallest_flip(self, example, label, **options)
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the list to a JSON model file, whole or not at all; see `polyrule.model.files`."""

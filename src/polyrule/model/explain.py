@@ -1,0 +1,294 @@
+"""Why one example gets the labels it gets: who set what, on which grounds, and who nearly did."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from polyrule.data.table import Feature, Table
+from polyrule.errors import ModelError
+from polyrule.model import printing
+from polyrule.model.predict import check_table
+from polyrule.model.probability import smoothed
+from polyrule.model.rule import Condition, LabelCondition, NominalCondition, NumericCondition, Rule
+from polyrule.model.statistics import frame_of
+
+if TYPE_CHECKING:
+    from polyrule.model.rule_list import RuleList
+
+
+@dataclass(frozen=True)
+class Check:
+    """One condition and how the example stands to it: ``colours > 5.5`` and the example's ``7``."""
+
+    condition: str
+    actual: str
+    holds: bool
+
+
+@dataclass(frozen=True)
+class LabelReason:
+    """One label of the example: its value, and the rule that set it or None if nobody did.
+
+    `rule` counts from 0. `tp` and `fp` are the training counts behind the decision: those of the literal, or for a
+    label that nobody set, the training weight with which it was unset and equal to the default or not.
+    """
+
+    label: str
+    value: int
+    rule: int | None
+    probability: float
+    tp: float
+    fp: float
+    checks: tuple[Check, ...]
+
+
+@dataclass(frozen=True)
+class NearMiss:
+    """A rule that was tried and did not fire, what it would have newly set, and the conditions that failed."""
+
+    rule: int
+    text: str
+    would_set: tuple[str, ...]
+    missing: tuple[Check, ...]
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """Everything a rule list did to one example.
+
+    Parameters
+    ----------
+    labels : tuple of LabelReason
+        In label order.
+    fired : tuple of int
+        Rules that fired, in order, counted from 0.
+    stopped_at : int or None
+        The rule whose stop ended the list; rules after it were not tried.
+    near : tuple of NearMiss
+        Rules that failed by few conditions, fewest first.
+    rules : tuple of str
+        Text of every rule of the list.
+    """
+
+    labels: tuple[LabelReason, ...]
+    fired: tuple[int, ...]
+    stopped_at: int | None
+    near: tuple[NearMiss, ...]
+    rules: tuple[str, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain JSON values; rules are counted from 1, as they are printed."""
+        return {
+            "labels": [
+                {
+                    "label": reason.label,
+                    "value": reason.value,
+                    "rule": None if reason.rule is None else reason.rule + 1,
+                    "text": None if reason.rule is None else self.rules[reason.rule],
+                    "probability": reason.probability,
+                    "tp": reason.tp,
+                    "fp": reason.fp,
+                    "conditions": [_check_dict(check) for check in reason.checks],
+                }
+                for reason in self.labels
+            ],
+            "fired": [rule + 1 for rule in self.fired],
+            "stopped_at": None if self.stopped_at is None else self.stopped_at + 1,
+            "nearly_fired": [
+                {
+                    "rule": miss.rule + 1,
+                    "text": miss.text,
+                    "would_set": list(miss.would_set),
+                    "missing": [_check_dict(check) for check in miss.missing],
+                }
+                for miss in self.near
+            ],
+        }
+
+    def to_frame(self) -> Any:
+        """Return a pandas frame with one row per label."""
+        columns = ["label", "value", "rule", "text", "probability", "tp", "fp", "conditions"]
+        rows = [row | {"conditions": _because(row["conditions"])} for row in self.to_dict()["labels"]]
+        return frame_of(rows, columns)
+
+    def __str__(self) -> str:
+        width = max((len(printing.format_name(reason.label)) for reason in self.labels), default=0)
+        lines = []
+        for reason in self.labels:
+            start = (
+                f"{printing.format_name(reason.label):<{min(width, 30)}}  {'present' if reason.value else 'absent '}"
+            )
+            lines.extend(self._label_lines(reason, start))
+        lines.append(self._fired_line())
+        if self.near:
+            lines.append("nearly fired:")
+        for miss in self.near:
+            lines.append(f"  rule {miss.rule + 1}: {miss.text}")
+            for check in miss.missing:
+                lines.append(f"      needs {check.condition}, but {check.actual}")
+            lines.append(f"      it would have set {', '.join(miss.would_set) or 'nothing new'}")
+        return "\n".join(lines)
+
+    def _label_lines(self, reason: LabelReason, start: str) -> list[str]:
+        right = f"{printing.format_number(reason.tp)} right, {printing.format_number(reason.fp)} wrong in training"
+        if reason.rule is None:
+            return [f"{start}  no rule set it   ({right})"]
+        first = f"{start}  rule {reason.rule + 1}: {self.rules[reason.rule]}"
+        facts = "; ".join(check.actual for check in reason.checks) or "it always applies"
+        return [first, f"      because {facts}   ({right})"]
+
+    def _fired_line(self) -> str:
+        if not self.fired:
+            return "no rule fired"
+        line = f"rules that fired: {', '.join(str(rule + 1) for rule in self.fired)}"
+        return line if self.stopped_at is None else f"{line}; rule {self.stopped_at + 1} stopped the list"
+
+
+def _check_dict(check: Check) -> dict[str, Any]:
+    return {"condition": check.condition, "actual": check.actual, "holds": check.holds}
+
+
+def _because(conditions: list[dict[str, Any]]) -> str:
+    return "; ".join(str(check["actual"]) for check in conditions)
+
+
+def explain(rule_list: RuleList, example: Any, *, near: int = 1) -> Explanation:
+    """Explain the labels of one example.
+
+    Parameters
+    ----------
+    rule_list : RuleList
+    example : Table with one row, or array of feature values
+    near : int
+        Report rules that failed by at most this many conditions.
+
+    Examples
+    --------
+    >>> from polyrule.model import Literal, RuleList
+    >>> rule = Rule((Literal(0, 1, tp=8, fp=1),), (NumericCondition(0, ">", 5.5),))
+    >>> model = RuleList((rule,), (Feature("colours"),), ("red",), default_counts=((1, 9),))
+    >>> print(explain(model, [7]))
+    red  present  rule 1: red <- colours > 5.5
+          because colours = 7   (8 right, 1 wrong in training)
+    rules that fired: 1
+    >>> print(explain(model, [3]))
+    red  absent   no rule set it   (9 right, 1 wrong in training)
+    no rule fired
+    nearly fired:
+      rule 1: red <- colours > 5.5
+          needs colours > 5.5, but colours = 3
+          it would have set red
+    """
+    row = example_row(rule_list, example)
+    state: dict[int, int] = {}
+    setter: dict[int, int] = {}
+    grounds: dict[int, tuple[Check, ...]] = {}
+    fired: list[int] = []
+    misses: list[NearMiss] = []
+    stopped_at = None
+    texts = tuple(rule_list.format_rule(index, counts=False) for index in range(len(rule_list)))
+    for index, rule in enumerate(rule_list):
+        checks = tuple(_check(condition, rule_list, row, state) for condition in rule.body)
+        new = newly_set(rule_list, rule, state)
+        if not all(check.holds for check in checks):
+            missing = tuple(check for check in checks if not check.holds)
+            if len(missing) <= near:
+                would = tuple(_signed(rule_list, label, value) for label, value in new.items())
+                misses.append(NearMiss(index, texts[index], would, missing))
+            continue
+        fired.append(index)
+        grounds[index] = checks
+        state |= new
+        setter |= dict.fromkeys(new, index)
+        if rule.stop and new:
+            stopped_at = index
+            break
+    reasons = tuple(_reason(rule_list, label, state, setter, grounds) for label in range(len(rule_list.label_names)))
+    misses.sort(key=lambda miss: len(miss.missing))
+    return Explanation(reasons, tuple(fired), stopped_at, tuple(misses), texts)
+
+
+def example_row(rule_list: RuleList, example: Any) -> npt.NDArray[np.float64]:
+    """Return the feature values of one example, checked against the model."""
+    if isinstance(example, Table):
+        check_table(rule_list, example)
+        values = np.asarray(example, dtype=np.float64)
+    else:
+        values = np.asarray(example, dtype=np.float64)
+        values = values[None, :] if values.ndim == 1 else values
+    if values.shape != (1, len(rule_list.features)):
+        raise ModelError(
+            f"give one example with {len(rule_list.features)} feature value(s), not an array of shape {values.shape}"
+        )
+    return np.asarray(values[0], dtype=np.float64)
+
+
+def newly_set(rule_list: RuleList, rule: Rule, state: dict[int, int]) -> dict[int, int]:
+    """Labels that the rule would set given what is set already."""
+    wanted = {literal.label: literal.value for literal in rule.head}
+    if rule_list.full:
+        wanted = {label: wanted.get(label, 0) for label in range(len(rule_list.label_names))}
+    return {label: value for label, value in wanted.items() if label not in state}
+
+
+def format_value(feature: Feature, value: float) -> str:
+    """Return a feature value as people write it; "missing" for NaN, "unknown category" for one the model never saw."""
+    if np.isnan(value):
+        return "missing"
+    if not feature.is_nominal:
+        return printing.format_number(float(value))
+    known = 0 <= value < len(feature.categories) and float(value).is_integer()
+    return printing.format_name(feature.categories[int(value)]) if known else "an unknown category"
+
+
+def _check(condition: Condition, rule_list: RuleList, row: npt.NDArray[np.float64], state: dict[int, int]) -> Check:
+    text = printing.format_condition(condition, rule_list.features, rule_list.label_names)
+    if isinstance(condition, LabelCondition):
+        value = state.get(condition.label)
+        name = printing.format_name(rule_list.label_names[condition.label])
+        said = "not set by any earlier rule" if value is None else "set to present" if value else "set to absent"
+        return Check(text, f"{name} is {said}", value == condition.value)
+    feature, actual = rule_list.features[condition.feature], float(row[condition.feature])
+    shown = format_value(feature, actual)
+    verb = "is" if shown in ("missing", "an unknown category") else "="
+    return Check(text, f"{printing.format_name(feature.name)} {verb} {shown}", holds(condition, actual))
+
+
+def holds(condition: NumericCondition | NominalCondition, value: float) -> bool:
+    """Whether a feature value satisfies a condition; NaN satisfies none."""
+    match condition:
+        case NumericCondition(_, "<=", threshold):
+            return value <= threshold
+        case NumericCondition(_, _, threshold):
+            return value > threshold
+        case NominalCondition(_, category):
+            return value == category
+
+
+def _reason(
+    rule_list: RuleList,
+    label: int,
+    state: dict[int, int],
+    setter: dict[int, int],
+    grounds: dict[int, tuple[Check, ...]],
+) -> LabelReason:
+    name = rule_list.label_names[label]
+    if label not in setter:
+        present, absent = rule_list.default_counts[label]
+        default = rule_list.defaults[label]
+        right, wrong = (present, absent) if default else (absent, present)
+        return LabelReason(name, default, None, smoothed(present, absent), right, wrong, ())
+    rule = rule_list.rules[setter[label]]
+    literal = next((literal for literal in rule.head if literal.label == label), None)
+    # A label outside the head of a full prediction has no counts of its own; those of the whole head stand in.
+    tp, fp = (literal.tp, literal.fp) if literal else (rule.tp, rule.fp)
+    chance = smoothed(tp, fp) if state[label] else 1.0 - smoothed(tp, fp)
+    return LabelReason(name, state[label], setter[label], chance, tp, fp, grounds[setter[label]])
+
+
+def _signed(rule_list: RuleList, label: int, value: int) -> str:
+    return ("" if value else "¬") + printing.format_name(rule_list.label_names[label])

@@ -1,0 +1,167 @@
+"""Running a rule list on one example given by cells, and saying which features alone force what happened to a label."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from polyrule.model.cells import Cells
+from polyrule.model.rule import LabelCondition
+
+if TYPE_CHECKING:
+    from polyrule.model.rule_list import RuleList
+
+
+class Program:
+    """A rule list compiled to bit masks over the cells of each feature."""
+
+    def __init__(self, rule_list: RuleList, cells: dict[int, Cells]) -> None:
+        self.defaults = rule_list.defaults
+        self.stops = [number for number, rule in enumerate(rule_list.rules) if rule.stop]
+        self.stop = [rule.stop for rule in rule_list.rules]
+        self.tests: list[list[tuple[int, int]]] = []
+        self.label_tests: list[list[tuple[int, int]]] = []
+        self.heads: list[dict[int, int]] = []
+        width = len(rule_list.label_names)
+        self.writers: list[list[int]] = [[] for _ in range(width)]
+        for number, rule in enumerate(rule_list.rules):
+            plain = [c for c in rule.body if not isinstance(c, LabelCondition)]
+            self.tests.append([(c.feature, cells[c.feature].satisfying(c)) for c in plain])
+            self.label_tests.append([(c.label, c.value) for c in rule.body if isinstance(c, LabelCondition)])
+            head = {literal.label: literal.value for literal in rule.head}
+            if rule_list.full:
+                head = {label: head.get(label, 0) for label in range(width)}
+            self.heads.append(head)
+            for label in head:
+                self.writers[label].append(number)
+
+    def run(self, trial: dict[int, int]) -> Run:
+        """Run the list on the example that has these cells."""
+        state: dict[int, int] = {}
+        setter: dict[int, int] = {}
+        fruitless: set[int] = set()
+        stopped = None
+        for number, head in enumerate(self.heads):
+            if not all(mask >> trial[feature] & 1 for feature, mask in self.tests[number]):
+                continue
+            if not all(state.get(label) == value for label, value in self.label_tests[number]):
+                continue
+            new = {label: value for label, value in head.items() if label not in state}
+            state |= new
+            setter |= dict.fromkeys(new, number)
+            if not new:
+                fruitless.add(number)
+            elif self.stop[number]:
+                stopped = number
+                break
+        return Run(self, trial, state, setter, fruitless, stopped)
+
+
+@dataclass(frozen=True)
+class Run:
+    """What the list did: state and setter of every label that was set, and where it stopped."""
+
+    program: Program
+    trial: dict[int, int]
+    state: dict[int, int]
+    setter: dict[int, int]
+    fruitless: set[int]
+    stopped: int | None
+
+    def value(self, label: int) -> int:
+        """Value of a label in the end."""
+        return self.state.get(label, self.program.defaults[label])
+
+    def reasons(self, label: int, domain: dict[int, int]) -> dict[int, int]:
+        """Features and, for each, cells such that every example of `domain` in these cells treats `label` alike.
+
+        Facts to be explained are put on a list: "label j stands as it does just before rule t", "rule q fired", "rule
+        q did not fire", "rule q was reached". Each is explained by other facts or by the cell of a feature.
+        """
+        cause = _Cause(self, domain)
+        cause.explain_label(label, len(self.program.heads))
+        return cause.found
+
+
+class _Cause:
+    """The growing conjunction of cells that forces what happened."""
+
+    def __init__(self, run: Run, domain: dict[int, int]) -> None:
+        self.run = run
+        self.program = run.program
+        self.domain = domain
+        self.found: dict[int, int] = {}
+        self.done: set[tuple[str, int, int]] = set()
+        self.todo: list[tuple[str, int, int]] = []
+
+    def explain_label(self, label: int, before: int) -> None:
+        self._add("label", label, before)
+        while self.todo:
+            what, number, before = self.todo.pop()
+            match what:
+                case "label":
+                    self._explain_label(number, before)
+                case "fired":
+                    self._explain_fired(number)
+                case "failed":
+                    self._explain_failed(number)
+                case "reached":
+                    self._explain_reached(number)
+
+    def _add(self, what: str, number: int, before: int = 0) -> None:
+        fact = (what, number, before)
+        if fact not in self.done:
+            self.done.add(fact)
+            self.todo.append(fact)
+
+    def _explain_label(self, label: int, before: int) -> None:
+        setter = self.run.setter.get(label, before)
+        writers = [rule for rule in self.program.writers[label] if rule < min(setter, before)]
+        if setter < before:
+            self._add("fired", setter)
+            self._add("reached", setter)
+        elif self.run.stopped is not None and any(rule > self.run.stopped for rule in writers):
+            stopped = self.run.stopped
+            writers = [rule for rule in writers if rule < stopped]
+            self._add("fired", stopped)
+            self._add("reached", stopped)
+            # The stop took effect because of some label that nobody had set before it; one such label is enough.
+            fresh = next(j for j in self.program.heads[stopped] if self.run.setter.get(j) == stopped)
+            self._add("label", fresh, stopped)
+        for rule in writers:
+            self._add("failed", rule)
+
+    def _explain_fired(self, rule: int) -> None:
+        for feature, mask in self.program.tests[rule]:
+            self._require(feature, mask)
+        for label, _value in self.program.label_tests[rule]:
+            self._add("label", label, rule)
+
+    def _explain_failed(self, rule: int) -> None:
+        """Pick one condition that failed; best one that cannot hold anywhere in the domain, or is a reason already."""
+        false = [(f, ~mask) for f, mask in self.program.tests[rule] if not mask >> self.run.trial[f] & 1]
+        for feature, mask in false:
+            if self.domain[feature] & ~mask == 0 or self.found.get(feature, -1) & ~mask == 0:
+                self._require(feature, mask)
+                return
+        if false:
+            self._require(*min(false, key=lambda test: test[0] not in self.found))
+            return
+        for label, value in self.program.label_tests[rule]:
+            state = self.run.state.get(label) if self.run.setter.get(label, rule) < rule else None
+            if state != value:
+                self._add("label", label, rule)
+                return
+
+    def _explain_reached(self, rule: int) -> None:
+        for stop in self.program.stops:
+            if stop >= rule:
+                return
+            if stop not in self.run.fruitless:
+                self._add("failed", stop)
+                continue
+            for label in self.program.heads[stop]:
+                self._add("label", label, stop)
+
+    def _require(self, feature: int, mask: int) -> None:
+        self.found[feature] = self.found.get(feature, self.domain[feature]) & mask
