@@ -1,3 +1,50 @@
 """polyrule: readable, exact rules for multi-label classification, at native speed."""
 
-__version__ = "0.1.0"
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from polyrule.version import __version__
+
+if TYPE_CHECKING:
+    from polyrule import datasets, measures
+    from polyrule.data import Dataset, Feature, Table
+    from polyrule.estimators import BinaryRelevanceRuleClassifier, RuleListClassifier
+    from polyrule.model import Rule, RuleList
+
+__all__ = [
+    "BinaryRelevanceRuleClassifier",
+    "Dataset",
+    "Feature",
+    "Rule",
+    "RuleList",
+    "RuleListClassifier",
+    "Table",
+    "__version__",
+    "datasets",
+    "measures",
+]
+
+# Names are imported when first used, so that the command line answers at once and does not wait for scikit-learn.
+_HOME = {
+    "BinaryRelevanceRuleClassifier": "polyrule.estimators",
+    "Dataset": "polyrule.data",
+    "Feature": "polyrule.data",
+    "Rule": "polyrule.model",
+    "RuleList": "polyrule.model",
+    "RuleListClassifier": "polyrule.estimators",
+    "Table": "polyrule.data",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOME:
+        return getattr(import_module(_HOME[name]), name)
+    if name in ("datasets", "measures"):
+        return import_module(f"polyrule.{name}")
+    raise AttributeError(f"module 'polyrule' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from polyrule.data.label_matrix import LabelMatrix
 from polyrule.data.table import Feature, Table
 from polyrule.errors import DataError
 
@@ -46,6 +47,8 @@ class Dataset:
             raise DataError(
                 f"{self.name}: labels have shape {self.Y.shape}, expected ({rows}, {len(self.label_names)})"
             )
+        if isinstance(self.Y, np.ndarray):
+            object.__setattr__(self, "Y", LabelMatrix.of(self.Y, self.label_names))
         for what, given in (("row ids", self.row_ids), ("weights", self.weights)):
             if given is not None and len(given) != rows:
                 raise DataError(f"{self.name}: {len(given)} {what} for {rows} examples")

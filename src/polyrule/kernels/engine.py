@@ -72,10 +72,19 @@ class Outcome:
     stopped: bool
 
 
+class OutOfTime(Exception):
+    """Raised by `Engine.grow` when its deadline has passed; the training state is as it was before the call."""
+
+
 class Engine(Protocol):
-    """Holds the training state and grows rules for it."""
+    """Holds the training state and grows rules for it.
+
+    `deadline` is a value of ``time.monotonic()`` or None. A `grow` that runs past it raises `OutOfTime`; one that is
+    interrupted raises KeyboardInterrupt. Both leave the state as it was.
+    """
 
     name: str
+    deadline: float | None
 
     @property
     def remaining(self) -> int:
@@ -87,6 +96,12 @@ class Engine(Protocol):
 
     def grow(self, label: int | None = None, value: int | None = None) -> Candidate | None:
         """Return the best rule for the current state, or None if no literal has a true positive."""
+
+    def grow_single(self) -> Candidate | None:
+        """Grow a rule of its own for every label and sign and return the best of them.
+
+        Better means: value, then TP, then shorter body, then the first label, then present before absent.
+        """
 
     def commit(self, candidate: Candidate, stop_threshold: float | None, keep_covered: bool) -> Outcome:
         """Set the head's unset labels on the covered examples and update the working set."""

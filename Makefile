@@ -1,0 +1,47 @@
+# Everything starts from a bare checkout: each target makes the virtual environment and the build it needs.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+WORKERS ?= 2
+
+NATIVE := CMakeLists.txt $(wildcard native/*.cpp native/*.hpp)
+
+.PHONY: demo test lint bench bench-quality gallery sanitize clean help
+
+help:  ## list the targets
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
+
+$(BIN)/python:
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade "pip>=25.1"
+
+# The library with its compiled kernels, ready to use.
+$(VENV)/install.stamp: pyproject.toml $(NATIVE) | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --editable ".[all]"
+	touch $@
+
+# What the tests and linters need on top.
+$(VENV)/test.stamp: pyproject.toml $(VENV)/install.stamp
+	$(BIN)/python -m pip install --quiet --group test --group lint
+	touch $@
+
+demo: $(VENV)/install.stamp  ## learn, print and score a rule list on real data
+	@$(BIN)/python examples/demo.py
+
+test: $(VENV)/test.stamp  ## run every test
+	$(BIN)/python -m pytest -n $(WORKERS)
+
+lint: $(VENV)/test.stamp  ## format, lint, types and the order of the stages
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+bench: $(VENV)/test.stamp  ## speed against the reference and MLRL-SeCo
+	$(BIN)/python benchmarks/speed.py
+
+bench-quality: $(VENV)/test.stamp  ## scores of small ensembles against BOOMER's published figures
+	$(BIN)/python benchmarks/quality.py
+
+clean:  ## remove what the other targets made
+	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache

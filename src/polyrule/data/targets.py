@@ -1,0 +1,103 @@
+"""What scikit-learn calls y: a label matrix, or the classes of a binary or multi-class problem, as 0/1 labels."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import assert_all_finite, column_or_1d
+
+from polyrule.data.frames import is_frame
+from polyrule.data.labels import to_labels
+from polyrule.errors import DataError
+
+
+@dataclass(frozen=True, eq=False)
+class Target:
+    """Labels to learn, and how predicted labels turn back into what the user gave.
+
+    Attributes
+    ----------
+    kind : {"multilabel", "binary", "multiclass"}
+    truth : ndarray of uint8 or csr_array, shape (examples, labels)
+    names : tuple of str
+    classes : ndarray, or list of ndarray for a label matrix
+        As scikit-learn's `classes_`.
+    sparse : bool
+        Whether the labels came as a sparse matrix, so predictions go back as one.
+    """
+
+    kind: Literal["multilabel", "binary", "multiclass"]
+    truth: Any
+    names: tuple[str, ...]
+    classes: Any
+    sparse: bool = False
+
+    def labels_out(self, labels: npt.NDArray[np.uint8], probabilities: Any) -> Any:
+        """Turn predicted 0/1 labels back; several classes are decided by the largest probability."""
+        if self.kind == "multilabel":
+            return sp.csr_matrix(labels) if self.sparse else labels.astype(np.int64)
+        if self.kind == "binary":
+            return self.classes[labels[:, 0] if len(self.classes) > 1 else np.zeros(len(labels), dtype=int)]
+        return self.classes[np.argmax(probabilities(), axis=1)]
+
+    def probabilities_out(self, present: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+        """Turn per-label probabilities of presence into scikit-learn's shape."""
+        if self.kind == "multilabel":
+            return present
+        if self.kind == "binary":
+            if len(self.classes) == 1:
+                return np.ones((len(present), 1))
+            return np.hstack([1 - present, present])
+        return np.asarray(present / present.sum(axis=1, keepdims=True))
+
+
+def read_target(y: Any, label_names: Sequence[str] | None = None) -> Target:
+    """Read a label matrix, or the classes of a one-dimensional y.
+
+    Examples
+    --------
+    >>> read_target([[1, 0], [1, 1]], ["jazz", "calm"]).names
+    ('jazz', 'calm')
+    >>> read_target(["no", "yes", "no"]).truth.tolist()
+    [[0], [1], [0]]
+    """
+    if sp.issparse(y) or _is_matrix(y):
+        truth, names = to_labels(y, label_names if label_names is not None else getattr(y, "names", None))
+        if truth.shape[1] == 0:
+            raise DataError("Y has no label column; give at least one label")
+        classes = [np.array([0, 1])] * truth.shape[1]
+        return Target("multilabel", truth, names, classes, sp.issparse(y))
+    flat = column_or_1d(y, warn=True)
+    if flat.dtype.kind in "fc":
+        assert_all_finite(flat, input_name="y")
+    check_classification_targets(flat)
+    classes, codes = np.unique(flat, return_inverse=True)
+    kind: Literal["binary", "multiclass"] = "binary" if len(classes) <= 2 else "multiclass"
+    shown = classes[-1:] if kind == "binary" else classes
+    names = tuple(label_names) if label_names is not None else tuple(str(value) for value in shown)
+    if len(names) != len(shown):
+        raise DataError(f"{len(names)} label name(s) for {len(shown)} class(es)")
+    chosen = np.arange(len(classes))[-len(shown) :]
+    truth = (codes[:, None] == chosen[None, :]).astype(np.uint8)
+    return Target(kind, truth, names, classes)
+
+
+def _is_matrix(y: Any) -> bool:
+    """Whether y holds one column per label; a single column of other things than 0 and 1 is a list of classes."""
+    if not isinstance(y, np.ndarray) and is_frame(y):
+        return True
+    try:
+        array = np.asarray(y)
+    except ValueError:
+        return True  # rows of different lengths: reading it as labels says so
+    if array.ndim != 2:
+        return array.ndim > 2
+    if array.shape[1] != 1:
+        return True
+    return bool(np.isin(array, (0, 1)).all()) if array.dtype.kind in "biuf" else False

@@ -1,0 +1,155 @@
+"""The conditions that can extend a body, feature by feature, with what each would cover.
+
+A batch holds the candidates of one feature (or of one label) in canonical order. Its label counts come from running
+sums over the covered rows in the feature's order, so all thresholds of a feature cost one sort.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from polyrule.data.table import Table
+from polyrule.kernels.state import TrainingState
+from polyrule.model.rule import Condition, LabelCondition, NominalCondition, NumericCondition
+
+Rows = npt.NDArray[np.int64]
+
+
+def midpoint(low: float, high: float) -> float:
+    """Return a threshold that separates ``x <= low`` from ``x >= high``, halfway where doubles allow it.
+
+    Examples
+    --------
+    >>> midpoint(1.0, 2.0)
+    1.5
+    >>> midpoint(1e308, 1.5e308)
+    1.25e+308
+    >>> midpoint(5e-324, 1e-323)
+    5e-324
+    """
+    with np.errstate(over="ignore"):
+        middle = float((np.float64(low) + np.float64(high)) / 2)
+    if not np.isfinite(middle):
+        middle = low / 2 + high / 2
+    return middle if low <= middle < high else low
+
+
+@dataclass(frozen=True, eq=False)
+class Batch:
+    """Candidates of one feature or label: candidate `i` covers ``rows[start[i]:end[i]]``."""
+
+    conditions: list[Condition]
+    rows: Rows
+    start: npt.NDArray[np.int64]
+    end: npt.NDArray[np.int64]
+
+    def __len__(self) -> int:
+        return len(self.start)
+
+    def covered(self, index: int) -> Rows:
+        """Rows that candidate `index` covers, ascending."""
+        return np.sort(self.rows[self.start[index] : self.end[index]])
+
+    def sums(self, per_row: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        """Sum of `per_row` (indexed like the training examples) over each candidate's rows."""
+        running = np.zeros((len(self.rows) + 1, *per_row.shape[1:]), dtype=np.int64)
+        np.cumsum(per_row[self.rows], axis=0, out=running[1:])
+        return np.asarray(running[self.end] - running[self.start])
+
+    def keep(self, which: npt.NDArray[np.bool_]) -> Batch:
+        """Return the batch with only the chosen candidates."""
+        chosen = [c for c, kept in zip(self.conditions, which, strict=True) if kept]
+        return Batch(chosen, self.rows, self.start[which], self.end[which])
+
+
+@dataclass(eq=False)
+class CutFinder:
+    """Enumerates the batches that extend a body, in canonical order: features by column, then labels by index."""
+
+    table: Table
+    state: TrainingState
+    label_conditions: bool = True
+    _distinct: dict[int, npt.NDArray[np.float64]] = field(default_factory=dict)
+
+    def forget(self) -> None:
+        """Drop what depends on the working set; called when it has changed."""
+        self._distinct.clear()
+
+    def batches(self, covered: Rows, body: tuple[Condition, ...]) -> Iterator[Batch]:
+        """Yield the non-empty batches of conditions that exclude at least one covered row and keep at least one."""
+        tested = {c.feature for c in body if isinstance(c, NominalCondition)}
+        tested_labels = {c.label for c in body if isinstance(c, LabelCondition)}
+        for index, feature in enumerate(self.table.features):
+            if not feature.is_nominal:
+                batch = self._numeric(index, covered)
+            elif index not in tested:
+                batch = self._nominal(index, covered)
+            else:
+                continue
+            if len(batch):
+                yield batch
+        if self.label_conditions:
+            for label in np.flatnonzero(self.state.ever_set):
+                if label not in tested_labels:
+                    batch = self._label(int(label), covered)
+                    if len(batch):
+                        yield batch
+
+    def _working_values(self, index: int) -> npt.NDArray[np.float64]:
+        if index not in self._distinct:
+            values = self.table.column(index)[self.state.working]
+            self._distinct[index] = np.unique(values[~np.isnan(values)])
+        return self._distinct[index]
+
+    def _numeric(self, index: int, covered: Rows) -> Batch:
+        values = self.table.column(index)[covered]
+        known = ~np.isnan(values)
+        order = np.argsort(values[known], kind="stable")
+        rows, values = covered[known][order], values[known][order]
+        distinct = self._working_values(index)
+        count, missing = len(rows), len(rows) < len(covered)
+        conditions: list[Condition] = []
+        start: list[int] = []
+        end: list[int] = []
+
+        def add(op: str, threshold: float, first: int, last: int) -> None:
+            conditions.append(NumericCondition(index, "<=" if op == "<=" else ">", threshold))
+            start.append(first)
+            end.append(last)
+
+        if count:
+            groups = np.searchsorted(distinct, values)
+            if missing and groups[0] > 0:
+                add(">", midpoint(distinct[0], distinct[1]), 0, count)
+            for position in np.flatnonzero(np.diff(groups)) + 1:
+                below = groups[position - 1]
+                threshold = midpoint(float(distinct[below]), float(distinct[below + 1]))
+                add("<=", threshold, 0, int(position))
+                add(">", threshold, int(position), count)
+            if missing and groups[-1] + 1 < len(distinct):
+                add("<=", midpoint(float(distinct[groups[-1]]), float(distinct[groups[-1] + 1])), 0, count)
+        return Batch(conditions, rows, np.array(start, dtype=np.int64), np.array(end, dtype=np.int64))
+
+    def _nominal(self, index: int, covered: Rows) -> Batch:
+        values = self.table.column(index)[covered]
+        return _equalities(values, covered, lambda value: NominalCondition(index, value))
+
+    def _label(self, label: int, covered: Rows) -> Batch:
+        values = self.state.assigned[covered, label].astype(np.float64)
+        values[values < 0] = np.nan
+        return _equalities(values, covered, lambda value: LabelCondition(label, value))
+
+
+def _equalities(values: npt.NDArray[np.float64], covered: Rows, make: Callable[[int], Condition]) -> Batch:
+    known = ~np.isnan(values)
+    order = np.argsort(values[known], kind="stable")
+    rows, values = covered[known][order], values[known][order]
+    distinct, start = np.unique(values, return_index=True)
+    end = np.append(start[1:], len(rows))
+    proper = end - start < len(covered)
+    conditions = [make(int(value)) for value in distinct[proper]]
+    return Batch(conditions, rows, start[proper].astype(np.int64), end[proper].astype(np.int64))

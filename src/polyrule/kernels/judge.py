@@ -1,0 +1,210 @@
+"""Which candidate of a batch is best, and with which head.
+
+Three ways, all exact:
+
+- *singles*: where the best head is worth as much as its best literal, all literals of all candidates are valued at once; doubles only
+  pick out what could be best, integers in lowest terms decide.
+- *filtered*: a vectorised upper bound in doubles (with slack) picks the few candidates that can be best; each then gets
+  the exact head search.
+- *general*: every candidate gets the exact head search.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+import numpy.typing as npt
+
+from polyrule.heads import World, best_head
+from polyrule.kernels.bounds import ratio_bounds
+from polyrule.kernels.cuts import Batch, Rows
+from polyrule.kernels.state import UNSET, TrainingState
+from polyrule.measures import Objective
+
+Ints = npt.NDArray[np.int64]
+Mask = npt.NDArray[np.bool_]
+
+#: Doubles further apart than this (relatively) belong to rationals that differ; closer ones are compared exactly.
+SLACK = 1e-9
+#: Largest numerator or denominator the vectorised integers may reach.
+LARGEST = 2**62
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """The best candidate of a batch: its position, value, and head as (label, value, tp, fp)."""
+
+    index: int
+    value: Fraction
+    tp: int
+    head: tuple[tuple[int, int, int, int], ...]
+
+    def beats(self, other: Verdict | None) -> bool:
+        """Whether this is better by value, then by true positives."""
+        return other is None or (self.value, self.tp) > (other.value, other.tp)
+
+
+@dataclass(frozen=True, slots=True)
+class LabelCounts:
+    """Per candidate and label: covered weight by truth, once where the label is unset and once in any state."""
+
+    unset: Ints  # (candidates, labels, 2): absent, present
+    uncovered: Ints  # (candidates, labels, 2): TN, FN
+
+    def literal(self, value: int) -> tuple[Ints, Ints, Ints, Ints]:
+        """(tp, fp, tn, fn) of the literal ``label = value``, each (candidates, labels)."""
+        right, wrong = self.unset[..., value], self.unset[..., 1 - value]
+        return right, wrong, self.uncovered[..., 0], self.uncovered[..., 1]
+
+
+class Judge:
+    """Finds the best candidate of a batch for one objective and the current training state."""
+
+    def __init__(self, state: TrainingState, objective: Objective) -> None:
+        self.state = state
+        self.objective = objective
+        self.form = objective.fast_form(state.truth.shape[1])
+        self.refresh()
+
+    def refresh(self) -> None:
+        """Recompute what depends on the state; called after every commit."""
+        state = self.state
+        weighted = np.stack([1 - state.truth, state.truth], axis=2) * state.weights[:, None, None]
+        self._any_state = weighted * state.working[:, None, None]
+        self._unset = self._any_state * (state.assigned == UNSET)[:, :, None]
+        self._total = self._any_state.sum(axis=0)
+        self._working_rows = np.flatnonzero(state.working)
+        self._working_weight = state.remaining
+
+    def counts(self, batch: Batch) -> LabelCounts:
+        """Label counts of every candidate."""
+        return LabelCounts(batch.sums(self._unset), self._total - batch.sums(self._any_state))
+
+    def best(self, batch: Batch, allowed: Mask, skip: Mask | None = None) -> Verdict | None:
+        """Return the best candidate not in `skip`; among equals the first in canonical order."""
+        values = self._literal_values(allowed)
+        if values is not None:
+            return self._best_by_singles(batch, allowed, skip, values)
+        candidates = np.arange(len(batch)) if skip is None else np.flatnonzero(~skip)
+        if self.form is not None and len(candidates) > 1:
+            bounds = ratio_bounds(self.counts(batch), self._total, self.form, allowed)[candidates]
+            return self._best_bounded(batch, allowed, candidates, bounds)
+        best: Verdict | None = None
+        for index in candidates:
+            best = self._better(best, self._search(batch, int(index), allowed))
+        return best
+
+    @staticmethod
+    def _better(best: Verdict | None, found: Verdict | None) -> Verdict | None:
+        if found is None:
+            return best
+        if best is None or (found.value, found.tp, -found.index) > (best.value, best.tp, -best.index):
+            return found
+        return best
+
+    def _best_bounded(self, batch: Batch, allowed: Mask, candidates: Ints, bounds: npt.NDArray[np.float64]) -> Verdict | None:
+        best: Verdict | None = None
+        for position in np.argsort(-bounds, kind="stable"):
+            bound = bounds[position]
+            if bound == -np.inf or (best is not None and bound < _lowered(float(best.value))):
+                break
+            best = self._better(best, self._search(batch, int(candidates[position]), allowed))
+        return best
+
+    def _search(self, batch: Batch, index: int, allowed: Mask) -> Verdict | None:
+        rows = self._working_rows
+        covered = np.zeros(len(self.state.truth), dtype=bool)
+        covered[batch.covered(index)] = True
+        world = World(
+            self.state.truth[rows], covered[rows], self.state.assigned[rows], self.state.weights[rows], allowed
+        )
+        found = best_head(world, self.objective)
+        if found is None:
+            return None
+        head = tuple(
+            (label, value, int(tp), int(fp)) for (label, value), (tp, fp) in zip(found.head, found.counts, strict=True)
+        )
+        return Verdict(index, found.value, found.tp, head)
+
+    # -- singles ---------------------------------------------------------------------------------------------------
+
+    def _literal_values(self, allowed: Mask) -> Callable[[LabelCounts, int], tuple[Ints, Ints]] | None:
+        """How to value single literals, where that decides; None where the head needs a search of its own."""
+        form = self.form
+        if form is None or form.rho is not None or self.objective.scope != "head":
+            return None
+        one_literal = int(allowed.sum()) == 1
+        if form.kind == "singles" or (form.kind == "ratio" and one_literal):
+            num, den = form.num, form.den
+        elif form.kind == "subset" and one_literal:
+            num, den = (0, 1, 0, 1, 0), (self._working_weight, 0, 0, 0, 0)
+        else:
+            return None
+        largest = max(abs(c) for c in (*num, *den)) * (4 * self._working_weight + 1)
+        if largest >= LARGEST:
+            return None
+
+        def values(counts: LabelCounts, value: int) -> tuple[Ints, Ints]:
+            four = counts.literal(value)
+            top: Ints = num[0] + sum((c * x for c, x in zip(num[1:], four, strict=True)), np.zeros_like(four[0]))
+            bottom: Ints = den[0] + sum((c * x for c, x in zip(den[1:], four, strict=True)), np.zeros_like(four[0]))
+            return np.where(bottom == 0, 0, np.sign(bottom) * top), np.where(bottom == 0, 1, np.abs(bottom))
+
+        return values
+
+    def _best_by_singles(
+        self, batch: Batch, allowed: Mask, skip: Mask | None, values: Callable[[LabelCounts, int], tuple[Ints, Ints]]
+    ) -> Verdict | None:
+        counts = self.counts(batch)
+        parts = [values(counts, value) for value in (0, 1)]
+        num = np.stack([part[0] for part in parts], axis=2)
+        den = np.stack([part[1] for part in parts], axis=2)
+        usable = allowed[None] & (counts.unset > 0)
+        if skip is not None:
+            usable &= ~skip[:, None, None]
+        if not usable.any():
+            return None
+        approximate = np.where(usable, num / den, -np.inf)
+        near = approximate >= _lowered(float(approximate.max()))
+        value, tied = _exact_maximum(num, den, near)
+        tied[..., 0] &= ~tied[..., 1]  # where both literals of a label tie, the present one wins
+        if self.objective.max_head_size is not None:
+            tied = _largest_only(tied, counts.unset, self.objective.max_head_size)
+        true_positives = (tied * counts.unset).sum(axis=(1, 2))
+        index = int(np.argmax(np.where(tied.any(axis=(1, 2)), true_positives, -1)))
+        head = tuple(
+            (int(label), int(sign), int(counts.unset[index, label, sign]), int(counts.unset[index, label, 1 - sign]))
+            for label, sign in zip(*np.nonzero(tied[index]), strict=True)
+        )
+        return Verdict(index, value, int(true_positives[index]), head)
+
+
+def _lowered(value: float) -> float:
+    return value - SLACK * max(1.0, abs(value))
+
+
+def _exact_maximum(num: Ints, den: Ints, near: Mask) -> tuple[Fraction, Mask]:
+    """Largest fraction among the `near` entries, and where exactly it is reached."""
+    divisor = np.gcd(num[near], den[near])
+    reduced = np.stack([num[near] // divisor, den[near] // divisor], axis=1)
+    best = max((Fraction(int(p), int(q)) for p, q in np.unique(reduced, axis=0)))
+    tied = np.zeros_like(near)
+    tied[near] = (reduced[:, 0] == best.numerator) & (reduced[:, 1] == best.denominator)
+    return best, tied
+
+
+def _largest_only(tied: Mask, true_positives: Ints, size: int) -> Mask:
+    """Keep at most `size` literals per candidate: those with the most true positives, then the first labels."""
+    weight = np.where(tied, true_positives, 0).max(axis=2)
+    order = np.argsort(-weight, axis=1, kind="stable")
+    kept = np.zeros(weight.shape, dtype=bool)
+    np.put_along_axis(kept, order[:, :size], True, axis=1)
+    return np.asarray(tied & kept[:, :, None])
+
+
+def whole(rows: Rows) -> Batch:
+    """Return a batch with one candidate that covers all of `rows`: the body as it is."""
+    return Batch([], rows, np.array([0]), np.array([len(rows)]))

@@ -1,0 +1,96 @@
+"""The training state: which examples still count, and which of their labels earlier rules have set."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import numpy.typing as npt
+
+from polyrule.kernels.engine import Candidate, Outcome
+
+UNSET = -1
+
+
+class TrainingState:
+    """Working set and label assignments of the training examples.
+
+    Parameters
+    ----------
+    truth : ndarray of uint8, shape (examples, labels)
+    weights : ndarray of int64
+        Positive integer weights.
+    negative : bool
+        Whether absent labels are predicted too; otherwise only a present label can be *open*.
+    full : bool
+        Full predictions: a rule sets every unset label of the examples it covers.
+    """
+
+    def __init__(
+        self, truth: npt.NDArray[np.uint8], weights: npt.NDArray[np.int64], negative: bool = True, full: bool = False
+    ) -> None:
+        self.truth = truth
+        self.weights = weights
+        self.negative = negative
+        self.full = full
+        self.working = np.ones(len(truth), dtype=bool)
+        self.assigned = np.full(truth.shape, UNSET, dtype=np.int8)
+        #: labels that some head has set; only those may be tested in a body
+        self.ever_set = np.zeros(truth.shape[1], dtype=bool)
+
+    @property
+    def remaining(self) -> int:
+        """Weight of the working set."""
+        return int(self.weights[self.working].sum())
+
+    @property
+    def has_unset(self) -> bool:
+        """Whether something is left to predict on the working set."""
+        return bool(self._open(np.flatnonzero(self.working)).any())
+
+    def _open(self, rows: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
+        unset = self.assigned[rows] == UNSET
+        if not self.negative:
+            unset &= self.truth[rows] == 1
+        return np.asarray(unset.any(axis=1))
+
+    def commit(self, candidate: Candidate, stop_threshold: float | None, keep_covered: bool) -> Outcome:
+        """Apply a rule to the examples it covers and decide which of them stay.
+
+        Examples
+        --------
+        >>> state = TrainingState(np.array([[1, 0], [0, 0]], dtype=np.uint8), np.array([1, 1]))
+        >>> rule = Candidate((), ((1, 0, 2, 0),), Fraction(1), np.array([0, 1]))
+        >>> state.commit(rule, stop_threshold=0.01, keep_covered=True)
+        Outcome(covered=2, open=2, newly_set=2, stopped=False)
+        >>> state.remaining
+        2
+        """
+        rows = candidate.covered
+        newly_set = 0
+        for label, value, _, _ in candidate.head:
+            newly_set += self._set(rows, label, value)
+        if self.full:
+            for label in range(self.truth.shape[1]):
+                newly_set += self._set(rows, label, 0)
+        open_rows = self._open(rows)
+        covered, still_open = int(self.weights[rows].sum()), int(self.weights[rows[open_rows]].sum())
+        stopped = stop_threshold is not None and still_open <= Fraction(repr(float(stop_threshold))) * covered
+        if stopped:
+            self.working[rows] = False
+        elif stop_threshold is None or not keep_covered:
+            self.working[rows[~open_rows]] = False
+        return Outcome(covered, still_open, newly_set, stopped)
+
+    def _set(self, rows: npt.NDArray[np.int64], label: int, value: int) -> int:
+        column = self.assigned[:, label]
+        fresh = rows[column[rows] == UNSET]
+        column[fresh] = value
+        self.ever_set[label] |= fresh.size > 0
+        return int(fresh.size)
+
+    def leftover(self) -> npt.NDArray[np.int64]:
+        """Per label, the weight of present and of absent truth that nobody has set, over all examples."""
+        unset = (self.assigned == UNSET) * self.weights[:, None]
+        present = (unset * self.truth).sum(axis=0)
+        return np.stack([present, unset.sum(axis=0) - present], axis=1)

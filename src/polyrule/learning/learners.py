@@ -1,0 +1,120 @@
+"""The paper's three learners: several labels per head, one label per head, one list per label."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from polyrule.data.table import Table
+from polyrule.errors import OptionError
+from polyrule.kernels.dispatch import make_engine
+from polyrule.kernels.engine import Candidate, Engine, GrowOptions
+from polyrule.learning.progress import Callback
+from polyrule.learning.separate import Learning, Reason, SeparateOptions, unscaled
+from polyrule.measures import Objective
+from polyrule.model.rule_list import RuleList
+
+Weights = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Learner:
+    """Everything a fit needs besides the data.
+
+    Parameters
+    ----------
+    objective : Objective
+        What a head is judged by.
+    growing : GrowOptions
+        How one rule is grown.
+    separating : SeparateOptions
+        How the list is built from rules.
+    kernels : {None, "native", "reference"}
+        Which engine; None takes the fastest that can do it.
+    n_jobs : int
+        Threads; the result does not depend on it.
+    """
+
+    objective: Objective
+    growing: GrowOptions = field(default_factory=GrowOptions)
+    separating: SeparateOptions = field(default_factory=SeparateOptions)
+    kernels: str | None = None
+    n_jobs: int = 1
+
+    def rule_list(
+        self,
+        table: Table,
+        truth: Any,
+        weights: Weights,
+        label_names: tuple[str, ...],
+        heads: str = "multi",
+        scale: Fraction = Fraction(1),
+        callback: Callback | None = None,
+    ) -> tuple[RuleList, Reason]:
+        """Learn one list for all labels, with heads of several labels (`multi`) or of one (`single`)."""
+        engine = self._engine(table, truth, weights)
+        growers: dict[str, Callable[[], Candidate | None]] = {"multi": engine.grow, "single": engine.grow_single}
+        if heads not in growers:
+            raise OptionError(f"heads must be 'multi' or 'single', got {heads!r}")
+        learning = Learning(self.separating, scale, callback)
+        learning.run(engine, growers[heads], int(weights.sum()))
+        counts = tuple(_pair(row, scale) for row in engine.leftover())
+        model = RuleList(
+            tuple(learning.rules), table.features, label_names, default_counts=counts, full=self.objective.scope == "full"
+        )
+        return model, learning.reason
+
+    def binary_relevance(
+        self,
+        table: Table,
+        truth: Any,
+        weights: Weights,
+        label_names: tuple[str, ...],
+        scale: Fraction = Fraction(1),
+        callback: Callback | None = None,
+    ) -> tuple[RuleList, Reason]:
+        """Learn an independent list per label and join them.
+
+        Each list predicts the rarer value of its label, from features only, until no rule with more true than false
+        positives is found; its default is the majority of the examples no rule covers.
+        """
+        learning = Learning(self.separating, scale, callback)
+        defaults: list[int] = []
+        counts: list[tuple[float, float]] = []
+        total = int(weights.sum())
+        for label in range(len(label_names)):
+            column = np.ascontiguousarray(truth[:, [label]])
+            present = int(weights @ column[:, 0].astype(np.int64))
+            rarer = 1 if 2 * present <= total else 0
+            if learning.reason == "complete":
+                engine = self._engine(table, column, weights, replace(self.growing, label_conditions=False))
+                learning.first_label = label
+                learning.run(engine, _improving(engine, rarer), total)
+                left = engine.leftover()[0]
+            else:
+                left = np.array([present, total - present])
+            defaults.append(int(left[0] > left[1]) if left.any() else 1 - rarer)
+            counts.append(_pair(left, scale))
+        model = RuleList(tuple(learning.rules), table.features, label_names, tuple(defaults), tuple(counts))
+        return model, learning.reason
+
+    def _engine(self, table: Table, truth: Any, weights: Weights, growing: GrowOptions | None = None) -> Engine:
+        options = growing or self.growing
+        return make_engine(table, truth, weights, self.objective, options, self.n_jobs, self.kernels)
+
+
+def _improving(engine: Engine, rarer: int) -> Callable[[], Candidate | None]:
+    def grow() -> Candidate | None:
+        found = engine.grow(0, rarer)
+        return found if found is not None and found.tp > sum(literal[3] for literal in found.head) else None
+
+    return grow
+
+
+def _pair(row: npt.NDArray[np.int64], scale: Fraction) -> tuple[float, float]:
+    return unscaled(int(row[0]), scale), unscaled(int(row[1]), scale)

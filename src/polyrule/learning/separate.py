@@ -1,0 +1,147 @@
+"""Separate-and-conquer: grow a rule, set its labels, shrink the working set, repeat."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Literal as Choice
+
+from polyrule.errors import OptionError
+from polyrule.kernels.engine import Candidate, Engine, Outcome, OutOfTime
+from polyrule.learning.progress import Callback, Progress
+from polyrule.model.rule import Literal, Rule
+
+logger = logging.getLogger(__name__)
+
+Reason = Choice["complete", "max_rules", "time_limit", "callback", "interrupted"]
+
+
+@dataclass(frozen=True, slots=True)
+class SeparateOptions:
+    """When rules stop, which examples stay, and when learning ends.
+
+    Parameters
+    ----------
+    remaining : float
+        Learning ends when the working set holds no more than this share of the training weight.
+    stop_threshold : float or None
+        A rule gets a stop when at most this share of what it covers still has an unset label. None: no stops.
+    keep_covered : bool
+        Whether examples covered by a rule without a stop all stay in the working set, or only those with an unset label.
+    max_rules : int or None
+        Longest list.
+    time_limit : float or None
+        Seconds after which learning ends with the list so far.
+    """
+
+    remaining: float = 0.1
+    stop_threshold: float | None = 0.01
+    keep_covered: bool = True
+    max_rules: int | None = None
+    time_limit: float | None = None
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.remaining <= 1:
+            raise OptionError(f"remaining must be a share between 0 and 1, got {self.remaining}")
+        if self.stop_threshold is not None and not 0 <= self.stop_threshold <= 1:
+            raise OptionError(f"stop_threshold must be None or a share between 0 and 1, got {self.stop_threshold}")
+        if self.max_rules is not None and self.max_rules < 1:
+            raise OptionError(f"max_rules must be None or at least 1, got {self.max_rules}")
+        if self.time_limit is not None and self.time_limit <= 0:
+            raise OptionError(f"time_limit must be None or a positive number of seconds, got {self.time_limit}")
+
+
+@dataclass(slots=True)
+class Clock:
+    """Measures a fit and knows when its time is over."""
+
+    limit: float | None = None
+    started: float = 0.0
+
+    def __post_init__(self) -> None:
+        self.started = time.monotonic()
+
+    @property
+    def elapsed(self) -> float:
+        """Seconds since the start."""
+        return time.monotonic() - self.started
+
+    @property
+    def deadline(self) -> float | None:
+        """When the time is over, on the monotonic clock."""
+        return None if self.limit is None else self.started + self.limit
+
+
+class Learning:
+    """A rule list in the making; `rules` and `reason` are valid at every moment."""
+
+    def __init__(self, options: SeparateOptions, scale: Fraction = Fraction(1), callback: Callback | None = None) -> None:
+        self.options = options
+        self.scale = scale
+        self.callback = callback
+        self.rules: list[Rule] = []
+        self.reason: Reason = "complete"
+        self.clock = Clock(options.time_limit)
+        #: what label 0 of the engine is called in the list; binary relevance runs one engine per label
+        self.first_label = 0
+
+    def run(self, engine: Engine, grow: Callable[[], Candidate | None], total: int) -> None:
+        """Learn rules with `engine` until an end is reached; an interrupt is noted in `reason`, not raised."""
+        engine.deadline = self.clock.deadline
+        try:
+            for rule in self._steps(engine, grow, total):
+                self.rules.append(rule)
+                if self._told_to_end(engine, total):
+                    break
+        except OutOfTime:
+            self.reason = "time_limit"
+        except KeyboardInterrupt:
+            self.reason = "interrupted"
+        logger.info("%d rules in %.3f s (%s)", len(self.rules), self.clock.elapsed, self.reason)
+
+    def _steps(self, engine: Engine, grow: Callable[[], Candidate | None], total: int) -> Iterator[Rule]:
+        enough = Fraction(repr(float(self.options.remaining))) * total
+        while engine.remaining > enough and engine.has_unset:
+            found = grow()
+            if found is None:
+                return
+            outcome = engine.commit(found, self.options.stop_threshold, self.options.keep_covered)
+            yield self._stored(found, outcome)
+
+    def _stored(self, found: Candidate, outcome: Outcome) -> Rule:
+        """Turn a search result into a stored rule, its counts back in the units of the sample weights."""
+        head = tuple(
+            Literal(self.first_label + label, value, unscaled(tp, self.scale), unscaled(fp, self.scale))
+            for label, value, tp, fp in found.head
+        )
+        coverage = unscaled(outcome.covered, self.scale)
+        return Rule(head, found.body, outcome.stopped, found.value, "learned", coverage)
+
+    def _told_to_end(self, engine: Engine, total: int) -> bool:
+        if self.callback is not None:
+            progress = Progress(len(self.rules), engine.remaining / total, self.clock.elapsed, self.rules[-1])
+            if self.callback(progress) is True:
+                self.reason = "callback"
+                return True
+        if self.options.max_rules is not None and len(self.rules) >= self.options.max_rules:
+            self.reason = "max_rules"
+            return True
+        if self.clock.limit is not None and self.clock.elapsed > self.clock.limit:
+            self.reason = "time_limit"
+            return True
+        return False
+
+
+def unscaled(count: int, scale: Fraction) -> float:
+    """Integer weight units back to the user's: an int where it is whole, else the nearest double.
+
+    Examples
+    --------
+    >>> unscaled(6, Fraction(1, 2)), unscaled(3, Fraction(1, 2))
+    (3, 1.5)
+    """
+    exact = count * scale
+    return exact.numerator if exact.denominator == 1 else float(exact)
