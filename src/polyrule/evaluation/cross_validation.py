@@ -36,7 +36,7 @@ class CrossValidation:
 
     @property
     def pooled(self) -> Scores:
-        """Scores of all test predictions together: every example was predicted once, by a model that had not seen it."""
+        """Scores of all test predictions together: each example once, by a model that had not seen it."""
         return pool_scores(self.folds)
 
     def interval(self, measure: str, level: float = 0.95) -> Interval:
@@ -93,7 +93,7 @@ def cross_validate(
     >>> data = Dataset(Table.from_array(np.arange(4.0)[:, None]), labels, ("a", "b"))
     >>> result = cross_validate(MajorityClassifier(), data, folds=2, stratified=False)
     >>> result.pooled.hamming_accuracy
-    0.625
+    0.5
     """
     results: list[Scores] = []
     fit_seconds, predict_seconds = [], []

@@ -1,0 +1,130 @@
+"""From a training part to predictions; test data cannot leak: `fit` gets no test data, `predict` no labels."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from polyrule.data.dataset import Dataset
+from polyrule.data.table import Table
+from polyrule.errors import OptionError
+from polyrule.evaluation.discretise import EqualFrequencyDiscretiser
+from polyrule.evaluation.encoding import MatrixEncoder
+from polyrule.evaluation.experiment.spec import LearnerSpec
+from polyrule.evaluation.folds import make_folds, take_rows
+from polyrule.evaluation.scores import score
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """Everything that happens to a training part: discretise, encode, tune, fit.
+
+    Parameters
+    ----------
+    learner : LearnerSpec
+    discretise : int or None
+        Number of equal-frequency intervals for numeric features.
+    """
+
+    learner: LearnerSpec
+    discretise: int | None = None
+
+    def fit(self, train: Dataset) -> FittedRecipe:
+        """Learn every step from the training part, the only data this method can see."""
+        chosen = self._tune(train) if self.learner.tune else {}
+        return self._fit_once(train, chosen)
+
+    def _fit_once(self, train: Dataset, chosen: Mapping[str, Any]) -> FittedRecipe:
+        discretiser = EqualFrequencyDiscretiser(self.discretise).fit(train.X) if self.discretise else None
+        features = train.X if discretiser is None else discretiser.transform(train.X)
+        encoder = MatrixEncoder().fit(features) if self.learner.input == "matrix" else None
+        prepared = features if encoder is None else encoder.transform(features)
+        model = make_estimator(self.learner.class_path, {**self.learner.parameters, **chosen})
+        labels = _labels_for(self.learner, train.Y)
+        return FittedRecipe(discretiser, encoder, model.fit(prepared, labels), dict(chosen))
+
+    def _tune(self, train: Dataset) -> dict[str, Any]:
+        """Choose the parameters that score best on inner folds of the training part; of equals, those listed first."""
+        best: dict[str, Any] = {}
+        best_value = -1.0
+        folds = make_folds(train.Y, self.learner.tune_folds, seed=0)
+        inner = replace(self, learner=replace(self.learner, tune={}))
+        for values in itertools.product(*self.learner.tune.values()):
+            candidate = dict(zip(self.learner.tune, values, strict=True))
+            reached = []
+            for train_rows, held_out_rows in folds:
+                held_out = take_rows(train, held_out_rows)
+                fitted = inner._fit_once(take_rows(train, train_rows), candidate)
+                reached.append(score(held_out.Y, fitted.predict(held_out.X))[self.learner.tune_measure])
+            if np.mean(reached) > best_value:
+                best, best_value = candidate, float(np.mean(reached))
+        return best
+
+
+@dataclass(frozen=True)
+class FittedRecipe:
+    """A fitted learner with the preparation steps that belong to it."""
+
+    discretiser: EqualFrequencyDiscretiser | None
+    encoder: MatrixEncoder | None
+    model: Any
+    chosen: dict[str, Any]
+
+    def predict(self, X: Table) -> Any:
+        """Predict labels from features; the true labels are not passed, so nothing can look at them."""
+        features = X if self.discretiser is None else self.discretiser.transform(X)
+        prepared = features if self.encoder is None else self.encoder.transform(features)
+        return self.model.predict(prepared)
+
+
+def make_estimator(class_path: str, parameters: Mapping[str, Any]) -> Any:
+    """Make an object of the named class; parameters of the form ``{class = "…", …}`` become objects themselves.
+
+    Examples
+    --------
+    >>> make_estimator("sklearn.multioutput.ClassifierChain",
+    ...                {"estimator": {"class": "sklearn.tree.DecisionTreeClassifier", "max_depth": 3}})
+    ClassifierChain(estimator=DecisionTreeClassifier(max_depth=3))
+    """
+    return import_name(class_path)(**{name: _value(value) for name, value in parameters.items()})
+
+
+def import_name(path: str) -> Any:
+    """Import ``package.module.name``; the name may also be nested in a class."""
+    parts = path.split(".")
+    if len(parts) < 2 or not all(part.isidentifier() for part in parts):
+        raise OptionError(f"{path!r} is not the full name of a class or function, such as 'package.module.Name'")
+    for end in range(len(parts) - 1, 0, -1):
+        module_name = ".".join(parts[:end])
+        try:
+            found: Any = import_module(module_name)
+        except ModuleNotFoundError as error:
+            if error.name is not None and module_name.startswith(error.name) and end > 1:
+                continue
+            raise
+        for part in parts[end:]:
+            if not hasattr(found, part):
+                raise OptionError(f"{module_name} has no {'.'.join(parts[end:])!r}")
+            found = getattr(found, part)
+        return found
+    raise OptionError(f"nothing is named {path!r}")
+
+
+def _value(value: Any) -> Any:
+    if isinstance(value, dict) and "class" in value:
+        rest = {name: item for name, item in value.items() if name != "class"}
+        return make_estimator(value["class"], rest)
+    return value
+
+
+def _labels_for(learner: LearnerSpec, Y: Any) -> Any:
+    """Give foreign learners a dense matrix of integers, which all of them understand."""
+    if learner.input == "table":
+        return Y
+    return (Y.toarray() if sp.issparse(Y) else np.asarray(Y)).astype(np.int64)

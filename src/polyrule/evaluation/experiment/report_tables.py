@@ -1,0 +1,183 @@
+"""The tables an experiment makes from its rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from polyrule.errors import PolyruleError
+from polyrule.evaluation.experiment.results import Results, best_of
+from polyrule.evaluation.experiment.spec import ComparisonSpec
+from polyrule.evaluation.experiment.tables import Cell, ResultTable
+from polyrule.evaluation.intervals import Interval
+from polyrule.evaluation.scores import LOWER_IS_BETTER
+
+
+def score_table(results: Results, measure: str) -> ResultTable:
+    """Learners by data sets: the mean over the splits, the best of each data set in bold."""
+    learners, data_sets = results.learners, results.data_sets
+    values = {(data, learner): results.value(data, learner, measure) for data in data_sets for learner in learners}
+    best = {
+        data: best_of((_mean(values[data, learner]) for learner in learners), measure in LOWER_IS_BETTER)
+        for data in data_sets
+    }
+    rows = []
+    for position, learner in enumerate(learners):
+        row: list[str | Cell] = [learner]
+        for data in data_sets:
+            value = values[data, learner]
+            text = _failure(results, data, learner) if value is None else _with_half_width(value)
+            row.append(Cell(text, bold=value is not None and position in best[data]))
+        rows.append(row)
+    notes = [_zero_words(results)]
+    if results.spec.split.kind == "folds":
+        notes.append("± is half of the 95% interval over folds, corrected for the overlap of the training parts.")
+    return ResultTable.of(measure, words(measure), ["learner", *data_sets], rows, notes)
+
+
+def size_table(results: Results) -> ResultTable:
+    """Size and cost of every model: rules, conditions, heads, time, memory."""
+    columns: list[tuple[str, str, Callable[[float], str]]] = [
+        ("rules", "rules", _whole),
+        ("conditions", "conditions", _whole),
+        ("fit_cpu_seconds", "fit CPU s", _seconds),
+        ("fit_seconds", "fit s", _seconds),
+        ("predict_seconds", "predict s", _seconds),
+        ("used_memory_mb", "memory MB", _whole),
+    ]
+    rows = []
+    for data in results.data_sets:
+        for learner in results.learners:
+            if not results.select(data, learner):
+                continue
+            cells = [_shown(results.value(data, learner, column), form) for column, _, form in columns]
+            multi, labels = _heads(results, data, learner)
+            status = _failure(results, data, learner)
+            rows.append([data, learner, *cells[:2], multi, labels, *cells[2:], status])
+    header = ["data", "learner", "rules", "conditions", "% multi-label heads", "labels per head"]
+    header += [title for _, title, _ in columns[2:]] + ["status"]
+    notes = [
+        "A leaf of a tree counts as a rule whose conditions are the tests on its path.",
+        "Fit time includes discretising, encoding and tuning; memory is what fitting and predicting took on top.",
+    ]
+    return ResultTable.of("models", "Model size and cost", header, rows, notes, left=2)
+
+
+def rank_table(results: Results, spec: ComparisonSpec) -> ResultTable:
+    """Average rank of every learner by every measure of a comparison, with the tests below."""
+    header, columns, notes = ["learner"], [], []
+    for measure in spec.measures:
+        comparison, left_out = results.comparison(spec, measure)
+        notes += [note for note in left_out if note not in notes]
+        if comparison is None:
+            continue
+        ranks = [float(rank) for rank in comparison.average_ranks]
+        best = best_of(ranks, lower=True)
+        columns.append([Cell(f"{rank:.2f}", bold=i in best) for i, rank in enumerate(ranks)])
+        header.append(words(measure))
+        try:
+            verdict = comparison.friedman().text(spec.alpha)
+            verdict += f"; critical difference {comparison.critical_difference:.2f}"
+        except PolyruleError as reason:
+            verdict = f"no test: {reason}"
+        notes.append(f"{words(measure)}: {verdict}.")
+        if comparison.caveat and comparison.caveat not in notes:
+            notes.append(comparison.caveat)
+    rows = _side_by_side(spec.learners, columns)
+    return ResultTable.of(f"ranks-{slug(spec.name)}", f"Average ranks: {spec.name}", header, rows, notes)
+
+
+def mean_table(results: Results, spec: ComparisonSpec) -> ResultTable:
+    """Mean score of every learner over the data sets of a comparison, with intervals."""
+    header, columns, notes = ["learner"], [], []
+    for measure in spec.measures:
+        comparison, left_out = results.comparison(spec, measure)
+        notes += [note for note in left_out if note not in notes]
+        if comparison is None:
+            continue
+        means = comparison.means()
+        best = best_of((mean.mean for mean in means), measure in LOWER_IS_BETTER)
+        columns.append([Cell(str(mean), bold=i in best) for i, mean in enumerate(means)])
+        header.append(words(measure))
+    notes.append("In brackets the 95% t interval over data sets: they differ much, so the intervals are wide.")
+    rows = _side_by_side(spec.learners, columns)
+    return ResultTable.of(f"means-{slug(spec.name)}", f"Means over data sets: {spec.name}", header, rows, notes)
+
+
+def failure_table(results: Results) -> ResultTable:
+    """What did not end well, and why."""
+    rows = [
+        [row["data"], row["learner"], row["split"], row["status"], str(row.get("error", ""))]
+        for row in results.failures
+    ]
+    return ResultTable.of(
+        "failures", "Runs without a result", ["data", "learner", "split", "what", "why"], rows, left=5
+    )
+
+
+def _side_by_side(learners: Sequence[str], columns: Sequence[Sequence[Cell]]) -> list[list[Cell]]:
+    if not columns:
+        return []
+    return [[Cell(learner), *(column[i] for column in columns)] for i, learner in enumerate(learners)]
+
+
+def words(measure: str) -> str:
+    """Write a measure's name as people do.
+
+    Examples
+    --------
+    >>> words("micro_f1"), words("hamming_accuracy")
+    ('Micro F1', 'Hamming accuracy')
+    """
+    text = measure.replace("_", " ").replace("f1", "F1").replace("jaccard", "Jaccard")
+    return text[0].upper() + text[1:]
+
+
+def slug(text: str) -> str:
+    """Make a file name of a title."""
+    return "-".join("".join(mark if mark.isalnum() else " " for mark in text.lower()).split()) or "table"
+
+
+def _heads(results: Results, data: str, learner: str) -> tuple[str, str]:
+    rules = results.value(data, learner, "rules")
+    multi = results.value(data, learner, "multi_label_rules")
+    literals = results.value(data, learner, "head_literals")
+    if rules is None or multi is None or literals is None or not rules.mean:
+        return "", ""
+    return f"{100 * multi.mean / rules.mean:.2f}", f"{literals.mean / rules.mean:.2f}"
+
+
+def _zero_words(results: Results) -> str:
+    options = results.spec.scores
+    text = f"0/0 counts {options.get('zero_division', 0):g}"
+    if "empty_label" in options:
+        text += f"; a label neither present nor predicted anywhere counts {options['empty_label']:g}"
+    if "empty_example" in options:
+        text += f"; an example without labels that is given none counts {options['empty_example']:g}"
+    return text + "."
+
+
+def _failure(results: Results, data: str, learner: str) -> str:
+    for row in results.select(data, learner):
+        if row["status"] != "ok":
+            return str(row["status"])
+    return ""
+
+
+def _with_half_width(value: Interval) -> str:
+    return f"{value.mean:.3f}" if value.low != value.low else f"{value.mean:.3f} ± {value.high - value.mean:.3f}"
+
+
+def _mean(value: Interval | None) -> float | None:
+    return None if value is None else value.mean
+
+
+def _shown(value: Interval | None, form: Callable[[float], str]) -> str:
+    return "" if value is None else form(value.mean)
+
+
+def _whole(value: float) -> str:
+    return f"{value:.0f}"
+
+
+def _seconds(value: float) -> str:
+    return f"{value:.3f}" if value < 10 else f"{value:.1f}"

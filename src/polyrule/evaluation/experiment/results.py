@@ -1,0 +1,164 @@
+"""Stored rows read back: tidy frames, comparisons and tables, all made without fitting anything again."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from polyrule.errors import PolyruleError
+from polyrule.evaluation.counts import ConfusionCounts
+from polyrule.evaluation.experiment.plan import plan_runs
+from polyrule.evaluation.experiment.spec import ComparisonSpec, ExperimentSpec
+from polyrule.evaluation.experiment.store import Row, RowStore
+from polyrule.evaluation.frames import frame_of_rows
+from polyrule.evaluation.intervals import Interval, mean_interval
+from polyrule.evaluation.scores import LOWER_IS_BETTER, MEASURES, Scores, _share
+from polyrule.evaluation.statistics import LearnerComparison, compare_learners
+
+_NOT_TIDY = ("counts", "versions", "traceback")
+
+
+@dataclass(frozen=True)
+class Results:
+    """The rows of an experiment, in the order of its file.
+
+    Attributes
+    ----------
+    spec : ExperimentSpec
+    rows : tuple of dict
+        One per finished run that the file asks for; rows of runs it no longer asks for are left out.
+    missing : int
+        Runs that have no row yet.
+    """
+
+    spec: ExperimentSpec
+    rows: tuple[Row, ...]
+    missing: int = 0
+
+    @classmethod
+    def load(cls, spec: ExperimentSpec, directory: str | Path) -> Results:
+        """Read the rows that belong to `spec`; scores follow the file's conventions for 0/0, whatever was stored."""
+        store = RowStore(directory)
+        stored, runs = store.keys(), plan_runs(spec)
+        rows = []
+        for run in runs:
+            if run.key in stored:
+                shown = {"family": run.learner.family, "measure": run.learner.measure}
+                rows.append(_with_conventions({**store.read(run.key), **shown}, spec))
+        return cls(spec, tuple(rows), len(runs) - len(rows))
+
+    @property
+    def finished(self) -> list[Row]:
+        """Rows of runs that ended well."""
+        return [row for row in self.rows if row["status"] == "ok"]
+
+    @property
+    def failures(self) -> list[Row]:
+        """Rows of runs that failed, crashed, missed a package or exceeded a limit."""
+        return [row for row in self.rows if row["status"] != "ok"]
+
+    @property
+    def data_sets(self) -> list[str]:
+        """Names of the data sets that have rows."""
+        return [data.name for data in self.spec.data if any(row["data"] == data.name for row in self.rows)]
+
+    @property
+    def learners(self) -> list[str]:
+        """Names of the learners that have rows."""
+        return [item.name for item in self.spec.learners if any(row["learner"] == item.name for row in self.rows)]
+
+    def select(self, data: str, learner: str) -> list[Row]:
+        """Rows of one learner on one data set, one per split."""
+        return [row for row in self.rows if row["data"] == data and row["learner"] == learner]
+
+    def tidy_rows(self) -> list[Row]:
+        """Rows of plain values only, as they go into CSV and Parquet files."""
+        return [_tidy(row) for row in self.rows]
+
+    def frame(self) -> Any:
+        """Return a tidy data frame with a row per run."""
+        return frame_of_rows(self.tidy_rows())
+
+    def value(self, data: str, learner: str, column: str) -> Interval | None:
+        """Mean of a column over the splits, with its interval; None unless every split that has a row ended well."""
+        rows = self.select(data, learner)
+        values = [row.get(column) for row in rows]
+        if not rows or any(row["status"] != "ok" for row in rows) or any(value is None for value in values):
+            return None
+        share = 1 / (self.spec.split.folds - 1) if self.spec.split.kind == "folds" else None
+        return mean_interval([float(value) for value in values if value is not None], test_share=share)
+
+    def comparison(self, spec: ComparisonSpec, measure: str) -> tuple[LearnerComparison | None, tuple[str, ...]]:
+        """Compare learners by one measure on the data sets where all of them have a result.
+
+        Returns
+        -------
+        comparison : LearnerComparison or None
+            None where nothing can be compared.
+        notes : tuple of str
+            Which data sets were left out, and why.
+        """
+        notes, kept = [], []
+        for data in spec.data:
+            holes = [learner for learner in spec.learners if self.value(data, learner, measure) is None]
+            if holes:
+                notes.append(f"{data} is left out: no result for {', '.join(holes)}.")
+            else:
+                kept.append(data)
+        if not kept or not spec.learners:
+            return None, tuple(notes)
+        table = {learner: [self._mean(data, learner, measure) for data in kept] for learner in spec.learners}
+        higher = measure not in LOWER_IS_BETTER
+        return compare_learners(table, kept, higher, spec.alpha, measure), tuple(notes)
+
+    def _mean(self, data: str, learner: str, measure: str) -> float:
+        value = self.value(data, learner, measure)
+        if value is None:
+            raise PolyruleError(f"no result for {learner} on {data}")
+        return value.mean
+
+
+def best_of(values: Iterable[float | None], lower: bool = False) -> set[int]:
+    """Return the positions of the best among the values that are there."""
+    listed = list(values)
+    known = [value for value in listed if value is not None]
+    if not known:
+        return set()
+    best = min(known) if lower else max(known)
+    return {position for position, value in enumerate(listed) if value == best}
+
+
+def scores_of(row: Row, options: dict[str, float]) -> Scores:
+    """Compute the scores of a row again from its counts."""
+    stored = row["counts"]
+    tp, fp, fn = (np.asarray(stored[name], dtype=np.int64) for name in ("tp", "fp", "fn"))
+    groups = np.asarray(stored["example_groups"], dtype=np.int64).reshape(-1, 4)
+    counts = ConfusionCounts(int(stored["examples"]), tp, fp, fn, groups)
+    conventions = {name: _share(name, value) for name, value in options.items()}
+    return Scores(counts, tuple(f"label {i + 1}" for i in range(counts.labels)), **conventions)
+
+
+def _with_conventions(row: Row, spec: ExperimentSpec) -> Row:
+    if row["status"] != "ok":
+        return row
+    return {**row, **scores_of(row, dict(spec.scores)).as_dict()}
+
+
+def _tidy(row: Row) -> Row:
+    flat = {key: value for key, value in row.items() if key not in _NOT_TIDY}
+    return {
+        key: json.dumps(value, sort_keys=True) if isinstance(value, (dict, list)) else value
+        for key, value in sorted(flat.items(), key=lambda item: _column_order(item[0]))
+    }
+
+
+_FIRST: Sequence[str] = ("data", "split", "learner", "family", "measure", "status", *MEASURES)
+
+
+def _column_order(name: str) -> tuple[int, str]:
+    return (_FIRST.index(name), "") if name in _FIRST else (len(_FIRST), name)

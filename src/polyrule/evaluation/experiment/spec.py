@@ -1,0 +1,297 @@
+"""What an experiment file says, checked: data sets, learners, splits, limits, and how the results are shown."""
+
+from __future__ import annotations
+
+import itertools
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from polyrule.errors import OptionError
+from polyrule.evaluation.experiment.fields import Fields
+from polyrule.evaluation.scores import MEASURES
+
+
+@dataclass(frozen=True)
+class DataSpec:
+    """One data set of an experiment.
+
+    Parameters
+    ----------
+    name : str
+        What rows and tables call it.
+    source : str
+        A name known to `polyrule.datasets.load`, or ``"package.module.function"`` when `make` is set.
+    make : bool
+        Whether `source` is a function that returns a `Dataset` (or X and Y).
+    parameters : mapping
+        Arguments of that function.
+    discretise : int or None
+        Turn numeric features into so many intervals of equal frequency, fitted on each training part.
+    """
+
+    name: str
+    source: str
+    make: bool = False
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    discretise: int | None = None
+
+
+@dataclass(frozen=True)
+class LearnerSpec:
+    """One learner of an experiment: a class with its parameters.
+
+    Parameters
+    ----------
+    name : str
+        What rows and tables call it.
+    class_path : str
+        ``"package.module.Class"`` of any classifier with scikit-learn's interface.
+    parameters : mapping
+        Arguments of the class. A value ``{class = "…", …}`` becomes an object of that class.
+    input : str
+        "table" (features with names and kinds) or "matrix" (numbers only, nominal features encoded).
+    tune : mapping
+        Parameters to choose from lists of values, by cross-validation inside the training part.
+    tune_measure, tune_folds
+        What the choice maximises, and over how many folds.
+    family, measure : str
+        Free words for the tables: rows of one family and measure stand together.
+    """
+
+    name: str
+    class_path: str
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    input: str = "matrix"
+    tune: Mapping[str, list[Any]] = field(default_factory=dict)
+    tune_measure: str = "micro_f1"
+    tune_folds: int = 3
+    family: str = ""
+    measure: str = ""
+
+
+@dataclass(frozen=True)
+class SplitSpec:
+    """How train and test examples are separated: the published parts, or folds."""
+
+    kind: str = "parts"
+    folds: int = 10
+    seeds: tuple[int, ...] = (0,)
+    stratified: bool = True
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What one fit may use before it is ended and recorded as such."""
+
+    seconds: float = 600.0
+    memory_mb: float = 4096.0
+    threads: int = 1
+
+
+@dataclass(frozen=True)
+class ComparisonSpec:
+    """One statistical comparison to make from the rows: which data sets and learners, by which measures."""
+
+    name: str
+    data: tuple[str, ...]
+    learners: tuple[str, ...]
+    measures: tuple[str, ...]
+    alpha: float = 0.05
+
+
+@dataclass(frozen=True)
+class ExperimentSpec:
+    """A whole experiment, as read from a TOML file.
+
+    Attributes
+    ----------
+    published : mapping
+        Files with published numbers to show beside ours: keys "performance" and "models".
+    scores : mapping
+        Conventions for 0/0, as arguments of `polyrule.evaluation.score`.
+    """
+
+    name: str
+    title: str
+    data: tuple[DataSpec, ...]
+    learners: tuple[LearnerSpec, ...]
+    split: SplitSpec = SplitSpec()
+    limits: Limits = Limits()
+    workers: int = 1
+    python_path: tuple[str, ...] = ()
+    scores: Mapping[str, float] = field(default_factory=dict)
+    measures: tuple[str, ...] = ("hamming_accuracy", "subset_accuracy", "micro_f1", "macro_f1")
+    comparisons: tuple[ComparisonSpec, ...] = ()
+    published: Mapping[str, str] = field(default_factory=dict)
+
+
+def load_spec(path: str | Path) -> ExperimentSpec:
+    """Read and check an experiment file."""
+    path = Path(path)
+    try:
+        text = path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise OptionError(f"cannot read experiment file {path}: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise OptionError(f"experiment file {path} is not UTF-8 text") from None
+    return parse_spec(text, name=path.stem, folder=path.parent, where=str(path))
+
+
+def parse_spec(
+    text: str, name: str = "experiment", folder: Path | None = None, where: str = "experiment"
+) -> ExperimentSpec:
+    """Check the text of an experiment file; `folder` is what relative paths in it start from.
+
+    Examples
+    --------
+    >>> spec = parse_spec('''
+    ... [[data]]
+    ... name = "emotions"
+    ... [[learner]]
+    ... name = "majority"
+    ... class = "polyrule.evaluation.MajorityClassifier"
+    ... ''')
+    >>> [learner.class_path for learner in spec.learners]
+    ['polyrule.evaluation.MajorityClassifier']
+    """
+    try:
+        document = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise OptionError(f"{where}: not valid TOML: {error}") from None
+    folder = folder or Path()
+    top = Fields(document, where)
+    data = tuple(_data(Fields(entry, f"{where}: [[data]] number {n}")) for n, entry in _tables(top, "data"))
+    learners = tuple(
+        learner
+        for n, entry in _tables(top, "learner")
+        for learner in _learners(Fields(entry, f"{where}: [[learner]] number {n}"))
+    )
+    _distinct([item.name for item in data], "data set", where)
+    _distinct([item.name for item in learners], "learner", where)
+    spec = ExperimentSpec(
+        name=top.text("name", name),
+        title=top.text("title", name),
+        data=data,
+        learners=learners,
+        split=_split(Fields(top.table("split"), f"{where}: [split]")),
+        limits=_limits(Fields(top.table("limits"), f"{where}: [limits]")),
+        workers=top.integer("workers", 1, least=1),
+        python_path=tuple(str((folder / entry).resolve()) for entry in top.texts("python_path")),
+        scores=_score_options(Fields(top.table("scores"), f"{where}: [scores]")),
+        measures=_measures(top, "measures", ExperimentSpec.measures, where),
+        comparisons=tuple(
+            _comparison(Fields(entry, f"{where}: [[comparison]] number {n}"), data, learners)
+            for n, entry in _tables(top, "comparison", required=False)
+        ),
+        published={key: str((folder / value).resolve()) for key, value in top.table("published").items()},
+    )
+    top.done()
+    return spec
+
+
+def _tables(top: Fields, name: str, required: bool = True) -> list[tuple[int, dict[str, Any]]]:
+    entries = top.tables(name)
+    if required and not entries:
+        raise OptionError(f"{top.where}: at least one [[{name}]] is needed")
+    return list(enumerate(entries, start=1))
+
+
+def _data(fields: Fields) -> DataSpec:
+    name = fields.text("name")
+    make = fields.text("make", "")
+    source = fields.text("source", name)
+    bins = fields.integer("discretise", 0, least=0)
+    spec = DataSpec(name, make or source, bool(make), fields.table("parameters"), bins or None)
+    fields.done()
+    return spec
+
+
+def _learners(fields: Fields) -> list[LearnerSpec]:
+    """One learner for each combination of the values in `grid`, named after them."""
+    name, class_path = fields.text("name"), fields.text("class")
+    default_input = "table" if class_path.startswith("polyrule.") else "matrix"
+    common: dict[str, Any] = {
+        "class_path": class_path,
+        "input": fields.choice("input", ("table", "matrix"), default_input),
+        "tune": {key: list(values) for key, values in fields.table("tune").items()},
+        "tune_measure": fields.choice("tune_measure", MEASURES, "micro_f1"),
+        "tune_folds": fields.integer("tune_folds", 3, least=2),
+        "family": fields.text("family", name),
+    }
+    parameters, grid = fields.table("parameters"), fields.table("grid")
+    measure = fields.text("measure", "")
+    fields.done()
+    learners = []
+    for values in itertools.product(*grid.values()):
+        chosen = dict(zip(grid, values, strict=True))
+        learners.append(
+            LearnerSpec(
+                name=" ".join([name, *(str(value) for value in values)]),
+                parameters={**parameters, **chosen},
+                measure=str(chosen.get("measure", measure or parameters.get("measure", ""))),
+                **common,
+            )
+        )
+    return learners
+
+
+def _split(fields: Fields) -> SplitSpec:
+    spec = SplitSpec(
+        kind=fields.choice("kind", ("parts", "folds"), "parts"),
+        folds=fields.integer("folds", 10, least=2),
+        seeds=tuple(fields.integers("seeds", (0,))),
+        stratified=fields.flag("stratified", True),
+    )
+    fields.done()
+    return spec
+
+
+def _limits(fields: Fields) -> Limits:
+    limits = Limits(
+        seconds=fields.number("seconds", Limits.seconds),
+        memory_mb=fields.number("memory_mb", Limits.memory_mb),
+        threads=fields.integer("threads", Limits.threads, least=1),
+    )
+    fields.done()
+    return limits
+
+
+def _score_options(fields: Fields) -> dict[str, float]:
+    names = ("zero_division", "empty_label", "empty_example")
+    options = {name: fields.number(name, None) for name in names}
+    fields.done()
+    return {name: value for name, value in options.items() if value is not None}
+
+
+def _comparison(fields: Fields, data: tuple[DataSpec, ...], learners: tuple[LearnerSpec, ...]) -> ComparisonSpec:
+    known_data, known_learners = [item.name for item in data], [item.name for item in learners]
+    spec = ComparisonSpec(
+        name=fields.text("name", "comparison"),
+        data=tuple(fields.texts("data", known_data)),
+        learners=tuple(fields.texts("learners", known_learners)),
+        measures=_measures(fields, "measures", ("micro_f1",), fields.where),
+        alpha=fields.number("alpha", 0.05),
+    )
+    for kind, given, known in (("data set", spec.data, known_data), ("learner", spec.learners, known_learners)):
+        for name in given:
+            if name not in known:
+                raise OptionError(f"{fields.where}: no {kind} is named {name!r} (there are: {', '.join(known)})")
+    fields.done()
+    return spec
+
+
+def _measures(fields: Fields, name: str, default: tuple[str, ...], where: str) -> tuple[str, ...]:
+    measures = tuple(fields.texts(name, default))
+    for measure in measures:
+        if measure not in MEASURES:
+            raise OptionError(f"{where}: unknown measure {measure!r}: choose from {', '.join(MEASURES)}")
+    return measures
+
+
+def _distinct(names: list[str], kind: str, where: str) -> None:
+    for name in names:
+        if names.count(name) > 1:
+            raise OptionError(f"{where}: two entries for {kind} {name!r}: give each its own name")

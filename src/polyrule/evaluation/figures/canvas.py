@@ -1,0 +1,42 @@
+"""The one place that imports matplotlib, and only when something is drawn."""
+
+from __future__ import annotations
+
+import io
+from typing import Any, Protocol
+
+from polyrule.evaluation.frames import MissingExtraError
+
+
+class Figure(Protocol):
+    """What every figure of an evaluation can do."""
+
+    def frame(self) -> Any:
+        """Return the numbers behind the figure."""
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw it and return the axes."""
+
+
+def new_axes(ax: Any, width: float, height: float) -> Any:
+    """Return `ax`, or axes of a new figure of the given size in inches."""
+    if ax is not None:
+        return ax
+    try:
+        from matplotlib.figure import Figure as Canvas
+    except ImportError:
+        raise MissingExtraError("drawing a figure needs matplotlib: install polyrule[plot]") from None
+    # not pyplot: it keeps every figure alive and picks a window system
+    return Canvas(figsize=(width, height), layout="constrained").add_subplot()
+
+
+def svg_text(figure: Figure) -> str:
+    """Draw a figure as SVG with text as text; the same numbers give the same bytes."""
+    axes = figure.plot()
+    import matplotlib
+
+    buffer = io.StringIO()
+    with matplotlib.rc_context({"svg.fonttype": "none", "svg.hashsalt": "polyrule"}):
+        axes.figure.savefig(buffer, format="svg", transparent=True, metadata={"Date": None})
+    text = buffer.getvalue()
+    return text[text.index("<svg") :]

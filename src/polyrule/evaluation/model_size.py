@@ -1,0 +1,111 @@
+"""How large a fitted model is, counted alike for rules, trees and forests."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class ModelSize:
+    """Rules and conditions of a model; None where a model has no such thing.
+
+    A leaf of a tree counts as a rule whose conditions are the tests on its path. A forest is the sum of its trees.
+    """
+
+    rules: int | None = None
+    conditions: int | None = None
+    multi_label_rules: int | None = None
+    head_literals: int | None = None
+    label_conditions: int | None = None
+
+    def as_dict(self) -> dict[str, int | None]:
+        """Return the counts by name."""
+        return asdict(self)
+
+
+def model_size(model: Any) -> ModelSize:
+    """Count rules and conditions of a fitted estimator.
+
+    Examples
+    --------
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> tree = DecisionTreeClassifier().fit([[0], [1], [2]], [[0, 1], [1, 1], [0, 0]])
+    >>> size = model_size(tree)
+    >>> size.rules, size.conditions
+    (3, 5)
+    >>> model_size(object()).rules is None
+    True
+    """
+    for count in (_rules_with_heads, _mlrl_rules, _trees):
+        size = count(model)
+        if size is not None:
+            return size
+    return ModelSize()
+
+
+def _rules_with_heads(model: Any) -> ModelSize | None:
+    """Models of polyrule: `rules_` holds rules with `head` and `body`."""
+    rules = getattr(model, "rules_", None)
+    try:
+        heads = [rule.head for rule in rules]  # type: ignore[union-attr]
+        bodies = [rule.body for rule in rules]  # type: ignore[union-attr]
+    except (TypeError, AttributeError):
+        return None
+    return ModelSize(
+        rules=len(heads),
+        conditions=sum(len(body) for body in bodies),
+        multi_label_rules=sum(len(head) > 1 for head in heads),
+        head_literals=sum(len(head) for head in heads),
+        label_conditions=sum(type(condition).__name__ == "LabelCondition" for body in bodies for condition in body),
+    )
+
+
+def _trees(model: Any) -> ModelSize | None:
+    """scikit-learn's trees, and everything made of them."""
+    tree = getattr(model, "tree_", None)
+    if tree is not None and hasattr(tree, "children_left"):
+        return ModelSize(rules=int(tree.n_leaves), conditions=_path_lengths(tree))
+    for attribute in ("estimators_", "estimator_"):
+        parts = getattr(model, attribute, None)
+        if parts is None:
+            continue
+        sizes = [_trees(part) for part in _flatten(parts)]
+        known = [size for size in sizes if size is not None]
+        if known and len(known) == len(sizes):
+            return ModelSize(
+                rules=sum(size.rules or 0 for size in known), conditions=sum(size.conditions or 0 for size in known)
+            )
+    return None
+
+
+def _path_lengths(tree: Any) -> int:
+    """Sum the depths of all leaves."""
+    total, stack = 0, [(0, 0)]
+    while stack:
+        node, depth = stack.pop()
+        left, right = int(tree.children_left[node]), int(tree.children_right[node])
+        if left == right:  # both -1: a leaf
+            total += depth
+        else:
+            stack += [(left, depth + 1), (right, depth + 1)]
+    return total
+
+
+def _flatten(parts: Any) -> Iterable[Any]:
+    if isinstance(parts, (list, tuple)) or type(parts).__name__ == "ndarray":
+        for part in parts:
+            yield from _flatten(part)
+    else:
+        yield parts
+
+
+def _mlrl_rules(model: Any) -> ModelSize | None:
+    """MLRL-SeCo and BOOMER: their model is walked by a visitor."""
+    inner = getattr(model, "model_", None)
+    if inner is None or not hasattr(inner, "visit"):
+        return None
+    from polyrule.evaluation.mlrl import count_rules  # only where the peer is installed
+
+    return ModelSize(**count_rules(inner))
