@@ -1,0 +1,200 @@
+"""Blocks of rows from any reader, put together to one `Dataset`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+from polyrule.data.columns import category_text
+from polyrule.data.dataset import Dataset
+from polyrule.data.formats.blocks import Block, DenseBlock, SparseBlock
+from polyrule.data.formats.encoders import Encoder, Place, encode_labels, label_truth
+from polyrule.data.layout import Layout, SparsePlan
+from polyrule.data.table import Table
+from polyrule.data.tags import LARGEST_DENSE_LABELS, label_matrix
+from polyrule.errors import DataError
+
+
+class Assembler:
+    """Takes in blocks and gives out a data set of everything since the last one."""
+
+    def __init__(self, layout: Layout, file: str, name: str) -> None:
+        self._layout, self._file, self._name = layout, file, name
+        self._plan: SparsePlan | None = None
+        self._clear()
+
+    def _clear(self) -> None:
+        self._rows = 0
+        self._pieces: list[_Dense | _Sparse] = []
+        self._ids: list[str] = []
+        self._weights: list[npt.NDArray[np.float64]] = []
+        self._weighted = False
+
+    def add(self, block: Block) -> None:
+        """Encode a block and keep it."""
+        piece: _Dense | _Sparse
+        extras: dict[int, Any]
+        if isinstance(block, DenseBlock):
+            piece, extras = self._encode_dense(block)
+        else:
+            piece, extras = self._encode_sparse(block)
+        self._pieces.append(piece)
+        self._add_extras(extras, block)
+        self._rows += len(block)
+
+    def dataset(self) -> Dataset:
+        """Return what has been added since the last call."""
+        layout = self._layout
+        sparse = any(isinstance(piece, _Sparse) for piece in self._pieces)
+        Y = self._labels()
+        X = self._sparse_features() if sparse else self._dense_features()
+        names: Sequence[str] = layout.label_names
+        if layout.tags is not None:
+            Y, names = layout.tags.matrix()
+        weights = np.concatenate(self._weights) if self._weighted else None
+        ids = tuple(self._ids) if layout.identifier is not None else None
+        made = Dataset(X, Y, tuple(names), self._name, ids, weights, dict(layout.info))
+        self._clear()
+        return made
+
+    def _encode_dense(self, block: DenseBlock) -> tuple[_Dense, dict[int, Any]]:
+        layout = self._layout
+        X = np.empty((len(block), len(layout.features)), order="F")
+        for target, j in enumerate(layout.features):
+            X[:, target] = layout.encoders[j].encode(block.cells[j], self._place(j, block.lines))
+        Y = np.empty((len(block), len(layout.labels)), dtype=np.uint8)
+        for target, j in enumerate(layout.labels):
+            Y[:, target] = encode_labels(block.cells[j], self._place(j, block.lines))
+        return _Dense(self._rows, X, Y), {j: block.cells[j] for j in layout.extras}
+
+    def _encode_sparse(self, block: SparseBlock) -> tuple[_Sparse, dict[int, Any]]:
+        layout = self._layout
+        if self._plan is None:
+            self._plan = SparsePlan(layout)
+        plan, cells = self._plan, block.cells
+        if layout.extras or not isinstance(cells, np.ndarray) or not plan.plain(block.columns, cells):
+            values, extras = self._encode_by_column(block, plan)
+        else:
+            values, extras = cells, {}
+        rows = block.rows + self._rows
+        feature, label = plan.feature_at[block.columns], plan.label_at[block.columns]
+        x, y = feature >= 0, label >= 0
+        return _Sparse(self._rows, (rows[x], feature[x], values[x]), (rows[y], label[y], values[y])), extras
+
+    def _encode_by_column(self, block: SparseBlock, plan: SparsePlan) -> tuple[npt.NDArray[np.float64], dict[int, Any]]:
+        layout = self._layout
+        order = np.argsort(block.columns, kind="stable")
+        columns = block.columns[order]
+        starts = np.flatnonzero(np.diff(columns, prepend=-1))
+        values = np.zeros(len(columns))
+        extras: dict[int, list[Any]] = {j: self._omitted(j, len(block)) for j in layout.extras}
+        for start, stop in zip(starts, [*starts[1:], len(columns)], strict=True):
+            j, entries = int(columns[start]), order[start:stop]
+            rows = block.rows[entries]
+            cells = block.cells[entries] if isinstance(block.cells, np.ndarray) else [block.cells[e] for e in entries]
+            place = self._place(j, [block.lines[row] for row in rows])
+            if plan.feature_at[j] >= 0:
+                values[entries] = self._sparse_encoder(j).encode(cells, place)
+            elif plan.label_at[j] >= 0:
+                values[entries] = encode_labels(cells, place)
+            elif j in extras:
+                for row, cell in zip(rows, cells, strict=True):
+                    extras[j][row] = cell
+        return values, extras
+
+    def _sparse_encoder(self, j: int) -> Encoder:
+        encoder = self._layout.encoders[j]
+        if encoder.kind == "nominal" and not encoder.frozen:
+            raise DataError(
+                f"{self._file}: column {encoder.name!r} has no declared values, so a sparse row that omits it has no "
+                "meaning; drop the column or declare its values"
+            )
+        return encoder
+
+    def _omitted(self, j: int, rows: int) -> list[Any]:
+        column = self._layout.columns[j]
+        return ["0" if column.kind == "numeric" else (column.categories or ("",))[0]] * rows
+
+    def _add_extras(self, cells: dict[int, Any], block: Block) -> None:
+        layout = self._layout
+        if layout.identifier is not None:
+            self._ids.extend("" if cell is None else category_text(cell) for cell in cells[layout.identifier])
+        if layout.tags is not None and layout.tags_column is not None:
+            layout.tags.add(cells[layout.tags_column], self._place(layout.tags_column, block.lines))
+        weights = block.weights
+        if layout.weights is not None:
+            name = layout.columns[layout.weights].name
+            weights = Encoder(name, "numeric").encode(cells[layout.weights], self._place(layout.weights, block.lines))
+        if weights is not None and not np.all(weights >= 0):
+            line = block.lines[int(np.argmin(weights >= 0))]
+            raise DataError(f"{self._file}, line {line}: an example weight must be a number of at least 0")
+        self._weighted |= weights is not None
+        self._weights.append(np.ones(len(block)) if weights is None else weights)
+
+    def _place(self, j: int, lines: Sequence[int]) -> Place:
+        return Place(self._file, self._layout.columns[j].name, lines)
+
+    def _dense_features(self) -> Table:
+        encoders = [self._layout.encoders[j] for j in self._layout.features]
+        X = np.empty((self._rows, len(encoders)), order="F")
+        while self._pieces:  # freed one by one, so that the pieces and the whole are never alive twice over
+            piece = self._pieces.pop()
+            assert isinstance(piece, _Dense)
+            X[piece.first : piece.first + len(piece.X)] = piece.X
+        for target, encoder in enumerate(encoders):
+            X[:, target] = encoder.final_codes(X[:, target])
+        return Table(X, tuple(encoder.feature() for encoder in encoders))
+
+    def _sparse_features(self) -> Table:
+        features = tuple(self._layout.encoders[j].feature() for j in self._layout.features)
+        entries = [piece.feature_entries() for piece in self._pieces]
+        rows, columns, values = (np.concatenate([entry[part] for entry in entries]) for part in range(3))
+        matrix = sp.csc_array((values, (rows, columns)), shape=(self._rows, len(features)), dtype=np.float64)
+        matrix.eliminate_zeros()
+        return Table.from_array(matrix, features)
+
+    def _labels(self) -> Any:
+        width = len(self._layout.labels)
+        default = self._default_truth()
+        sparse = [piece for piece in self._pieces if isinstance(piece, _Sparse)]
+        if len(sparse) == len(self._pieces) and self._rows * width > LARGEST_DENSE_LABELS and not default.any():
+            rows, columns, values = (np.concatenate([piece.Y[part] for piece in sparse]) for part in range(3))
+            return label_matrix(rows[values == 1], columns[values == 1], self._rows, width)
+        Y = np.tile(default, (self._rows, 1)) if sparse else np.empty((self._rows, width), dtype=np.uint8)
+        for piece in self._pieces:
+            if isinstance(piece, _Sparse):
+                Y[piece.Y[0], piece.Y[1]] = piece.Y[2]
+            else:
+                Y[piece.first : piece.first + len(piece.Y)] = piece.Y
+        return Y if Y.size <= LARGEST_DENSE_LABELS else sp.csr_array(Y)
+
+    def _default_truth(self) -> npt.NDArray[np.uint8]:
+        """What an omitted label is: absent, or the first declared value."""
+        truths = []
+        for j in self._layout.labels:
+            column = self._layout.columns[j]
+            place = Place(self._file, column.name, [1])
+            truths.append(label_truth(column.categories[0], 0, place) if column.categories else 0)
+        return np.array(truths, dtype=np.uint8)
+
+
+class _Dense:
+    def __init__(self, first: int, X: npt.NDArray[np.float64], Y: npt.NDArray[np.uint8]) -> None:
+        self.first, self.X, self.Y = first, X, Y
+
+    def feature_entries(self) -> tuple[Any, Any, Any]:
+        """The same as sparse entries, for a file that mixes both layouts."""
+        rows, columns = np.nonzero(self.X)  # NaN counts as not zero
+        return rows + self.first, columns.astype(np.int32), self.X[rows, columns]
+
+
+class _Sparse:
+    def __init__(self, first: int, X: tuple[Any, Any, Any], Y: tuple[Any, Any, Any]) -> None:
+        self.first, self.X, self.Y = first, X, Y
+
+    def feature_entries(self) -> tuple[Any, Any, Any]:
+        return self.X

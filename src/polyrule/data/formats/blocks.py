@@ -1,0 +1,78 @@
+"""What every format reader hands on: columns, and blocks of rows whose cells still have to be encoded."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+ColumnKind = Literal["numeric", "nominal", "string", "date", "relational", "nested", "auto"]
+
+MOST_COLUMNS = 5_000_000
+"""Columns a file may have; a header that claims more is refused before anything is allocated."""
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """What a file says about one of its columns; kind "auto" if only the values can tell."""
+
+    name: str
+    kind: ColumnKind
+    categories: tuple[str, ...] | None = None
+
+
+@dataclass(slots=True)
+class DenseBlock:
+    """Rows as columns of raw cells.
+
+    Each column is an array of numbers, or a list of cells: text, or None where the value is missing. Typed formats also
+    put numbers, booleans and lists into cells.
+    """
+
+    cells: Sequence[Any]
+    lines: Sequence[int]
+    weights: npt.NDArray[np.float64] | None = None
+
+    def __len__(self) -> int:
+        return len(self.lines)
+
+
+@dataclass(slots=True)
+class SparseBlock:
+    """Rows as (row, column, cell) entries; an entry that is not there is 0 or the first category."""
+
+    rows: npt.NDArray[np.int64]
+    columns: npt.NDArray[np.int64]
+    cells: Any
+    lines: Sequence[int]
+    weights: npt.NDArray[np.float64] | None = None
+
+    def __len__(self) -> int:
+        return len(self.lines)
+
+
+Block = DenseBlock | SparseBlock
+
+
+@dataclass
+class Hints:
+    """What a file says about its labels by itself."""
+
+    meka: int | None = None
+    filtered_after_meka: bool = False
+    relation: str = ""
+    extra: dict[str, Any] = field(default_factory=dict)
+
+
+class Reader(Protocol):
+    """A format: the columns first, then the rows, as often as asked."""
+
+    name: str
+    columns: list[Column]
+    hints: Hints
+
+    def blocks(self, numeric: Sequence[bool]) -> Iterator[Block]:
+        """Yield the rows; `numeric` marks the columns whose cells may come as arrays of numbers."""

@@ -1,0 +1,251 @@
+"""Raw cells of one column become numbers, category indices or labels."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from polyrule.data.columns import category_text, listing, shorten
+from polyrule.data.labels import TRUTH
+from polyrule.data.table import Feature
+from polyrule.errors import DataError
+
+Floats = npt.NDArray[np.float64]
+_PLAIN = b"0123456789.+-eE"
+_NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
+_WORDS = {"nan": np.nan, "inf": np.inf, "+inf": np.inf, "-inf": -np.inf, "infinity": np.inf, "-infinity": -np.inf}
+_LABEL_WORDS = {**TRUTH, "no": 0, "yes": 1}
+
+
+class KindConflict(Exception):
+    """A column that looked numeric so far holds text: the kinds must be found again from the whole file."""
+
+    def __init__(self, column: str) -> None:
+        super().__init__(column)
+        self.column = column
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a block of cells stands, for error messages."""
+
+    file: str
+    column: str
+    lines: Sequence[int]
+
+    def error(self, row: int, problem: str) -> DataError:
+        """Make an error that names file, line and column."""
+        return DataError(f"{self.file}, line {self.lines[row]}, column {self.column!r}: {problem}")
+
+
+def parse_number(text: str) -> float | None:
+    """Read a number written in the ordinary way, or None: no underscores, no foreign digits.
+
+    Examples
+    --------
+    >>> parse_number(" -1.5e3 "), parse_number("1_000"), parse_number("12 cm")
+    (-1500.0, None, None)
+    """
+    text = text.strip()
+    if _NUMBER.fullmatch(text):
+        return float(text)
+    return _WORDS.get(text.lower())
+
+
+def parse_numbers(cells: Sequence[Any]) -> Floats | int:
+    """Read a list of cells as numbers; returns the position of the first cell that is none."""
+    texts = [cell for cell in cells if isinstance(cell, str)]
+    joined = "".join(texts)
+    only_text = len(texts) + cells.count(None) == len(cells)
+    if only_text and joined.isascii() and not joined.encode().translate(None, _PLAIN):
+        try:
+            return np.array([np.nan if cell is None else float(cell) for cell in cells], dtype=np.float64)
+        except ValueError:
+            pass  # such as "1-2" or "": found again below
+    numbers = np.empty(len(cells))
+    for row, cell in enumerate(cells):
+        number = _cell_number(cell)
+        if number is None:
+            return row
+        numbers[row] = number
+    return numbers
+
+
+def _cell_number(cell: Any) -> float | None:
+    if cell is None:
+        return float("nan")
+    if isinstance(cell, str):
+        return parse_number(cell)
+    if isinstance(cell, bool) or not isinstance(cell, (int, float)):
+        return None
+    try:
+        return float(cell)
+    except OverflowError:
+        return float("inf")
+
+
+class Encoder:
+    """Encodes one feature column, block after block.
+
+    Parameters
+    ----------
+    name : str
+    kind : {"numeric", "nominal"}
+    categories : tuple of str, optional
+        The values of a nominal column in their order; without them they are gathered from the cells and sorted at
+        the end.
+    unknown : {"error", "missing"}
+        What to do with a category that is not among `categories`.
+    tentative : bool
+        The kind is a guess from the first rows; text in a numeric column raises `KindConflict` instead of an error.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        kind: Literal["numeric", "nominal"],
+        categories: tuple[str, ...] | None = None,
+        unknown: Literal["error", "missing"] = "error",
+        tentative: bool = False,
+    ) -> None:
+        self.name, self.kind, self.unknown, self.tentative = name, kind, unknown, tentative
+        self.frozen = categories is not None
+        self._index = {category: code for code, category in enumerate(categories or ())}
+        self._by_number = _number_index(categories or ())
+        self._counts_up = [*self._index] == [str(code) for code in range(len(self._index))]
+
+    @property
+    def takes_numbers(self) -> bool:
+        """Whether cells may come as parsed numbers without losing anything."""
+        if self.kind == "numeric":
+            return True
+        return self.frozen and len(self._by_number) == len(self._index)
+
+    @property
+    def plain_codes(self) -> int:
+        """Number of categories if they are 0, 1, 2, … in this order, so that a number is its own code; otherwise 0."""
+        return len(self._index) if self.kind == "nominal" and self.frozen and self._counts_up else 0
+
+    def encode(self, cells: Any, place: Place) -> Floats:
+        """Encode a block of cells: an array of numbers, or a list of texts and other values."""
+        if self.kind == "numeric":
+            return self._numbers(cells, place)
+        if isinstance(cells, np.ndarray):
+            return self._codes_of_numbers(cells, place)
+        codes = np.array(
+            [self._index.get(cell, -1) if isinstance(cell, str) else -1 for cell in cells], dtype=np.float64
+        )
+        for row in np.flatnonzero(codes < 0):
+            codes[row] = self._code(cells[row], int(row), place)
+        return codes
+
+    def feature(self) -> Feature:
+        """Describe the column; gathered categories come sorted."""
+        if self.kind == "numeric":
+            return Feature(self.name)
+        return Feature(self.name, "nominal", tuple(self._index if self.frozen else sorted(self._index)))
+
+    def final_codes(self, codes: Floats) -> Floats:
+        """Translate codes given while categories were still being gathered to the final, sorted order."""
+        if self.kind == "numeric" or self.frozen:
+            return codes
+        ranks = {category: rank for rank, category in enumerate(sorted(self._index))}
+        table = np.array([ranks[category] for category in self._index] + [np.nan])
+        return table[np.where(np.isnan(codes), len(ranks), codes).astype(np.int64)]
+
+    def freeze(self) -> None:
+        """Fix the categories gathered so far, sorted."""
+        feature = self.feature()
+        self._index = {category: code for code, category in enumerate(feature.categories)}
+        self._by_number = _number_index(feature.categories)
+        self._counts_up = [*self._index] == [str(code) for code in range(len(self._index))]
+        self.frozen, self.tentative = True, False
+
+    def _numbers(self, cells: Any, place: Place) -> Floats:
+        numbers = cells if isinstance(cells, np.ndarray) else parse_numbers(cells)
+        if isinstance(numbers, int):
+            if self.tentative:
+                raise KindConflict(self.name)
+            raise place.error(numbers, f"expected a number, found {shorten(cells[numbers])}")
+        infinite = np.isinf(numbers)
+        if infinite.any():
+            raise place.error(int(np.argmax(infinite)), "the value is infinite or too large for a number")
+        return numbers
+
+    def _code(self, cell: Any, row: int, place: Place) -> float:
+        if cell is None or cell != cell:
+            return np.nan
+        if isinstance(cell, (list, dict)):
+            raise place.error(row, f"nested values such as {shorten(cell)} are not supported")
+        text = category_text(cell)
+        code = self._index.get(text)
+        if code is None and not self.frozen:
+            code = self._index[text] = len(self._index)
+        if code is None:  # another way to write a number that is a category: 1.0 for 1
+            number = parse_number(text)
+            code = None if number is None else self._by_number.get(number)
+        if code is not None:
+            return code
+        if self.unknown == "missing":
+            return np.nan
+        raise place.error(row, f"{shorten(text)} is not one of the declared values {listing(self._index)}")
+
+    def _codes_of_numbers(self, numbers: Floats, place: Place) -> Floats:
+        if self._counts_up:
+            wrong = ~(
+                (numbers >= 0) & (numbers < len(self._index)) & (numbers == np.floor(numbers)) | np.isnan(numbers)
+            )
+            if not wrong.any():
+                return numbers
+        distinct, position = np.unique(numbers, return_inverse=True)
+        codes = np.array([self._by_number.get(float(number), np.nan) for number in distinct], dtype=np.float64)
+        unknown = np.isnan(codes) & ~np.isnan(distinct)
+        if unknown.any() and self.unknown == "error":
+            row = int(np.argmax(unknown[position]))
+            shown = category_text(float(numbers[row]))
+            raise place.error(row, f"{shorten(shown)} is not one of the declared values {listing(self._index)}")
+        return codes[position]
+
+
+def _number_index(categories: Sequence[str]) -> dict[float, int]:
+    index: dict[float, int] = {}
+    for code, category in enumerate(categories):
+        number = parse_number(category)
+        if number is not None and np.isfinite(number):
+            index.setdefault(number, code)
+    return index
+
+
+def encode_labels(cells: Any, place: Place) -> npt.NDArray[np.uint8]:
+    """Read cells of a label column: 0 and 1, or false/true, no/yes in any case."""
+    if isinstance(cells, np.ndarray):
+        wrong = ~((cells == 0) | (cells == 1))
+        if wrong.any():
+            row = int(np.argmax(wrong))
+            raise _no_label(None if np.isnan(cells[row]) else category_text(float(cells[row])), row, place)
+        return cells.astype(np.uint8)
+    return np.array([label_truth(cell, row, place) for row, cell in enumerate(cells)], dtype=np.uint8)
+
+
+def label_truth(cell: Any, row: int, place: Place) -> int:
+    """Read one cell of a label column."""
+    if isinstance(cell, str):
+        truth = _LABEL_WORDS.get(cell.strip().lower())
+        if truth is None and parse_number(cell) in (0.0, 1.0):
+            truth = int(float(cell))
+    else:
+        truth = int(cell) if isinstance(cell, (bool, int, float)) and cell in (0, 1) else None
+    if truth is None:
+        raise _no_label(cell, row, place)
+    return truth
+
+
+def _no_label(cell: Any, row: int, place: Place) -> DataError:
+    if cell is None:
+        return place.error(row, "the label is missing; a label is 0 or 1")
+    return place.error(row, f"{shorten(cell)} is not a label; a label is 0 or 1")

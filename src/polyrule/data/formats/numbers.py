@@ -1,0 +1,98 @@
+"""Blocks of nothing but numbers, parsed without a Python loop.
+
+Every function returns None as soon as anything is out of the ordinary; the careful line-by-line reader then finds out
+whether the text is merely unusual or wrong, and where.
+"""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import numpy.typing as npt
+
+_DENSE = b"0123456789.+-eE \t\n?"
+_SPARSE = b"0123456789.+-eE \t\n,{}?"
+_NEWLINE, _OPEN, _CLOSE = 10, 123, 125
+
+
+def dense_numbers(text: bytes, width: int, delimiter: bytes = b",") -> npt.NDArray[np.float64] | None:
+    r"""Parse lines of `width` delimited numbers; ``?`` is a missing value.
+
+    Examples
+    --------
+    >>> dense_numbers(b"1,2.5\n?,4\n", 2)
+    array([[1. , 2.5],
+           [nan, 4. ]])
+    >>> dense_numbers(b"1,2\n3\n", 2) is None
+    True
+    """
+    if not text.endswith(b"\n"):
+        text += b"\n"
+    if width == 0 or text.translate(None, _DENSE + delimiter):
+        return None
+    raw = np.frombuffer(text, dtype=np.uint8)
+    ends = np.flatnonzero((raw == delimiter[0]) | (raw == _NEWLINE))
+    rows = text.count(b"\n")
+    if len(ends) != rows * width or not np.all(raw[ends[width - 1 :: width]] == _NEWLINE):
+        return None
+    numbers = _parse(text.replace(b"\n", b",") if delimiter == b"," else text.replace(b"\n", delimiter), delimiter)
+    return None if numbers is None or len(numbers) != rows * width else numbers.reshape(rows, width)
+
+
+def sparse_numbers(
+    text: bytes,
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.float64], int] | None:
+    r"""Parse lines of the form ``{index value, index value}``; returns rows, columns, values and the number of lines.
+
+    Examples
+    --------
+    >>> sparse_numbers(b"{0 1,3 2.5}\n{}\n{1 1}\n")
+    (array([0, 0, 2]), array([0, 3, 1]), array([1. , 2.5, 1. ]), 3)
+    """
+    if not text.endswith(b"\n"):
+        text += b"\n"
+    if text.translate(None, _SPARSE) or b"}," in text:
+        return None
+    raw = np.frombuffer(text, dtype=np.uint8)
+    opens, closes = np.flatnonzero(raw == _OPEN), np.flatnonzero(raw == _CLOSE)
+    newlines = np.flatnonzero(raw == _NEWLINE)
+    if not len(opens) == len(closes) == len(newlines):
+        return None
+    starts = np.concatenate([[0], newlines[:-1] + 1])
+    if not (np.array_equal(opens, starts) and np.array_equal(closes, newlines - 1)):
+        return None
+    blank = (raw <= 32) | (raw == _OPEN) | (raw == _CLOSE) | (raw == 44)
+    token_starts = np.flatnonzero(~blank[1:] & blank[:-1]) + 1
+    separators = np.flatnonzero((raw == 44) | (raw == _CLOSE))
+    before = np.searchsorted(token_starts, separators)
+    per_entry = np.diff(before, prepend=0)
+    empty = per_entry == 0
+    # every entry is two words; only "{}" may have none
+    if not np.all((per_entry == 2) | (empty & (raw[separators] == _CLOSE) & (raw[separators - 1] == _OPEN))):
+        return None
+    numbers = _parse(text.translate(_TO_SPACES), b" ")
+    if numbers is None or len(numbers) != 2 * int((~empty).sum()):
+        return None
+    columns = numbers[0::2].astype(np.int64) if not np.isnan(numbers[0::2]).any() else None
+    if columns is None or not np.array_equal(columns, numbers[0::2]):
+        return None
+    rows = np.searchsorted(newlines, separators[~empty])
+    return rows, columns, numbers[1::2], len(newlines)
+
+
+_TO_SPACES = bytes.maketrans(b",{}\n\t", b"     ")
+
+
+def _parse(text: bytes, separator: bytes) -> npt.NDArray[np.float64] | None:
+    if b"?" in text:
+        text = text.replace(b"?", b"nan")
+    if not text.strip():
+        return np.empty(0)
+    try:
+        with warnings.catch_warnings():  # before NumPy 2.3 unmatched text was only a warning
+            warnings.simplefilter("error", DeprecationWarning)
+            numbers: npt.NDArray[np.float64] = np.fromstring(text, dtype=np.float64, sep=separator.decode())
+    except (ValueError, DeprecationWarning):
+        return None
+    return numbers

@@ -1,0 +1,170 @@
+"""Which columns are labels: by name, pattern, range, position or list file.
+
+A text specification is a comma-separated list; each item is tried in this order:
+
+==============  =========================================================================
+``red``         the column of that name (names win over every other reading)
+``@file``       names from a MULAN XML list, or from a text file with one name per line
+``first:6``     the first 6 columns
+``last:14``     the last 14 columns
+``/^Class/``    every column whose name matches the regular expression
+``red..black``  the columns from one name to another, both included
+``mood_*``      every column whose name matches the shell pattern
+``19:26``       columns by position, counted from 0, the end excluded
+==============  =========================================================================
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import os
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from polyrule.data.columns import listing, shorten
+from polyrule.data.lines import line_blocks
+from polyrule.data.mulan import read_label_list
+from polyrule.data.sources import Source
+from polyrule.errors import DataError, OptionError
+
+
+@dataclass
+class LabelChoice:
+    """The label columns, and for nested lists the parent of each label."""
+
+    positions: list[int]
+    parents: dict[str, str] = field(default_factory=dict)
+
+
+def choose_columns(spec: Any, names: Sequence[str], what: str = "labels") -> LabelChoice:
+    """Find the columns a specification means.
+
+    Parameters
+    ----------
+    spec : str, path of a label list, compiled pattern, range, slice, or a list of names and positions
+        See the module's table for texts.
+    names : sequence of str
+        The columns of the file.
+    what : str
+        The option's name, for messages.
+
+    Examples
+    --------
+    >>> names = ["size", "hue", "red", "green", "blue"]
+    >>> choose_columns("red..blue", names).positions
+    [2, 3, 4]
+    >>> choose_columns(["blue", "red"], names).positions
+    [4, 2]
+    >>> choose_columns("last:2", names).positions
+    [3, 4]
+    """
+    index = {name: position for position, name in enumerate(names)}
+    if isinstance(spec, str):
+        choice = _from_text(spec, names, index, what)
+    elif isinstance(spec, os.PathLike):
+        choice = names_file(os.fspath(spec), index)
+    elif isinstance(spec, re.Pattern):
+        choice = LabelChoice([j for j, name in enumerate(names) if spec.search(name)])
+    elif isinstance(spec, slice):
+        choice = LabelChoice(list(range(len(names)))[spec])
+    elif isinstance(spec, (list, tuple, range, set, frozenset)) or hasattr(spec, "__iter__"):
+        items = sorted(spec) if isinstance(spec, (set, frozenset)) else list(spec)
+        choice = LabelChoice([_position(item, names, index, what) for item in items])
+    else:
+        raise OptionError(f"{what} must be text, a list of names, a pattern or a range, not {shorten(spec)}")
+    if not choice.positions and spec != [] and spec != ():
+        raise DataError(f"{what}: {shorten(spec)} matches no column; the columns are {listing(names)}")
+    if len(set(choice.positions)) != len(choice.positions):
+        twice = next(j for j in choice.positions if choice.positions.count(j) > 1)
+        raise DataError(f"{what}: column {names[twice]!r} is named twice")
+    return choice
+
+
+def names_file(path: Any, index: dict[str, int]) -> LabelChoice:
+    """Read label names from a file and find them among the columns; they keep the order of the columns, as in MULAN."""
+    source = Source(path)
+    if source.head(4096).lstrip(b"\xef\xbb\xbf\xff\xfe \t\r\n\x00").startswith(b"<"):
+        names, parents = read_label_list(source)
+    else:
+        lines = [line.strip() for block in line_blocks(source) for line in block.lines()]
+        names, parents = [line for line in lines if line and not line.startswith("#")], {}
+    positions = []
+    for name in names:
+        found = index.get(name, index.get(name.replace("\\", "")))
+        if found is None:
+            raise DataError(
+                f"{source.name}: the label {shorten(name)} is not a column of the data; "
+                f"the columns are {listing(index)}"
+            )
+        positions.append(found)
+    return LabelChoice(sorted(positions), parents)
+
+
+def _from_text(spec: str, names: Sequence[str], index: dict[str, int], what: str) -> LabelChoice:
+    if spec in index:
+        return LabelChoice([index[spec]])
+    if spec.startswith("@") or spec.lower().endswith(".xml"):
+        return names_file(spec.removeprefix("@"), index)
+    if _is_regex(spec):
+        return LabelChoice(_item(spec, names, index, what))
+    positions: list[int] = []
+    for item in spec.split(","):
+        positions += [j for j in _item(item.strip(), names, index, what) if j not in positions]
+    return LabelChoice(positions)
+
+
+def _is_regex(text: str) -> bool:
+    return len(text) > 2 and text.startswith("/") and text.endswith("/")
+
+
+def _item(item: str, names: Sequence[str], index: dict[str, int], what: str) -> list[int]:
+    if item in index:
+        return [index[item]]
+    if _is_regex(item):
+        try:
+            pattern = re.compile(item[1:-1])
+        except re.error as problem:
+            raise OptionError(f"{what}: {item} is not a regular expression ({problem})") from problem
+        return _some([j for j, name in enumerate(names) if pattern.search(name)], item, names, what)
+    if found := re.fullmatch(r"(first|last):(\d+)", item):
+        return _end_columns(found.group(1), int(found.group(2)), names, what)
+    if ".." in item:
+        start, _, stop = item.partition("..")
+        first, last = _position(start.strip(), names, index, what), _position(stop.strip(), names, index, what)
+        return _some(list(range(first, last + 1)), item, names, what)
+    if any(char in item for char in "*?["):
+        return _some([j for j, name in enumerate(names) if fnmatch.fnmatchcase(name, item)], item, names, what)
+    if found := re.fullmatch(r"(\d+):(\d+)", item):
+        start_at, end_at = int(found.group(1)), int(found.group(2))
+        if end_at > len(names):
+            raise DataError(f"{what}: {item} goes past the last of {len(names)} columns")
+        return _some(list(range(start_at, end_at)), item, names, what)
+    return [_position(item, names, index, what)]
+
+
+def _some(positions: list[int], item: str, names: Sequence[str], what: str) -> list[int]:
+    if not positions:
+        raise DataError(f"{what}: {item!r} matches no column; the columns are {listing(names)}")
+    return positions
+
+
+def _end_columns(end: str, count: int, names: Sequence[str], what: str) -> list[int]:
+    if count > len(names):
+        raise DataError(f"{what}: {count} columns asked for, but the file has {len(names)}")
+    return list(range(count)) if end == "first" else list(range(len(names) - count, len(names)))
+
+
+def _position(item: Any, names: Sequence[str], index: dict[str, int], what: str) -> int:
+    if isinstance(item, str):
+        if item in index:
+            return index[item]
+        raise DataError(f"{what}: there is no column {shorten(item)}; the columns are {listing(names)}")
+    try:
+        position = int(item)
+    except (TypeError, ValueError):
+        raise OptionError(f"{what}: {shorten(item)} is neither a column name nor a position") from None
+    if not -len(names) <= position < len(names):
+        raise DataError(f"{what}: there is no column {position}; the file has {len(names)} columns")
+    return position % len(names)

@@ -1,0 +1,179 @@
+"""The reading options, and how they give every column its part."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from polyrule.data.columns import listing
+from polyrule.data.formats.blocks import Column, Reader
+from polyrule.data.formats.encoders import Encoder
+from polyrule.data.frames import check_distinct
+from polyrule.data.labelspec import LabelChoice, choose_columns, names_file
+from polyrule.data.layout import Layout
+from polyrule.data.sources import Source
+from polyrule.data.table import Feature
+from polyrule.data.tags import TagCollector
+from polyrule.errors import DataError, OptionError
+
+_PARTS = ("-train", "-test", "_train", "_test", "-Train", "-Test")
+
+
+@dataclass(frozen=True)
+class Roles:
+    """What the caller says about the columns; see `polyrule.data.read`."""
+
+    labels: Any = "auto"
+    drop: Any = ()
+    nominal: Any = ()
+    numeric: Any = ()
+    identifier: Any = None
+    weights: Any = None
+    tags: Any = None
+    tag_separator: str = "|"
+    features: Sequence[Feature] | None = None
+
+    def __post_init__(self) -> None:
+        if self.tags is not None and self.labels not in ("auto", None):
+            raise OptionError("labels and tags cannot both be given: the labels come either from columns or from tags")
+
+
+def make_layout(reader: Reader, roles: Roles, source: Source) -> Layout:
+    """Decide for every column whether it is a feature, a label, something else, or skipped."""
+    columns = reader.columns
+    names = [column.name for column in columns]
+    try:
+        check_distinct(names, "column")
+    except DataError as problem:
+        raise DataError(f"{reader.name}: {problem}") from problem
+    taken = {option: _one(getattr(roles, option), names, option) for option in ("identifier", "weights", "tags")}
+    labels = _labels(reader, roles, names, source)
+    reserved = {j for j in taken.values() if j is not None}
+    if clash := reserved & set(labels.positions):
+        raise OptionError(f"column {names[min(clash)]!r} cannot be a label and something else at once")
+    dropped = set(choose_columns(roles.drop, names, "drop").positions) if _given(roles.drop) else set()
+    labels.positions = [j for j in labels.positions if j not in dropped]
+    free = [j for j in range(len(columns)) if j not in dropped | reserved | set(labels.positions)]
+    encoders = _encoders(reader, roles, names, free)
+    info: dict[str, Any] = {"source": reader.name}
+    if labels.parents:
+        info["label_parents"] = labels.parents
+    return Layout(
+        columns=columns,
+        features=list(encoders),
+        labels=labels.positions,
+        encoders=encoders,
+        label_names=tuple(names[j] for j in labels.positions),
+        identifier=taken["identifier"],
+        weights=taken["weights"],
+        tags_column=taken["tags"],
+        tags=None if taken["tags"] is None else TagCollector(roles.tag_separator),
+        info=info,
+    )
+
+
+def _given(spec: Any) -> bool:
+    return spec is not None and not (isinstance(spec, (list, tuple, set, frozenset, str)) and len(spec) == 0)
+
+
+def _one(spec: Any, names: Sequence[str], option: str) -> int | None:
+    if spec is None:
+        return None
+    positions = choose_columns([spec] if isinstance(spec, (str, int)) else spec, names, option).positions
+    if len(positions) != 1:
+        raise OptionError(f"{option} must name one column, not {len(positions)}")
+    return positions[0]
+
+
+def _labels(reader: Reader, roles: Roles, names: list[str], source: Source) -> LabelChoice:
+    if roles.tags is not None or roles.labels is None:
+        return LabelChoice([])
+    if not isinstance(roles.labels, str) or roles.labels != "auto":
+        return choose_columns(roles.labels, names, "labels")
+    listed = _label_list_beside(source)
+    if listed is not None:
+        return names_file(listed, {name: j for j, name in enumerate(names)})
+    if reader.hints.meka is not None:
+        return _meka(reader, names)
+    if roles.features is not None:
+        return LabelChoice([])
+    raise DataError(
+        f"{reader.name}: nothing says which columns are labels; pass labels= (names, a pattern, 'last:14', "
+        "a MULAN XML file, …) or labels=None if there are none"
+    )
+
+
+def _label_list_beside(source: Source) -> Any:
+    """MULAN's convention: the list has the name of the data, without -train or -test."""
+    if source.path is None:
+        return None
+    stem = source.path.name
+    for ending in (".gz", ".bz2", ".xz", ".zst"):
+        stem = stem.removesuffix(ending)
+    stem = stem.rpartition(".")[0] or stem
+    stems = [stem] + [stem.removesuffix(part) for part in _PARTS if stem.endswith(part)]
+    found = [path for path in (source.path.with_name(f"{s}.xml") for s in stems) if path.is_file()]
+    return found[0] if found else None
+
+
+def _meka(reader: Reader, names: list[str]) -> LabelChoice:
+    count = reader.hints.meka or 0
+    if reader.hints.filtered_after_meka:
+        raise DataError(
+            f"{reader.name}: the relation name says -C {count}, but a Weka filter was applied afterwards, so the "
+            "labels may have moved; pass labels="
+        )
+    if count == 0 or abs(count) > len(names):
+        raise DataError(f"{reader.name}: the relation name says -C {count}, but the file has {len(names)} columns")
+    if count > 0:
+        return LabelChoice(list(range(count)))
+    return LabelChoice(list(range(len(names) + count, len(names))))
+
+
+def _encoders(reader: Reader, roles: Roles, names: list[str], free: list[int]) -> dict[int, Encoder]:
+    """One encoder per feature, in the order of the features."""
+    if roles.features is not None:
+        return _model_encoders(reader, roles.features, free)
+    nominal = _declared(roles.nominal, names, "nominal")
+    numeric = _declared(roles.numeric, names, "numeric")
+    if clash := nominal & numeric:
+        raise OptionError(f"column {names[min(clash)]!r} cannot be both nominal and numeric")
+    return {j: _encoder(reader, reader.columns[j], j in nominal, j in numeric) for j in free}
+
+
+def _declared(spec: Any, names: list[str], option: str) -> set[int]:
+    return set(choose_columns(spec, names, option).positions) if _given(spec) else set()
+
+
+def _encoder(reader: Reader, column: Column, nominal: bool, numeric: bool) -> Encoder:
+    tentative = column.kind == "auto"
+    if nominal:
+        return Encoder(column.name, "nominal", column.categories)
+    if numeric or column.kind == "numeric":
+        return Encoder(column.name, "numeric")
+    if tentative:
+        return Encoder(column.name, "numeric", tentative=True)
+    if column.kind == "nominal":
+        return Encoder(column.name, "nominal", column.categories)
+    what = {"string": "free text", "date": "dates", "nested": "nested values"}.get(column.kind, f"{column.kind} values")
+    raise DataError(
+        f"{reader.name}: column {column.name!r} holds {what}, which rules cannot test; drop it (drop=), "
+        "make it the row identifier (identifier=) or declare it nominal (nominal=)"
+    )
+
+
+def _model_encoders(reader: Reader, features: Sequence[Feature], free: list[int]) -> dict[int, Encoder]:
+    position = {reader.columns[j].name: j for j in free}
+    missing = [feature.name for feature in features if feature.name not in position]
+    if missing:
+        raise DataError(
+            f"{reader.name}: the model needs column(s) {listing(missing)}, which the file does not have; "
+            f"it has {listing(position)}"
+        )
+    encoders = {}
+    for feature in features:
+        j = position[feature.name]
+        categories = feature.categories if feature.is_nominal else None
+        encoders[j] = Encoder(feature.name, feature.kind, categories, unknown="missing")
+    return encoders

@@ -1,0 +1,188 @@
+r"""Where bytes come from: files, standard input and open streams, compressed or not, as clean UTF-8.
+
+Everything behind `Source.open` sees UTF-8 with ``\n`` line ends. Compression is found by content, not by ending.
+"""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import lzma
+import os
+import sys
+import tempfile
+import zlib
+from pathlib import Path
+from typing import IO, Any, BinaryIO
+
+from polyrule.errors import DataError
+
+BLOCK_BYTES = 1 << 22
+LARGEST_EXPANSION = 2 << 30
+"""Bytes a compressed source may expand to unless the caller allows more: a guard against compression bombs."""
+
+_MAGIC = {b"\x1f\x8b": "gzip", b"BZh": "bzip2", b"\xfd7zXZ\x00": "xz", b"\x28\xb5\x2f\xfd": "zstandard"}
+_DAMAGE = (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile, OSError, ValueError)
+
+
+class Source:
+    """Something that can be read from its beginning as often as needed.
+
+    Parameters
+    ----------
+    origin : str, path or binary stream
+        ``-`` is standard input. A stream is copied to a temporary file first, so that a second pass is possible.
+    max_bytes : int
+        Most bytes a compressed source may expand to.
+    encoding : str, optional
+        Text encoding; by default UTF-8 (or UTF-16 with a byte order mark), falling back to Windows-1252.
+    """
+
+    def __init__(self, origin: Any, max_bytes: int = LARGEST_EXPANSION, encoding: str | None = None) -> None:
+        self.max_bytes = max_bytes
+        self.encoding = encoding
+        self.path: Path | None = None
+        self._copy: IO[bytes] | None = None
+        if origin == "-":
+            self.name, self._copy = "standard input", _spool(sys.stdin.buffer)
+        elif hasattr(origin, "read"):
+            self.name, self._copy = str(getattr(origin, "name", "stream")), _spool(origin)
+        else:
+            self.path = Path(os.fspath(origin))
+            self.name = str(self.path)
+            _check_readable(self.path)
+
+    def open_raw(self) -> BinaryIO:
+        """Open the bytes as they are stored."""
+        if self.path is not None:
+            try:
+                return self.path.open("rb")
+            except OSError as problem:
+                raise DataError(f"{self.name}: cannot be opened ({problem.strerror})") from problem
+        assert self._copy is not None
+        self._copy.seek(0)
+        return _Borrowed(self._copy)  # type: ignore[return-value]
+
+    @property
+    def compression(self) -> str | None:
+        """Name of the compression, found in the first bytes."""
+        with self.open_raw() as raw:
+            start = raw.read(6)
+        return next((name for magic, name in _MAGIC.items() if start.startswith(magic)), None)
+
+    def open(self) -> Bytes:
+        """Open the content, decompressed."""
+        compression = self.compression
+        raw = self.open_raw()
+        if compression is None:
+            return Bytes(raw, raw, self.name, None, sys.maxsize)
+        opened = _decompress(raw, compression, self.name)
+        return Bytes(opened, raw, self.name, compression, self.max_bytes)
+
+    def head(self, size: int = 1 << 16) -> bytes:
+        """Return the first bytes of the decompressed content; damaged compression gives what can be read."""
+        with self.open() as stream:
+            return stream.read(size)
+
+
+class Bytes:
+    """A decompressed byte stream that stops with a clear error at damage or at the size limit."""
+
+    def __init__(self, stream: Any, raw: Any, name: str, compression: str | None, limit: int) -> None:
+        self._stream, self._raw = stream, raw
+        self._name, self._compression, self._limit = name, compression, limit
+        self._total = 0
+
+    def read(self, size: int = BLOCK_BYTES) -> bytes:
+        """Read up to `size` bytes; fewer only at the end."""
+        parts, wanted = [], size
+        while wanted > 0:
+            try:
+                part = self._stream.read(wanted)
+            except MemoryError:
+                raise
+            except Exception as problem:
+                if self._compression and (isinstance(problem, _DAMAGE) or type(problem).__name__ == "ZstdError"):
+                    raise DataError(
+                        f"{self._name}: the {self._compression} data is damaged or cut off "
+                        f"after {self._total} bytes of content ({problem})"
+                    ) from problem
+                raise DataError(f"{self._name}: cannot be read ({problem})") from problem
+            if not part:
+                break
+            parts.append(part)
+            wanted -= len(part)
+            self._total += len(part)
+            if self._total > self._limit:
+                raise DataError(
+                    f"{self._name}: the {self._compression} data expands to more than {self._limit} bytes; "
+                    "pass a larger max_bytes if you trust the file"
+                )
+        return b"".join(parts)
+
+    def close(self) -> None:
+        """Close the stream and what it was opened from."""
+        self._stream.close()
+        self._raw.close()
+
+    def __enter__(self) -> Bytes:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+class _Borrowed:
+    """A temporary copy that survives being closed by a reader."""
+
+    def __init__(self, stream: IO[bytes]) -> None:
+        self._stream = stream
+        self.read, self.seek, self.tell = stream.read, stream.seek, stream.tell
+        self.closed = False
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def close(self) -> None:
+        """Leave the copy open for the next pass."""
+
+    def __enter__(self) -> _Borrowed:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        return None
+
+
+def _spool(stream: IO[bytes]) -> IO[bytes]:
+    copy: IO[bytes] = tempfile.SpooledTemporaryFile(max_size=1 << 26)  # noqa: SIM115 (lives as long as the source)
+    while block := stream.read(BLOCK_BYTES):
+        if not isinstance(block, bytes):
+            raise DataError("a stream to read data from must be opened in binary mode")
+        copy.write(block)
+    return copy
+
+
+def _check_readable(path: Path) -> None:
+    if not path.exists():
+        raise DataError(f"{path}: no such file")
+    if path.is_dir():
+        raise DataError(f"{path}: is a directory, expected a file")
+
+
+def _decompress(raw: BinaryIO, compression: str, name: str) -> Any:
+    if compression == "gzip":
+        return gzip.GzipFile(fileobj=raw)
+    if compression == "bzip2":
+        return bz2.BZ2File(raw)
+    if compression == "xz":
+        return lzma.LZMAFile(raw)
+    try:
+        import zstandard
+    except ImportError as problem:
+        raise DataError(
+            f"{name}: reading zstandard files needs the package zstandard; pip install polyrule[files]"
+        ) from problem
+    return zstandard.ZstdDecompressor().stream_reader(raw, read_across_frames=True)

@@ -1,0 +1,98 @@
+"""Labels from a column of tags: ``jazz|calm`` becomes two labels."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from polyrule.data.columns import shorten
+from polyrule.data.formats.encoders import Place
+from polyrule.errors import DataError, OptionError
+
+LARGEST_DENSE_LABELS = 50_000_000
+"""Label matrices with more cells than this are sparse."""
+
+
+class TagCollector:
+    """Gathers the tags of every row; the labels are all tags seen, sorted, or those given.
+
+    Examples
+    --------
+    >>> tags = TagCollector("|")
+    >>> tags.add(["jazz|calm", "", None, "calm"], Place("songs.csv", "mood", [2, 3, 4, 5]))
+    >>> tags.matrix()
+    (array([[1, 1], [0, 0], [0, 0], [1, 0]], dtype=uint8), ('calm', 'jazz'))
+    """
+
+    def __init__(self, separator: str = "|", known: Sequence[str] | None = None) -> None:
+        if not separator:
+            raise OptionError("tag_separator must be at least one character")
+        self._separator = separator
+        self._known = None if known is None else tuple(known)
+        self._clear()
+
+    def _clear(self) -> None:
+        self._rows: list[int] = []
+        self._tags: list[int] = []
+        self._index: dict[str, int] = {name: code for code, name in enumerate(self._known or ())}
+        self._count = 0
+
+    def add(self, cells: Sequence[Any], place: Place) -> None:
+        """Take in the cells of the tags column; a cell may also be a list of tags."""
+        for row, cell in enumerate(cells):
+            for tag in self._split(cell, row, place):
+                code = self._index.get(tag)
+                if code is None:
+                    if self._known is not None:
+                        raise place.error(row, f"the tag {shorten(tag)} is not among the given labels")
+                    code = self._index[tag] = len(self._index)
+                self._rows.append(self._count)
+                self._tags.append(code)
+            self._count += 1
+
+    def matrix(self) -> tuple[Any, tuple[str, ...]]:
+        """Return labels and their names for the rows since the last call."""
+        names = self._known if self._known is not None else tuple(sorted(self._index))
+        rank = {name: code for code, name in enumerate(names)}
+        order = np.array([rank[name] for name in self._index], dtype=np.int64)
+        entries = (np.array(self._rows, dtype=np.int64), order[np.array(self._tags, dtype=np.int64)])
+        made = label_matrix(entries[0], entries[1], self._count, len(names))
+        self._clear()
+        return made, names
+
+    def _split(self, cell: Any, row: int, place: Place) -> list[str]:
+        if cell is None:
+            return []
+        if isinstance(cell, (list, tuple)):
+            tags = cell
+        elif isinstance(cell, str):
+            tags = cell.split(self._separator)
+        else:
+            raise place.error(row, f"expected tags separated by {self._separator!r}, found {shorten(cell)}")
+        if not all(isinstance(tag, str) for tag in tags):
+            raise place.error(row, f"every tag must be text, found {shorten(cell)}")
+        stripped = [tag.strip() for tag in tags]
+        return list(dict.fromkeys(tag for tag in stripped if tag))
+
+
+def label_matrix(rows: Any, columns: Any, height: int, width: int) -> Any:
+    """Make a label matrix from the places of its ones: dense unless it would be large.
+
+    Examples
+    --------
+    >>> label_matrix([0, 1], [1, 0], 2, 2)
+    array([[0, 1], [1, 0]], dtype=uint8)
+    """
+    if height * width <= LARGEST_DENSE_LABELS:
+        labels = np.zeros((height, width), dtype=np.uint8)
+        labels[rows, columns] = 1
+        return labels
+    if width > np.iinfo(np.int32).max:
+        raise DataError(f"{width} labels are too many")
+    matrix = sp.csr_array((np.ones(len(rows), dtype=np.uint8), (rows, columns)), shape=(height, width))
+    matrix.sum_duplicates()
+    matrix.data[:] = 1
+    return matrix

@@ -1,0 +1,161 @@
+"""What is known about the benchmark data sets: size, labels, where they come from, whom to cite."""
+
+from __future__ import annotations
+
+import difflib
+from dataclasses import dataclass
+
+from polyrule.errors import OptionError
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One benchmark data set.
+
+    Attributes
+    ----------
+    name : str
+    domain : str
+    examples, train, test : int
+        Numbers of rows, in all and by the benchmark's split.
+    nominal, numeric : int
+        Numbers of features of each kind.
+    labels : int
+    cardinality : float
+        Average number of labels of an example, over train and test part.
+    citation : str
+        The work that introduced the data.
+    openml : int or None
+        Identifier at OpenML where it is confirmed.
+    note : str
+        What one must know before using it.
+    """
+
+    name: str
+    domain: str
+    examples: int
+    train: int
+    test: int
+    nominal: int
+    numeric: int
+    labels: int
+    cardinality: float
+    citation: str
+    openml: int | None = None
+    note: str = ""
+
+    @property
+    def features(self) -> int:
+        """Number of features."""
+        return self.nominal + self.numeric
+
+    @property
+    def density(self) -> float:
+        """Share of present labels: cardinality divided by the number of labels."""
+        return self.cardinality / self.labels
+
+
+_TSOUMAKAS_2008 = (
+    "G. Tsoumakas, I. Katakis, I. Vlahavas: Effective and efficient multilabel classification in domains with large "
+    "number of labels. ECML/PKDD 2008 Workshop on Mining Multidimensional Data"
+)
+
+ENTRIES: dict[str, Entry] = {
+    entry.name: entry
+    for entry in (
+        Entry(
+            "flags", "images (toy)", 194, 129, 65, 9, 10, 7, 3.3918,
+            "E. Corrêa Gonçalves, A. Plastino, A. A. Freitas: A genetic algorithm for optimizing the label ordering in "
+            "multi-label classifier chains. ICTAI 2013",
+        ),
+        Entry(
+            "emotions", "music", 593, 391, 202, 0, 72, 6, 1.8685,
+            "K. Trohidis, G. Tsoumakas, G. Kalliris, I. Vlahavas: Multi-label classification of music into emotions. "
+            "ISMIR 2008",
+            40589,
+            "embedded in the package; three label names are spelled as in English, unlike the benchmark's files",
+        ),
+        Entry(
+            "scene", "images", 2407, 1211, 1196, 0, 294, 6, 1.0740,
+            "M. R. Boutell, J. Luo, X. Shen, C. M. Brown: Learning multi-label scene classification. Pattern "
+            "Recognition 37(9), 2004",
+            40595,
+            "the published cardinality 1.06 is that of the train part",
+        ),
+        Entry(
+            "yeast", "biology", 2417, 1500, 917, 0, 103, 14, 4.2371,
+            "A. Elisseeff, J. Weston: A kernel method for multi-labelled classification. NIPS 2001",
+            40597,
+        ),
+        Entry(
+            "birds", "audio", 645, 322, 323, 2, 258, 19, 1.0140,
+            "F. Briggs et al.: The 9th annual MLSP competition: new methods for acoustic classification of multiple "
+            "simultaneous bird species in a noisy environment. MLSP 2013",
+            note="294 of 645 examples have no label",
+        ),
+        Entry(
+            "genbase", "biology", 662, 463, 199, 1186, 0, 27, 1.2523,
+            "S. Diplaris, G. Tsoumakas, P. A. Mitkas, I. Vlahavas: Protein classification with multiple algorithms. "
+            "PCI 2005",
+            note="the feature protein is an identifier with 662 values (drop='protein' leaves it out); one row of the "
+            "split appears twice",
+        ),
+        Entry(
+            "medical", "text", 978, 333, 645, 1449, 0, 45, 1.2454,
+            "J. P. Pestian et al.: A shared task involving multi-label classification of clinical free text. BioNLP "
+            "2007",
+        ),
+        Entry(
+            "CAL500", "music", 502, 335, 167, 0, 68, 174, 26.0438,
+            "D. Turnbull, L. Barrington, D. Torres, G. Lanckriet: Semantic annotation and retrieval of music and sound "
+            "effects. IEEE Transactions on Audio, Speech, and Language Processing 16(2), 2008",
+            note="MULAN ships no split: train is the first 335 rows, test the last 167",
+        ),
+        Entry(
+            "enron", "text", 1702, 1123, 579, 1001, 0, 53, 3.3784,
+            "B. Klimt, Y. Yang: The Enron corpus: a new dataset for email classification research. ECML 2004",
+        ),
+        Entry(
+            "corel5k", "images", 5000, 4500, 500, 499, 0, 374, 3.5220,
+            "P. Duygulu, K. Barnard, J. F. G. de Freitas, D. A. Forsyth: Object recognition as machine translation: "
+            "learning a lexicon for a fixed image vocabulary. ECCV 2002",
+        ),
+        Entry(
+            "bibtex", "text", 7395, 4880, 2515, 1836, 0, 159, 2.4019,
+            "I. Katakis, G. Tsoumakas, I. Vlahavas: Multilabel text classification for automated tag suggestion. "
+            "ECML/PKDD 2008 Discovery Challenge",
+        ),
+        Entry(
+            "tmc2007-500", "text", 28596, 21519, 7077, 500, 0, 22, 2.1579,
+            "A. N. Srivastava, B. Zane-Ulman: Discovering recurring anomalies in text reports regarding complex space "
+            "systems. IEEE Aerospace Conference 2005",
+            note="the version MULAN repaired in 2016; older literature used a faulty one (cardinality 2.220)",
+        ),
+        Entry(
+            "delicious", "text (web)", 16105, 12920, 3185, 500, 0, 983, 19.0200, _TSOUMAKAS_2008,
+            note="14 examples have no label",
+        ),
+        Entry(
+            "mediamill", "video", 43907, 30993, 12914, 0, 120, 101, 4.3755,
+            "C. G. M. Snoek, M. Worring, J. C. van Gemert, J.-M. Geusebroek, A. W. M. Smeulders: The challenge problem "
+            "for automated detection of 101 semantic concepts in multimedia. ACM Multimedia 2006",
+        ),
+    )
+}  # fmt: skip
+
+
+def entry(name: str) -> Entry:
+    """Look up a data set; capitals do not matter.
+
+    Examples
+    --------
+    >>> entry("cal500").labels
+    174
+    """
+    by_lower = {known.lower(): known for known in ENTRIES}
+    found = by_lower.get(str(name).lower())
+    if found is not None:
+        return ENTRIES[found]
+    close = difflib.get_close_matches(str(name).lower(), by_lower, n=1)
+    hint = f"; did you mean {by_lower[close[0]]!r}?" if close else ""
+    raise OptionError(f"there is no data set {name!r}{hint} Known are {', '.join(ENTRIES)}")
