@@ -1,0 +1,51 @@
+"""Models as code that needs no polyrule: Python, SQL, JavaScript and C.
+
+Names from data enter the code only as quoted strings (or, in SQL, quoted identifiers) written by `quoting`, and as
+comments from which everything but plain letters, digits and a few signs has been removed.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+from polyrule.errors import ModelError, OptionError
+from polyrule.model.files import kind_of
+
+# Language -> ending of its files.
+LANGUAGES = {"python": "py", "sql": "sql", "javascript": "js", "c": "c"}
+
+# Kind of model -> package with one module per language, each with a function `export(model, **options)`.
+_PACKAGES = {"rule-list": "polyrule.model.exports", "rule-ensemble": "polyrule.ensemble.exports"}
+
+
+def export(model: Any, language: str, **options: Any) -> str:
+    """Return source code that predicts as the model does.
+
+    Parameters
+    ----------
+    model : RuleList, or another kind of model that can be stored
+    language : {"python", "sql", "javascript", "c"}
+    **options
+        SQL takes `table` (name of the table to read, "data" by default) and `keys` (columns to pass through); C takes
+        `prefix` (what all names in the code start with, "polyrule" by default).
+
+    Examples
+    --------
+    >>> from polyrule.data import Feature
+    >>> from polyrule.model import Literal, NumericCondition, Rule, RuleList
+    >>> rule = Rule((Literal(0, 1),), (NumericCondition(0, ">", 5.5),))
+    >>> code = export(RuleList((rule,), (Feature("colours"),), ("red",)), "python")
+    >>> namespace = {}
+    >>> exec(code, namespace)
+    >>> namespace["predict"]({"colours": 6})
+    {'red': 1}
+    """
+    if language not in LANGUAGES:
+        raise OptionError(f"no export to {language!r}; there is {', '.join(LANGUAGES)}")
+    name = f"{_PACKAGES[kind_of(model)]}.{language}"
+    try:
+        module = import_module(name)
+    except ModuleNotFoundError as error:
+        raise ModelError(f"models of kind {kind_of(model)!r} cannot be exported to {language}") from error
+    return str(module.export(model, **options))

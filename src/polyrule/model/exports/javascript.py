@@ -1,0 +1,94 @@
+"""A rule list as JavaScript for Node and browsers."""
+
+from __future__ import annotations
+
+from polyrule.model import printing
+from polyrule.model.exports.quoting import comment, javascript_string
+from polyrule.model.rule import Condition, LabelCondition, NominalCondition, NumericCondition, Rule
+from polyrule.model.rule_list import RuleList
+
+_HEADER = """// A multi-label rule list, exported by polyrule. Needs nothing but JavaScript.
+//
+// predict(row) takes an object from feature name to value (null, undefined or NaN where it is missing) and returns an
+// object from label to 0 or 1. All names in FEATURES must be there; others are ignored.
+// In Node: const { predict } = require("./model.js"); in a page: polyrule.predict(row).
+const polyrule = (() => {
+  "use strict";
+"""
+
+_HELPERS = """
+  const read = (row, name) => {
+    if (!Object.prototype.hasOwnProperty.call(row, name)) throw new Error("the row lacks the feature " + name);
+    return row[name];
+  };
+  const number = (row, name) => {
+    const value = read(row, name);
+    return value === null || value === undefined ? NaN : Number(value);
+  };
+  const text = (row, name) => {
+    const value = read(row, name);
+    if (value === null || value === undefined || value !== value) return null;
+    return typeof value === "boolean" ? (value ? "True" : "False") : String(value);
+  };
+  const set = (y, head) => {
+    let fresh = false;
+    for (const [label, value] of head) {
+      if (y[label] === null) {
+        y[label] = value;
+        fresh = true;
+      }
+    }
+    return fresh;
+  };
+"""
+
+_FOOTER = """
+  const predict = (row) => {
+    const labels = Object.create(null);
+    run(row).forEach((value, k) => { labels[LABELS[k]] = value === null ? DEFAULTS[k] : value; });
+    return labels;
+  };
+  return { predict, FEATURES, LABELS };
+})();
+if (typeof module !== "undefined") module.exports = polyrule;
+"""
+
+
+def export(model: RuleList) -> str:
+    """Return the source of a script that defines ``polyrule.predict`` and exports it where there are modules."""
+    used = sorted({c.feature for rule in model.rules for c in rule.body if not isinstance(c, LabelCondition)})
+    lines = [_HEADER, _names("FEATURES", [model.features[j].name for j in used])]
+    lines.append(_names("LABELS", list(model.label_names)))
+    lines += [f"  const DEFAULTS = [{', '.join(map(str, model.defaults))}];", _HELPERS]
+    lines += ["  const run = (row) => {", f"    const y = new Array({len(model.label_names)}).fill(null);"]
+    for j in used:
+        read = "text" if model.features[j].is_nominal else "number"
+        lines.append(f"    const x{j} = {read}(row, {javascript_string(model.features[j].name)});")
+    for number, rule in enumerate(model.rules, start=1):
+        lines += _rule_lines(model, number, rule)
+    return "\n".join([*lines, "    return y;", "  };", _FOOTER.strip("\n")]) + "\n"
+
+
+def _names(variable: str, names: list[str]) -> str:
+    return "\n".join([f"  const {variable} = [", *(f"    {javascript_string(name)}," for name in names), "  ];"])
+
+
+def _rule_lines(model: RuleList, number: int, rule: Rule) -> list[str]:
+    text = printing.format_rule(rule, model.features, model.label_names, counts=False)
+    head = {literal.label: literal.value for literal in rule.head}
+    if model.full:
+        head = {label: head.get(label, 0) for label in range(len(model.label_names))}
+    call = f"set(y, [{', '.join(f'[{label}, {value}]' for label, value in head.items())}])"
+    test = " && ".join(_test(model, condition) for condition in rule.body) or "true"
+    action = f"if ({call}) return y;" if rule.stop else f"{call};"
+    return [f"    // {number}: {comment(text)}", f"    if ({test}) {{", f"      {action}", "    }"]
+
+
+def _test(model: RuleList, condition: Condition) -> str:
+    match condition:
+        case NumericCondition(feature, op, threshold):
+            return f"x{feature} {op} {float(threshold)!r}"
+        case NominalCondition(feature, value):
+            return f"x{feature} === {javascript_string(model.features[feature].categories[value])}"
+        case LabelCondition(label, value):
+            return f"y[{label}] === {value}"
