@@ -1,0 +1,31 @@
+import numpy as np
+import pytest
+from scipy import stats
+
+from polyrule.errors import OptionError
+from polyrule.evaluation.intervals import mean_interval
+
+
+def test_is_students_t():
+    values = [0.2, 0.4, 0.9, 0.1]
+    interval = mean_interval(values)
+    assert (interval.low, interval.high) == pytest.approx(stats.t.interval(0.95, 3, np.mean(values), stats.sem(values)))
+
+
+def test_overlapping_training_parts_widen_it():
+    values = [0.2, 0.4, 0.9, 0.1]
+    plain, corrected = mean_interval(values), mean_interval(values, test_share=1 / 3)
+    ratio = (corrected.high - corrected.low) / (plain.high - plain.low)
+    assert ratio == pytest.approx(np.sqrt((1 / 4 + 1 / 3) / (1 / 4)))
+
+
+def test_one_value_has_no_interval():
+    assert np.isnan(mean_interval([0.5]).low)
+    assert str(mean_interval([0.5])) == "0.500"
+
+
+def test_bad_options():
+    with pytest.raises(OptionError, match="no values"):
+        mean_interval([])
+    with pytest.raises(OptionError, match="level"):
+        mean_interval([1, 2], level=1.5)
