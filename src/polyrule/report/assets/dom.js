@@ -1,0 +1,51 @@
+// Making elements. Text from the data only ever becomes a text node or an attribute value, never markup.
+
+const SVG = "http://www.w3.org/2000/svg";
+
+function make(node, attributes, children) {
+  for (const [name, value] of Object.entries(attributes)) {
+    if (value === null || value === undefined || value === false) continue;
+    if (name === "on") for (const [event, action] of Object.entries(value)) node.addEventListener(event, action);
+    else if (name === "vars") for (const [key, size] of Object.entries(value)) node.style.setProperty(`--${key}`, size);
+    else node.setAttribute(name, value === true ? "" : String(value));
+  }
+  for (const child of children.flat(Infinity)) {
+    if (child !== null && child !== undefined && child !== false) node.append(child);
+  }
+  return node;
+}
+
+const el = (tag, attributes = {}, ...children) => make(document.createElement(tag), attributes, children);
+const svg = (tag, attributes = {}, ...children) => make(document.createElementNS(SVG, tag), attributes, children);
+const hidden = (text) => el("span", { class: "sr" }, text);
+const button = (text, action, attributes = {}) => el("button", { type: "button", on: { click: action }, ...attributes }, text);
+
+function fill(node, ...children) {
+  node.replaceChildren(...children.flat(Infinity).filter((child) => child !== null && child !== undefined && child !== false));
+  return node;
+}
+
+let counter = 0;
+const freshId = (stem) => `${stem}-${++counter}`;
+
+// A labelled control; the label is the visible words, so that both pointers and screen readers find it.
+function field(words, control, attributes = {}) {
+  control.id = control.id || freshId("field");
+  return el("div", { class: "field", ...attributes }, el("label", { for: control.id }, words), control);
+}
+
+function select(options, chosen, action) {
+  const control = el("select", { on: { change: () => action(control.value) } });
+  for (const [value, words] of options) {
+    control.append(el("option", { value, selected: String(value) === String(chosen) }, words));
+  }
+  return control;
+}
+
+function table(caption, head, rows, attributes = {}) {
+  return el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": caption },
+    el("table", attributes,
+      el("caption", { class: "sr" }, caption),
+      el("thead", {}, el("tr", {}, head.map((cell) => cell instanceof Element ? cell : el("th", { scope: "col" }, cell)))),
+      el("tbody", {}, rows)));
+}

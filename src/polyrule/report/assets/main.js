@@ -1,0 +1,78 @@
+// Sections, the switch between models, the theme; a section is drawn when it is first looked at.
+
+const SECTIONS = [["overview", "Overview", overview], ["rules", "Rules", browse], ["labels", "Labels", labelsSection], ["whatif", "What if", whatIf]];
+if (data.models.length > 1) SECTIONS.push(["compare", "Compare", compareSection]);
+
+const main = document.getElementById("main");
+const holders = new Map(SECTIONS.map(([id]) => [id, el("section", { id, hidden: true })]));
+const drawn = new Set();
+
+function draw(id) {
+  if (drawn.has(id)) return;
+  drawn.add(id);
+  fill(holders.get(id), SECTIONS.find(([name]) => name === id)[2]());
+}
+
+const current = () => {
+  const wanted = decodeURIComponent(location.hash.slice(1));
+  return holders.has(wanted) ? wanted : app.section ?? SECTIONS[0][0];
+};
+
+function show(focus) {
+  const id = current();
+  app.section = id;
+  draw(id);
+  for (const [name, holder] of holders) holder.hidden = name !== id;
+  for (const link of document.querySelectorAll("#nav a")) {
+    if (link.hash === `#${id}`) link.setAttribute("aria-current", "page");
+    else link.removeAttribute("aria-current");
+  }
+  if (focus) {
+    window.scrollTo(0, 0);
+    holders.get(id).querySelector("h2")?.focus({ preventScroll: true });
+  }
+}
+
+function go(id, again = false) {
+  if (again) drawn.delete(id);
+  if (current() === id) show(true);
+  else location.hash = id;
+}
+
+function chooseModel(index) {
+  app.model = index;
+  app.filter = null;
+  app.flip = null;
+  drawn.clear();
+  show(false);
+}
+
+function themeButton() {
+  const dark = matchMedia("(prefers-color-scheme: dark)");
+  const isDark = () => (document.documentElement.dataset.theme ?? (dark.matches ? "dark" : "light")) === "dark";
+  const control = button("", () => { document.documentElement.dataset.theme = isDark() ? "light" : "dark"; name(); }, { class: "quiet" });
+  const name = () => fill(control, isDark() ? "Light" : "Dark");
+  dark.addEventListener("change", name);
+  name();
+  return control;
+}
+
+document.getElementById("title").textContent = data.title;
+fill(document.getElementById("nav"), el("ul", {}, SECTIONS.map(([id, words]) => el("li", {}, el("a", { href: `#${id}` }, words)))));
+fill(document.getElementById("tools"),
+  data.models.length > 1 && field("Model", select(data.models.map((one, index) => [index, one.name]), 0, (index) => chooseModel(Number(index))), { class: "field inline" }),
+  themeButton());
+fill(main, [...holders.values()]);
+fill(document.getElementById("foot"), `Made with ${data.generator}. This file needs no network.`);
+addEventListener("hashchange", () => show(true));
+// Print everything: all sections, all rules that pass the filter.
+addEventListener("beforeprint", () => {
+  app.printing = true;
+  for (const [id] of SECTIONS) draw(id);
+  app.showRules?.();
+  for (const holder of holders.values()) holder.hidden = false;
+});
+addEventListener("afterprint", () => { app.printing = false; app.showRules?.(); show(false); });
+show(false);
+// For tests and for the curious: everything the page can compute, without the page.
+window.polyrule = { data, predict, outcome, smallestFlip, examples, filterRules, noFilter };

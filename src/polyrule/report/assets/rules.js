@@ -1,0 +1,61 @@
+// Running a rule list on one example, exactly as the library does: rules in order, the first to set a label wins, a
+// label condition reads what earlier rules set, a missing value (NaN) and an unset label satisfy no condition.
+
+function satisfies([kind, index, wanted], values, state) {
+  if (kind === LABEL) return state[index] === wanted;
+  const value = values[index];
+  if (kind === AT_MOST) return value <= wanted;
+  if (kind === ABOVE) return value > wanted;
+  return value === wanted;
+}
+
+const bodyHolds = (rule, values, state) => rule.body.every((condition) => satisfies(condition, values, state));
+
+// state: -1 where nobody has set the label yet; the labels that a rule newly set are returned.
+function applyHead(model, rule, state) {
+  const newly = [];
+  for (const [label, value] of rule.head) {
+    if (state[label] < 0) { state[label] = value; newly.push(label); }
+  }
+  if (model.full) {
+    for (let label = 0; label < state.length; label++) {
+      if (state[label] < 0) { state[label] = 0; newly.push(label); }
+    }
+  }
+  return newly;
+}
+
+function runList(model, values) {
+  const width = model.defaults.length;
+  const state = new Int8Array(width).fill(-1);
+  const setter = new Int32Array(width).fill(-1);
+  const fired = [];
+  let stopped = null;
+  for (let number = 0; number < model.rules.length; number++) {
+    const rule = model.rules[number];
+    if (!bodyHolds(rule, values, state)) continue;
+    const newly = applyHead(model, rule, state);
+    for (const label of newly) setter[label] = number;
+    fired.push({ rule: number, newly });
+    if (rule.stop && newly.length) { stopped = number; break; }
+  }
+  const labels = Uint8Array.from(state, (value, label) => (value < 0 ? model.defaults[label] : value));
+  return { labels, setter, fired, stopped };
+}
+
+// Rules that were tried and failed by one condition only, with what they would have set.
+function nearMisses(model, values) {
+  const state = new Int8Array(model.defaults.length).fill(-1);
+  const misses = [];
+  for (let number = 0; number < model.rules.length; number++) {
+    const rule = model.rules[number];
+    const failed = rule.body.filter((condition) => !satisfies(condition, values, state));
+    if (failed.length === 0) {
+      if (applyHead(model, rule, state).length && rule.stop) break;
+    } else if (failed.length === 1) {
+      const news = rule.head.filter(([label]) => state[label] < 0);
+      if (news.length) misses.push({ rule: number, failed: failed[0], news });
+    }
+  }
+  return misses;
+}

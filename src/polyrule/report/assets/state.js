@@ -1,0 +1,57 @@
+// What the page holds: the data block, the model being looked at, and results that are computed when first needed.
+
+const data = JSON.parse(document.getElementById("data").textContent);
+const app = { model: 0, redraw: [] };
+const model = () => data.models[app.model];
+const lastPart = data.parts.length - 1;
+
+const examples = {
+  count: data.examples.part.length,
+  matrix: null,
+
+  // Rows of feature values, NaN where missing; the file keeps columns, and of sparse ones only what is not 0.
+  values(row) {
+    const slots = data.features.length;
+    if (!this.matrix) {
+      this.matrix = new Float64Array(this.count * slots);
+      data.examples.columns.forEach((column, slot) => {
+        const put = (at, value) => { this.matrix[at * slots + slot] = value === null ? NaN : Number(value); };
+        if (Array.isArray(column)) column.forEach((value, at) => put(at, value));
+        else column.i.forEach((at, position) => put(at, column.v[position]));
+      });
+    }
+    return this.matrix.subarray(row * slots, (row + 1) * slots);
+  },
+
+  truth(row) {
+    const labels = new Uint8Array(data.labels.length);
+    for (const label of data.examples.truth[row]) labels[label] = 1;
+    return labels;
+  },
+
+  name(row) {
+    const part = data.parts[data.examples.part[row]];
+    const own = data.examples.id[row];
+    return `${part.key === "test" ? "Test" : data.parts.length > 1 ? "Training" : "Example"} ${own ?? data.examples.row[row] + 1}`;
+  },
+};
+
+const predict = (index, values) => runOf(data.models[index])(data.models[index], values);
+const runOf = (which) => (which.kind === "ensemble" ? runEnsemble : runList);
+
+const outcomes = new Map();
+function outcome(index) {
+  if (!outcomes.has(index)) {
+    outcomes.set(index, Array.from({ length: examples.count }, (_, row) => predict(index, examples.values(row))));
+  }
+  return outcomes.get(index);
+}
+
+// What a rule did on the part it is judged by: the test data where there is some, else what the learner recorded.
+function figures(rule, part = lastPart) {
+  if (part >= 0) return rule.parts[part];
+  const sum = (at) => rule.head.reduce((total, literal) => total + literal[at], 0);
+  return { covers: rule.coverage ?? 0, sets: rule.coverage ?? 0, right: sum(2), wrong: sum(3), head: rule.head.map((literal) => literal.slice(2)) };
+}
+
+const precision = ({ right, wrong }) => (right + wrong ? right / (right + wrong) : 0);

@@ -1,0 +1,116 @@
+"""How a list's predictions come about: after every rule, what is set, what is open, and how good it would be to end here."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from polyrule.model.rule_list import RuleList
+from polyrule.report.run import Run
+
+FloatArray = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Curve:
+    """One point for the empty list and one after every rule.
+
+    Parameters
+    ----------
+    set_share : ndarray
+        Share of all labels of all examples that some rule has set.
+    open_examples : ndarray of int64
+        Examples that no stop has ended and that have a label not yet set.
+    micro_f1, hamming_accuracy, subset_accuracy : ndarray
+        Scores of the list cut off here, with its defaults for what is not set; 0/0 counts 0.
+    """
+
+    set_share: FloatArray
+    open_examples: npt.NDArray[np.int64]
+    micro_f1: FloatArray
+    hamming_accuracy: FloatArray
+    subset_accuracy: FloatArray
+
+    def __len__(self) -> int:
+        return len(self.set_share)
+
+
+def curve(model: RuleList, run: Run) -> Curve:
+    """Follow a run rule by rule; a prefix of the list predicts what the whole list had set by then.
+
+    Examples
+    --------
+    >>> from polyrule.data import Table
+    >>> from polyrule.model import Literal, NumericCondition, Rule
+    >>> from polyrule.report.run import run
+    >>> table = Table.from_array([[6.0], [2.0]])
+    >>> rules = (Rule((Literal(0, 1),), (NumericCondition(0, ">", 5.5),)),)
+    >>> model = RuleList(rules, table.features, ("red",))
+    >>> curve(model, run(model, table, np.array([[1], [0]], dtype=np.uint8))).hamming_accuracy.tolist()
+    [0.5, 1.0]
+    """
+    steps, (examples, width) = len(model) + 1, run.truth.shape
+    defaults = np.broadcast_to(np.array(model.defaults, dtype=np.uint8), run.truth.shape)
+    rows, columns = np.nonzero(run.setter >= 0)
+    when = run.setter[rows, columns].astype(np.int64)
+    order = np.argsort(when, kind="stable")
+    rows, columns, when = rows[order], columns[order], when[order]
+    before, after, truth = (matrix[rows, columns].astype(np.int64) for matrix in (defaults, run.labels, run.truth))
+
+    def total(start: int, change: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        return start + np.concatenate([[0], np.cumsum(_per_rule(when, change, steps - 1))])
+
+    predicted = total(int(defaults.sum()), after - before)
+    hits = total(int((defaults & run.truth).sum()), (after - before) * truth)
+    wrong_before, wrong_after = (before != truth).astype(np.int64), (after != truth).astype(np.int64)
+    wrong = total(int((defaults != run.truth).sum()), wrong_after - wrong_before)
+    cells = max(1, examples * width)
+    return Curve(
+        set_share=total(0, np.ones_like(when)) / cells,
+        open_examples=_open(model, run),
+        micro_f1=2 * hits / np.maximum(1, predicted + int(run.truth.sum())),
+        hamming_accuracy=1 - wrong / cells,
+        subset_accuracy=_exact_matches(defaults, run, rows, when, wrong_after - wrong_before, steps) / max(1, examples),
+    )
+
+
+def _per_rule(when: npt.NDArray[np.int64], change: npt.NDArray[np.int64], rules: int) -> npt.NDArray[np.int64]:
+    sums = np.zeros(rules, dtype=np.int64)
+    np.add.at(sums, when, change)
+    return sums
+
+
+def _exact_matches(
+    defaults: npt.NDArray[np.uint8],
+    run: Run,
+    rows: npt.NDArray[np.int64],
+    when: npt.NDArray[np.int64],
+    change: npt.NDArray[np.int64],
+    steps: int,
+) -> npt.NDArray[np.int64]:
+    """Examples that are right in every label after each rule; `rows`, `when` and `change` are sorted by rule."""
+    errors = (defaults != run.truth).sum(axis=1).astype(np.int64)
+    right = int((errors == 0).sum())
+    matches = [right]
+    starts = np.searchsorted(when, np.arange(steps))
+    for rule in range(steps - 1):
+        span = slice(starts[rule], starts[rule + 1])
+        touched = np.unique(rows[span])
+        right -= int((errors[touched] == 0).sum())
+        np.add.at(errors, rows[span], change[span])
+        right += int((errors[touched] == 0).sum())
+        matches.append(right)
+    return np.array(matches, dtype=np.int64)
+
+
+def _open(model: RuleList, run: Run) -> npt.NDArray[np.int64]:
+    """Examples still open after each rule: nobody stopped them and a label is unset."""
+    beyond = len(model)
+    stops = np.array([rule.stop for rule in model.rules] + [False], dtype=bool)
+    stopped = np.where(stops[run.setter], run.setter, beyond).min(axis=1, initial=beyond)
+    latest = np.where(run.setter < 0, beyond, run.setter).max(axis=1, initial=-1)
+    ended = np.minimum(stopped, latest)
+    closed = np.bincount(ended[ended < beyond], minlength=beyond) if beyond else np.zeros(0, dtype=np.int64)
+    return np.asarray(len(run.truth) - np.concatenate([[0], np.cumsum(closed)]), dtype=np.int64)

@@ -1,0 +1,70 @@
+"""The examples a page carries: as many as its size allows, with the features that rules test and the true labels."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from polyrule.report.features import plain
+from polyrule.report.inputs import Part
+
+MOST_EXAMPLES = 5000
+#: share of the room that test examples get first when not all fit
+TEST_SHARE = 0.6
+
+
+def summarise(parts: Sequence[Part], columns: Sequence[int], budget: int) -> dict[str, Any]:
+    """Examples of all parts, sampled evenly where they would take more than `budget` bytes.
+
+    Returns
+    -------
+    dict
+        part (index of the part), id, row (position in its part), truth (present labels) per example; columns: per
+        feature its values, as a list or, where most are 0, as {i: positions, v: values}.
+    """
+    room = MOST_EXAMPLES
+    while True:
+        rows = [_spread(len(part), number) for part, number in zip(parts, _shares(parts, room), strict=True)]
+        entry = _entry(parts, rows, columns)
+        size = len(json.dumps(entry, separators=(",", ":")))
+        count = sum(len(chosen) for chosen in rows)
+        if size <= budget or count <= len(parts):
+            return entry
+        room = max(len(parts), int(count * budget / size * 0.97))
+
+
+def _shares(parts: Sequence[Part], room: int) -> list[int]:
+    """How many examples each part may show; what one part does not need goes to the other."""
+    if len(parts) < 2:
+        return [min(len(part), room) for part in parts]
+    train, test = len(parts[0]), len(parts[1])
+    for_test = min(test, max(round(room * TEST_SHARE), room - train))
+    return [min(train, room - for_test), for_test]
+
+
+def _spread(total: int, number: int) -> npt.NDArray[np.int64]:
+    """Return `number` of `total` positions, evenly spread, all of them where they fit."""
+    return np.unique(np.linspace(0, total - 1, number).round().astype(np.int64)) if number else np.zeros(0, np.int64)
+
+
+def _entry(parts: Sequence[Part], rows: Sequence[npt.NDArray[np.int64]], columns: Sequence[int]) -> dict[str, Any]:
+    entry: dict[str, Any] = {"part": [], "row": [], "id": [], "truth": []}
+    for index, (part, chosen) in enumerate(zip(parts, rows, strict=True)):
+        entry["part"] += [index] * len(chosen)
+        entry["row"] += chosen.tolist()
+        entry["id"] += [None if part.row_ids is None else part.row_ids[row] for row in chosen.tolist()]
+        entry["truth"] += [np.flatnonzero(part.truth[row]).tolist() for row in chosen]
+    tables = [part.table[chosen] for part, chosen in zip(parts, rows, strict=True)]
+    entry["columns"] = [_column(np.concatenate([table.column(column) for table in tables])) for column in columns]
+    return entry
+
+
+def _column(values: npt.NDArray[np.float64]) -> Any:
+    stored = np.flatnonzero(~(values == 0))
+    if 3 * len(stored) < len(values):
+        return {"i": stored.tolist(), "v": [plain(value) for value in values[stored]]}
+    return [plain(value) for value in values]

@@ -1,0 +1,182 @@
+"""What a report is made of, brought to one form: named models that fit together, and the data they are shown on."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+from polyrule.data import Dataset, Feature, Table, to_labels, to_table
+from polyrule.errors import DataError, ModelError, OptionError
+from polyrule.model.files import load
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """Examples the models are shown on.
+
+    Parameters
+    ----------
+    key : {"train", "test"}
+    title : str
+        What the page calls them.
+    name : str
+        Name of the data set.
+    table : Table
+    truth : ndarray of uint8, shape (examples, labels)
+    row_ids : tuple of str or None
+    weighted : bool
+        Whether the data came with weights; the report counts examples, and then says so.
+    """
+
+    key: str
+    title: str
+    name: str
+    table: Table
+    truth: npt.NDArray[np.uint8]
+    row_ids: tuple[str, ...] | None = None
+    weighted: bool = False
+
+    def __len__(self) -> int:
+        return len(self.table)
+
+
+@dataclass(frozen=True, eq=False)
+class Inputs:
+    """Models with distinct names over the same features and labels, and the parts of the data."""
+
+    names: tuple[str, ...]
+    models: tuple[Any, ...]
+    parts: tuple[Part, ...]
+
+    @property
+    def features(self) -> tuple[Feature, ...]:
+        """Features of every model."""
+        features: tuple[Feature, ...] = self.models[0].features
+        return features
+
+    @property
+    def label_names(self) -> tuple[str, ...]:
+        """Labels of every model."""
+        names: tuple[str, ...] = self.models[0].label_names
+        return names
+
+
+def read_inputs(models: Any, data: Any = None, test: Any = None) -> Inputs:
+    """Check and name everything a report is asked for.
+
+    Parameters
+    ----------
+    models : model, fitted estimator, path of a model file, a sequence of these, or a mapping from name to one of these
+    data : Dataset or pair (X, Y), optional
+        Usually the training data.
+    test : Dataset or pair (X, Y), optional
+        Examples the models have not seen.
+    """
+    named = _named(models)
+    first_name, first = named[0]
+    for name, model in named[1:]:
+        for what, mine, other in (
+            ("labels", model.label_names, first.label_names),
+            ("features", model.features, first.features),
+        ):
+            if tuple(mine) != tuple(other):
+                raise ModelError(
+                    f"models {first_name!r} and {name!r} have different {what}; a report compares models of the same data"
+                )
+    parts = []
+    if data is not None:
+        parts.append(_part("train", "Training data" if test is not None else "Data", data, first))
+    if test is not None:
+        parts.append(_part("test", "Test data", test, first))
+    return Inputs(tuple(name for name, _ in named), tuple(model for _, model in named), tuple(parts))
+
+
+def _named(models: Any) -> list[tuple[str, Any]]:
+    if isinstance(models, Mapping):
+        pairs = [(str(name), _model(given)) for name, given in models.items()]
+    else:
+        several = isinstance(models, Sequence) and not isinstance(models, (str, bytes)) and not _is_model(models)
+        pairs = [(_default_name(given), _model(given)) for given in (models if several else [models])]
+    if not pairs:
+        raise OptionError("a report needs at least one model")
+    return _distinct(pairs)
+
+
+def _is_model(given: Any) -> bool:
+    return hasattr(given, "rules") and hasattr(given, "label_names")
+
+
+def _model(given: Any) -> Any:
+    if isinstance(given, (str, os.PathLike)):
+        return load(given)
+    if _is_model(given):
+        return given
+    stored = getattr(given, "model_", None)
+    if stored is None:
+        raise OptionError(
+            f"cannot report on {type(given).__name__}: give a fitted polyrule estimator, a model, or the path of a model file"
+        )
+    return stored
+
+
+def _default_name(given: Any) -> str:
+    if isinstance(given, (str, os.PathLike)):
+        return Path(given).name.removesuffix(".json")
+    info = getattr(_model(given), "info", {})
+    options = info.get("options", {})
+    words = [str(options[key]) for key in ("heads", "measure") if options.get(key)]
+    learner = str(info.get("learner", "")).removesuffix("Classifier")
+    kind = {"BinaryRelevanceRule": "binary relevance", "RuleEnsemble": "ensemble"}.get(learner)
+    return " ".join([kind, *words] if kind else words) or "model"
+
+
+def _distinct(pairs: list[tuple[str, Any]]) -> list[tuple[str, Any]]:
+    """Number names that occur twice, so that every model can be told from the others."""
+    taken: dict[str, int] = {}
+    named = []
+    for name, model in pairs:
+        taken[name] = taken.get(name, 0) + 1
+        named.append((name if taken[name] == 1 else f"{name} ({taken[name]})", model))
+    return named
+
+
+def _part(key: str, title: str, data: Any, model: Any) -> Part:
+    what = "data" if key == "train" else "test"
+    if not isinstance(data, Dataset):
+        if not isinstance(data, (tuple, list)) or len(data) != 2:
+            raise OptionError(f"{what} must be a Dataset or a pair (X, Y), not {type(data).__name__}")
+        truth, names = to_labels(data[1])
+        wanted = tuple(model.label_names)
+        named = names if set(names) >= set(wanted) else wanted  # an array without names is in the model's order
+        data = Dataset(to_table(data[0], model.features), truth, named, name=what)
+    if len(data) == 0:
+        raise DataError(f"{what}: {data.name} holds no examples, so there is nothing to show")
+    truth = data.Y.toarray() if sp.issparse(data.Y) else np.asarray(data.Y)
+    order = _label_order(data, tuple(model.label_names))
+    return Part(
+        key,
+        title,
+        data.name,
+        to_table(data.X, model.features),
+        np.ascontiguousarray(truth[:, order], dtype=np.uint8),
+        data.row_ids,
+        data.weights is not None,
+    )
+
+
+def _label_order(data: Dataset, wanted: tuple[str, ...]) -> list[int]:
+    """Columns of the labels in the model's order; data may hold more labels than the model knows."""
+    if tuple(data.label_names) == wanted:
+        return list(range(len(wanted)))
+    position = {name: index for index, name in enumerate(data.label_names)}
+    missing = [name for name in wanted if name not in position]
+    if missing:
+        raise DataError(f"{data.name}: label {missing[0]!r} of the model is not among the labels of the data")
+    return [position[name] for name in wanted]

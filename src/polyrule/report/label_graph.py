@@ -1,0 +1,128 @@
+"""Which labels depend on which, as far as a model says so: labels predicted together, and labels that imply others.
+
+The paper tells *conditional* (local) dependencies, which hold where the features satisfy something, from
+*unconditional* (global) ones. A rule whose body tests a feature states a conditional dependency; one whose body is
+empty or tests labels only states an unconditional one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from itertools import combinations
+from typing import Any
+from typing import Literal as Choice
+
+import numpy as np
+import numpy.typing as npt
+
+from polyrule.model.rule import LabelCondition, Rule
+
+#: edges kept; a list with very large heads would otherwise draw every pair of labels
+MOST_EDGES = 400
+
+
+@dataclass(slots=True)
+class Edge:
+    """A dependency between two labels.
+
+    Parameters
+    ----------
+    kind : {"together", "implies"}
+        Two labels of one head, or a label in a body and one in the head.
+    source, target : int
+        Labels; for "together" the smaller one first.
+    source_value, target_value : int
+        1 present, 0 absent.
+    conditional : bool
+        Whether features must satisfy something too.
+    rules : list of int
+        The rules that say so.
+    """
+
+    kind: Choice["together", "implies"]
+    source: int
+    target: int
+    source_value: int
+    target_value: int
+    conditional: bool
+    rules: list[int] = field(default_factory=list)
+
+
+def label_edges(rules: Iterable[Rule]) -> list[Edge]:
+    """All dependencies that the rules state, the ones stated by most rules first.
+
+    Examples
+    --------
+    >>> from polyrule.model import Literal, NumericCondition
+    >>> rules = [Rule((Literal(0, 1), Literal(2, 1)), (NumericCondition(0, ">", 1.0),)),
+    ...          Rule((Literal(1, 0),), (LabelCondition(0, 1),))]
+    >>> [(e.kind, e.source, e.target, e.conditional) for e in label_edges(rules)]
+    [('together', 0, 2, True), ('implies', 0, 1, False)]
+    """
+    edges: dict[tuple[Any, ...], Edge] = {}
+    for number, rule in enumerate(rules):
+        for key in _dependencies(rule):
+            edges.setdefault(key, Edge(*key)).rules.append(number)
+    return sorted(edges.values(), key=lambda edge: -len(edge.rules))
+
+
+def _dependencies(rule: Rule) -> Iterator[tuple[Any, ...]]:
+    conditional = any(not isinstance(condition, LabelCondition) for condition in rule.body)
+    for first, second in combinations(rule.head, 2):
+        yield "together", first.label, second.label, first.value, second.value, conditional
+    for condition in rule.body:
+        if isinstance(condition, LabelCondition):
+            for literal in rule.head:
+                yield "implies", condition.label, literal.label, condition.value, literal.value, conditional
+
+
+def layout(labels: int, pairs: Iterable[tuple[int, int]], rounds: int = 150) -> npt.NDArray[np.float64]:
+    """Place labels in the unit square: linked ones near each other, all of them apart.
+
+    A force-directed placement that starts from a circle and uses no random numbers, so that the same model always gives
+    the same picture.
+    """
+    angles = 2 * np.pi * np.arange(labels) / max(1, labels)
+    # A growing radius breaks the circle's symmetry, in which opposite forces would cancel for ever.
+    place = np.column_stack([np.cos(angles), np.sin(angles)]) * (1 + 0.01 * np.arange(labels)[:, None] / max(1, labels))
+    linked = np.zeros((labels, labels))
+    for first, second in pairs:
+        if first != second:
+            linked[first, second] = linked[second, first] = 1
+    if labels < 2:
+        return np.full((labels, 2), 0.5)
+    ideal = 1.6 / np.sqrt(labels)
+    for step in range(rounds):
+        gap = place[:, None, :] - place[None, :, :]
+        distance = np.maximum(np.sqrt((gap**2).sum(axis=2)), 1e-6)
+        push = ideal**2 / distance**2 - linked * distance / ideal
+        np.fill_diagonal(push, 0)
+        force = (gap * push[:, :, None]).sum(axis=1) - 0.6 * place  # a pull to the middle keeps loose labels in view
+        length = np.maximum(np.sqrt((force**2).sum(axis=1, keepdims=True)), 1e-9)
+        place = place + force / length * np.minimum(length, 0.15 * (1 - step / rounds))
+    low, high = place.min(axis=0), place.max(axis=0)
+    scaled: npt.NDArray[np.float64] = (place - low) / np.maximum(high - low, 1e-9)
+    return scaled
+
+
+def summarise(rules: Iterable[Rule], labels: int) -> dict[str, Any]:
+    """Edges and places of the graph as plain values; `dropped` says how many weaker edges were left out."""
+    edges = label_edges(rules)
+    kept = edges[:MOST_EDGES]
+    places = layout(labels, ((edge.source, edge.target) for edge in kept))
+    return {
+        "places": [[round(float(x), 4), round(float(y), 4)] for x, y in places],
+        "edges": [
+            {
+                "kind": edge.kind,
+                "source": edge.source,
+                "target": edge.target,
+                "values": [edge.source_value, edge.target_value],
+                "conditional": edge.conditional,
+                "rules": edge.rules,
+            }
+            for edge in kept
+        ],
+        "dropped": len(edges) - len(kept),
+    }

@@ -1,0 +1,120 @@
+"""A rule list as plain values: its rules with what they do on every part, its curve, its label graph."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from polyrule.model.predict import ABOVE, AT_MOST, CATEGORY, LABEL
+from polyrule.model.printing import format_list
+from polyrule.model.rule import Condition, LabelCondition, NominalCondition, NumericCondition, Rule
+from polyrule.model.rule_list import RuleList
+from polyrule.report import label_graph
+from polyrule.report.curves import curve
+from polyrule.report.inputs import Part
+from polyrule.report.run import Run, run
+
+
+def predictions(model: RuleList, parts: Sequence[Part]) -> list[Run]:
+    """Run the list on every part."""
+    return [run(model, part.table, part.truth) for part in parts]
+
+
+def summarise(model: RuleList, runs: Sequence[Run], slots: Mapping[int, int]) -> dict[str, Any]:
+    """Everything the page needs to show and to run the list; `slots` numbers the features the page carries."""
+    return {
+        "kind": "rule-list",
+        "full": bool(model.full),
+        "defaults": [int(value) for value in model.defaults],
+        "default_counts": [[_count(present), _count(absent)] for present, absent in model.default_counts],
+        "statistics": {name: _count(value) for name, value in model.statistics().items()},
+        "rules": [_rule(rule, number, runs, slots) for number, rule in enumerate(model.rules)],
+        "graph": label_graph.summarise(model.rules, len(model.label_names)),
+        "text": format_list(model),
+    }
+
+
+def summarise_part(model: RuleList, result: Run) -> dict[str, Any]:
+    """What running the list on one part showed: labels nobody set, and the curve."""
+    steps = curve(model, result)
+    return {
+        "unset": result.unset.tolist(),
+        "curve": {
+            "set": _shares(steps.set_share),
+            "open": steps.open_examples.tolist(),
+            "micro_f1": _shares(steps.micro_f1),
+            "hamming_accuracy": _shares(steps.hamming_accuracy),
+            "subset_accuracy": _shares(steps.subset_accuracy),
+        },
+    }
+
+
+def warnings(model: RuleList, runs: Sequence[Run], parts: Sequence[Part]) -> list[str]:
+    """Say what a reader of the list should know before trusting it."""
+    found = []
+    if not model.rules:
+        found.append("The list has no rules: every label gets its default.")
+    for result, part in zip(runs, parts, strict=True):
+        idle = [number + 1 for number in np.flatnonzero(result.sets == 0)]
+        if idle and len(model.rules):
+            which = ", ".join(map(str, idle[:8])) + ("…" if len(idle) > 8 else "")
+            found.append(
+                f"{len(idle)} of {len(model)} rules set no label of the {part.title.lower()} (rule {which}): their counts there are empty."
+            )
+    silent = [name for index, name in enumerate(model.label_names) if not _ever_present(model, index)]
+    if silent:
+        which = ", ".join(silent[:8]) + ("…" if len(silent) > 8 else "")
+        found.append(f"{len(silent)} of {len(model.label_names)} labels are never predicted present: {which}.")
+    return found
+
+
+def _ever_present(model: RuleList, label: int) -> bool:
+    if model.defaults[label]:
+        return True
+    return any(literal.label == label and literal.value for rule in model.rules for literal in rule.head)
+
+
+def _rule(rule: Rule, number: int, runs: Sequence[Run], slots: Mapping[int, int]) -> dict[str, Any]:
+    return {
+        "head": [[literal.label, literal.value, _count(literal.tp), _count(literal.fp)] for literal in rule.head],
+        "body": [condition_entry(condition, slots) for condition in rule.body],
+        "stop": bool(rule.stop),
+        "value": None if rule.value is None else round(float(rule.value), 6),
+        "exact": None if rule.value is None else str(rule.value),
+        "origin": rule.origin,
+        "coverage": None if rule.coverage is None else _count(rule.coverage),
+        "parts": [_on_part(rule, number, result) for result in runs],
+    }
+
+
+def _on_part(rule: Rule, number: int, result: Run) -> dict[str, Any]:
+    right, wrong = result.right[number], result.wrong[number]
+    return {
+        "covers": int(result.covers[number]),
+        "sets": int(result.sets[number]),
+        "right": int(right.sum()),
+        "wrong": int(wrong.sum()),
+        "head": [[int(right[literal.label]), int(wrong[literal.label])] for literal in rule.head],
+    }
+
+
+def condition_entry(condition: Condition, slots: Mapping[int, int]) -> list[int | float]:
+    """A condition as [kind, feature or label, value], the kinds numbered as in `polyrule.model.predict`."""
+    match condition:
+        case NumericCondition(feature, op, threshold):
+            return [AT_MOST if op == "<=" else ABOVE, slots[feature], float(threshold)]
+        case NominalCondition(feature, value):
+            return [CATEGORY, slots[feature], int(value)]
+        case LabelCondition(label, value):
+            return [LABEL, int(label), int(value)]
+
+
+def _count(value: float) -> int | float:
+    return int(value) if float(value).is_integer() else float(value)
+
+
+def _shares(values: npt.NDArray[np.float64]) -> list[float]:
+    return [round(float(value), 5) for value in values]

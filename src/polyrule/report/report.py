@@ -1,0 +1,77 @@
+"""The public face: build a report, look at it in a notebook, save it as one file."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from polyrule.model.atomic import atomic_write
+from polyrule.report.inputs import read_inputs
+from polyrule.report.page import notebook_frame, render
+from polyrule.report.summary import MOST_BYTES, summarise
+
+
+@dataclass(frozen=True, eq=False)
+class Report:
+    """A finished report; its `summary` holds every number it shows as plain JSON values."""
+
+    summary: dict[str, Any]
+
+    def html(self) -> str:
+        """Return the page: one HTML document that needs no network and no other file."""
+        return self._page
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the page; the file appears whole or not at all."""
+        with atomic_write(path) as stream:
+            stream.write(self._page)
+
+    @cached_property
+    def _page(self) -> str:
+        return render(self.summary)
+
+    def _repr_html_(self) -> str:
+        return notebook_frame(self._page)
+
+    def __repr__(self) -> str:
+        models = ", ".join(model["name"] for model in self.summary["models"])
+        return f"Report({self.summary['title']!r}: {models})"
+
+
+def build(
+    models: Any, data: Any = None, test: Any = None, title: str | None = None, most_bytes: int = MOST_BYTES
+) -> Report:
+    """Make a report about one or several models.
+
+    Parameters
+    ----------
+    models : model, fitted estimator, path of a model file, a sequence of these, or a mapping from name to one of these
+        Several models must be about the same features and labels; the report compares them.
+    data : Dataset or pair (X, Y), optional
+        Usually the training data. Without any data the report shows the rules with the counts they were learned with.
+    test : Dataset or pair (X, Y), optional
+        Examples the models have not seen.
+    title : str, optional
+        Heading of the page.
+    most_bytes : int
+        Rough limit for the file; beyond it examples are sampled, and the page says so.
+
+    Returns
+    -------
+    Report
+
+    Examples
+    --------
+    >>> from polyrule.data import Feature, Table
+    >>> from polyrule.model import Literal, NumericCondition, Rule, RuleList
+    >>> table = Table.from_array([[6.0], [2.0]], [Feature("colours")])
+    >>> model = RuleList((Rule((Literal(0, 1),), (NumericCondition(0, ">", 5.5),)),), table.features, ("red",))
+    >>> report = build(model, data=(table, [[1], [0]]), title="Flags")
+    >>> report.summary["models"][0]["parts"][0]["scores"]["subset_accuracy"]
+    1.0
+    >>> report.html().startswith("<!doctype html>")
+    True
+    """
+    return Report(summarise(read_inputs(models, data, test), title, most_bytes))

@@ -1,0 +1,132 @@
+"""What each rule of a list does on a set of examples: whom it covers, what it sets, where it is right."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from polyrule.data.table import Table
+from polyrule.model.predict import predict
+from polyrule.model.rule import Condition, LabelCondition, NominalCondition, NumericCondition
+from polyrule.model.rule_list import RuleList
+
+IntArray = npt.NDArray[np.int64]
+BoolArray = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """A rule list run over labelled examples.
+
+    Parameters
+    ----------
+    labels : ndarray of uint8, shape (examples, labels)
+        The predictions.
+    setter : ndarray of int32, shape (examples, labels)
+        The rule that set each label, -1 where the default holds.
+    truth : ndarray of uint8, shape (examples, labels)
+    covers : ndarray, one entry per rule
+        Examples that reach the rule and satisfy its body, whether or not anything is left to set.
+    sets : ndarray, one entry per rule
+        Examples of which the rule set at least one label.
+    right, wrong : ndarray, shape (rules, labels)
+        Labels the rule set, by whether the truth agrees. For a list with full predictions this counts the labels
+        outside the head, too.
+    """
+
+    labels: npt.NDArray[np.uint8]
+    setter: npt.NDArray[np.int32]
+    truth: npt.NDArray[np.uint8]
+    covers: IntArray
+    sets: IntArray
+    right: IntArray
+    wrong: IntArray
+
+    @property
+    def unset(self) -> IntArray:
+        """Per label, the examples on which no rule set it."""
+        return np.asarray((self.setter < 0).sum(axis=0))
+
+
+def run(model: RuleList, table: Table, truth: npt.NDArray[np.uint8]) -> Run:
+    """Run the list and count what every rule does.
+
+    Examples
+    --------
+    >>> from polyrule.data import Feature
+    >>> from polyrule.model import Literal, Rule
+    >>> table = Table.from_array([[6.0], [2.0]], [Feature("colours")])
+    >>> rules = (Rule((Literal(0, 1),), (NumericCondition(0, ">", 5.5),)), Rule((Literal(0, 0),)))
+    >>> result = run(RuleList(rules, table.features, ("red",)), table, np.array([[1], [1]], dtype=np.uint8))
+    >>> result.covers.tolist(), result.sets.tolist(), result.right.tolist(), result.wrong.tolist()
+    ([1, 2], [1, 1], [[1], [0]], [[0], [1]])
+    """
+    result = predict(model, table)
+    rules, width = len(model), len(model.label_names)
+    rows, columns = np.nonzero(result.setter >= 0)
+    setters = result.setter[rows, columns].astype(np.int64)
+    agree = result.labels[rows, columns] == truth[rows, columns]
+    cells = setters * width + columns
+    shape = (rules, width)
+    return Run(
+        labels=result.labels,
+        setter=result.setter,
+        truth=truth,
+        covers=np.array([mask.sum() for mask in coverage_masks(model, table, result.setter, result.labels)], dtype=np.int64),
+        sets=np.bincount(np.unique(setters * len(table) + rows) // max(1, len(table)), minlength=rules),
+        right=np.bincount(cells[agree], minlength=rules * width).reshape(shape),
+        wrong=np.bincount(cells[~agree], minlength=rules * width).reshape(shape),
+    )
+
+
+def coverage_masks(
+    model: RuleList, table: Table, setter: npt.NDArray[np.int32], labels: npt.NDArray[np.uint8]
+) -> list[BoolArray]:
+    """Per rule, which examples reach it and satisfy its body.
+
+    The state that a label condition reads is recovered from the outcome: a label was set before rule r exactly if a
+    rule before r set it.
+    """
+    last = _last_rule(model, setter)
+    columns: dict[int, Any] = {}
+    masks = []
+    for number, rule in enumerate(model.rules):
+        mask = last >= number
+        for condition in rule.body:
+            mask = mask & _holds(condition, number, table, setter, labels, columns)
+        masks.append(mask)
+    return masks
+
+
+def _last_rule(model: RuleList, setter: npt.NDArray[np.int32]) -> IntArray:
+    """Per example, the rule whose stop ended its run; the number of rules where none did."""
+    beyond = len(model)
+    stops = np.array([rule.stop for rule in model.rules] + [False], dtype=bool)
+    stopping = np.where(stops[setter], setter, beyond)
+    return np.asarray(stopping.min(axis=1, initial=beyond), dtype=np.int64)
+
+
+def _holds(
+    condition: Condition,
+    number: int,
+    table: Table,
+    setter: npt.NDArray[np.int32],
+    labels: npt.NDArray[np.uint8],
+    columns: dict[int, Any],
+) -> BoolArray:
+    if isinstance(condition, LabelCondition):
+        by = setter[:, condition.label]
+        return np.asarray((by >= 0) & (by < number) & (labels[:, condition.label] == condition.value))
+    if condition.feature not in columns:
+        columns[condition.feature] = table.column(condition.feature)
+    column = columns[condition.feature]
+    match condition:
+        case NumericCondition(_, "<=", threshold):
+            return np.asarray(column <= threshold)
+        case NumericCondition(_, _, threshold):
+            return np.asarray(column > threshold)
+        case NominalCondition(_, value):
+            return np.asarray(column == value)
