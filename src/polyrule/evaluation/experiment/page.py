@@ -19,6 +19,7 @@ h1{font-size:1.7rem;margin:.6rem 0 .2rem}h2{font-size:1.15rem;margin:0 0 .6rem}
 p{color:var(--soft);margin:.4rem 0;max-width:75ch}
 nav a{display:inline-block;margin:.15rem .8rem .15rem 0;color:var(--mark)}
 section,figure{background:var(--card);border:1px solid var(--line);border-radius:10px;padding:1rem;margin:1rem 0}
+figure{background:#fff;color:#1c2430}
 figure svg{max-width:100%;height:auto}
 .scroll{overflow-x:auto}
 table{border-collapse:collapse;font-size:.9rem;font-variant-numeric:tabular-nums}

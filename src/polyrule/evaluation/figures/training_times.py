@@ -117,7 +117,8 @@ class TrainingTimes:
             values = [value for pair in self.pairs for value in (pair.single, pair.multi, pair.single_times_labels)]
             ends = [max(min(values), 1e-6) / 2, max(values) * 2]
             ax.plot(ends, ends, color="#999999", linewidth=1, zorder=0)
-            ax.set(xscale="log", yscale="log")
+            highest = max(pair.multi for pair in self.pairs) * 3
+            ax.set(xscale="log", yscale="log", xlim=ends, ylim=(ends[0], highest))
             ax.legend(title="measure (empty: single × labels)", fontsize="small", title_fontsize="small")
         ax.set_xlabel("single-label heads, CPU seconds for training")
         ax.set_ylabel("multi-label heads, CPU seconds for training")
