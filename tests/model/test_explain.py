@@ -25,6 +25,7 @@ def test_an_explanation_says_what_prediction_does(model, seed):
     assert list(told.fired) == [number for number, rows in enumerate(fired_rows(model, table)) if len(rows)]
     assert all(check.holds for reason in told.labels for check in reason.checks)
     assert all(not check.holds for miss in told.near for check in miss.missing)
+    assert all(miss.would_set for miss in told.near)
     assert all(1 <= len(miss.missing) <= 2 and miss.rule not in told.fired for miss in told.near)
     json.dumps(told.to_dict(), allow_nan=False)
     assert len(told.to_frame()) == len(model.label_names)
@@ -65,3 +66,8 @@ def test_only_one_example_at_a_time():
     model = RuleList((), (Feature("a"),), ("y",))
     with pytest.raises(ModelError, match=r"one example with 1 feature value"):
         model.explain([[1.0], [2.0]])
+
+
+def test_rules_that_come_too_late_are_told_apart():
+    model = RuleList((Rule((Literal(0, 1),)), Rule((Literal(0, 0),)), Rule((Literal(1, 1),))), (), ("a", "b"))
+    assert str(model.explain([])).splitlines()[-1] == "rules that fired: 1, 3; also, with nothing left to set: 2"

@@ -69,7 +69,7 @@ class Explanation:
     stopped_at : int or None
         The rule whose stop ended the list; rules after it were not tried.
     near : tuple of NearMiss
-        Rules that failed by few conditions, fewest first.
+        Rules that failed by few conditions and would have set something, fewest first.
     rules : tuple of str
         Text of every rule of the list.
     """
@@ -130,7 +130,7 @@ class Explanation:
             lines.append(f"  rule {miss.rule + 1}: {miss.text}")
             for check in miss.missing:
                 lines.append(f"      needs {check.condition}, but {check.actual}")
-            lines.append(f"      it would have set {', '.join(miss.would_set) or 'nothing new'}")
+            lines.append(f"      it would have set {', '.join(miss.would_set)}")
         return "\n".join(lines)
 
     def _label_lines(self, reason: LabelReason, start: str) -> list[str]:
@@ -144,7 +144,10 @@ class Explanation:
     def _fired_line(self) -> str:
         if not self.fired:
             return "no rule fired"
-        line = f"rules that fired: {', '.join(str(rule + 1) for rule in self.fired)}"
+        useful = {reason.rule for reason in self.labels}
+        line = f"rules that fired: {', '.join(str(rule + 1) for rule in self.fired if rule in useful)}"
+        late = [str(rule + 1) for rule in self.fired if rule not in useful]
+        line += f"; also, with nothing left to set: {', '.join(late)}" if late else ""
         return line if self.stopped_at is None else f"{line}; rule {self.stopped_at + 1} stopped the list"
 
 
@@ -196,7 +199,7 @@ def explain(rule_list: RuleList, example: Any, *, near: int = 1) -> Explanation:
         new = newly_set(rule_list, rule, state)
         if not all(check.holds for check in checks):
             missing = tuple(check for check in checks if not check.holds)
-            if len(missing) <= near:
+            if new and len(missing) <= near:
                 would = tuple(_signed(rule_list, label, value) for label, value in new.items())
                 misses.append(NearMiss(index, texts[index], would, missing))
             continue

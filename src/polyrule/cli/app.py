@@ -1,0 +1,168 @@
+"""The `polyrule` command: which commands there are, and what becomes of errors.
+
+Exit codes: 0 done, 1 something is wrong with the data, the model or an option's value, 2 the command was not used as
+its help says, 130 interrupted.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import traceback
+from collections.abc import Sequence
+from importlib import import_module
+from typing import Any, NoReturn
+
+import click
+
+from polyrule.errors import PolyruleError
+from polyrule.version import __version__
+
+# name -> (module, attribute, one line for the list of commands)
+COMMANDS: dict[str, tuple[str, str, str]] = {
+    "train": ("polyrule.cli.train", "train", "Learn a model from data."),
+    "predict": ("polyrule.cli.predict", "predict", "Predict the labels of new examples."),
+    "evaluate": ("polyrule.cli.evaluate", "evaluate", "Score a model on data whose labels are known."),
+    "show": ("polyrule.cli.show", "show", "Print the rules of a model."),
+    "explain": ("polyrule.cli.explain", "explain", "Say why one example gets its labels, and what would change them."),
+    "edit": ("polyrule.cli.edit", "edit", "Remove, move, add, replace or re-count rules."),
+    "export": ("polyrule.cli.export", "export", "Turn a model into Python, SQL, JavaScript or C."),
+    "verify": ("polyrule.cli.verify", "verify", "Check a model against its training data, rule by rule."),
+    "report": ("polyrule.cli.report", "report", "Write an HTML report about a model."),
+    "data": ("polyrule.cli.data", "data", "Describe a data file and what is odd about it."),
+    "datasets": ("polyrule.cli.datasets", "datasets", "List the benchmark data sets."),
+    "head": ("polyrule.cli.head", "head", "Find the best head for a label matrix and show the search tree."),
+    "measure": ("polyrule.cli.measure", "measure", "List measures, or find out which searches a measure allows."),
+    "experiment": ("polyrule.cli.experiment", "experiment", "Run learners on data sets and make the tables."),
+    "completion": ("polyrule.cli.completion", "completion", "Print the completion script for a shell."),
+}
+
+
+class App(click.Group):
+    """A group that imports a command when it is used, and turns every error into one sentence and an exit code."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the names of all commands, in the order of their use."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import a command."""
+        if cmd_name not in COMMANDS:
+            return None
+        module, attribute, _ = COMMANDS[cmd_name]
+        return _with_blocks(getattr(import_module(module), attribute))
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """List the commands without importing them."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, text) for name, (_, _, text) in COMMANDS.items()])
+
+    def main(
+        self,
+        args: Sequence[str] | None = None,
+        prog_name: str | None = None,
+        complete_var: str | None = None,
+        standalone_mode: bool = True,
+        **extra: Any,
+    ) -> Any:
+        """Run a command; in standalone mode, as on the command line, never raise anything but SystemExit."""
+        words = list(sys.argv[1:] if args is None else args)
+        debug, words = _take_debug(words)
+        extra.setdefault("color", False if os.environ.get("NO_COLOR") else None)
+        name = prog_name or "polyrule"
+        if not standalone_mode:
+            return super().main(words, name, complete_var, False, **extra)
+        try:
+            result = super().main(words, name, complete_var, False, **extra)
+            sys.stdout.flush()
+        except BaseException as error:
+            sys.exit(_exit_code(error, debug))
+        sys.exit(result if isinstance(result, int) else 0)
+
+
+def _with_blocks(command: click.Command) -> click.Command:
+    r"""Let ``\b`` in a raw docstring mean to click what it means in a plain one: keep the lines that follow."""
+    if command.help:
+        command.help = command.help.replace("\\b\n", "\b\n")
+    if isinstance(command, click.Group):
+        for part in command.commands.values():
+            _with_blocks(part)
+    return command
+
+
+def _take_debug(words: list[str]) -> tuple[bool, list[str]]:
+    """Take ``--debug`` out of the words wherever it stands, up to a ``--``."""
+    end = words.index("--") if "--" in words else len(words)
+    rest = [word for position, word in enumerate(words) if word != "--debug" or position > end]
+    return len(rest) < len(words), rest
+
+
+def _exit_code(error: BaseException, debug: bool) -> int:
+    """Say what is wrong in one sentence and return the exit code that goes with it."""
+    if debug and not isinstance(error, (click.exceptions.Exit, SystemExit, click.UsageError)):
+        traceback.print_exception(error)
+    match error:
+        case click.exceptions.Exit():
+            return error.exit_code
+        case SystemExit():
+            return error.code if isinstance(error.code, int) else 1
+        case click.Abort() | KeyboardInterrupt():
+            _say("interrupted")
+            return 130
+        case click.UsageError():
+            error.show()
+            return 2
+        case click.ClickException():
+            error.show()
+            return 1
+        case BrokenPipeError():
+            # Whoever read our output has seen enough. Python would complain once more when it closes the pipe.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            return 0
+        case PolyruleError():
+            _say(str(error))
+        case OSError():
+            where = f"{error.filename}: " if error.filename else ""
+            _say(f"{where}{error.strerror or error}")
+        case MemoryError():
+            _say("not enough memory for this data")
+        case _:
+            _say(f"internal error ({type(error).__name__}: {error}); run again with --debug to see where")
+    return 1
+
+
+def _say(message: str) -> None:
+    one_line = " ".join(message.split())
+    click.echo(click.style("Error: ", fg="red", bold=True) + one_line, err=True, color=_colour_wanted())
+
+
+def _colour_wanted() -> bool | None:
+    return False if os.environ.get("NO_COLOR") else None
+
+
+@click.group(
+    cls=App,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    epilog="Exit codes: 0 done, 1 wrong data, model or value, 2 wrong usage, 130 interrupted.",
+)
+@click.version_option(__version__, prog_name="polyrule")
+@click.option("--debug", is_flag=True, expose_value=False, help="Show where an error came from; works in every place.")
+def app() -> None:
+    r"""Readable, exact rules for multi-label classification.
+
+    \b
+    Examples:
+      polyrule train songs.csv --labels calm,sad,happy -o model.json
+      polyrule predict model.json new.csv -o predicted.csv
+      polyrule explain model.json new.csv --row 17 --flip happy
+      polyrule train emotions:train --test emotions:test
+    """
+
+
+_with_blocks(app)
+
+
+def main() -> NoReturn:
+    """Entry point of the `polyrule` command."""
+    app.main()
+    raise AssertionError("a click application ends by itself")

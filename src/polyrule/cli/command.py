@@ -1,0 +1,132 @@
+"""What all commands have in common: options from a TOML file, and writing them to one."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+
+from polyrule.cli.params import Maybe
+from polyrule.cli.toml import toml_table
+from polyrule.errors import OptionError
+
+_OWN = ("config", "dump_config", "help")
+
+
+class Command(click.Command):
+    """A command with ``--config FILE.toml`` and ``--dump-config``.
+
+    The file holds one table per command, such as ``[train]``, with the options under their long names; what is given on
+    the command line wins.
+    """
+
+    def __init__(self, *args: Any, **extra: Any) -> None:
+        super().__init__(*args, **extra)
+        self.params.append(
+            click.Option(
+                ["--config"],
+                type=click.Path(dir_okay=False, path_type=Path),
+                is_eager=True,
+                expose_value=False,
+                callback=_load_config,
+                help=f"Take options from the table [{self.name}] of a TOML file.",
+            )
+        )
+        self.params.append(
+            click.Option(
+                ["--dump-config"],
+                is_flag=True,
+                expose_value=False,
+                is_eager=False,
+                callback=_mark_dump,
+                help="Print all options as a TOML table for --config, and do nothing else.",
+            )
+        )
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command, or print its options."""
+        if ctx.meta.get("polyrule.dump"):
+            click.echo(toml_table(self.name or "", _settings(self, ctx)), nl=False)
+            return None
+        return super().invoke(ctx)
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse; what is required is not asked for where the options are only to be printed."""
+        if "--dump-config" in args:
+            for param in self.params:
+                param.required = False
+        return super().parse_args(ctx, args)
+
+
+def command(*args: Any, **extra: Any) -> Callable[[Callable[..., Any]], Command]:
+    """Make a `Command` of a function, as ``click.command`` does."""
+    settings = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
+    return click.command(*args, cls=Command, context_settings=settings, **extra)
+
+
+def json_option(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Add ``--json`` to a command."""
+    return click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")(function)
+
+
+def _load_config(ctx: click.Context, param: click.Parameter, value: Path | None) -> None:
+    if value is None or ctx.resilient_parsing:
+        return
+    try:
+        with open(value, "rb") as stream:
+            content = tomllib.load(stream)
+    except tomllib.TOMLDecodeError as error:
+        raise OptionError(f"{value}: not valid TOML ({error})") from error
+    except UnicodeDecodeError as error:
+        raise OptionError(f"{value}: not UTF-8 text") from error
+    name = ctx.command.name or ""
+    table = content.get(name)
+    if not isinstance(table, dict):
+        raise OptionError(f"{value}: there is no table [{name}]")
+    known = {key: option for option in options(ctx.command) for key in _keys(option)}
+    chosen: dict[str, Any] = {}
+    for key, setting in table.items():
+        option = known.get(key.replace("-", "_"))
+        if option is None:
+            raise OptionError(f"{value}: [{name}] has no option {key!r}; 'polyrule {name} --help' lists them")
+        chosen[option.name or ""] = _checked(setting, option, f"{value}: {key}")
+    ctx.default_map = {**(ctx.default_map or {}), **chosen}
+
+
+def _checked(setting: Any, option: click.Option, where: str) -> Any:
+    if option.multiple:
+        return setting if isinstance(setting, list) else [setting]
+    if isinstance(setting, (list, dict)):
+        raise OptionError(f"{where} must be one value, not a list or table")
+    if option.is_flag and not isinstance(setting, bool):
+        raise OptionError(f"{where} must be true or false")
+    return setting
+
+
+def options(command: click.Command) -> list[click.Option]:
+    """Options of a command that a configuration file may hold."""
+    return [param for param in command.params if isinstance(param, click.Option) and param.name not in _OWN]
+
+
+def _keys(option: click.Option) -> list[str]:
+    """Names under which a file may give an option: its long forms, with underscores."""
+    return [text.lstrip("-").replace("-", "_") for text in option.opts if text.startswith("--")]
+
+
+def _settings(command: Command, ctx: click.Context) -> dict[str, Any]:
+    settings = {}
+    for option in options(command):
+        key = _keys(option)[0] if _keys(option) else str(option.name)
+        value = ctx.params.get(str(option.name))
+        # "none" chosen against a default must be written down, or reading it back would give the default.
+        chosen = value is None and isinstance(option.type, Maybe) and option.default is not None
+        settings[key] = "none" if chosen else value
+    return settings
+
+
+def _mark_dump(ctx: click.Context, param: click.Parameter, value: bool) -> None:
+    if value:
+        ctx.meta["polyrule.dump"] = True

@@ -1,0 +1,181 @@
+"""``polyrule edit``: change the rules of a model by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from polyrule.cli.command import Command, json_option
+from polyrule.cli.output import cannot_write, note, print_json, warn
+from polyrule.cli.reading import data_argument, data_options, load_labelled, load_rule_list, model_argument
+from polyrule.cli.text import fit
+from polyrule.errors import OptionError
+
+if TYPE_CHECKING:
+    from polyrule.model import RuleList
+
+
+@click.group("edit", context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+def edit() -> None:
+    r"""Remove, move, add, replace or re-count rules. Rules are numbered from 1, as 'polyrule show' prints them.
+
+    Without -o the model file itself is replaced. Rules made or changed by hand are marked [hand] or [edited], and
+    have no counts until 'polyrule edit recount'.
+
+    \b
+    Examples:
+      polyrule edit remove model.json 3
+      polyrule edit add model.json "happy, ¬sad <- tempo > 120" --at 1
+      polyrule edit recount model.json train.csv
+    """
+
+
+def output_option(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Add ``-o`` and ``--json``."""
+    place = click.Path(path_type=Path, dir_okay=False)
+    return click.option("-o", "--output", type=place, help="Where to write the model [MODEL itself].")(
+        json_option(function)
+    )
+
+
+@edit.command("remove", cls=Command)
+@model_argument
+@click.argument("rules", metavar="RULE...", type=int, nargs=-1, required=True)
+@output_option
+def remove(model: Path, rules: tuple[int, ...], output: Path | None, as_json: bool) -> None:
+    r"""Remove the rules with these numbers.
+
+    \b
+    Example:
+      polyrule edit remove model.json 3 7 -o smaller.json
+    """
+    stored = load_rule_list(model)
+    for number in sorted(set(rules), reverse=True):
+        stored = stored.remove(_index(stored, number))
+    _store(stored, model, output, as_json)
+
+
+@edit.command("move", cls=Command)
+@model_argument
+@click.argument("rule", type=int)
+@click.argument("to", type=int)
+@output_option
+def move(model: Path, rule: int, to: int, output: Path | None, as_json: bool) -> None:
+    r"""Move RULE so that it gets the number TO.
+
+    \b
+    Example:
+      polyrule edit move model.json 9 1
+    """
+    stored = load_rule_list(model)
+    _store(stored.move(_index(stored, rule), _index(stored, to)), model, output, as_json)
+
+
+@edit.command("add", cls=Command)
+@model_argument
+@click.argument("rule")
+@click.option("--at", type=int, metavar="N", help="Number the rule gets [after the last one].")
+@output_option
+def add(model: Path, rule: str, at: int | None, output: Path | None, as_json: bool) -> None:
+    r"""Add RULE, written as 'polyrule show' prints rules; absent labels may also be written !label or 'not label'.
+
+    \b
+    Example:
+      polyrule edit add model.json "happy, !sad <- tempo > 120, key = major [stop]" --at 1
+    """
+    stored = load_rule_list(model)
+    place = len(stored) if at is None else at - 1
+    if not 0 <= place <= len(stored):
+        raise OptionError(f"--at must be between 1 and {len(stored) + 1}, got {at}")
+    _store(stored.insert(place, rule), model, output, as_json)
+
+
+@edit.command("replace", cls=Command)
+@model_argument
+@click.argument("number", metavar="N", type=int)
+@click.argument("rule")
+@output_option
+def replace(model: Path, number: int, rule: str, output: Path | None, as_json: bool) -> None:
+    r"""Put RULE in the place of rule N.
+
+    \b
+    Example:
+      polyrule edit replace model.json 2 "happy <- tempo > 118"
+    """
+    stored = load_rule_list(model)
+    _store(stored.replace(_index(stored, number), rule), model, output, as_json)
+
+
+@edit.command("text", cls=Command)
+@model_argument
+@click.argument("file", type=click.File("r", encoding="utf-8"))
+@output_option
+def text(model: Path, file: Any, output: Path | None, as_json: bool) -> None:
+    r"""Take all rules from FILE, one per line, as 'polyrule show' prints them; unchanged ones keep their counts.
+
+    \b
+    Example:
+      polyrule show model.json > rules.txt
+      nano rules.txt
+      polyrule edit text model.json rules.txt
+    """
+    from polyrule.model.editing import from_text
+
+    _store(from_text(load_rule_list(model), file.read()), model, output, as_json)
+
+
+@edit.command("recount", cls=Command)
+@model_argument
+@data_argument()
+@output_option
+@data_options
+def recount(model: Path, data: str, output: Path | None, as_json: bool, **reading: Any) -> None:
+    r"""Count what every rule does on DATA, and store that instead of the counts from learning.
+
+    \b
+    Example:
+      polyrule edit recount model.json train.csv
+    """
+    stored = load_rule_list(model)
+    _store(stored.recount(load_labelled(data, reading, stored)), model, output, as_json)
+
+
+@edit.command("seal", cls=Command)
+@model_argument
+@output_option
+def seal(model: Path, output: Path | None, as_json: bool) -> None:
+    r"""Accept a model file that was edited with a text editor: check everything and write a new checksum.
+
+    \b
+    Example:
+      polyrule edit seal model.json
+    """
+    from polyrule.model import RuleList
+
+    _store(RuleList.load(model, check=False), model, output, as_json)
+
+
+def _index(model: RuleList, number: int) -> int:
+    if not 1 <= number <= len(model):
+        raise OptionError(f"there is no rule {number}; the model has {len(model)}, counted from 1")
+    return number - 1
+
+
+def _store(edited: RuleList, model: Path, output: Path | None, as_json: bool) -> None:
+    target = output or model
+    try:
+        edited.save(target)
+    except OSError as error:
+        raise cannot_write(target, error) from error
+    if as_json:
+        from polyrule.model.statistics import records
+
+        print_json({"output": str(target), "rules": records(edited)})
+        return
+    click.echo(fit(str(edited)))
+    if any(rule.origin != "learned" and rule.coverage is None for rule in edited):
+        warn("rules made by hand have no counts; 'polyrule edit recount' gives them some")
+    note(f"model written to {target}")

@@ -1,0 +1,66 @@
+"""``polyrule evaluate``: the measures of the field, per label, beside a majority baseline."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from polyrule.cli.command import command, json_option
+from polyrule.cli.output import print_json, warn
+from polyrule.cli.reading import data_argument, data_options, load_labelled, load_model, model_argument
+
+
+@command("evaluate")
+@model_argument
+@data_argument()
+@click.option("--train", "train_data", metavar="DATA", help="Take the baseline's majorities from this training data.")
+@click.option("--per-label/--no-per-label", default=True, show_default=True, help="Also print scores of each label.")
+@click.option("--zero-division", type=click.FloatRange(0, 1), default=0, show_default=True, help="Value of 0/0.")
+@data_options
+@json_option
+def evaluate(
+    model: Path,
+    data: str,
+    train_data: str | None,
+    per_label: bool,
+    zero_division: float,
+    as_json: bool,
+    **reading: Any,
+) -> None:
+    r"""Score MODEL on DATA, whose labels must be known, beside always predicting each label's majority.
+
+    Without --train, the baseline takes the majorities of DATA itself, which makes it harder to beat, never easier.
+
+    \b
+    Examples:
+      polyrule evaluate model.json test.csv
+      polyrule evaluate model.json emotions:test --train emotions:train --json
+    """
+    from polyrule.evaluation import compare_with_baseline
+
+    stored = load_model(model)
+    dataset = load_labelled(data, reading, stored)
+    train = dataset if train_data is None else load_labelled(train_data, reading, stored)
+    predicted = stored.predict(dataset.X)
+    comparison = compare_with_baseline(train.Y, dataset.Y, predicted, stored.label_names, zero_division)
+    if as_json:
+        print_json(
+            {
+                "examples": len(dataset),
+                "zero_division": zero_division,
+                "model": comparison.model.as_dict(),
+                "baseline": comparison.baseline.as_dict(),
+                "per_label": comparison.model.per_label(),
+                "warning": comparison.warning,
+            }
+        )
+        return
+    click.echo(f"{len(dataset)} examples, {len(stored.label_names)} labels; 0/0 counts as {zero_division:g}\n")
+    click.echo(comparison.text().split("\nwarning:")[0])
+    if per_label:
+        click.echo()
+        click.echo(comparison.model.text(per_label=True).split("\n\n")[-1])
+    if comparison.warning:
+        warn(comparison.warning)

@@ -1,0 +1,82 @@
+"""``polyrule explain``: why one example gets its labels, and the smallest change that flips one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from polyrule.cli.command import command, json_option
+from polyrule.cli.output import print_json
+from polyrule.cli.reading import data_argument, data_options, load_data, load_rule_list, model_argument
+from polyrule.cli.text import fit
+from polyrule.errors import DataError, OptionError
+
+if TYPE_CHECKING:
+    from polyrule.data import Dataset
+
+
+@command("explain")
+@model_argument
+@data_argument()
+@click.option("--row", type=click.IntRange(min=1), metavar="N", help="The example, counted from 1.")
+@click.option("--row-id", metavar="TEXT", help="The example by the value of its --id column.")
+@click.option("--near", type=click.IntRange(min=0), default=1, show_default=True, help="Also rules that failed by N.")
+@click.option("--flip", "flips", multiple=True, metavar="LABEL", help="Find the smallest change that flips this label.")
+@click.option("--fixed", multiple=True, metavar="FEATURE", help="A feature that --flip must not change.")
+@click.option("--limit", type=click.IntRange(min=1), default=20_000, show_default=True, help="Tries of --flip.")
+@data_options
+@json_option
+def explain(
+    model: Path,
+    data: str,
+    row: int | None,
+    row_id: str | None,
+    near: int,
+    flips: tuple[str, ...],
+    fixed: tuple[str, ...],
+    limit: int,
+    as_json: bool,
+    **reading: Any,
+) -> None:
+    r"""Say which rule of MODEL sets which label of one example of DATA, and why.
+
+    Rules that nearly fired are listed with what was missing. --flip finds the smallest change of the features that
+    makes a label flip: as few features as possible, then as few thresholds crossed as possible. It is exact.
+
+    \b
+    Examples:
+      polyrule explain model.json new.csv --row 17
+      polyrule explain model.json new.csv --row 17 --flip happy --fixed tempo
+    """
+    stored = load_rule_list(model)
+    for name in flips:
+        if name not in stored.label_names:
+            raise OptionError(f"--flip: the model has no label {name!r}")
+    dataset = load_data(data, reading, stored.features)
+    number = _find(dataset, row, row_id)
+    example = dataset.X[number]
+    told = stored.explain(example, near=near)
+    found = [stored.smallest_flip(example, name, fixed=fixed, limit=limit) for name in flips]
+    if as_json:
+        print_json({"row": number + 1, **told.to_dict(), "flips": [flip.to_dict() for flip in found]})
+        return
+    click.echo(fit(str(told)))
+    for flip in found:
+        click.echo(fit(str(flip)))
+
+
+def _find(data: Dataset, row: int | None, row_id: str | None) -> int:
+    if (row is None) == (row_id is None):
+        raise click.UsageError("say which example with --row N or --row-id TEXT")
+    if row is not None:
+        if row > len(data):
+            raise DataError(f"{data.name}: there is no row {row}, only {len(data)}")
+        return row - 1
+    if data.row_ids is None:
+        raise OptionError("--row-id needs --id, the column that names the rows")
+    found = [number for number, name in enumerate(data.row_ids) if name == row_id]
+    if len(found) != 1:
+        raise DataError(f"{data.name}: {len(found)} rows are named {row_id!r}")
+    return found[0]

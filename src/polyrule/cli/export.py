@@ -1,0 +1,57 @@
+"""``polyrule export``: a model as code that needs no polyrule."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from polyrule.cli.command import command
+from polyrule.cli.output import print_json, write_text
+from polyrule.cli.reading import load_model, model_argument
+from polyrule.errors import OptionError
+
+_ENDINGS = {".py": "python", ".sql": "sql", ".js": "javascript", ".mjs": "javascript", ".c": "c", ".h": "c"}
+
+
+@command("export")
+@model_argument
+@click.option("--to", "language", type=click.Choice(["python", "sql", "javascript", "c"]), help="Language [by ending].")
+@click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="Write to a file.")
+@click.option("--table", metavar="NAME", help="SQL: the table to read [data].")
+@click.option("--key", "keys", multiple=True, metavar="COLUMN", help="SQL: a column to pass through.")
+@click.option("--prefix", metavar="NAME", help="C: what names in the code start with [polyrule].")
+@click.option("--json", "as_json", is_flag=True, help="Print the code inside a JSON object.")
+def export(
+    model: Path,
+    language: str | None,
+    output: Path | None,
+    table: str | None,
+    keys: tuple[str, ...],
+    prefix: str | None,
+    as_json: bool,
+) -> None:
+    r"""Turn MODEL into code that predicts the same labels and needs nothing but its language.
+
+    \b
+    Examples:
+      polyrule export model.json -o model.py
+      polyrule export model.json --to sql --table songs --key id | sqlite3 music.db
+      polyrule export model.json -o model.js
+    """
+    from polyrule.model.exports import export as export_model
+
+    chosen = language or _ENDINGS.get(output.suffix.lower() if output else "")
+    if chosen is None:
+        raise click.UsageError("say which language with --to, or give -o a file ending in .py, .sql, .js or .c")
+    options: dict[str, Any] = {"table": table, "keys": list(keys) or None, "prefix": prefix}
+    given = {name: value for name, value in options.items() if value is not None}
+    allowed = {"sql": {"table", "keys"}, "c": {"prefix"}}.get(chosen, set())
+    for name in sorted(set(given) - allowed):
+        raise OptionError(f"--{name.rstrip('s') if name == 'keys' else name} is no option of the export to {chosen}")
+    code = export_model(load_model(model), chosen, **given)
+    if as_json:
+        print_json({"language": chosen, "code": code})
+        return
+    write_text(code, output)

@@ -1,0 +1,126 @@
+"""Options of the learners, made from the signatures and docstrings of their classes."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable
+from typing import Any
+
+import click
+from click.core import ParameterSource
+
+import polyrule
+from polyrule.cli.params import Maybe
+from polyrule.errors import OptionError
+
+# Name on the command line -> class, and what it learns.
+LEARNERS = {
+    "list": "RuleListClassifier",
+    "br": "BinaryRelevanceRuleClassifier",
+    "ensemble": "RuleEnsembleClassifier",
+}
+
+_WHAT = {"list": "one rule list for all labels", "br": "one list per label", "ensemble": "a few weighted rules"}
+
+# Parameters that have another name, or no place, on the command line.
+_RENAMED = {"n_jobs": "threads"}
+_LEFT_OUT = ("callback", "random_state")
+
+# Where a docstring describes several parameters at once, or speaks of Python objects.
+_TEXTS = {
+    "measure": "What a rule is judged by: see 'polyrule measure', or an expression such as tp/(tp+fp+0.5*fn).",
+    "averaging": "How the counts of labels and examples are averaged.",
+    "max_conditions": "Most conditions in a body [no limit].",
+    "max_head_size": "Most labels in a head [no limit].",
+    "max_rules": "Most rules in the model.",
+}
+_CHOICES = re.compile(r"^\{(.+)\}$")
+
+
+def available() -> dict[str, type]:
+    """Return the learners of this installation."""
+    found = {name: getattr(polyrule, attribute, None) for name, attribute in LEARNERS.items()}
+    return {name: learner for name, learner in found.items() if learner is not None}
+
+
+def learner_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Add ``--learner`` and the parameters of all learners; the command gets the latter as part of its keywords."""
+    options: dict[str, click.Option] = {}
+    for learner in available().values():
+        texts = parameter_texts(learner)
+        for name, parameter in inspect.signature(learner).parameters.items():
+            if name not in _LEFT_OUT and name not in options:
+                options[name] = _option(name, parameter, *texts.get(name, ("", "")))
+    for option in reversed(options.values()):
+        _attach(function, option)
+    names = list(available())
+    text = "; ".join(f"{name}: {_WHAT[name]}" for name in names) + "."
+    return click.option("--learner", type=click.Choice(names), default="list", show_default=True, help=text)(function)
+
+
+def make_learner(ctx: click.Context, learner: str, callback: Any) -> Any:
+    """Return the estimator that the options ask for."""
+    chosen = available()[learner]
+    accepted = set(inspect.signature(chosen).parameters)
+    names = {name for other in available().values() for name in inspect.signature(other).parameters}
+    given: dict[str, Any] = {"callback": callback} if "callback" in accepted and callback else {}
+    if "random_state" in accepted:
+        given["random_state"] = ctx.params["seed"]
+    for name in sorted(names - set(_LEFT_OUT)):
+        spelled = _RENAMED.get(name, name)
+        if ctx.get_parameter_source(spelled) in (ParameterSource.DEFAULT, None):
+            continue
+        if name not in accepted:
+            raise OptionError(f"--{spelled.replace('_', '-')} is no option of the learner {learner!r}")
+        given[name] = ctx.params[spelled]
+    return chosen(**given)
+
+
+def parameter_texts(learner: type) -> dict[str, tuple[str, str]]:
+    """Type and description of every parameter, from a numpydoc docstring."""
+    lines = inspect.cleandoc(learner.__doc__ or "").splitlines()
+    start = lines.index("Parameters") + 2 if "Parameters" in lines else len(lines)
+    texts: dict[str, tuple[str, str]] = {}
+    names: list[str] = []
+    for position in range(start, len(lines)):
+        line = lines[position]
+        if position + 1 < len(lines) and re.fullmatch(r"-+", lines[position + 1]):
+            break
+        if line and not line.startswith(" "):
+            left, _, kind = line.partition(" : ")
+            names = [name.strip() for name in left.split(",")]
+            texts |= dict.fromkeys(names, (kind.strip(), ""))
+        elif line.strip():
+            for name in names:
+                kind, text = texts[name]
+                texts[name] = (kind, f"{text} {line.strip()}".strip())
+    return texts
+
+
+def _option(name: str, parameter: inspect.Parameter, kind: str, text: str) -> click.Option:
+    spelled = _RENAMED.get(name, name)
+    dashed = spelled.replace("_", "-")
+    annotation = str(parameter.annotation)
+    help_ = _TEXTS.get(name) or (text or kind).split(". ")[0].rstrip(".") + "."
+    default = parameter.default
+    if annotation == "bool":
+        return click.Option([f"--{dashed}/--no-{dashed}"], default=default, show_default=True, help=help_)
+    choices = _CHOICES.match(kind)
+    base: Any
+    if choices:
+        base = click.Choice([part.strip().strip("\"'") for part in choices[1].split(",") if "None" not in part])
+    elif "int" in annotation.split(" | "):
+        base = click.INT
+    elif "float" in annotation.split(" | "):
+        base = click.FLOAT
+    else:
+        base = click.STRING
+    maybe = Maybe(base) if "None" in annotation else base
+    shown = default is not None
+    return click.Option([f"--{dashed}"], type=maybe, default=default, show_default=shown, help=help_)
+
+
+def _attach(function: Callable[..., Any], option: click.Option) -> None:
+    params: list[click.Parameter] = getattr(function, "__click_params__", [])
+    function.__click_params__ = [*params, option]  # type: ignore[attr-defined]

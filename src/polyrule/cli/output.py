@@ -1,0 +1,74 @@
+"""Where results go: standard output, or a file that appears whole or not at all."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+from polyrule.errors import PolyruleError
+from polyrule.model.atomic import atomic_write
+
+
+class OutputError(PolyruleError, OSError):
+    """A result could not be written."""
+
+
+def print_json(value: Any) -> None:
+    """Print one JSON document; names keep their letters, and NaN can never slip in."""
+    click.echo(json.dumps(value, ensure_ascii=False, allow_nan=False, indent=1))
+
+
+def write_text(text: str, path: Path | None) -> None:
+    """Write to a file, or to standard output where there is none or it is ``-``."""
+    if path is None or str(path) == "-":
+        click.echo(text, nl=False)
+        return
+    write_file(path, lambda stream: stream.write(text))
+
+
+def write_file(path: Path, write: Callable[[Any], object], mode: str = "w") -> None:
+    """Write a file atomically; what goes wrong is said with the name of the file the user asked for."""
+    try:
+        with atomic_write(path, mode) as stream:
+            write(stream)
+    except OSError as error:
+        raise cannot_write(path, error) from error
+
+
+def cannot_write(path: Path, error: OSError) -> OutputError:
+    """Return an error that names the output, not the temporary file."""
+    return OutputError(f"{path}: cannot be written ({error.strerror or error})")
+
+
+def note(message: str) -> None:
+    """Tell the user something that is not the result; goes to standard error."""
+    click.echo(message, err=True)
+
+
+def warn(message: str) -> None:
+    """Tell the user about something to be looked at; goes to standard error."""
+    click.echo(click.style("warning: ", fg="yellow", bold=True) + message, err=True)
+
+
+def on_terminal() -> bool:
+    """Whether a person watches standard error."""
+    return sys.stderr.isatty()
+
+
+def table(header: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1) -> str:
+    """Lay out cells in aligned columns: the first `left` to the left, the others to the right."""
+    cells = [list(header), *(list(row) for row in rows)]
+    widths = [max(len(row[column]) for row in cells) for column in range(len(header))]
+    lines = []
+    for row in cells:
+        parts = [
+            cell.ljust(width) if column < left else cell.rjust(width)
+            for column, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ]
+        lines.append("  ".join(parts).rstrip())
+    return "\n".join(lines)

@@ -1,0 +1,49 @@
+"""A progress line for people: rules so far, share of the examples dealt with, time."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from typing import Any
+
+from polyrule.cli.output import on_terminal
+
+
+@contextlib.contextmanager
+def learning_progress(quiet: bool) -> Iterator[Any]:
+    """Give a callback for the learner; None where nobody watches, so that nothing is written into pipes and files."""
+    if quiet or not on_terminal():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
+
+    columns = (
+        TextColumn("learning"),
+        BarColumn(),
+        TaskProgressColumn(),
+        TextColumn("of the examples dealt with, {task.fields[rules]} rules"),
+        TimeElapsedColumn(),
+    )
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("learning", total=1.0, rules=0)
+
+        def show(progress: Any) -> None:
+            bar.update(task, completed=1.0 - float(getattr(progress, "remaining", 1.0)), rules=progress.rules)
+
+        yield show
+
+
+@contextlib.contextmanager
+def counting_progress(text: str, total: int | None, quiet: bool = False) -> Iterator[Any]:
+    """Give a function that takes how much is done; it does nothing where nobody watches."""
+    if quiet or not on_terminal():
+        yield lambda done: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(text, total=total)
+        yield lambda done: bar.update(task, completed=done)

@@ -1,0 +1,155 @@
+"""Data and models named on the command line."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from polyrule.errors import DataError, ModelError
+
+if TYPE_CHECKING:
+    from polyrule.data import Dataset, Feature
+    from polyrule.model import RuleList
+
+FORMATS = ("arff", "csv", "tsv", "parquet", "jsonl", "libsvm", "xc")
+
+_OPTIONS = (
+    click.option("--labels", metavar="SPEC", help="Label columns: names, a*, /regex/, a..b, first:N, last:N, @FILE."),
+    click.option("--format", "format_", type=click.Choice(FORMATS), help="Format of the data, if not to be guessed."),
+    click.option("--drop", metavar="SPEC", help="Columns to leave out."),
+    click.option("--nominal", metavar="SPEC", help="Columns to read as categories."),
+    click.option("--numeric", metavar="SPEC", help="Columns to read as numbers."),
+    click.option("--id", "identifier", metavar="COLUMN", help="Column that names the rows; never a feature."),
+    click.option("--weights", metavar="COLUMN", help="Column with example weights."),
+    click.option("--tags", metavar="COLUMN", help="Column that lists the labels of a row, such as jazz|calm."),
+    click.option("--tag-separator", metavar="TEXT", default="|", show_default=True, help="What separates tags."),
+    click.option("--encoding", metavar="NAME", help="Text encoding [UTF-8, else Windows-1252]."),
+)
+
+# Names under which a command gets them.
+OPTION_NAMES = (
+    "labels",
+    "format_",
+    "drop",
+    "nominal",
+    "numeric",
+    "identifier",
+    "weights",
+    "tags",
+    "tag_separator",
+    "encoding",
+)
+
+
+def data_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options that say how to read data; the command gets them as ``**reading``."""
+    for option in reversed(_OPTIONS):
+        function = option(function)
+    return function
+
+
+def data_argument(name: str = "data", **extra: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Add the argument DATA: a file, ``-`` for standard input, or a benchmark data set such as ``emotions:train``."""
+    return click.argument(name, metavar=name.upper(), shell_complete=complete_data, **extra)
+
+
+def model_argument(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the argument MODEL: a model file."""
+    return click.argument("model", metavar="MODEL", type=click.Path(path_type=Path))(function)
+
+
+def complete_data(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[Any]:
+    """Offer files and the names of the benchmark data sets."""
+    from click.shell_completion import CompletionItem
+
+    from polyrule.datasets.registry import ENTRIES
+
+    names = [CompletionItem(name) for name in ENTRIES if name.startswith(incomplete)] if incomplete else []
+    return [*names, CompletionItem(incomplete, type="file")]
+
+
+def load_model(path: Path) -> Any:
+    """Read a model file of any kind."""
+    from polyrule.model import files
+
+    return files.load(path)
+
+
+def load_rule_list(path: Path) -> RuleList:
+    """Read a model file that must hold a rule list."""
+    from polyrule.model import RuleList, files
+
+    model = files.load(path)
+    if not isinstance(model, RuleList):
+        raise ModelError(f"{path}: this needs a rule list, but the file holds a {files.kind_of(model)}")
+    return model
+
+
+def reading_options(reading: dict[str, Any]) -> dict[str, Any]:
+    """Options of the command line under the names that `polyrule.data.read` has for them."""
+    chosen = {"format" if name == "format_" else name: value for name, value in reading.items() if value is not None}
+    return chosen
+
+
+def benchmark_name(text: str) -> tuple[str, Any] | None:
+    """Split ``emotions:train`` into name and part; None if it is a file, or no data set's name."""
+    from polyrule.datasets.registry import ENTRIES
+
+    if text == "-" or Path(text).exists():
+        return None
+    name, _, part = text.partition(":")
+    known = {entry.lower(): entry for entry in [*ENTRIES, "paper-example"]}
+    if name.lower() not in known:
+        return None
+    if part not in ("", "train", "test"):
+        raise DataError(f"{text}: a data set has the parts train and test, not {part!r}")
+    return known[name.lower()], part or None
+
+
+def load_data(text: str, reading: dict[str, Any], features: tuple[Feature, ...] | None = None) -> Dataset:
+    """Read a data set from a file, standard input or the benchmarks."""
+    from polyrule.data import to_table
+    from polyrule.data.reading import read
+    from polyrule.datasets import load
+
+    options = reading_options(reading)
+    benchmark = benchmark_name(text)
+    if benchmark is None:
+        _check_exists(text)
+        return read(text, features=features, **options)
+    name, part = benchmark
+    for option in sorted(set(options) - {"drop", "tag_separator"}):
+        raise DataError(f"{text}: --{option} is for files; the data set's own columns are known")
+    data = load(name, part, drop=options.get("drop", ()))
+    return data if features is None else replace(data, X=to_table(data.X, features))
+
+
+def _check_exists(text: str) -> None:
+    if text != "-" and not Path(text).exists():
+        raise DataError(f"{text}: no such file, and no data set of that name ('polyrule datasets' lists them)")
+
+
+def load_labelled(text: str, reading: dict[str, Any], model: Any) -> Dataset:
+    """Read data with the labels of a model, in the model's order."""
+    options = dict(reading)
+    if benchmark_name(text) is None and options.get("labels") is None and options.get("tags") is None:
+        options["labels"] = list(model.label_names)
+    data = load_data(text, options, model.features)
+    return align_labels(data, model)
+
+
+def align_labels(data: Dataset, model: Any) -> Dataset:
+    """Bring the labels of a data set into the order of the model."""
+    if data.label_names == model.label_names:
+        return data
+    position = {name: number for number, name in enumerate(data.label_names)}
+    missing = [name for name in model.label_names if name not in position]
+    if missing:
+        more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
+        raise DataError(f"{data.name}: the label {missing[0]!r}{more} of the model is not in the data")
+    order = [position[name] for name in model.label_names]
+    return replace(data, Y=data.Y[:, order], label_names=model.label_names)

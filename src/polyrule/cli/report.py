@@ -1,0 +1,75 @@
+"""`polyrule report`: models and data as one HTML file to look at and to keep."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from polyrule.cli.command import command
+from polyrule.cli.output import note, write_text
+from polyrule.cli.reading import data_options, load_labelled, load_model
+from polyrule.errors import OptionError
+
+
+@command("report")
+@click.argument("models", metavar="MODEL...", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option("--data", metavar="DATA", help="Training data: a file, or a benchmark such as emotions:train.")
+@click.option("--test", metavar="DATA", help="Data the models have not seen; its labels must be known.")
+@click.option(
+    "-o",
+    "--output",
+    metavar="FILE",
+    default="report.html",
+    show_default=True,
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Where to write the page; - is standard output.",
+)
+@click.option("--title", metavar="TEXT", help="Heading of the page.")
+@click.option("--names", metavar="A,B,...", help="What to call the models, in order [the names of their files].")
+@data_options
+def report(
+    models: tuple[Path, ...],
+    data: str | None,
+    test: str | None,
+    output: Path,
+    title: str | None,
+    names: str | None,
+    **reading: Any,
+) -> None:
+    r"""Write an HTML report about one or several models of the same data.
+
+    The page needs no network and no other file: rules with search and filters, scores against a baseline, labels and how
+    they depend on each other, a what-if view that runs the rules, and with several models a comparison.
+
+    \b
+    Examples:
+      polyrule report model.json --data train.csv --test test.csv -o report.html
+      polyrule report multi.json single.json --data emotions:train --test emotions:test
+    """
+    from polyrule.report import build
+
+    loaded = dict(zip(_names(names, models), [load_model(path) for path in models], strict=True))
+    first = next(iter(loaded.values()))
+    parts = {
+        key: None if text is None else load_labelled(text, reading, first)
+        for key, text in (("data", data), ("test", test))
+    }
+    made = build(loaded, title=title, **parts)
+    write_text(made.html(), output)
+    if str(output) != "-":
+        note(f"wrote {output} ({len(made.html().encode()) / 1e6:.1f} MB); open it in any browser")
+
+
+def _names(given: str | None, models: tuple[Path, ...]) -> list[str]:
+    names = (
+        [name.strip() for name in given.split(",")] if given else [path.name.removesuffix(".json") for path in models]
+    )
+    if len(names) != len(models):
+        raise OptionError(f"--names lists {len(names)} name(s) for {len(models)} model(s)")
+    for position, name in enumerate(names):
+        if name in names[:position]:
+            # Files of the same name in different folders.
+            names[position] = f"{name} ({position + 1})"
+    return names

@@ -1,0 +1,177 @@
+"""``polyrule show``: the rules of a model as text, Markdown, LaTeX, CSV or JSON."""
+
+from __future__ import annotations
+
+import csv
+import io
+from pathlib import Path
+from typing import Any
+
+import click
+
+from polyrule.cli.command import command, json_option
+from polyrule.cli.output import print_json, write_text
+from polyrule.cli.reading import load_model, model_argument
+from polyrule.cli.text import fit
+from polyrule.errors import OptionError
+
+
+@command("show")
+@model_argument
+@click.option(
+    "--format",
+    "format_",
+    type=click.Choice(["text", "markdown", "latex", "csv"]),
+    default="text",
+    show_default=True,
+    help="How to print the rules.",
+)
+@click.option("--label", "labels", multiple=True, metavar="NAME", help="Only rules that predict or test this label.")
+@click.option("--feature", "features", multiple=True, metavar="NAME", help="Only rules that test this feature.")
+@click.option("--min-coverage", type=float, metavar="N", help="Only rules that covered at least N training examples.")
+@click.option("--stats", is_flag=True, help="Print the size of the model and how it was made, not the rules.")
+@click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="Write to a file.")
+@json_option
+def show(
+    model: Path,
+    format_: str,
+    labels: tuple[str, ...],
+    features: tuple[str, ...],
+    min_coverage: float | None,
+    stats: bool,
+    output: Path | None,
+    as_json: bool,
+) -> None:
+    r"""Print the rules of MODEL.
+
+    A rule reads "labels <- conditions"; ¬ marks a label that is predicted, or must be, absent. TP and FP count the
+    training examples on which the rule set its labels rightly and wrongly. The first rule to set a label wins.
+
+    \b
+    Examples:
+      polyrule show model.json
+      polyrule show model.json --label happy --min-coverage 20
+      polyrule show model.json --format latex -o rules.tex
+    """
+    stored = load_model(model)
+    rows = _records(stored)
+    chosen = [n for n in range(len(rows)) if _wanted(stored, n, labels, features, min_coverage)]
+    if stats:
+        _show_stats(stored, as_json)
+        return
+    if as_json:
+        print_json({"info": stored.info, "statistics": stored.statistics(), "rules": [rows[n] for n in chosen]})
+        return
+    everything = not (labels or features or min_coverage is not None)
+    text = str(stored) if format_ == "text" and everything else _render([rows[n] for n in chosen], format_)
+    write_text((fit(text) if output is None else text) + "\n", output)
+
+
+def _records(model: Any) -> list[dict[str, Any]]:
+    from polyrule.model.statistics import records
+
+    own = getattr(model, "records", None)
+    rows: list[dict[str, Any]] = own() if own is not None else records(model)
+    return rows
+
+
+def _wanted(model: Any, number: int, labels: tuple[str, ...], features: tuple[str, ...], least: float | None) -> bool:
+    from polyrule.model import LabelCondition
+
+    rule = model.rules[number]
+    if labels:
+        named = {model.label_names[literal.label] for literal in rule.head}
+        named |= {model.label_names[c.label] for c in rule.body if isinstance(c, LabelCondition)}
+        _check_known(labels, model.label_names, "label")
+        if not named & set(labels):
+            return False
+    if features:
+        _check_known(features, [feature.name for feature in model.features], "feature")
+        tested = {model.features[c.feature].name for c in rule.body if not isinstance(c, LabelCondition)}
+        if not tested & set(features):
+            return False
+    return least is None or (rule.coverage or 0) >= least
+
+
+def _check_known(wanted: tuple[str, ...], names: Any, what: str) -> None:
+    for name in wanted:
+        if name not in names:
+            raise OptionError(f"the model has no {what} {name!r}")
+
+
+def _show_stats(model: Any, as_json: bool) -> None:
+    if as_json:
+        print_json({"info": model.info, "statistics": model.statistics()})
+        return
+    for name, value in model.statistics().items():
+        number = f"{value:.2f}" if isinstance(value, float) and not value.is_integer() else f"{value:g}"
+        click.echo(f"{name.replace('_', ' '):<30} {number}")
+    for name, value in model.info.items():
+        click.echo(f"{name.replace('_', ' '):<30} {value}")
+
+
+def _render(rows: list[dict[str, Any]], format_: str) -> str:
+    return {"text": _text, "markdown": _markdown, "latex": _latex, "csv": _csv}[format_](rows)
+
+
+def _marks(row: dict[str, Any]) -> str:
+    marks = ["stop"] * bool(row["stop"]) + ([] if row["origin"] == "learned" else [row["origin"]])
+    return ", ".join(marks)
+
+
+def _counts(row: dict[str, Any]) -> tuple[str, str]:
+    from polyrule.model.printing import format_number
+
+    return format_number(row["tp"]), format_number(row["fp"])
+
+
+def _text(rows: list[dict[str, Any]]) -> str:
+    lines = []
+    for row in rows:
+        marks = f" [{_marks(row)}]" if _marks(row) else ""
+        tp, fp = _counts(row)
+        lines.append(f"{row['rule']}. {row['head']} <- {row['body']}   (TP {tp}, FP {fp}){marks}")
+    return "\n".join(lines) if lines else "(no such rules)"
+
+
+def _markdown(rows: list[dict[str, Any]]) -> str:
+    lines = ["| | labels | conditions | TP | FP | |", "| --: | --- | --- | --: | --: | --- |"]
+    for row in rows:
+        cells = [str(row["rule"]), row["head"], row["body"], *_counts(row), _marks(row)]
+        lines.append("| " + " | ".join(_escape_markdown(cell) for cell in cells) + " |")
+    return "\n".join(lines)
+
+
+def _escape_markdown(text: str) -> str:
+    return "".join(f"\\{c}" if c in "\\|`*_{}[]<>#~$" else c for c in text)
+
+
+_LATEX = {
+    "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{", "}": r"\}",
+    "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "<": r"\textless{}", ">": r"\textgreater{}",
+    "¬": r"$\lnot$", '"': r"\textquotedbl{}",
+}  # fmt: skip
+
+
+def _latex(rows: list[dict[str, Any]]) -> str:
+    lines = [r"\begin{tabular}{rp{0.25\linewidth}p{0.5\linewidth}rr}", r"\hline"]
+    lines += [r" & labels & conditions & TP & FP \\", r"\hline"]
+    for row in rows:
+        head, body = (_escape_latex(row[part]) for part in ("head", "body"))
+        marks = f" ({_marks(row)})" if _marks(row) else ""
+        tp, fp = _counts(row)
+        lines.append(rf"{row['rule']} & {head} & $\leftarrow$ {body}{marks} & {tp} & {fp} \\")
+    return "\n".join([*lines, r"\hline", r"\end{tabular}"])
+
+
+def _escape_latex(text: str) -> str:
+    return "".join(_LATEX.get(c, c) for c in text.replace("<=", "\x00")).replace("\x00", r"$\le$")
+
+
+def _csv(rows: list[dict[str, Any]]) -> str:
+    stream = io.StringIO()
+    fields = ["rule", "head", "body", "labels", "conditions", "tp", "fp", "value", "coverage", "stop", "origin"]
+    writer = csv.DictWriter(stream, rows[0].keys() if rows else fields, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    return stream.getvalue().rstrip("\n")

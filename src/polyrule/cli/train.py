@@ -1,0 +1,191 @@
+"""``polyrule train``: from a data file to a readable model."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from polyrule.cli.command import command, json_option
+from polyrule.cli.learner_options import learner_options, make_learner
+from polyrule.cli.output import cannot_write, note, print_json, warn
+from polyrule.cli.progress import counting_progress, learning_progress
+from polyrule.cli.reading import align_labels, data_argument, data_options, load_data
+from polyrule.errors import DataError, OptionError
+
+if TYPE_CHECKING:
+    from polyrule.data import Dataset
+
+
+@command("train")
+@data_argument()
+@click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="Where to write the model.")
+@click.option("--test", "test_data", metavar="DATA", help="Score the model on this data.")
+@click.option("--cv", "folds", type=click.IntRange(min=2), metavar="K", help="Also cross-validate with K folds.")
+@click.option("--seed", type=int, default=0, show_default=True, help="For the folds, and learners that draw at random.")
+@click.option("--certify", is_flag=True, help="Store with each rule the proof that its head is the best one.")
+@click.option("-q", "--quiet", is_flag=True, help="No progress, and no rules on standard output.")
+@learner_options
+@data_options
+@json_option
+@click.pass_context
+def train(
+    ctx: click.Context,
+    /,
+    data: str,
+    output: Path | None,
+    test_data: str | None,
+    folds: int | None,
+    seed: int,
+    certify: bool,
+    quiet: bool,
+    learner: str,
+    as_json: bool,
+    **options: Any,
+) -> None:
+    r"""Learn a model from DATA, print it and, with -o, store it.
+
+    DATA is a file (ARFF, CSV, TSV, Parquet, JSON lines, LIBSVM; compressed or not), - for standard input, or a
+    benchmark data set such as emotions or emotions:train. Ctrl-C ends learning and keeps the rules learned so far.
+
+    \b
+    Examples:
+      polyrule train songs.csv --labels calm,sad,happy -o model.json
+      polyrule train flags-train.arff --labels flags.xml --test flags-test.arff
+      polyrule train emotions:train --measure hamming --cv 10
+      polyrule train songs.csv --labels last:3 --dump-config > songs.toml
+      polyrule train songs.csv --config songs.toml
+    """
+    reading = {name: options[name] for name in _reading_names(ctx)}
+    if output is not None:
+        check_place(output)
+    started = time.perf_counter()
+    dataset = load_data(data, reading)
+    if not dataset.label_names:
+        raise DataError(f"{dataset.name}: there are no labels to learn; say which columns are labels with --labels")
+    test = None if test_data is None else load_data(test_data, reading, dataset.features)
+    with learning_progress(quiet) as callback:
+        estimator = make_learner(ctx, learner, callback)
+        interrupted = _fit(estimator, dataset)
+    model = estimator.model_
+    if certify:
+        from polyrule.learning.verify import certify as certified
+
+        model = certified(model, dataset)
+    if output is not None:
+        try:
+            model.save(output)
+        except OSError as error:
+            raise cannot_write(output, error) from error
+    seconds = time.perf_counter() - started
+    result: dict[str, Any] = {"output": str(output) if output else None, "seconds": seconds, "interrupted": interrupted}
+    result |= {"statistics": model.statistics(), "rules": _rules(model), "stopped": estimator.stopped_reason_}
+    comparison = _test(model, dataset, test) if test is not None else None
+    validation = None if folds is None or interrupted else _cross_validate(estimator, dataset, folds, seed, quiet)
+    if as_json:
+        print_json(_json(result, comparison, validation))
+    else:
+        _print(model, result, comparison, validation, quiet)
+    if interrupted:
+        where = f" in {output}" if output else ""
+        note(f"interrupted: the {len(model)} rules learned so far are kept{where}")
+        ctx.exit(130)
+
+
+def check_place(output: Path) -> None:
+    """Refuse a place that cannot be written before hours are spent on learning."""
+    folder = output.parent
+    if not folder.is_dir():
+        raise OptionError(f"{output}: cannot be written (there is no folder {folder})")
+
+
+def _reading_names(ctx: click.Context) -> list[str]:
+    from polyrule.cli.reading import OPTION_NAMES
+
+    return [name for name in OPTION_NAMES if name in ctx.params]
+
+
+def _fit(estimator: Any, data: Dataset) -> bool:
+    """Fit; whether it was interrupted with something worth keeping."""
+    try:
+        estimator.fit(data)
+    except KeyboardInterrupt:
+        if getattr(estimator, "model_", None) is None:
+            raise
+        return True
+    return False
+
+
+def _rules(model: Any) -> list[dict[str, Any]]:
+    from polyrule.model.statistics import records
+
+    return records(model) if hasattr(model, "rules") and hasattr(model, "defaults") else []
+
+
+def _test(model: Any, train: Dataset, test: Dataset) -> Any:
+    from polyrule.evaluation import compare_with_baseline
+
+    test = align_labels(test, model)
+    return compare_with_baseline(train.Y, test.Y, model.predict(test.X), model.label_names)
+
+
+def _cross_validate(estimator: Any, data: Dataset, folds: int, seed: int, quiet: bool) -> Any:
+    from sklearn.base import clone
+
+    from polyrule.evaluation.cross_validation import cross_validate
+    from polyrule.evaluation.frames import MissingExtraError
+
+    plain = clone(estimator).set_params(callback=None)
+    with counting_progress("cross-validation", folds, quiet) as show:
+        try:
+            return cross_validate(plain, data, folds, seed, progress=lambda done, _: show(done))
+        except MissingExtraError as error:
+            warn(f"the folds are not stratified: {error}")
+            return cross_validate(plain, data, folds, seed, stratified=False, progress=lambda done, _: show(done))
+
+
+def _json(result: dict[str, Any], comparison: Any, validation: Any) -> dict[str, Any]:
+    if comparison is not None:
+        result["test"] = comparison.model.as_dict()
+        result["baseline"] = comparison.baseline.as_dict()
+        result["warning"] = comparison.warning
+    if validation is not None:
+        result["cross_validation"] = {
+            "folds": [fold.as_dict() for fold in validation.folds],
+            "pooled": validation.pooled.as_dict(),
+        }
+    return result
+
+
+def _print(model: Any, result: dict[str, Any], comparison: Any, validation: Any, quiet: bool) -> None:
+    if not quiet:
+        click.echo(str(model))
+        click.echo()
+    click.echo(summary(model.statistics(), result["seconds"]))
+    if comparison is not None:
+        click.echo(f"\nscores on the test data:\n{_table_without_warning(comparison)}")
+        if comparison.warning:
+            warn(comparison.warning)
+    if validation is not None:
+        click.echo(f"\n{validation.text()}")
+    if result["output"]:
+        note(f"model written to {result['output']}")
+
+
+def _table_without_warning(comparison: Any) -> str:
+    text: str = comparison.text()
+    return text.split("\nwarning:")[0]
+
+
+def summary(stats: dict[str, Any], seconds: float) -> str:
+    """Return the size of a list in one line."""
+    parts = [f"{stats['rules']} rules", f"{stats['conditions']} conditions"]
+    if "label_conditions" in stats:
+        parts[-1] += f" ({stats['label_conditions']} on labels)"
+    if "labels_per_head" in stats:
+        parts.append(f"{stats['labels_per_head']:.2f} labels per head")
+    if "stops" in stats:
+        parts.append(f"{stats['stops']} stops")
+    return ", ".join(parts) + f"; {seconds:.2f} s"
