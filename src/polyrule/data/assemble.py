@@ -22,8 +22,8 @@ from polyrule.errors import DataError
 class Assembler:
     """Takes in blocks and gives out a data set of everything since the last one."""
 
-    def __init__(self, layout: Layout, file: str, name: str) -> None:
-        self._layout, self._file, self._name = layout, file, name
+    def __init__(self, layout: Layout, file: str, name: str, unit: str = "line") -> None:
+        self._layout, self._file, self._name, self._unit = layout, file, name, unit
         self._plan: SparsePlan | None = None
         self._clear()
 
@@ -125,18 +125,20 @@ class Assembler:
             self._ids.extend("" if cell is None else category_text(cell) for cell in cells[layout.identifier])
         if layout.tags is not None and layout.tags_column is not None:
             layout.tags.add(cells[layout.tags_column], self._place(layout.tags_column, block.lines))
+        elif layout.tags is not None and isinstance(block, SparseBlock) and block.tags is not None:
+            layout.tags.add(block.tags, Place(self._file, "labels", block.lines, self._unit))
         weights = block.weights
         if layout.weights is not None:
             name = layout.columns[layout.weights].name
             weights = Encoder(name, "numeric").encode(cells[layout.weights], self._place(layout.weights, block.lines))
         if weights is not None and not np.all(weights >= 0):
             line = block.lines[int(np.argmin(weights >= 0))]
-            raise DataError(f"{self._file}, line {line}: an example weight must be a number of at least 0")
+            raise DataError(f"{self._file}, {self._unit} {line}: an example weight must be a number of at least 0")
         self._weighted |= weights is not None
         self._weights.append(np.ones(len(block)) if weights is None else weights)
 
     def _place(self, j: int, lines: Sequence[int]) -> Place:
-        return Place(self._file, self._layout.columns[j].name, lines)
+        return Place(self._file, self._layout.columns[j].name, lines, self._unit)
 
     def _dense_features(self) -> Table:
         encoders = [self._layout.encoders[j] for j in self._layout.features]
@@ -146,7 +148,8 @@ class Assembler:
             assert isinstance(piece, _Dense)
             X[piece.first : piece.first + len(piece.X)] = piece.X
         for target, encoder in enumerate(encoders):
-            X[:, target] = encoder.final_codes(X[:, target])
+            if not encoder.frozen:
+                X[:, target] = encoder.final_codes(X[:, target])
         return Table(X, tuple(encoder.feature() for encoder in encoders))
 
     def _sparse_features(self) -> Table:

@@ -56,6 +56,22 @@ class Dataset:
     def __len__(self) -> int:
         return len(self.X)
 
+    def __getitem__(self, rows: Any) -> Dataset:
+        """Select examples by slice, index array or boolean mask.
+
+        Examples
+        --------
+        >>> from polyrule.datasets import load
+        >>> len(load("emotions")[:10])
+        10
+        """
+        chosen = np.arange(len(self))[rows]
+        if chosen.ndim == 0:
+            chosen = chosen.reshape(1)
+        ids = None if self.row_ids is None else tuple(self.row_ids[row] for row in chosen)
+        weights = None if self.weights is None else self.weights[chosen]
+        return Dataset(self.X[chosen], self.Y[chosen], self.label_names, self.name, ids, weights, dict(self.info))
+
     @property
     def features(self) -> tuple[Feature, ...]:
         """Name and kind of every feature."""

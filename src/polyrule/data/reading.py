@@ -2,40 +2,250 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from polyrule.data.assemble import Assembler
 from polyrule.data.dataset import Dataset
 from polyrule.data.formats.arff import ArffReader
+from polyrule.data.formats.blocks import Column, Reader
+from polyrule.data.formats.delimited import MISSING, DelimitedOptions, DelimitedReader
+from polyrule.data.formats.encoders import KindConflict, Place, parse_numbers
+from polyrule.data.formats.jsonlines import JsonLinesReader
+from polyrule.data.formats.libsvm import LibsvmReader
+from polyrule.data.formats.parquet import ParquetReader
+from polyrule.data.layout import Layout
 from polyrule.data.roles import Roles, make_layout
+from polyrule.data.sniff import ending, find_format
 from polyrule.data.sources import LARGEST_EXPANSION, Source
 from polyrule.data.table import Feature
+from polyrule.errors import DataError, OptionError
 
 
 def read(
     path: Any,
     *,
     labels: Any = "auto",
+    label_file: Any = None,
     format: str | None = None,
     drop: Any = (),
     nominal: Any = (),
     numeric: Any = (),
-    identifier: Any = None,
-    weights: Any = None,
-    tags: Any = None,
+    identifier: str | int | None = None,
+    weights: str | int | None = None,
+    tags: str | int | None = None,
     tag_separator: str = "|",
     features: Sequence[Feature] | None = None,
-    name: str | None = None,
+    delimiter: str | None = None,
+    header: bool | None = None,
+    missing: Sequence[str] = MISSING,
+    decimal: str = ".",
     encoding: str | None = None,
     max_bytes: int = LARGEST_EXPANSION,
+    name: str | None = None,
 ) -> Dataset:
-    """Read a file."""
-    source = Source(path, max_bytes, encoding)
+    r"""Read a file into a data set.
+
+    Parameters
+    ----------
+    path : path, ``"-"`` for standard input, or a binary stream
+        ARFF (dense or sparse), CSV, TSV, Parquet, JSON lines, LIBSVM or extreme-classification format; compressed with
+        gzip, bzip2, xz or zstandard or not at all.
+    labels : specification of columns, ``"auto"`` or None
+        A list of names or positions, a compiled pattern, a range, the path of a MULAN XML file, or a text such as
+        ``"red,green"``, ``"last:14"``, ``"red..black"``, ``"mood_*"``, ``"/^Class/"`` or ``"@labels.xml"``
+        (see `polyrule.data.labelspec`). ``"auto"`` takes what the file itself says: the MULAN list beside it, MEKA's
+        ``-C n`` in the relation name, or the labels of a LIBSVM file. None: there are no labels.
+    label_file : path, optional
+        A second file with the same rows whose columns are all labels.
+    format : {"arff", "csv", "tsv", "parquet", "jsonl", "libsvm"}, optional
+        Found by content and ending by default.
+    drop, nominal, numeric : specifications of columns
+        Columns to leave out, and columns whose kind is declared.
+    identifier, weights : column
+        The column with the names of the examples, and that with their weights.
+    tags, tag_separator : column and separator
+        Labels come from this column: ``jazz|calm`` or, in JSON and Parquet, a list.
+    features : sequence of Feature, optional
+        The features of a model: the columns are picked by name and encoded against them, other columns are skipped, and
+        a category the model does not know becomes a missing value.
+    delimiter, header, missing, decimal
+        How delimited text is written (see `polyrule.data.formats.delimited.DelimitedOptions`).
+    encoding : str, optional
+        Text encoding; UTF-8, UTF-16 with a byte order mark and Windows-1252 are found by themselves.
+    max_bytes : int
+        Most bytes a compressed file may expand to.
+    name : str, optional
+        What to call the data set; the file's name by default.
+
+    Returns
+    -------
+    Dataset
+
+    Raises
+    ------
+    DataError
+        In one sentence: the file, the line, the column, and what is wrong.
+
+    Examples
+    --------
+    >>> import io
+    >>> data = read(io.BytesIO(b"size,hue,red,calm\n1.5,dark,1,0\n?,light,0,1\n"), labels="red,calm")
+    >>> data.features
+    (Feature(name='size', kind='numeric', categories=()),
+     Feature(name='hue', kind='nominal', categories=('dark', 'light')))
+    >>> data.Y.tolist()
+    [[1, 0], [0, 1]]
+    """
     roles = Roles(labels, drop, nominal, numeric, identifier, weights, tags, tag_separator, features)
-    reader = ArffReader(source)
-    layout = make_layout(reader, roles, source)
-    assembler = Assembler(layout, source.name, name or source.name)
+    if label_file is not None:
+        if labels not in ("auto", None) or tags is not None:
+            raise OptionError("label_file cannot be combined with labels or tags")
+        roles = replace(roles, labels=None)
+    source = Source(path, max_bytes, encoding)
+    options = DelimitedOptions(delimiter, header, missing, decimal)
+    reader = open_reader(source, format, options)
+    made = _read_whole(reader, roles, source, name or _plain_name(source))
+    return made if label_file is None else _with_label_file(made, label_file, max_bytes, encoding, options)
+
+
+def read_chunks(
+    path: Any,
+    *,
+    rows: int = 10_000,
+    labels: Any = "auto",
+    format: str | None = None,
+    drop: Any = (),
+    nominal: Any = (),
+    numeric: Any = (),
+    identifier: str | int | None = None,
+    weights: str | int | None = None,
+    tags: str | int | None = None,
+    tag_separator: str = "|",
+    features: Sequence[Feature] | None = None,
+    delimiter: str | None = None,
+    header: bool | None = None,
+    missing: Sequence[str] = MISSING,
+    decimal: str = ".",
+    encoding: str | None = None,
+    max_bytes: int = LARGEST_EXPANSION,
+    name: str | None = None,
+) -> Iterator[Dataset]:
+    r"""Read a file piece by piece: data sets of at most `rows` examples, in order, in bounded memory.
+
+    Parameters are those of `read`. All pieces have the same features; unless `features` is given or the format declares
+    them, a first pass over the file finds kinds and categories.
+
+    Examples
+    --------
+    >>> import io
+    >>> text = b"size,red\n" + b"1,0\n" * 5
+    >>> [len(part) for part in read_chunks(io.BytesIO(text), labels=["red"], rows=2)]
+    [2, 2, 1]
+    """
+    if rows < 1:
+        raise OptionError(f"rows must be at least 1, got {rows}")
+    roles = Roles(labels, drop, nominal, numeric, identifier, weights, tags, tag_separator, features)
+    source = Source(path, max_bytes, encoding)
+    reader = open_reader(source, format, DelimitedOptions(delimiter, header, missing, decimal))
+    layout = _settled_layout(reader, roles, source)
+    assembler = Assembler(layout, source.name, name or _plain_name(source), reader.unit)
+    for block in reader.blocks(layout.numeric()):
+        assembler.add(block)
+        whole = assembler.dataset()
+        for start in range(0, len(whole), rows):
+            yield whole if len(whole) <= rows else whole[start : start + rows]
+
+
+def open_reader(source: Source, format: str | None = None, options: DelimitedOptions | None = None) -> Reader:
+    """Find the format of a source and open it."""
+    found = find_format(source, format)
+    if found == "arff":
+        return ArffReader(source)
+    if found == "parquet":
+        return ParquetReader(source)
+    if found == "jsonl":
+        return JsonLinesReader(source)
+    if found == "libsvm":
+        return LibsvmReader(source)
+    return DelimitedReader(source, options, ".tsv" if found == "tsv" else ending(source))
+
+
+def _read_whole(reader: Reader, roles: Roles, source: Source, name: str) -> Dataset:
+    try:
+        return _pass(reader, make_layout(reader, roles, source), name)
+    except KindConflict:
+        _settle_kinds(reader)
+        return _pass(reader, make_layout(reader, roles, source), name)
+
+
+def _pass(reader: Reader, layout: Layout, name: str) -> Dataset:
+    assembler = Assembler(layout, reader.name, name, reader.unit)
     for block in reader.blocks(layout.numeric()):
         assembler.add(block)
     return assembler.dataset()
+
+
+def _settled_layout(reader: Reader, roles: Roles, source: Source) -> Layout:
+    """A layout whose kinds and categories hold for the whole file."""
+    layout = make_layout(reader, roles, source)
+    encoders = layout.encoders
+    open_kinds = any(
+        not encoder.frozen and (encoder.kind == "nominal" or encoder.tentative) for encoder in encoders.values()
+    )
+    if not open_kinds and (layout.tags is None or layout.tags.is_known):
+        return layout
+    if any(encoder.tentative for encoder in encoders.values()):
+        _settle_kinds(reader)
+        layout = make_layout(reader, roles, source)
+    for block in reader.blocks(layout.numeric()):
+        for j, encoder in layout.encoders.items():
+            if encoder.kind == "nominal" and not encoder.frozen:
+                encoder.encode(block.cells[j], Place(reader.name, encoder.name, block.lines, reader.unit))
+        if layout.tags is not None:
+            layout.tags.learn(block, layout.tags_column, reader.name, reader.unit)
+    for encoder in layout.encoders.values():
+        encoder.freeze()
+    if layout.tags is not None:
+        layout.tags.freeze()
+    return layout
+
+
+def _settle_kinds(reader: Reader) -> None:
+    """Find in one pass over the file which columns are numeric throughout."""
+    open_columns = {j for j, column in enumerate(reader.columns) if column.kind == "auto"}
+    textual: set[int] = set()
+    for block in reader.blocks([True] * len(reader.columns)):
+        for j in open_columns - textual:
+            cells = block.cells[j]
+            if not isinstance(cells, np.ndarray) and isinstance(parse_numbers(cells), int):
+                textual.add(j)
+    reader.columns = [
+        column if j not in open_columns else Column(column.name, "nominal" if j in textual else "numeric")
+        for j, column in enumerate(reader.columns)
+    ]
+
+
+def _with_label_file(
+    data: Dataset, label_file: Any, max_bytes: int, encoding: str | None, options: DelimitedOptions
+) -> Dataset:
+    source = Source(label_file, max_bytes, encoding)
+    reader = open_reader(source, None, options)
+    names = [column.name for column in reader.columns]
+    found = _read_whole(reader, Roles(labels=list(range(len(names)))), source, data.name)
+    if len(found) != len(data):
+        raise DataError(f"{source.name}: {len(found)} rows of labels for the {len(data)} examples of {data.name}")
+    return replace(data, Y=found.Y, label_names=found.label_names)
+
+
+def _plain_name(source: Source) -> str:
+    if source.path is None:
+        return source.name
+    name = Path(source.path).name
+    for packed in (".gz", ".bz2", ".xz", ".zst"):
+        name = name.removesuffix(packed)
+    return Path(name).stem

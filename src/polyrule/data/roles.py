@@ -48,7 +48,8 @@ def make_layout(reader: Reader, roles: Roles, source: Source) -> Layout:
     except DataError as problem:
         raise DataError(f"{reader.name}: {problem}") from problem
     taken = {option: _one(getattr(roles, option), names, option) for option in ("identifier", "weights", "tags")}
-    labels = _labels(reader, roles, names, source)
+    collector = _collector(reader, roles, taken["tags"])
+    labels = LabelChoice([]) if collector is not None else _labels(reader, roles, names, source)
     reserved = {j for j in taken.values() if j is not None}
     if clash := reserved & set(labels.positions):
         raise OptionError(f"column {names[min(clash)]!r} cannot be a label and something else at once")
@@ -68,7 +69,7 @@ def make_layout(reader: Reader, roles: Roles, source: Source) -> Layout:
         identifier=taken["identifier"],
         weights=taken["weights"],
         tags_column=taken["tags"],
-        tags=None if taken["tags"] is None else TagCollector(roles.tag_separator),
+        tags=collector,
         info=info,
     )
 
@@ -86,8 +87,21 @@ def _one(spec: Any, names: Sequence[str], option: str) -> int | None:
     return positions[0]
 
 
+def _collector(reader: Reader, roles: Roles, tags_column: int | None) -> TagCollector | None:
+    """Labels by name instead of by column: from a column of tags, or from a format that lists them."""
+    if tags_column is not None:
+        return TagCollector(roles.tag_separator)
+    if not reader.hints.lists_labels or roles.labels is None:
+        return None
+    if isinstance(roles.labels, str) and roles.labels == "auto":
+        return TagCollector(",", reader.hints.label_names)
+    if isinstance(roles.labels, (list, tuple)) and all(isinstance(name, str) for name in roles.labels):
+        return TagCollector(",", roles.labels)
+    raise OptionError("labels of a LIBSVM file are listed in every row; pass labels='auto', None or a list of them")
+
+
 def _labels(reader: Reader, roles: Roles, names: list[str], source: Source) -> LabelChoice:
-    if roles.tags is not None or roles.labels is None:
+    if roles.labels is None:
         return LabelChoice([])
     if not isinstance(roles.labels, str) or roles.labels != "auto":
         return choose_columns(roles.labels, names, "labels")
@@ -156,6 +170,12 @@ def _encoder(reader: Reader, column: Column, nominal: bool, numeric: bool) -> En
         return Encoder(column.name, "numeric", tentative=True)
     if column.kind == "nominal":
         return Encoder(column.name, "nominal", column.categories)
+    if column.kind == "mixed":
+        hint = "pass decimal=','" if "decimal comma" in column.remark else "make it one kind"
+        raise DataError(
+            f"{reader.name}: column {column.name!r} holds {column.remark}; {hint}, drop it (drop=) or declare it "
+            "nominal (nominal=)"
+        )
     what = {"string": "free text", "date": "dates", "nested": "nested values"}.get(column.kind, f"{column.kind} values")
     raise DataError(
         f"{reader.name}: column {column.name!r} holds {what}, which rules cannot test; drop it (drop=), "

@@ -11,6 +11,7 @@ import lzma
 import os
 import sys
 import tempfile
+import weakref
 import zlib
 from pathlib import Path
 from typing import IO, Any, BinaryIO
@@ -44,13 +45,19 @@ class Source:
         self.path: Path | None = None
         self._copy: IO[bytes] | None = None
         if origin == "-":
-            self.name, self._copy = "standard input", _spool(sys.stdin.buffer)
+            self.name = "standard input"
+            self._keep(sys.stdin.buffer)
         elif hasattr(origin, "read"):
-            self.name, self._copy = str(getattr(origin, "name", "stream")), _spool(origin)
+            self.name = str(getattr(origin, "name", "stream"))
+            self._keep(origin)
         else:
             self.path = Path(os.fspath(origin))
             self.name = str(self.path)
             _check_readable(self.path)
+
+    def _keep(self, stream: IO[bytes]) -> None:
+        self._copy = _spool(stream)
+        weakref.finalize(self, self._copy.close)
 
     def open_raw(self) -> BinaryIO:
         """Open the bytes as they are stored."""

@@ -9,6 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from polyrule.data.columns import shorten
+from polyrule.data.formats.blocks import Block, SparseBlock
 from polyrule.data.formats.encoders import Place
 from polyrule.errors import DataError, OptionError
 
@@ -17,7 +18,7 @@ LARGEST_DENSE_LABELS = 50_000_000
 
 
 class TagCollector:
-    """Gathers the tags of every row; the labels are all tags seen, sorted, or those given.
+    """Gathers the tags of every row; the labels are all tags seen (sorted, whole numbers by value), or those given.
 
     Examples
     --------
@@ -53,9 +54,28 @@ class TagCollector:
                 self._tags.append(code)
             self._count += 1
 
+    @property
+    def is_known(self) -> bool:
+        """Whether the labels are fixed before the first row."""
+        return self._known is not None
+
+    def learn(self, block: Block, column: int | None, file: str, unit: str) -> None:
+        """Take in the tags of a block only to know which there are."""
+        listed = block.tags if isinstance(block, SparseBlock) else None
+        cells = listed if column is None else block.cells[column]
+        if cells is not None:
+            self.add(cells, Place(file, "labels", block.lines, unit))
+        self._rows, self._tags, self._count = [], [], 0
+
+    def freeze(self) -> None:
+        """Fix the labels seen so far."""
+        if self._known is None:
+            self._known = tuple(sorted(self._index, key=_natural))
+        self._clear()
+
     def matrix(self) -> tuple[Any, tuple[str, ...]]:
         """Return labels and their names for the rows since the last call."""
-        names = self._known if self._known is not None else tuple(sorted(self._index))
+        names = self._known if self._known is not None else tuple(sorted(self._index, key=_natural))
         rank = {name: code for code, name in enumerate(names)}
         order = np.array([rank[name] for name in self._index], dtype=np.int64)
         entries = (np.array(self._rows, dtype=np.int64), order[np.array(self._tags, dtype=np.int64)])
@@ -76,6 +96,11 @@ class TagCollector:
             raise place.error(row, f"every tag must be text, found {shorten(cell)}")
         stripped = [tag.strip() for tag in tags]
         return list(dict.fromkeys(tag for tag in stripped if tag))
+
+
+def _natural(tag: str) -> tuple[int, int, str]:
+    is_number = tag.isascii() and tag.isdigit() and len(tag) < 19
+    return (0, int(tag), tag) if is_number else (1, 0, tag)
 
 
 def label_matrix(rows: Any, columns: Any, height: int, width: int) -> Any:

@@ -22,9 +22,11 @@ class ArffReader:
     """Reads ARFF by Weka's rules; the header is read at once, the rows in blocks."""
 
     def __init__(self, source: Source) -> None:
-        self.name = source.name
+        self.name, self.unit = source.name, "line"
         self._source = source
         header, _ = read_header(line_blocks(source), source.name)
+        if not header.columns:
+            raise DataError(f"{source.name}: the header declares no attributes")
         self.columns: list[Column] = header.columns
         self.hints = Hints(header.meka_labels(), header.filtered_after_meka, header.relation)
 
@@ -33,6 +35,8 @@ class ArffReader:
         stream = line_blocks(self._source)
         _, block = read_header(stream, self.name)
         fast = all(numeric)
+        lead = len(block.text) - len(block.text.lstrip(b"\n"))
+        block = LineBlock(block.first + lead, block.text[lead:])
         while True:
             if block.text.strip():
                 yield from self._body(block, fast)

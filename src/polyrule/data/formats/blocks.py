@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
-ColumnKind = Literal["numeric", "nominal", "string", "date", "relational", "nested", "auto"]
+ColumnKind = Literal["numeric", "nominal", "string", "date", "relational", "nested", "mixed", "auto"]
 
 MOST_COLUMNS = 5_000_000
 """Columns a file may have; a header that claims more is refused before anything is allocated."""
@@ -22,6 +22,7 @@ class Column:
     name: str
     kind: ColumnKind
     categories: tuple[str, ...] | None = None
+    remark: str = ""
 
 
 @dataclass(slots=True)
@@ -42,13 +43,17 @@ class DenseBlock:
 
 @dataclass(slots=True)
 class SparseBlock:
-    """Rows as (row, column, cell) entries; an entry that is not there is 0 or the first category."""
+    """Rows as (row, column, cell) entries; an entry that is not there is 0 or the first category.
+
+    A format that lists the labels of a row by name puts them into `tags`.
+    """
 
     rows: npt.NDArray[np.int64]
     columns: npt.NDArray[np.int64]
     cells: Any
     lines: Sequence[int]
     weights: npt.NDArray[np.float64] | None = None
+    tags: list[list[str]] | None = None
 
     def __len__(self) -> int:
         return len(self.lines)
@@ -64,13 +69,15 @@ class Hints:
     meka: int | None = None
     filtered_after_meka: bool = False
     relation: str = ""
-    extra: dict[str, Any] = field(default_factory=dict)
+    lists_labels: bool = False
+    label_names: tuple[str, ...] | None = None
 
 
 class Reader(Protocol):
-    """A format: the columns first, then the rows, as often as asked."""
+    """A format: the columns first, then the rows, as often as asked; `unit` is what its rows are called in messages."""
 
     name: str
+    unit: str
     columns: list[Column]
     hints: Hints
 

@@ -17,7 +17,7 @@ from polyrule.errors import DataError
 
 Floats = npt.NDArray[np.float64]
 _PLAIN = b"0123456789.+-eE"
-_NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
+_NUMBER = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
 _WORDS = {"nan": np.nan, "inf": np.inf, "+inf": np.inf, "-inf": -np.inf, "infinity": np.inf, "-infinity": -np.inf}
 _LABEL_WORDS = {**TRUTH, "no": 0, "yes": 1}
 
@@ -37,10 +37,11 @@ class Place:
     file: str
     column: str
     lines: Sequence[int]
+    unit: str = "line"
 
     def error(self, row: int, problem: str) -> DataError:
         """Make an error that names file, line and column."""
-        return DataError(f"{self.file}, line {self.lines[row]}, column {self.column!r}: {problem}")
+        return DataError(f"{self.file}, {self.unit} {self.lines[row]}, column {self.column!r}: {problem}")
 
 
 def parse_number(text: str) -> float | None:

@@ -1,0 +1,209 @@
+"""CSV and TSV: quoted by the rules of RFC 4180, kinds found in the values."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from polyrule.data.columns import shorten
+from polyrule.data.formats.blocks import MOST_COLUMNS, Block, Column, DenseBlock, Hints
+from polyrule.data.formats.encoders import parse_number, parse_numbers
+from polyrule.data.formats.numbers import dense_numbers
+from polyrule.data.lines import LONGEST_LINE, LineBlock, line_blocks
+from polyrule.data.sources import Source
+from polyrule.errors import DataError, OptionError
+
+MISSING = ("", "?", "NA", "N/A", "NaN", "nan", "null", "NULL")
+_DELIMITERS = (",", "\t", ";", "|")
+_SAMPLE_ROWS = 1000
+
+
+@dataclass(frozen=True)
+class DelimitedOptions:
+    """How delimited text is written.
+
+    Parameters
+    ----------
+    delimiter : str, optional
+        One character; found in the first line by default.
+    header : bool, optional
+        Whether the first line holds the names. By default it does, unless all its cells are numbers: then the caller
+        must say, because a lost first row would go unnoticed. Without a header the columns are x0, x1, …
+    missing : sequence of str
+        Cells that stand for a missing value.
+    decimal : str
+        The decimal point: ``.`` or ``,``.
+    """
+
+    delimiter: str | None = None
+    header: bool | None = None
+    missing: Sequence[str] = MISSING
+    decimal: str = "."
+
+    def __post_init__(self) -> None:
+        if self.delimiter is not None and (len(self.delimiter) != 1 or self.delimiter in '"\n\r'):
+            raise OptionError(f"delimiter must be one character, not {self.delimiter!r}")
+        if self.decimal not in (".", ",") or self.decimal == self.delimiter:
+            raise OptionError(f"decimal must be '.' or ',' and differ from the delimiter, not {self.decimal!r}")
+
+
+class DelimitedReader:
+    """Reads delimited text; a column is tentatively numeric if its first rows are."""
+
+    def __init__(self, source: Source, options: DelimitedOptions | None = None, ending: str = "") -> None:
+        self.name, self.unit = source.name, "line"
+        self.hints = Hints()
+        self._source, self._options = source, options or DelimitedOptions()
+        self._missing = frozenset(self._options.missing)
+        first = next((block for block in line_blocks(source) if block.text.strip()), None)
+        if first is None:
+            raise DataError(f"{source.name}: the file is empty")
+        self.delimiter = self._options.delimiter or guess_delimiter(first.text, ending)
+        names, self._has_header = self._header()
+        if len(names) > MOST_COLUMNS:
+            raise DataError(f"{source.name}: {len(names)} columns are more than the {MOST_COLUMNS} that can be read")
+        self.columns = [Column(name, "auto") for name in names]
+        self.columns = self._guess_kinds(names)
+
+    def blocks(self, numeric: Sequence[bool]) -> Iterator[Block]:
+        """Yield the rows; blocks of nothing but numbers take a fast path."""
+        fast = all(numeric) and self._options.decimal == "." and "?" in self._missing
+        skip_header = self._has_header
+        for block in self._whole_rows():
+            if not skip_header and fast:
+                numbers = dense_numbers(block.text, len(self.columns), self.delimiter.encode())
+                if numbers is not None:
+                    yield DenseBlock(list(numbers.T), range(block.first, block.first + len(numbers)))
+                    continue
+            lines, rows = self._careful(block, skip_header)
+            skip_header = skip_header and not lines and not rows
+            if rows:
+                yield DenseBlock(self._cells(rows), lines)
+
+    def _whole_rows(self) -> Iterator[LineBlock]:
+        """Line blocks, joined where a quoted cell runs over the end of one."""
+        held: LineBlock | None = None
+        for block in line_blocks(self._source):
+            if held is not None:
+                block = LineBlock(held.first, held.text + block.text)
+                held = None
+            if block.text.count(b'"') % 2:
+                held = block
+                if len(block.text) > LONGEST_LINE:
+                    raise DataError(
+                        f"{self.name}: a quote opened in or after line {block.first} is not closed "
+                        f"within {LONGEST_LINE >> 20} MiB"
+                    )
+            else:
+                yield block
+        if held is not None:
+            yield held
+
+    def _careful(self, block: LineBlock, skip_header: bool) -> tuple[list[int], list[list[str]]]:
+        width, lines, rows = len(self.columns), [], []
+        reader = csv.reader(_with_ends(block), delimiter=self.delimiter, strict=True)
+        line = block.first
+        try:
+            for row in reader:
+                if row and (len(row) > 1 or row[0].strip() or width == 1):
+                    if skip_header:
+                        skip_header = False
+                    elif len(row) != width:
+                        raise DataError(f"{self.name}, line {line}: {len(row)} values, but there are {width} columns")
+                    else:
+                        lines.append(line)
+                        rows.append(row)
+                line = block.first + reader.line_num
+        except csv.Error as problem:
+            raise DataError(f"{self.name}, line {line}: {_reason(problem)}") from problem
+        return lines, rows
+
+    def _cells(self, rows: list[list[str]]) -> list[list[str | None]]:
+        missing, decimal = self._missing, self._options.decimal
+        columns: list[list[str | None]] = []
+        for column in zip(*rows, strict=True):
+            cells: list[str | None] = [None if (cell := raw.strip()) in missing else cell for raw in column]
+            if decimal == ",":
+                cells = [_with_point(cell) for cell in cells]
+            columns.append(cells)
+        return columns
+
+    def _header(self) -> tuple[list[str], bool]:
+        """Names of the columns, and whether the first line gives them."""
+        for block in self._whole_rows():
+            reader = csv.reader(_with_ends(block), delimiter=self.delimiter, strict=True)
+            try:
+                first = next((row for row in reader if any(cell.strip() for cell in row)), None)
+            except csv.Error as problem:
+                raise DataError(f"{self.name}, line {block.first}: {_reason(problem)}") from problem
+            if first is not None:
+                return self._names([cell.strip() for cell in first])
+        raise DataError(f"{self.name}: the file is empty")
+
+    def _names(self, first: list[str]) -> tuple[list[str], bool]:
+        has_header = self._options.header
+        if has_header is None:
+            if all(parse_number(cell) is not None for cell in first):
+                raise DataError(
+                    f"{self.name}, line 1: all cells of the first line are numbers; pass header=False if it is data, "
+                    "header=True if these are the names of the columns"
+                )
+            has_header = True
+        if not has_header:
+            return [f"x{j}" for j in range(len(first))], False
+        return [name or f"column {j}" for j, name in enumerate(first)], True
+
+    def _guess_kinds(self, names: list[str]) -> list[Column]:
+        block = next(self.blocks([False] * len(names)), None)
+        if block is None:
+            return [Column(name, "numeric") for name in names]
+        columns = []
+        for name, cells in zip(names, block.cells, strict=True):
+            sample = cells[:_SAMPLE_ROWS]
+            numeric = not isinstance(parse_numbers(sample), int)
+            if not numeric and self._options.decimal == "." and _looks_like_decimal_comma(sample):
+                shown = shorten(next(cell for cell in sample if cell is not None and "," in cell))
+                columns.append(Column(name, "mixed", remark=f"what may be numbers with a decimal comma ({shown})"))
+            else:
+                columns.append(Column(name, "auto" if numeric else "nominal"))
+        return columns
+
+
+def guess_delimiter(text: bytes, ending: str = "") -> str:
+    """Find the delimiter in the first line, outside quotes.
+
+    Examples
+    --------
+    >>> guess_delimiter(b'"a,b";c;d')
+    ';'
+    """
+    if ending == ".tsv":
+        return "\t"
+    first = text.lstrip(b"\n").split(b"\n", 1)[0].decode()
+    outside = "".join(part for j, part in enumerate(first.split('"')) if j % 2 == 0)
+    return max(_DELIMITERS, key=outside.count)
+
+
+def _reason(problem: csv.Error) -> str:
+    if "unexpected end of data" in str(problem):
+        return "a quote is opened but never closed"
+    return str(problem)
+
+
+def _with_ends(block: LineBlock) -> Iterator[str]:
+    return (line + "\n" for line in block.lines())
+
+
+def _with_point(cell: str | None) -> str | None:
+    if cell is None or cell.count(",") != 1 or "." in cell:
+        return cell
+    changed = cell.replace(",", ".")
+    return changed if parse_number(changed) is not None else cell
+
+
+def _looks_like_decimal_comma(cells: Sequence[str | None]) -> bool:
+    present = [cell for cell in cells if cell is not None]
+    if not any("," in cell for cell in present):
+        return False
+    return all(parse_number(cell) is not None or _with_point(cell) != cell for cell in present)

@@ -1,0 +1,97 @@
+"""JSON lines: one object per line; a key that a line lacks is a missing value."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from polyrule.data.columns import shorten
+from polyrule.data.formats.blocks import MOST_COLUMNS, Block, Column, ColumnKind, DenseBlock, Hints
+from polyrule.data.lines import line_blocks
+from polyrule.data.sources import Source
+from polyrule.errors import DataError
+
+
+class JsonLinesReader:
+    """Reads JSON lines; a first pass over the file finds keys and kinds."""
+
+    def __init__(self, source: Source) -> None:
+        self.name, self.unit = source.name, "line"
+        self.hints = Hints()
+        self._source = source
+        self.columns = self._scan()
+
+    def blocks(self, numeric: Sequence[bool]) -> Iterator[Block]:
+        """Yield the rows as columns of JSON values."""
+        for objects, lines in self._objects():
+            yield DenseBlock([[found.get(column.name) for found in objects] for column in self.columns], lines)
+
+    def _scan(self) -> list[Column]:
+        kinds: dict[str, tuple[ColumnKind | None, int]] = {}
+        remarks: dict[str, str] = {}
+        for objects, lines in self._objects():
+            for found, line in zip(objects, lines, strict=True):
+                for key, value in found.items():
+                    kind = _kind(value)
+                    before, first = kinds.get(key, (None, line))
+                    if before is None:
+                        kinds[key] = (kind, line)
+                    elif kind is not None and kind != before and key not in remarks:
+                        remarks[key] = f"{_WORDS[before]} in line {first} and {_WORDS[kind]} in line {line}"
+            if len(kinds) > MOST_COLUMNS:
+                raise DataError(f"{self.name}: more than {MOST_COLUMNS} different keys")
+        if not kinds:
+            raise DataError(f"{self.name}: the file holds no JSON object")
+        return [
+            Column(key, "mixed", remark=remarks[key]) if key in remarks else _column(key, kind)
+            for key, (kind, _) in kinds.items()
+        ]
+
+    def _objects(self) -> Iterator[tuple[list[dict[str, Any]], list[int]]]:
+        for block in line_blocks(self._source):
+            objects, lines = [], []
+            for number, line in enumerate(block.lines(), start=block.first):
+                if line.strip():
+                    objects.append(self._parse(line, number))
+                    lines.append(number)
+            if objects:
+                yield objects, lines
+
+    def _parse(self, line: str, number: int) -> dict[str, Any]:
+        try:
+            found = json.loads(line, object_pairs_hook=_distinct)
+        except json.JSONDecodeError as problem:
+            raise DataError(f"{self.name}, line {number}, column {problem.colno}: {problem.msg}") from problem
+        except (ValueError, RecursionError) as problem:
+            reason = "nested too deeply" if isinstance(problem, RecursionError) else str(problem)
+            raise DataError(f"{self.name}, line {number}: {reason}") from problem
+        if not isinstance(found, dict):
+            raise DataError(f"{self.name}, line {number}: expected one JSON object per line, found {shorten(found)}")
+        return found
+
+
+_WORDS = {"numeric": "numbers", "nominal": "text or booleans", "nested": "lists or objects"}
+
+
+def _kind(value: Any) -> ColumnKind | None:
+    if value is None:
+        return None
+    if isinstance(value, (str, bool)):
+        return "nominal"
+    return "numeric" if isinstance(value, (int, float)) else "nested"
+
+
+def _column(key: str, kind: ColumnKind | None) -> Column:
+    return Column(key, kind or "numeric")
+
+
+def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    made = dict(pairs)
+    if len(made) != len(pairs):
+        seen: set[str] = set()
+        for key, _ in pairs:
+            if key in seen:
+                raise ValueError(f"the key {shorten(key)} appears twice in one object")
+            seen.add(key)
+    return made

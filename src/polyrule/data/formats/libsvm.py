@@ -1,0 +1,158 @@
+"""LIBSVM's multi-label format and that of the extreme-classification repository.
+
+A line is ``3,17 4:0.5 9:1``: the labels, then ``index:value`` pairs. The extreme-classification repository puts a line
+with the numbers of examples, features and labels before them, and counts indices from 0. Features are called by their
+index: x4, x9.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from polyrule.data.columns import shorten
+from polyrule.data.formats.blocks import MOST_COLUMNS, Block, Column, Hints, SparseBlock
+from polyrule.data.lines import LineBlock, line_blocks
+from polyrule.data.sources import Source
+from polyrule.errors import DataError
+
+HEADER = re.compile(r"\s*(\d+)\s+(\d+)\s+(\d+)\s*", re.ASCII)
+_PAIR = r"\d{1,15}:[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?"
+_PAIRS = re.compile(rf"\s*(?:{_PAIR}(?:\s+{_PAIR})*)?\s*", re.ASCII)
+_LABEL = re.compile(r"[^\s:,]+(?:,[^\s:,]+)*,?", re.ASCII)
+
+
+class LibsvmReader:
+    """Reads LIBSVM files; a first pass finds the largest index unless a header gives the number of features."""
+
+    def __init__(self, source: Source) -> None:
+        self.name, self.unit = source.name, "line"
+        self._source = source
+        self._header = self._read_header()
+        self._zero_based = self._header is not None
+        if self._header is not None:
+            _, width, labels = self._header
+            first = 0
+            self.hints = Hints(lists_labels=True, label_names=tuple(str(j) for j in range(labels)))
+        else:
+            first, width = self._extent()
+            self.hints = Hints(lists_labels=True)
+        self._first = first
+        self.columns = [Column(f"x{j}", "numeric") for j in range(first, first + width)]
+
+    def blocks(self, numeric: Sequence[bool]) -> Iterator[Block]:
+        """Yield the rows as sparse entries with the labels of each row."""
+        rows = 0
+        for block in self._parsed():
+            block.columns -= self._first
+            outside = block.columns >= len(self.columns)
+            if outside.any():
+                entry = int(np.argmax(outside))
+                raise DataError(
+                    f"{self.name}, line {block.lines[block.rows[entry]]}: feature index {block.columns[entry]} is out "
+                    f"of range; the header says {len(self.columns)} features (0 to {len(self.columns) - 1})"
+                )
+            rows += len(block)
+            yield block
+        if self._header is not None and rows != self._header[0]:
+            raise DataError(f"{self.name}: the header says {self._header[0]} examples, but there are {rows}")
+
+    def _read_header(self) -> tuple[int, int, int] | None:
+        for block in line_blocks(self._source):
+            for line in block.lines():
+                if not line.strip():
+                    continue
+                found = HEADER.fullmatch(line)
+                if found is None:
+                    return None
+                rows, features, labels = (int(group[:18]) for group in found.groups())
+                for count, what in ((features, "features"), (labels, "labels")):
+                    if count > MOST_COLUMNS:
+                        raise DataError(
+                            f"{self.name}, line 1: the header claims {count} {what}; at most {MOST_COLUMNS}"
+                        )
+                return rows, features, labels
+        raise DataError(f"{self.name}: the file is empty")
+
+    def _extent(self) -> tuple[int, int]:
+        smallest, largest = 1, 0
+        for block in self._parsed():
+            if len(block.columns):
+                smallest = min(smallest, int(block.columns.min()))
+                largest = max(largest, int(block.columns.max()))
+                if largest > MOST_COLUMNS:
+                    line = block.lines[block.rows[int(np.argmax(block.columns))]]
+                    raise DataError(
+                        f"{self.name}, line {line}: feature index {largest} is larger than the {MOST_COLUMNS} "
+                        "features that can be read"
+                    )
+        return smallest, max(largest - smallest + 1, 0)
+
+    def _parsed(self) -> Iterator[SparseBlock]:
+        skip = self._header is not None
+        for block in line_blocks(self._source):
+            made, skip = self._parse(block, skip)
+            if len(made):
+                yield made
+
+    def _parse(self, block: LineBlock, skip: bool) -> tuple[SparseBlock, bool]:
+        lines: list[int] = []
+        tags: list[list[str]] = []
+        texts: list[str] = []
+        counts: list[int] = []
+        for number, line in enumerate(block.lines(), start=block.first):
+            content = line.split("#", 1)[0].rstrip()
+            if not content.strip():
+                if line and "#" not in line:  # white space alone: an example with neither labels nor features
+                    content = " "
+                else:
+                    continue
+            if skip:
+                skip = False
+                continue
+            labels, pairs = self._split(content, number)
+            lines.append(number)
+            tags.append(labels)
+            texts.append(pairs)
+            counts.append(pairs.count(":"))
+        rows = np.repeat(np.arange(len(lines)), counts)
+        columns, values = self._numbers(texts, counts, lines)
+        self._check_twice(rows, columns, lines)
+        return SparseBlock(rows, columns, values, lines, tags=tags), skip
+
+    def _split(self, content: str, number: int) -> tuple[list[str], str]:
+        head, _, rest = content.partition(" ")
+        if "\t" in head:
+            head, _, rest = content.partition("\t")
+        if ":" in head:
+            head, rest = "", content
+        if head and not _LABEL.fullmatch(head):
+            raise DataError(f"{self.name}, line {number}: {shorten(head)} is not a list of labels")
+        if not _PAIRS.fullmatch(rest):
+            wrong = next((word for word in rest.split() if not _PAIRS.fullmatch(word)), rest)
+            raise DataError(f"{self.name}, line {number}: {shorten(wrong)} is not of the form index:value")
+        return [label for label in head.split(",") if label], rest
+
+    def _numbers(
+        self, texts: list[str], counts: list[int], lines: list[int]
+    ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]]:
+        numbers = np.fromstring(" ".join(texts).replace(":", " ") + " ", dtype=np.float64, sep=" ")
+        columns, values = numbers[0::2].astype(np.int64), numbers[1::2]
+        bad = ~np.isfinite(values)
+        if bad.any():
+            line = lines[int(np.searchsorted(np.cumsum(counts), int(np.argmax(bad)), side="right"))]
+            raise DataError(f"{self.name}, line {line}: a value is too large for a number")
+        return columns, values
+
+    def _check_twice(self, rows: npt.NDArray[np.int64], columns: npt.NDArray[np.int64], lines: list[int]) -> None:
+        ascending = (np.diff(columns) > 0) | (np.diff(rows) > 0)
+        if ascending.all():
+            return
+        order = np.lexsort((columns, rows))
+        twice = (np.diff(columns[order]) == 0) & (np.diff(rows[order]) == 0)
+        if twice.any():
+            entry = order[int(np.argmax(twice))]
+            raise DataError(f"{self.name}, line {lines[rows[entry]]}: feature index {columns[entry]} appears twice")

@@ -1,0 +1,98 @@
+"""Which format a file has: by content where that is telling, by its ending otherwise."""
+
+from __future__ import annotations
+
+import re
+from typing import Literal, get_args
+
+from polyrule.data.sources import Source
+from polyrule.errors import DataError, OptionError
+
+Format = Literal["arff", "csv", "tsv", "parquet", "jsonl", "libsvm"]
+
+_ENDINGS: dict[str, Format] = {
+    ".arff": "arff",
+    ".csv": "csv",
+    ".tsv": "tsv",
+    ".tab": "tsv",
+    ".parquet": "parquet",
+    ".pq": "parquet",
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    ".json": "jsonl",
+    ".svm": "libsvm",
+    ".libsvm": "libsvm",
+    ".svmlight": "libsvm",
+}
+_PACKED = (".gz", ".bz2", ".xz", ".zst")
+_ARFF = re.compile(rb"\s*@(relation|attribute)\s", re.IGNORECASE)
+_LIBSVM = re.compile(rb"(?:[^\s:#]+|\d+:[-+.\deE]+)?(?:[ \t]+\d+:[-+.\deE]+)*[ \t]*(?:#.*)?")
+_XC_HEADER = re.compile(rb"\s*\d+\s+\d+\s+\d+\s*")
+
+
+def ending(source: Source) -> str:
+    """The ending of a file's name without that of its compression, in lower case.
+
+    Examples
+    --------
+    >>> import io
+    >>> ending(Source(io.BytesIO(b"")))
+    ''
+    """
+    if source.path is None:
+        return ""
+    name = source.path.name.lower()
+    for packed in _PACKED:
+        name = name.removesuffix(packed)
+    return name[name.rfind(".") :] if "." in name else ""
+
+
+def find_format(source: Source, given: str | None = None) -> Format:
+    """Find the format of a source, or check the one that was given."""
+    known = get_args(Format)
+    if given is not None:
+        if given not in known:
+            raise OptionError(f"format must be one of {', '.join(known)}, not {given!r}")
+        return given  # type: ignore[return-value]
+    return _by_content(source.head()) or _ENDINGS.get(ending(source)) or _guess(source)
+
+
+def _by_content(head: bytes) -> Format | None:
+    """Formats that cannot be mistaken for another one."""
+    if head.startswith(b"PAR1"):
+        return "parquet"
+    head = _as_utf8(head)
+    for line in head.split(b"\n"):
+        line = line.strip()
+        if not line or line.startswith(b"%"):
+            continue
+        if _ARFF.match(line + b" "):
+            return "arff"
+        if line.startswith(b"{") and b":" in line and b'"' in line:
+            return "jsonl"
+        return None
+    return None
+
+
+def _guess(source: Source) -> Format:
+    lines = [line for line in _as_utf8(source.head()).split(b"\n") if line.strip()]
+    if not lines:
+        raise DataError(f"{source.name}: the file is empty")
+    if b"\x00" in lines[0]:
+        raise DataError(f"{source.name}: this is binary data of no known format; pass format= if you know it")
+    data = lines[1:6] if _XC_HEADER.fullmatch(lines[0]) and len(lines) > 1 else lines[:5]
+    if b":" in b"".join(data) and all(_LIBSVM.fullmatch(_whole_words(line)) for line in data):
+        return "libsvm"
+    return "tsv" if b"\t" in lines[0] and lines[0].count(b"\t") > lines[0].count(b",") else "csv"
+
+
+def _whole_words(line: bytes, most: int = 4096) -> bytes:
+    """The beginning of a line, cut between two words."""
+    line = line.rstrip(b"\r")
+    return line if len(line) <= most else line[:most].rpartition(b" ")[0]
+
+
+def _as_utf8(head: bytes) -> bytes:
+    if head.startswith((b"\xff\xfe", b"\xfe\xff")):
+        return head.decode("utf-16", "replace").encode()
+    return head.removeprefix(b"\xef\xbb\xbf")
