@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from fractions import Fraction
 from itertools import combinations, product
 
 from polyrule.errors import OptionError
@@ -11,23 +12,26 @@ from polyrule.heads.space import HeadSpace
 from polyrule.heads.valuation import Valuation
 from polyrule.measures.counting import Head
 
-LARGEST = 2_000_000
+LARGEST = 1_100_000  # a little over 20 labels with positive literals, or 12 with both
 
 
-def search_exhaustive(space: HeadSpace, valuation: Valuation) -> tuple[Head, Rank, int]:
-    """Return the best head, its rank and the number of heads evaluated."""
+def search_exhaustive(space: HeadSpace, valuation: Valuation) -> tuple[Head, Rank, dict[Head, tuple[Fraction, str]]]:
+    """Return the best head, its rank and the value of every head."""
     if space.size > LARGEST:
         raise OptionError(
             f"search='exhaustive' would evaluate {space.size:.3g} heads over {len(space.labels)} labels; "
             "use search='auto', or a smaller max_head_size"
         )
     best: tuple[Rank, Head] | None = None
+    seen: dict[Head, tuple[Fraction, str]] = {}
     for head in all_heads(space):
-        ranked = rank(valuation.value(head), head, valuation.tp(head)), head
+        value = valuation.value(head)
+        seen[head] = value, "evaluated"
+        ranked = rank(value, head, valuation.tp(head)), head
         if best is None or ranked > best:
             best = ranked
     assert best is not None
-    return best[1], best[0], space.size
+    return best[1], best[0], seen
 
 
 def all_heads(space: HeadSpace) -> Iterator[Head]:

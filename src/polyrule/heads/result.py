@@ -14,8 +14,8 @@ Rank = tuple[Fraction, int, int, tuple[int, ...], tuple[int, ...]]
 class Node:
     """One head the search looked at or cut off.
 
-    `status` is ``evaluated``, ``pruned`` (cut off here: everything below is skipped) or ``best``. A pruned head that was never
-    evaluated has no value.
+    `status` is ``evaluated``, ``pruned`` (cut off here: everything below is skipped) or ``best``. A pruned head that
+    was never evaluated has no value.
     """
 
     head: Head

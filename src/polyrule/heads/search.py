@@ -2,26 +2,141 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from fractions import Fraction
+
+from polyrule.errors import OptionError
+from polyrule.heads.antimonotone import search_antimonotone
+from polyrule.heads.bound import search_bound
 from polyrule.heads.exhaustive import search_exhaustive
-from polyrule.heads.result import HeadResult
+from polyrule.heads.linear import LinearForm, linear_form
+from polyrule.heads.ratio import search_ratio
+from polyrule.heads.result import HeadResult, Node, Rank
+from polyrule.heads.singles import search_decomposable, search_subset
+from polyrule.heads.sizewise import SizeForm, size_form
+from polyrule.heads.soundness import is_average, require_sound
 from polyrule.heads.space import HeadSpace
-from polyrule.heads.valuation import valuation
+from polyrule.heads.valuation import SubsetValuation, Valuation, valuation
 from polyrule.heads.world import World
-from polyrule.measures.objective import Objective
+from polyrule.measures.counting import Head
+from polyrule.measures.objective import SEARCHES, Objective
+
+VARIANTS = (*SEARCHES, "antimonotone-tree")
+Seen = Mapping[Head, tuple[Fraction | None, str]]
 
 
 def best_head(world: World, objective: Objective) -> HeadResult | None:
-    """Return the best head by the objective's own search; None if no usable literal has a true positive."""
+    """Return the best head by the objective's own search; None if no usable literal has a true positive.
+
+    Examples
+    --------
+    >>> result = best_head(World.from_text(covered="0110 1100 1000"), Objective("precision"))
+    >>> result.head, result.value, result.strategy
+    (((0, 1), (1, 1)), Fraction(2, 3), 'decomposable')
+    """
     return search(world, objective, objective.search)
 
 
-def search(world: World, objective: Objective, strategy: str = "auto", trace: bool = False) -> HeadResult | None:
-    """Return the best head by a given search."""
-    space = HeadSpace.of(world, objective)
+def search(
+    world: World, objective: Objective, strategy: str = "auto", trace: bool = False, min_tp: int = 1
+) -> HeadResult | None:
+    """Return the best head by a given search.
+
+    Parameters
+    ----------
+    world : World
+    objective : Objective
+    strategy : str
+        ``auto``, ``exhaustive``, ``antimonotone``, ``decomposable``, ``ratio``, ``subset``, ``bound``, or
+        ``antimonotone-tree``: the variant of the paper's figure, which prunes only within the branches of its tree.
+    trace : bool
+        Whether to return the search tree.
+    min_tp : int
+        True positives a literal needs; 0 also tries literals that are never right, as the paper's figure does.
+
+    Raises
+    ------
+    UnsoundSearchError
+        If the search could miss the best head; the message shows a small witness.
+
+    Examples
+    --------
+    >>> figure = World.from_text(covered="0110 1100 1000")
+    >>> for strategy in ("exhaustive", "antimonotone-tree", "antimonotone", "decomposable"):
+    ...     result = search(figure, Objective("precision"), strategy, min_tp=0)
+    ...     print(strategy, result.evaluated, result.pruned)
+    exhaustive 15 0
+    antimonotone-tree 12 3
+    antimonotone 10 5
+    decomposable 4 11
+    """
+    if strategy not in VARIANTS:
+        raise OptionError(f"search must be one of {', '.join(VARIANTS)}, got {strategy!r}")
+    space = HeadSpace.of(world, objective, min_tp)
     if not space.choices:
         return None
     values = valuation(world, objective)
-    head, rank, evaluated = search_exhaustive(space, values)
+    form: LinearForm | SizeForm | None = None
+    if strategy in ("auto", "ratio", "decomposable") and min_tp > 0:
+        form = linear_form(values, space) or size_form(values, space)
+    chosen = _choose(values, form, min_tp) if strategy == "auto" else strategy
+    require_sound(chosen, values, space, form)
+    head, rank, evaluated, seen = _run(chosen, space, values, form)
     c = world.counts
     counts = tuple((int(c.tp[label, value]), int(c.fp[label, value])) for label, value in head)
-    return HeadResult(head, rank[0], counts, evaluated, space.size - evaluated, "exhaustive")
+    tree = _tree({**seen, head: (rank[0], "best")}) if trace else None
+    return HeadResult(head, rank[0], counts, evaluated, space.size - evaluated, chosen, tree)
+
+
+def _choose(values: Valuation, form: LinearForm | SizeForm | None, min_tp: int) -> str:
+    """Return the cheapest search that is proved exact here; the proofs need literals with a true positive."""
+    if min_tp < 1:
+        return "bound"
+    plain = values.objective.lift.is_none
+    if isinstance(values, SubsetValuation):
+        return "subset" if plain and values.objective.scope == "head" else "bound"
+    if plain and is_average(form):
+        return "decomposable"
+    return "bound" if form is None else "ratio"
+
+
+def _run(
+    strategy: str, space: HeadSpace, values: Valuation, form: LinearForm | SizeForm | None
+) -> tuple[Head, Rank, int, Seen]:
+    if strategy == "exhaustive":
+        head, rank, seen = search_exhaustive(space, values)
+        return head, rank, len(seen), seen
+    if strategy.startswith("antimonotone"):
+        return search_antimonotone(space, values, supersets=strategy == "antimonotone")
+    if strategy == "decomposable":
+        head, rank, singles = search_decomposable(space, values)
+        return head, rank, len(singles), {(literal,): (value, "evaluated") for literal, value in singles.items()}
+    if strategy == "subset":
+        assert isinstance(values, SubsetValuation)
+        head, rank, weights = search_subset(space, values)
+        total = values.world.total_weight
+        return head, rank, len(weights), {(s,): (Fraction(w, total), "evaluated") for s, w in weights.items()}
+    if strategy == "ratio":
+        assert form is not None
+        optimum = search_ratio(space, values, form)
+        return optimum.head, optimum.rank, optimum.evaluated, {h: (values.value(h), "evaluated") for h in optimum.tried}
+    head, rank, met = search_bound(space, values)
+    return head, rank, len(met), met
+
+
+def _tree(seen: Seen) -> Node:
+    """Arrange heads into a tree in which a head hangs below the head without its last label."""
+    nodes: dict[Head, list[Head]] = {(): []}
+    known: dict[Head, tuple[Fraction | None, str]] = {(): (None, "root"), **seen}
+    for head in sorted(seen, key=lambda h: (len(h), h)):
+        parent = head[:-1]
+        while parent not in nodes:
+            parent = parent[:-1]
+        nodes[parent].append(head)
+        nodes[head] = []
+
+    def build(head: Head) -> Node:
+        value, status = known[head]
+        return Node(head, value, status, tuple(build(child) for child in nodes[head]))
+
+    return build(())

@@ -115,7 +115,7 @@ class ExampleValuation(Valuation):
     def __init__(self, world: World, objective: Objective) -> None:
         super().__init__(world, objective)
         self.weights, truth, covered, assigned = distinct_examples(world)
-        self.covered = covered
+        self.covered, self.truth = covered, truth
         digit = world.n_labels + 1
         self._digits = np.array([digit**3, digit**2, digit, 1], dtype=object if digit > 50_000 else np.int64)
         self.outside = _cells(truth, covered, assigned, None, objective.scope)

@@ -145,8 +145,10 @@ def evaluate(world: World, objective: Objective, head: Sequence[tuple[int, int]]
     Examples
     --------
     >>> world = World.from_text(covered="01 11 10")
-    >>> evaluate(world, Objective("subset"), [(0, 1), (1, 1)]), evaluate(world, Objective("precision"), [(0, 1), (1, 1)])
-    (Fraction(1, 3), Fraction(2, 3))
+    >>> evaluate(world, Objective("subset"), [(0, 1), (1, 1)])
+    Fraction(1, 3)
+    >>> evaluate(world, Objective("precision"), [(0, 1), (1, 1)])
+    Fraction(2, 3)
     """
     chosen: Head = tuple(sorted((int(label), int(value)) for label, value in head))
     if not chosen or len({label for label, _ in chosen}) < len(chosen):

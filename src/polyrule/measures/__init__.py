@@ -16,14 +16,17 @@ from polyrule.measures.catalogue import (
     subset,
     wracc,
 )
+from polyrule.measures.check import MeasureReport, check
 from polyrule.measures.fast_form import FastForm
 from polyrule.measures.function import FunctionMeasure
 from polyrule.measures.lift import Lift
 from polyrule.measures.matthews import Matthews
 from polyrule.measures.objective import AVERAGINGS, SCOPES, SEARCHES, Objective
+from polyrule.measures.properties import Properties
 from polyrule.measures.ratio import RatioMeasure
 from polyrule.measures.rational import RationalMeasure
 from polyrule.measures.subset import SubsetAccuracy
+from polyrule.measures.witness import Witness
 
 __all__ = [
     "AVERAGINGS",
@@ -34,11 +37,15 @@ __all__ = [
     "Lift",
     "Matthews",
     "Measure",
+    "MeasureReport",
     "Objective",
+    "Properties",
     "RatioMeasure",
     "RationalMeasure",
     "SubsetAccuracy",
+    "Witness",
     "available",
+    "check",
     "f",
     "get",
     "hamming",

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
 
 if TYPE_CHECKING:
     from polyrule.measures.properties import Properties
@@ -37,6 +40,14 @@ class Measure(ABC):
     def value(self, tp: int, fp: int, tn: int, fn: int) -> Fraction:
         """Return the exact value for integer counts."""
 
+    def values(self, tp: Any, fp: Any, tn: Any, fn: Any) -> npt.NDArray[np.float64]:
+        """Return the values for arrays of counts, rounded to doubles; for plots, bounds and quick checks."""
+        counts = np.broadcast_arrays(*(np.asarray(x, dtype=np.int64) for x in (tp, fp, tn, fn)))
+        table = np.stack([x.ravel() for x in counts], axis=1)
+        distinct, inverse = _distinct_rows(table)
+        single = np.array([float(self.value(*map(int, row))) for row in distinct], dtype=np.float64)
+        return np.asarray(single[inverse].reshape(counts[0].shape))
+
     def upper_bound(self, low: Counts, high: Counts) -> Fraction | None:
         """Return a number no value exceeds while every count stays between `low` and `high`; None if none is known."""
         if not self.monotone:
@@ -60,3 +71,14 @@ class Measure(ABC):
         from polyrule.measures.properties import properties_of
 
         return properties_of(self, averaging, scope, negative=negative, nothing_set=nothing_set)
+
+
+def _distinct_rows(table: npt.NDArray[np.int64]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.intp]]:
+    """Return the distinct rows and which one each row is; packed into one number, rows sort faster."""
+    base = int(table.max(initial=0)) + 1
+    if base**4 >= 1 << 62:
+        distinct, inverse = np.unique(table, axis=0, return_inverse=True)
+        return distinct, inverse.ravel()
+    powers = base ** np.arange(3, -1, -1, dtype=np.int64)
+    _, first, inverse = np.unique(table @ powers, return_index=True, return_inverse=True)
+    return table[first], inverse.ravel()

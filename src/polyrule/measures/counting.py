@@ -82,9 +82,7 @@ def head_value(
         )
 
     if isinstance(measure, SubsetAccuracy):
-        return _mean(
-            (int(_is_right(truth, covered, assigned, said, scope, width, e)), int(weights[e])) for e in rows
-        )
+        return _mean((int(_is_right(truth, covered, assigned, said, scope, width, e)), int(weights[e])) for e in rows)
     if averaging == "micro":
         return measure.value(*_total((count(e, k), int(weights[e])) for e in rows for k in labels))
     if averaging == "label":
@@ -127,5 +125,3 @@ def _mean(weighted: Iterable[tuple[Fraction | int, int]]) -> Fraction:
         top += value * weight
         bottom += weight
     return top / bottom if bottom else Fraction(0)
-
-

@@ -23,8 +23,8 @@ class FastForm:
     Parameters
     ----------
     kind : {"singles", "subset", "ratio"}
-        ``singles`` (facts A and C): the best value of a head is the best value of a single literal, and the best head is
-        the union of the literals that reach it. ``subset`` (fact D): the same with (TP + TN) / total weight as
+        ``singles`` (facts A and C): the best value of a head is the best value of a single literal, and the best head
+        is the union of the literals that reach it. ``subset`` (fact D): the same with (TP + TN) / total weight as
         value, but only literals with identical sets of rightly treated examples go together. ``ratio`` (fact B): the
         head maximises (N0 + sum of a_i) / (D0 + sum of b_i), found by Dinkelbach's iteration, for every head size
         where `rho` is given.
@@ -57,8 +57,10 @@ def fast_form(objective: Objective, n_labels: int) -> FastForm | None:
     True
     """
     measure = objective.measure
-    rho = None if objective.lift.is_none else tuple(
-        SCALE if size == 0 else objective.lift.steps(size, n_labels) for size in range(n_labels + 1)
+    rho = (
+        None
+        if objective.lift.is_none
+        else tuple(SCALE if size == 0 else objective.lift.steps(size, n_labels) for size in range(n_labels + 1))
     )
     if isinstance(measure, SubsetAccuracy):
         if objective.scope != "head" or rho is not None:

@@ -52,7 +52,9 @@ class FunctionMeasure(Measure):
             with np.errstate(all="ignore"):
                 result = np.asarray(self.function(*arguments), dtype=np.float64)
         except Exception as error:
-            raise MeasureError(f"measure {self.name!r}: its function failed: {type(error).__name__}: {error}") from error
+            raise MeasureError(
+                f"measure {self.name!r}: its function failed: {type(error).__name__}: {error}"
+            ) from error
         if result.shape != arguments[0].shape:
             raise MeasureError(
                 f"measure {self.name!r}: its function returned shape {result.shape} for counts of shape "
@@ -60,10 +62,12 @@ class FunctionMeasure(Measure):
             )
         if not np.isfinite(result).all():
             where = int(np.flatnonzero(~np.isfinite(result))[0])
-            counts = ", ".join(f"{k}={x.flat[where]:g}" for k, x in zip(("tp", "fp", "tn", "fn"), arguments, strict=True))
+            counts = ", ".join(
+                f"{k}={x.flat[where]:g}" for k, x in zip(("tp", "fp", "tn", "fn"), arguments, strict=True)
+            )
             raise MeasureError(
-                f"measure {self.name!r}: its function returned {result.flat[where]} for {counts}; return a finite number, "
-                "for example 0 where a denominator is 0"
+                f"measure {self.name!r}: its function returned {result.flat[where]} for {counts}; return a finite "
+                "number, for example 0 where a denominator is 0"
             )
         return result
 

@@ -20,8 +20,8 @@ class Lift:
     Parameters
     ----------
     kind : {"none", "kln", "root", "peak"}
-        ``kln``: 1 + k·ln x. ``root``: x**(1/k). ``peak``: 1 at x = 1, rising to `rho_max` at x = `peak_at`, falling back to 1
-        at the number of all labels.
+        ``kln``: 1 + k·ln x. ``root``: x**(1/k). ``peak``: 1 at x = 1, rising to `rho_max` at x = `peak_at`, falling
+        back to 1 at the number of all labels.
     k : float
         For ``kln`` and ``root``.
     peak_at : int

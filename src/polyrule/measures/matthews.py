@@ -7,8 +7,8 @@ from math import isqrt
 
 from polyrule.measures.base import Measure
 
-# Two different squares of correlations over N examples differ by at least N**-8, their roots by half of that. With 2**256
-# steps to the unit the order of micro-averaged values is therefore the true one for every N below 2**31.
+# Two different squares of correlations over N examples differ by at least N**-8, their roots by half of that. With
+# 2**256 steps to the unit the order of micro-averaged values is therefore the true one for every N below 2**31.
 BITS = 256
 
 
@@ -16,8 +16,8 @@ class Matthews(Measure):
     """(TP·TN - FP·FN) / sqrt((TP+FP)(TP+FN)(TN+FP)(TN+FN)); 0 where the root is 0.
 
     A value is the true one, rounded towards 0 to 256 binary places, and exact where the root is rational. Single and
-    micro-averaged values compare exactly as the true ones do. Averages of roots are rounded to 128 binary places, so that
-    averages that are equal are also found equal; averages closer than 2**-128 count as equal.
+    micro-averaged values compare exactly as the true ones do. Averages of roots are rounded to 128 binary places, so
+    that averages that are equal are also found equal; averages closer than 2**-128 count as equal.
 
     Examples
     --------

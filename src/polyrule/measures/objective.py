@@ -29,8 +29,8 @@ class Objective:
         A name or expression is looked up.
     averaging : {"micro", "label", "example", "macro"}
     scope : {"head", "all", "full"}
-        Which labels are counted: those of the head; all, those outside as not predicted; all, those outside as predicted
-        absent.
+        Which labels are counted: those of the head; all, those outside as not predicted; all, those outside as
+        predicted absent.
     lift : Lift or str
         Head-size bias.
     search : str

@@ -7,6 +7,9 @@ from fractions import Fraction
 from math import gcd, isfinite, lcm
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
+
 from polyrule.errors import MeasureError
 from polyrule.measures.base import Counts, Measure
 
@@ -75,6 +78,16 @@ class RatioMeasure(Measure):
             return Fraction(0)
         return Fraction(a[0] + a[1] * tp + a[2] * fp + a[3] * tn + a[4] * fn, bottom)
 
+    def values(self, tp: Any, fp: Any, tn: Any, fn: Any) -> npt.NDArray[np.float64]:
+        """Return the ratios of arrays of counts as doubles."""
+        counts = [np.asarray(x, dtype=np.float64) for x in (tp, fp, tn, fn)]
+        top = sum((a * x for a, x in zip(self.numerator[1:], counts, strict=True)), np.float64(self.numerator[0]))
+        bottom = sum(
+            (b * x for b, x in zip(self.denominator[1:], counts, strict=True)), np.float64(self.denominator[0])
+        )
+        top, bottom = np.broadcast_arrays(top, bottom)
+        return np.divide(top, bottom, out=np.zeros(top.shape), where=bottom != 0)
+
     def upper_bound(self, low: Counts, high: Counts) -> Fraction | None:
         """Take every count at the end where the ratio is larger; None if that differs from case to case."""
         if not self.has_positive_denominator or None in self.directions:
@@ -88,7 +101,9 @@ class RatioMeasure(Measure):
     def _direction(self, i: int) -> int | None:
         """+1 if the ratio never falls as count i grows, -1 if it never rises, 0 if it ignores it, None if it varies."""
         minors = [
-            self.numerator[i] * self.denominator[j] - self.numerator[j] * self.denominator[i] for j in range(5) if j != i
+            self.numerator[i] * self.denominator[j] - self.numerator[j] * self.denominator[i]
+            for j in range(5)
+            if j != i
         ]
         if all(m == 0 for m in minors):
             return 0

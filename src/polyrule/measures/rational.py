@@ -6,7 +6,7 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
-from polyrule.measures.base import Measure
+from polyrule.measures.base import Counts, Measure
 
 ZERO = Fraction(0)
 
@@ -40,6 +40,14 @@ class RationalMeasure(Measure):
     def value(self, tp: int, fp: int, tn: int, fn: int) -> Fraction:
         """Return the exact value."""
         return self.function(tp, fp, tn, fn, *self.parameters)
+
+    def upper_bound(self, low: Counts, high: Counts) -> Fraction | None:
+        """Bound by the ends of the counts; the two measures that are not monotone have bounds of their own."""
+        if self.function is m_estimate_from_counts:
+            return _m_estimate_bound(low, high, *self.parameters)
+        if self.function is weighted_relative_accuracy:
+            return _wracc_bound(low, high)
+        return super().upper_bound(low, high)
 
     def _key(self) -> tuple[Any, ...]:
         return self.name, self.function, self.parameters
@@ -75,3 +83,24 @@ def m_estimate_from_counts(tp: int, fp: int, tn: int, fn: int, m: Fraction) -> F
         return ZERO
     prior = Fraction(tp + fn, total) if total else ZERO
     return (tp + m * prior) / bottom
+
+
+def _m_estimate_bound(low: Counts, high: Counts, m: Fraction) -> Fraction:
+    """The prior is largest with all positives and the fewest negatives; the rest grows with TP, falls with FP."""
+    positives, negatives = high[0] + high[3], low[1] + low[2]
+    prior = Fraction(positives, positives + negatives) if positives else ZERO
+    bottom = high[0] + low[1] + m
+    return (high[0] + m * prior) / bottom if bottom else ZERO
+
+
+def _wracc_bound(low: Counts, high: Counts) -> Fraction:
+    """At most t·u / (t + u + c)² for t <= TP, u <= TN and c the errors there must be.
+
+    The product over the square grows in the smaller of t and u, and in the larger one until it is the smaller plus c.
+    """
+    errors = low[1] + low[3]
+    (t, _), (u, least) = sorted([(high[0], low[0]), (high[2], low[2])])
+    u = max(min(u, t + errors), least)
+    most = Fraction(t * u, (t + u + errors) ** 2) if t and u else ZERO
+    total = sum(high)
+    return most - Fraction(low[1] * low[3], total * total) if total else most

@@ -10,9 +10,9 @@ from polyrule.measures.base import Measure
 class SubsetAccuracy(Measure):
     """The share of examples that are right for every label of the head; example-wise by definition.
 
-    A covered example is right for a label if the label was not set before and the truth equals the literal; an uncovered
-    one if the label is absent. With scope ``all`` or ``full`` every label outside the head must be absent too. The averaging
-    makes no difference.
+    A covered example is right for a label if the label was not set before and the truth equals the literal; an
+    uncovered one if the label is absent. With scope ``all`` or ``full`` every label outside the head must be absent
+    too. The averaging makes no difference.
     """
 
     name = "subset"

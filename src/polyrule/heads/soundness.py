@@ -1,0 +1,82 @@
+"""Whether a search is exact for an objective in a world, and the error if it is not."""
+
+from __future__ import annotations
+
+from polyrule.errors import UnsoundSearchError
+from polyrule.heads.linear import LinearForm
+from polyrule.heads.sizewise import SizeForm
+from polyrule.heads.space import HeadSpace
+from polyrule.heads.valuation import SubsetValuation, Valuation
+from polyrule.measures.properties import Properties
+from polyrule.measures.witness import find_witness
+
+Form = LinearForm | SizeForm | None
+
+
+def is_average(form: Form) -> bool:
+    """Whether a head's value is a mean of its single values, so that it is the best only if all of them are."""
+    if isinstance(form, LinearForm):
+        return form.top == 0 and form.bottom == 0 and all(b > 0 for _, b in form.terms.values())
+    if form is None:
+        return False
+    first = form.gains[0]
+    return all(c == form.constants[0] for c in form.constants) and all(
+        gain == first[literal] / (k + 1) for k, gains in enumerate(form.gains) for literal, gain in gains.items()
+    )
+
+
+def known_properties(values: Valuation, space: HeadSpace) -> Properties:
+    """Return what is proved for the objective in the state the world is in."""
+    objective = values.objective
+    negative = any(value == 0 for _, value in space.literals)
+    nothing_set = values.world.nothing_set
+    return objective.measure.properties(objective.averaging, objective.scope, negative, nothing_set)
+
+
+def require_sound(strategy: str, values: Valuation, space: HeadSpace, form: Form) -> None:
+    """Raise `UnsoundSearchError` unless the search is proved exact."""
+    if strategy in ("exhaustive", "bound"):
+        return
+    objective = values.objective
+    name = "antimonotone" if strategy.startswith("antimonotone") else strategy
+    if strategy == "ratio":
+        if form is None:
+            raise UnsoundSearchError(
+                f"search='ratio' needs an objective that is a ratio of sums over the head's literals; {objective} is "
+                "none here; use search='auto'"
+            )
+        return
+    if not objective.lift.is_none and space.max_size > 1:
+        raise UnsoundSearchError(
+            f"search={name!r} is not exact with the lift {objective.lift}: a head may be worse and larger ones be "
+            "lifted above it; use search='auto', which compares the best heads of every size"
+        )
+    if strategy == "subset":
+        if not isinstance(values, SubsetValuation) or objective.scope != "head":
+            raise UnsoundSearchError(
+                f"search='subset' is for subset accuracy with scope 'head', not for {objective}; use search='auto'"
+            )
+        return
+    if name == "decomposable" and is_average(form):
+        return
+    found = known_properties(values, space)
+    if not (found.proved and (name == "antimonotone" or found.kind == "decomposable")):
+        raise UnsoundSearchError(_message(name, values, space, found))
+
+
+def _message(name: str, values: Valuation, space: HeadSpace, found: Properties) -> str:
+    objective = values.objective
+    claim = "anti-monotone" if name == "antimonotone" else "decomposable"
+    start = f"search={name!r} could miss the best head: {objective} is not {claim}"
+    witness = found.witness
+    if witness is None or witness.claim != claim:
+        negative = any(value == 0 for _, value in space.literals)
+        witness, worlds = find_witness(
+            objective.measure, objective.averaging, objective.scope, claim, negative, values.world.nothing_set
+        )
+        if witness is None:
+            return (
+                f"search={name!r} is not proved exact: {objective} has no counterexample to being {claim} in {worlds} "
+                "small worlds, but no proof either; use search='auto'"
+            )
+    return f"{start}; {witness}; use search='auto'"

@@ -1,0 +1,211 @@
+"""The proofs: which fact, if any, settles a measure with an averaging and a scope.
+
+Each function here is one argument. It returns a verdict where its argument applies and None where it does not. All
+speak about heads whose literals have at least one true positive, as the learner's have.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from polyrule.measures.base import Measure
+from polyrule.measures.matthews import Matthews
+from polyrule.measures.ratio import RatioMeasure, Row
+from polyrule.measures.rational import (
+    RationalMeasure,
+    m_estimate_from_counts,
+    true_minus_false_positive_rate,
+    weighted_relative_accuracy,
+)
+from polyrule.measures.subset import SubsetAccuracy
+
+TP, FP, TN, FN = 1, 2, 3, 4
+
+
+@dataclass(frozen=True)
+class Case:
+    """What a proof is asked about."""
+
+    measure: Measure
+    averaging: str
+    scope: str
+    negative: bool
+    nothing_set: bool
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """A kind, the fact that proves it, why it applies, and whether the `ratio` search is exact.
+
+    The kind ``unknown`` proves nothing about pruning, but may still say that the `ratio` search is exact.
+    """
+
+    kind: str
+    fact: str
+    reason: str
+    linear: bool = False
+
+
+def prove(case: Case) -> Verdict | None:
+    """Return the first verdict found, or None if nothing is proved."""
+    for proof in PROOFS:
+        verdict = proof(case)
+        if verdict is not None:
+            return verdict
+    return None
+
+
+def _subset_accuracy(case: Case) -> Verdict | None:
+    if not isinstance(case.measure, SubsetAccuracy) or case.scope != "head":
+        return None
+    return Verdict("anti-monotone", "D", "a larger head is right on fewer examples, never on more")
+
+
+def _label_wise(case: Case) -> Verdict | None:
+    if case.averaging not in ("label", "macro") or isinstance(case.measure, SubsetAccuracy):
+        return None
+    if case.scope == "head":
+        return Verdict("decomposable", "C", "the value is the mean of the labels' own values", linear=True)
+    return Verdict("anti-monotone", "C", "labels add to the value independently of each other", linear=True)
+
+
+def _constant(case: Case) -> Verdict | None:
+    """Per example TP·TN - FP·FN is 0 where covered examples have no TN or FN and uncovered ones no TP or FP."""
+    product = isinstance(case.measure, Matthews) or _function(case) is weighted_relative_accuracy
+    if not product or case.averaging != "example" or case.scope == "all":
+        return None
+    return Verdict(
+        "decomposable", "E", "the value is 0 for every head", linear=isinstance(case.measure, RationalMeasure)
+    )
+
+
+def _micro_ratio(case: Case) -> Verdict | None:
+    measure = case.measure
+    if not isinstance(measure, RatioMeasure) or case.averaging != "micro" or not measure.has_positive_denominator:
+        return None
+    a, b = measure.rows
+    head_only = case.scope == "head" or (case.scope == "all" and not any(row[i] for row in (a, b) for i in (TN, FN)))
+    if head_only and not measure.has_constants:
+        return Verdict("decomposable", "A", "the value is the mediant of the single values", linear=True)
+    if head_only:
+        return Verdict("anti-monotone", "B", "a literal can only add to the denominator", linear=True)
+    if case.scope == "full":
+        return Verdict(
+            "anti-monotone", "F", "only TP depends on the head, and the value is monotone in TP", linear=True
+        )
+    if _never_shrinks(b, case):
+        return Verdict("anti-monotone", "B", "a literal can only add to the denominator", linear=True)
+    if _never_shrinks(a, case) and min(a) >= 0:
+        return Verdict("anti-monotone", "B", "a literal can only add to the numerator", linear=True)
+    return Verdict("unknown", "B", "Dinkelbach's iteration is exact, but pruning is not covered", linear=True)
+
+
+def _never_shrinks(row: Row, case: Case) -> bool:
+    """Whether no literal can lower ``row · counts`` with scope all: cells move from FN or TN to TP, FP or nowhere."""
+    moves = [row[TP] - row[FN], row[FP] - row[TN]]
+    if case.negative:
+        moves += [row[TP] - row[TN], row[FP] - row[FN]]
+    if not case.nothing_set:
+        moves += [-row[FN], -row[TN]]
+    return min(moves) >= 0
+
+
+def _example_ratio(case: Case) -> Verdict | None:
+    measure = case.measure
+    if not isinstance(measure, RatioMeasure) or case.averaging != "example" or not measure.has_positive_denominator:
+        return None
+    a, b = measure.rows
+    if b[TP] == b[FP] and case.scope == "full":
+        return Verdict("anti-monotone", "E", "every example has a fixed denominator, so labels add up", linear=True)
+    if not any(b[TP:]):
+        kind = "anti-monotone"
+        return Verdict(kind, "B", "the denominator is a constant, so labels add up", linear=True)
+    if _like_recall(a, b) and case.scope != "full":
+        return Verdict("anti-monotone", "G", "no example's value falls when the head grows")
+    if not case.nothing_set or b[TP] != b[FP] or case.scope == "full":
+        return None
+    return _example_head(a, b) if case.scope == "head" else _example_all(a, b, case)
+
+
+def _like_recall(a: Row, b: Row) -> bool:
+    return not any((a[0], a[FP], a[TN], a[FN], b[0], b[FP], b[TN]))
+
+
+def _example_head(a: Row, b: Row) -> Verdict | None:
+    """Nothing set: a covered example has TP + FP = k, an uncovered one TN + FN = k, for a head of k labels."""
+    silent = not (a[TN] or a[FN])
+    if not (a[0] or b[0]):
+        if b[TP] > 0 and (silent or b[TN] == b[FN]):
+            return Verdict("decomposable", "E", "every example's value is the mean over the head's labels", linear=True)
+        return None
+    same = b[TN] == b[FN] == b[TP]
+    fixed = silent and (a[0] == 0 or not (b[TN] or b[FN]))
+    if same or fixed:
+        return Verdict("anti-monotone", "B", "all examples share one denominator, which only grows", linear=True)
+    return None
+
+
+def _example_all(a: Row, b: Row, case: Case) -> Verdict | None:
+    """Nothing set: a covered example has TP + FP = k and TN + FN = n - k; uncovered ones do not depend on the head."""
+    if b[TN] != b[FN]:
+        return None
+    if not (a[0] or b[0] or a[TN] or a[FN] or b[TN]):
+        return Verdict("decomposable", "E", "every example's value is the mean over the head's labels", linear=True)
+    if _never_shrinks(b, case) or (_never_shrinks(a, case) and min(a) >= 0):
+        return Verdict("anti-monotone", "B", "all covered examples share one denominator", linear=True)
+    return Verdict("unknown", "B", "all covered examples share one denominator", linear=True)
+
+
+def _other_full(case: Case) -> Verdict | None:
+    measure = case.measure
+    known = isinstance(measure, (Matthews, RationalMeasure)) and (
+        isinstance(measure, Matthews) or _function(case) in MONOTONE_IN_TP
+    )
+    if case.scope != "full" or case.averaging != "micro" or not known:
+        return None
+    linear = _function(case) in (weighted_relative_accuracy, m_estimate_from_counts)
+    return Verdict("anti-monotone", "F", "only TP depends on the head, and the value is monotone in TP", linear=linear)
+
+
+def _m_estimate(case: Case) -> Verdict | None:
+    if _function(case) is not m_estimate_from_counts or case.averaging not in ("micro", "example"):
+        return None
+    if case.averaging == "example" and case.scope == "full":
+        return Verdict("anti-monotone", "E", "every example has a fixed denominator, so labels add up", linear=True)
+    if not case.nothing_set:
+        return None
+    if case.scope == "all":
+        return Verdict("anti-monotone", "B", "N is the same for every head, so the value is a ratio", linear=True)
+    if case.averaging == "example" and case.scope == "head":
+        return Verdict("decomposable", "E", "every example's value is the mean over the head's labels", linear=True)
+    return None
+
+
+def _fixed_positives(case: Case) -> Verdict | None:
+    """With positive literals and nothing set, a literal turns FN into TP and TN into FP: both totals stay."""
+    function = _function(case)
+    if function not in (weighted_relative_accuracy, true_minus_false_positive_rate) or not case.nothing_set:
+        return None
+    if case.scope == "all" and not case.negative and case.averaging in ("micro", "example"):
+        return Verdict("anti-monotone", "B", "positives and negatives are the same for every head", linear=True)
+    if case.scope == "head" and case.averaging == "micro" and function is weighted_relative_accuracy:
+        return Verdict("decomposable", "E", "the value is the mean of the single values", linear=True)
+    return None
+
+
+def _function(case: Case) -> Callable[..., object] | None:
+    return case.measure.function if isinstance(case.measure, RationalMeasure) else None
+
+
+MONOTONE_IN_TP = (weighted_relative_accuracy, m_estimate_from_counts, true_minus_false_positive_rate)
+PROOFS: tuple[Callable[[Case], Verdict | None], ...] = (
+    _subset_accuracy,
+    _label_wise,
+    _constant,
+    _micro_ratio,
+    _example_ratio,
+    _other_full,
+    _m_estimate,
+    _fixed_positives,
+)

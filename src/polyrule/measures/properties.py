@@ -1,0 +1,118 @@
+"""What is proved about a measure with an averaging and a scope, and which searches are exact because of it.
+
+A verdict is either proved, by one of the named facts, or refuted by a small world, or open: no counterexample is
+known. The facts are those of `docs/measures.md`:
+
+A  scope head, micro, ratio without constants: a head's value is the mediant of its single values
+B  ratio with positive denominator whose parts can only grow: Dinkelbach's iteration, anti-monotone
+C  label-wise averages: independent labels
+D  subset accuracy, scope head: never grows with the head
+E  example-wise values that are averages of single ones, or linear over a common denominator
+F  scope full: TP + FP, TN and FN are the same for all heads, the value is a monotone function of TP
+G  never falls when the head grows
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+from polyrule.errors import OptionError
+from polyrule.measures.base import Measure
+from polyrule.measures.facts import Case, Verdict, prove
+from polyrule.measures.witness import Witness, find_witness
+
+AVERAGINGS = ("micro", "label", "example", "macro")
+SCOPES = ("head", "all", "full")
+
+
+@dataclass(frozen=True)
+class Properties:
+    """Whether a measure allows pruning, why, and which searches are exact.
+
+    Parameters
+    ----------
+    kind : {"decomposable", "anti-monotone", "neither"}
+        ``decomposable`` implies anti-monotone.
+    fact : str
+        The letter of the fact that proves it; ``witness`` if the next stronger kind is refuted and nothing is proved;
+        ``no counterexample`` if it is neither proved nor refuted.
+    reason : str
+        One sentence.
+    searches : tuple of str
+        Searches that are exact without lift, cheapest first.
+    witness : Witness or None
+        Refutes the next stronger kind: anti-monotone for ``neither``, decomposable for ``anti-monotone``.
+
+    Examples
+    --------
+    >>> from polyrule import measures
+    >>> found = measures.jaccard().properties("micro", "all")
+    >>> found.kind, found.fact, found.best_search
+    ('anti-monotone', 'B', 'ratio')
+    >>> print(found.witness)
+    covered 11: {1}=1/2, {2}=1/2 but {1,2}=1
+    """
+
+    kind: str
+    fact: str
+    reason: str
+    searches: tuple[str, ...]
+    witness: Witness | None = None
+
+    @property
+    def proved(self) -> bool:
+        """Whether the kind is proved rather than only not refuted."""
+        return self.fact in ("A", "B", "C", "D", "E", "F", "G")
+
+    @property
+    def best_search(self) -> str:
+        """The cheapest search that is proved exact: what ``auto`` takes."""
+        return self.searches[0]
+
+    def __str__(self) -> str:
+        how = f"fact {self.fact}" if self.proved else self.fact
+        text = f"{self.kind} ({how}): {self.reason}"
+        return text if self.witness is None else f"{text} [{self.witness}]"
+
+
+@lru_cache(maxsize=4096)
+def properties_of(
+    measure: Measure, averaging: str, scope: str, *, negative: bool = True, nothing_set: bool = True, budget: int = 1500
+) -> Properties:
+    """Return what is known; see `Measure.properties`."""
+    for name, given, known in (("averaging", averaging, AVERAGINGS), ("scope", scope, SCOPES)):
+        if given not in known:
+            raise OptionError(f"{name} must be one of {', '.join(known)}, got {given!r}")
+    case = Case(measure, averaging, scope, negative, nothing_set)
+    verdict = prove(case)
+    if verdict is not None and verdict.kind == "decomposable":
+        return _with_searches(case, verdict, None)
+    if verdict is not None and verdict.kind == "anti-monotone":
+        witness, _ = find_witness(measure, averaging, scope, "decomposable", negative, nothing_set, budget)
+        return _with_searches(case, verdict, witness)
+    witness, worlds = find_witness(measure, averaging, scope, "anti-monotone", negative, nothing_set, budget)
+    linear = verdict is not None and verdict.linear
+    if witness is not None:
+        return _with_searches(case, Verdict("neither", "witness", "a small world refutes it", linear), witness)
+    reason = f"nothing is proved; no counterexample in {worlds} small worlds"
+    witness, _ = find_witness(measure, averaging, scope, "decomposable", negative, nothing_set, budget)
+    kind = "decomposable" if witness is None else "anti-monotone"
+    return _with_searches(case, Verdict(kind, "no counterexample", reason, linear), witness)
+
+
+def _with_searches(case: Case, verdict: Verdict, witness: Witness | None) -> Properties:
+    """List the searches that are proved exact, cheapest first; an open case allows none that prunes by its kind."""
+    proved = verdict.fact not in ("witness", "no counterexample")
+    searches = []
+    if proved and verdict.kind == "decomposable":
+        searches.append("decomposable")
+    if verdict.fact == "D":
+        searches.append("subset")
+    if verdict.linear:
+        searches.append("ratio")
+    searches.append("bound")
+    if proved:
+        searches.append("antimonotone")
+    searches.append("exhaustive")
+    return Properties(verdict.kind, verdict.fact, verdict.reason, tuple(searches), witness)

@@ -1,0 +1,151 @@
+"""Many small worlds at once: all of them up to a size, then random ones; and the values of all heads in each.
+
+This is the ground on which claims about measures are tested. It counts with arrays and doubles, fast but rounded;
+what it finds is confirmed exactly, by the definition in `counting`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import combinations_with_replacement, product
+
+import numpy as np
+import numpy.typing as npt
+
+from polyrule.measures.base import Measure
+from polyrule.measures.counting import UNSET, cell
+from polyrule.measures.subset import SubsetAccuracy
+
+# (labels, examples) of the worlds that are enumerated completely, smallest first.
+COMPLETE = ((2, 1), (3, 1), (2, 2), (4, 1), (3, 2), (2, 3), (2, 4), (4, 2), (3, 3), (2, 5))
+OUT, ABSENT, PRESENT = 0, 1, 2  # what a head says about a label, as an index
+
+
+@dataclass(frozen=True, eq=False)
+class Batch:
+    """Worlds of one shape: `truth` and `assigned` (worlds, examples, labels), `covered` (worlds, examples)."""
+
+    truth: npt.NDArray[np.int8]
+    covered: npt.NDArray[np.bool_]
+    assigned: npt.NDArray[np.int8]
+
+    def __len__(self) -> int:
+        return len(self.truth)
+
+
+def batches(budget: int, nothing_set: bool, seed: int = 0, size: int = 512) -> Iterator[Batch]:
+    """Yield about `budget` worlds, smallest first, always the same for the same arguments.
+
+    With `nothing_set` false, every world has labels already set at random.
+    """
+    rng = np.random.default_rng(seed)
+    left = budget
+    for labels, examples in COMPLETE:
+        whole = _complete(labels, examples)
+        for start in range(0, len(whole), size):
+            part = whole[start : start + size][:left]
+            if len(part):
+                yield _batch(part[:, :, 1:], part[:, :, 0] == 1, nothing_set, rng)
+            left -= len(part)
+            if left <= 0:
+                return
+    while left > 0:
+        count = min(left, 128)
+        labels, examples = int(rng.integers(3, 6)), int(rng.integers(2, 13))
+        density = rng.uniform(0.2, 0.8, size=(count, 1, labels))
+        truth = rng.random((count, examples, labels)) < density
+        yield _batch(truth, rng.random((count, examples)) < rng.uniform(0.3, 1.0), nothing_set, rng)
+        left -= count
+
+
+def _complete(labels: int, examples: int) -> npt.NDArray[np.int8]:
+    """Return all worlds up to the order of examples; column 0 says covered. Worlds that cover nothing are left out."""
+    kinds = np.array(list(product((1, 0), *[(0, 1)] * labels)), dtype=np.int8)
+    chosen = np.array(list(combinations_with_replacement(range(len(kinds)), examples)))
+    worlds = kinds[chosen]
+    return np.asarray(worlds[worlds[:, :, 0].any(axis=1)])
+
+
+def _batch(
+    truth: npt.NDArray[np.generic], covered: npt.NDArray[np.bool_], nothing_set: bool, rng: np.random.Generator
+) -> Batch:
+    assigned = np.full(truth.shape, UNSET, np.int8)
+    if not nothing_set:
+        share = rng.choice([0.15, 0.4], size=(len(truth), 1, 1))
+        chosen = rng.random(truth.shape) < share
+        assigned[chosen] = rng.integers(0, 2, size=int(chosen.sum()), dtype=np.int8)
+    return Batch(truth.astype(np.int8), covered, assigned)
+
+
+def heads_over(labels: int, negative: bool) -> npt.NDArray[np.int8]:
+    """Return all heads, small ones first, then in label order; a column per label holds OUT, ABSENT or PRESENT."""
+    said = (OUT, PRESENT, ABSENT) if negative else (OUT, PRESENT)
+    rows = [row for row in product(said, repeat=labels) if any(row)]
+
+    def order(row: tuple[int, ...]) -> tuple[int, list[int], list[int]]:
+        used = [label for label, x in enumerate(row) if x != OUT]
+        return len(used), used, [-row[label] for label in used]
+
+    return np.array(sorted(rows, key=order), dtype=np.int8)
+
+
+def usable_heads(batch: Batch, heads: npt.NDArray[np.int8], min_tp: int = 1) -> npt.NDArray[np.bool_]:
+    """Say which heads have only literals with at least `min_tp` true positives: shape (worlds, heads)."""
+    open_cells = batch.covered[:, :, None] & (batch.assigned == UNSET)
+    present = (open_cells & (batch.truth == 1)).sum(axis=1) >= min_tp
+    absent = (open_cells & (batch.truth == 0)).sum(axis=1) >= min_tp
+    fine = np.stack([np.ones_like(present), absent, present], axis=2)
+    usable = np.ones((len(batch), len(heads)), bool)
+    for label in range(heads.shape[1]):
+        usable &= fine[:, label, heads[:, label]]
+    return usable
+
+
+def head_values(
+    measure: Measure, averaging: str, scope: str, batch: Batch, heads: npt.NDArray[np.int8]
+) -> npt.NDArray[np.float64]:
+    """Return the value of every head in every world, in doubles: shape (worlds, heads)."""
+    if isinstance(measure, SubsetAccuracy):
+        return _subset_values(scope, batch, heads)
+    cells = _cells(batch, scope)
+    labels = heads.shape[1]
+    if averaging in ("micro", "example"):
+        ground = cells.sum(axis=1) if averaging == "micro" else cells
+        counts = ground[..., 0, :, :][..., heads[:, 0], :]
+        for label in range(1, labels):
+            counts = counts + ground[..., label, :, :][..., heads[:, label], :]
+        values = measure.values(*np.moveaxis(counts, -1, 0))
+        return values if averaging == "micro" else np.asarray(values.mean(axis=1))
+    if averaging == "label":
+        per_label = measure.values(*np.moveaxis(cells.sum(axis=1), -1, 0))
+    else:
+        per_label = measure.values(*np.moveaxis(cells, -1, 0)).mean(axis=1)
+    total = np.zeros((len(batch), len(heads)))
+    for label in range(labels):
+        counted = np.ones(len(heads)) if scope != "head" else (heads[:, label] != OUT).astype(float)
+        total += per_label[:, label, heads[:, label]] * counted
+    return np.asarray(total / ((heads != OUT).sum(axis=1) if scope == "head" else labels))
+
+
+def _cells(batch: Batch, scope: str) -> npt.NDArray[np.int64]:
+    """Return where each cell counts, for each thing a head may say: (worlds, examples, labels, 3, 4)."""
+    said = (None, 0, 1)
+    table = np.array(
+        [[[[cell(t, bool(c), a, s, scope) for s in said] for a in (UNSET, 0)] for c in (0, 1)] for t in (0, 1)]
+    )
+    covered = batch.covered[:, :, None].astype(np.int8)
+    return np.asarray(table[batch.truth, covered, (batch.assigned != UNSET).astype(np.int8)])
+
+
+def _subset_values(scope: str, batch: Batch, heads: npt.NDArray[np.int8]) -> npt.NDArray[np.float64]:
+    truth, covered = batch.truth, batch.covered[:, :, None]
+    outside = np.ones_like(truth, bool) if scope == "head" else truth == 0
+    is_open = batch.assigned == UNSET
+    says_absent = np.where(covered, is_open & (truth == 0), truth == 0)
+    says_present = np.where(covered, is_open & (truth == 1), truth == 0)
+    right = np.stack([outside, says_absent, says_present], axis=3)
+    fine = np.ones((*truth.shape[:2], len(heads)), bool)
+    for label in range(heads.shape[1]):
+        fine &= right[:, :, label, heads[:, label]]
+    return np.asarray(fine.mean(axis=1))
