@@ -40,8 +40,8 @@ def report(
 ) -> None:
     r"""Write an HTML report about one or several models of the same data.
 
-    The page needs no network and no other file: rules with search and filters, scores against a baseline, labels and how
-    they depend on each other, a what-if view that runs the rules, and with several models a comparison.
+    The page needs no network and no other file: rules with search and filters, scores against a baseline, labels and
+    how they depend on each other, a what-if view that runs the rules, and with several models a comparison.
 
     \b
     Examples:

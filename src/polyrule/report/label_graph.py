@@ -98,7 +98,7 @@ def layout(labels: int, pairs: Iterable[tuple[int, int]], rounds: int = 150) -> 
         distance = np.maximum(np.sqrt((gap**2).sum(axis=2)), 1e-6)
         push = ideal**2 / distance**2 - linked * distance / ideal
         np.fill_diagonal(push, 0)
-        force = (gap * push[:, :, None]).sum(axis=1) - 0.6 * place  # a pull to the middle keeps loose labels in view
+        force = (gap * push[:, :, None]).sum(axis=1) - 2.0 * place  # a pull to the middle keeps loose labels in view
         length = np.maximum(np.sqrt((force**2).sum(axis=1, keepdims=True)), 1e-9)
         place = place + force / length * np.minimum(length, 0.15 * (1 - step / rounds))
     low, high = place.min(axis=0), place.max(axis=0)

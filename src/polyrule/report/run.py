@@ -75,7 +75,9 @@ def run(model: RuleList, table: Table, truth: npt.NDArray[np.uint8]) -> Run:
         labels=result.labels,
         setter=result.setter,
         truth=truth,
-        covers=np.array([mask.sum() for mask in coverage_masks(model, table, result.setter, result.labels)], dtype=np.int64),
+        covers=np.array(
+            [mask.sum() for mask in coverage_masks(model, table, result.setter, result.labels)], dtype=np.int64
+        ),
         sets=np.bincount(np.unique(setters * len(table) + rows) // max(1, len(table)), minlength=rules),
         right=np.bincount(cells[agree], minlength=rules * width).reshape(shape),
         wrong=np.bincount(cells[~agree], minlength=rules * width).reshape(shape),

@@ -15,7 +15,9 @@ from polyrule.report.inputs import Part
 MOST_CONFUSIONS = 600
 
 
-def summarise(part: Part, predicted: npt.NDArray[np.uint8], learned_from: Part, names: tuple[str, ...]) -> dict[str, Any]:
+def summarise(
+    part: Part, predicted: npt.NDArray[np.uint8], learned_from: Part, names: tuple[str, ...]
+) -> dict[str, Any]:
     """All measures, the baseline's, per-label counts and ratios, and which labels stand in for which."""
     comparison = compare_with_baseline(learned_from.truth, part.truth, predicted, names)
     per_label = comparison.model.per_label()

@@ -70,7 +70,11 @@ def summarise(inputs: Inputs, title: str | None = None, most_bytes: int = MOST_B
 def _title(inputs: Inputs) -> str:
     name = inputs.parts[0].name if inputs.parts else ""
     what = "Rules" if len(inputs.models) == 1 else f"{len(inputs.models)} models"
-    return f"{what} for {name}" if name and name not in ("data", "test") else f"{what} for {len(inputs.label_names)} labels"
+    return (
+        f"{what} for {name}"
+        if name and name not in ("data", "test")
+        else f"{what} for {len(inputs.label_names)} labels"
+    )
 
 
 def _part(part: Part) -> dict[str, Any]:

@@ -1,20 +1,22 @@
 // Small pictures in SVG. Each has a text alternative; shapes and dashes carry what colours say.
 
 // Distribution of one feature; what satisfies the condition is filled, the rest is faint. `marks` are thresholds.
-function histogram(feature, { condition = null, marks = [], value = NaN, wide = 132, high = 40 } = {}) {
+function histogram(feature, { condition = null, marks = [], value = NaN, wide = 132, high = 40, stretch = false } = {}) {
   const data = feature.histogram;
   if (!data || !data.counts.length) return null;
   const nominal = feature.kind === "nominal";
   const counts = data.counts, most = Math.max(1, ...counts);
-  const low = Number(data.low), span = Number(data.high) - low || 1;
-  const place = (number) => 1 + Math.min(1, Math.max(0, (number - low) / span)) * (wide - 2);
-  const picture = svg("svg", { class: "histogram", viewBox: `0 0 ${wide} ${high}`, role: "img", "aria-label": describe() });
+  const low = Number(data.low), top = Number(data.high);
+  // Halves, because the span of huge values is not a finite number.
+  const share = (number) => (top > low ? (number / 2 - low / 2) / (top / 2 - low / 2) : 0.5);
+  const place = (number) => 1 + Math.min(1, Math.max(0, share(number))) * (wide - 2);
+  const picture = svg("svg", { class: "histogram", viewBox: `0 0 ${wide} ${high}`, preserveAspectRatio: stretch ? "none" : null, role: "img", "aria-label": describe() });
   const slot = (wide - 2) / counts.length;
   const thin = data.values ? Math.max(2, Math.min(10, (wide - 2) / (2 * counts.length))) : 0;
   counts.forEach((count, at) => {
     const tall = count ? Math.max(1.5, (count / most) * (high - 6)) : 0;
     const left = data.values ? place(data.values[at]) - thin / 2 : 1 + at * slot;
-    const inside = nominal ? condition?.[2] === at : chosen(data.values ? data.values[at] : low + ((at + 0.5) / counts.length) * span);
+    const inside = nominal ? condition?.[2] === at : chosen(data.values ? data.values[at] : low * (1 - (at + 0.5) / counts.length) + top * ((at + 0.5) / counts.length));
     picture.append(svg("rect", {
       class: inside ? "in" : "out", height: tall, y: high - 4 - tall,
       x: Math.min(wide - 1 - (thin || 1), Math.max(0, left)), width: data.values ? thin : Math.max(1, slot - 1),
@@ -34,7 +36,7 @@ function histogram(feature, { condition = null, marks = [], value = NaN, wide = 
   }
 
   function describe() {
-    const range = nominal ? plural(counts.length, "category", "categories") : `from ${short(low)} to ${short(low + span)}`;
+    const range = nominal ? plural(counts.length, "category", "categories") : `from ${short(low)} to ${short(top)}`;
     return `Distribution of ${feature.name}, ${range}${data.missing ? `, ${whole(data.missing)} missing` : ""}`;
   }
 }
@@ -46,11 +48,14 @@ function verdictBar(right, wrong, total = right + wrong) {
     el("span", { class: "right", vars: { size: size(right) } }), el("span", { class: "wrong", vars: { size: size(wrong) } }));
 }
 
+// One share against the rest, where neither is wrong.
+const splitBar = (share) => el("span", { class: "split", "aria-hidden": "true" }, el("span", { vars: { size: `${100 * share}%` } }));
+
 const meter = (share, style = "") => el("span", { class: `meter ${style}`, "aria-hidden": "true" },
   el("span", { vars: { size: `${100 * Math.min(1, Math.max(0, share))}%` } }));
 
 // Columns for small whole numbers: how many rules have 1, 2, 3 … labels.
-function columns(counts, words, unit) {
+function columns(counts, words, unit, last = 10) {
   const keys = [...counts.keys()].sort((a, b) => a - b);
   const most = Math.max(1, ...counts.values());
   const list = el("ol", { class: "columns", "aria-label": words });
@@ -58,7 +63,7 @@ function columns(counts, words, unit) {
     list.append(el("li", {},
       el("span", { class: "count" }, whole(counts.get(key))),
       el("span", { class: "column", vars: { size: `${(100 * counts.get(key)) / most}%` }, "aria-hidden": "true" }),
-      el("span", { class: "key" }, String(key)), hidden(` ${unit}`)));
+      el("span", { class: "key" }, key === last ? `${key}+` : String(key)), hidden(` ${unit}`)));
   }
   return list;
 }

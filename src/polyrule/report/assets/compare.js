@@ -48,7 +48,7 @@ function disagreement(pair, first, second) {
   const total = data.parts[lastPart].examples;
   const labels = pair.labels.map((count, label) => [count, label]).filter(([count]) => count).sort((x, y) => y[0] - x[0] || x[1] - y[1]).slice(0, 20);
   const rows = labels.map(([count, label]) => el("tr", {}, el("th", { scope: "row" }, data.labels[label]), el("td", {}, meter(count / Math.max(1, total)), whole(count)),
-    el("td", {}, verdictBar(pair.first_right[label], count - pair.first_right[label]), `${whole(pair.first_right[label])} to ${whole(count - pair.first_right[label])}`)));
+    el("td", {}, splitBar(pair.first_right[label] / count), `${whole(pair.first_right[label])} to ${whole(count - pair.first_right[label])}`)));
   const list = el("div", {});
   const where = el("details", { on: { toggle: () => { if (where.open && !list.childNodes.length) fill(list, disagreeing(a, b)); } } }, el("summary", {}, "Examples on which they differ"), list);
   return [el("p", {}, `They predict different labels on ${whole(pair.examples)} of ${plural(total, "example")} of the ${data.parts[lastPart].title.toLowerCase()}.`),

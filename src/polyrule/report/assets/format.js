@@ -35,13 +35,16 @@ const MEASURE_HELP = {
   example_f1: "the same, averaged over examples",
 };
 
+// Long names may break after these characters rather than anywhere.
+const breakable = (name) => String(name).split(/(?<=[_.\-/:])/).flatMap((piece, at) => (at ? [el("wbr"), piece] : [piece]));
+
 // A label with its sign: a filled chip with a tick for present, a dashed one with a cross for absent.
 function chip(name, value, attributes = {}) {
   const tag = attributes.on ? "button" : "span";
   const extra = tag === "button" ? { type: "button" } : {};
   return el(tag, { ...extra, ...attributes, class: `chip ${value ? "present" : "absent"} ${attributes.class ?? ""}` },
     el("span", { class: "sign", "aria-hidden": "true" }, value ? "✓" : "✕"),
-    hidden(value ? "present: " : "absent: "), el("span", { class: "name" }, name));
+    hidden(value ? "present: " : "absent: "), el("span", { class: "name" }, breakable(name)));
 }
 
 function conditionParts([kind, index, value], data) {
@@ -60,7 +63,7 @@ function conditionWords(condition, data) {
   const { name, verb, value, exact } = conditionParts(condition, data);
   return el("span", { class: condition[0] === LABEL ? "words on-label" : "words" },
     condition[0] === LABEL && el("span", { class: "kind" }, "label"),
-    el("b", {}, name), ` ${verb} `, value !== "" && el("span", { class: "value", title: exact || null }, value));
+    el("b", {}, breakable(name)), ` ${verb} `, value !== "" && el("span", { class: "value", title: exact || null }, value));
 }
 
 function ruleText(rule, data) {

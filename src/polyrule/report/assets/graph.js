@@ -9,16 +9,17 @@ function graphSection() {
     return el("section", {}, el("h3", {}, "How labels depend on each other"),
       el("p", { class: "note" }, "No rule of this model connects two labels: every head names one label and no body tests one."));
   }
-  const shown = { together: true, implies: true, conditional: true, unconditional: true, absent: true };
+  const shown = { together: true, implies: true, conditional: true, unconditional: true, present: true, opposite: true, absent: false };
+  if (!graph.edges.some((edge) => signs(edge) !== "absent")) shown.absent = true;
   const picture = el("div", { class: "graph" });
   const list = el("div", {});
   const redraw = () => {
-    const edges = graph.edges.filter((edge) => shown[edge.kind] && shown[edge.conditional ? "conditional" : "unconditional"] && (shown.absent || (edge.values[0] && edge.values[1])));
+    const edges = graph.edges.filter((edge) => shown[edge.kind] && shown[edge.conditional ? "conditional" : "unconditional"] && shown[signs(edge)]);
     fill(picture, drawGraph(graph, edges));
     fill(list, edgeTable(edges));
   };
   const toggle = (name, words, sample) => {
-    const box = el("input", { type: "checkbox", checked: true, on: { change: () => { shown[name] = box.checked; redraw(); } } });
+    const box = el("input", { type: "checkbox", checked: shown[name], on: { change: () => { shown[name] = box.checked; redraw(); } } });
     return el("label", { class: "check" }, box, sample && edgeSample(sample), ` ${words}`);
   };
   redraw();
@@ -28,7 +29,7 @@ function graphSection() {
     el("div", { class: "legend-row" },
       toggle("together", "predicted together", "edge"), toggle("implies", "one implies the other", "edge arrow"),
       toggle("unconditional", "unconditional", "edge"), toggle("conditional", "depends on features", "edge conditional"),
-      toggle("absent", "with absent labels", "edge opposite")),
+      toggle("present", "both present", "edge"), toggle("opposite", "one excludes the other", "edge opposite"), toggle("absent", "both absent", "edge both-absent")),
     picture,
     graph.dropped > 0 && el("p", { class: "soft" }, `${whole(graph.dropped)} weaker dependencies are left out.`),
     el("details", {}, el("summary", {}, "The same as a table"), list));
@@ -39,8 +40,10 @@ function edgeSample(style) {
     svg("path", { class: style, d: "M1 4H28", "marker-end": style.includes("arrow") ? "url(#arrow)" : null }));
 }
 
+const signs = ({ values: [a, b] }) => (a !== b ? "opposite" : a ? "present" : "absent");
+
 function edgeStyle(edge) {
-  return ["edge", edge.conditional && "conditional", edge.values[0] !== edge.values[1] && "opposite", !edge.values[0] && !edge.values[1] && "both-absent"].filter(Boolean).join(" ");
+  return ["edge", edge.conditional && "conditional", { opposite: "opposite", absent: "both-absent" }[signs(edge)]].filter(Boolean).join(" ");
 }
 
 const signed = (label, value) => (value ? "" : "¬") + data.labels[label];
@@ -48,7 +51,7 @@ const edgeText = ({ kind, source, target, values, conditional, rules }) =>
   `${signed(source, values[0])} ${kind === "implies" ? "→" : "with"} ${signed(target, values[1])}${conditional ? ", depending on features" : ""}: ${plural(rules.length, "rule")}`;
 
 function drawGraph(graph, edges) {
-  const wide = 860, high = 520, side = 70;
+  const wide = 920, high = 540, side = 110;
   const x = (label) => side + graph.places[label][0] * (wide - 2 * side);
   const y = (label) => 34 + graph.places[label][1] * (high - 68);
   const degree = data.labels.map(() => 0);
@@ -57,7 +60,7 @@ function drawGraph(graph, edges) {
   const picture = svg("svg", { viewBox: `0 0 ${wide} ${high}`, role: "group", "aria-label": "Graph of label dependencies" },
     svg("defs", {}, svg("marker", { id: "arrow", viewBox: "0 0 8 8", refX: 7, refY: 4, markerWidth: 7, markerHeight: 7, orient: "auto-start-reverse" }, svg("path", { class: "head", d: "M0 0L8 4L0 8z" }))));
   const bends = new Map();
-  for (const edge of edges) picture.append(drawEdge(edge, x, y, bends));
+  for (const edge of merged(edges)) picture.append(drawEdge(edge, x, y, bends));
   data.labels.forEach((name, label) => {
     if (!degree[label] && data.labels.length > MOST_NAMES) return;
     picture.append(svg("g", {
@@ -67,6 +70,18 @@ function drawGraph(graph, edges) {
       svg("text", { y: -12 - Math.min(10, Math.sqrt(degree[label])), "text-anchor": "middle" }, name.length > 22 ? `${name.slice(0, 21)}…` : name)));
   });
   return picture;
+}
+
+// "a without b" and "b without a" are one line in the picture; the table keeps them apart.
+function merged(edges) {
+  const lines = new Map();
+  for (const edge of edges) {
+    const key = [edge.kind, edge.source, edge.target, edge.conditional, signs(edge)].join();
+    const line = lines.get(key);
+    if (line) lines.set(key, { ...line, rules: [...new Set([...line.rules, ...edge.rules])], also: edge });
+    else lines.set(key, edge);
+  }
+  return [...lines.values()];
 }
 
 // Edges between the same two labels fan out, so that none hides another.
@@ -84,7 +99,7 @@ function drawEdge(edge, x, y, bends) {
   return svg("path", {
     class: edgeStyle(edge), d: `M${x1 + ux * gap} ${y1 + uy * gap}Q${mx} ${my} ${x2 - ux * gap} ${y2 - uy * gap}`,
     "stroke-width": Math.min(6, 1 + Math.sqrt(edge.rules.length) * 0.8), "marker-end": edge.kind === "implies" ? "url(#arrow)" : null,
-  }, svg("title", {}, edgeText(edge)));
+  }, svg("title", {}, edge.also ? `${edgeText(edge)}, also ${signed(edge.also.source, edge.also.values[0])} with ${signed(edge.also.target, edge.also.values[1])}` : edgeText(edge)));
 }
 
 function edgeTable(edges) {

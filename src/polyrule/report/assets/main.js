@@ -4,7 +4,7 @@ const SECTIONS = [["overview", "Overview", overview], ["rules", "Rules", browse]
 if (data.models.length > 1) SECTIONS.push(["compare", "Compare", compareSection]);
 
 const main = document.getElementById("main");
-const holders = new Map(SECTIONS.map(([id]) => [id, el("section", { id, hidden: true })]));
+const holders = new Map(SECTIONS.map(([id]) => [id, el("section", { id: `section-${id}`, hidden: true })]));
 const drawn = new Set();
 
 function draw(id) {
@@ -28,7 +28,7 @@ function show(focus) {
     else link.removeAttribute("aria-current");
   }
   if (focus) {
-    window.scrollTo(0, 0);
+    window.scrollTo({ top: 0, behavior: "instant" });
     holders.get(id).querySelector("h2")?.focus({ preventScroll: true });
   }
 }

@@ -57,7 +57,7 @@ function scoreTiles(chosen) {
 }
 
 function howToRead(chosen) {
-  const at = Math.max(0, chosen.rules.findIndex((rule) => rule.head.length > 1 && rule.body.length > 0));
+  const at = sampleRule(chosen);
   const rule = chosen.rules[at];
   const words = chosen.kind === "ensemble"
     ? "Every rule whose conditions hold adds its points to the labels it names. A label whose sum passes the threshold is present."
@@ -73,9 +73,17 @@ function howToRead(chosen) {
     chosen.full && el("p", { class: "soft" }, "This list makes full predictions: a rule that fires sets all labels outside its head to absent."));
 }
 
-function tally(numbers) {
+// A rule that shows much with little: several labels, one of them present, few conditions.
+function sampleRule(chosen) {
+  const cost = (rule) => rule.body.length + Math.abs(rule.head.length - 3) + (rule.body.length ? 0 : 9) + (rule.head.some((literal) => literal[1] > 0) ? 0 : 5);
+  const costs = chosen.rules.map(cost);
+  return Math.max(0, costs.indexOf(Math.min(...costs)));
+}
+
+// Long tails share a last column.
+function tally(numbers, most = 10) {
   const counts = new Map();
-  for (const number of numbers) counts.set(number, (counts.get(number) ?? 0) + 1);
+  for (const number of numbers) counts.set(Math.min(number, most), (counts.get(Math.min(number, most)) ?? 0) + 1);
   return counts;
 }
 

@@ -1,15 +1,17 @@
 // What if: change an example's features; the rules run here, in the page.
 
-const MOST_INPUTS = 24;
+const MOST_INPUTS = 16;
 
 function whatIf() {
   const state = (app.whatIf ??= startAt(0));
   const results = el("div", { class: "outcome", "aria-live": "polite" });
   const inputs = el("div", { class: "inputs" });
   const note = el("p", { class: "soft" });
+  const now = el("div", { class: "now" });
   const update = () => {
     const changed = state.values.filter((value, slot) => !Object.is(value, state.original[slot])).length;
     fill(note, state.row === null ? "A blank example: every value is missing until you type one." : changed ? `${plural(changed, "feature")} changed.` : "As in the data.");
+    fill(now, presentNow(state));
     fill(results, outcomeView(state, () => { drawInputs(); update(); }));
   };
   const drawInputs = () => fill(inputs, featureInputs(state, update, drawInputs));
@@ -20,7 +22,14 @@ function whatIf() {
   update();
   return [el("h2", { tabindex: "-1" }, "What if"),
     el("p", { class: "lead" }, "Pick an example or type one, change its features, and watch the labels. The rules run in this page."),
-    picker, note, el("div", { class: "grid whatif" }, el("section", { "aria-label": "Features" }, inputs), el("section", { "aria-label": "Labels" }, results))];
+    picker, note, el("div", { class: "grid whatif" }, el("section", { "aria-label": "Features" }, inputs), el("section", { "aria-label": "Labels" }, results)), now];
+}
+
+// On narrow screens the labels stay in view below the features.
+function presentNow(state) {
+  const { labels } = predict(app.model, state.values);
+  const present = [...data.labels.keys()].filter((label) => labels[label]);
+  return [el("span", { class: "soft nowrap" }, present.length ? "Present:" : "No label is present."), present.map((label) => chip(data.labels[label], 1))];
 }
 
 function startAt(row) {
@@ -104,13 +113,13 @@ function featureInput(slot, state, update) {
   const picture = el("div", { class: "where" });
   const box = el("div", { class: "feature" });
   const redraw = () => {
-    fill(picture, histogram(feature, { marks: thresholdsOf(slot), value: state.values[slot], wide: 220, high: 34 }));
+    fill(picture, histogram(feature, { marks: thresholdsOf(slot), value: state.values[slot], wide: 220, high: 34, stretch: true }));
     box.classList.toggle("changed", !Object.is(state.values[slot], state.original[slot]));
   };
   const set = (value) => { state.values[slot] = value; app.flip = null; redraw(); update(); };
   const control = feature.kind === "nominal" ? nominalControl(feature, state.values[slot], set) : numberControl(feature, state.values[slot], set);
   redraw();
-  return fill(box, el("div", { class: "feature-top" }, field(feature.name, control.input), control.slider), picture);
+  return fill(box, field(breakable(feature.name), control.input), el("div", { class: "slide" }, picture, control.slider));
 }
 
 function nominalControl(feature, value, set) {
@@ -193,12 +202,14 @@ function flipView(flip, state, changed) {
 
 function trace(result, chosen, state) {
   const misses = nearMisses(chosen, state.values).slice(0, 5);
+  const idle = result.fired.filter(({ newly }) => !newly.length).map(({ rule }) => rule);
   return [
     el("h3", {}, "What happened"),
-    result.fired.length ? el("ol", { class: "trace" }, result.fired.slice(0, 60).map(({ rule, newly }) => el("li", {},
+    result.fired.length ? el("ol", { class: "trace" }, result.fired.filter(({ newly }) => newly.length).map(({ rule, newly }) => el("li", {},
       button(`Rule ${whole(rule + 1)}`, () => openRule(rule), { class: "link" }), " fired",
-      newly.length ? [" and set ", newly.slice(0, 10).map((label) => [chip(data.labels[label], result.labels[label]), " "]), newly.length > 10 && `and ${newly.length - 10} more`] : " but all its labels were set already",
+      " and set ", newly.slice(0, 10).map((label) => [chip(data.labels[label], result.labels[label]), " "]), newly.length > 10 && `and ${newly.length - 10} more`,
       result.stopped === rule && el("span", { class: "badge" }, "stopped here")))) : el("p", { class: "soft" }, "No rule fired; every label has its default."),
+    idle.length > 0 && el("p", { class: "soft" }, `${plural(idle.length, "more rule")} fired, but their labels were set already: `, ruleLinks(idle)),
     misses.length > 0 && [el("h3", {}, "Nearly fired"), el("ul", { class: "trace" }, misses.map(({ rule, failed, news }) => el("li", {},
       button(`Rule ${whole(rule + 1)}`, () => openRule(rule), { class: "link" }), " needs ", conditionWords(failed, data), " to set ",
       news.slice(0, 6).map(([label, value]) => [chip(data.labels[label], value), " "]), news.length > 6 && `and ${news.length - 6} more`)))],

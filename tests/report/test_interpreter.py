@@ -1,0 +1,69 @@
+"""The page's own interpreter and its search for the smallest change give what the library gives."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from tests.report.worlds import random_data, random_model
+
+from polyrule.data import Feature, Table
+from polyrule.model import Literal, NominalCondition, NumericCondition, Rule, RuleList
+from polyrule.model.flips import smallest_flip
+from polyrule.model.predict import predict
+from polyrule.report import build
+
+RUN_ALL = """() => polyrule.outcome(0).map((one) => [Array.from(one.labels), Array.from(one.setter)])"""
+
+FLIP = """([row, label]) => {
+  const { data, examples, smallestFlip } = polyrule;
+  const flip = smallestFlip(data.models[0], data.features, examples.values(row), label, 3000);
+  return { ...flip, changes: flip.changes && flip.changes.map(({ slot, value }) => [data.features[slot].column, value]) };
+}"""
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_predictions_equal_those_of_the_library_on_every_example(visit, seed):
+    model = random_model(seed, rules=40, features=9, labels=7, full=seed == 3, stop=0.3 if seed % 2 else 0.0)
+    train, test = random_data(model, 300, 10 + seed, sparse=seed % 3 == 1), random_data(model, 600, 20 + seed)
+    page = visit(build(model, train, test))
+    found = page.evaluate(RUN_ALL)
+    assert len(found) == 900
+    for data, rows in ((train, found[:300]), (test, found[300:])):
+        expected = predict(model, data.X)
+        assert [row[0] for row in rows] == expected.labels.tolist()
+        assert [row[1] for row in rows] == expected.setter.tolist()
+
+
+def test_numbers_at_the_edge_of_what_doubles_hold(visit):
+    thresholds = [0.1 + 0.2, 5e-324, -5e-324, 1.7e308, 2.0**53, 0.0]
+    features = (Feature("x"), Feature("kind", "nominal", ("a", "b")))
+    rules = tuple(
+        Rule((Literal(k, 1),), (NumericCondition(0, "<=" if k % 2 else ">", threshold),))
+        for k, threshold in enumerate(thresholds)
+    ) + (Rule((Literal(6, 1),), (NominalCondition(1, 0),)),)
+    model = RuleList(rules, features, tuple("abcdefg"))
+    values = sorted({np.nextafter(t, side) for t in thresholds for side in (-np.inf, np.inf)} | set(thresholds))
+    rows = [[value, kind] for value in [*values, -0.0, np.inf, -np.inf, np.nan] for kind in (0.0, 1.0, np.nan)]
+    table = Table.from_array(rows, features)
+    page = visit(build(model, (table, np.zeros((len(rows), 7), dtype=np.uint8))))
+    assert [row[0] for row in page.evaluate(RUN_ALL)] == predict(model, table).labels.tolist()
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_smallest_change_is_the_one_the_library_finds(visit, seed):
+    model = random_model(100 + seed, rules=14, features=6, labels=4, full=seed == 4, stop=0.3)
+    data = random_data(model, 12, seed)
+    page = visit(build(model, data))
+    dense = np.asarray(data.X)
+    for row in range(12):
+        for label in range(4):
+            expected = smallest_flip(model, dense[row], label, limit=3000)
+            found = page.evaluate(FLIP, [row, label])
+            assert found["was"] == expected.was
+            assert (found["exact"], found["explored"], found["steps"]) == (
+                expected.exact,
+                expected.explored,
+                expected.steps,
+            )
+            changes = None if expected.changes is None else [[c.feature, c.new] for c in expected.changes]
+            assert found["changes"] == changes

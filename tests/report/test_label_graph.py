@@ -1,0 +1,47 @@
+import numpy as np
+from tests.report.worlds import random_model
+
+from polyrule.model import LabelCondition, Literal, NumericCondition, Rule
+from polyrule.report import label_graph
+from polyrule.report.label_graph import label_edges, layout, summarise
+
+
+def test_heads_and_label_conditions_become_edges():
+    above = NumericCondition(0, ">", 1.0)
+    rules = [
+        Rule((Literal(0, 1), Literal(1, 0)), (above,)),
+        Rule((Literal(0, 1), Literal(1, 0)), (above, LabelCondition(2, 1))),
+        Rule((Literal(0, 1), Literal(1, 0))),
+        Rule((Literal(0, 1),), (LabelCondition(2, 0),)),
+    ]
+    found = {
+        (e.kind, e.source, e.target, e.source_value, e.target_value, e.conditional): e.rules for e in label_edges(rules)
+    }
+    assert found == {
+        ("together", 0, 1, 1, 0, True): [0, 1],
+        ("together", 0, 1, 1, 0, False): [2],
+        ("implies", 2, 0, 1, 1, True): [1],
+        ("implies", 2, 1, 1, 0, True): [1],
+        ("implies", 2, 0, 0, 1, False): [3],
+    }
+    assert len(label_edges(rules)[0].rules) == 2  # the strongest first
+
+
+def test_the_picture_is_the_same_every_time_and_fills_the_square():
+    links = [(0, 1), (1, 2), (4, 5)]
+    places = layout(9, links)
+    assert (places == layout(9, links)).all()
+    assert places.min() == 0
+    assert places.max() == 1
+    gaps = np.linalg.norm(places[:, None] - places[None], axis=2) + np.eye(9)
+    assert gaps.min() > 0.05
+    assert layout(0, []).shape == (0, 2)
+    assert layout(1, []).tolist() == [[0.5, 0.5]]
+
+
+def test_too_many_edges_are_cut_and_it_says_so(monkeypatch):
+    monkeypatch.setattr(label_graph, "MOST_EDGES", 10)
+    model = random_model(3, rules=60, labels=12)
+    summary = summarise(model.rules, 12)
+    assert len(summary["edges"]) == 10
+    assert summary["dropped"] == len(label_edges(model.rules)) - 10 > 0

@@ -1,0 +1,104 @@
+"""Rule lists, data and names to make reports of."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from polyrule.data import Dataset, Feature, Table
+from polyrule.model import LabelCondition, Literal, NominalCondition, NumericCondition, Rule, RuleList
+
+HOSTILE = (
+    "</script><script>alert(1)</script>",
+    "<img src=x onerror=alert(1)>",
+    '"><svg onload=alert(1)>',
+    "javascript:alert(1)",
+    "\u2028line\u2029",
+    "-->]]><!--",
+    "{{constructor.constructor('alert(1)')()}}",
+    "@@script@@",
+    "'; alert(1); '",
+    "&lt;b&gt;",
+    "a\x00b\ud800",
+    "\u202eright to left",
+)
+
+
+def random_features(rng: np.random.Generator, count: int, names: tuple[str, ...] = ()) -> tuple[Feature, ...]:
+    features = []
+    for j in range(count):
+        name = names[j % len(names)] + str(j) if names else f"feature_{j}"
+        if j % 3 == 2:
+            values = tuple(f"{names[(j + k) % len(names)]}{k}" if names else f"value {k}" for k in range(4))
+            features.append(Feature(name, "nominal", values))
+        else:
+            features.append(Feature(name))
+    return tuple(features)
+
+
+def random_rules(
+    rng: np.random.Generator, features: tuple[Feature, ...], width: int, count: int, stop: float = 0.2, largest: int = 4
+) -> tuple[Rule, ...]:
+    rules = []
+    for _ in range(count):
+        labels = sorted(rng.choice(width, size=int(rng.integers(1, min(largest, width) + 1)), replace=False).tolist())
+        head = tuple(
+            Literal(label, int(rng.integers(0, 2)), int(rng.integers(1, 40)), int(rng.integers(0, 9)))
+            for label in labels
+        )
+        body: list[Any] = []
+        for _ in range(int(rng.integers(0, 4)) if rng.random() < 0.9 else 0):
+            j = int(rng.integers(0, len(features)))
+            if rng.random() < 0.25:
+                body.append(LabelCondition(int(rng.integers(0, width)), int(rng.integers(0, 2))))
+            elif features[j].is_nominal:
+                body.append(NominalCondition(j, int(rng.integers(0, len(features[j].categories)))))
+            else:
+                op = "<=" if rng.random() < 0.5 else ">"
+                body.append(NumericCondition(j, op, round(float(rng.normal()), 3) + 0.1))  # type: ignore[arg-type]
+        value = Fraction(int(rng.integers(1, 50)), 50)
+        rules.append(Rule(head, tuple(body), bool(rng.random() < stop), value, coverage=int(rng.integers(1, 60))))
+    return tuple(rules)
+
+
+def random_model(
+    seed: int,
+    rules: int = 25,
+    features: int = 7,
+    labels: int = 5,
+    full: bool = False,
+    names: tuple[str, ...] = (),
+    **extra: Any,
+) -> RuleList:
+    rng = np.random.default_rng(seed)
+    columns = random_features(rng, features, names)
+    label_names = tuple(names[k % len(names)] + f"#{k}" if names else f"label {k}" for k in range(labels))
+    return RuleList(
+        random_rules(rng, columns, labels, rules, **extra),
+        columns,
+        label_names,
+        defaults=tuple(int(rng.integers(0, 2)) for _ in range(labels)),
+        full=full,
+        info={"learner": "RuleListClassifier", "options": {"measure": "f0.5", "heads": "multi"}, "stopped": "complete"},
+    )
+
+
+def random_data(model: RuleList, rows: int, seed: int, sparse: bool = False, name: str = "made up") -> Dataset:
+    rng = np.random.default_rng(seed)
+    columns = []
+    for feature in model.features:
+        if feature.is_nominal:
+            column = rng.integers(0, len(feature.categories), rows).astype(float)
+        else:
+            column = rng.normal(size=rows).round(3)
+            column[rng.random(rows) < 0.3] = 0.0
+        column[rng.random(rows) < 0.08] = np.nan
+        columns.append(column)
+    values: Any = np.column_stack(columns)
+    if sparse:
+        values = sp.csc_array(values)
+    truth = (rng.random((rows, len(model.label_names))) < 0.35).astype(np.uint8)
+    return Dataset(Table.from_array(values, model.features), truth, model.label_names, name=name)
