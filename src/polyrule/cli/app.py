@@ -72,6 +72,10 @@ class App(click.Group):
         name = prog_name or "polyrule"
         if not standalone_mode:
             return super().main(words, name, complete_var, False, **extra)
+        for stream in (sys.stdout, sys.stderr):
+            # A name that the terminal cannot show is better escaped than the end of the program.
+            if hasattr(stream, "reconfigure"):
+                stream.reconfigure(errors="backslashreplace")
         try:
             result = super().main(words, name, complete_var, False, **extra)
             sys.stdout.flush()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,34 +15,34 @@ if TYPE_CHECKING:
     from polyrule.data import Dataset, Feature
     from polyrule.model import RuleList
 
-FORMATS = ("arff", "csv", "tsv", "parquet", "jsonl", "libsvm", "xc")
+FORMATS = ("arff", "csv", "tsv", "parquet", "jsonl", "libsvm")
 
 _OPTIONS = (
     click.option("--labels", metavar="SPEC", help="Label columns: names, a*, /regex/, a..b, first:N, last:N, @FILE."),
-    click.option("--format", "format_", type=click.Choice(FORMATS), help="Format of the data, if not to be guessed."),
+    click.option("--label-file", metavar="FILE", help="A second file with the same rows, all of it labels."),
+    click.option("--tags", metavar="COLUMN", help="Column that lists the labels of a row, such as jazz|calm."),
+    click.option("--tag-separator", metavar="TEXT", default="|", show_default=True, help="What separates tags."),
     click.option("--drop", metavar="SPEC", help="Columns to leave out."),
     click.option("--nominal", metavar="SPEC", help="Columns to read as categories."),
     click.option("--numeric", metavar="SPEC", help="Columns to read as numbers."),
     click.option("--id", "identifier", metavar="COLUMN", help="Column that names the rows; never a feature."),
     click.option("--weights", metavar="COLUMN", help="Column with example weights."),
-    click.option("--tags", metavar="COLUMN", help="Column that lists the labels of a row, such as jazz|calm."),
-    click.option("--tag-separator", metavar="TEXT", default="|", show_default=True, help="What separates tags."),
-    click.option("--encoding", metavar="NAME", help="Text encoding [UTF-8, else Windows-1252]."),
+    click.option("--format", "format_", type=click.Choice(FORMATS), help="Format of the data [by content]."),
+    click.option("--delimiter", metavar="TEXT", help="What separates columns of a text file [by content]."),
+    click.option("--header/--no-header", default=None, help="Whether the first line holds names [by content]."),
+    click.option("--missing", multiple=True, metavar="TEXT", help="What stands for a missing value [?, NA, ...]."),
+    click.option("--decimal", metavar="CHARACTER", help="Decimal sign [.]."),
+    click.option("--encoding", metavar="NAME", help="Text encoding [UTF-8, UTF-16 or Windows-1252]."),
 )
 
 # Names under which a command gets them.
 OPTION_NAMES = (
-    "labels",
-    "format_",
-    "drop",
-    "nominal",
-    "numeric",
-    "identifier",
-    "weights",
-    "tags",
-    "tag_separator",
-    "encoding",
-)
+    "labels", "label_file", "tags", "tag_separator", "drop", "nominal", "numeric", "identifier", "weights", "format_",
+    "delimiter", "header", "missing", "decimal", "encoding",
+)  # fmt: skip
+
+
+_LABELS = ("labels", "label_file", "tags", "tag_separator")
 
 
 def data_options(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -91,8 +91,8 @@ def load_rule_list(path: Path) -> RuleList:
 
 def reading_options(reading: dict[str, Any]) -> dict[str, Any]:
     """Options of the command line under the names that `polyrule.data.read` has for them."""
-    chosen = {"format" if name == "format_" else name: value for name, value in reading.items() if value is not None}
-    return chosen
+    given = {name: value for name, value in reading.items() if value is not None and value != ()}
+    return {"format" if name == "format_" else name: value for name, value in given.items()}
 
 
 def benchmark_name(text: str) -> tuple[str, Any] | None:
@@ -112,8 +112,7 @@ def benchmark_name(text: str) -> tuple[str, Any] | None:
 
 def load_data(text: str, reading: dict[str, Any], features: tuple[Feature, ...] | None = None) -> Dataset:
     """Read a data set from a file, standard input or the benchmarks."""
-    from polyrule.data import to_table
-    from polyrule.data.reading import read
+    from polyrule.data import read, to_table
     from polyrule.datasets import load
 
     options = reading_options(reading)
@@ -123,9 +122,24 @@ def load_data(text: str, reading: dict[str, Any], features: tuple[Feature, ...] 
         return read(text, features=features, **options)
     name, part = benchmark
     for option in sorted(set(options) - {"drop", "tag_separator"}):
-        raise DataError(f"{text}: --{option} is for files; the data set's own columns are known")
+        spelled = {"identifier": "id"}.get(option, option).replace("_", "-")
+        raise DataError(f"{text}: --{spelled} is for files; the columns of this data set are known")
     data = load(name, part, drop=options.get("drop", ()))
     return data if features is None else replace(data, X=to_table(data.X, features))
+
+
+def load_chunks(text: str, reading: dict[str, Any], model: Any, rows: int) -> Iterator[Dataset]:
+    """Read data for a model in pieces of bounded size, without its labels."""
+    from polyrule.data import read_chunks
+
+    if benchmark_name(text) is not None:
+        whole = load_data(text, reading, model.features)
+        for start in range(0, len(whole), rows):
+            yield whole[start : start + rows]
+        return
+    _check_exists(text)
+    options = {name: value for name, value in reading_options(reading).items() if name not in _LABELS}
+    yield from read_chunks(text, rows=rows, labels=None, features=model.features, **options)
 
 
 def _check_exists(text: str) -> None:
@@ -136,7 +150,7 @@ def _check_exists(text: str) -> None:
 def load_labelled(text: str, reading: dict[str, Any], model: Any) -> Dataset:
     """Read data with the labels of a model, in the model's order."""
     options = dict(reading)
-    if benchmark_name(text) is None and options.get("labels") is None and options.get("tags") is None:
+    if benchmark_name(text) is None and not any(options.get(name) for name in ("labels", "tags", "label_file")):
         options["labels"] = list(model.label_names)
     data = load_data(text, options, model.features)
     return align_labels(data, model)

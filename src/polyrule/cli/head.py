@@ -1,0 +1,172 @@
+"""``polyrule head``: the best head for a label matrix, with the tree of the search, as in the paper's first figure."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from polyrule.cli.command import command, json_option
+from polyrule.cli.output import print_json, write_text
+from polyrule.errors import DataError, OptionError
+
+if TYPE_CHECKING:
+    from polyrule.heads import HeadResult, Node
+
+_SEARCHES = ["auto", "exhaustive", "antimonotone", "antimonotone-tree", "decomposable", "ratio", "subset", "bound"]
+
+
+@command("head")
+@click.argument("covered", metavar="LABELS")
+@click.option("--uncovered", metavar="LABELS", default="", help="Examples that the rule does not cover.")
+@click.option("--names", metavar="A,B,...", help="Names of the labels [1, 2, ...].")
+@click.option("--measure", default="precision", show_default=True, help="What a head is judged by.")
+@click.option(
+    "--averaging", type=click.Choice(["micro", "label", "example", "macro"]), default="micro", show_default=True
+)
+@click.option("--scope", type=click.Choice(["head", "all", "full"]), default="head", show_default=True)
+@click.option("--search", type=click.Choice(_SEARCHES), default="auto", show_default=True, help="How to search.")
+@click.option("--lift", metavar="SPEC", help="Preference for larger heads, such as kln:0.16.")
+@click.option("--max-head-size", type=click.IntRange(min=1), metavar="K", help="Most labels in a head.")
+@click.option("--negative/--no-negative", default=False, show_default=True, help="Also predict absent labels.")
+@click.option(
+    "--min-tp", type=click.IntRange(min=0), default=1, show_default=True, help="0: also labels never present."
+)
+@click.option("--format", "format_", type=click.Choice(["text", "svg"]), help="Form of the tree [by the ending of -o].")
+@click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="Write the tree to a file.")
+@json_option
+def head(
+    covered: str,
+    uncovered: str,
+    names: str | None,
+    measure: str,
+    averaging: str,
+    scope: str,
+    search: str,
+    lift: str | None,
+    max_head_size: int | None,
+    negative: bool,
+    min_tp: int,
+    format_: str | None,
+    output: Path | None,
+    as_json: bool,
+) -> None:
+    r"""Find the best head for examples with these labels, and show what the search looked at.
+
+    LABELS are label vectors such as "0110 1100 1000", or @FILE with one per line. Heads are shown with their exact
+    value; a head marked "pruned" is where the search did not go on.
+
+    \b
+    Examples:
+      polyrule head "0110 1100 1000" --search antimonotone-tree --min-tp 0
+      polyrule head "0110 1100 1000" --names red,blue,white,green -o tree.svg
+      polyrule head @labels.txt --measure f1 --averaging example --negative --json
+    """
+    from polyrule.heads.search import search as find
+    from polyrule.heads.world import World
+    from polyrule.measures import Objective
+
+    inside, outside = _vectors(covered), _vectors(uncovered) if uncovered else []
+    world = World.make(_matrix([*inside, *outside]), [True] * len(inside) + [False] * len(outside), negative=negative)
+    objective = Objective(measure, averaging, scope, lift, "auto", max_head_size, negative)  # type: ignore[arg-type]
+    called = _names(names, world.n_labels)
+    found = find(world, objective, search, trace=True, min_tp=min_tp)
+    if found is None:
+        raise DataError("there is no head: no label is ever predicted rightly on the covered examples")
+    if as_json:
+        print_json(_record(found, called))
+        return
+    if (format_ or ("svg" if output and output.suffix == ".svg" else "text")) == "svg":
+        from polyrule.cli.head_svg import draw
+
+        assert found.trace is not None
+        write_text(draw(found.trace, called, f"{objective}: best {_summary(found, called)}"), output)
+        return
+    write_text(f"{objective}\n{text_tree(found, called)}\n", output)
+
+
+def _vectors(text: str) -> list[str]:
+    """Label vectors from the command line, or from a file with one per line, digits separated or not."""
+    if not text.startswith("@"):
+        return text.replace(",", " ").split()
+    path = Path(text[1:])
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except UnicodeDecodeError as error:
+        raise DataError(f"{path}: not a text file") from error
+    return [re.sub(r"[\s,;]", "", line) for line in lines if line.strip()]
+
+
+def _matrix(vectors: list[str]) -> list[list[int]]:
+    if not vectors or not vectors[0]:
+        raise DataError("there are no label vectors; write them as in '0110 1100 1000'")
+    for number, vector in enumerate(vectors, start=1):
+        if set(vector) - {"0", "1"}:
+            raise DataError(f"label vector {number} ({vector!r}) holds something else than 0 and 1")
+        if len(vector) != len(vectors[0]):
+            raise DataError(f"label vector {number} ({vector!r}) has {len(vector)} labels, the first {len(vectors[0])}")
+    return [[int(digit) for digit in vector] for vector in vectors]
+
+
+def _names(text: str | None, width: int) -> list[str]:
+    if text is None:
+        return [str(number) for number in range(1, width + 1)]
+    names = [name.strip() for name in text.split(",")]
+    if len(names) != width:
+        raise OptionError(f"--names gives {len(names)} names for {width} labels")
+    return names
+
+
+def head_text(head_: Any, names: list[str]) -> str:
+    """Write a head as a set of labels."""
+    return "{" + ", ".join(("" if value else "¬") + names[label] for label, value in head_) + "}"
+
+
+def _summary(found: HeadResult, names: list[str]) -> str:
+    tp, fp = found.tp, sum(fp for _, fp in found.counts)
+    return f"{head_text(found.head, names)} = {found.value} (TP {tp}, FP {fp})"
+
+
+def text_tree(found: HeadResult, names: list[str]) -> str:
+    """Draw the tree with lines, one head per line, and sum up below."""
+    assert found.trace is not None
+    lines = ["{}"]
+
+    def walk(node: Node, indent: str) -> None:
+        for number, child in enumerate(node.children):
+            last = number == len(node.children) - 1
+            value = "not evaluated" if child.value is None else str(child.value)
+            mark = {"best": "  best", "pruned": "  pruned"}.get(child.status, "")
+            lines.append(f"{indent}{'└─ ' if last else '├─ '}{head_text(child.head, names)}  {value}{mark}")
+            walk(child, indent + ("   " if last else "│  "))
+
+    walk(found.trace, "")
+    lines.append(f"best: {_summary(found, names)}")
+    lines.append(f"{found.evaluated} heads evaluated, {found.pruned} not looked at; search: {found.strategy}")
+    return "\n".join(lines)
+
+
+def _record(found: HeadResult, names: list[str]) -> dict[str, Any]:
+    def node(part: Node) -> dict[str, Any]:
+        return {
+            "head": _literals(part.head, names),
+            "value": None if part.value is None else str(part.value),
+            "status": part.status,
+            "children": [node(child) for child in part.children],
+        }
+
+    return {
+        "head": _literals(found.head, names),
+        "value": str(found.value),
+        "counts": [{"tp": tp, "fp": fp} for tp, fp in found.counts],
+        "evaluated": found.evaluated,
+        "not_evaluated": found.pruned,
+        "search": found.strategy,
+        "tree": None if found.trace is None else node(found.trace),
+    }
+
+
+def _literals(head_: Any, names: list[str]) -> list[dict[str, Any]]:
+    return [{"label": names[label], "value": int(value)} for label, value in head_]

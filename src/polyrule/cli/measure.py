@@ -1,0 +1,80 @@
+"""``polyrule measure``: which measures there are, and which searches a measure allows."""
+
+from __future__ import annotations
+
+import click
+
+from polyrule.cli.command import Command, json_option
+from polyrule.cli.output import print_json
+from polyrule.cli.text import fit
+
+_SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
+
+
+@click.group("measure", context_settings=_SETTINGS, invoke_without_command=True)
+@json_option
+@click.pass_context
+def measure(ctx: click.Context, /, as_json: bool) -> None:
+    r"""List the measures, or find out which searches a measure allows.
+
+    \b
+    Examples:
+      polyrule measure
+      polyrule measure check f0.5
+      polyrule measure check "(tp)/(tp+fp+0.5*fn)"
+    """
+    if ctx.invoked_subcommand is not None:
+        return
+    from polyrule.measures import available
+
+    names = available()
+    if as_json:
+        print_json([{"name": name, "measure": _definition(name)} for name in names])
+        return
+    width = max(len(name) for name in names)
+    for name in names:
+        click.echo(f"{name:<{width}}  {_definition(name)}")
+    click.echo("\nAny expression of tp, fp, tn and fn is a measure too: see 'polyrule measure check --help'.")
+
+
+def _example(name: str) -> str:
+    """Return a name that can be looked up, where the list shows a pattern such as ``f<beta>``."""
+    start, _, rest = name.partition("<")
+    return name if not rest else f"{start}2"
+
+
+def _definition(name: str) -> str:
+    """Return the formula of a measure, or where it is no ratio, the first sentence about it."""
+    from polyrule import measures
+
+    text = repr(measures.get(_example(name)))
+    if "TP" in text:
+        return text[text.index("(") + 1 : -1].split(", ", 1)[-1]
+    factory = getattr(measures, {"m2": "m_estimate"}.get(name, name.replace("-", "_")), None)
+    return (getattr(factory, "__doc__", "") or "").split("\n")[0]
+
+
+@measure.command("check", cls=Command)
+@click.argument("expression")
+@click.option("--budget", type=click.IntRange(min=1), default=4000, show_default=True, help="Small worlds per claim.")
+@click.option("--negative/--no-negative", default=True, show_default=True, help="Heads with absent labels, too.")
+@json_option
+def check(expression: str, budget: int, negative: bool, as_json: bool) -> None:
+    r"""Is a measure decomposable or anti-monotone, for each averaging and scope?
+
+    EXPRESSION is the name of a measure or an expression of tp, fp, tn and fn. Each answer is proved by a named fact,
+    refuted by the smallest counterexample found, or open: no counterexample among so many small worlds. The learner
+    picks an exact search accordingly. Expressions are parsed, never run as code.
+
+    \b
+    Examples:
+      polyrule measure check matthews
+      polyrule measure check "(tp)/(tp+fp+0.5*fn)" --json
+    """
+    from polyrule.measures.check import check as check_measure
+
+    report = check_measure(expression, budget=budget, negative=negative)
+    if as_json:
+        print_json({"measure": repr(report.measure), "negative": report.negative, "entries": report.records()})
+        return
+    click.echo(fit(report.text(), indent=14))

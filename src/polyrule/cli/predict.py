@@ -1,0 +1,64 @@
+"""``polyrule predict``: labels or probabilities of new examples, read and written piece by piece."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from polyrule.cli.command import command
+from polyrule.cli.output import note
+from polyrule.cli.prediction_files import FORMATS, format_of, open_writer
+from polyrule.cli.progress import counting_progress
+from polyrule.cli.reading import data_argument, data_options, load_chunks, load_model, model_argument
+from polyrule.cli.train import check_place
+
+
+@command("predict")
+@model_argument
+@data_argument()
+@click.option(
+    "-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="Where to write [standard output]."
+)
+@click.option("--to", "to", type=click.Choice(FORMATS), help="Format of the output [by its ending, else csv].")
+@click.option("--scores", is_flag=True, help="Write probabilities instead of 0 and 1.")
+@click.option("--rows", type=click.IntRange(min=1), default=10_000, show_default=True, help="Rows held at a time.")
+@click.option("--json", "as_json", is_flag=True, help="The same as --to jsonl.")
+@data_options
+def predict(
+    model: Path,
+    data: str,
+    output: Path | None,
+    to: str | None,
+    scores: bool,
+    rows: int,
+    as_json: bool,
+    **reading: Any,
+) -> None:
+    r"""Predict the labels of every example of DATA, which need not have labels.
+
+    csv and tsv have a column per label, jsonl an object per line, labels a line per example with the names of the
+    labels that are present; parquet needs pyarrow. An --id column comes first. Memory does not grow with DATA.
+
+    \b
+    Examples:
+      polyrule predict model.json new.csv -o predicted.csv
+      polyrule predict model.json new.arff.gz --scores --to jsonl | head
+      cat new.csv | polyrule predict model.json - --to labels
+    """
+    if output is not None:
+        check_place(output)
+    chosen = format_of(output, "jsonl" if as_json else to)
+    stored = load_model(model)
+    done = 0
+    with (
+        counting_progress("predicting", None, quiet=output is None) as show,
+        open_writer(chosen, output, stored.label_names, scores, reading.get("identifier")) as writer,
+    ):
+        for part in load_chunks(data, reading, stored, rows):
+            writer.write(stored.predict_proba(part.X) if scores else stored.predict(part.X), part.row_ids)
+            done += len(part)
+            show(done)
+    if output is not None:
+        note(f"{done} rows written to {output}")

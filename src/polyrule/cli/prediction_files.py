@@ -1,0 +1,140 @@
+"""The forms in which predictions are written, one block of rows after the other."""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+import json
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+
+from polyrule.cli.output import cannot_write
+from polyrule.errors import OptionError
+from polyrule.model.atomic import atomic_write
+
+FORMATS = ("csv", "tsv", "jsonl", "labels", "parquet")
+_ENDINGS = {
+    ".csv": "csv",
+    ".tsv": "tsv",
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    ".txt": "labels",
+    ".parquet": "parquet",
+}
+
+
+class Writer(Protocol):
+    """Takes blocks of predictions."""
+
+    def write(self, values: Any, ids: Sequence[str] | None) -> None:
+        """Write one row per row of `values`."""
+
+
+def format_of(output: Path | None, asked: str | None) -> str:
+    """Return the format that was asked for, or that the ending of the file says."""
+    chosen = asked or _ENDINGS.get(output.suffix.lower() if output else "", "csv")
+    if chosen == "parquet" and output is None:
+        raise OptionError("parquet cannot be written to standard output; give a file with -o")
+    return chosen
+
+
+@contextlib.contextmanager
+def open_writer(
+    chosen: str, output: Path | None, names: Sequence[str], scores: bool, identifier: str | None
+) -> Iterator[Writer]:
+    """Open a writer; a file appears when everything is written, standard output receives every block at once."""
+    if chosen == "labels" and scores:
+        raise OptionError("--to labels writes names, so it cannot be combined with --scores")
+    if output is None or str(output) == "-":
+        yield _text_writer(chosen, sys.stdout, names, identifier)
+        return
+    try:
+        if chosen == "parquet":
+            with atomic_write(output, "wb") as binary, _ParquetWriter(binary, names, scores, identifier) as parquet:
+                yield parquet
+        else:
+            with atomic_write(output) as stream:
+                yield _text_writer(chosen, stream, names, identifier)
+    except OSError as error:
+        raise cannot_write(output, error) from error
+
+
+def _text_writer(chosen: str, stream: Any, names: Sequence[str], identifier: str | None) -> Writer:
+    if chosen == "jsonl":
+        return _JsonWriter(stream, names, identifier)
+    if chosen == "labels":
+        return _LabelWriter(stream, names)
+    return _TableWriter(stream, names, identifier, "," if chosen == "csv" else "\t")
+
+
+class _TableWriter:
+    """CSV or TSV with a header."""
+
+    def __init__(self, stream: Any, names: Sequence[str], identifier: str | None, separator: str) -> None:
+        self._csv = csv.writer(stream, delimiter=separator, lineterminator="\n")
+        self._csv.writerow([*([identifier] if identifier else []), *names])
+
+    def write(self, values: Any, ids: Sequence[str] | None) -> None:
+        rows = np.asarray(values).tolist()
+        self._csv.writerows(rows if ids is None else ([name, *row] for name, row in zip(ids, rows, strict=True)))
+
+
+class _JsonWriter:
+    """One JSON object per line: the id, if there is one, and the labels."""
+
+    def __init__(self, stream: Any, names: Sequence[str], identifier: str | None) -> None:
+        self._stream, self._names, self._identifier = stream, names, identifier
+
+    def write(self, values: Any, ids: Sequence[str] | None) -> None:
+        for number, row in enumerate(np.asarray(values).tolist()):
+            record: dict[str, Any] = {} if ids is None else {"id": ids[number]}
+            record["labels"] = dict(zip(self._names, row, strict=True))
+            self._stream.write(json.dumps(record, ensure_ascii=False) + "\n")
+
+
+class _LabelWriter:
+    """The names of the present labels, separated by commas, quoted as rules quote them."""
+
+    def __init__(self, stream: Any, names: Sequence[str]) -> None:
+        from polyrule.model.printing import format_name
+
+        self._stream = stream
+        self._names = [format_name(name) for name in names]
+
+    def write(self, values: Any, ids: Sequence[str] | None) -> None:
+        for number, row in enumerate(np.asarray(values)):
+            present = ", ".join(self._names[k] for k in np.flatnonzero(row))
+            self._stream.write((f"{ids[number]}\t" if ids is not None else "") + present + "\n")
+
+
+class _ParquetWriter:
+    """Parquet, one row group per block."""
+
+    def __init__(self, stream: Any, names: Sequence[str], scores: bool, identifier: str | None) -> None:
+        try:
+            import pyarrow
+            import pyarrow.parquet
+        except ImportError as error:
+            raise OptionError("Parquet needs pyarrow, which is not installed: pip install 'polyrule[files]'") from error
+        self._arrow = pyarrow
+        kind = pyarrow.float64() if scores else pyarrow.uint8()
+        fields = [(identifier, pyarrow.string())] if identifier else []
+        self._schema = pyarrow.schema([*fields, *((name, kind) for name in names)])
+        self._writer = pyarrow.parquet.ParquetWriter(stream, self._schema)
+
+    def __enter__(self) -> _ParquetWriter:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._writer.close()
+
+    def write(self, values: Any, ids: Sequence[str] | None) -> None:
+        columns = [self._arrow.array(column) for column in np.ascontiguousarray(np.asarray(values).T)]
+        if ids is not None:
+            columns.insert(0, self._arrow.array(list(ids)))
+        table = self._arrow.Table.from_arrays(columns, schema=self._schema)
+        self._writer.write_table(table)
