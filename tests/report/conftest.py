@@ -69,6 +69,7 @@ def visit(browser: Any, tmp_path: Path) -> Iterator[Callable[..., Any]]:
         page.goto(path.as_uri() + (f"#{section}" if section else ""))
         return page
 
+    open_page.troubles = troubles  # type: ignore[attr-defined]  # for a test that provokes one
     yield open_page
     for context in contexts:
         context.close()

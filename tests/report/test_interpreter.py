@@ -17,7 +17,8 @@ RUN_ALL = """() => polyrule.outcome(0).map((one) => [Array.from(one.labels), Arr
 FLIP = """([row, label]) => {
   const { data, examples, smallestFlip } = polyrule;
   const flip = smallestFlip(data.models[0], data.features, examples.values(row), label, 3000);
-  return { ...flip, changes: flip.changes && flip.changes.map(({ slot, value }) => [data.features[slot].column, value]) };
+  const column = (slot) => data.features[slot].column;
+  return { ...flip, changes: flip.changes && flip.changes.map(({ slot, value }) => [column(slot), value]) };
 }"""
 
 
@@ -37,11 +38,12 @@ def test_predictions_equal_those_of_the_library_on_every_example(visit, seed):
 def test_numbers_at_the_edge_of_what_doubles_hold(visit):
     thresholds = [0.1 + 0.2, 5e-324, -5e-324, 1.7e308, 2.0**53, 0.0]
     features = (Feature("x"), Feature("kind", "nominal", ("a", "b")))
-    rules = tuple(
+    rules = [
         Rule((Literal(k, 1),), (NumericCondition(0, "<=" if k % 2 else ">", threshold),))
         for k, threshold in enumerate(thresholds)
-    ) + (Rule((Literal(6, 1),), (NominalCondition(1, 0),)),)
-    model = RuleList(rules, features, tuple("abcdefg"))
+    ]
+    rules.append(Rule((Literal(6, 1),), (NominalCondition(1, 0),)))
+    model = RuleList(tuple(rules), features, tuple("abcdefg"))
     values = sorted({np.nextafter(t, side) for t in thresholds for side in (-np.inf, np.inf)} | set(thresholds))
     rows = [[value, kind] for value in [*values, -0.0, np.inf, -np.inf, np.nan] for kind in (0.0, 1.0, np.nan)]
     table = Table.from_array(rows, features)

@@ -40,7 +40,13 @@ def random_features(rng: np.random.Generator, count: int, names: tuple[str, ...]
 
 
 def random_rules(
-    rng: np.random.Generator, features: tuple[Feature, ...], width: int, count: int, stop: float = 0.2, largest: int = 4
+    rng: np.random.Generator,
+    features: tuple[Feature, ...],
+    width: int,
+    count: int,
+    stop: float = 0.2,
+    largest: int = 4,
+    least: int = 0,
 ) -> tuple[Rule, ...]:
     rules = []
     for _ in range(count):
@@ -50,7 +56,7 @@ def random_rules(
             for label in labels
         )
         body: list[Any] = []
-        for _ in range(int(rng.integers(0, 4)) if rng.random() < 0.9 else 0):
+        for _ in range(int(rng.integers(least, 4))):
             j = int(rng.integers(0, len(features)))
             if rng.random() < 0.25:
                 body.append(LabelCondition(int(rng.integers(0, width)), int(rng.integers(0, 2))))

@@ -52,20 +52,18 @@ def report(
 
     loaded = dict(zip(_names(names, models), [load_model(path) for path in models], strict=True))
     first = next(iter(loaded.values()))
-    parts = {
-        key: None if text is None else load_labelled(text, reading, first)
-        for key, text in (("data", data), ("test", test))
-    }
-    made = build(loaded, title=title, **parts)
+    train = None if data is None else load_labelled(data, reading, first)
+    unseen = None if test is None else load_labelled(test, reading, first)
+    made = build(loaded, train, unseen, title)
     write_text(made.html(), output)
     if str(output) != "-":
         note(f"wrote {output} ({len(made.html().encode()) / 1e6:.1f} MB); open it in any browser")
 
 
 def _names(given: str | None, models: tuple[Path, ...]) -> list[str]:
-    names = (
-        [name.strip() for name in given.split(",")] if given else [path.name.removesuffix(".json") for path in models]
-    )
+    names = [path.name.removesuffix(".json") for path in models]
+    if given:
+        names = [name.strip() for name in given.split(",")]
     if len(names) != len(models):
         raise OptionError(f"--names lists {len(names)} name(s) for {len(models)} model(s)")
     for position, name in enumerate(names):

@@ -54,7 +54,7 @@ def _pair(first: Sequence[Any], second: Sequence[Any], used: set[int], taken: se
 def summarise(
     models: Sequence[Any], predictions: Sequence[npt.NDArray[np.uint8]] | None, truth: npt.NDArray[np.uint8] | None
 ) -> list[dict[str, Any]]:
-    """One entry per pair of models: shared rules; and on the examples given, where they differ and who is then right."""
+    """One entry per pair of models: shared rules; on the examples given, where they differ and who is right there."""
     entries = []
     for a, b in combinations(range(len(models)), 2):
         same, bodies = shared_rules(models[a].rules, models[b].rules)

@@ -1,4 +1,4 @@
-"""How a list's predictions come about: after every rule, what is set, what is open, and how good it would be to end here."""
+"""How a list comes to its predictions: after every rule, what is set, what is open, how good ending here would be."""
 
 from __future__ import annotations
 

@@ -58,6 +58,8 @@ def _entry(parts: Sequence[Part], rows: Sequence[npt.NDArray[np.int64]], columns
         entry["row"] += chosen.tolist()
         entry["id"] += [None if part.row_ids is None else part.row_ids[row] for row in chosen.tolist()]
         entry["truth"] += [np.flatnonzero(part.truth[row]).tolist() for row in chosen]
+    if not parts:
+        return entry | {"columns": [[] for _ in columns]}
     tables = [part.table[chosen] for part, chosen in zip(parts, rows, strict=True)]
     entry["columns"] = [_column(np.concatenate([table.column(column) for table in tables])) for column in columns]
     return entry

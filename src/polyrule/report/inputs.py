@@ -88,7 +88,7 @@ def read_inputs(models: Any, data: Any = None, test: Any = None) -> Inputs:
         ):
             if tuple(mine) != tuple(other):
                 raise ModelError(
-                    f"models {first_name!r} and {name!r} have different {what}; a report compares models of the same data"
+                    f"models {first_name!r} and {name!r} have different {what}; a report is about one data set"
                 )
     parts = []
     if data is not None:
@@ -121,7 +121,7 @@ def _model(given: Any) -> Any:
     stored = getattr(given, "model_", None)
     if stored is None:
         raise OptionError(
-            f"cannot report on {type(given).__name__}: give a fitted polyrule estimator, a model, or the path of a model file"
+            f"cannot report on {type(given).__name__}: give a fitted polyrule estimator, a model or a model file's path"
         )
     return stored
 

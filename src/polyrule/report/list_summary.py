@@ -62,7 +62,8 @@ def warnings(model: RuleList, runs: Sequence[Run], parts: Sequence[Part]) -> lis
         if idle and len(model.rules):
             which = ", ".join(map(str, idle[:8])) + ("…" if len(idle) > 8 else "")
             found.append(
-                f"{len(idle)} of {len(model)} rules set no label of the {part.title.lower()} (rule {which}): their counts there are empty."
+                f"{len(idle)} of {len(model)} rules set no label of the {part.title.lower()} (rule {which}): "
+                "nothing is known about them there."
             )
     silent = [name for index, name in enumerate(model.label_names) if not _ever_present(model, index)]
     if silent:

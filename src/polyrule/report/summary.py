@@ -164,8 +164,8 @@ def _notes(inputs: Inputs, summary: dict[str, Any]) -> list[str]:
         summary["parts"][index]["shown"] = count
         if count < len(part):
             notes.append(
-                f"This page carries {count:,} of the {len(part):,} examples of the {part.title.lower()}, evenly spread, to keep "
-                "the file small. Scores and counts use all of them; lists of examples show the ones carried."
+                f"This page carries {count:,} of the {len(part):,} examples of the {part.title.lower()}, evenly "
+                "spread, to keep the file small. Scores and counts use all of them; lists of examples show those here."
             )
         if part.weighted:
             notes.append(f"{part.title}: example weights are not used in this page; every example counts once.")

@@ -16,6 +16,7 @@ drawer.addEventListener("click", (event) => { if (event.target === drawer) drawe
 function openRule(number) {
   const rule = model().rules[number];
   openDrawer(`Rule ${whole(number + 1)}`,
+    el("h3", { class: "sr" }, "What it says"),
     el("div", { class: "card rule narrow" },
       el("div", { class: "if" }, el("h4", {}, "If"), bodyList(rule)),
       el("div", { class: "then" }, el("h4", {}, "then"), ruleHead(rule, (label) => ({ on: { click: () => openLabel(label) } })), marks(rule)),

@@ -43,9 +43,10 @@ function select(options, chosen, action) {
 }
 
 function table(caption, head, rows, attributes = {}) {
-  return el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": caption },
+  const id = freshId("caption");
+  return el("div", { class: "scroll", tabindex: "0", role: "region", "aria-labelledby": id },
     el("table", attributes,
-      el("caption", { class: "sr" }, caption),
+      el("caption", { class: "sr", id }, caption),
       el("thead", {}, el("tr", {}, head.map((cell) => cell instanceof Element ? cell : el("th", { scope: "col" }, cell)))),
       el("tbody", {}, rows)));
 }

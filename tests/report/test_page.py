@@ -1,0 +1,263 @@
+"""What a person can do with the page, done in a browser."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from tests.report.worlds import random_data, random_model
+
+from polyrule.report import build
+
+
+def cards(page):
+    return page.locator("#section-rules article.rule")
+
+
+def test_the_overview_shows_scores_against_the_baseline(visit, sample):
+    page = visit(sample)
+    shown = page.locator(".tile").all_inner_texts()
+    part = sample.summary["models"][0]["parts"][1]
+    assert any(
+        f"{part['scores']['micro_f1']:.3f}" in text and f"{part['baseline']['micro_f1']:.3f}" in text for text in shown
+    )
+    assert "50 rules" in page.locator(".lead").first.inner_text()
+    page.locator("summary", has_text="All measures").click()
+    assert page.get_by_role("row", name=re.compile("Macro Jaccard")).is_visible()
+
+
+def test_the_curve_can_be_read_with_the_keyboard(visit, sample):
+    page = visit(sample)
+    slider = page.get_by_label("Score if the list ended here: after how many rules")
+    slider.focus()
+    page.keyboard.press("Home")
+    figure = page.locator("figure", has=slider)
+    assert "Before the first rule" in figure.inner_text()
+    for _ in range(3):
+        page.keyboard.press("ArrowRight")
+    value = sample.summary["models"][0]["parts"][1]["curve"]["micro_f1"][3]
+    assert "After rule 3 of 50" in figure.inner_text()
+    assert f"{100 * value:.1f} %" in figure.inner_text()
+
+
+def test_rules_are_searched_filtered_and_sorted(visit, sample):
+    page = visit(sample, "rules")
+    model = sample.summary["models"][0]
+    status = page.get_by_role("status")
+    assert status.inner_text() == "50 rules"
+    assert cards(page).count() == 40
+    page.get_by_role("button", name="Show 10 more").click()
+    assert cards(page).count() == 50
+    page.get_by_label("Label", exact=True).select_option(label="label 2")
+    page.get_by_label("Sign").select_option(label="predicts absent")
+    wanted = [n for n, rule in enumerate(model["rules"]) if any(lit[:2] == [2, 0] for lit in rule["head"])]
+    assert page.locator("article.rule h3").all_text_contents() == [f"Rule {n + 1}" for n in wanted]
+    page.get_by_role("button", name="Clear").click()
+    page.get_by_label("Feature", exact=True).select_option(label="feature_1")
+    page.get_by_label("Covers at least").fill("10")
+    slot = [feature["name"] for feature in sample.summary["features"]].index("feature_1")
+    wanted = [
+        n
+        for n, rule in enumerate(model["rules"])
+        if rule["parts"][0]["covers"] >= 10 and any(c[0] != 3 and c[1] == slot for c in rule["body"])
+    ]
+    assert page.locator("article.rule h3").all_text_contents() == [f"Rule {n + 1}" for n in wanted]
+    page.get_by_role("button", name="Clear").click()
+    page.get_by_label("Order", exact=True).select_option(label="Most wrong")
+    wrong = [rule["parts"][1]["wrong"] for rule in model["rules"]]
+    first = int(page.locator("article.rule h3").first.text_content().split()[1]) - 1
+    assert wrong[first] == max(wrong)
+    page.get_by_label("Search").fill("rule 7 ")
+    assert "Rule 7" in page.locator("article.rule h3").all_text_contents()
+    page.get_by_label("Search").fill("no such thing")
+    assert page.get_by_text("No rule fits this filter.").is_visible()
+
+
+def test_rules_as_a_table_are_sorted_by_its_headings(visit, sample):
+    page = visit(sample, "rules")
+    page.get_by_role("button", name="As table").click()
+    page.get_by_role("button", name="Covers", exact=True).click()
+    assert page.locator('th[aria-sort="descending"]').inner_text() == "Covers"
+    shown = [int(text) for text in page.locator(".rules-table tbody tr td.number").all_inner_texts()]
+    assert shown == sorted(shown, reverse=True)
+
+
+def test_a_rule_opens_with_the_examples_it_covers(visit, sample):
+    page = visit(sample, "rules")
+    rules = sample.summary["models"][0]["rules"]
+    number = max(range(40), key=lambda n: min(rules[n]["parts"][1]["wrong"], rules[n]["parts"][1]["right"]))
+    page.get_by_role("button", name=f"Rule {number + 1}", exact=True).click()
+    drawer = page.get_by_role("dialog")
+    covered = sum(part["covers"] for part in rules[number]["parts"])
+    assert f"{covered} examples of the 240 in this page" in drawer.inner_text()
+    region = drawer.get_by_role("region", name="Examples the rule covers")
+    assert region.locator("tbody tr").count() == min(100, covered)
+    drawer.get_by_label("only where it is wrong").check()
+    assert region.locator("tbody tr").count() > 0
+    assert region.locator("tbody tr").count() == region.locator("tbody tr", has=page.locator(".is-wrong")).count()
+    page.keyboard.press("Escape")
+    assert not drawer.is_visible()
+
+
+def test_numbers_on_a_card_are_those_of_the_summary(visit, sample):
+    page = visit(sample, "rules")
+    for number, rule in enumerate(sample.summary["models"][0]["rules"][:5]):
+        text = cards(page).nth(number).inner_text()
+        for part, whole in zip(rule["parts"], (150, 90), strict=True):
+            assert f"{part['right']} right, {part['wrong']} wrong" in text
+            assert f"covers {part['covers']} of {whole}" in text
+
+
+def test_a_label_opens_with_its_rules_and_leads_to_them(visit, sample):
+    page = visit(sample, "labels")
+    page.locator("#section-labels table").first.get_by_role("button", name="label 3").click()
+    drawer = page.get_by_role("dialog")
+    deciders = [
+        n for n, rule in enumerate(sample.summary["models"][0]["rules"]) if any(h[0] == 3 for h in rule["head"])
+    ]
+    assert drawer.get_by_role("region", name="Rules that decide the label").locator("tbody tr").count() == len(deciders)
+    assert "Confused with" in drawer.inner_text()
+    drawer.get_by_role("button", name="Show these rules").click()
+    assert page.url.endswith("#rules")
+    # Rules that only test the label are shown as well.
+    assert cards(page).count() >= min(40, len(deciders))
+
+
+def test_the_graph_tells_kinds_of_dependency_apart_and_opens_labels(visit, sample):
+    page = visit(sample, "labels")
+    graph = page.get_by_role("group", name="Graph of label dependencies")
+    before = graph.locator("path.edge").count()
+    page.get_by_label("depends on features").uncheck()
+    assert graph.locator("path.edge.conditional").count() == 0
+    assert 0 < graph.locator("path.edge").count() < before
+    page.get_by_label("one implies the other").uncheck()
+    assert graph.locator("path[marker-end].edge").count() == 0
+    node = graph.get_by_role("button", name="Label label 1")
+    node.focus()
+    page.keyboard.press("Enter")
+    assert page.get_by_role("dialog").get_by_role("heading", name="label 1").is_visible()
+
+
+def test_changing_a_feature_changes_the_labels_at_once(visit):
+    model = random_model(12, rules=15, least=1)
+    page = visit(build(model, random_data(model, 20, 1)), "whatif")
+    state = "() => Array.from(polyrule.predict(0, polyrule.examples.values(0)).labels)"
+    present = sum(page.evaluate(state))
+    outcome = page.locator(".outcome")
+    assert outcome.locator("h3").first.inner_text() == f"{present} label{'' if present == 1 else 's'} present"
+    flips = page.get_by_role("button", name=re.compile("Smallest change that flips"))
+    for position in range(flips.count()):
+        flips.nth(position).click()
+        apply = page.get_by_role("button", name="Apply")
+        if apply.count():
+            name = outcome.locator(".flip h4").inner_text()
+            apply.click()
+            label = re.search(r"makes (label \d) (present|absent)", name)
+            assert label is not None
+            row = page.locator(".label-list li.flipped", has_text=label[1])
+            assert f"{label[2]}: {label[1]}" in row.inner_text().replace("\n", " ")
+            assert "feature" in page.locator("#section-whatif").inner_text()
+            page.get_by_role("button", name="Reset").click()
+            assert page.locator(".label-list li.flipped").count() == 0
+            return
+    pytest.fail("no label of the first example can be flipped")
+
+
+def test_an_example_can_be_typed_and_missing_values_are_understood(visit):
+    model = random_model(8, rules=20)
+    page = visit(build(model, random_data(model, 30, 3)), "whatif")
+    page.get_by_role("button", name="Blank").click()
+    assert "every value is missing" in page.locator("#section-whatif").inner_text()
+    number = page.locator(".feature input[type=number]").first
+    assert number.input_value() == ""
+    number.fill("0.25")
+    nominal = page.locator(".feature select").first
+    nominal.select_option(index=2)
+    assert page.locator(".feature.changed").count() == 2
+    page.get_by_role("button", name="Next", exact=True).click()
+    page.get_by_label("Example, 1 to 30").fill("7")
+    page.keyboard.press("Tab")
+    assert page.locator(".which").inner_text() == "Example 7"
+    page.get_by_role("button", name="Next wrong one").click()
+    assert "from the truth" in page.locator(".outcome").inner_text()
+
+
+def test_models_are_compared_and_switched(visit, sample):
+    page = visit(sample, "compare")
+    text = page.locator("#section-compare").inner_text()
+    pair = sample.summary["comparison"][0]
+    assert f"different labels on {pair['examples']} of 90 examples" in text
+    page.locator("summary", has_text="Examples on which they differ").click()
+    rows = page.get_by_role("region", name="Examples on which the models differ").locator("tbody tr")
+    rows.first.wait_for()
+    assert rows.count() == min(100, pair["examples"])
+    page.get_by_label("Model", exact=True).select_option("short")
+    page.get_by_role("link", name="Rules").click()
+    assert page.get_by_role("status").inner_text() == "20 rules"
+
+
+def test_the_theme_can_be_changed_and_follows_the_system(visit, sample):
+    page = visit(sample, color_scheme="dark")
+    ground = "() => getComputedStyle(document.body).backgroundColor"
+    dark = page.evaluate(ground)
+    page.get_by_role("button", name="Light").click()
+    light = page.evaluate(ground)
+    assert dark != light
+    page.get_by_role("button", name="Dark").click()
+    assert page.evaluate(ground) == dark
+
+
+@pytest.mark.parametrize("width", [360, 768, 1920])
+def test_nothing_is_wider_than_the_screen(visit, sample, width):
+    page = visit(sample, viewport={"width": width, "height": 800})
+    for section in ("overview", "rules", "labels", "whatif", "compare"):
+        page.evaluate(f"() => {{ location.hash = '{section}' }}")
+        page.locator(f"#section-{section}:not([hidden])").wait_for()
+        assert page.evaluate("() => document.documentElement.scrollWidth - innerWidth") <= 0, section
+
+
+def test_printing_shows_every_section_and_every_rule(visit, sample):
+    page = visit(sample)
+    page.evaluate("() => dispatchEvent(new Event('beforeprint'))")
+    assert cards(page).count() == 50
+    page.emulate_media(media="print")
+    assert page.locator("#section-labels").is_visible()
+    assert not page.locator("#nav").is_visible()
+    assert len(page.pdf()) > 10_000
+    page.emulate_media(media="screen")
+    page.evaluate("() => dispatchEvent(new Event('afterprint'))")
+    assert not page.locator("#section-labels").is_visible()
+
+
+def test_a_report_without_data_shows_what_was_learned(visit):
+    model = random_model(4, rules=6)
+    report = build(model)
+    page = visit(report, "rules")
+    first = report.summary["models"][0]["rules"][0]
+    right, wrong = (sum(literal[at] for literal in first["head"]) for at in (2, 3))
+    assert f"{right} right, {wrong} wrong" in cards(page).first.inner_text()
+    for section in ("overview", "labels", "whatif"):
+        page.get_by_role("link", name={"whatif": "What if"}.get(section, section.title())).click()
+        assert page.locator(f"#section-{section} h2").is_visible()
+
+
+def test_an_empty_list_can_be_looked_at(visit):
+    model = random_model(4, rules=0)
+    page = visit(build(model, random_data(model, 8, 0), random_data(model, 8, 1)))
+    assert "no rules" in page.locator(".warn").inner_text()
+    for name in ("Rules", "Labels", "What if"):
+        page.get_by_role("link", name=name).click()
+
+
+def test_the_keyboard_reaches_everything(visit, sample):
+    page = visit(sample)
+    page.keyboard.press("Tab")
+    assert page.evaluate("() => document.activeElement.className") == "skip"
+    reached = set()
+    for _ in range(12):
+        page.keyboard.press("Tab")
+        reached.add(page.evaluate("() => document.activeElement.textContent"))
+    assert {"Overview", "Rules", "Labels", "What if", "Compare", "Dark"} <= reached
+    page.get_by_role("link", name="Rules").focus()
+    page.keyboard.press("Enter")
+    assert page.evaluate("() => document.activeElement.textContent") == "Rules"  # the heading of the section
