@@ -94,5 +94,5 @@ def _whole_words(line: bytes, most: int = 4096) -> bytes:
 
 def _as_utf8(head: bytes) -> bytes:
     if head.startswith((b"\xff\xfe", b"\xfe\xff")):
-        return head.decode("utf-16", "replace").encode()
-    return head.removeprefix(b"\xef\xbb\xbf")
+        head = head.decode("utf-16", "replace").encode()
+    return head.removeprefix(b"\xef\xbb\xbf").replace(b"\r", b"\n")

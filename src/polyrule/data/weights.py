@@ -19,8 +19,8 @@ GRID = 2**30
 def integer_weights(sample_weight: Any, n: int) -> tuple[npt.NDArray[np.int64], Fraction]:
     """Bring weights to a common integer scale: ``weight = integer * scale``.
 
-    Tried in turn: the exact binary values of the floats, then the decimal numbers they print as (0.1 is meant as 1/10),
-    each accepted if the integers sum to at most 2**31. Otherwise the weights are rounded to multiples of
+    Tried in turn: the decimal numbers the weights print as (0.1 is meant as 1/10), then the exact binary values of the
+    floats, each accepted if the integers sum to at most 2**31. Otherwise the weights are rounded to multiples of
     total / 2**30; a positive weight never becomes zero. Equal weights always stay equal.
 
     Parameters
@@ -48,7 +48,7 @@ def integer_weights(sample_weight: Any, n: int) -> tuple[npt.NDArray[np.int64], 
     weights = _check(sample_weight, n)
     distinct, position, counts = np.unique(weights, return_inverse=True, return_counts=True)
     values = [float(value) for value in distinct]
-    for exact in (Fraction, _printed):
+    for exact in (_printed, Fraction):
         scaled = _common_scale(values, counts.tolist(), exact)
         if scaled is not None:
             integers, scale = scaled

@@ -143,7 +143,7 @@ class _Rows:
             if not index.isascii() or not index.isdigit() or len(index) > 18:
                 raise ArffSyntaxError(f"expected 'index value' in a sparse row, found {shorten(entry)}")
             value = _cells(rest, ",") if rest.strip() else []
-            if len(value) != 1 or value[0] == "":
+            if len(value) != 1:
                 raise ArffSyntaxError(f"index {index} has no value")
             self._positions.append((row, int(index)))
             self._cells.append(value[0])

@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from polyrule.data.columns import shorten
 from polyrule.data.formats.blocks import MOST_COLUMNS, Block, Column, Hints, SparseBlock
+from polyrule.data.formats.numbers import flat_numbers
 from polyrule.data.lines import LineBlock, line_blocks
 from polyrule.data.sources import Source
 from polyrule.errors import DataError
@@ -139,7 +140,9 @@ class LibsvmReader:
     def _numbers(
         self, texts: list[str], counts: list[int], lines: list[int]
     ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]]:
-        numbers = np.fromstring(" ".join(texts).replace(":", " ") + " ", dtype=np.float64, sep=" ")
+        numbers = flat_numbers(" ".join(texts).replace(":", " ").replace("\t", " ").encode(), b" ")
+        if numbers is None or len(numbers) != 2 * sum(counts):
+            raise DataError(f"{self.name}, lines {lines[0]} to {lines[-1]}: the index:value pairs cannot be read")
         columns, values = numbers[0::2].astype(np.int64), numbers[1::2]
         bad = ~np.isfinite(values)
         if bad.any():

@@ -36,7 +36,9 @@ def dense_numbers(text: bytes, width: int, delimiter: bytes = b",") -> npt.NDArr
     rows = text.count(b"\n")
     if len(ends) != rows * width or not np.all(raw[ends[width - 1 :: width]] == _NEWLINE):
         return None
-    numbers = _parse(text.replace(b"\n", b",") if delimiter == b"," else text.replace(b"\n", delimiter), delimiter)
+    numbers = flat_numbers(
+        text.replace(b"\n", b",") if delimiter == b"," else text.replace(b"\n", delimiter), delimiter
+    )
     return None if numbers is None or len(numbers) != rows * width else numbers.reshape(rows, width)
 
 
@@ -71,7 +73,7 @@ def sparse_numbers(
     # every entry is two words; only "{}" may have none
     if not np.all((per_entry == 2) | (empty & (raw[separators] == _CLOSE) & (raw[separators - 1] == _OPEN))):
         return None
-    numbers = _parse(text.translate(_TO_SPACES), b" ")
+    numbers = flat_numbers(text.translate(_TO_SPACES), b" ")
     if numbers is None or len(numbers) != 2 * int((~empty).sum()):
         return None
     columns = numbers[0::2].astype(np.int64) if not np.isnan(numbers[0::2]).any() else None
@@ -84,7 +86,8 @@ def sparse_numbers(
 _TO_SPACES = bytes.maketrans(b",{}\n\t", b"     ")
 
 
-def _parse(text: bytes, separator: bytes) -> npt.NDArray[np.float64] | None:
+def flat_numbers(text: bytes, separator: bytes) -> npt.NDArray[np.float64] | None:
+    """Parse numbers with one separator between them; ``?`` is NaN, and None means that something else is there."""
     if b"?" in text:
         text = text.replace(b"?", b"nan")
     if not text.strip():

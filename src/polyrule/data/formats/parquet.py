@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+import weakref
 from collections.abc import Iterator, Sequence
 from typing import IO, Any
 
@@ -45,7 +46,9 @@ class ParquetReader:
         try:
             if source.path is not None and source.compression is None:
                 return self._parquet.ParquetFile(source.path)
-            return self._parquet.ParquetFile(_unpacked(source))
+            copy = _unpacked(source)
+            weakref.finalize(self, copy.close)
+            return self._parquet.ParquetFile(copy)
         except (self._arrow.ArrowException, OSError) as problem:
             raise DataError(f"{source.name}: not a readable Parquet file ({_brief(problem)})") from problem
 

@@ -1,0 +1,150 @@
+import csv
+import io
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from polyrule.data import Feature, read, read_chunks
+from polyrule.data.formats.encoders import parse_number
+from polyrule.errors import DataError, OptionError
+
+NAN = float("nan")
+
+
+def table(text: str | bytes, **options):
+    raw = text.encode() if isinstance(text, str) else text
+    return read(io.BytesIO(raw), **{"labels": None, "format": "csv", **options})
+
+
+@pytest.mark.parametrize(
+    ("delimiter", "format"), [(",", "csv"), (";", "csv"), ("\t", "csv"), ("\t", "tsv"), ("|", "csv")]
+)
+def test_the_delimiter_is_found(delimiter, format):
+    data = table(f"a{delimiter}b\n1{delimiter}x\n2{delimiter}y\n", format=format)
+    assert data.features == (Feature("a"), Feature("b", "nominal", ("x", "y")))
+    np.testing.assert_array_equal(data.X.values, [[1, 0], [2, 1]])
+
+
+def test_quotes_newlines_and_spaces():
+    data = table('name, note\n"a, ""b""","two\nlines"\n  c ,d\n')
+    assert data.feature_names == ("name", "note")
+    assert data.features[0].categories == ('a, "b"', "c")
+    assert data.features[1].categories == ("d", "two\nlines")
+
+
+def test_missing_values_and_what_stands_for_them():
+    data = table("a,b\n1,x\n?,NA\n,y\n")
+    np.testing.assert_array_equal(data.X.values, [[1, 0], [NAN, NAN], [NAN, 1]])
+    namibia = table("a,b\n1,x\n2,NA\n", missing=["-"])
+    assert namibia.features[1].categories == ("NA", "x")
+
+
+def test_decimal_commas_are_not_mistaken_for_categories():
+    text = "a;b\n1,5;x\n2,5;y\n"
+    with pytest.raises(DataError, match=r"column 'a' holds what may be numbers with a decimal comma \('1,5'\)"):
+        table(text)
+    assert table(text, decimal=",").X.values[:, 0].tolist() == [1.5, 2.5]
+    assert table(text, nominal="a").features[0].categories == ("1,5", "2,5")
+
+
+def test_a_header_of_numbers_must_be_declared():
+    with pytest.raises(DataError, match=r"line 1: all cells of the first line are numbers; pass header=False"):
+        table("1,2\n3,4\n")
+    assert table("1,2\n3,4\n", header=False).X.values.tolist() == [[1, 2], [3, 4]]
+    assert table("1,2\n3,4\n", header=True).feature_names == ("1", "2")
+
+
+def test_an_unnamed_column_gets_its_position():
+    assert table(",a\n0,5\n").feature_names == ("column 0", "a")
+
+
+def test_a_column_that_turns_out_to_be_text_late_in_the_file_is_nominal_throughout():
+    rows = 30_000
+    text = "a,b,L\n" + "1.0,2,0\n" * rows + "x,2,1\n"
+    data = table(text.encode() * 1, labels="L")
+    assert data.features == (Feature("a", "nominal", ("1.0", "x")), Feature("b"))
+    assert data.X.values[-1].tolist() == [1, 2]
+
+
+def test_late_text_across_blocks_restarts_the_reading(monkeypatch):
+    monkeypatch.setattr("polyrule.data.lines.line_blocks.__defaults__", (64,))
+    text = "a,b\n" + "1.0,2\n" * 200 + "x,2\n"
+    data = table(text)
+    assert data.features[0] == Feature("a", "nominal", ("1.0", "x"))
+    parts = list(read_chunks(io.BytesIO(text.encode()), labels=None, format="csv", rows=7))
+    assert {part.features for part in parts} == {data.features}
+    assert all(len(part) <= 7 for part in parts)
+    np.testing.assert_array_equal(np.vstack([part.X.values for part in parts]), data.X.values)
+
+
+def test_quoted_newlines_across_blocks(monkeypatch):
+    monkeypatch.setattr("polyrule.data.lines.line_blocks.__defaults__", (16,))
+    value = "a long\nquoted\n\ncell over\nmany blocks"
+    data = table(f'a,b\n"{value}",1\n"{value}",2\nz,3\n')
+    assert data.features[0].categories == (value, "z")
+    assert data.X.values[:, 1].tolist() == [1, 2, 3]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "the file is empty"),
+        ("\n\n", "the file is empty"),
+        ("a,b\n1\n", "line 2: 1 values, but there are 2 columns"),
+        ("a,b\n1,2\n\n3,4,5\n", "line 4: 3 values"),
+        ("a,a\n1,2\n", "column name 'a' appears twice"),
+        ('a,b\n1,"x\n', "line 2: a quote is opened but never closed"),
+        ('a,b\n1,"x"y\n', "line 2: "),
+        ("a,b\n1,inf\n", "line 2, column 'b': the value is infinite"),
+    ],
+)
+def test_bad_files(text, message):
+    with pytest.raises(DataError, match=message):
+        table(text)
+
+
+def test_bad_options():
+    for options in ({"delimiter": "ab"}, {"delimiter": "\n"}, {"decimal": "x"}, {"decimal": ",", "delimiter": ","}):
+        with pytest.raises(OptionError):
+            table("a\n1\n", **options)
+
+
+@pytest.mark.parametrize("text", ["1", "-1.5", "+.5", "1e5", "1.", " 2 ", "1E-3"])
+def test_numbers(text):
+    assert parse_number(text) == float(text)
+
+
+@pytest.mark.parametrize("text", ["", "1_0", "١", "0x1", "1e", ".", "1,5", "1 2", "--1"])
+def test_not_numbers(text):
+    assert parse_number(text) is None
+
+
+CELLS = st.text(st.characters(codec="utf-8", exclude_categories=("Cs", "Cc")), max_size=5) | st.sampled_from(
+    ["1", "2.5", "-3", "", "?", "a", "a,b", 'q"q', "x\ny"]
+)
+
+
+@settings(max_examples=100, deadline=None)
+@given(
+    st.integers(1, 3).flatmap(
+        lambda width: st.lists(st.lists(CELLS, min_size=width, max_size=width), min_size=1, max_size=8)
+    )
+)
+def test_random_tables_are_read_as_pythons_csv_module_reads_them(rows):
+    names = [f"c{j}" for j in range(len(rows[0]))]
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n", quoting=csv.QUOTE_ALL)
+    writer.writerow(names)
+    writer.writerows(rows)
+    data = table(out.getvalue(), delimiter=",", nominal=names)
+    kept = [row for row in rows if len(row) == 1 or True]
+    assert len(data) == len(kept)
+    for j in range(len(names)):
+        column = [row[j].strip() for row in kept]
+        known = [None if cell in ("", "?", "NA", "N/A", "NaN", "nan", "null", "NULL") else cell for cell in column]
+        categories = data.features[j].categories
+        assert list(categories) == sorted({cell for cell in known if cell is not None})
+        codes = data.X.values[:, j]
+        assert [None if np.isnan(code) else categories[int(code)] for code in codes] == known
