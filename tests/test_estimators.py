@@ -17,6 +17,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from polyrule import BinaryRelevanceRuleClassifier, Dataset, Feature, RuleListClassifier, Table, datasets
 from polyrule.errors import DataError, MeasureError, OptionError
+from polyrule.model import LabelCondition
 
 LEARNERS = [
     RuleListClassifier(),
@@ -88,11 +89,14 @@ class TestInputs:
         unknown = frame.assign(text="never seen")
         assert fitted.predict(unknown).shape == Y.shape
 
-    def test_missing_values_satisfy_no_condition(self) -> None:
-        X = np.array([[1.0], [2.0], [np.nan], [np.nan]])
-        Y = np.array([[1], [1], [0], [0]])
-        model = RuleListClassifier("precision", remaining=0).fit(X, Y)
-        np.testing.assert_array_equal(model.predict(X), Y)
+    def test_missing_values_satisfy_no_condition(self, data, learner) -> None:
+        X, Y = data
+        X = np.where(np.random.default_rng(2).random(X.shape) < 0.2, np.nan, X)
+        fitted = learner.fit(X, Y)
+        path = fitted.decision_path(np.full((1, 5), np.nan))
+        fired = [rule for rule, used in zip(fitted.rules_, path.toarray()[0], strict=True) if used]
+        assert all(isinstance(condition, LabelCondition) for rule in fired for condition in rule.body)
+        assert any(rule.body for rule in fitted.rules_)
 
     def test_weights_are_repetitions(self, data, learner) -> None:
         X, Y = data
@@ -242,7 +246,7 @@ class TestBadInput:
         ("options", "error", "words"),
         [
             ({"measure": "precisoin"}, MeasureError, "precision"),
-            ({"measure": "f-1"}, MeasureError, "f-1"),
+            ({"measure": "f-1"}, MeasureError, "beta"),
             ({"heads": "many"}, OptionError, "heads"),
             ({"scope": "everything"}, OptionError, "scope"),
             ({"averaging": "weighted"}, OptionError, "averaging"),

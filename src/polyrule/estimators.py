@@ -127,7 +127,10 @@ class _RuleClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def explain(self, X: Any, row: int = 0) -> Explanation:
         """Explain the prediction for one example: which rule set each label, with which conditions and counts."""
         check_is_fitted(self)
-        return explain(self.model_, self._read_features(X, reset=False), row)
+        table = self._read_features(X, reset=False)
+        if not -len(table) <= row < len(table):
+            raise DataError(f"row {row} does not exist: X has {len(table)} example(s), counted from 0")
+        return explain(self.model_, table[row])
 
     @property
     def rules_(self) -> RuleList:
@@ -147,8 +150,11 @@ class _RuleClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         else:
             if not is_frame(X):
                 X = check_array(X, accept_sparse=True, dtype=None, ensure_all_finite=False, estimator=self)
+            if reset:
+                table = to_table(X)  # first, because it says more clearly what is wrong with a frame
             validate_data(self, X, reset=reset, skip_check_array=True)
-            table = to_table(X, features)
+            if not reset:
+                table = to_table(X, features)
         if reset and len(table) == 0:
             raise DataError("X holds no examples: 0 sample(s) is not enough to learn rules from")
         if reset and table.shape[1] == 0:

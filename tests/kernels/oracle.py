@@ -34,11 +34,8 @@ def conditions(table: Table, working: np.ndarray, ever_set: np.ndarray, body: tu
                 found += [NominalCondition(j, int(v)) for v in distinct]
         else:
             for low, high in zip(distinct[:-1], distinct[1:], strict=True):
-                middle = float(low / 2 + high / 2)
-                threshold = middle if low <= middle < high else float(low)
-                exact = (low + high) / 2
-                if np.isfinite(exact) and low <= exact < high:
-                    threshold = float(exact)
+                exact = (Fraction(float(low)) + Fraction(float(high))) / 2
+                threshold = float(exact) if low <= float(exact) < high else float(low)
                 found += [NumericCondition(j, "<=", threshold), NumericCondition(j, ">", threshold)]
     for label in np.flatnonzero(ever_set):
         if not any(isinstance(c, LabelCondition) and c.label == label for c in body):

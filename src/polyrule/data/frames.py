@@ -80,7 +80,7 @@ def frame_to_table(data: Any, features: Sequence[Feature] | None) -> Table:
     values = np.empty((len(frame), len(order)), order="F")
     found = []
     for target, (source, feature) in enumerate(zip(order, known, strict=True)):
-        feature, values[:, target] = _encode_series(frame[frame.columns[source]], names[source], feature)
+        feature, values[:, target] = _encode_series(frame[:, source], names[source], feature)
         found.append(feature)
     return Table(values, tuple(found))
 

@@ -122,7 +122,7 @@ def _frame_labels(Y: Any, label_names: Sequence[str] | None) -> tuple[npt.NDArra
     names = _names(label_names if label_names is not None else column_names(frame), len(frame.columns))
     labels = np.empty((len(frame), len(names)), dtype=np.uint8)
     for j, name in enumerate(names):
-        series = frame[frame.columns[j]]
+        series = frame[:, j]
         if series.null_count() or not (series.dtype.is_numeric() or series.dtype.is_boolean()):
             column = np.empty(len(frame), dtype=object)
             column[:] = series.to_list()

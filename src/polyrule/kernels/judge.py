@@ -170,7 +170,10 @@ class Judge:
         approximate = np.where(usable, num / den, -np.inf)
         near = approximate >= _lowered(float(approximate.max()))
         value, tied = _exact_maximum(num, den, near)
-        tied[..., 0] &= ~tied[..., 1]  # where both literals of a label tie, the present one wins
+        # where both literals of a label tie, more true positives win, then the present one
+        fewer = counts.unset[..., 0] <= counts.unset[..., 1]
+        tied[..., 0] &= ~(tied[..., 1] & fewer)
+        tied[..., 1] &= ~tied[..., 0]
         if self.objective.max_head_size is not None:
             tied = _largest_only(tied, counts.unset, self.objective.max_head_size)
         true_positives = (tied * counts.unset).sum(axis=(1, 2))

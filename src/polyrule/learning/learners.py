@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import scipy.sparse as sp
 
 from polyrule.data.table import Table
 from polyrule.errors import OptionError
@@ -88,7 +89,7 @@ class Learner:
         counts: list[tuple[float, float]] = []
         total = int(weights.sum())
         for label in range(len(label_names)):
-            column = np.ascontiguousarray(truth[:, [label]])
+            column = _dense(truth[:, [label]])
             present = int(weights @ column[:, 0].astype(np.int64))
             rarer = 1 if 2 * present <= total else 0
             if learning.reason == "complete":
@@ -106,6 +107,10 @@ class Learner:
     def _engine(self, table: Table, truth: Any, weights: Weights, growing: GrowOptions | None = None) -> Engine:
         options = growing or self.growing
         return make_engine(table, truth, weights, self.objective, options, self.n_jobs, self.kernels)
+
+
+def _dense(column: Any) -> npt.NDArray[np.uint8]:
+    return np.ascontiguousarray(column.toarray() if sp.issparse(column) else column, dtype=np.uint8)
 
 
 def _improving(engine: Engine, rarer: int) -> Callable[[], Candidate | None]:
