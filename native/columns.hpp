@@ -1,0 +1,90 @@
+// The features, sorted once. A learner asks them three things: which rows a condition covers, in which order the rows
+// of a cover lie, and which threshold separates two neighbouring values.
+#pragma once
+
+#include <limits>
+#include <vector>
+
+#include "bits.hpp"
+
+namespace polyrule {
+
+inline constexpr Row kNowhere = std::numeric_limits<Row>::max();
+
+enum class Test : std::uint8_t { at_most = 0, above = 1, category = 2, label = 3 };
+
+// A condition while it is searched for. Thresholds are known by the largest covered value on their left (`edge`); the
+// number that is shown depends on the working set and is computed for the winner only.
+struct Condition {
+  Test test = Test::at_most;
+  bool lowest = false;  // `above` a threshold below every covered value: excludes missing values only
+  std::uint32_t index = 0;
+  double edge = 0;  // numeric: see above; category index; label value
+};
+
+// Canonical order: features by column, then labels; thresholds ascending, at one threshold `<=` first; values ascending.
+inline bool comes_before(const Condition& a, const Condition& b) {
+  const bool label_a = a.test == Test::label, label_b = b.test == Test::label;
+  if (label_a != label_b) return label_b;
+  if (a.index != b.index) return a.index < b.index;
+  if (a.lowest != b.lowest) return a.lowest;
+  if (a.edge != b.edge) return a.edge < b.edge;
+  return a.test < b.test;
+}
+
+// One feature. Rows are listed by ascending value, missing ones apart. Where one value is held by more than half of
+// the rows (the zeros of a sparse table, the usual category), its rows are the *block* and are not listed: whatever is
+// counted for them is the cover's total minus the rest.
+struct Column {
+  bool nominal = false;
+  bool blocked = false;
+  double block = 0;
+  const double* dense = nullptr;  // the whole column, where the table is dense
+  std::vector<Row> rows;
+  std::vector<double> values;  // of the listed rows, where the table is sparse
+  std::vector<Row> missing;
+  std::size_t below = 0;  // listed rows with a value below the block's
+
+  // Only for numeric columns without a block: the place of every row in `rows`, where each distinct value starts, and
+  // the working set in that order (refreshed when the working set has changed).
+  std::vector<Row> rank;
+  Bits starts;
+  Bits working;
+  std::uint64_t working_version = 0;
+
+  bool ranked() const { return !rank.empty(); }
+  double value_at(std::size_t place) const { return values.empty() ? dense[rows[place]] : values[place]; }
+};
+
+class Columns {
+ public:
+  // `values` is in column-major order.
+  static Columns from_dense(const double* values, std::size_t rows, const std::vector<bool>& nominal, int threads);
+  static Columns from_sparse(const double* data, const std::int32_t* indices, const std::int64_t* starts,
+                             std::size_t rows, const std::vector<bool>& nominal, int threads);
+
+  std::size_t size() const { return columns_.size(); }
+  const Column& operator[](std::size_t i) const { return columns_[i]; }
+  Column& operator[](std::size_t i) { return columns_[i]; }
+
+  // The rows of `cover` that satisfy a condition on a feature.
+  Bits covered(const Condition& condition, const Bits& cover) const;
+  // The threshold as it is shown: the lowest midpoint of working-set values that cuts the cover like `condition`.
+  double threshold(const Condition& condition, const Bits& working) const;
+  // Whether a row of `working` has a value above / below `value`.
+  bool any_above(std::size_t column, double value, const Bits& working) const;
+  bool any_below(std::size_t column, double value, const Bits& working) const;
+
+ private:
+  explicit Columns(std::size_t rows) : rows_(rows) {}
+  void finish(Column& column);
+  bool next_value(const Column& column, double value, bool from_start, const Bits& working, double& found) const;
+
+  std::size_t rows_;
+  std::vector<Column> columns_;
+};
+
+// Halfway between two doubles where they allow it, in any case low <= midpoint < high.
+double midpoint(double low, double high);
+
+}  // namespace polyrule

@@ -1,0 +1,357 @@
+#include "engine.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "parallel.hpp"
+#include "walk.hpp"
+
+namespace polyrule {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+constexpr auto kPollEvery = std::chrono::milliseconds(40);
+// Touches and rows a search must visit before a second thread pays for its start.
+constexpr std::size_t kWorthThreads = 400'000;
+
+bool beats(const Head& a, const Head& b) {
+  const int order = compare(a.value, b.value);
+  return order > 0 || (order == 0 && a.tp > b.tp);
+}
+
+}  // namespace
+
+Engine::Engine(Columns columns, State state, Form form, GrowLimits limits, int threads)
+    : columns_(std::move(columns)), state_(std::move(state)), form_(std::move(form)), limits_(limits),
+      threads_(std::max(1, threads)) {
+  state_.refresh();
+}
+
+// A rule for one literal is judged by that literal alone, whatever the form, as long as no other label counts.
+Form Engine::form_for(const Literal& literal) const {
+  Form form = form_;
+  if (!literal || form.scope != Scope::head) return form;
+  if (form.kind == HeadKind::subset) {
+    form.num = {0, 1, 0, 1, 0};
+    form.den = {state_.working_weight, 0, 0, 0, 0};
+  }
+  form.kind = HeadKind::singles;
+  form.rho.clear();
+  form.max_head = SIZE_MAX;
+  return form;
+}
+
+bool Engine::allows_singles(const Form& form) const {
+  return form.kind == HeadKind::singles && form.scope == Scope::head && form.rho.empty() &&
+         form.max_head >= state_.labels && limits_.min_coverage <= 0 && limits_.beam_width == 1 &&
+         *std::min_element(form.den.begin(), form.den.end()) >= 0 && form.den[0] + form.den[1] > 0;
+}
+
+// Whether every sum of a `SinglesScan` stays below 2**60.
+bool Engine::fits_int64(const Form& form) const {
+  double num = 0, den = 0;
+  for (std::size_t i = 1; i < 5; ++i) {
+    num = std::max(num, std::abs(double(form.num[i])));
+    den = std::max(den, std::abs(double(form.den[i])));
+  }
+  const double weight = double(state_.working_weight) + 1;
+  const double num0 = std::abs(double(form.num[0])), den0 = std::abs(double(form.den[0]));
+  const double top = num0 + num * weight, bottom = den0 + den * weight;
+  return 8 * ((num * bottom + top * den) * weight + num0 * bottom + top * den0) < std::ldexp(1.0, 60);
+}
+
+std::vector<NodeLabel> Engine::root_labels(const Literal& literal, const Form& form) const {
+  std::vector<NodeLabel> labels;
+  for (std::size_t l = 0; l < state_.labels; ++l) {
+    bool allowed[2] = {form.negative, true};
+    if (literal) {
+      allowed[0] = literal->first == l && literal->second == 0;
+      allowed[1] = literal->first == l && literal->second == 1;
+      if (!allowed[0] && !allowed[1] && form.scope == Scope::head) continue;
+    }
+    NodeLabel label = Node::describe(l, allowed, state_.working, state_.working_weight, state_);
+    if (form.scope != Scope::head || label.usable(0) || label.usable(1)) labels.push_back(label);
+  }
+  return labels;
+}
+
+Head Engine::solve(const Node& node, const Form& form) const {
+  std::vector<Count> kinds;
+  kinds.reserve(node.labels.size() * 4);
+  for (const NodeLabel& label : node.labels) kinds.insert(kinds.end(), label.kinds, label.kinds + 4);
+  return HeadJudge(node.labels, state_, form).solve(kinds.data(), node.cover);
+}
+
+Bits Engine::rows_of(const Condition& condition, const Bits& cover) const {
+  if (condition.test != Test::label) return columns_.covered(condition, cover);
+  Bits out(state_.rows);
+  const Word *set = state_.set[condition.index], *ones = state_.ones[condition.index];
+  for (std::size_t w = 0; w < out.words(); ++w)
+    out.data()[w] = cover.data()[w] & set[w] & (condition.edge != 0 ? ones[w] : ~ones[w]);
+  return out;
+}
+
+ShownCondition Engine::shown(const Condition& condition) const {
+  const bool numeric = condition.test == Test::at_most || condition.test == Test::above;
+  const double value = numeric ? columns_.threshold(condition, state_.working) : condition.edge;
+  return {condition.test, condition.index, value};
+}
+
+std::optional<Grown> Engine::grow(const Watch& watch, Literal literal) {
+  const Form form = form_for(literal);
+  std::vector<NodeLabel> labels = root_labels(literal, form);
+  std::optional<Grown> grown = limits_.beam_width > 1 ? beam(watch, form, std::move(labels))
+                                                      : greedy(watch, form, std::move(labels), nullptr);
+  if (grown && literal && form.rho.empty() && !form_.rho.empty()) {
+    Fraction& value = grown->head.value;
+    value = make_fraction(value.num * form_.rho[1], value.den * kLiftScale);
+  }
+  return grown;
+}
+
+std::optional<Grown> Engine::grow_single(const Watch& watch) {
+  std::optional<Grown> best;
+  for (std::size_t l = 0; l < state_.labels; ++l)
+    for (int v = 1; v >= (form_.negative ? 0 : 1); --v) {
+      std::optional<Grown> found = grow(watch, Literal({l, v}));
+      if (!found) continue;
+      if (!best || beats(found->head, best->head) ||
+          (!beats(best->head, found->head) && found->body.size() < best->body.size()))
+        best = std::move(found);
+    }
+  return best;
+}
+
+std::optional<Grown> Engine::greedy(const Watch& watch, const Form& form, std::vector<NodeLabel> labels,
+                                    const Head* rival) {
+  Node node;
+  node.set_cover(state_.working, state_);
+  node.is_root = true;
+  node.labels = std::move(labels);
+  Grown grown;
+  grown.head = solve(node, form);
+  if (!grown.head.any()) return std::nullopt;
+  (void)rival;
+  std::vector<Condition> body;
+  while (body.size() < limits_.max_conditions) {
+    const std::optional<Condition> found = best_condition(watch, node, form, grown.head);
+    if (!found) break;
+    body.push_back(*found);
+    Node child;
+    child.set_cover(rows_of(*found, node.cover), state_);
+    for (const NodeLabel& label : node.labels)
+      child.labels.push_back(Node::describe(label.label, label.allowed, child.cover, child.weight, state_));
+    child.first = std::move(node.first);
+    child.last = std::move(node.last);
+    child.touches = std::move(node.touches);
+    node = std::move(child);
+    grown.head = solve(node, form);
+  }
+  if (double(node.weight) < limits_.min_coverage) return std::nullopt;
+  for (const Condition& condition : body) grown.body.push_back(shown(condition));
+  grown.cover = std::move(node.cover);
+  return grown;
+}
+
+std::optional<Condition> Engine::best_condition(const Watch& watch, Node& node, const Form& form,
+                                                const Head& incumbent) {
+  if (allows_singles(form)) {
+    bool usable = true;
+    const auto found = fits_int64(form) ? best_by_singles<Count>(watch, node, form, incumbent, usable)
+                                        : best_by_singles<Wide>(watch, node, form, incumbent, usable);
+    if (usable) return found;
+  }
+  const auto found = best_in_general(watch, node, form, &incumbent, 1);
+  if (found.empty()) return std::nullopt;
+  return found.front().condition;
+}
+
+// Runs scan_unit(worker, unit) for every feature and then every label that may be tested.
+template <class Scan>
+void Engine::over_units(const Watch& watch, const Node& node, Scan&& scan_unit) {
+  std::vector<std::size_t> tested;
+  if (limits_.label_conditions)
+    for (std::size_t l = 0; l < state_.labels; ++l)
+      if (state_.ever_set[l]) tested.push_back(l);
+  const std::size_t units = columns_.size() + tested.size();
+  const std::size_t work = (node.rows.size() + 2 * node.touches.size()) * units;
+  const int threads = work < kWorthThreads ? 1 : std::min<int>(threads_, static_cast<int>(units));
+  std::atomic<std::size_t> next{0};
+  std::atomic<bool> over{false};
+  on_threads(threads, [&](int worker) {
+    auto last_poll = Clock::now();
+    try {
+      for (std::size_t i = next++; i < units && !over; i = next++) {
+        const bool is_label = i >= columns_.size();
+        scan_unit(worker, is_label ? tested[i - columns_.size()] : i, is_label);
+        if (worker == 0) {
+          const auto now = Clock::now();
+          if (now - last_poll < kPollEvery) continue;
+          last_poll = now;
+          if (watch.poll && watch.poll()) throw Interrupted{};
+          if (watch.deadline && now > *watch.deadline) throw TimeIsUp{};
+        }
+      }
+    } catch (...) {
+      over = true;
+      throw;
+    }
+  });
+  const auto now = Clock::now();
+  if (watch.deadline && now > *watch.deadline) throw TimeIsUp{};
+}
+
+template <class Int>
+std::optional<Condition> Engine::best_by_singles(const Watch& watch, Node& node, const Form& form,
+                                                 const Head& incumbent, bool& usable) {
+  // Drop the literals that cannot reach the incumbent's value any more.
+  const Gains<Int> gains(form, incumbent.value, state_.working_weight);
+  std::vector<NodeLabel> live;
+  for (NodeLabel label : node.labels) {
+    for (int v = 0; v < 2; ++v) label.allowed[v] = label.usable(v) && gains.bound(label, v) >= 0;
+    if (label.allowed[0] || label.allowed[1]) live.push_back(label);
+  }
+  node.labels = std::move(live);
+  node.list_touches(state_);
+
+  struct Worker {
+    SinglesScan<Int> scan;
+    Walk walk;
+  };
+  std::vector<std::unique_ptr<Worker>> workers(static_cast<std::size_t>(threads_));
+  std::mutex guard;
+  Best shared{incumbent.value, incumbent.tp, false, {}};
+  std::atomic<std::uint32_t> rises{0};
+  std::vector<std::uint32_t> seen(workers.size(), 0);
+
+  over_units(watch, node, [&](int w, std::size_t unit, bool is_label) {
+    auto& worker = workers[static_cast<std::size_t>(w)];
+    if (!worker)
+      worker.reset(new Worker{{node, state_, form, {incumbent.value, incumbent.tp, false, {}}}, {node, state_, columns_}});
+    SinglesScan<Int>& scan = worker->scan;
+    if (rises != seen[static_cast<std::size_t>(w)]) {
+      const std::lock_guard lock(guard);
+      seen[static_cast<std::size_t>(w)] = rises;
+      scan.raise(shared.value);
+    }
+    bool rose = false;
+    for (bool settled = false; !settled && scan.usable();) {
+      if (is_label) worker->walk.label(unit, scan);
+      else worker->walk.feature(unit, scan);
+      settled = scan.settled([&](const Condition& condition, std::size_t label, Count kinds[4]) {
+        const Bits cover = rows_of(condition, node.cover);
+        state_.count_kinds(label, cover, state_.weigh(cover.data()), kinds);
+      });
+      rose = rose || !settled;
+    }
+    if (rose) {
+      const std::lock_guard lock(guard);
+      if (compare(scan.best().value, shared.value) > 0) {
+        shared.value = scan.best().value;
+        ++rises;
+      }
+    }
+  });
+
+  Best best{incumbent.value, incumbent.tp, false, {}};
+  for (const auto& worker : workers) {
+    if (!worker) continue;
+    usable = usable && worker->scan.usable();
+    const Best& found = worker->scan.best();
+    if (!found.any) continue;
+    const int order = compare(found.value, best.value);
+    if (order > 0 || (order == 0 && (found.tp > best.tp || (found.tp == best.tp && best.any &&
+                                                            comes_before(found.condition, best.condition)))))
+      best = found;
+  }
+  if (!best.any) return std::nullopt;
+  return best.condition;
+}
+
+std::vector<Scored> Engine::best_in_general(const Watch& watch, Node& node, const Form& form, const Head* incumbent,
+                                            std::size_t size) {
+  node.list_touches(state_);
+  std::vector<std::unique_ptr<GeneralScan>> workers(static_cast<std::size_t>(threads_));
+  over_units(watch, node, [&](int w, std::size_t unit, bool is_label) {
+    auto& worker = workers[static_cast<std::size_t>(w)];
+    if (!worker)
+      worker.reset(new GeneralScan(node, state_, columns_, form, limits_.min_coverage, Shortlist(size, incumbent)));
+    if (is_label) worker->label(unit);
+    else worker->feature(unit);
+  });
+  std::vector<Scored> merged;
+  for (const auto& worker : workers)
+    if (worker) merged.insert(merged.end(), worker->shortlist().entries().begin(), worker->shortlist().entries().end());
+  std::sort(merged.begin(), merged.end(), better);
+  if (merged.size() > size) merged.resize(size);
+  return merged;
+}
+
+std::optional<Grown> Engine::beam(const Watch& watch, const Form& form, std::vector<NodeLabel> labels) {
+  struct Candidate {
+    Grown grown;
+    std::vector<NodeLabel> labels;
+  };
+  Candidate start;
+  {
+    Node root;
+    root.set_cover(state_.working, state_);
+    root.labels = labels;
+    start.grown.head = solve(root, form);
+    start.grown.cover = state_.working;
+    start.labels = std::move(labels);
+  }
+  if (!start.grown.head.any()) return std::nullopt;
+  Grown best = start.grown;
+  std::vector<Candidate> level;
+  level.push_back(std::move(start));
+  for (std::size_t length = 0; length < limits_.max_conditions; ++length) {
+    struct Found {
+      Scored scored;
+      std::size_t parent;
+      std::vector<ShownCondition> body;
+    };
+    std::vector<Found> found;
+    for (std::size_t parent = 0; parent < level.size(); ++parent) {
+      Node node;
+      node.set_cover(level[parent].grown.cover, state_);
+      node.is_root = length == 0;
+      node.labels = level[parent].labels;
+      for (const Scored& scored : best_in_general(watch, node, form, nullptr, limits_.beam_width)) {
+        std::vector<ShownCondition> body = level[parent].grown.body;
+        body.push_back(shown(scored.condition));
+        found.push_back({scored, parent, std::move(body)});
+      }
+    }
+    std::stable_sort(found.begin(), found.end(), [](const Found& a, const Found& b) {
+      const int order = compare(a.scored.value, b.scored.value);
+      return order != 0 ? order > 0 : a.scored.tp > b.scored.tp;
+    });
+    std::vector<Candidate> next;
+    for (Found& f : found) {
+      if (next.size() == limits_.beam_width) break;
+      const bool seen = std::any_of(next.begin(), next.end(), [&](const Candidate& other) {
+        return std::is_permutation(f.body.begin(), f.body.end(), other.grown.body.begin(), other.grown.body.end());
+      });
+      if (seen) continue;
+      Candidate child;
+      child.grown.cover = rows_of(f.scored.condition, level[f.parent].grown.cover);
+      child.grown.body = std::move(f.body);
+      Node node;
+      node.set_cover(child.grown.cover, state_);
+      for (const NodeLabel& label : level[f.parent].labels)
+        node.labels.push_back(Node::describe(label.label, label.allowed, node.cover, node.weight, state_));
+      child.grown.head = solve(node, form);
+      child.labels = std::move(node.labels);
+      next.push_back(std::move(child));
+    }
+    if (next.empty() || !beats(next.front().grown.head, best.head)) break;
+    best = next.front().grown;
+    level = std::move(next);
+  }
+  if (double(state_.weigh(best.cover.data())) < limits_.min_coverage) return std::nullopt;
+  return best;
+}
+
+}  // namespace polyrule

@@ -1,0 +1,88 @@
+// Grows rules one at a time and keeps the training state between them.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <optional>
+
+#include "columns.hpp"
+#include "form.hpp"
+#include "general.hpp"
+#include "heads.hpp"
+#include "node.hpp"
+#include "singles.hpp"
+#include "state.hpp"
+
+namespace polyrule {
+
+struct Interrupted {};  // a signal has come; the Python error is set
+struct TimeIsUp {};
+
+// Asked now and then during a search. `poll` returns true if a signal wants the search to end.
+struct Watch {
+  std::function<bool()> poll;
+  std::optional<std::chrono::steady_clock::time_point> deadline;
+};
+
+struct GrowLimits {
+  std::size_t beam_width = 1;
+  bool label_conditions = true;
+  double min_coverage = 0;
+  std::size_t max_conditions = SIZE_MAX;
+};
+
+// A condition as it is stored, with its threshold.
+struct ShownCondition {
+  Test test;
+  std::uint32_t index;
+  double value;
+  bool operator==(const ShownCondition&) const = default;
+};
+
+struct Grown {
+  std::vector<ShownCondition> body;
+  Head head;
+  Bits cover;
+};
+
+class Engine {
+ public:
+  Engine(Columns columns, State state, Form form, GrowLimits limits, int threads);
+
+  State& state() { return state_; }
+  const Form& form() const { return form_; }
+
+  // The best rule; with a literal, the best rule with exactly that head. None if no literal has a true positive.
+  std::optional<Grown> grow(const Watch& watch, std::optional<std::pair<std::size_t, int>> literal);
+  // The best of the rules grown for each literal on its own.
+  std::optional<Grown> grow_single(const Watch& watch);
+
+ private:
+  using Literal = std::optional<std::pair<std::size_t, int>>;
+
+  Form form_for(const Literal& literal) const;
+  bool allows_singles(const Form& form) const;
+  std::vector<NodeLabel> root_labels(const Literal& literal, const Form& form) const;
+  std::optional<Grown> greedy(const Watch& watch, const Form& form, std::vector<NodeLabel> labels, const Head* rival);
+  std::optional<Grown> beam(const Watch& watch, const Form& form, std::vector<NodeLabel> labels);
+  std::optional<Condition> best_condition(const Watch& watch, Node& node, const Form& form, const Head& incumbent);
+  template <class Int>
+  std::optional<Condition> best_by_singles(const Watch& watch, Node& node, const Form& form, const Head& incumbent,
+                                           bool& usable);
+  std::vector<Scored> best_in_general(const Watch& watch, Node& node, const Form& form, const Head* incumbent,
+                                      std::size_t size);
+  template <class Scan>
+  void over_units(const Watch& watch, const Node& node, Scan&& scan_unit);
+  Bits rows_of(const Condition& condition, const Bits& cover) const;
+  Head solve(const Node& node, const Form& form) const;
+  ShownCondition shown(const Condition& condition) const;
+  bool fits_int64(const Form& form) const;
+
+  Columns columns_;
+  State state_;
+  Form form_;
+  GrowLimits limits_;
+  int threads_;
+};
+
+}  // namespace polyrule

@@ -1,0 +1,54 @@
+// Threads over independent pieces of work, and how a long search is stopped from outside.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <exception>
+#include <mutex>
+#include <system_error>
+#include <thread>
+#include <vector>
+
+namespace polyrule {
+
+// Runs work(worker) on `threads` threads, the calling one among them, and rethrows the first exception. Threads live for
+// one call only: a search worth dividing takes far longer than starting a thread, and nothing is left to go wrong at a
+// fork or at the interpreter's end.
+template <class Work>
+void on_threads(int threads, Work&& work) {
+  if (threads <= 1) {
+    work(0);
+    return;
+  }
+  std::exception_ptr failure;
+  std::mutex guard;
+  auto guarded = [&](int worker) {
+    try {
+      work(worker);
+    } catch (...) {
+      const std::lock_guard lock(guard);
+      if (!failure) failure = std::current_exception();
+    }
+  };
+  std::vector<std::thread> helpers;
+  helpers.reserve(static_cast<std::size_t>(threads) - 1);
+  try {
+    for (int t = 1; t < threads; ++t) helpers.emplace_back(guarded, t);
+  } catch (const std::system_error&) {
+    // No more threads to be had: those that run share the work among them.
+  }
+  guarded(0);
+  for (std::thread& helper : helpers) helper.join();
+  if (failure) std::rethrow_exception(failure);
+}
+
+template <class Work>
+void parallel_for(std::size_t count, int threads, Work&& work) {
+  std::atomic<std::size_t> next{0};
+  on_threads(static_cast<int>(std::min<std::size_t>(count, static_cast<std::size_t>(threads))), [&](int) {
+    for (std::size_t i = next++; i < count; i = next++) work(i);
+  });
+}
+
+}  // namespace polyrule

@@ -1,0 +1,164 @@
+"""The engine in C++: the same contract as the reference, the same rules, much faster."""
+
+from __future__ import annotations
+
+import time
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+from polyrule.data.table import Table
+from polyrule.errors import OptionError
+from polyrule.kernels.engine import Candidate, GrowOptions, Outcome, OutOfTime
+from polyrule.measures import Objective
+from polyrule.model.rule import Condition, LabelCondition, NominalCondition, NumericCondition
+from polyrule.native import native
+
+#: Numbers the extension uses for what a condition tests.
+AT_MOST, ABOVE, CATEGORY, LABEL = 0, 1, 2, 3
+#: Row numbers are 32-bit and total weights must leave room for exact products in 128 bits.
+LARGEST_WEIGHT = 2**31
+
+
+def is_supported(objective: Objective, rows: int, labels: int, total_weight: int) -> bool:
+    """Whether the compiled engine is built and has an exact form for the objective.
+
+    Examples
+    --------
+    >>> is_supported(Objective("matthews"), 10, 3, 10)
+    False
+    """
+    return (
+        native is not None
+        and rows < 2**31
+        and 0 < total_weight <= LARGEST_WEIGHT
+        and objective.search == "auto"
+        and objective.fast_form(labels) is not None
+    )
+
+
+class NativeEngine:
+    """Grows rules with the compiled kernels. See `polyrule.kernels.engine.Engine` for the contract.
+
+    The training state lives in C++; the table's dense values are read in place and must not change meanwhile.
+    """
+
+    name = "native"
+
+    def __init__(
+        self,
+        table: Table,
+        truth: Any,
+        weights: npt.NDArray[np.int64],
+        objective: Objective,
+        options: GrowOptions,
+        n_jobs: int = 1,
+    ) -> None:
+        form = objective.fast_form(truth.shape[1])
+        if native is None or form is None:
+            raise OptionError(f"the compiled kernels cannot optimise {objective}; use kernels='reference'")
+        self.objective = objective
+        self.options = options
+        self.deadline: float | None = None
+        self._engine = native.Engine(
+            values=_values(table),
+            nominal=np.array([feature.is_nominal for feature in table.features], dtype=np.uint8),
+            truth=_labels(truth),
+            labels=truth.shape[1],
+            weights=np.ascontiguousarray(weights, dtype=np.int64),
+            kind=form.kind,
+            scope=form.scope,
+            num=list(form.num),
+            den=list(form.den),
+            rho=list(form.rho or ()),
+            max_head=form.max_head_size,
+            negative=objective.negative,
+            beam_width=options.beam_width,
+            label_conditions=options.label_conditions,
+            min_coverage=float(options.min_coverage),
+            max_conditions=options.max_conditions,
+            threads=max(1, n_jobs),
+        )
+
+    @property
+    def remaining(self) -> int:
+        """Weight of the working set."""
+        return int(self._engine.remaining)
+
+    @property
+    def has_unset(self) -> bool:
+        """Whether something is left to predict."""
+        return bool(self._engine.has_unset)
+
+    def grow(self, label: int | None = None, value: int | None = None) -> Candidate | None:
+        """Return the best rule by greedy or beam search."""
+        wanted = 1 if value is None else int(value)
+        try:
+            return _candidate(self._engine.grow(label, wanted, self._seconds()))
+        except TimeoutError:
+            raise OutOfTime from None
+
+    def grow_single(self) -> Candidate | None:
+        """Return the best of the rules grown for each single literal."""
+        try:
+            return _candidate(self._engine.grow_single(self._seconds()))
+        except TimeoutError:
+            raise OutOfTime from None
+
+    def commit(self, candidate: Candidate, stop_threshold: float | None, keep_covered: bool) -> Outcome:
+        """Apply a rule to the training state."""
+        stop = None
+        if stop_threshold is not None:
+            stop = Fraction(repr(float(stop_threshold))).as_integer_ratio()
+        head = [(label, value) for label, value, _, _ in candidate.head]
+        covered = np.ascontiguousarray(candidate.covered, dtype=np.int64)
+        return Outcome(*self._engine.commit(covered, head, stop, keep_covered))
+
+    def leftover(self) -> npt.NDArray[np.int64]:
+        """Per label, present and absent weight that nobody has set."""
+        return np.array(self._engine.leftover(), dtype=np.int64).reshape(-1, 2)
+
+    def _seconds(self) -> float | None:
+        if self.deadline is None:
+            return None
+        left = self.deadline - time.monotonic()
+        if left <= 0:
+            raise OutOfTime
+        return left
+
+
+def _values(table: Table) -> Any:
+    if not table.is_sparse:
+        return np.asfortranarray(table.values, dtype=np.float64)
+    matrix: Any = table.values
+    return (
+        np.ascontiguousarray(matrix.data, dtype=np.float64),
+        np.ascontiguousarray(matrix.indices, dtype=np.int32),
+        np.ascontiguousarray(matrix.indptr, dtype=np.int64),
+    )
+
+
+def _labels(truth: Any) -> Any:
+    if not sp.issparse(truth):
+        return np.ascontiguousarray(truth, dtype=np.uint8)
+    rows = sp.csr_array(truth)
+    rows.eliminate_zeros()
+    return rows.indices.astype(np.int32, copy=False), rows.indptr.astype(np.int64, copy=False)
+
+
+def _candidate(found: Any) -> Candidate | None:
+    if found is None:
+        return None
+    body, head, num, den, covered = found
+    return Candidate(tuple(_condition(*test) for test in body), tuple(head), Fraction(num, den), covered)
+
+
+def _condition(test: int, index: int, value: float) -> Condition:
+    if test == LABEL:
+        return LabelCondition(index, int(value))
+    if test == CATEGORY:
+        return NominalCondition(index, int(value))
+    return NumericCondition(index, "<=" if test == AT_MOST else ">", value)
