@@ -38,6 +38,10 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
 }
 
 
+class PipeClosed(Exception):
+    """Whoever read our output has seen enough. No OSError, because click makes those of pipes a failure."""
+
+
 class App(click.Group):
     """A group that imports a command when it is used, and turns every error into one sentence and an exit code."""
 
@@ -57,6 +61,21 @@ class App(click.Group):
         with formatter.section("Commands"):
             formatter.write_dl([(name, text) for name, (_, _, text) in COMMANDS.items()])
 
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command that was asked for."""
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError as error:
+            raise PipeClosed from error
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[Any]:
+        """Offer commands without importing them, and the options of the group."""
+        from click.shell_completion import CompletionItem
+
+        names = [CompletionItem(name, help=line) for name, (_, _, line) in COMMANDS.items()]
+        options = click.Command.shell_complete(self, ctx, incomplete)
+        return [*(item for item in names if item.value.startswith(incomplete)), *options]
+
     def main(
         self,
         args: Sequence[str] | None = None,
@@ -69,7 +88,7 @@ class App(click.Group):
         words = list(sys.argv[1:] if args is None else args)
         debug, words = _take_debug(words)
         extra.setdefault("color", False if os.environ.get("NO_COLOR") else None)
-        name = prog_name or "polyrule"
+        name = prog_name or self.name
         if not standalone_mode:
             return super().main(words, name, complete_var, False, **extra)
         for stream in (sys.stdout, sys.stderr):
@@ -119,8 +138,8 @@ def _exit_code(error: BaseException, debug: bool) -> int:
         case click.ClickException():
             error.show()
             return 1
-        case BrokenPipeError():
-            # Whoever read our output has seen enough. Python would complain once more when it closes the pipe.
+        case BrokenPipeError() | PipeClosed():
+            # Python would complain once more when it closes the pipe at the end.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             return 0
         case PolyruleError():
@@ -145,6 +164,7 @@ def _colour_wanted() -> bool | None:
 
 
 @click.group(
+    "polyrule",
     cls=App,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     epilog="Exit codes: 0 done, 1 wrong data, model or value, 2 wrong usage, 130 interrupted.",

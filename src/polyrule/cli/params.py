@@ -14,9 +14,9 @@ class Maybe(click.ParamType):  # type: ignore[type-arg]  # generic only for type
         self.inner = inner
         self.name = inner.name
 
-    def get_metavar(self, param: click.Parameter, *context: Any) -> str | None:
+    def get_metavar(self, *context: Any, **named: Any) -> str | None:
         """Show what the inner type shows."""
-        shown: str | None = self.inner.get_metavar(param, *context)
+        shown: str | None = self.inner.get_metavar(*context, **named)
         return shown
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:

@@ -1,0 +1,43 @@
+"""``polyrule verify``: replay a model on its training data and check every number and proof in it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from polyrule.cli.command import command, json_option
+from polyrule.cli.output import print_json
+from polyrule.cli.reading import data_argument, data_options, load_labelled, load_rule_list, model_argument
+from polyrule.cli.text import fit
+
+
+@command("verify")
+@model_argument
+@data_argument()
+@data_options
+@json_option
+@click.pass_context
+def verify(ctx: click.Context, /, model: Path, data: str, as_json: bool, **reading: Any) -> None:
+    r"""Check that MODEL says the truth about DATA, the data it was learned from.
+
+    The list is replayed rule by rule: counts, exact values, coverage and stops are compared, and the proof stored with
+    each rule (train --certify) is checked; where there is none, the best head is searched anew. Exit code 1 if
+    anything is not as the model says.
+
+    \b
+    Examples:
+      polyrule train songs.csv --labels last:3 --certify -o model.json
+      polyrule verify model.json songs.csv
+    """
+    from polyrule.learning.verify import verify as check
+
+    stored = load_rule_list(model)
+    found = check(stored, load_labelled(data, reading, stored))
+    if as_json:
+        print_json(found.to_dict())
+    else:
+        click.echo(fit(str(found)))
+    if not found.ok:
+        ctx.exit(1)
