@@ -196,10 +196,14 @@ class FriedmanResult:
         """Say what the test found."""
         verdict = "the learners differ" if self.p_value < alpha else "no difference can be shown"
         return (
-            f"Friedman (N = {self.n}, k = {self.k}): chi² = {self.statistic:.2f}, p = {self.p_value:.4f}; "
-            f"Iman-Davenport F = {self.iman_davenport:.2f}, p = {self.iman_davenport_p:.4f}: "
+            f"Friedman (N = {self.n}, k = {self.k}): chi² = {self.statistic:.2f}, {_p(self.p_value)}; "
+            f"Iman-Davenport F = {self.iman_davenport:.2f}, {_p(self.iman_davenport_p)}: "
             f"{verdict} at α = {alpha:g}"
         )
+
+
+def _p(value: float) -> str:
+    return "p < 0.0001" if value < 0.0001 else f"p = {value:.4f}"
 
 
 def compare_learners(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import signal
 import sys
 import threading
 import traceback
@@ -20,6 +21,7 @@ def child_main(
 ) -> None:
     """Execute a run and send back what it measured, or in what way it failed."""
     _end_with_parent()
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the whole group; what becomes of runs is the parent's
     sys.path[:0] = python_path
     # MLRL's threads spin while they wait, which starves every other process of the machine
     os.environ.setdefault("OMP_WAIT_POLICY", "passive")

@@ -17,9 +17,11 @@ body{margin:0;background:var(--page);color:var(--ink);font:16px/1.5 system-ui,sa
 main,header{max-width:1200px;margin:auto;padding:1rem}
 h1{font-size:1.7rem;margin:.6rem 0 .2rem}h2{font-size:1.15rem;margin:0 0 .6rem}
 p{color:var(--soft);margin:.4rem 0;max-width:75ch}
+nav p{max-width:none}
 nav a{display:inline-block;margin:.15rem .8rem .15rem 0;color:var(--mark)}
 section,figure{background:var(--card);border:1px solid var(--line);border-radius:10px;padding:1rem;margin:1rem 0}
-figure{background:#fff;color:#1c2430}
+figure{background:#fff;color:#1c2430;margin:0}
+.figures{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,32rem),1fr));gap:1rem}
 figure svg{max-width:100%;height:auto}
 .scroll{overflow-x:auto}
 table{border-collapse:collapse;font-size:.9rem;font-variant-numeric:tabular-nums}
@@ -36,8 +38,8 @@ a:focus-visible,.scroll:focus-visible{outline:2px solid var(--mark);outline-offs
 def results_page(results: Results, tables: Sequence[ResultTable], figures: Sequence[tuple[str, str, str]]) -> str:
     """Lay out tables and figures; figures come as (name, title, SVG text)."""
     spec = results.spec
-    entries = [(name, title) for name, title, _ in figures] + [(table.name, table.title) for table in tables]
-    links = "".join(f'<a href="#{html.escape(name)}">{html.escape(title)}</a>' for name, title in entries)
+    contents = _links("Tables", [(table.name, table.title) for table in tables])
+    contents += _links("Figures", [(name, title) for name, title, _ in figures])
     drawings = "".join(
         f'<figure id="{html.escape(name)}" role="group" aria-label="{html.escape(title)}">'
         f"<h2>{html.escape(title)}</h2>{svg}</figure>"
@@ -48,9 +50,15 @@ def results_page(results: Results, tables: Sequence[ResultTable], figures: Seque
         '<meta name="viewport" content="width=device-width,initial-scale=1">'
         f"<title>{html.escape(spec.title)}</title><style>{_STYLE}</style></head><body>"
         f"<header><h1>{html.escape(spec.title)}</h1><p>{html.escape(_summary(results))}</p>"
-        f'<nav aria-label="Contents">{links}</nav></header>'
-        f"<main>{drawings}{''.join(table.html() for table in tables)}</main></body></html>\n"
+        f'<nav aria-label="Contents">{contents}</nav></header>'
+        f"<main>{''.join(table.html() for table in tables)}"
+        f'<div class="figures">{drawings}</div></main></body></html>\n'
     )
+
+
+def _links(title: str, entries: Sequence[tuple[str, str]]) -> str:
+    links = "".join(f'<a href="#{html.escape(name)}">{html.escape(words)}</a>' for name, words in entries)
+    return f"<p><b>{title}</b> {links}</p>" if links else ""
 
 
 def _summary(results: Results) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any
@@ -27,8 +26,7 @@ class RowStore:
 
     Examples
     --------
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
+    >>>     >>> with tempfile.TemporaryDirectory() as folder:
     ...     store = RowStore(folder)
     ...     store.add("flags-tree", {"status": "ok", "micro_f1": 0.6})
     ...     sorted(store.keys()), store.rows()
@@ -92,10 +90,10 @@ class RowStore:
 
 def write_atomically(path: Path, text: str) -> None:
     """Write a file so that readers see the old or the new content, never a part, even after a power cut."""
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
-        descriptor, temporary = tempfile.mkstemp(prefix=".", suffix=".part", dir=path.parent)
         try:
-            with open(descriptor, "w", encoding="utf-8") as handle:
+            with open(temporary, "w", encoding="utf-8") as handle:
                 handle.write(text)
                 handle.flush()
                 os.fsync(handle.fileno())
