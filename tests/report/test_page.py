@@ -118,7 +118,7 @@ def test_a_label_opens_with_its_rules_and_leads_to_them(visit, sample):
     assert drawer.get_by_role("region", name="Rules that decide the label").locator("tbody tr").count() == len(deciders)
     assert "Confused with" in drawer.inner_text()
     drawer.get_by_role("button", name="Show these rules").click()
-    assert page.url.endswith("#rules")
+    cards(page).first.wait_for()
     # Rules that only test the label are shown as well.
     assert cards(page).count() >= min(40, len(deciders))
 
@@ -238,7 +238,7 @@ def test_a_report_without_data_shows_what_was_learned(visit):
     assert f"{right} right, {wrong} wrong" in cards(page).first.inner_text()
     for section in ("overview", "labels", "whatif"):
         page.get_by_role("link", name={"whatif": "What if"}.get(section, section.title())).click()
-        assert page.locator(f"#section-{section} h2").is_visible()
+        page.locator(f"#section-{section} h2").wait_for()
 
 
 def test_an_empty_list_can_be_looked_at(visit):
@@ -247,6 +247,7 @@ def test_an_empty_list_can_be_looked_at(visit):
     assert "no rules" in page.locator(".warn").inner_text()
     for name in ("Rules", "Labels", "What if"):
         page.get_by_role("link", name=name).click()
+        page.get_by_role("heading", name=name, exact=True).wait_for()
 
 
 def test_the_keyboard_reaches_everything(visit, sample):
@@ -260,4 +261,6 @@ def test_the_keyboard_reaches_everything(visit, sample):
     assert {"Overview", "Rules", "Labels", "What if", "Compare", "Dark"} <= reached
     page.get_by_role("link", name="Rules").focus()
     page.keyboard.press("Enter")
-    assert page.evaluate("() => document.activeElement.textContent") == "Rules"  # the heading of the section
+    page.wait_for_function(
+        "() => document.activeElement.tagName === 'H2' && document.activeElement.textContent === 'Rules'"
+    )

@@ -13,6 +13,8 @@ from polyrule.report.features import plain
 from polyrule.report.inputs import Part
 
 MOST_EXAMPLES = 5000
+#: examples from which the size of all is first guessed
+PILOT = 200
 #: share of the room that test examples get first when not all fit
 TEST_SHARE = 0.6
 
@@ -26,15 +28,24 @@ def summarise(parts: Sequence[Part], columns: Sequence[int], budget: int) -> dic
         part (index of the part), id, row (position in its part), truth (present labels) per example; columns: per
         feature its values, as a list or, where most are 0, as {i: positions, v: values}.
     """
-    room = MOST_EXAMPLES
+    total = sum(len(part) for part in parts)
+    room = min(total, MOST_EXAMPLES)
+    if total > PILOT:
+        _, size = _sized(parts, columns, PILOT)
+        room = min(room, max(PILOT, int(PILOT * budget / size)))
     while True:
-        rows = [_spread(len(part), number) for part, number in zip(parts, _shares(parts, room), strict=True)]
-        entry = _entry(parts, rows, columns)
-        size = len(json.dumps(entry, separators=(",", ":")))
-        count = sum(len(chosen) for chosen in rows)
+        entry, size = _sized(parts, columns, room)
+        count = len(entry["part"])
         if size <= budget or count <= len(parts):
             return entry
         room = max(len(parts), int(count * budget / size * 0.97))
+
+
+def _sized(parts: Sequence[Part], columns: Sequence[int], room: int) -> tuple[dict[str, Any], int]:
+    """Return an entry with at most `room` examples, and the bytes it takes."""
+    rows = [_spread(len(part), number) for part, number in zip(parts, _shares(parts, room), strict=True)]
+    entry = _entry(parts, rows, columns)
+    return entry, len(json.dumps(entry, separators=(",", ":")))
 
 
 def _shares(parts: Sequence[Part], room: int) -> list[int]:
@@ -68,5 +79,5 @@ def _entry(parts: Sequence[Part], rows: Sequence[npt.NDArray[np.int64]], columns
 def _column(values: npt.NDArray[np.float64]) -> Any:
     stored = np.flatnonzero(~(values == 0))
     if 3 * len(stored) < len(values):
-        return {"i": stored.tolist(), "v": [plain(value) for value in values[stored]]}
-    return [plain(value) for value in values]
+        return {"i": stored.tolist(), "v": [plain(value) for value in values[stored].tolist()]}
+    return [plain(value) for value in values.tolist()]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from typing import Any
 
@@ -64,9 +65,9 @@ def histogram(feature: Feature, values: npt.NDArray[np.float64]) -> dict[str, An
 def plain(number: Any) -> int | float | str | None:
     """A value as JSON has it: whole numbers short, missing as null, infinities as text; doubles read back exactly."""
     value = float(number)
-    if np.isnan(value):
+    if math.isnan(value):
         return None
-    if np.isinf(value):
+    if math.isinf(value):
         return "Infinity" if value > 0 else "-Infinity"
     # Beyond 2**53 every double is whole; those stay as they are printed, to be read as doubles again.
     return int(value) if value.is_integer() and abs(value) < 2**53 else value

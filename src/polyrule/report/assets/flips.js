@@ -222,7 +222,8 @@ function costOf(cells, domain) {
   return { changed, steps };
 }
 
-function smallestFlip(model, features, values, label, limit = 20000) {
+// The search itself; it pauses after every trial, so that a page can stay alive and people can give up.
+function* searchFlip(model, features, values, label, limit = 20000) {
   const cells = cellsOf(model, features, values);
   const program = new Program(model, cells);
   const before = program.value(program.run(new Map([...cells].map(([slot, cell]) => [slot, cell.present]))), label);
@@ -232,6 +233,7 @@ function smallestFlip(model, features, values, label, limit = 20000) {
   while (queue.items.length && explored < limit) {
     const { steps, domain } = queue.pop();
     explored++;
+    yield explored;
     const trial = new Map([...domain].map(([slot, mask]) => [slot, cells.get(slot).cheapest(mask)]));
     const run = program.run(trial);
     if (program.value(run, label) !== before) {
@@ -250,6 +252,11 @@ function smallestFlip(model, features, values, label, limit = 20000) {
     }
   }
   return { label, was: before, becomes: 1 - before, changes: null, steps: 0, exact: !queue.items.length, explored };
+}
+
+function smallestFlip(...question) {
+  const search = searchFlip(...question);
+  for (let step = search.next(); ; step = search.next()) if (step.done) return step.value;
 }
 
 // What a change asks for, in words: the interval or the category.

@@ -166,12 +166,31 @@ function labelLine(label, result, before, truth, state, changed) {
     chosen.kind === "ensemble" ? sumLine(chosen, result, label) : setterLine(result, label),
     flipped && el("span", { class: "badge" }, "changed"),
     truth && truth[label] !== result.labels[label] && el("span", { class: "badge wrong" }, `truth: ${truth[label] ? "present" : "absent"}`),
-    chosen.kind !== "ensemble" && button("Flip", (event) => {
-      app.flip = smallestFlip(chosen, data.features, state.values, label);
-      void event;
-      changed();
-      document.querySelector(".flip h4")?.focus();
-    }, { class: "quiet small", "aria-label": `Smallest change that flips ${data.labels[label]}` }));
+    chosen.kind !== "ensemble" && button("Flip", () => findFlip(label, state, changed), { class: "quiet small", "aria-label": `Smallest change that flips ${data.labels[label]}` }));
+}
+
+// Search in slices of a few milliseconds; large lists can have hard questions.
+function findFlip(label, state, changed) {
+  const search = searchFlip(model(), data.features, Float64Array.from(state.values), label);
+  const mine = (app.flip = { label, searching: true, explored: 0 });
+  const slice = () => {
+    if (app.flip !== mine) return;
+    const until = performance.now() + 40;
+    let step = search.next();
+    while (!step.done && performance.now() < until) step = search.next();
+    if (!step.done) {
+      if (mine.explored === 0) changed();
+      mine.explored = step.value;
+      const count = document.querySelector(".flip .tried");
+      if (count) count.textContent = whole(mine.explored);
+      setTimeout(slice);
+      return;
+    }
+    app.flip = step.value;
+    changed();
+    document.querySelector(".flip h4")?.focus();
+  };
+  slice();
 }
 
 function setterLine(result, label) {
@@ -182,7 +201,8 @@ function setterLine(result, label) {
 function flipView(flip, state, changed) {
   const name = data.labels[flip.label];
   const becomes = flip.becomes ? "present" : "absent";
-  const close = button("Dismiss", () => { app.flip = null; changed(); }, { class: "quiet" });
+  const close = button(flip.searching ? "Stop" : "Dismiss", () => { app.flip = null; changed(); }, { class: "quiet" });
+  if (flip.searching) return el("div", { class: "flip card" }, el("h4", { tabindex: "-1" }, `Searching the smallest change for ${name}`), el("p", { class: "soft" }, el("span", { class: "tried" }, "0"), " possibilities tried"), close);
   if (!flip.changes) {
     const words = flip.exact ? `${name} cannot become ${becomes}, whatever the features are.` : `No change that makes ${name} ${becomes} was found in ${whole(flip.explored)} tries.`;
     return el("div", { class: "flip card" }, el("h4", { tabindex: "-1" }, words), close);
