@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from polyrule.data.describe import Description, describe
 from polyrule.data.label_matrix import LabelMatrix
 from polyrule.data.table import Feature, Table
 from polyrule.errors import DataError
@@ -71,6 +72,21 @@ class Dataset:
         ids = None if self.row_ids is None else tuple(self.row_ids[row] for row in chosen)
         weights = None if self.weights is None else self.weights[chosen]
         return Dataset(self.X[chosen], self.Y[chosen], self.label_names, self.name, ids, weights, dict(self.info))
+
+    def describe(self, test: Dataset | None = None) -> Description:
+        """Describe the data, and find what will mislead a learner.
+
+        Parameters
+        ----------
+        test : Dataset, optional
+            The test part; examples that are in both parts are a finding too.
+
+        Returns
+        -------
+        Description
+            Printable; `findings` holds one warning each, `frame()` the labels.
+        """
+        return describe(self, test)
 
     @property
     def features(self) -> tuple[Feature, ...]:

@@ -37,7 +37,7 @@ def line_blocks(source: Source, block_bytes: int = BLOCK_BYTES) -> Iterator[Line
         decoder = _Utf8(source.name, source.encoding)
         rest, number, done = b"", 1, False
         while not done:
-            chunk = stream.read(block_bytes)
+            chunk = stream.read(max(block_bytes, 4) if number == 1 else block_bytes)  # a byte order mark in one piece
             done = not chunk
             text = rest + decoder.feed(chunk, done)
             if b"\r" in text:

@@ -84,7 +84,7 @@ def read_label_list(source: Source) -> tuple[list[str], dict[str, str]]:
         raise DataError(
             f"{source.name}, line {problem.lineno}, column {problem.offset}: not well-formed XML ({reason})"
         ) from problem
-    except (_Refused, ValueError) as problem:
+    except (_Refused, ValueError, LookupError) as problem:
         raise DataError(f"{source.name}, line {parser.CurrentLineNumber}: {problem}") from problem
     if not labels.names:
         raise DataError(f"{source.name}: the label list names no label")

@@ -56,8 +56,13 @@ class Source:
             _check_readable(self.path)
 
     def _keep(self, stream: IO[bytes]) -> None:
-        self._copy = _spool(stream)
+        """Copy a stream that can be read only once to a temporary file, on disk if it is large."""
+        self._copy = tempfile.SpooledTemporaryFile(max_size=1 << 26)  # noqa: SIM115 (closed with the source)
         weakref.finalize(self, self._copy.close)
+        while block := stream.read(BLOCK_BYTES):
+            if not isinstance(block, bytes):
+                raise DataError("a stream to read data from must be opened in binary mode")
+            self._copy.write(block)
 
     def open_raw(self) -> BinaryIO:
         """Open the bytes as they are stored."""
@@ -161,15 +166,6 @@ class _Borrowed:
 
     def __exit__(self, *_: object) -> None:
         return None
-
-
-def _spool(stream: IO[bytes]) -> IO[bytes]:
-    copy: IO[bytes] = tempfile.SpooledTemporaryFile(max_size=1 << 26)  # noqa: SIM115 (lives as long as the source)
-    while block := stream.read(BLOCK_BYTES):
-        if not isinstance(block, bytes):
-            raise DataError("a stream to read data from must be opened in binary mode")
-        copy.write(block)
-    return copy
 
 
 def _check_readable(path: Path) -> None:

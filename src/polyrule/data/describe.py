@@ -1,0 +1,306 @@
+"""Look before you learn: what a data set holds, and what in it will mislead a learner."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+from polyrule.data.columns import listing
+
+if TYPE_CHECKING:
+    from polyrule.data.dataset import Dataset
+
+FindingKind = Literal[
+    "identifier-like feature",
+    "constant feature",
+    "missing values",
+    "feature equals label",
+    "never-present label",
+    "always-present label",
+    "identical labels",
+    "examples without label",
+    "duplicate examples",
+    "test examples in train",
+]
+IDENTIFIER_SHARE = 0.5
+IDENTIFIER_LEAST = 20
+MISSING_SHARE = 0.5
+COINCIDENCE_LEAST = 10
+"""Agreement on fewer examples than this is taken for chance."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """Something to know before learning; `names` are the features or labels it is about."""
+
+    kind: FindingKind
+    message: str
+    names: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        return self.message
+
+
+@dataclass(frozen=True, eq=False)
+class Description:
+    """A data set in numbers, and the findings; made by `Dataset.describe`.
+
+    Examples
+    --------
+    >>> from polyrule.datasets import load
+    >>> description = load("emotions").describe()
+    >>> description.examples, description.label_sets, round(description.cardinality, 4)
+    (593, 27, 1.8685)
+    >>> description.findings
+    ()
+    """
+
+    name: str
+    examples: int
+    numeric: int
+    nominal: int
+    sparse: bool
+    missing: float
+    labels: int
+    cardinality: float
+    label_sets: int
+    label_counts: tuple[int, ...]
+    label_names: tuple[str, ...]
+    findings: tuple[Finding, ...]
+
+    @property
+    def density(self) -> float:
+        """Share of present labels."""
+        return self.cardinality / self.labels if self.labels else 0.0
+
+    def summary(self) -> dict[str, Any]:
+        """Return the numbers under the names they are shown with."""
+        return {
+            "data set": self.name,
+            "examples": self.examples,
+            "numeric features": self.numeric,
+            "nominal features": self.nominal,
+            "stored sparsely": self.sparse,
+            "missing values": self.missing,
+            "labels": self.labels,
+            "cardinality": self.cardinality,
+            "density": self.density,
+            "label sets": self.label_sets,
+        }
+
+    def frame(self) -> Any:
+        """Return the labels and how often each is present, as a pandas frame."""
+        import pandas as pd
+
+        counts = np.array(self.label_counts, dtype=np.int64)
+        return pd.DataFrame({"label": self.label_names, "present": counts, "share": counts / max(self.examples, 1)})
+
+    def __str__(self) -> str:
+        lines = []
+        for key, value in self.summary().items():
+            shown = (
+                f"{value:.4g}"
+                if isinstance(value, float)
+                else ("yes" if value else "no")
+                if isinstance(value, bool)
+                else str(value)
+            )
+            lines.append(f"{key:<18}{shown}")
+        lines += [f"! {finding}" for finding in self.findings]
+        return "\n".join(lines)
+
+
+def describe(data: Dataset, test: Dataset | None = None) -> Description:
+    """Describe a data set; with `test`, also look for test examples that are in it."""
+    counts = np.asarray(data.Y.sum(axis=0), dtype=np.int64).ravel()
+    rows, _ = data.X.shape
+    nominal = sum(feature.is_nominal for feature in data.features)
+    columns = [_Column(data, j) for j in range(len(data.features))]
+    findings = [
+        *_about_features(data, columns),
+        *_about_labels(data, counts),
+        *_about_examples(data),
+        *([] if test is None else _about_overlap(data, test)),
+    ]
+    cells = max(rows * len(columns), 1)
+    label_rows = row_keys(data.Y)
+    return Description(
+        name=data.name,
+        examples=rows,
+        numeric=len(columns) - nominal,
+        nominal=nominal,
+        sparse=data.X.is_sparse,
+        missing=sum(column.missing for column in columns) / cells,
+        labels=len(data.label_names),
+        cardinality=float(counts.sum() / rows) if rows else 0.0,
+        label_sets=len(set(label_rows)),
+        label_counts=tuple(int(count) for count in counts),
+        label_names=data.label_names,
+        findings=tuple(findings),
+    )
+
+
+class _Column:
+    """What one pass over a feature tells."""
+
+    def __init__(self, data: Dataset, j: int) -> None:
+        values: Any = data.X.values
+        rows = data.X.shape[0]
+        if data.X.is_sparse:
+            stored = values.data[values.indptr[j] : values.indptr[j + 1]]
+            omitted = rows - len(stored)
+        else:
+            stored, omitted = values[:, j], 0
+        self.missing = int(np.isnan(stored).sum())
+        present = stored[~np.isnan(stored)]
+        distinct = np.unique(present)
+        self.distinct = len(distinct) + (1 if omitted and 0 not in distinct else 0)
+        self.known = rows - self.missing
+        self.whole = bool(np.all(distinct == np.floor(distinct)))
+
+
+def _about_features(data: Dataset, columns: list[_Column]) -> list[Finding]:
+    rows = len(data)
+    like_identifiers, constant, mostly_missing = [], [], []
+    for feature, column in zip(data.features, columns, strict=True):
+        if rows and column.missing > MISSING_SHARE * rows:
+            mostly_missing.append(feature.name)
+        if rows > 1 and column.distinct <= 1:
+            constant.append(feature.name)
+        elif column.known >= IDENTIFIER_LEAST:
+            share = column.distinct / column.known
+            if (feature.is_nominal and share > IDENTIFIER_SHARE) or (column.whole and share == 1):
+                like_identifiers.append(feature.name)
+    findings = []
+    if like_identifiers:
+        findings.append(
+            _finding(
+                "identifier-like feature",
+                like_identifiers,
+                "{} has a value of its own for most examples, like an identifier; rules on it will not generalise",
+                "{} have a value of their own for most examples, like identifiers; rules on them will not generalise",
+            )
+        )
+    if constant:
+        findings.append(_finding("constant feature", constant, "{} never changes", "{} never change"))
+    if mostly_missing:
+        findings.append(
+            _finding(
+                "missing values",
+                mostly_missing,
+                "{} is missing in more than half of the examples",
+                "{} are missing in more than half of the examples",
+            )
+        )
+    if twins := _features_that_are_labels(data):
+        findings.append(
+            _finding(
+                "feature equals label",
+                twins,
+                "{} is the same as a label in every example",
+                "{} are the same as a label in every example",
+            )
+        )
+    return findings  # fmt: skip
+
+
+def _finding(kind: FindingKind, names: list[str], one: str, many: str) -> Finding:
+    return Finding(kind, (one if len(names) == 1 else many).format(listing(names)), tuple(names))
+
+
+def _features_that_are_labels(data: Dataset) -> list[str]:
+    """Features that give a label away: compared only where the numbers of ones agree."""
+    if not len(data) or not data.label_names:
+        return []
+    labels = sp.csc_array(data.Y)
+    by_rows = {labels.indices[labels.indptr[k] : labels.indptr[k + 1]].tobytes() for k in range(labels.shape[1])}
+    counts = np.diff(labels.indptr)
+    sizes = set(counts[(counts >= COINCIDENCE_LEAST) & (counts < len(data))].tolist())
+    values: Any = data.X.values
+    found = []
+    for j, feature in enumerate(data.features):
+        if data.X.is_sparse:
+            stored = slice(values.indptr[j], values.indptr[j + 1])
+            ones, others = values.indices[stored][values.data[stored] == 1], int((values.data[stored] != 1).sum())
+        else:
+            column = values[:, j]
+            ones, others = np.flatnonzero(column == 1), int(((column != 1) & (column != 0)).sum())
+        if not others and len(ones) in sizes and ones.astype(labels.indices.dtype).tobytes() in by_rows:
+            found.append(feature.name)
+    return found
+
+
+def _about_labels(data: Dataset, counts: npt.NDArray[np.int64]) -> list[Finding]:
+    findings, rows = [], len(data)
+    if not rows:
+        return []
+    if never := [name for name, count in zip(data.label_names, counts, strict=True) if count == 0]:
+        findings.append(
+            _finding("never-present label", never, "label {} is never present", "labels {} are never present")
+        )
+    if always := [name for name, count in zip(data.label_names, counts, strict=True) if count == rows]:
+        findings.append(
+            _finding("always-present label", always, "label {} is always present", "labels {} are always present")
+        )
+    seen: dict[bytes, str] = {}
+    columns, same = sp.csc_array(data.Y), []
+    for k, name in enumerate(data.label_names):
+        key = columns.indices[columns.indptr[k] : columns.indptr[k + 1]].tobytes()
+        if key in seen and counts[k] >= COINCIDENCE_LEAST:
+            same += [other for other in (seen[key],) if other not in same] + [name]
+        seen.setdefault(key, name)
+    if same:
+        findings.append(
+            _finding("identical labels", same, "", "labels {} are present in exactly the same examples as another one")
+        )
+    return findings
+
+
+def _about_examples(data: Dataset) -> list[Finding]:
+    findings = []
+    if data.label_names and len(data):
+        without = int((np.asarray(data.Y.sum(axis=1)).ravel() == 0).sum())
+        if without:
+            findings.append(Finding("examples without label", f"{without} of {len(data)} examples have no label"))
+    keys = [x + y for x, y in zip(row_keys(data.X.values), row_keys(data.Y), strict=True)]
+    repeated = len(keys) - len(set(keys))
+    if repeated:
+        findings.append(Finding("duplicate examples", f"{repeated} of {len(keys)} examples repeat an earlier one"))
+    return findings
+
+
+def _about_overlap(data: Dataset, test: Dataset) -> list[Finding]:
+    known = set(row_keys(data.X.values))
+    shared = sum(key in known for key in row_keys(test.X.values))
+    if not shared:
+        return []
+    message = f"{shared} of {len(test)} test examples have the same features as a training example"
+    return [Finding("test examples in train", message)]
+
+
+def row_keys(matrix: Any) -> list[bytes]:
+    """Give equal rows equal keys, dense or sparse; a missing value equals a missing value.
+
+    Examples
+    --------
+    >>> keys = row_keys(np.array([[1.0, np.nan], [0.0, 2.0], [1.0, np.nan]]))
+    >>> keys[0] == keys[2], keys[0] == keys[1]
+    (True, False)
+    """
+    if sp.issparse(matrix):
+        rows = sp.csr_array(matrix, dtype=np.float64)
+        rows.sort_indices()
+        data = rows.data + 0.0  # -0.0 and 0.0 are the same number
+        indices = rows.indices.astype(np.int64)
+        bounds = list(zip(rows.indptr[:-1], rows.indptr[1:], strict=True))
+        return [indices[a:b].tobytes() + data[a:b].tobytes() for a, b in bounds]
+    dense = np.ascontiguousarray(np.asarray(matrix))
+    if dense.dtype.kind == "f":
+        dense = np.where(np.isnan(dense), np.nan, dense + 0.0)
+    if dense.shape[1] == 0:
+        return [b""] * len(dense)
+    return [row.tobytes() for row in dense]

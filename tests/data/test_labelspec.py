@@ -1,0 +1,81 @@
+import re
+
+import pytest
+
+from polyrule.data.labelspec import choose_columns
+from polyrule.errors import DataError, OptionError
+
+NAMES = ["size", "hue", "mood_calm", "mood_sad", "red,green", "first:1", "a..b", "0"]
+
+
+@pytest.mark.parametrize(
+    ("spec", "positions"),
+    [
+        ("hue", [1]),
+        ("hue,size", [1, 0]),
+        ("hue, size", [1, 0]),
+        (["0", "hue"], [7, 1]),
+        ([0, -1], [0, 7]),
+        ("first:2", [0, 1]),
+        ("last:2", [6, 7]),
+        ("first:1", [5]),
+        ("a..b", [6]),
+        ("red,green", [4]),
+        ("hue..mood_sad", [1, 2, 3]),
+        ("mood_*", [2, 3]),
+        ("mood_?a*", [2, 3]),
+        ("/^mood/", [2, 3]),
+        ("/^(size|hue)$/,mood_*", [0, 1, 2, 3]),
+        ("2:4", [2, 3]),
+        (re.compile("d$"), [3]),
+        (range(1, 3), [1, 2]),
+        (slice(-2, None), [6, 7]),
+        ({"hue", "size"}, [1, 0]),
+        ("0", [7]),
+    ],
+)
+def test_ways_to_name_columns(spec, positions):
+    assert choose_columns(spec, NAMES).positions == positions
+
+
+@pytest.mark.parametrize(
+    ("spec", "message"),
+    [
+        ("blue", "labels: there is no column 'blue'; the columns are 'size', 'hue'"),
+        (["size", "size"], "column 'size' is named twice"),
+        ([8], "there is no column 8; the file has 8 columns"),
+        ("first:99", "99 columns asked for, but the file has 8"),
+        ("/xyz/", "matches no column"),
+        ("xyz*", "matches no column"),
+        ("mood_sad..hue", "matches no column"),
+        ("3:99", "goes past the last of 8 columns"),
+        (re.compile("xyz"), "matches no column"),
+        ("", "there is no column ''"),
+        ([1.5j], "neither a column name nor a position"),
+    ],
+)
+def test_what_matches_nothing(spec, message):
+    with pytest.raises((DataError, OptionError), match=message):
+        choose_columns(spec, NAMES)
+
+
+def test_nonsense():
+    with pytest.raises(OptionError, match="labels must be text"):
+        choose_columns(5, NAMES)
+    with pytest.raises(OptionError, match="is not a regular expression"):
+        choose_columns("/(/", NAMES)
+
+
+def test_list_files(tmp_path):
+    xml = tmp_path / "labels.xml"
+    xml.write_text('<labels><label name="mood_sad"/><label name="hue"><label name="mood_calm"/></label></labels>')
+    for spec in (xml, str(xml), f"@{xml}"):
+        choice = choose_columns(spec, NAMES)
+        assert choice.positions == [1, 2, 3]
+        assert choice.parents == {"mood_calm": "hue"}
+    text = tmp_path / "labels.txt"
+    text.write_text("# moods\nmood_sad\n\nmood_calm\n")
+    assert choose_columns(f"@{text}", NAMES).positions == [2, 3]
+    text.write_text("mood_happy\n")
+    with pytest.raises(DataError, match=r"labels\.txt: the label 'mood_happy' is not a column of the data"):
+        choose_columns(f"@{text}", NAMES)
