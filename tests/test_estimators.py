@@ -16,7 +16,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from polyrule import BinaryRelevanceRuleClassifier, Dataset, Feature, RuleListClassifier, Table, datasets
-from polyrule.errors import DataError, MeasureError, OptionError
+from polyrule.errors import DataError, MeasureError, OptionError, UnsoundSearchError
 from polyrule.model import LabelCondition
 
 LEARNERS = [
@@ -226,14 +226,14 @@ class TestBadInput:
 
     def test_lengths_that_differ(self, data, learner) -> None:
         X, Y = data
-        with pytest.raises(ValueError, match="80.*79"):
+        with pytest.raises(ValueError, match=r"80.*79"):
             learner.fit(X, Y[:-1])
 
     def test_duplicate_names_are_refused(self, data, learner) -> None:
         X, Y = data
-        with pytest.raises(DataError, match="twice|distinct|duplicate"):
+        with pytest.raises(DataError, match=r"twice|distinct|duplicate"):
             learner.fit(pd.DataFrame(X, columns=list("aabcd")), Y)
-        with pytest.raises(DataError, match="twice|distinct|duplicate"):
+        with pytest.raises(DataError, match=r"twice|distinct|duplicate"):
             learner.fit(X, Y, label_names=["p", "p", "q"])
 
     def test_wrong_number_of_columns_at_prediction(self, data, learner) -> None:
@@ -252,6 +252,8 @@ class TestBadInput:
             ({"averaging": "weighted"}, OptionError, "averaging"),
             ({"search": "magic"}, OptionError, "search"),
             ({"search": "decomposable", "measure": "subset"}, OptionError, "decomposable"),
+            ({"search": "subset", "measure": "precision"}, UnsoundSearchError, "subset"),
+            ({"search": "antimonotone", "averaging": "example", "measure": "f1"}, UnsoundSearchError, "anti-monotone"),
             ({"lift": "huge"}, OptionError, "lift"),
             ({"beam_width": 0}, OptionError, "beam_width"),
             ({"max_rules": 0}, OptionError, "max_rules"),

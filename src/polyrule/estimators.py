@@ -14,7 +14,6 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
-from polyrule.version import __version__
 from polyrule.data.dataset import Dataset
 from polyrule.data.encode import to_table
 from polyrule.data.fingerprint import fingerprint
@@ -32,6 +31,7 @@ from polyrule.model import RuleList
 from polyrule.model.explain import Explanation, explain
 from polyrule.model.predict import predict as run_rules
 from polyrule.model.probability import predict_proba as rule_probabilities
+from polyrule.version import __version__
 
 logger = logging.getLogger(__name__)
 
@@ -48,15 +48,13 @@ class _RuleClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     ) -> tuple[RuleList, Reason]:
         raise NotImplementedError
 
-    def fit(
-        self, X: Any, y: Any = None, sample_weight: Any = None, label_names: Sequence[str] | None = None
-    ) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, label_names: Sequence[str] | None = None) -> Self:
         """Learn rules.
 
         Parameters
         ----------
         X : array, sparse matrix, data frame, Table or Dataset
-            Features. Text, boolean and categorical columns are nominal; NaN is missing. A `Dataset` brings its own labels.
+            Features. Text, boolean and categorical columns are nominal; NaN is missing. A `Dataset` brings its labels.
         y : label matrix of 0/1, or a one-dimensional array of classes
             For several classes one label per class is learned and the most probable one predicted.
         sample_weight : array, optional
@@ -67,7 +65,8 @@ class _RuleClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Returns
         -------
         self
-            Fitted. An interrupt (Ctrl-C) keeps the rules learned so far: the estimator is fitted, and KeyboardInterrupt goes on.
+            Fitted. An interrupt (Ctrl-C) keeps the rules learned so far: the estimator is fitted before
+            KeyboardInterrupt goes on.
         """
         if isinstance(X, Dataset):
             label_names = X.label_names if label_names is None else label_names
@@ -78,7 +77,9 @@ class _RuleClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             raise DataError(f"{type(self).__name__} requires y to be passed, but the target y is None")
         target = read_target(y, label_names)
         if target.truth.shape[0] != len(table):
-            raise DataError(f"X has {len(table)} examples but y has {target.truth.shape[0]}: inconsistent numbers of samples")
+            raise DataError(
+                f"X has {len(table)} examples but y has {target.truth.shape[0]}: inconsistent numbers of samples"
+            )
         weights, scale = integer_weights(sample_weight, len(table))
         truth, kept = target.truth, weights > 0
         if not kept.all():
@@ -107,8 +108,9 @@ class _RuleClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """Probability that each label is present.
 
         A label set by a rule gets the Laplace-smoothed share of training examples on which that literal was right,
-        (TP + 1) / (TP + FP + 2); a label that nobody set gets the smoothed share of present labels among the training examples
-        where nobody set it. `predict` follows the rules, so it may disagree with 0.5 where a rule's own evidence is weak.
+        (TP + 1) / (TP + FP + 2); a label that nobody set gets the smoothed share of present labels among the training
+        examples where nobody set it. `predict` follows the rules, so it may disagree with 0.5 where a rule's own
+        evidence is weak.
         """
         check_is_fitted(self)
         return self._target.probabilities_out(rule_probabilities(self.model_, self._read_features(X, reset=False)))
@@ -196,12 +198,13 @@ class RuleListClassifier(_RuleClassifier):
     ----------
     measure : str or Measure
         What a rule is judged by: "precision", "recall", "f1", "f0.5", "hamming", "jaccard", "laplace", "m2", "wracc",
-        "matthews", "rate-difference", "subset", an expression of the counts such as "tp/(tp+fp+0.5*fn)", or a `Measure`.
+        "matthews", "rate-difference", "subset", an expression such as "tp/(tp+fp+0.5*fn)", or a `Measure`.
     heads : {"multi", "single"}
         Heads of any number of labels, or of one label.
     averaging : {"micro", "label", "example", "macro"}
     scope : {"head", "all", "full"}
-        Which labels a rule is judged on. `full` makes full predictions: a rule sets every label, those outside its head to absent.
+        Which labels a rule is judged on. `full` makes full predictions: a rule sets every label, those outside its
+        head to absent.
     search : str
         Head search; "auto" takes the cheapest that is provably exact.
     lift : str, Lift or None
@@ -298,7 +301,7 @@ class RuleListClassifier(_RuleClassifier):
         self, table: Table, truth: Any, weights: npt.NDArray[np.int64], names: tuple[str, ...], scale: Any
     ) -> tuple[RuleList, Reason]:
         objective = Objective(
-            self.measure,  # type: ignore[arg-type]
+            self.measure,
             averaging=self.averaging,
             scope=self.scope,
             lift=self.lift,  # type: ignore[arg-type]

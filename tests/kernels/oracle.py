@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from itertools import pairwise
 
 import numpy as np
 
@@ -33,7 +34,7 @@ def conditions(table: Table, working: np.ndarray, ever_set: np.ndarray, body: tu
             if not any(isinstance(c, NominalCondition) and c.feature == j for c in body):
                 found += [NominalCondition(j, int(v)) for v in distinct]
         else:
-            for low, high in zip(distinct[:-1], distinct[1:], strict=True):
+            for low, high in pairwise(distinct):
                 exact = (Fraction(float(low)) + Fraction(float(high))) / 2
                 threshold = float(exact) if low <= float(exact) < high else float(low)
                 found += [NumericCondition(j, "<=", threshold), NumericCondition(j, ">", threshold)]
@@ -55,9 +56,7 @@ class Oracle:
         tested = [c.label for c in body if isinstance(c, LabelCondition)]
         allowed = allowed.copy()
         allowed[tested] = False
-        world = World(
-            self.truth[working], covered[working], assigned[working], self.weights[working], allowed
-        )
+        world = World(self.truth[working], covered[working], assigned[working], self.weights[working], allowed)
         return search(world, self.objective, self.strategy)
 
     def grow(self, working, assigned, ever_set, label=None, value=None):

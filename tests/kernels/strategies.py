@@ -20,7 +20,9 @@ class Problem:
 
 
 @st.composite
-def problems(draw, max_rows: int = 12, max_features: int = 4, max_labels: int = 4, sparse: bool | None = None) -> Problem:
+def problems(
+    draw, max_rows: int = 12, max_features: int = 4, max_labels: int = 4, sparse: bool | None = None
+) -> Problem:
     """A table with numeric, nominal, missing, constant and extreme columns, duplicated rows, labels and weights."""
     seed = draw(st.integers(0, 2**32 - 1))
     rng = np.random.default_rng(seed)

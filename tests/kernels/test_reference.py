@@ -56,7 +56,9 @@ def steps(engine: ReferenceEngine, oracle: Oracle, rng: np.random.Generator, rou
     return compared
 
 
-@pytest.mark.parametrize("objective", OBJECTIVES, ids=lambda o: f"{o.measure.name}-{o.averaging}-{o.scope}-{o.lift.kind}")
+@pytest.mark.parametrize(
+    "objective", OBJECTIVES, ids=lambda o: f"{o.measure.name}-{o.averaging}-{o.scope}-{o.lift.kind}"
+)
 @settings(max_examples=25, deadline=None)
 @given(problem=problems(max_rows=9, max_features=3, max_labels=3))
 def test_grows_the_rule_the_book_grows(objective: Objective, problem: Problem) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -98,7 +99,7 @@ def test_progress_tells_how_far_it_is(songs) -> None:
     model = RuleListClassifier("precision", callback=seen.append).fit(*songs)
     assert [p.rules for p in seen] == list(range(1, len(model.rules_) + 1))
     assert [p.rule for p in seen] == list(model.rules_)
-    assert all(a.remaining >= b.remaining for a, b in zip(seen, seen[1:], strict=False))
+    assert all(a.remaining >= b.remaining for a, b in pairwise(seen))
 
 
 def test_an_interrupt_keeps_the_rules_so_far(songs) -> None:

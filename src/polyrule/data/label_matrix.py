@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 
-class LabelMatrix(np.ndarray):  # type: ignore[type-arg]
+class LabelMatrix(np.ndarray):
     """A label array whose columns have names; selecting rows keeps them, anything else gives a plain result.
 
     It lets ``fit(data.X, data.Y)`` print rules with the labels' own names, also inside cross-validation.

@@ -77,15 +77,15 @@ def read_target(y: Any, label_names: Sequence[str] | None = None) -> Target:
     if flat.dtype.kind in "fc":
         assert_all_finite(flat, input_name="y")
     check_classification_targets(flat)
-    classes, codes = np.unique(flat, return_inverse=True)
-    kind: Literal["binary", "multiclass"] = "binary" if len(classes) <= 2 else "multiclass"
-    shown = classes[-1:] if kind == "binary" else classes
+    found, codes = np.unique(flat, return_inverse=True)
+    kind: Literal["binary", "multiclass"] = "binary" if len(found) <= 2 else "multiclass"
+    shown = found[-1:] if kind == "binary" else found
     names = tuple(label_names) if label_names is not None else tuple(str(value) for value in shown)
     if len(names) != len(shown):
         raise DataError(f"{len(names)} label name(s) for {len(shown)} class(es)")
-    chosen = np.arange(len(classes))[-len(shown) :]
+    chosen = np.arange(len(found))[-len(shown) :]
     truth = (codes[:, None] == chosen[None, :]).astype(np.uint8)
-    return Target(kind, truth, names, classes)
+    return Target(kind, truth, names, found)
 
 
 def _is_matrix(y: Any) -> bool:

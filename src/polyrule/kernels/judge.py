@@ -2,8 +2,8 @@
 
 Three ways, all exact:
 
-- *singles*: where the best head is worth as much as its best literal, all literals of all candidates are valued at once; doubles only
-  pick out what could be best, integers in lowest terms decide.
+- *singles*: where the best head is worth as much as its best literal, all literals of all candidates are valued at
+  once; doubles only pick out what could be best, integers in lowest terms decide.
 - *filtered*: a vectorised upper bound in doubles (with slack) picks the few candidates that can be best; each then gets
   the exact head search.
 - *general*: every candidate gets the exact head search.
@@ -105,7 +105,9 @@ class Judge:
             return found
         return best
 
-    def _best_bounded(self, batch: Batch, allowed: Mask, candidates: Ints, bounds: npt.NDArray[np.float64]) -> Verdict | None:
+    def _best_bounded(
+        self, batch: Batch, allowed: Mask, candidates: Ints, bounds: npt.NDArray[np.float64]
+    ) -> Verdict | None:
         best: Verdict | None = None
         for position in np.argsort(-bounds, kind="stable"):
             bound = bounds[position]

@@ -134,9 +134,7 @@ class ReferenceEngine:
                 level.append(node)
         return level[: self.options.beam_width]
 
-    def _refinements(
-        self, body: tuple[Condition, ...], rows: Rows, literals: npt.NDArray[np.bool_]
-    ) -> list[_Node]:
+    def _refinements(self, body: tuple[Condition, ...], rows: Rows, literals: npt.NDArray[np.bool_]) -> list[_Node]:
         """The best `beam_width` extensions of one body, in canonical order among equals."""
         nodes: list[_Node] = []
         tested = [condition.label for condition in body if isinstance(condition, LabelCondition)]

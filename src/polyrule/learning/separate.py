@@ -30,7 +30,7 @@ class SeparateOptions:
     stop_threshold : float or None
         A rule gets a stop when at most this share of what it covers still has an unset label. None: no stops.
     keep_covered : bool
-        Whether examples covered by a rule without a stop all stay in the working set, or only those with an unset label.
+        Whether examples covered by a rule without a stop all stay, or only those with an unset label.
     max_rules : int or None
         Longest list.
     time_limit : float or None
@@ -78,7 +78,9 @@ class Clock:
 class Learning:
     """A rule list in the making; `rules` and `reason` are valid at every moment."""
 
-    def __init__(self, options: SeparateOptions, scale: Fraction = Fraction(1), callback: Callback | None = None) -> None:
+    def __init__(
+        self, options: SeparateOptions, scale: Fraction = Fraction(1), callback: Callback | None = None
+    ) -> None:
         self.options = options
         self.scale = scale
         self.callback = callback
