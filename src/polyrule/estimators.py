@@ -247,8 +247,9 @@ class RuleListClassifier(_RuleClassifier):
     >>> Y = [[1, 1, 0], [1, 1, 0], [0, 0, 1], [0, 0, 1]]
     >>> clf = RuleListClassifier(measure="precision").fit(X, Y, label_names=["calm", "sad", "happy"])
     >>> print(clf.rules_)
-    calm, sad, ¬happy <- x0 <= 2.5    (TP 6, FP 0)  stop
-    ¬calm, ¬sad, happy <- true    (TP 6, FP 0)  stop
+    1. calm, sad, ¬happy <- x0 <= 2.5   (TP 6, FP 0) [stop]
+    2. ¬calm, ¬sad, happy <- true   (TP 6, FP 0) [stop]
+    (labels that no rule sets are absent)
     >>> clf.predict([[1.5, 7]])
     array([[1, 1, 0]])
     """
@@ -339,8 +340,9 @@ class BinaryRelevanceRuleClassifier(_RuleClassifier):
     >>> from polyrule import BinaryRelevanceRuleClassifier
     >>> clf = BinaryRelevanceRuleClassifier("precision").fit([[1], [2], [3]], [[1, 0], [0, 0], [0, 1]])
     >>> print(clf.rules_)
-    y0 <- x0 <= 1.5    (TP 1, FP 0)
-    y1 <- x0 > 2.5    (TP 1, FP 0)
+    1. y0 <- x0 <= 1.5   (TP 1, FP 0)
+    2. y1 <- x0 > 2.5   (TP 1, FP 0)
+    (labels that no rule sets are absent)
     """
 
     def __init__(
