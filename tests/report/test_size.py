@@ -6,7 +6,7 @@ from polyrule.report import build
 
 
 def test_a_thousand_rules_two_hundred_labels_five_thousand_examples(visit):
-    model = random_model(1, rules=1000, features=120, labels=200, largest=6, least=1)
+    model = random_model(1, rules=1000, features=300, labels=200, largest=6, least=1)
     report = build(model, random_data(model, 3000, 1), random_data(model, 2000, 2))
     assert len(report.html().encode()) < 5_000_000
     shown = [part["shown"] for part in report.summary["parts"]]
