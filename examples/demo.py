@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 import time
 
 from polyrule import RuleListClassifier, datasets
@@ -15,22 +16,27 @@ def main() -> None:
     print(f"{len(train.feature_names)} audio features, {len(train.label_names)} moods (Trohidis et al. 2008)\n")
 
     began = time.perf_counter()
-    model = RuleListClassifier(measure="f0.5", lift="kln:0.16").fit(train.X, train.Y)
+    model = RuleListClassifier(measure="f0.5", lift="kln:0.1", max_conditions=3).fit(train.X, train.Y)
     seconds = time.perf_counter() - began
 
-    print(model.rules_)
+    for line in str(model.rules_).splitlines():
+        print(textwrap.fill(line, 110, subsequent_indent="      ", break_long_words=False, break_on_hyphens=False))
     print(f"\nlearned in {seconds:.2f} s\n")
-    for name, value in model.rules_.statistics().items():
-        print(f"  {name:<28}{value:g}")
+    statistics = model.rules_.statistics()
+    for name in ("rules", "conditions", "label_conditions", "rules_with_multi_label_heads", "labels_per_head"):
+        print(f"  {name.replace('_', ' '):<32}{statistics[name]:.4g}")
 
     rules = score(test.Y, model.predict(test.X))
     majority = score(test.Y, MajorityClassifier().fit(train.X, train.Y).predict(test.X))
     print(f"\n{'on the test songs':<28}{'rules':>8}{'majority':>10}")
     for measure in ("hamming_accuracy", "subset_accuracy", "micro_f1", "macro_f1", "example_f1"):
-        print(f"  {measure:<26}{rules[measure]:8.3f}{majority[measure]:10.3f}")
+        print(f"  {measure.replace('_', ' '):<26}{rules[measure]:8.3f}{majority[measure]:10.3f}")
 
-    print("\nwhy did the first test song get its labels?\n")
-    print(model.explain(test.X, row=0))
+    print("\nthe first test song, label by label:")
+    for reason in model.explain(test.X, row=0).labels:
+        said = "present" if reason.value else "absent"
+        source = "no rule set it" if reason.rule is None else f"rule {reason.rule + 1}"
+        print(f"  {reason.label:<20}{said:<9}{source:<16}{reason.tp:g} right, {reason.fp:g} wrong in training")
 
 
 if __name__ == "__main__":
