@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from polyrule.errors import DataError, ModelError
+from polyrule.errors import DataError, ModelError, OptionError
 
 if TYPE_CHECKING:
     from polyrule.data import Dataset, Feature
@@ -119,13 +120,26 @@ def load_data(text: str, reading: dict[str, Any], features: tuple[Feature, ...] 
     benchmark = benchmark_name(text)
     if benchmark is None:
         _check_exists(text)
-        return read(text, features=features, **options)
+        with naming(text):
+            return read(text, features=features, **options)
     name, part = benchmark
     for option in sorted(set(options) - {"drop", "tag_separator"}):
         spelled = {"identifier": "id"}.get(option, option).replace("_", "-")
         raise DataError(f"{text}: --{spelled} is for files; the columns of this data set are known")
     data = load(name, part, drop=options.get("drop", ()))
     return data if features is None else replace(data, X=to_table(data.X, features))
+
+
+@contextlib.contextmanager
+def naming(text: str) -> Iterator[None]:
+    """Put the name of the data in front of an error that does not say it."""
+    try:
+        yield
+    except (DataError, OptionError) as error:
+        name = "standard input" if text == "-" else text
+        if name in str(error):
+            raise
+        raise type(error)(f"{name}: {error}") from error
 
 
 def load_chunks(text: str, reading: dict[str, Any], model: Any, rows: int) -> Iterator[Dataset]:
@@ -139,7 +153,8 @@ def load_chunks(text: str, reading: dict[str, Any], model: Any, rows: int) -> It
         return
     _check_exists(text)
     options = {name: value for name, value in reading_options(reading).items() if name not in _LABELS}
-    yield from read_chunks(text, rows=rows, labels=None, features=model.features, **options)
+    with naming(text):
+        yield from read_chunks(text, rows=rows, labels=None, features=model.features, **options)
 
 
 def _check_exists(text: str) -> None:

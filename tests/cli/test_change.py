@@ -1,0 +1,203 @@
+"""edit, export, head, measure: commands that make something new of what is there."""
+
+import json
+import sqlite3
+
+import pytest
+from tests.cli.helpers import ok, ok_json, run
+
+from polyrule.model import RuleList
+from polyrule.model.exports import LANGUAGES, export
+
+
+def rules(path) -> list[str]:
+    model = RuleList.load(path)
+    return [model.format_rule(i, counts=False) for i in range(len(model))]
+
+
+def test_rules_are_removed_moved_added_and_replaced(model):
+    before = rules(model)
+    ok("edit", "remove", model, "1", "2")
+    assert rules(model) == before[2:]
+    ok("edit", "move", model, "1", "2")
+    assert rules(model)[:2] == [before[3], before[2]]
+    result = run("edit", "add", model, "happy, not sad <- tempo > 120, key = major [stop]", "--at", "1")
+    assert rules(model)[0] == "happy, ¬sad <- tempo > 120, key = major"
+    assert "[stop, hand]" in result.stdout
+    assert "no counts" in result.stderr
+    ok("edit", "replace", model, "1", "sad <- tempo <= 70")
+    assert RuleList.load(model).rules[0].origin == "edited"
+    ok("edit", "add", model, "calm <- true")
+    assert rules(model)[-1] == "calm <- true"
+
+
+def test_the_original_stays_where_an_output_is_given(model, tmp_path):
+    before = model.read_bytes()
+    told = ok_json("edit", "remove", model, "1", "-o", tmp_path / "smaller.json")
+    assert model.read_bytes() == before
+    assert len(RuleList.load(tmp_path / "smaller.json")) == len(told["rules"])
+
+
+def test_recounting_on_the_training_data(model, songs):
+    ok("edit", "add", model, "calm <- tempo <= 99", "--at", "1")
+    ok("edit", "recount", model, songs)
+    first = RuleList.load(model).rules[0]
+    assert first.tp > 0
+    assert first.fp == 0
+    assert first.coverage == first.tp
+
+
+def test_rules_can_be_edited_as_text(model, tmp_path):
+    lines = ok("show", model).splitlines()
+    text = tmp_path / "rules.txt"
+    text.write_text("\n".join([lines[1], "# mine", "happy <- tempo > 150", *lines[2:]]), encoding="utf-8")
+    before = RuleList.load(model)
+    ok("edit", "text", model, text)
+    after = RuleList.load(model)
+    assert after.rules[0] == before.rules[1], "unchanged rules keep their counts"
+    assert after.rules[1].origin == "hand"
+    text.write_text("happy <- speed > 1")
+    result = run("edit", "text", model, text)
+    assert "line 1: rule 'happy <- speed > 1': there is no feature 'speed'" in result.stderr
+
+
+def test_a_file_edited_by_hand_can_be_sealed(model):
+    document = json.loads(model.read_text())
+    document["rules"] = [
+        {"head": [{"label": "calm", "value": 1}], "body": [{"feature": "tempo", "op": "<=", "value": 99}]}
+    ]
+    model.write_text(json.dumps(document))
+    assert "polyrule edit seal" in run("show", model).stderr
+    ok("edit", "seal", model)
+    assert "calm <- tempo <= 99   (TP 0, FP 0) [hand]" in ok("show", model)
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["remove", "{}", "999"], "there is no rule 999"),
+        (["remove", "{}", "0"], "counted from 1"),
+        (["move", "{}", "1", "999"], "there is no rule 999"),
+        (["add", "{}", "calm <- true", "--at", "999"], "--at must be between 1 and"),
+        (["add", "{}", "joy <- true"], "there is no label 'joy'"),
+        (["replace", "{}", "1", "nonsense"], "one arrow"),
+    ],
+)
+def test_edits_that_make_no_sense_change_nothing(model, words, message):
+    before = model.read_bytes()
+    result = run("edit", *[str(model) if word == "{}" else word for word in words])
+    assert result.exit_code == 1
+    assert message in result.stderr
+    assert model.read_bytes() == before
+
+
+@pytest.mark.parametrize(("language", "ending"), LANGUAGES.items())
+def test_exports(trained, tmp_path, language, ending):
+    expected = export(RuleList.load(trained), language)
+    assert ok("export", trained, "--to", language) == expected
+    ok("export", trained, "-o", tmp_path / f"model.{ending}")
+    assert (tmp_path / f"model.{ending}").read_text() == expected
+    assert ok_json("export", trained, "--to", language) == {"language": language, "code": expected}
+
+
+def test_exported_sql_runs(trained):
+    code = ok("export", trained, "--to", "sql", "--table", "my songs", "--key", "id")
+    connection = sqlite3.connect(":memory:")
+    connection.execute('CREATE TABLE "my songs" (id, tempo, key, loudness)')
+    connection.execute("INSERT INTO \"my songs\" VALUES ('s', 80, 'minor', NULL)")
+    assert connection.execute(code).fetchone()[0] == "s"
+    connection.close()
+
+
+def test_export_options_belong_to_a_language(trained, tmp_path):
+    assert run("export", trained).exit_code == 2
+    assert run("export", trained, "-o", tmp_path / "model.txt").exit_code == 2
+    result = run("export", trained, "--to", "python", "--table", "x")
+    assert (result.exit_code, "--table is no option of the export to python" in result.stderr) == (1, True)
+    assert "polyrule_predict" not in ok("export", trained, "--to", "c", "--prefix", "mine")
+
+
+def test_the_first_figure_of_the_paper():
+    figure = ["head", "0110 1100 1000", "--min-tp", "0"]
+    text = ok(*figure, "--search", "antimonotone-tree")
+    assert "12 heads evaluated, 3 not looked at" in text
+    assert "best: {1, 2} = 2/3 (TP 4, FP 2)" in text
+    assert "{1, 2, 3}  5/9  pruned" in text
+    assert "10 heads evaluated" in ok(*figure, "--search", "antimonotone")
+    assert "4 heads evaluated" in ok(*figure, "--search", "decomposable")
+    tree = ok_json(*figure, "--search", "exhaustive")["tree"]
+    values = {"".join(part["label"] for part in node["head"]): node["value"] for node in nodes(tree)}
+    assert values == {
+        "": None, "1": "2/3", "2": "2/3", "3": "1/3", "4": "0", "12": "2/3", "13": "1/2", "14": "1/3", "23": "1/2",
+        "24": "1/3", "34": "1/6", "123": "5/9", "124": "4/9", "134": "1/3", "234": "1/3", "1234": "5/12",
+    }  # fmt: skip
+
+
+def nodes(tree):
+    yield tree
+    for child in tree["children"]:
+        yield from nodes(child)
+
+
+def test_heads_as_a_picture(tmp_path):
+    from xml.etree import ElementTree
+
+    place = tmp_path / "tree.svg"
+    ok("head", "0110 1100 1000", "--names", "a,<b>,c&,d", "--search", "exhaustive", "--min-tp", "0", "-o", place)
+    root = ElementTree.fromstring(place.read_text())
+    texts = [element.text for element in root.iter("{http://www.w3.org/2000/svg}text")]
+    assert "{a, <b>}" in texts
+    assert "5/12" in texts
+    groups = [element.get("class") for element in root.iter("{http://www.w3.org/2000/svg}g")]
+    assert groups.count("best") == 1
+    assert len(groups) == 16
+    assert ok("head", "01 11", "--format", "svg").startswith("<svg")
+
+
+def test_label_vectors_from_a_file(tmp_path):
+    (tmp_path / "labels.txt").write_text("0,1,1,0\n1 1 0 0\n\n1000\n")
+    assert ok("head", f"@{tmp_path / 'labels.txt'}") == ok("head", "0110 1100 1000")
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["01 1"], "label vector 2 ('1') has 1 labels, the first 2"),
+        (["01 2x"], "something else than 0 and 1"),
+        ([" "], "no label vectors"),
+        (["01", "--names", "a"], "--names gives 1 names for 2 labels"),
+        (["00"], "there is no head"),
+        (["01", "--measure", "nonsense"], "nonsense"),
+        (["001 111", "--measure", "subset", "--scope", "all", "--search", "antimonotone"], "{1,2,3}=1/2"),
+        (["@nowhere.txt"], "No such file"),
+    ],
+)
+def test_what_cannot_be_searched_is_explained(words, message):
+    result = run("head", *words)
+    assert result.exit_code == 1
+    assert message in result.stderr
+
+
+def test_measures_are_listed():
+    text = ok("measure")
+    assert "precision" in text
+    assert "TP / (TP + FP)" in text
+    assert {"name": "precision", "measure": "TP / (TP + FP)"} in ok_json("measure")
+
+
+def test_a_measure_is_checked():
+    text = ok("measure", "check", "(tp)/(tp+fp+0.5*fn)", "--budget", "200")
+    assert "micro   head  decomposable, proved by fact A" in text
+    told = ok_json("measure", "check", "precision", "--budget", "200")
+    assert len(told["entries"]) == 24
+    micro = next(e for e in told["entries"] if (e["averaging"], e["scope"]) == ("micro", "head"))
+    assert (micro["kind"], micro["status"]) == ("decomposable", "proved")
+
+
+@pytest.mark.parametrize(
+    "expression", ["__import__('os').system('x')", "tp/(", "tp if fp else 1", "x+1", "tp**99999999"]
+)
+def test_expressions_are_never_code(expression):
+    result = run("measure", "check", expression)
+    assert result.exit_code == 1
+    assert "internal error" not in result.stderr

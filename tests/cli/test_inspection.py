@@ -1,0 +1,170 @@
+"""show, evaluate, explain, data, datasets: what a person looks at."""
+
+import csv
+import io
+import json
+
+import pytest
+from tests.cli.helpers import READING, ok, ok_json, run
+
+from polyrule.data import Dataset, read
+from polyrule.evaluation import score
+from polyrule.model import RuleList
+
+
+def test_show_prints_the_list(trained):
+    assert ok("show", trained) == str(RuleList.load(trained)) + "\n"
+
+
+def test_show_filters_rules(trained):
+    model = RuleList.load(trained)
+    lines = ok("show", trained, "--label", "sad").splitlines()
+    assert lines
+    assert all("sad" in line for line in lines)
+    lines = ok("show", trained, "--feature", "loudness").splitlines()
+    assert all("loudness" in line for line in lines)
+    least = sorted(rule.coverage for rule in model)[-2]
+    assert len(ok("show", trained, "--min-coverage", least).splitlines()) == sum(r.coverage >= least for r in model)
+    assert ok("show", trained, "--min-coverage", "1e9") == "(no such rules)\n"
+    assert "no label 'joy'" in run("show", trained, "--label", "joy").stderr
+    assert "no feature 'joy'" in run("show", trained, "--feature", "joy").stderr
+
+
+def test_show_in_other_forms(trained, tmp_path):
+    model = RuleList.load(trained)
+    rows = list(csv.DictReader(io.StringIO(ok("show", trained, "--format", "csv"))))
+    assert [row["head"] for row in rows] == [model.format_rule(i).split(" <- ")[0] for i in range(len(model))]
+    markdown = ok("show", trained, "--format", "markdown").splitlines()
+    assert len(markdown) == len(model) + 2
+    assert all(line.startswith("| ") and line.endswith(" |") for line in markdown)
+    latex = ok("show", trained, "--format", "latex")
+    assert latex.startswith(r"\begin{tabular}")
+    assert latex.count(r"\\") == len(model) + 1
+    ok("show", trained, "--format", "latex", "-o", tmp_path / "rules.tex")
+    assert (tmp_path / "rules.tex").read_text() == latex
+
+
+def test_show_json_and_statistics(trained):
+    told = ok_json("show", trained)
+    assert told["info"]["learner"] == "RuleListClassifier"
+    assert len(told["rules"]) == told["statistics"]["rules"]
+    assert "labels per head" in ok("show", trained, "--stats")
+    assert ok_json("show", trained, "--stats")["statistics"] == told["statistics"]
+
+
+def test_hostile_names_stay_text_in_every_form(tmp_path):
+    from polyrule.data import Feature
+    from polyrule.model import Literal, NumericCondition, Rule
+
+    name = "a|b&c%d_e$f#g{h}i~j^k\\l<m>`n*"
+    rule = Rule((Literal(0, 1),), (NumericCondition(0, ">", 1.0),))
+    RuleList((rule,), (Feature(name),), ("\x1b[31mred\nblue",)).save(tmp_path / "m.json")
+    for form in ("text", "markdown", "latex", "csv"):
+        assert "\x1b" not in ok("show", tmp_path / "m.json", "--format", form)
+    assert ok("show", tmp_path / "m.json", "--format", "markdown").splitlines()[-1].count(" | ") == 5
+    assert r"\&c\%d\_e\$f\#g\{h\}i" in ok("show", tmp_path / "m.json", "--format", "latex")
+
+
+def load(path, model) -> Dataset:
+    return read(path, labels=list(model.label_names), features=model.features)
+
+
+def test_evaluate_gives_the_scores_of_the_library(trained, songs):
+    model = RuleList.load(trained)
+    data = load(songs, model)
+    told = ok_json("evaluate", trained, songs)
+    assert told["model"] == score(data.Y, model.predict(data.X)).as_dict()
+    assert told["examples"] == 120
+    assert told["per_label"]["label"] == list(model.label_names)
+    assert told["warning"] is None
+    text = ok("evaluate", trained, songs)
+    assert "0/0 counts as 0" in text
+    assert "majority" in text
+    assert "micro F1" in text
+    assert all(name in text for name in model.label_names)
+
+
+def test_evaluate_warns_when_the_model_is_no_better_than_the_majority(songs, tmp_path):
+    RuleList((), (), ("calm",)).save(tmp_path / "m.json")
+    result = run("evaluate", tmp_path / "m.json", songs)
+    assert result.exit_code == 0
+    assert "warning: the model is no better than always predicting" in result.stderr
+
+
+def test_labels_are_brought_into_the_order_of_the_model(trained, songs, tmp_path):
+    header, *lines = songs.read_text().splitlines()
+    swapped = tmp_path / "swapped.csv"
+    rows = [line.split(",") for line in [header, *lines]]
+    swapped.write_text("\n".join(",".join([*row[:4], row[6], row[4], row[5]]) for row in rows) + "\n")
+    assert ok_json("evaluate", trained, swapped) == ok_json("evaluate", trained, songs)
+    assert ok_json("evaluate", trained, swapped, "--labels", "last:3") == ok_json("evaluate", trained, songs)
+
+
+def test_the_baseline_can_come_from_the_training_data(trained, songs):
+    told = ok_json("evaluate", trained, songs, "--train", songs)
+    assert told["baseline"] == ok_json("evaluate", trained, songs)["baseline"]
+
+
+def test_explain_one_row(trained, songs):
+    model = RuleList.load(trained)
+    data = load(songs, model)
+    expected = model.explain(data.X[16])
+    assert ok("explain", trained, songs, "--row", "17") == str(expected) + "\n"
+    told = ok_json("explain", trained, songs, "--row", "17", "--flip", "calm", "--flip", "sad")
+    assert told["row"] == 17
+    assert told["labels"] == json.loads(json.dumps(expected.to_dict()["labels"]))
+    assert [flip["label"] for flip in told["flips"]] == ["calm", "sad"]
+    assert told["flips"][0] == json.loads(json.dumps(model.smallest_flip(data.X[16], "calm").to_dict()))
+
+
+def test_explain_by_name_and_with_fixed_features(trained, songs):
+    by_name = ok("explain", trained, songs, "--id", "id", "--row-id", "s16")
+    assert by_name == ok("explain", trained, songs, "--row", "17")
+    text = ok("explain", trained, songs, "--row", "1", "--flip", "calm", "--fixed", "tempo")
+    assert "tempo" not in text.splitlines()[-1].partition("; the smallest")[2]
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "message"),
+    [
+        ([], 2, "--row N or --row-id"),
+        (["--row", "1", "--row-id", "x"], 2, "--row N or --row-id"),
+        (["--row", "0"], 2, "range"),
+        (["--row", "121"], 1, "there is no row 121, only 120"),
+        (["--row-id", "s1"], 1, "--row-id needs --id"),
+        (["--id", "id", "--row-id", "zzz"], 1, "0 rows are named 'zzz'"),
+        (["--row", "1", "--flip", "joy"], 1, "no label 'joy'"),
+        (["--row", "1", "--flip", "calm", "--fixed", "joy"], 1, "no feature 'joy'"),
+    ],
+)
+def test_explain_refuses_what_does_not_exist(trained, songs, words, code, message):
+    result = run("explain", trained, songs, *words)
+    assert result.exit_code == code
+    assert message in result.stderr
+
+
+def test_data_describes_a_file(songs):
+    result = run("data", songs, "--labels", "calm,happy,sad", "--columns")
+    assert result.exit_code == 0
+    assert "120" in result.stdout
+    assert "loudness" in result.stdout
+    assert "major, minor" in result.stdout
+    assert "identifier" in result.stderr, "the column id names the rows"
+    told = ok_json("data", songs, *READING)
+    assert told["examples"] == 120
+    assert [label["name"] for label in told["labels"]] == ["calm", "happy", "sad"]
+    assert {feature["name"]: feature["kind"] for feature in told["features"]}["key"] == "nominal"
+    assert [finding["kind"] for finding in told["findings"]] == ["examples without label"]
+
+
+def test_data_finds_test_examples_in_the_training_data(songs):
+    assert "120 of 120 test examples" in run("data", songs, *READING, "--test", songs).stderr
+
+
+def test_datasets():
+    text = ok("datasets")
+    assert all(name in text for name in ("emotions", "yeast", "mediamill"))
+    assert ok_json("datasets", "yeast")["labels"] == 14
+    assert "ISMIR 2008" in ok("datasets", "emotions")
+    assert len(ok_json("datasets")) >= 14
+    assert "did you mean 'yeast'" in run("datasets", "yeest").stderr

@@ -1,0 +1,138 @@
+import csv
+import io
+import json
+
+import numpy as np
+import pytest
+from tests.cli.helpers import ok, program, run, write_songs
+
+from polyrule.data import read
+from polyrule.model import RuleList
+
+
+@pytest.fixture
+def expected(trained, songs):
+    model = RuleList.load(trained)
+    data = read(songs, labels=None, features=model.features)
+    return model, model.predict(data.X), model.predict_proba(data.X)
+
+
+def test_csv_to_a_file_and_to_standard_output(trained, songs, tmp_path, expected):
+    model, labels, _ = expected
+    result = run("predict", trained, songs, "-o", tmp_path / "out.csv")
+    assert (result.exit_code, result.stdout) == (0, "")
+    assert result.stderr == f"120 rows written to {tmp_path / 'out.csv'}\n"
+    rows = list(csv.reader((tmp_path / "out.csv").read_text().splitlines()))
+    assert rows[0] == list(model.label_names)
+    assert np.array_equal(np.array(rows[1:], dtype=int), labels)
+    assert ok("predict", trained, songs) == (tmp_path / "out.csv").read_text()
+    assert [path.name for path in tmp_path.iterdir()] == ["out.csv"]
+
+
+@pytest.mark.parametrize("rows", [1, 7, 1000])
+def test_the_size_of_the_pieces_changes_nothing(trained, songs, rows):
+    assert ok("predict", trained, songs, "--rows", rows) == ok("predict", trained, songs)
+
+
+def test_scores_are_written_to_the_last_digit(trained, songs, expected):
+    _, _, chances = expected
+    rows = list(csv.reader(io.StringIO(ok("predict", trained, songs, "--scores"))))
+    assert np.array_equal(np.array(rows[1:], dtype=float), chances)
+
+
+def test_row_names_come_first(trained, songs):
+    rows = list(csv.reader(io.StringIO(ok("predict", trained, songs, "--id", "id", "--to", "tsv")), delimiter="\t"))
+    assert rows[0][0] == "id"
+    assert [row[0] for row in rows[1:4]] == ["s0", "s1", "s2"]
+
+
+def test_json_lines(trained, songs, expected):
+    model, labels, _ = expected
+    lines = [json.loads(line) for line in ok("predict", trained, songs, "--json", "--id", "id").splitlines()]
+    assert lines[0]["id"] == "s0"
+    assert [line["labels"][model.label_names[0]] for line in lines] == labels[:, 0].tolist()
+    assert ok("predict", trained, songs, "--to", "jsonl") == ok("predict", trained, songs, "--json")
+
+
+def test_names_of_the_present_labels(trained, songs, expected):
+    model, labels, _ = expected
+    lines = ok("predict", trained, songs, "--to", "labels").splitlines()
+    assert lines == [", ".join(np.array(model.label_names)[row == 1]) for row in labels]
+    assert run("predict", trained, songs, "--to", "labels", "--scores").exit_code == 1
+
+
+@pytest.mark.parametrize("scores", [False, True])
+def test_parquet(trained, songs, tmp_path, expected, scores):
+    parquet = pytest.importorskip("pyarrow.parquet", reason="pyarrow is not installed")
+    model, labels, chances = expected
+    place = tmp_path / "out.parquet"
+    ok("predict", trained, songs, "-o", place, "--id", "id", "--rows", "50", *(["--scores"] if scores else []))
+    table = parquet.read_table(place)
+    assert table.column_names == ["id", *model.label_names]
+    found = np.column_stack([table[name].to_numpy() for name in model.label_names])
+    assert np.array_equal(found, chances if scores else labels)
+    assert "give a file with -o" in run("predict", trained, songs, "--to", "parquet").stderr
+
+
+def test_standard_input_and_data_without_labels(trained, songs, tmp_path):
+    bare = "\n".join(",".join(line.split(",")[1:4]) for line in songs.read_text().splitlines())
+    assert ok("predict", trained, "-", input=bare) == ok("predict", trained, songs)
+
+
+def test_columns_may_come_in_another_order_and_categories_be_unknown(trained, tmp_path):
+    other = tmp_path / "other.csv"
+    other.write_text("more,loudness,key,tempo\nx,0.5,dorian,120\nx,,minor,80\n")
+    assert len(ok("predict", trained, other).splitlines()) == 3
+
+
+def test_memory_stays_bounded(trained, tmp_path):
+    """A file twenty times as long must not need more than a little more memory."""
+    peaks = []
+    for rows in (5_000, 100_000):
+        big = write_songs(tmp_path, rows=200, name=f"big{rows}.csv")
+        header, *lines = big.read_text().splitlines()
+        big.write_text("\n".join([header, *(lines * (rows // 200))]) + "\n")
+        code = (
+            "import resource, sys\nfrom polyrule.cli import app\n"
+            "try:\n    app.main(sys.argv[1:])\nexcept SystemExit as end:\n    assert end.code == 0\n"
+            "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, file=sys.stderr)"
+        )
+        import subprocess
+        import sys
+
+        words = ["predict", str(trained), str(big), "-o", str(tmp_path / "out.csv"), "--rows", "2000"]
+        done = subprocess.run([sys.executable, "-c", code, *words], capture_output=True, text=True, check=True)
+        peaks.append(int(done.stderr.split()[-1]))
+    assert peaks[1] < peaks[0] + 60_000, "kilobytes"
+
+
+def test_a_failure_half_way_leaves_no_file(trained, songs, tmp_path):
+    broken = tmp_path / "broken.csv"
+    broken.write_text(songs.read_text() + "s999,fast,major,0.1,0,0,0\n")
+    place = tmp_path / "out.csv"
+    result = run("predict", trained, broken, "-o", place, "--rows", "10")
+    assert result.exit_code == 1
+    assert "tempo" in result.stderr
+    assert "line 122" in result.stderr
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["broken.csv"]
+
+
+def test_a_reader_that_has_seen_enough_is_no_error(trained, songs):
+    import subprocess
+
+    from tests.cli.helpers import PROGRAM
+
+    words = [*PROGRAM, "predict", str(trained), str(songs), "--rows", "1"]
+    writer = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert writer.stdout is not None
+    assert writer.stderr is not None
+    writer.stdout.readline()
+    writer.stdout.close()
+    assert (writer.stderr.read(), writer.wait(60)) == ("", 0)
+    writer.stderr.close()
+
+
+def test_as_a_program(trained, songs):
+    done = program("predict", trained, songs)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == ok("predict", trained, songs)

@@ -1,0 +1,178 @@
+import inspect
+import json
+import tomllib
+
+import pytest
+from tests.cli.helpers import READING, ok, ok_json, run
+
+from polyrule import BinaryRelevanceRuleClassifier, RuleListClassifier
+from polyrule.cli.learner_options import parameter_texts
+from polyrule.learning.separate import Learning
+from polyrule.model import RuleList
+
+
+def test_the_rules_are_printed_and_stored(songs, tmp_path):
+    place = tmp_path / "model.json"
+    result = run("train", songs, *READING, "-o", place)
+    assert result.exit_code == 0
+    model = RuleList.load(place)
+    assert str(model) in result.stdout
+    assert f"{len(model)} rules" in result.stdout
+    assert result.stderr == f"model written to {place}\n", "no progress where nobody watches"
+    assert model.label_names == ("calm", "happy", "sad")
+    assert [feature.name for feature in model.features] == ["tempo", "key", "loudness"]
+    assert model.info["options"]["measure"] == "f0.5"
+
+
+def test_json_says_everything(songs, tmp_path):
+    told = ok_json("train", songs, *READING, "-o", tmp_path / "m.json", "--test", songs, "--cv", "3")
+    assert told["output"] == str(tmp_path / "m.json")
+    assert len(told["rules"]) == told["statistics"]["rules"]
+    assert told["stopped"] == "complete"
+    assert 0 <= told["test"]["micro_f1"] <= 1
+    assert len(told["cross_validation"]["folds"]) == 3
+    assert "micro_f1" in told["baseline"]
+
+
+def test_options_reach_the_learner(songs, tmp_path):
+    place = tmp_path / "m.json"
+    ok("train", songs, *READING, "-o", place, "--measure", "precision", "--max-rules", "2", "--no-label-conditions",
+       "--stop-threshold", "none", "--threads", "1", "-q")  # fmt: skip
+    options = RuleList.load(place).info["options"]
+    assert options["measure"] == "precision"
+    assert options["max_rules"] == 2
+    assert options["label_conditions"] is False
+    assert options["stop_threshold"] is None
+    assert options["n_jobs"] == 1
+
+
+def test_every_parameter_of_the_learners_is_an_option():
+    text = ok("train", "--help")
+    for learner in (RuleListClassifier, BinaryRelevanceRuleClassifier):
+        for name in inspect.signature(learner).parameters:
+            if name != "callback":
+                assert f"--{ {'n_jobs': 'threads'}.get(name, name).replace('_', '-') }" in text, name
+
+
+def test_descriptions_come_from_the_docstrings():
+    texts = parameter_texts(RuleListClassifier)
+    assert texts["remaining"][1].startswith("End when")
+    assert texts["heads"][0] == '{"multi", "single"}'
+    assert texts["max_rules"] == texts["max_conditions"]
+
+
+def test_an_option_of_another_learner_is_refused(songs):
+    result = run("train", songs, *READING, "--learner", "br", "--scope", "all")
+    assert result.exit_code == 1
+    assert "--scope is no option of the learner 'br'" in result.stderr
+    assert "calm" in ok("train", songs, *READING, "--learner", "br", "--measure", "precision")
+
+
+def test_scores_on_test_data_and_by_cross_validation(songs):
+    text = ok("train", songs, *READING, "--test", songs, "--cv", "3", "-q")
+    assert "scores on the test data" in text
+    assert "3 folds" in text
+    assert " <- " not in text
+
+
+def test_a_model_no_better_than_the_majority_is_pointed_out(tmp_path):
+    noise = tmp_path / "noise.csv"
+    noise.write_text("x,a\n" + "".join(f"{i % 7},{int(i % 10 == 0)}\n" for i in range(200)))
+    result = run("train", noise, "--labels", "a", "--test", noise, "--max-rules", "1", "--max-conditions", "0")
+    assert "warning: the model is no better" in result.stderr
+
+
+def test_a_configuration_can_be_written_and_read(songs, tmp_path):
+    chosen = ["--measure", "hamming", "--max-rules", "3", "--stop-threshold", "none", "--no-negative"]
+    words = ["train", songs, *READING, *chosen]
+    written = ok(*words, "--dump-config")
+    table = tomllib.loads(written)["train"]
+    assert (table["measure"], table["max_rules"], table["stop_threshold"]) == ("hamming", 3, "none")
+    assert table["negative"] is False
+    assert table["labels"] == "calm,happy,sad"
+    config = tmp_path / "songs.toml"
+    config.write_text(written)
+    direct, configured = ok(*words).splitlines()[:-1], ok("train", songs, "--config", config).splitlines()[:-1]
+    assert direct == configured
+    assert ok("train", songs, "--config", config, "--dump-config") == written
+    again = tomllib.loads(ok("train", songs, "--config", config, "--max-rules", "1", "--dump-config"))
+    assert again["train"]["max_rules"] == 1, "the command line wins"
+
+
+def test_a_configuration_can_be_written_without_data():
+    assert ok("train", "--dump-config").startswith("[train]\n")
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("[train]\nmeasur = 'f1'", "[train] has no option 'measur'"),
+        ("[other]\n", "there is no table [train]"),
+        ("[train", "not valid TOML"),
+        ("[train]\nnegative = 'yes'", "negative must be true or false"),
+        ("[train]\nmeasure = ['a']", "must be one value"),
+    ],
+)
+def test_a_wrong_configuration_is_explained(songs, tmp_path, content, message):
+    config = tmp_path / "wrong.toml"
+    config.write_text(content)
+    result = run("train", songs, "--config", config)
+    assert result.exit_code == 1
+    assert message in result.stderr
+    assert str(config) in result.stderr
+
+
+def test_a_value_of_the_wrong_type_in_a_configuration_is_refused(songs, tmp_path):
+    config = tmp_path / "wrong.toml"
+    config.write_text("[train]\nmax_rules = 'many'")
+    result = run("train", songs, "--config", config)
+    assert result.exit_code == 2
+    assert "many" in result.stderr
+
+
+def test_an_interrupted_run_keeps_its_rules(songs, tmp_path, monkeypatch):
+    original = Learning._told_to_end
+
+    def interrupt(self, *args):
+        if len(self.rules) == 2:
+            raise KeyboardInterrupt
+        return original(self, *args)
+
+    monkeypatch.setattr(Learning, "_told_to_end", interrupt)
+    place = tmp_path / "model.json"
+    result = run("train", songs, *READING, "-o", place)
+    assert result.exit_code == 130
+    assert f"interrupted: the 2 rules learned so far are kept in {place}" in result.stderr
+    assert len(RuleList.load(place)) == 2
+    told = run("train", songs, *READING, "--json")
+    assert told.exit_code == 130
+    assert json.loads(told.stdout)["interrupted"] is True
+
+
+def test_an_interruption_before_the_first_rule_keeps_nothing(songs, tmp_path, monkeypatch):
+    def interrupt(*_args):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("polyrule.cli.train.load_data", interrupt)
+    result = run("train", songs, *READING, "-o", tmp_path / "m.json")
+    assert result.exit_code == 130
+    assert not (tmp_path / "m.json").exists()
+
+
+def test_the_same_command_gives_the_same_file(songs, tmp_path):
+    for name in ("a.json", "b.json"):
+        ok("train", songs, *READING, "-o", tmp_path / name, "-q")
+    assert (tmp_path / "a.json").read_bytes() == (tmp_path / "b.json").read_bytes()
+
+
+def test_benchmark_data_by_name():
+    told = ok_json("train", "emotions:train", "--max-rules", "2", "--test", "emotions:test")
+    assert told["statistics"]["rules"] == 2
+    result = run("train", "emotions:middle")
+    assert "parts train and test, not 'middle'" in result.stderr
+    assert "--labels is for files" in run("train", "emotions", "--labels", "a").stderr
+
+
+def test_standard_input(songs):
+    text = ok("train", "-", *READING, "--max-rules", "1", input=songs.read_bytes())
+    assert text.startswith("1. ")
