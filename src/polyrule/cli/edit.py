@@ -84,7 +84,7 @@ def add(model: Path, rule: str, at: int | None, output: Path | None, as_json: bo
 
     \b
     Example:
-      polyrule edit add model.json "happy, !sad <- tempo > 120, key = major [stop]" --at 1
+      polyrule edit add model.json "happy, !sad <- tempo > 120 [stop]" --at 1
     """
     stored = load_rule_list(model)
     place = len(stored) if at is None else at - 1

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from polyrule.cli.command import command, json_option
-from polyrule.cli.output import print_json, warn
+from polyrule.cli.output import print_json, table, warn
 from polyrule.cli.reading import data_argument, data_options, load_labelled, load_model, model_argument
 
 
@@ -61,6 +61,19 @@ def evaluate(
     click.echo(comparison.text().split("\nwarning:")[0])
     if per_label:
         click.echo()
-        click.echo(comparison.model.text(per_label=True).split("\n\n")[-1])
+        click.echo(_label_table(comparison.model))
     if comparison.warning:
         warn(comparison.warning)
+
+
+def _label_table(scores: Any) -> str:
+    """Lay out the scores of each label; narrower than the library's own table, so that it fits 80 columns."""
+    from polyrule.model.printing import format_name
+
+    columns = scores.per_label()
+    chosen = ("present", "predicted", "precision", "recall", "f1", "jaccard")
+    rows = [
+        [format_name(name), *(f"{v:.4f}" if isinstance(v, float) else str(v) for v in values)]
+        for name, *values in zip(columns["label"], *(columns[key] for key in chosen), strict=True)
+    ]
+    return table(["label", *chosen], rows)

@@ -33,8 +33,8 @@ def measure(ctx: click.Context, /, as_json: bool) -> None:
         return
     width = max(len(name) for name in names)
     for name in names:
-        click.echo(f"{name:<{width}}  {_definition(name)}")
-    click.echo("\nAny expression of tp, fp, tn and fn is a measure too: see 'polyrule measure check --help'.")
+        click.echo(fit(f"{name:<{width}}  {_definition(name)}", indent=width + 2))
+    click.echo("\nAny expression of tp, fp, tn and fn is a measure too:\nsee 'polyrule measure check --help'.")
 
 
 def _example(name: str) -> str:
