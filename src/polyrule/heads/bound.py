@@ -13,7 +13,7 @@ from polyrule.errors import OptionError
 from polyrule.heads.bounds import Bounds, bounds_for
 from polyrule.heads.result import Rank, rank
 from polyrule.heads.space import HeadSpace
-from polyrule.heads.valuation import Valuation
+from polyrule.heads.valuation import SubsetValuation, Valuation
 from polyrule.measures.counting import Head
 
 Seen = dict[Head, tuple[Fraction | None, str]]
@@ -37,6 +37,12 @@ class BranchAndBound:
                 f"no bound is known for {valuation.objective}, and {space.size:.3g} heads are too many to try all; "
                 "declare the measure monotone if it is, limit max_head_size, or choose another averaging or scope"
             )
+        self.silence_is_absence = (
+            valuation.objective.scope == "full"
+            and not isinstance(valuation, SubsetValuation)
+            and valuation.objective.lift.is_none
+            and space.max_size == len(space.labels)
+        )
         tps = [max(valuation.tp((s,)) for s in space.choices[x]) for x in self.labels]
         self.tp_left = [0] * (len(tps) + 1)
         for depth in range(len(tps) - 1, -1, -1):
@@ -80,11 +86,14 @@ class BranchAndBound:
             if head:
                 self.seen[head] = self.seen[head][0], "pruned"
             return
-        for literal in self.space.choices[self.labels[depth]]:
+        choices = self.space.choices[self.labels[depth]]
+        for literal in choices:
             grown = tuple(sorted((*head, literal)))
             self._try(grown)
             self._branch(grown, depth + 1, tp + self.valuation.tp((literal,)))
-        self._branch(head, depth + 1, tp)
+        # With scope full, saying absent changes nothing but the size of the head: leaving the label out is then worse.
+        if not (self.silence_is_absence and choices[-1][1] == 0):
+            self._branch(head, depth + 1, tp)
 
     def _hopeless(self, head: Head, depth: int, tp: int) -> bool:
         """Whether nothing that adds at least one of the labels from `depth` on to the head can beat the best so far."""

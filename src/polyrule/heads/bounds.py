@@ -10,6 +10,7 @@ from fractions import Fraction
 from typing import Protocol
 
 from polyrule.heads.example_bounds import ExampleBounds
+from polyrule.heads.singles import label_sets
 from polyrule.heads.space import HeadSpace
 from polyrule.heads.valuation import (
     ExampleValuation,
@@ -17,7 +18,6 @@ from polyrule.heads.valuation import (
     MicroValuation,
     SubsetValuation,
     Valuation,
-    distinct_examples,
 )
 from polyrule.measures.base import Counts
 from polyrule.measures.counting import Head
@@ -122,7 +122,9 @@ class SubsetBounds:
             for label, absent in enumerate(valuation.absent):
                 if label not in usable:
                     self.hopeless &= absent
-        self.groups = _label_sets(valuation)
+        # With scope all or full, a head gets covered examples of one label set right, next to uncovered ones.
+        outside = valuation.everyone & ~sum(label_sets(valuation).values())
+        self.groups = [group | outside for group in label_sets(valuation).values()] or [outside]
 
     def _alive(self, head: Head, depth: int) -> int:
         v = self.valuation
@@ -150,23 +152,6 @@ class SubsetBounds:
             reverse=True,
         )
         return max(Fraction(left[j], self.total) * v.rho(size) for j, size in enumerate(sizes))
-
-
-def _label_sets(valuation: SubsetValuation) -> list[int]:
-    """Split the examples into sets of which a head with scope ``all`` can only get one right, next to the uncovered.
-
-    A covered example is right only if the positive literals of the head are exactly its labels; an uncovered one only
-    if it has no label at all, whatever the head.
-    """
-    weights, truth, covered, _ = distinct_examples(valuation.world)
-    outside, by_labels = 0, dict[bytes, int]()
-    for example in range(len(weights)):
-        if covered[example]:
-            key = truth[example].tobytes()
-            by_labels[key] = by_labels.get(key, 0) | 1 << example
-        else:
-            outside |= 1 << example
-    return [group | outside for group in by_labels.values()] or [outside]
 
 
 def _prefix_sums(options: list[list[Counts]], least: bool) -> list[Counts]:

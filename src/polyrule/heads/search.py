@@ -12,7 +12,7 @@ from polyrule.heads.exhaustive import search_exhaustive
 from polyrule.heads.linear import LinearForm, linear_form
 from polyrule.heads.ratio import search_ratio
 from polyrule.heads.result import HeadResult, Node, Rank
-from polyrule.heads.singles import search_decomposable, search_subset
+from polyrule.heads.singles import search_decomposable, search_label_sets, search_subset
 from polyrule.heads.sizewise import SizeForm, size_form
 from polyrule.heads.soundness import is_average, require_sound
 from polyrule.heads.space import HeadSpace
@@ -94,7 +94,7 @@ def _choose(values: Valuation, form: LinearForm | SizeForm | None, min_tp: int) 
         return "bound"
     plain = values.objective.lift.is_none
     if isinstance(values, SubsetValuation):
-        return "subset" if plain and values.objective.scope == "head" else "bound"
+        return "subset" if plain else "bound"
     if plain and is_average(form):
         return "decomposable"
     return "bound" if form is None else "ratio"
@@ -113,6 +113,9 @@ def _run(
         return head, rank, len(singles), {(literal,): (value, "evaluated") for literal, value in singles.items()}
     if strategy == "subset":
         assert isinstance(values, SubsetValuation)
+        if values.objective.scope != "head":
+            head, rank, evaluated = search_label_sets(space, values)
+            return head, rank, evaluated, {}
         head, rank, weights = search_subset(space, values)
         total = values.world.total_weight
         return head, rank, len(weights), {(s,): (Fraction(w, total), "evaluated") for s, w in weights.items()}

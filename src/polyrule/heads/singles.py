@@ -25,15 +25,61 @@ def search_subset(space: HeadSpace, valuation: SubsetValuation) -> tuple[Head, R
     Adding a label can only take examples away, so no head is better than a single literal, and a head is as good as
     the best one only if all its literals have the same, largest set.
     """
+    heads, top, weights = _best_groups(space.literals, space, valuation, valuation.everyone)
+    value = Fraction(top, valuation.world.total_weight)
+    best = max((rank(value, head, valuation.tp(head)), head) for head in heads)
+    return best[1], best[0], weights
+
+
+def _best_groups(
+    literals: list[Literal], space: HeadSpace, valuation: SubsetValuation, among: int
+) -> tuple[list[Head], int, dict[Literal, int]]:
+    """Group literals by what they get right among some examples; return the largest groups as heads, and all weights."""
     groups: dict[int, list[Literal]] = {}
-    for literal in space.literals:
-        groups.setdefault(valuation.right[literal], []).append(literal)
+    for literal in literals:
+        groups.setdefault(valuation.right[literal] & among, []).append(literal)
     weights = {examples: valuation.weight(examples) for examples in groups}
     top = max(weights.values())
-    value = Fraction(top, valuation.world.total_weight)
     heads = [merge(group, space, valuation) for examples, group in groups.items() if weights[examples] == top]
-    best = max((rank(value, head, valuation.tp(head)), head) for head in heads)
-    return best[1], best[0], {literal: weights[valuation.right[literal]] for literal in space.literals}
+    return heads, top, {literal: weights[valuation.right[literal] & among] for literal in literals}
+
+
+def search_label_sets(space: HeadSpace, valuation: SubsetValuation) -> tuple[Head, Rank, int]:
+    """Find the best head by subset accuracy, scope ``all`` or ``full``: the labels of some covered example.
+
+    A covered example is right only if the positive literals of the head are its labels, all of them, and no label of
+    the head is set already. An uncovered one is right if it has no label, whatever the head. So the examples that a
+    head gets right have one label set in common, and the label sets are tried one by one. Negative literals change
+    nothing where their label is unset: those that cost no example are added, since more labels win a tie. Also
+    returns the number of heads evaluated.
+    """
+    tried = {merge(space.literals, space, valuation)}  # what is best if no covered example can be got right
+    negatives = [literal for literal in space.literals if literal[1] == 0]
+    for labels, members in label_sets(valuation).items():
+        positives = [(label, 1) for label in labels]
+        if len(positives) > space.max_size or any((label, 1) not in space.choices.get(label, ()) for label in labels):
+            continue
+        if not positives:
+            tried.update(_best_groups(negatives, space, valuation, members)[0] if negatives else ())
+            continue
+        right = members
+        for literal in positives:
+            right &= valuation.right[literal]
+        spare = [s for s in negatives if s[0] not in labels and right & valuation.right[s] == right]
+        spare.sort(key=lambda literal: (-valuation.tp((literal,)), literal[0]))
+        tried.add(tuple(sorted(positives + spare[: space.max_size - len(positives)])))
+    best = max((rank(valuation.value(head), head, valuation.tp(head)), head) for head in tried)
+    return best[1], best[0], len(tried)
+
+
+def label_sets(valuation: SubsetValuation) -> dict[tuple[int, ...], int]:
+    """Return the label sets of the covered examples, each with the examples that have it as bits."""
+    sets: dict[tuple[int, ...], int] = {}
+    for example, (row, inside) in enumerate(zip(valuation.truth.tolist(), valuation.covered.tolist(), strict=True)):
+        if inside:
+            key = tuple(label for label, x in enumerate(row) if x)
+            sets[key] = sets.get(key, 0) | 1 << example
+    return sets
 
 
 def merge(literals: Iterable[Literal], space: HeadSpace, valuation: Valuation) -> Head:

@@ -13,14 +13,13 @@ from fractions import Fraction
 from functools import lru_cache
 
 import numpy as np
-import numpy.typing as npt
 
 from polyrule.heads.space import HeadSpace, Literal
 from polyrule.heads.valuation import ExampleValuation, Valuation
 from polyrule.measures.base import Counts, Measure
 
 Line = tuple[Fraction, Fraction, Fraction]
-Ranges = tuple[int, int, int, int, bool]
+Ranges = tuple[int, ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,42 +60,36 @@ def size_form(valuation: Valuation, space: HeadSpace) -> SizeForm | None:
 
 
 class _Examples:
-    """The distinct examples of a world with what each literal changes in their counts."""
+    """The examples of a world by kind: those of a kind have the same counts and the same range of changes."""
 
     def __init__(self, valuation: ExampleValuation, space: HeadSpace) -> None:
         self.measure = valuation.objective.measure
         self.literals = space.literals
         self.total = Fraction(max(valuation.world.total_weight, 1))
-        self.weights = np.array(valuation.weights, np.int64)
-        self.base = valuation.outside.astype(np.int64).sum(axis=1)
         change = [cells.astype(np.int64) - valuation.outside for cells in valuation.inside]
         # shape (examples, literals, 4)
-        self.change = np.stack([change[value][:, label] for label, value in self.literals], axis=1)
-        predicted = self.change[:, :, :2].sum(axis=2)
-        silent = self.change[:, :, 2:].sum(axis=2)
+        changed = np.stack([change[value][:, label] for label, value in self.literals], axis=1)
+        predicted, silent = changed[:, :, :2].sum(axis=2), changed[:, :, 2:].sum(axis=2)
         # Unless every literal adds the same to TP + FP and to TN + FN of an example, k does not fix these totals.
         self.same_totals = bool((predicted == predicted[:, :1]).all() and (silent == silent[:, :1]).all())
-        self.predicted, self.silent = predicted[:, 0], silent[:, 0]
-        t, q = self.change[:, :, 0], self.change[:, :, 3]
-        cancels = (t + q == 0).all(axis=1)
-        self.ranges: list[Ranges] = list(
-            zip(
-                t.min(axis=1).tolist(),
-                t.max(axis=1).tolist(),
-                q.min(axis=1).tolist(),
-                q.max(axis=1).tolist(),
-                cancels.tolist(),
-                strict=True,
-            )
+        t, q = changed[:, :, 0], changed[:, :, 3]
+        ranges = [t.min(axis=1), t.max(axis=1), q.min(axis=1), q.max(axis=1), (t + q == 0).all(axis=1)]
+        base = valuation.outside.astype(np.int64).sum(axis=1)
+        kinds, which = np.unique(
+            np.column_stack([base, predicted[:, 0], silent[:, 0], *ranges]), axis=0, return_inverse=True
         )
+        self.kinds: list[list[int]] = kinds.tolist()
+        weights = np.array(valuation.weights, np.int64)
+        self.weights = np.zeros(len(kinds), np.int64)
+        np.add.at(self.weights, which.ravel(), weights)
+        self.change = np.zeros((len(kinds), *changed.shape[1:]), np.int64)
+        np.add.at(self.change, which.ravel(), weights[:, None, None] * changed)
 
     def lines(self, size: int) -> list[Line] | None:
-        """Return value = c + s·(growth of TP) + r·(growth of FN) for every example, or None if one has no such line."""
+        """Return value = c + s·(growth of TP) + r·(growth of FN) for every kind, or None if one has no such line."""
         found = []
-        for base, predicted, silent, ranges in zip(
-            self.base.tolist(), self.predicted.tolist(), self.silent.tolist(), self.ranges, strict=True
-        ):
-            line = _line(self.measure, tuple(base), predicted * size, silent * size, ranges, size)
+        for tp, fp, tn, fn, predicted, silent, *ranges in self.kinds:
+            line = _line(self.measure, (tp, fp, tn, fn), predicted * size, silent * size, tuple(ranges), size)
             if line is None:
                 return None
             found.append(line)
@@ -104,19 +97,12 @@ class _Examples:
 
     def additive(self, lines: list[Line]) -> tuple[Fraction, dict[Literal, Fraction]]:
         """Sum the lines of all examples into one constant and a gain per literal."""
-        constant = Fraction(0)
-        members: dict[tuple[Fraction, Fraction], list[int]] = {}
-        for example, (c, s, r) in enumerate(lines):
-            constant += int(self.weights[example]) * c
-            members.setdefault((s, r), []).append(example)
-        gains = [Fraction(0)] * len(self.literals)
-        for (s, r), group in members.items():
-            grown: npt.NDArray[np.int64] = np.einsum("e,elc->lc", self.weights[group], self.change[group])
-            for index, row in enumerate(grown.tolist()):
-                gains[index] += s * row[0] + r * row[3]
-        return constant / self.total, {
-            literal: gain / self.total for literal, gain in zip(self.literals, gains, strict=True)
-        }
+        constant = sum((int(w) * c for w, (c, _, _) in zip(self.weights, lines, strict=True)), Fraction(0))
+        gains = dict.fromkeys(self.literals, Fraction(0))
+        for (_, s, r), rows in zip(lines, self.change.tolist(), strict=True):
+            for literal, row in zip(self.literals, rows, strict=True):
+                gains[literal] += s * row[0] + r * row[3]
+        return constant / self.total, {literal: gain / self.total for literal, gain in gains.items()}
 
 
 @lru_cache(maxsize=1 << 16)

@@ -52,10 +52,8 @@ def require_sound(strategy: str, values: Valuation, space: HeadSpace, form: Form
             "lifted above it; use search='auto', which compares the best heads of every size"
         )
     if strategy == "subset":
-        if not isinstance(values, SubsetValuation) or objective.scope != "head":
-            raise UnsoundSearchError(
-                f"search='subset' is for subset accuracy with scope 'head', not for {objective}; use search='auto'"
-            )
+        if not isinstance(values, SubsetValuation):
+            raise UnsoundSearchError(f"search='subset' is for subset accuracy, not for {objective}; use search='auto'")
         return
     if name == "decomposable" and is_average(form):
         return

@@ -163,6 +163,7 @@ class SubsetValuation(Valuation):
     def __init__(self, world: World, objective: Objective) -> None:
         super().__init__(world, objective)
         self.weights, truth, covered, assigned = distinct_examples(world)
+        self.truth, self.covered = truth, covered
         absent = truth == 0
         open_cells = covered[:, None] & (assigned == -1)
         free = ~covered[:, None] & absent

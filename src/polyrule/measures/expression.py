@@ -236,7 +236,7 @@ def _raise(x: Number, y: Number) -> Number:
         return x ** int(y)
     if x < 0:
         raise ValueError
-    return float(x) ** float(y)
+    return math.pow(x, y)
 
 
 _APPLY: dict[str, Callable[..., Number]] = {

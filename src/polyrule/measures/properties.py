@@ -20,6 +20,7 @@ from functools import lru_cache
 from polyrule.errors import OptionError
 from polyrule.measures.base import Measure
 from polyrule.measures.facts import Case, Verdict, prove
+from polyrule.measures.subset import SubsetAccuracy
 from polyrule.measures.witness import Witness, find_witness
 
 AVERAGINGS = ("micro", "label", "example", "macro")
@@ -107,7 +108,7 @@ def _with_searches(case: Case, verdict: Verdict, witness: Witness | None) -> Pro
     searches = []
     if proved and verdict.kind == "decomposable":
         searches.append("decomposable")
-    if verdict.fact == "D":
+    if isinstance(case.measure, SubsetAccuracy):
         searches.append("subset")
     if verdict.linear:
         searches.append("ratio")
