@@ -1,5 +1,18 @@
-"""Benchmark data by name, embedded data, synthetic data with planted rules."""
+"""Benchmark data by name, embedded data, synthetic data with planted rules.
 
+Examples
+--------
+>>> from polyrule import datasets
+>>> datasets.load("emotions", part="test").Y.shape
+(202, 6)
+>>> "yeast" in datasets.list()
+True
+"""
+
+from polyrule.datasets.catalog import describe
+from polyrule.datasets.catalog import names as list  # the module is used as datasets.list()
 from polyrule.datasets.loading import load
+from polyrule.datasets.recovery import Recovery, recovery
+from polyrule.datasets.synthetic import PlantedCondition, PlantedRule, planted_rules
 
-__all__ = ["load"]
+__all__ = ["PlantedCondition", "PlantedRule", "Recovery", "describe", "list", "load", "planted_rules", "recovery"]

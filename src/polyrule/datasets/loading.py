@@ -10,17 +10,37 @@ import numpy as np
 import scipy.sparse as sp
 
 from polyrule.data.dataset import Dataset
+from polyrule.data.labelspec import choose_columns
 from polyrule.data.reading import read
 from polyrule.data.table import Table
+from polyrule.datasets import remote
+from polyrule.datasets.download import Progress, Unreachable
 from polyrule.datasets.embedded import load_emotions, load_paper_example
 from polyrule.datasets.registry import Entry, entry
 from polyrule.errors import DataError, OptionError
 
 Part = Literal["train", "test"]
 PAPER_EXAMPLE = "paper-example"
+_BY_HAND = "put its files (NAME-train.arff, NAME-test.arff, NAME.xml) into a folder and set POLYRULE_DATA to it"
 
 
-def load(name: str, part: Part | None = None, *, drop: Any = (), download: bool = True) -> Dataset:
+def _checkout_data() -> Path | None:
+    """The folder beside a source checkout where its developers keep the benchmark data."""
+    checkout = Path(__file__).resolve().parents[3]
+    return checkout.parent / "shared" / "data" if (checkout / "pyproject.toml").is_file() else None
+
+
+CHECKOUT_DATA = _checkout_data()
+
+
+def load(
+    name: str,
+    part: Part | None = None,
+    *,
+    drop: Any = (),
+    download: bool = True,
+    progress: Progress | None = None,
+) -> Dataset:
     """Load a benchmark data set.
 
     It is looked for in the embedded data, in the cache, and in the folder that the environment variable
@@ -36,6 +56,8 @@ def load(name: str, part: Part | None = None, *, drop: Any = (), download: bool 
         Columns to leave out, such as genbase's identifier ``protein``.
     download : bool
         Whether the network may be used.
+    progress : callable, optional
+        Called during a download with the bytes fetched so far and the total (None if it is not known).
 
     Examples
     --------
@@ -53,10 +75,35 @@ def load(name: str, part: Part | None = None, *, drop: Any = (), download: bool 
     if known.name == "emotions":
         return _without(load_emotions(part), drop)
     folder = find_folder(known)
-    if folder is None:
+    if folder is not None:
+        return _read_parts(known, folder, part, drop)
+    if not download:
+        raise DataError(f"data set {known.name!r} is not on this machine, and download is off; {_BY_HAND}")
+    return _downloaded(known, part, drop, progress)
+
+
+def _downloaded(known: Entry, part: Part | None, drop: Any, progress: Progress | None) -> Dataset:
+    try:
+        folder = remote.download(known, progress)
+    except Unreachable as problem:
+        if known.openml is not None and part is None:
+            try:
+                return _without(remote.from_openml(known), drop)
+            except Unreachable as other:
+                problem = Unreachable(f"{problem}; {other}")
         raise DataError(
-            f"data set {known.name!r} is not on this machine; put its files into a folder and set POLYRULE_DATA to it"
-        )
+            f"data set {known.name!r} is not on this machine and could not be downloaded; {_BY_HAND} ({problem})"
+        ) from problem
+    try:
+        for one in ("train", "test"):
+            remote.check(_read_part(known, folder, one, ()), known, one)
+    except DataError:
+        remote.discard(folder, known)
+        raise
+    return _read_parts(known, folder, part, drop)
+
+
+def _read_parts(known: Entry, folder: Path, part: Part | None, drop: Any) -> Dataset:
     parts = [_read_part(known, folder, one, drop) for one in (("train", "test") if part is None else (part,))]
     return parts[0] if part else concatenate(parts, known.name)
 
@@ -72,12 +119,11 @@ def find_folder(known: Entry) -> Path | None:
 
 def data_roots() -> list[Path]:
     """Folders that may hold benchmark data, the first one first."""
-    roots = []
+    roots = [remote.cache_folder()]
     if given := os.environ.get("POLYRULE_DATA"):
         roots.append(Path(given))
-    checkout = Path(__file__).resolve().parents[3]
-    if (checkout / "pyproject.toml").is_file():
-        roots.append(checkout.parent / "shared" / "data")
+    if CHECKOUT_DATA is not None:
+        roots.append(CHECKOUT_DATA)
     return roots
 
 
@@ -112,8 +158,6 @@ def _read_part(known: Entry, folder: Path, part: str, drop: Any) -> Dataset:
 
 
 def _without(data: Dataset, drop: Any) -> Dataset:
-    from polyrule.data.labelspec import choose_columns
-
     if len(drop) == 0:
         return data
     gone = set(choose_columns(drop, data.feature_names, "drop").positions)

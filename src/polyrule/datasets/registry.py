@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 from polyrule.errors import OptionError
 
@@ -29,6 +29,10 @@ class Entry:
         Identifier at OpenML where it is confirmed.
     note : str
         What one must know before using it.
+    source : str
+        Where the files come from.
+    checksums : dict
+        For each part of the split, what `polyrule.datasets.remote.checksum` gives.
     """
 
     name: str
@@ -43,6 +47,8 @@ class Entry:
     citation: str
     openml: int | None = None
     note: str = ""
+    source: str = "MULAN, mulan.sourceforge.net/datasets-mlc.html"
+    checksums: dict[str, str] = field(default_factory=dict, compare=False, repr=False)
 
     @property
     def features(self) -> int:
@@ -74,6 +80,7 @@ ENTRIES: dict[str, Entry] = {
             "ISMIR 2008",
             40589,
             "embedded in the package; three label names are spelled as in English, unlike the benchmark's files",
+            "scikit-multiflow 0.1.4 (embedded), equal to MULAN's",
         ),
         Entry(
             "scene", "images", 2407, 1211, 1196, 0, 294, 6, 1.0740,
@@ -110,6 +117,7 @@ ENTRIES: dict[str, Entry] = {
             "D. Turnbull, L. Barrington, D. Torres, G. Lanckriet: Semantic annotation and retrieval of music and sound "
             "effects. IEEE Transactions on Audio, Speech, and Language Processing 16(2), 2008",
             note="MULAN ships no split: train is the first 335 rows, test the last 167",
+            source="MULAN, split by the paper's authors (github.com/keelm/SeCo-MLC)",
         ),
         Entry(
             "enron", "text", 1702, 1123, 579, 1001, 0, 53, 3.3784,
@@ -142,6 +150,27 @@ ENTRIES: dict[str, Entry] = {
         ),
     )
 }  # fmt: skip
+
+_CHECKSUMS = {
+    "flags": ("4eb50f8fcf842e3e", "7fdab6ae84eec5f0"),
+    "emotions": ("1b2cb39f46441c2e", "29012dd959dfa379"),
+    "scene": ("0cc6a5f51aba8e01", "34537bd26f0aaf1c"),
+    "yeast": ("c24a5e6d966499ef", "9b2fb9dea9c449b5"),
+    "birds": ("969eb740019a833e", "df7ab22c0520ce6b"),
+    "genbase": ("3132273562ede582", "b19ec51aa84a03ed"),
+    "medical": ("0be48d3f71c75e51", "e3320e2828659a36"),
+    "CAL500": ("de949853b99e7251", "54e006601c8bd375"),
+    "enron": ("076dcb9240609a46", "ce02283c5dcf8367"),
+    "corel5k": ("dae3b08ed71a382b", "96346ce11379ec08"),
+    "bibtex": ("5db37e3848d3575f", "3bf7374616e6687e"),
+    "tmc2007-500": ("76a3f50401b2ce75", "724a216dd292955c"),
+    "delicious": ("27eb326b01ce37ed", "7161f418f93f1971"),
+    "mediamill": ("1d3f4612bc9622f1", "5b8eea67ac70688f"),
+}
+ENTRIES = {
+    name: replace(known, checksums=dict(zip(("train", "test"), _CHECKSUMS[name], strict=True)))
+    for name, known in ENTRIES.items()
+}
 
 
 def entry(name: str) -> Entry:
