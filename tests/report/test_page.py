@@ -37,7 +37,7 @@ def test_the_curve_can_be_read_with_the_keyboard(visit, sample):
         page.keyboard.press("ArrowRight")
     value = sample.summary["models"][0]["parts"][1]["curve"]["micro_f1"][3]
     assert "After rule 3 of 50" in figure.inner_text()
-    assert f"{100 * value:.1f} %" in figure.inner_text()
+    assert f"{100 * value:.1f}\u202f%" in figure.inner_text()
 
 
 def test_rules_are_searched_filtered_and_sorted(visit, sample):

@@ -60,4 +60,4 @@ function ruleCard(number, rules = model().rules) {
 }
 
 const ruleHead = (rule, attributes) => (model().kind === "ensemble" ? weightChips(rule, attributes) : headChips(rule, attributes));
-const measureName = () => String(model().info.options?.measure ?? "value");
+const measureName = () => String(model().info.options?.measure ?? "value") + (model().info.options?.lift ? ", lifted" : "");

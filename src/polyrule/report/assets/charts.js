@@ -76,7 +76,7 @@ function lineChart({ title, series, steps, unit = "rule", format = percent }) {
   const picture = svg("svg", { class: "lines", viewBox: `0 0 ${wide} ${high}`, role: "img", "aria-label": `${title}: ${series.map((one) => one.name).join(", ")}` });
   for (const share of [0, 0.25, 0.5, 0.75, 1]) {
     picture.append(svg("line", { class: "grid", x1: left, x2: wide - right, y1: y(share), y2: y(share) }),
-      svg("text", { x: left - 6, y: y(share) + 4, "text-anchor": "end" }, percent(share).replace(" ", "\u202f")));
+      svg("text", { x: left - 6, y: y(share) + 4, "text-anchor": "end" }, percent(share)));
   }
   for (const step of ticks(steps)) {
     picture.append(svg("text", { x: x(step), y: high - 10, "text-anchor": step === steps && steps > 0 ? "end" : "middle" }, whole(step)));

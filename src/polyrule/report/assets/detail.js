@@ -49,7 +49,8 @@ function coverage(number) {
     const wrong = hit.newly.filter((label) => result.labels[label] !== truth[label]);
     found.push({ row, newly: hit.newly, wrong });
   });
-  return found;
+  // Examples on which it decided something come first.
+  return found.sort((a, b) => (b.newly.length > 0) - (a.newly.length > 0) || a.row - b.row);
 }
 
 function coveredExamples(number) {

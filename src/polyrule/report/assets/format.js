@@ -3,7 +3,7 @@
 const AT_MOST = 0, ABOVE = 1, CATEGORY = 2, LABEL = 3;
 
 const whole = (number) => number.toLocaleString("en-US");
-const percent = (share, digits = 0) => `${(100 * share).toFixed(digits)} %`;
+const percent = (share, digits = 0) => `${(100 * share).toFixed(digits)}\u202f%`;
 const score = (value) => value.toFixed(3);
 const plural = (count, one, many = `${one}s`) => `${whole(count)} ${count === 1 ? one : many}`;
 

@@ -42,7 +42,7 @@ function scoreTiles(chosen) {
     return el("li", { class: "tile" },
       el("h4", {}, MEASURE_WORDS[name]),
       el("p", { class: "big" }, score(value)),
-      el("span", { class: "gauge", "aria-hidden": "true", vars: { size: percent(value, 2).replace(" ", ""), base: percent(base, 2).replace(" ", "") } }),
+      el("span", { class: "gauge", "aria-hidden": "true", vars: { size: `${100 * value}%`, base: `${100 * base}%` } }),
       el("p", { class: gain > 0 ? "gain" : "loss" }, `${gain > 0 ? "▲ +" : gain < 0 ? "▼ −" : "= "}${score(Math.abs(gain))} against majority ${score(base)}`),
       el("p", { class: "soft" }, MEASURE_HELP[name]));
   });
