@@ -176,3 +176,15 @@ def test_benchmark_data_by_name():
 def test_standard_input(songs):
     text = ok("train", "-", *READING, "--max-rules", "1", input=songs.read_bytes())
     assert text.startswith("1. ")
+
+
+def test_an_interruption_in_the_first_rule_overwrites_nothing(songs, tmp_path, monkeypatch):
+    def interrupt(*_args):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Learning, "_steps", interrupt)
+    place = tmp_path / "m.json"
+    place.write_text("an older model")
+    result = run("train", songs, *READING, "-o", place)
+    assert (result.exit_code, result.stderr.strip()) == (130, "Error: interrupted")
+    assert place.read_text() == "an older model"

@@ -6,6 +6,7 @@ its help says, 130 interrupted.
 
 from __future__ import annotations
 
+import logging
 import os
 import sys
 import traceback
@@ -91,6 +92,7 @@ class App(click.Group):
         name = prog_name or self.name
         if not standalone_mode:
             return super().main(words, name, complete_var, False, **extra)
+        _listen(debug)
         for stream in (sys.stdout, sys.stderr):
             # A name that the terminal cannot show is better escaped than the end of the program.
             if hasattr(stream, "reconfigure"):
@@ -111,6 +113,24 @@ def _with_blocks(command: click.Command) -> click.Command:
         for part in command.commands.values():
             _with_blocks(part)
     return command
+
+
+class _Warnings(logging.Handler):
+    """Says the library's warnings as the commands say theirs."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Print a warning, except about interruptions, of which the commands know more."""
+        message = record.getMessage()
+        if not message.startswith("interrupted"):
+            click.echo(f"warning: {message}", err=True)
+
+
+def _listen(debug: bool) -> None:
+    logger = logging.getLogger("polyrule")
+    if not any(isinstance(handler, _Warnings) for handler in logger.handlers):
+        logger.addHandler(_Warnings(logging.DEBUG if debug else logging.WARNING))
+    if debug:
+        logger.setLevel(logging.DEBUG)
 
 
 def _take_debug(words: list[str]) -> tuple[bool, list[str]]:

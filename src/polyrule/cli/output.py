@@ -10,6 +10,7 @@ from typing import Any
 
 import click
 
+from polyrule.cli.text import fit
 from polyrule.errors import PolyruleError
 from polyrule.model.atomic import atomic_write
 
@@ -47,12 +48,13 @@ def cannot_write(path: Path, error: OSError) -> OutputError:
 
 def note(message: str) -> None:
     """Tell the user something that is not the result; goes to standard error."""
-    click.echo(message, err=True)
+    click.echo(fit(message, stream=sys.stderr), err=True)
 
 
 def warn(message: str) -> None:
     """Tell the user about something to be looked at; goes to standard error."""
-    click.echo(click.style("warning: ", fg="yellow", bold=True) + message, err=True)
+    text = fit(f"warning: {message}", stream=sys.stderr).removeprefix("warning: ")
+    click.echo(click.style("warning: ", fg="yellow", bold=True) + text, err=True)
 
 
 def on_terminal() -> bool:

@@ -13,6 +13,7 @@ from polyrule.cli.learner_options import learner_options, make_learner
 from polyrule.cli.output import cannot_write, note, print_json, warn
 from polyrule.cli.progress import counting_progress, learning_progress
 from polyrule.cli.reading import align_labels, data_argument, data_options, load_data
+from polyrule.cli.text import fit
 from polyrule.errors import DataError, OptionError
 
 if TYPE_CHECKING:
@@ -112,7 +113,7 @@ def _fit(estimator: Any, data: Dataset) -> bool:
     try:
         estimator.fit(data)
     except KeyboardInterrupt:
-        if getattr(estimator, "model_", None) is None:
+        if not len(getattr(estimator, "model_", ())):
             raise
         return True
     return False
@@ -161,7 +162,7 @@ def _json(result: dict[str, Any], comparison: Any, validation: Any) -> dict[str,
 
 def _print(model: Any, result: dict[str, Any], comparison: Any, validation: Any, quiet: bool) -> None:
     if not quiet:
-        click.echo(str(model))
+        click.echo(fit(str(model)))
         click.echo()
     click.echo(summary(model.statistics(), result["seconds"]))
     if comparison is not None:
