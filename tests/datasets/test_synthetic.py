@@ -49,7 +49,7 @@ def test_label_dependencies_and_head_sizes():
 
 def test_noise_and_missing_values_come_at_the_asked_rate():
     data, _ = planted_rules(examples=4000, noise=0.1, missing=0.05, seed=4)
-    assert abs(float((data.Y != data.info["clean"]).mean()) - 0.1) < 0.01
+    assert abs(float((data.info["clean"] != data.Y).mean()) - 0.1) < 0.01
     assert abs(float(np.isnan(np.asarray(data.X)).mean()) - 0.05) < 0.01
 
 

@@ -92,7 +92,7 @@ class Assembler:
         starts = np.flatnonzero(np.diff(columns, prepend=-1))
         values = np.zeros(len(columns))
         extras: dict[int, list[Any]] = {j: self._omitted(j, len(block)) for j in layout.extras}
-        for start, stop in zip(starts, [*starts[1:], len(columns)], strict=True):
+        for start, stop in zip(starts, np.append(starts[1:], len(columns)), strict=False):
             j, entries = int(columns[start]), order[start:stop]
             rows = block.rows[entries]
             cells = block.cells[entries] if isinstance(block.cells, np.ndarray) else [block.cells[e] for e in entries]

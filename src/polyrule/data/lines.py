@@ -27,12 +27,13 @@ class LineBlock:
         return lines
 
 
-def line_blocks(source: Source, block_bytes: int = BLOCK_BYTES) -> Iterator[LineBlock]:
+def line_blocks(source: Source, block_bytes: int | None = None) -> Iterator[LineBlock]:
     """Cut a source into blocks of whole lines.
 
     A file that is not valid UTF-8 is read as Windows-1252, unless it already showed valid UTF-8 beyond ASCII: then it
     is neither, and the caller must say what it is.
     """
+    block_bytes = min(block_bytes or BLOCK_BYTES, BLOCK_BYTES)
     with source.open() as stream:
         decoder = _Utf8(source.name, source.encoding)
         rest, number, done = b"", 1, False

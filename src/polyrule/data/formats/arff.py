@@ -11,7 +11,7 @@ import numpy.typing as npt
 from polyrule.data.columns import shorten
 from polyrule.data.formats.arff_header import read_header
 from polyrule.data.formats.arff_tokens import ArffSyntaxError, split_values, take_word, uncommented
-from polyrule.data.formats.blocks import Block, Column, DenseBlock, Hints, SparseBlock
+from polyrule.data.formats.blocks import CELLS_AT_ONCE, Block, Column, DenseBlock, Hints, SparseBlock
 from polyrule.data.formats.numbers import dense_numbers, sparse_numbers
 from polyrule.data.lines import LineBlock, line_blocks
 from polyrule.data.sources import Source
@@ -75,7 +75,7 @@ class ArffReader:
                 if not text:
                     continue
                 sparse = text.startswith("{")
-                if sparse != rows.sparse:
+                if sparse != rows.sparse or rows.cells >= CELLS_AT_ONCE:
                     yield from self._finish(rows)
                     rows = _Rows(sparse)
                 if sparse:
@@ -121,6 +121,11 @@ class _Rows:
         self._positions: list[tuple[int, int]] = []
         self._cells: list[str | None] = []
         self._weights: dict[int, float] = {}
+
+    @property
+    def cells(self) -> int:
+        """Cells gathered so far."""
+        return len(self._cells) + (len(self._rows) * len(self._rows[0]) if self._rows else 0)
 
     def add_dense(self, text: str, number: int, width: int) -> None:
         if text.endswith("}"):

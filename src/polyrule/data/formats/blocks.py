@@ -14,6 +14,9 @@ ColumnKind = Literal["numeric", "nominal", "string", "date", "relational", "nest
 MOST_COLUMNS = 5_000_000
 """Columns a file may have; a header that claims more is refused before anything is allocated."""
 
+CELLS_AT_ONCE = 200_000
+"""Cells that are held as Python objects at a time."""
+
 
 @dataclass(frozen=True, slots=True)
 class Column:

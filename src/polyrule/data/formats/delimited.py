@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from polyrule.data.columns import shorten
-from polyrule.data.formats.blocks import MOST_COLUMNS, Block, Column, DenseBlock, Hints
+from polyrule.data.formats.blocks import CELLS_AT_ONCE, MOST_COLUMNS, Block, Column, DenseBlock, Hints
 from polyrule.data.formats.encoders import parse_number, parse_numbers
 from polyrule.data.formats.numbers import dense_numbers
 from polyrule.data.lines import LONGEST_LINE, LineBlock, line_blocks
@@ -17,6 +17,7 @@ from polyrule.errors import DataError, OptionError
 MISSING = ("", "?", "NA", "N/A", "NaN", "nan", "null", "NULL")
 _DELIMITERS = (",", "\t", ";", "|")
 _SAMPLE_ROWS = 1000
+_SAMPLE_BYTES = 1 << 16
 
 
 @dataclass(frozen=True)
@@ -56,11 +57,11 @@ class DelimitedReader:
         self.hints = Hints()
         self._source, self._options = source, options or DelimitedOptions()
         self._missing = frozenset(self._options.missing)
-        first = next((block for block in line_blocks(source) if block.text.strip()), None)
+        first = next((block for block in line_blocks(source, _SAMPLE_BYTES) if block.text.strip()), None)
         if first is None:
             raise DataError(f"{source.name}: the file is empty")
         self.delimiter = self._options.delimiter or guess_delimiter(first.text, ending)
-        names, self._has_header = self._header()
+        names, self._body_line = self._header()
         if len(names) > MOST_COLUMNS:
             raise DataError(f"{source.name}: {len(names)} columns are more than the {MOST_COLUMNS} that can be read")
         self.columns = [Column(name, "auto") for name in names]
@@ -69,22 +70,27 @@ class DelimitedReader:
     def blocks(self, numeric: Sequence[bool]) -> Iterator[Block]:
         """Yield the rows; blocks of nothing but numbers take a fast path."""
         fast = all(numeric) and self._options.decimal == "." and "?" in self._missing
-        skip_header = self._has_header
-        for block in self._whole_rows():
-            if not skip_header and fast:
-                numbers = dense_numbers(block.text, len(self.columns), self.delimiter.encode())
-                if numbers is not None:
-                    yield DenseBlock(list(numbers.T), range(block.first, block.first + len(numbers)))
-                    continue
-            lines, rows = self._careful(block, skip_header)
-            skip_header = skip_header and not lines and not rows
-            if rows:
-                yield DenseBlock(self._cells(rows), lines)
+        for block in self._body():
+            numbers = dense_numbers(block.text, len(self.columns), self.delimiter.encode()) if fast else None
+            if numbers is not None:
+                yield DenseBlock(list(numbers.T), range(block.first, block.first + len(numbers)))
+            else:
+                yield from self._careful(block)
 
-    def _whole_rows(self) -> Iterator[LineBlock]:
+    def _body(self, block_bytes: int | None = None) -> Iterator[LineBlock]:
+        """Blocks of whole rows below the header."""
+        for block in self._whole_rows(block_bytes):
+            above = self._body_line - block.first
+            if above > 0:
+                parts = block.text.split(b"\n", above)
+                block = LineBlock(self._body_line, parts[above] if len(parts) > above else b"")
+            if block.text:
+                yield block
+
+    def _whole_rows(self, block_bytes: int | None = None) -> Iterator[LineBlock]:
         """Line blocks, joined where a quoted cell runs over the end of one."""
         held: LineBlock | None = None
-        for block in line_blocks(self._source):
+        for block in line_blocks(self._source, block_bytes):
             if held is not None:
                 block = LineBlock(held.first, held.text + block.text)
                 held = None
@@ -100,24 +106,29 @@ class DelimitedReader:
         if held is not None:
             yield held
 
-    def _careful(self, block: LineBlock, skip_header: bool) -> tuple[list[int], list[list[str]]]:
-        width, lines, rows = len(self.columns), [], []
+    def _careful(self, block: LineBlock) -> Iterator[DenseBlock]:
+        """Go row by row; text takes much more room as Python objects, so it is handed on in small pieces."""
+        width = len(self.columns)
+        most = max(1, CELLS_AT_ONCE // max(width, 1))
+        lines: list[int] = []
+        rows: list[list[str]] = []
         reader = csv.reader(_with_ends(block), delimiter=self.delimiter, strict=True)
         line = block.first
         try:
             for row in reader:
                 if row and (len(row) > 1 or row[0].strip() or width == 1):
-                    if skip_header:
-                        skip_header = False
-                    elif len(row) != width:
+                    if len(row) != width:
                         raise DataError(f"{self.name}, line {line}: {len(row)} values, but there are {width} columns")
-                    else:
-                        lines.append(line)
-                        rows.append(row)
+                    lines.append(line)
+                    rows.append(row)
+                    if len(rows) >= most:
+                        yield DenseBlock(self._cells(rows), lines)
+                        lines, rows = [], []
                 line = block.first + reader.line_num
         except csv.Error as problem:
             raise DataError(f"{self.name}, line {line}: {_reason(problem)}") from problem
-        return lines, rows
+        if rows:
+            yield DenseBlock(self._cells(rows), lines)
 
     def _cells(self, rows: list[list[str]]) -> list[list[str | None]]:
         missing, decimal = self._missing, self._options.decimal
@@ -129,33 +140,35 @@ class DelimitedReader:
             columns.append(cells)
         return columns
 
-    def _header(self) -> tuple[list[str], bool]:
-        """Names of the columns, and whether the first line gives them."""
-        for block in self._whole_rows():
+    def _header(self) -> tuple[list[str], int]:
+        """Names of the columns, and the line where the data begins."""
+        for block in self._whole_rows(_SAMPLE_BYTES):
             reader = csv.reader(_with_ends(block), delimiter=self.delimiter, strict=True)
             try:
                 first = next((row for row in reader if any(cell.strip() for cell in row)), None)
             except csv.Error as problem:
                 raise DataError(f"{self.name}, line {block.first}: {_reason(problem)}") from problem
             if first is not None:
-                return self._names([cell.strip() for cell in first])
+                names, is_header = self._names([cell.strip() for cell in first])
+                return names, block.first + reader.line_num if is_header else 1
         raise DataError(f"{self.name}: the file is empty")
 
     def _names(self, first: list[str]) -> tuple[list[str], bool]:
-        has_header = self._options.header
-        if has_header is None:
+        is_header = self._options.header
+        if is_header is None:
             if all(parse_number(cell) is not None for cell in first):
                 raise DataError(
                     f"{self.name}, line 1: all cells of the first line are numbers; pass header=False if it is data, "
                     "header=True if these are the names of the columns"
                 )
-            has_header = True
-        if not has_header:
+            is_header = True
+        if not is_header:
             return [f"x{j}" for j in range(len(first))], False
         return [name or f"column {j}" for j, name in enumerate(first)], True
 
     def _guess_kinds(self, names: list[str]) -> list[Column]:
-        block = next(self.blocks([False] * len(names)), None)
+        pieces = (piece for block in self._body(_SAMPLE_BYTES) for piece in self._careful(block))
+        block = next(pieces, None)
         if block is None:
             return [Column(name, "numeric") for name in names]
         columns = []
