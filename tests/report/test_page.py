@@ -244,7 +244,7 @@ def test_a_report_without_data_shows_what_was_learned(visit):
 def test_an_empty_list_can_be_looked_at(visit):
     model = random_model(4, rules=0)
     page = visit(build(model, random_data(model, 8, 0), random_data(model, 8, 1)))
-    assert "no rules" in page.locator(".warn").inner_text()
+    assert "no rules" in page.get_by_role("region", name="Warnings").inner_text()
     for name in ("Rules", "Labels", "What if"):
         page.get_by_role("link", name=name).click()
         page.get_by_role("heading", name=name, exact=True).wait_for()

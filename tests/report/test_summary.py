@@ -127,6 +127,13 @@ def test_weights_are_said_not_to_count(model):
     assert any("weights are not used" in note for note in build(model, weighted).summary["notes"])
 
 
+def test_findings_about_the_data_are_passed_on(model):
+    data = random_data(model, 30, 1)
+    found = build(model, data, data).summary["findings"]
+    assert any("30" in text for text in found)  # every test example was trained on
+    assert build(model).summary["findings"] == []
+
+
 def test_the_budget_covers_rules_too(monkeypatch, model):
     monkeypatch.setattr(summary, "MOST_BYTES", 10)
     assert build(model, random_data(model, 30, 1), most_bytes=10).summary["parts"][0]["shown"] == 1

@@ -46,6 +46,10 @@ class Part:
     def __len__(self) -> int:
         return len(self.table)
 
+    def dataset(self, label_names: tuple[str, ...]) -> Dataset:
+        """Return the examples as the models see them."""
+        return Dataset(self.table, self.truth, label_names, name=self.name)
+
 
 @dataclass(frozen=True, eq=False)
 class Inputs:

@@ -32,8 +32,8 @@ def summarise(inputs: Inputs, title: str | None = None, most_bytes: int = MOST_B
     Returns
     -------
     dict
-        JSON-able: format, title, generator, labels, features (those that rules test), parts, models, comparison,
-        examples, notes.
+        JSON-able: format, title, generator, labels, features (those that rules test), parts, findings, models,
+        comparison, examples, notes.
     """
     used = features.used_columns(rule for model in inputs.models for rule in model.rules)
     slots = {column: slot for slot, column in enumerate(used)}
@@ -51,6 +51,7 @@ def summarise(inputs: Inputs, title: str | None = None, most_bytes: int = MOST_B
         ],
         "feature_total": len(inputs.features),
         "parts": [_part(part) for part in inputs.parts],
+        "findings": _findings(inputs),
         "models": [
             _model(name, model, results, inputs, slots)
             for name, model, results in zip(inputs.names, inputs.models, runs, strict=True)
@@ -65,6 +66,14 @@ def summarise(inputs: Inputs, title: str | None = None, most_bytes: int = MOST_B
     summary["examples"] = examples.summarise(inputs.parts, used, max(0, most_bytes - taken))
     summary["notes"] = _notes(inputs, summary)
     return summary
+
+
+def _findings(inputs: Inputs) -> list[str]:
+    """What the data owner should know about the data itself, such as test examples that were trained on."""
+    if not inputs.parts:
+        return []
+    first, *rest = (part.dataset(inputs.label_names) for part in inputs.parts)
+    return [finding.message for finding in first.describe(*rest).findings]
 
 
 def _title(inputs: Inputs) -> str:

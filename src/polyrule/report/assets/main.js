@@ -13,14 +13,10 @@ function draw(id) {
   fill(holders.get(id), SECTIONS.find(([name]) => name === id)[2]());
 }
 
-const current = () => {
-  const wanted = decodeURIComponent(location.hash.slice(1));
-  return holders.has(wanted) ? wanted : app.section ?? SECTIONS[0][0];
-};
+const named = () => (holders.has(location.hash.slice(1)) ? location.hash.slice(1) : null);
 
 function show(focus) {
-  const id = current();
-  app.section = id;
+  const id = app.section;
   draw(id);
   for (const [name, holder] of holders) holder.hidden = name !== id;
   for (const link of document.querySelectorAll("#nav a")) {
@@ -35,8 +31,9 @@ function show(focus) {
 
 function go(id, again = false) {
   if (again) drawn.delete(id);
-  if (current() === id) show(true);
-  else location.hash = id;
+  app.section = id;
+  show(true);
+  location.hash = id;
 }
 
 function chooseModel(index) {
@@ -58,21 +55,25 @@ function themeButton() {
 }
 
 document.getElementById("title").textContent = data.title;
-fill(document.getElementById("nav"), el("ul", {}, SECTIONS.map(([id, words]) => el("li", {}, el("a", { href: `#${id}` }, words)))));
+fill(document.getElementById("nav"), el("ul", {}, SECTIONS.map(([id, words]) => el("li", {}, el("a", { href: `#${id}`, on: { click: (event) => { event.preventDefault(); go(id); } } }, words)))));
 fill(document.getElementById("tools"),
   data.models.length > 1 && field("Model", select(data.models.map((one, index) => [index, one.name]), 0, (index) => chooseModel(Number(index))), { class: "field inline" }),
   themeButton());
 fill(main, [...holders.values()]);
 fill(document.getElementById("foot"), `Made with ${data.generator}. This file needs no network.`);
-addEventListener("hashchange", () => show(true));
+// In a notebook's frame "#rules" would lead out of the page, so links are followed here; the address still tells where we are.
+document.querySelector(".skip").addEventListener("click", (event) => { event.preventDefault(); main.focus(); });
+addEventListener("hashchange", () => { if (named() && named() !== app.section) { app.section = named(); show(true); } });
 // Print everything: all sections, all rules that pass the filter.
 addEventListener("beforeprint", () => {
   app.printing = true;
   for (const [id] of SECTIONS) draw(id);
   app.showRules?.();
   for (const holder of holders.values()) holder.hidden = false;
+  for (const details of document.querySelectorAll("#section-overview details")) details.open = true;
 });
 addEventListener("afterprint", () => { app.printing = false; app.showRules?.(); show(false); });
+app.section = named() ?? SECTIONS[0][0];
 show(false);
 // For tests and for the curious: everything the page can compute, without the page.
 window.polyrule = { data, predict, outcome, smallestFlip, examples, filterRules, noFilter };

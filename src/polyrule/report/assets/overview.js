@@ -26,10 +26,12 @@ function leadSentence(chosen) {
 }
 
 function warningBox(chosen) {
-  if (!chosen.warnings.length && !data.notes.length) return null;
+  if (!chosen.warnings.length && !data.notes.length && !data.findings.length) return null;
   return el("div", { class: "notes" },
     chosen.warnings.length > 0 && el("section", { class: "note warn", "aria-label": "Warnings" },
       el("h3", {}, plural(chosen.warnings.length, "warning")), el("ul", {}, chosen.warnings.map((text) => el("li", {}, text)))),
+    data.findings.length > 0 && el("section", { class: "note warn", "aria-label": "Findings" },
+      el("h3", {}, "About the data"), el("ul", {}, data.findings.map((text) => el("li", {}, text)))),
     data.notes.length > 0 && el("section", { class: "note", "aria-label": "Notes" },
       el("h3", {}, "About this page"), el("ul", {}, data.notes.map((text) => el("li", {}, text)))));
 }
