@@ -1,0 +1,327 @@
+"""Checking a model against the data it was learned from, rule by rule, without the engine that learned it.
+
+The list is replayed: for every rule, which examples of the working set it covers, how often each label of its head is
+right, the measure's exact value, whether no other head is better for its body, whether it stops, and which examples
+stay. Nothing here is shared with the engines but the definition of a head's value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+from polyrule.data.dataset import Dataset
+from polyrule.data.fingerprint import fingerprint
+from polyrule.data.table import Table
+from polyrule.data.targets import read_target
+from polyrule.data.weights import integer_weights
+from polyrule.errors import ModelError
+from polyrule.heads.certificate import certify as certify_head
+from polyrule.heads.search import best_head
+from polyrule.heads.verify import verify_certificate
+from polyrule.heads.world import World, evaluate
+from polyrule.measures.lift import Lift
+from polyrule.measures.objective import Objective
+from polyrule.model.predict import check_table
+from polyrule.model.rule import LabelCondition, NominalCondition, Rule
+from polyrule.model.rule_list import RuleList
+
+
+@dataclass(frozen=True)
+class Finding:
+    """Something that is not as the model says; `rule` counts from 0 and is None for the list as a whole."""
+
+    rule: int | None
+    what: str
+    stated: str
+    found: str
+
+    def __str__(self) -> str:
+        where = "the list" if self.rule is None else f"rule {self.rule + 1}"
+        return f"{where}: {self.what} is stated as {self.stated} but found to be {self.found}"
+
+
+@dataclass(frozen=True)
+class Verification:
+    """What replaying a model showed.
+
+    Parameters
+    ----------
+    rules : int
+        Rules replayed.
+    certified : int
+        Rules whose stored proof of the head was checked.
+    searched : int
+        Rules without a proof whose head was searched anew.
+    findings : tuple of Finding
+        Empty if everything is as the model says.
+    """
+
+    rules: int
+    certified: int
+    searched: int
+    findings: tuple[Finding, ...]
+
+    @property
+    def ok(self) -> bool:
+        """Whether everything is as the model says."""
+        return not self.findings
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain JSON values; rules are counted from 1."""
+        return {
+            "ok": self.ok,
+            "rules": self.rules,
+            "certified": self.certified,
+            "searched": self.searched,
+            "findings": [
+                {
+                    "rule": None if finding.rule is None else finding.rule + 1,
+                    "what": finding.what,
+                    "stated": finding.stated,
+                    "found": finding.found,
+                }
+                for finding in self.findings
+            ],
+        }
+
+    def __str__(self) -> str:
+        checks = f"{self.rules} rules replayed, {self.certified} proofs checked, {self.searched} heads searched anew"
+        if self.ok:
+            return f"{checks}: everything is as the model says"
+        return "\n".join(
+            [f"{checks}: {len(self.findings)} thing(s) are not as the model says", *map(str, self.findings)]
+        )
+
+
+def verify(model: RuleList, data: Dataset) -> Verification:
+    """Replay a model on its training data and compare every number it states.
+
+    Parameters
+    ----------
+    model : RuleList
+        As an estimator of polyrule learned it; it says with which options.
+    data : Dataset
+        The training data.
+
+    Examples
+    --------
+    >>> from polyrule import RuleListClassifier, datasets
+    >>> data = datasets.load("emotions", part="train")
+    >>> print(verify(RuleListClassifier(max_rules=2).fit(data).model_, data))
+    2 rules replayed, 0 proofs checked, 2 heads searched anew: everything is as the model says
+    """
+    training = _Training.of(model, data)
+    if training.fingerprint != model.info.get("data_fingerprint"):
+        stated = str(model.info.get("data_fingerprint"))
+        return Verification(0, 0, 0, (Finding(None, "the data", stated, training.fingerprint),))
+    findings: list[Finding] = []
+    certified = searched = 0
+    for step in training.replay(model):
+        findings += step.compare()
+        if step.rule.origin != "learned" or not training.multi:
+            continue
+        if step.rule.certificate is not None:
+            certified += 1
+            findings += step.check_certificate()
+        else:
+            searched += 1
+            findings += step.search_again()
+    findings += training.compare_rest(model)
+    return Verification(len(model), certified, searched, tuple(findings))
+
+
+def certify(model: RuleList, data: Dataset) -> RuleList:
+    """Return the model with a proof in every rule that no other head is better for its body.
+
+    Rules of a list with one label per head get none: there the best head is not searched for a given body.
+    """
+    training = _Training.of(model, data)
+    if training.fingerprint != model.info.get("data_fingerprint"):
+        raise ModelError("this is not the data that the model was learned from, so nothing can be proved about it")
+    rules = list(model.rules)
+    for step in training.replay(model):
+        if training.multi and step.rule.origin == "learned":
+            rules[step.number] = replace(step.rule, certificate=certify_head(step.world, step.objective))
+    return replace(model, rules=tuple(rules))
+
+
+@dataclass(frozen=True)
+class _Step:
+    """One rule in the state of learning in which it was found."""
+
+    number: int
+    rule: Rule
+    world: World
+    objective: Objective
+    scale: Fraction
+    offset: int
+    stopped: bool
+
+    @property
+    def local_head(self) -> tuple[tuple[int, int], ...]:
+        return tuple((literal.label - self.offset, literal.value) for literal in self.rule.head)
+
+    def compare(self) -> Iterator[Finding]:
+        counts = self.world.counts
+        for literal in self.rule.head:
+            label = literal.label - self.offset
+            for what, stated, table in (("TP", literal.tp, counts.tp), ("FP", literal.fp, counts.fp)):
+                found = int(table[label, literal.value]) * self.scale
+                if Fraction(stated) != found and float(found) != stated:
+                    yield self._finding(f"{what} of label {literal.label}", stated, found)
+        covered = int(self.world.weights[self.world.covered].sum()) * self.scale
+        if self.rule.coverage is not None and float(covered) != self.rule.coverage:
+            yield self._finding("the coverage", self.rule.coverage, covered)
+        if self.rule.value is not None:
+            value = evaluate(self.world, self.objective, self.local_head)
+            if value != self.rule.value:
+                yield self._finding("the value", self.rule.value, value)
+        if self.rule.stop != self.stopped and self.rule.origin == "learned":
+            yield self._finding("the stop", self.rule.stop, self.stopped)
+
+    def search_again(self) -> Iterator[Finding]:
+        best = best_head(self.world, self.objective)
+        if best is None or best.head != self.local_head:
+            found = "none" if best is None else f"{best.head} with value {best.value}"
+            yield self._finding("the best head", self.local_head, found)
+
+    def check_certificate(self) -> Iterator[Finding]:
+        for problem in verify_certificate(self.world, self.objective, self.local_head, self.rule.certificate or {}):
+            yield self._finding("the proof of the head", "valid", f"wrong, because {problem}")
+
+    def _finding(self, what: str, stated: object, found: object) -> Finding:
+        return Finding(self.number, what, str(stated), str(found))
+
+
+@dataclass
+class _Training:
+    """Data, options and state of a learner, replayed."""
+
+    table: Table
+    truth: npt.NDArray[np.uint8]
+    weights: npt.NDArray[np.int64]
+    scale: Fraction
+    fingerprint: str
+    learner: str
+    options: dict[str, Any]
+    left: dict[int, npt.NDArray[np.int64]] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, model: RuleList, data: Dataset) -> _Training:
+        learner, options = model.info.get("learner"), model.info.get("options")
+        if learner not in ("RuleListClassifier", "BinaryRelevanceRuleClassifier") or not isinstance(options, dict):
+            raise ModelError("the model does not say how it was learned, so it cannot be checked against data")
+        check_table(model, data.X)
+        if data.label_names != model.label_names:
+            raise ModelError(f"{data.name}: its labels are not those of the model, in the same order")
+        weights, scale = integer_weights(data.weights, len(data))
+        truth: Any = read_target(data.Y, data.label_names).truth
+        table, kept = data.X, weights > 0
+        if not kept.all():
+            table, truth, weights = table[kept], truth[kept], weights[kept]
+        name = fingerprint(table, truth, weights)
+        dense = np.asarray(truth.toarray() if sp.issparse(truth) else truth, dtype=np.uint8)
+        return cls(table, dense, weights, scale, name, learner, options)
+
+    @property
+    def multi(self) -> bool:
+        """Whether the best head was searched for every body."""
+        return self.learner == "RuleListClassifier" and self.options.get("heads") == "multi"
+
+    @property
+    def objective(self) -> Objective:
+        if self.learner == "BinaryRelevanceRuleClassifier":
+            return Objective(self.options["measure"])
+        chosen = {name: self.options[name] for name in ("measure", "averaging", "scope", "negative")}
+        limit = 1 if self.options["heads"] == "single" else self.options["max_head_size"]
+        lift = Lift.parse(self.options["lift"] or "none")
+        return Objective(**chosen, lift=lift, search=self.options["search"], max_head_size=limit)
+
+    def replay(self, model: RuleList) -> Iterator[_Step]:
+        numbered = list(enumerate(model.rules))
+        if self.learner == "RuleListClassifier":
+            options = self.options
+            yield from self._list(numbered, self.truth, 0, options["stop_threshold"], options["keep_covered"])
+            return
+        for label in range(self.truth.shape[1]):
+            mine = [(number, rule) for number, rule in numbered if rule.head[0].label == label]
+            yield from self._list(mine, self.truth[:, [label]], label, None, False)
+
+    def _list(
+        self,
+        numbered: list[tuple[int, Rule]],
+        truth: npt.NDArray[np.uint8],
+        offset: int,
+        threshold: float | None,
+        keep: bool,
+    ) -> Iterator[_Step]:
+        """Replay one list; `offset` is the label that stands first in `truth`."""
+        objective = self.objective
+        assigned = np.full(truth.shape, -1, dtype=np.int8)
+        working = np.ones(len(truth), dtype=bool)
+        for number, rule in numbered:
+            covered = working & self._covers(rule, assigned)
+            world = self._world(rule, truth, assigned, covered, working, objective)
+            for literal in rule.head:
+                column = assigned[:, literal.label - offset]
+                column[covered & (column < 0)] = literal.value
+            if objective.scope == "full":
+                assigned[covered[:, None] & (assigned < 0)] = 0
+            unset = (assigned < 0) & (objective.negative | (truth == 1))
+            open_ = covered & unset.any(axis=1)
+            share = Fraction(int(self.weights[open_].sum()), max(1, int(self.weights[covered].sum())))
+            stopped = threshold is not None and share <= Fraction(repr(float(threshold)))
+            if rule.stop if rule.origin != "learned" else stopped:
+                working &= ~covered
+            elif threshold is None or not keep:
+                working &= ~covered | open_
+            yield _Step(number, rule, world, objective, self.scale, offset, stopped)
+        for label in range(truth.shape[1]):
+            unset_ = assigned[:, label] < 0
+            present = int(self.weights[unset_ & (truth[:, label] == 1)].sum())
+            self.left[offset + label] = np.array([present, int(self.weights[unset_].sum()) - present])
+
+    def _covers(self, rule: Rule, assigned: npt.NDArray[np.int8]) -> npt.NDArray[np.bool_]:
+        holds = np.ones(len(self.truth), dtype=bool)
+        for condition in rule.body:
+            if isinstance(condition, LabelCondition):
+                holds &= assigned[:, condition.label] == condition.value
+                continue
+            column = self.table.column(condition.feature)
+            if isinstance(condition, NominalCondition):
+                holds &= column == condition.value
+            else:
+                holds &= column <= condition.threshold if condition.op == "<=" else column > condition.threshold
+        return holds
+
+    def _world(
+        self,
+        rule: Rule,
+        truth: npt.NDArray[np.uint8],
+        assigned: npt.NDArray[np.int8],
+        covered: npt.NDArray[np.bool_],
+        working: npt.NDArray[np.bool_],
+        objective: Objective,
+    ) -> World:
+        allowed = np.ones((truth.shape[1], 2), dtype=bool)
+        allowed[:, 0] = objective.negative
+        for condition in rule.body:
+            if isinstance(condition, LabelCondition):
+                allowed[condition.label] = False
+        rows = np.flatnonzero(working)
+        return World(truth[rows], covered[rows], assigned[rows].copy(), self.weights[rows], allowed)
+
+    def compare_rest(self, model: RuleList) -> Iterator[Finding]:
+        """Compare what nobody set."""
+        for label, stated in enumerate(model.default_counts):
+            found = tuple(int(count) * self.scale for count in self.left[label])
+            if tuple(map(float, found)) != tuple(map(float, stated)):
+                shown = f"({', '.join(map(str, found))})"
+                yield Finding(None, f"the unset weight of label {label}", str(stated), shown)
