@@ -1,7 +1,19 @@
 """Given a body, the best head: the exact searches and the choice among them."""
 
+from polyrule.heads.certificate import certify
 from polyrule.heads.result import HeadResult, Node
 from polyrule.heads.search import best_head, search
+from polyrule.heads.verify import verify_certificate
 from polyrule.heads.world import LabelCounts, World, evaluate
 
-__all__ = ["HeadResult", "LabelCounts", "Node", "World", "best_head", "evaluate", "search"]
+__all__ = [
+    "HeadResult",
+    "LabelCounts",
+    "Node",
+    "World",
+    "best_head",
+    "certify",
+    "evaluate",
+    "search",
+    "verify_certificate",
+]

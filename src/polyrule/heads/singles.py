@@ -34,7 +34,7 @@ def search_subset(space: HeadSpace, valuation: SubsetValuation) -> tuple[Head, R
 def _best_groups(
     literals: list[Literal], space: HeadSpace, valuation: SubsetValuation, among: int
 ) -> tuple[list[Head], int, dict[Literal, int]]:
-    """Group literals by what they get right among some examples; return the largest groups as heads, and all weights."""
+    """Group literals by what they get right among some examples; return the largest groups as heads, and weights."""
     groups: dict[int, list[Literal]] = {}
     for literal in literals:
         groups.setdefault(valuation.right[literal] & among, []).append(literal)

@@ -1,0 +1,76 @@
+"""Certificates: plain data that show why a head is the best for its body, to be stored with a rule.
+
+``singles``  the value of every usable literal; the head holds those that reach the best (facts A, C, E)
+``ratio``    the linear form and λ, so that everyone can see that no head has a positive sum of gains a - λ·b (facts
+B, C);
+             with a lift, a λ for every head size
+``subset``   the weight that every usable literal treats rightly; the head's literals have one and the same set (fact D)
+``heads``    no short proof is known; only the number of heads, for a verifier that tries them all
+
+`polyrule.heads.verify` checks them without any of the searches.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+from polyrule.heads.linear import LinearForm, linear_form
+from polyrule.heads.ratio import dinkelbach
+from polyrule.heads.search import best_head
+from polyrule.heads.singles import search_decomposable, search_subset
+from polyrule.heads.soundness import known_properties
+from polyrule.heads.space import HeadSpace
+from polyrule.heads.valuation import SubsetValuation, Valuation, valuation
+from polyrule.heads.world import World
+from polyrule.measures.objective import Objective
+from polyrule.measures.ratio import RatioMeasure
+
+Certificate = dict[str, Any]
+
+
+def certify(world: World, objective: Objective) -> Certificate | None:
+    """Return the certificate of the best head as plain JSON values; None if there is no head.
+
+    Examples
+    --------
+    >>> world = World.from_text(covered="0110 1100 1000")
+    >>> certify(world, Objective("precision"))
+    {'kind': 'singles', 'head': [[0, 1], [1, 1]], 'value': '2/3',
+     'singles': [[0, 1, '2/3'], [1, 1, '2/3'], [2, 1, '1/3']]}
+    """
+    best = best_head(world, objective)
+    if best is None:
+        return None
+    space, values = HeadSpace.of(world, objective), valuation(world, objective)
+    start = {"head": [list(literal) for literal in best.head], "value": str(best.value)}
+    if isinstance(values, SubsetValuation):
+        if objective.scope == "head" and objective.lift.is_none:
+            _, _, weights = search_subset(space, values)
+            return {"kind": "subset", **start, "right": [[*literal, weight] for literal, weight in weights.items()]}
+        return {"kind": "heads", **start, "heads": space.size}
+    known = known_properties(values, space)
+    if objective.lift.is_none and known.proved and known.kind == "decomposable":
+        _, _, singles = search_decomposable(space, values)
+        return {"kind": "singles", **start, "singles": [[*literal, str(v)] for literal, v in singles.items()]}
+    form = linear_form(values, space)
+    checkable = objective.averaging in ("label", "macro") or isinstance(objective.measure, RatioMeasure)
+    if form is not None and checkable and objective.averaging != "example" and not objective.measure.rounded:
+        return {"kind": "ratio", **start, **_ratio(space, values, form)}
+    return {"kind": "heads", **start, "heads": space.size}
+
+
+def _ratio(space: HeadSpace, values: Valuation, form: LinearForm) -> Certificate:
+    if values.objective.lift.is_none:
+        levels = {"any": _level(space, values, form, 1, space.max_size)}
+    else:
+        levels = {str(k): _level(space, values, form, k, k) for k in range(1, space.max_size + 1)}
+    return {
+        "constant": [str(form.top), str(form.bottom)],
+        "terms": [[*literal, str(a), str(b)] for literal, (a, b) in form.terms.items()],
+        "levels": {size: str(level) for size, level in levels.items()},
+    }
+
+
+def _level(space: HeadSpace, values: Valuation, form: LinearForm, least: int, most: int) -> Fraction:
+    return form.value(dinkelbach(space, values, form, least, most)[0])

@@ -1,0 +1,258 @@
+"""An independent check of certificates: it counts by the definition and uses none of the searches.
+
+What it relies on: `evaluate`, the definition of a head's value; the statements of `polyrule.measures.facts`; and a
+few lines of arithmetic here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from itertools import product
+from typing import Any
+
+from polyrule.heads.world import World, evaluate
+from polyrule.measures.counting import Head, cell
+from polyrule.measures.objective import Objective
+from polyrule.measures.ratio import RatioMeasure
+from polyrule.measures.subset import SubsetAccuracy
+
+Literal = tuple[int, int]
+Terms = dict[Literal, tuple[Fraction, Fraction]]
+MOST_HEADS = 20_000
+
+
+def verify_certificate(
+    world: World, objective: Objective, head: Sequence[tuple[int, int]], certificate: dict[str, Any]
+) -> list[str]:
+    """Check that a certificate proves a head to be the best one; return what is wrong with it, nothing if it holds.
+
+    Examples
+    --------
+    >>> from polyrule.heads import certify
+    >>> world, objective = World.from_text(covered="0110 1100 1000"), Objective("precision")
+    >>> certificate = certify(world, objective)
+    >>> verify_certificate(world, objective, [(0, 1), (1, 1)], certificate)
+    []
+    >>> verify_certificate(world, objective, [(0, 1)], certificate)
+    ['the certificate is for the head [(0, 1), (1, 1)], not for [(0, 1)]']
+    """
+    try:
+        return _Check(world, objective, tuple(head), certificate).run()
+    except (KeyError, TypeError, ValueError, IndexError, ZeroDivisionError) as error:
+        return [f"the certificate is malformed: {type(error).__name__}: {error}"]
+
+
+class _Check:
+    def __init__(self, world: World, objective: Objective, head: Head, certificate: dict[str, Any]) -> None:
+        self.world, self.objective, self.head, self.certificate = world, objective, head, certificate
+        self.tp = {(label, v): _tp(world, label, v) for label in range(world.n_labels) for v in (0, 1)}
+        self.literals = [
+            (label, v)
+            for label, v in self.tp
+            if world.allowed[label, v] and self.tp[label, v] >= 1 and (objective.negative or v == 1)
+        ]
+        labels = len({label for label, _ in self.literals})
+        self.most = labels if objective.max_head_size is None else min(objective.max_head_size, labels)
+
+    def run(self) -> list[str]:
+        claimed = [(int(label), int(v)) for label, v in self.certificate["head"]]
+        if claimed != list(self.head):
+            return [f"the certificate is for the head {claimed}, not for {list(self.head)}"]
+        if len({label for label, _ in self.head}) < len(self.head) or not 0 < len(self.head) <= self.most:
+            return [f"a head needs 1 to {self.most} different labels, not {list(self.head)}"]
+        odd = [literal for literal in self.head if literal not in self.literals]
+        if odd:
+            return [f"the head holds {odd}, which no head may hold here"]
+        value = Fraction(self.certificate["value"])
+        true = evaluate(self.world, self.objective, self.head)
+        if value != true:
+            return [f"the head has the value {true}, not {value}"]
+        checks = {"singles": self._singles, "ratio": self._ratio, "subset": self._subset, "heads": self._heads}
+        kind = self.certificate["kind"]
+        return checks[kind](value) if kind in checks else [f"unknown kind of certificate {kind!r}"]
+
+    def _singles(self, value: Fraction) -> list[str]:
+        o = self.objective
+        negative = any(v == 0 for _, v in self.literals)
+        known = o.measure.properties(o.averaging, o.scope, negative, self.world.nothing_set)
+        if not (known.proved and known.kind == "decomposable" and o.lift.is_none):
+            return [f"single values prove nothing for {o}: {known}"]
+        true = {literal: evaluate(self.world, o, [literal]) for literal in self.literals}
+        claimed = {(int(label), int(v)): Fraction(x) for label, v, x in self.certificate["singles"]}
+        problems = _differences("single value", claimed, true)
+        top = max(true.values())
+        if value != top:
+            problems.append(f"the head has {value} but a single literal has {top}")
+        return problems + self._canonical({literal: x for literal, x in true.items() if x == top})
+
+    def _ratio(self, value: Fraction) -> list[str]:
+        top, bottom, terms = self._terms()
+        claimed = {(int(x[0]), int(x[1])): (Fraction(x[2]), Fraction(x[3])) for x in self.certificate["terms"]}
+        problems = _differences("term", claimed, terms)
+        constant = tuple(Fraction(x) for x in self.certificate["constant"])
+        if constant != (top, bottom):
+            problems.append(f"the constants are {(top, bottom)}, not {constant}")
+        least: dict[int, Fraction] = {}
+        for (label, _), (_, b) in terms.items():
+            least[label] = min(least.get(label, Fraction(0)), b)
+        lowest = bottom + sum(least.values())
+        if lowest < 0 or (lowest == 0 and not all(b > 0 for _, b in terms.values())):
+            problems.append("a denominator may not be positive, so λ proves nothing")
+        levels = {size: Fraction(x) for size, x in self.certificate["levels"].items()}
+        sizes = ["any"] if self.objective.lift.is_none else [str(k) for k in range(1, self.most + 1)]
+        if sorted(levels) != sorted(sizes):
+            return [*problems, f"λ is given for {sorted(levels)}, needed for {sorted(sizes)}"]
+        if problems:
+            return problems
+        heads = []
+        for size, level in levels.items():
+            best, chosen = self._best(terms, level, size)
+            if best + top - level * bottom != 0:
+                problems.append(f"λ = {level} is not the best value for {size} label(s)")
+            heads.append(chosen)
+        if problems:
+            return problems
+        lift = self.objective.lift
+        rated = [(evaluate(self.world, self.objective, h) if not lift.is_none else value, h) for h in heads]
+        best_of_all = max(rated, key=lambda pair: (pair[0], len(pair[1])))
+        if best_of_all != (value, self.head):
+            problems.append(f"the best head is {list(best_of_all[1])} with {best_of_all[0]}")
+        return problems
+
+    def _terms(self) -> tuple[Fraction, Fraction, Terms]:
+        """Count the linear form anew: cell by cell for ratio measures, label by label for label-wise averages."""
+        o, zero = self.objective, Fraction(0)
+        if o.averaging in ("label", "macro"):
+            plain = Objective(o.measure, o.averaging, o.scope)
+            if o.scope == "head":
+                return zero, zero, {s: (evaluate(self.world, plain, [s]), Fraction(1)) for s in self.literals}
+            n = self.world.n_labels
+            empty = n * self._without_any()
+            return empty, Fraction(n), {s: (n * evaluate(self.world, plain, [s]) - empty, zero) for s in self.literals}
+        if not isinstance(o.measure, RatioMeasure) or o.averaging != "micro":
+            raise ValueError(f"λ cannot be checked for {o}")
+        a, b = o.measure.rows
+        base = [_count(self.world, label, None, o.scope) for label in range(self.world.n_labels)]
+        total = [sum(column) for column in zip(*base, strict=True)]
+        terms = {}
+        for label, v in self.literals:
+            moved = [x - y for x, y in zip(_count(self.world, label, v, o.scope), base[label], strict=True)]
+            terms[label, v] = Fraction(_dot(a[1:], moved)), Fraction(_dot(b[1:], moved))
+        return Fraction(a[0] + _dot(a[1:], total)), Fraction(b[0] + _dot(b[1:], total)), terms
+
+    def _without_any(self) -> Fraction:
+        """Value of the empty head with scope all or full: every label by itself, then the mean."""
+        o = self.objective
+        n = self.world.n_labels
+        if o.averaging == "label":
+            counts = [_count(self.world, label, None, o.scope) for label in range(n)]
+            return sum((o.measure.value(*c) for c in counts), Fraction(0)) / n
+        total = Fraction(0)
+        for e, weight in enumerate(self.world.weights.tolist()):
+            for label in range(n):
+                total += weight * o.measure.value(*_cell(self.world, e, label, None, o.scope))
+        return total / (n * self.world.total_weight)
+
+    def _best(self, terms: Terms, level: Fraction, size: str) -> tuple[Fraction, Head]:
+        """Return the largest sum of gains over heads of a size, and the head that the tie rules choose."""
+        leaders: dict[int, tuple[Fraction, int, int]] = {}
+        for (label, v), (a, b) in terms.items():
+            offer = a - level * b, self.tp[label, v], v
+            leaders[label] = max(leaders.get(label, offer), offer)
+        order = sorted((-gain, -tp, label, v) for label, (gain, tp, v) in leaders.items())
+        if size == "any":
+            taken = [x for i, x in enumerate(order[: self.most]) if i == 0 or x[0] <= 0]
+        else:
+            taken = order[: int(size)]
+        gain = -sum((x[0] for x in taken), Fraction(0))
+        return gain, tuple(sorted((label, v) for _, _, label, v in taken))
+
+    def _subset(self, value: Fraction) -> list[str]:
+        o = self.objective
+        if not isinstance(o.measure, SubsetAccuracy) or o.scope != "head" or not o.lift.is_none:
+            return [f"identical sets prove nothing for {o}"]
+        sets = {literal: self._right(literal) for literal in self.literals}
+        weights = {s: sum(int(self.world.weights[e]) for e in members) for s, members in sets.items()}
+        claimed = {(int(label), int(v)): int(w) for label, v, w in self.certificate["right"]}
+        problems = _differences("weight of right examples", claimed, weights)
+        top = max(weights.values())
+        own = {sets[literal] for literal in self.head}
+        if len(own) != 1 or weights[self.head[0]] != top:
+            return [*problems, "the head's literals do not share one largest set of right examples"]
+        groups: dict[frozenset[int], list[Literal]] = {}
+        for literal, members in sets.items():
+            if weights[literal] == top:
+                groups.setdefault(members, []).append(literal)
+        heads = [self._merged(group) for group in groups.values()]
+        best = max(heads, key=lambda h: (len(h), sum(self.tp[s] for s in h), [-label for label, _ in h]))
+        return problems if best == self.head else [*problems, f"the head {list(best)} is as good and comes first"]
+
+    def _right(self, literal: Literal) -> frozenset[int]:
+        label, v = literal
+        w = self.world
+        right = []
+        for e in range(len(w.truth)):
+            expected = v if w.covered[e] else 0
+            free = not w.covered[e] or w.assigned[e, label] == -1
+            if w.weights[e] > 0 and free and w.truth[e, label] == expected:
+                right.append(e)
+        return frozenset(right)
+
+    def _heads(self, value: Fraction) -> list[str]:
+        """Try every head by the definition, if they are not too many."""
+        options = [
+            [None, *(s for s in self.literals if s[0] == label)] for label in sorted({s[0] for s in self.literals})
+        ]
+        count = 1
+        for choice in options:
+            count *= len(choice)
+        if count > MOST_HEADS:
+            return [f"there are {count - 1} heads, too many to try them all, and no shorter proof is known"]
+        key = value, len(self.head), sum(self.tp[s] for s in self.head), [-label for label, _ in self.head]
+        for combination in product(*options):
+            other = tuple(s for s in combination if s is not None)
+            if not 0 < len(other) <= self.most or other == self.head:
+                continue
+            found = evaluate(self.world, self.objective, other)
+            mine, signs = key, [v for _, v in self.head]
+            theirs = found, len(other), sum(self.tp[s] for s in other), [-label for label, _ in other]
+            if theirs > mine or (theirs == mine and [v for _, v in other] > signs):
+                return [f"the head {list(other)} with {found} is better"]
+        return []
+
+    def _canonical(self, best: dict[Literal, Fraction]) -> list[str]:
+        merged = self._merged(list(best))
+        return [] if merged == self.head else [f"by the tie rules the best head is {list(merged)}"]
+
+    def _merged(self, literals: list[Literal]) -> Head:
+        leaders: dict[int, tuple[int, int]] = {}
+        for label, v in literals:
+            leaders[label] = max(leaders.get(label, (0, 0)), (self.tp[label, v], v))
+        order = sorted((-tp, label, v) for label, (tp, v) in leaders.items())
+        return tuple(sorted((label, v) for _, label, v in order[: self.most]))
+
+
+def _cell(world: World, e: int, label: int, literal: int | None, scope: str) -> tuple[int, int, int, int]:
+    return cell(int(world.truth[e, label]), bool(world.covered[e]), int(world.assigned[e, label]), literal, scope)
+
+
+def _count(world: World, label: int, literal: int | None, scope: str) -> list[int]:
+    weighted = [
+        [int(w) * x for x in _cell(world, e, label, literal, scope)] for e, w in enumerate(world.weights.tolist())
+    ]
+    return [sum(column) for column in zip(*weighted, strict=True)] if weighted else [0] * 4
+
+
+def _tp(world: World, label: int, value: int) -> int:
+    return _count(world, label, value, "head")[0]
+
+
+def _dot(row: Sequence[int], counts: Sequence[int]) -> int:
+    return sum(x * y for x, y in zip(row, counts, strict=True))
+
+
+def _differences(what: str, claimed: dict[Literal, Any], true: dict[Literal, Any]) -> list[str]:
+    if claimed.keys() != true.keys():
+        return [f"a {what} is given for {sorted(claimed)}, needed for {sorted(true)}"]
+    return [f"the {what} of {s} is {true[s]}, not {claimed[s]}" for s in true if claimed[s] != true[s]]
