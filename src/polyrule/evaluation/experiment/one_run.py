@@ -14,7 +14,7 @@ from polyrule.data.table import Table
 from polyrule.evaluation.counts import ConfusionCounts
 from polyrule.evaluation.experiment.memory import PeakMemory
 from polyrule.evaluation.experiment.plan import Run
-from polyrule.evaluation.experiment.recipe import Recipe, import_name
+from polyrule.evaluation.experiment.recipe import Recipe, import_name, make_estimator
 from polyrule.evaluation.experiment.spec import DataSpec
 from polyrule.evaluation.folds import make_folds, take_rows
 from polyrule.evaluation.model_size import model_size
@@ -43,6 +43,7 @@ def execute(run: Run, score_options: Mapping[str, float]) -> dict[str, Any]:
     """Carry out a run and return what it measured."""
     train, test = load_parts(run)
     recipe = Recipe(run.learner, run.data.discretise)
+    make_estimator(run.learner.class_path, run.learner.parameters)  # so that imports are not timed as learning
     with PeakMemory() as memory:
         wall, cpu = time.perf_counter(), time.process_time()
         fitted = recipe.fit(train)
