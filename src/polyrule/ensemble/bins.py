@@ -1,0 +1,197 @@
+"""Features cut into a few ordered bins, so that one pass over the examples prices every condition on a feature."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from polyrule.data.table import Feature, Table
+from polyrule.ensemble.round_numbers import simplest_between
+from polyrule.model.rule import Condition, NominalCondition, NumericCondition
+
+Codes = npt.NDArray[np.uint16]
+Rows = npt.NDArray[np.int32]
+
+#: What a condition tests; the native kernel uses the same numbers.
+AT_MOST, ABOVE, CATEGORY = 0, 1, 2
+
+# A column is listed, not stored whole, where one code holds for at least this share of the rows.
+_LISTED_SHARE = 0.75
+
+
+@dataclass(frozen=True, slots=True)
+class Test:
+    """A condition while it is searched for: the feature, what is tested, and the bin it is tested against."""
+
+    feature: int
+    kind: int
+    bin: int
+
+
+@dataclass(frozen=True, eq=False)
+class Binning:
+    """Where the features of the training data are cut.
+
+    Parameters
+    ----------
+    features : tuple of Feature
+    thresholds : tuple of ndarray
+        Per feature, ascending; empty for a nominal one. ``value <= thresholds[b]`` is ``code <= b``.
+    """
+
+    features: tuple[Feature, ...]
+    thresholds: tuple[npt.NDArray[np.float64], ...]
+
+    @classmethod
+    def of(cls, table: Table, max_bins: int) -> Binning:
+        """Cut every numeric feature between distinct values, at quantiles where there are more than `max_bins`.
+
+        Examples
+        --------
+        >>> Binning.of(Table.from_array([[1.0], [1.75], [9.0]]), 64).thresholds
+        (array([1.4, 5. ]),)
+        """
+        thresholds = [
+            np.empty(0) if feature.is_nominal else _cuts(table.column(j), max_bins)
+            for j, feature in enumerate(table.features)
+        ]
+        return cls(table.features, tuple(thresholds))
+
+    def count(self, feature: int) -> int:
+        """Number of bins of a feature; a missing value has this number as its code."""
+        described = self.features[feature]
+        return len(described.categories) if described.is_nominal else len(self.thresholds[feature]) + 1
+
+    def columns(self, table: Table) -> Iterator[Codes]:
+        """Bins of one feature after the other."""
+        for j in range(len(self.features)):
+            yield self.encode(j, table.column(j))
+
+    def codes(self, table: Table) -> Codes:
+        """Bin of every value, one row per feature, so that a feature is read in one go."""
+        codes = np.empty((len(self.features), len(table)), dtype=np.uint16)
+        for j, column in enumerate(self.columns(table)):
+            codes[j] = column
+        return codes
+
+    def encode(self, feature: int, values: npt.NDArray[np.float64]) -> Codes:
+        """Bin of each value of one feature."""
+        count = self.count(feature)
+        missing = np.isnan(values)
+        if self.features[feature].is_nominal:
+            known = ~missing & (values >= 0) & (values < count)
+            return np.where(known, np.where(known, values, 0), count).astype(np.uint16)
+        places = np.searchsorted(self.thresholds[feature], values, side="left")
+        return np.where(missing, count, places).astype(np.uint16)
+
+    def condition(self, test: Test) -> Condition:
+        """Return the condition as it is stored and shown."""
+        if test.kind == CATEGORY:
+            return NominalCondition(test.feature, test.bin)
+        threshold = float(self.thresholds[test.feature][test.bin])
+        return NumericCondition(test.feature, "<=" if test.kind == AT_MOST else ">", threshold)
+
+
+def _cuts(values: npt.NDArray[np.float64], max_bins: int) -> npt.NDArray[np.float64]:
+    distinct, counts = np.unique(values[~np.isnan(values)], return_counts=True)
+    if len(distinct) < 2:
+        return np.empty(0)
+    last = np.arange(len(distinct) - 1)
+    if len(distinct) > max_bins:
+        wanted = np.arange(1, max_bins) * (counts.sum() / max_bins)
+        last = np.unique(np.minimum(np.searchsorted(np.cumsum(counts), wanted), len(distinct) - 2))
+    return np.array([simplest_between(distinct[i], distinct[i + 1]) for i in last])
+
+
+@dataclass(frozen=True, eq=False)
+class BinnedTable:
+    """Bins of all examples, in the form the search kernels read.
+
+    A feature with one code in most rows (the zeros of word counts, the usual category) only lists the other rows.
+
+    Parameters
+    ----------
+    dense : ndarray of uint16, shape (slots, rows)
+    slot : ndarray of int32
+        Per feature, its row in `dense`; -1 where it is listed.
+    count : ndarray of int32
+        Bins per feature; as a code, "missing".
+    nominal : ndarray of uint8
+    usual : ndarray of int32
+        Per listed feature, the code of the rows that are not listed.
+    starts, listed_rows, listed_codes : ndarray
+        The listed entries of feature f are ``starts[f]:starts[f + 1]``.
+    """
+
+    dense: Codes
+    slot: npt.NDArray[np.int32]
+    count: npt.NDArray[np.int32]
+    nominal: npt.NDArray[np.uint8]
+    usual: npt.NDArray[np.int32]
+    starts: npt.NDArray[np.int64]
+    listed_rows: Rows
+    listed_codes: Codes
+    rows: int
+
+    @classmethod
+    def of(cls, binning: Binning, columns: Iterable[Codes]) -> BinnedTable:
+        """Arrange bins; `columns` yields the codes of one feature after the other."""
+        features = len(binning.features)
+        slot = np.full(features, -1, dtype=np.int32)
+        usual = np.full(features, -1, dtype=np.int32)
+        count = np.array([binning.count(j) for j in range(features)], dtype=np.int32)
+        dense: list[Codes] = []
+        rows: list[Rows] = []
+        codes: list[Codes] = []
+        lengths: list[int] = []
+        total = 0
+        for j, column in enumerate(columns):
+            total = len(column)
+            tally = np.bincount(column, minlength=1)
+            common = int(np.argmax(tally))
+            if tally[common] >= _LISTED_SHARE * total:
+                usual[j] = common
+                others = np.flatnonzero(column != common).astype(np.int32)
+                rows.append(others)
+                codes.append(column[others])
+                lengths.append(len(others))
+            else:
+                slot[j] = len(dense)
+                dense.append(column)
+                lengths.append(0)
+        return cls(
+            dense=np.array(dense, dtype=np.uint16).reshape(len(dense), total),
+            slot=slot,
+            count=count,
+            nominal=np.array([feature.is_nominal for feature in binning.features], dtype=np.uint8),
+            usual=usual,
+            starts=np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64),
+            listed_rows=np.concatenate(rows).astype(np.int32) if rows else np.empty(0, dtype=np.int32),
+            listed_codes=np.concatenate(codes).astype(np.uint16) if codes else np.empty(0, dtype=np.uint16),
+            rows=total,
+        )
+
+    def column(self, feature: int) -> Codes:
+        """Codes of one feature for all rows."""
+        if self.slot[feature] >= 0:
+            return np.asarray(self.dense[self.slot[feature]])
+        column = np.full(self.rows, self.usual[feature], dtype=np.uint16)
+        entries = slice(self.starts[feature], self.starts[feature + 1])
+        column[self.listed_rows[entries]] = self.listed_codes[entries]
+        return column
+
+    def covered(self, test: Test, rows: Rows) -> Rows:
+        """Return those of `rows` that satisfy a test; a missing value satisfies none."""
+        return rows[holds(test, self.column(test.feature)[rows], int(self.count[test.feature]))]
+
+
+def holds(test: Test, codes: Codes, count: int) -> npt.NDArray[np.bool_]:
+    """Which codes satisfy a test; `count` is the code of a missing value, which satisfies none."""
+    if test.kind == AT_MOST:
+        return np.asarray(codes <= test.bin)
+    if test.kind == ABOVE:
+        return np.asarray((codes > test.bin) & (codes < count))
+    return np.asarray(codes == test.bin)

@@ -1,0 +1,148 @@
+"""Choosing the rules: one after the other by gain, all weights refitted each time, useless ones replaced."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from polyrule.data.table import Table
+from polyrule.ensemble.bins import BinnedTable, Binning, Codes, Test, holds
+from polyrule.ensemble.gain import Slopes
+from polyrule.ensemble.growing import Body, Growth, grow, simplify
+from polyrule.ensemble.teacher import Lesson
+from polyrule.ensemble.weights import Matrix, Solver, slopes
+
+
+@dataclass(frozen=True, slots=True)
+class BuildOptions:
+    """How an ensemble is built.
+
+    Parameters
+    ----------
+    max_rules : int
+    ridge : float
+        Penalty on squared weights while rules are chosen.
+    label_cost : float
+        What an entry of a head must lower the loss by to be worth reading.
+    swaps : int
+        How often the weakest rule may be exchanged for a better one once all rules are there.
+    growth : Growth
+    """
+
+    max_rules: int = 30
+    ridge: float = 2.0
+    label_cost: float = 0.5
+    swaps: int = 0
+    growth: Growth = field(default_factory=Growth)
+
+
+@dataclass(frozen=True, eq=False)
+class Chosen:
+    """Rules as they were chosen: tests and which labels each may weigh."""
+
+    bodies: tuple[tuple[Test, ...], ...]
+    heads: npt.NDArray[np.bool_]
+
+
+#: Called after every rule with the number of rules so far and the penalised loss; True ends the search.
+Watcher = Callable[[int, float], bool]
+
+
+class Builder:
+    """Chooses rules for one lesson."""
+
+    def __init__(self, binning: Binning, lesson: Lesson, options: BuildOptions) -> None:
+        self.options = options
+        self.table = BinnedTable.of(binning, lesson.columns)
+        self.solver = Solver(lesson.targets, lesson.weights, options.ridge, options.max_rules + 1)
+        self.bodies: list[Body] = []
+
+    def build(self, watch: Watcher | None = None) -> Chosen:
+        """Choose up to `max_rules` rules, exchange weak ones, and drop head entries that do not pay."""
+        while len(self.bodies) < self.options.max_rules and self._add():
+            if watch is not None and watch(len(self.bodies), self.solver.objective()):
+                break
+        self._exchange()
+        self._prune_heads()
+        return Chosen(tuple(simplify(body.tests) for body in self.bodies), self.solver.support[1:].copy())
+
+    def refitted(self, ridge: float) -> Matrix:
+        """Return the best intercepts and weights of the chosen rules for another penalty."""
+        self.solver.ridge = ridge
+        self.solver.solve(steps=30)
+        return self.solver.coefficients.copy()
+
+    def _add(self) -> bool:
+        solver = self.solver
+        gradient, curvature = slopes(solver.scores, solver.targets, solver.weights)
+        priced = Slopes.of(gradient, curvature, self.options.ridge, self.options.label_cost)
+        body = grow(self.table, priced, self.options.growth)
+        if body is None:
+            return False
+        head = priced.label_gains(body.rows) > self.options.label_cost
+        self.bodies.append(body)
+        solver.add(body.rows, head)
+        solver.solve(np.flatnonzero(head), steps=2)
+        return True
+
+    def _exchange(self) -> None:
+        """Take out the rule that is missed least, look for a better one, and keep whichever ends lower."""
+        for _ in range(self.options.swaps if self.bodies else 0):
+            solver = self.solver
+            solver.solve(steps=10)
+            price = self.options.label_cost
+            before = solver.objective() + price * solver.support[1:].sum()
+            kept = (list(self.bodies), solver.coefficients.copy(), solver.support.copy(), solver.scores.copy())
+            columns = solver.covers.copy()
+            worth = np.where(solver.support[1:], solver.saliency() - price, 0).sum(axis=1)
+            weakest = int(np.argmin(worth))
+            touched = np.flatnonzero(solver.support[weakest + 1])
+            solver.remove(weakest)
+            del self.bodies[weakest]
+            solver.solve(touched, steps=3)
+            if self._add():
+                solver.solve(steps=5)
+            after = solver.objective() + price * solver.support[1:].sum()
+            if after >= before - 1e-6 * abs(before):
+                self.bodies = kept[0]
+                solver.restore(columns, *kept[1:])
+                return
+
+    def _prune_heads(self) -> None:
+        """Drop the entries that the loss would miss by less than their price, the least missed first."""
+        solver, price = self.solver, self.options.label_cost
+        solver.solve(steps=10)
+        if price <= 0:
+            return
+        for _ in range(10):
+            worth = solver.saliency()
+            weak = worth < price
+            if not weak.any():
+                break
+            # Of each label at most a quarter goes at once: weights that stand in for each other look weak together.
+            for label in np.flatnonzero(weak.any(axis=0)):
+                order = np.argsort(worth[:, label], kind="stable")
+                count = max(1, int(solver.support[1:, label].sum()) // 4)
+                for rule in [rule for rule in order.tolist() if weak[rule, label]][:count]:
+                    solver.support[rule + 1, label] = False
+                    solver.coefficients[rule + 1, label] = 0
+            solver.solve(np.flatnonzero(weak.any(axis=0)), steps=10)
+        for rule in range(len(self.bodies) - 1, -1, -1):
+            if not solver.support[rule + 1].any():
+                solver.remove(rule)
+                del self.bodies[rule]
+
+
+def covers_of(bodies: Sequence[tuple[Test, ...]], binning: Binning, table: Table) -> Matrix:
+    """1 where a body covers an example, after a first column of ones; only the features that are tested are read."""
+    covers = np.ones((len(table), 1 + len(bodies)))
+    codes: dict[int, Codes] = {}
+    for place, tests in enumerate(bodies, start=1):
+        for test in tests:
+            if test.feature not in codes:
+                codes[test.feature] = binning.encode(test.feature, table.column(test.feature))
+            covers[:, place] *= holds(test, codes[test.feature], binning.count(test.feature))
+    return covers

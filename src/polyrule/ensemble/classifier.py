@@ -1,0 +1,300 @@
+"""The scikit-learn class for compact ensembles of weighted rules."""
+
+from __future__ import annotations
+
+import dataclasses
+import logging
+from collections.abc import Sequence
+from typing import Any, Self
+
+import joblib
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils import Tags, check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from polyrule.data.dataset import Dataset
+from polyrule.data.fingerprint import fingerprint
+from polyrule.data.inputs import read_features
+from polyrule.data.table import Table
+from polyrule.data.targets import Target, read_target
+from polyrule.data.weights import integer_weights
+from polyrule.ensemble.building import BuildOptions
+from polyrule.ensemble.decisions import KINDS, choose
+from polyrule.ensemble.explaining import EnsembleExplanation
+from polyrule.ensemble.gain import native_kernel
+from polyrule.ensemble.growing import Growth
+from polyrule.ensemble.learning import Callback, LearnOptions, learn
+from polyrule.ensemble.measures import MEASURES
+from polyrule.ensemble.model import RuleEnsemble
+from polyrule.ensemble.teacher import Teaching
+from polyrule.errors import DataError, OptionError
+from polyrule.version import __version__
+
+logger = logging.getLogger(__name__)
+
+_POINTS = 10
+
+
+class RuleEnsembleClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """A few rules that a person can read, with the strength of a large ensemble.
+
+    Each rule adds a signed weight to every label of its head; a label is predicted when its sum is large enough. Rules
+    are chosen one at a time by how far they can lower the logistic loss of all labels together, and after every rule
+    the weights of all of them are refitted. A forest fitted to the same training data tells how sure one can be of each
+    training label, which keeps the few rules from chasing noise; the forest is not part of the model.
+
+    Parameters
+    ----------
+    max_rules : int
+        Most rules.
+    max_conditions : int
+        Most conditions per rule.
+    label_cost : float
+        How far an entry of a head must lower the training loss (in nats) to be worth reading; more gives shorter heads.
+    beam_width : int
+        Bodies kept at each step of growing a rule; 1 is greedy, more looks ahead.
+    swaps : int
+        How often, at the end, the weakest rule may be exchanged for a better one.
+    ridge : "auto" or float
+        Penalty on squared weights; "auto" chooses by cross-validation.
+    teacher : {"forest", None}
+        None fits the bare labels.
+    decision : {"auto", "threshold", "per-label", "subset", "expected-f1"}
+        How sums become labels: one threshold on the probability, one per label, the most probable label set seen in
+        training, or the one with the largest expected F1; "auto" takes what does best in cross-validation.
+    optimize : {"micro-f1", "macro-f1", "example-f1", "subset", "hamming"}
+        What the decision is tuned for.
+    points : bool or int
+        Whole points instead of weights (a scorecard): True for at most 10 points per entry, or the largest number.
+    cv : int
+        Folds of the cross-validation, on the training data only.
+    max_bins : int
+        Most intervals that a numeric feature is cut into.
+    callback : callable or None
+        Called with an `EnsembleProgress` after every rule, from several threads if there are several; returning True
+        ends the search for rules of that part.
+    kernels : {None, "native", "reference"}
+        Which search kernel; both give the same rules.
+    n_jobs : int or None
+        Threads; the model does not depend on it.
+    random_state : int, RandomState or None
+        Seed of the forest, the mixed examples and the folds. An int gives the same model on every run.
+
+    Attributes
+    ----------
+    model_ : RuleEnsemble
+        The rules, weights and decision; `rules_` is the same object.
+    merits_ : dict
+        What each kind of decision that was tried reached in cross-validation.
+    label_names_, features_, classes_, n_features_in_, feature_names_in_
+
+    Examples
+    --------
+    >>> from polyrule.ensemble.classifier import RuleEnsembleClassifier
+    >>> X = [[tempo, loud] for tempo in range(60, 180, 5) for loud in (1, 5)]
+    >>> Y = [[tempo < 100, tempo >= 100 and loud > 3, loud > 3] for tempo, loud in X]
+    >>> clf = RuleEnsembleClassifier(max_rules=3, points=5).fit(X, Y, label_names=["calm", "happy", "party"])
+    >>> clf.predict([[70, 1], [150, 5]])
+    array([[1, 0, 0],
+           [0, 1, 1]])
+    """
+
+    def __init__(
+        self,
+        max_rules: int = 30,
+        max_conditions: int = 4,
+        label_cost: float = 0.5,
+        beam_width: int = 1,
+        swaps: int = 0,
+        ridge: str | float = "auto",
+        teacher: str | None = "forest",
+        decision: str = "auto",
+        optimize: str = "micro-f1",
+        points: bool | int = False,
+        cv: int = 5,
+        max_bins: int = 64,
+        callback: Callback | None = None,
+        kernels: str | None = None,
+        n_jobs: int | None = None,
+        random_state: Any = 0,
+    ) -> None:
+        self.max_rules = max_rules
+        self.max_conditions = max_conditions
+        self.label_cost = label_cost
+        self.beam_width = beam_width
+        self.swaps = swaps
+        self.ridge = ridge
+        self.teacher = teacher
+        self.decision = decision
+        self.optimize = optimize
+        self.points = points
+        self.cv = cv
+        self.max_bins = max_bins
+        self.callback = callback
+        self.kernels = kernels
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, label_names: Sequence[str] | None = None) -> Self:
+        """Learn an ensemble.
+
+        Parameters
+        ----------
+        X : array, sparse matrix, data frame, Table or Dataset
+            Features. Text, boolean and categorical columns are nominal; NaN is missing. A `Dataset` has its own labels.
+        y : label matrix of 0/1, or a one-dimensional array of classes
+            For several classes one label per class is learned and the most probable one predicted.
+        sample_weight : array, optional
+            Weights of the examples; 0 leaves one out.
+        label_names : sequence of str, optional
+            Names to print; a data frame of labels brings its own.
+        """
+        options = self._options()
+        if isinstance(X, Dataset):
+            label_names = X.label_names if label_names is None else label_names
+            sample_weight = X.weights if sample_weight is None else sample_weight
+            X, y = X.X, X.Y if y is None else y
+        table = read_features(self, X)
+        if y is None:
+            raise DataError(f"{type(self).__name__} requires y to be passed, but the target y is None")
+        target = read_target(y, label_names)
+        if target.truth.shape[0] != len(table):
+            raise DataError(
+                f"X has {len(table)} examples but y has {target.truth.shape[0]}: inconsistent numbers of samples"
+            )
+        integers, scale = integer_weights(sample_weight, len(table))
+        kept = integers > 0
+        truth = target.truth.toarray() if sp.issparse(target.truth) else np.asarray(target.truth)
+        weights = integers.astype(np.float64) * float(scale)
+        if not kept.all():
+            table, truth, weights, integers = table[kept], truth[kept], weights[kept], integers[kept]
+        learned = learn(table, truth.astype(np.uint8), weights, target.names, options, self.callback)
+        learned.model.info.update(self._provenance(table, truth, integers))
+        self.model_: RuleEnsemble = learned.model
+        self.merits_ = learned.merits
+        self.features_ = table.features
+        self.label_names_ = target.names
+        self.classes_ = target.classes
+        self._evidence = learned.evidence
+        self._target = Target(target.kind, None, target.names, target.classes, target.sparse)
+        logger.info("%d rules, decision %r: %s", len(self.model_), self.model_.decision.kind, self.merits_)
+        return self
+
+    def tune_decision(self, optimize: str | None = None, decision: str | None = None) -> Self:
+        """Decide for another measure, or in another way, with the same rules.
+
+        The cross-validated scores of the training examples were kept by `fit`, so this takes no time.
+        """
+        check_is_fitted(self)
+        optimize = self.optimize if optimize is None else optimize
+        chosen, merits = choose(self._evidence, self.decision if decision is None else decision, optimize)
+        unit = self.model_.unit
+        info = self.model_.info | {"cross_validation": merits}
+        tuned = chosen.in_points(unit) if self.points else chosen
+        self.model_ = dataclasses.replace(self.model_, decision=tuned, info=info)
+        self.merits_ = merits
+        return self
+
+    def predict(self, X: Any) -> Any:
+        """Predict labels: a 0/1 matrix (sparse if the training labels were), or classes if y was one-dimensional."""
+        check_is_fitted(self)
+        table = read_features(self, X, self.features_)
+        return self._target.labels_out(self.model_.predict(table), lambda: self.model_.predict_proba(table))
+
+    def predict_proba(self, X: Any) -> npt.NDArray[np.float64]:
+        """Calibrated probability that each label is present."""
+        check_is_fitted(self)
+        return self._target.probabilities_out(self.model_.predict_proba(read_features(self, X, self.features_)))
+
+    def decision_path(self, X: Any) -> sp.csr_matrix:
+        """Return a sparse indicator (examples × rules) of the rules that fire."""
+        check_is_fitted(self)
+        return sp.csr_matrix(self.model_.fired(read_features(self, X, self.features_)).astype(np.int64))
+
+    def explain(self, X: Any, row: int = 0) -> EnsembleExplanation:
+        """Explain the prediction for one example: each label's sum with the rules that contributed."""
+        check_is_fitted(self)
+        table: Table = read_features(self, X, self.features_)
+        if not -len(table) <= row < len(table):
+            raise DataError(f"row {row} does not exist: X has {len(table)} example(s), counted from 0")
+        return self.model_.explain(table[row])
+
+    @property
+    def rules_(self) -> RuleEnsemble:
+        """The learned ensemble; prints one rule per line."""
+        check_is_fitted(self, "model_")
+        return self.model_
+
+    def _options(self) -> LearnOptions:
+        """Check all parameters and bring them into the form the learner takes."""
+        for name, least in (("max_rules", 0), ("max_conditions", 1), ("beam_width", 1), ("swaps", 0), ("cv", 0)):
+            _whole(name, getattr(self, name), least)
+        _whole("max_bins", self.max_bins, 2, 60_000)
+        if self.teacher not in ("forest", None):
+            raise OptionError(f"teacher must be 'forest' or None, not {self.teacher!r}")
+        if self.kernels not in (None, "native", "reference"):
+            raise OptionError(f"kernels must be None, 'native' or 'reference', not {self.kernels!r}")
+        if self.kernels == "native" and native_kernel() is None:
+            raise OptionError("kernels='native' needs the compiled kernels, which are not built here; use None")
+        if self.decision != "auto" and self.decision not in KINDS:
+            raise OptionError(f"decision must be 'auto' or one of {', '.join(KINDS)}, not {self.decision!r}")
+        if self.optimize not in MEASURES:
+            raise OptionError(f"optimize must be one of {', '.join(MEASURES)}, not {self.optimize!r}")
+        if not _is_number(self.label_cost) or self.label_cost < 0:
+            raise OptionError(f"label_cost must be a number of at least 0, not {self.label_cost!r}")
+        if self.ridge != "auto" and (not _is_number(self.ridge) or float(self.ridge) <= 0):
+            raise OptionError(f"ridge must be 'auto' or a positive number, not {self.ridge!r}")
+        points = _POINTS if self.points is True else 0 if self.points is False else self.points
+        _whole("points", points, 0)
+        threads = int(joblib.effective_n_jobs(self.n_jobs))
+        growth = Growth(self.max_conditions, self.beam_width, threads=1, kernels=self.kernels)
+        plain = LearnOptions()
+        return LearnOptions(
+            build=BuildOptions(self.max_rules, label_cost=float(self.label_cost), swaps=self.swaps, growth=growth),
+            teaching=Teaching() if self.teacher else None,
+            ridges=plain.ridges if self.ridge == "auto" else (float(self.ridge),),
+            folds=int(self.cv),
+            max_bins=int(self.max_bins),
+            points=int(points),
+            decision=self.decision,
+            optimize=self.optimize,
+            seed=int(check_random_state(self.random_state).randint(2**31 - 1)),
+            threads=threads,
+        )
+
+    def _provenance(self, table: Table, truth: Any, weights: npt.NDArray[np.int64]) -> dict[str, Any]:
+        options = {
+            name: value if value is None or isinstance(value, (bool, int, float, str)) else str(value)
+            for name, value in self.get_params(deep=False).items()
+            if name != "callback"
+        }
+        return {
+            "learner": type(self).__name__,
+            "options": options,
+            "polyrule_version": __version__,
+            "examples": len(table),
+            "data_fingerprint": fingerprint(table, truth, weights),
+        }
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.allow_nan = True
+        tags.input_tags.categorical = True
+        tags.input_tags.string = True
+        tags.classifier_tags.multi_label = True
+        return tags
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float, np.number)) and not isinstance(value, bool) and bool(np.isfinite(value))
+
+
+def _whole(name: str, value: Any, least: int, most: int | None = None) -> None:
+    if not isinstance(value, (int, np.integer)) or isinstance(value, bool) or value < least:
+        raise OptionError(f"{name} must be a whole number of at least {least}, not {value!r}")
+    if most is not None and value > most:
+        raise OptionError(f"{name} must be at most {most}, not {value!r}")

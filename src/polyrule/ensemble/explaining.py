@@ -1,0 +1,172 @@
+"""Why one example gets the labels it gets: each label's sum with the rules that contributed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from polyrule.data.table import Table
+from polyrule.ensemble.printing import format_conditions, format_weight
+from polyrule.errors import ModelError
+from polyrule.model.printing import format_name
+from polyrule.model.statistics import frame_of
+
+if TYPE_CHECKING:
+    from polyrule.ensemble.model import RuleEnsemble
+
+
+@dataclass(frozen=True)
+class Contribution:
+    """What one rule that fired added to a label's sum; rules are counted from 0."""
+
+    rule: int
+    weight: float
+    text: str
+
+
+@dataclass(frozen=True)
+class LabelSum:
+    """How one label's score came about.
+
+    `cut` is what the score is held against; None where a whole label set was chosen.
+    """
+
+    label: str
+    value: int
+    probability: float
+    start: float
+    contributions: tuple[Contribution, ...]
+    score: float
+    cut: float | None
+
+
+@dataclass(frozen=True)
+class EnsembleExplanation:
+    """Everything an ensemble did to one example.
+
+    Parameters
+    ----------
+    labels : tuple of LabelSum
+        In label order.
+    fired : tuple of int
+        Rules that fired, counted from 0.
+    decision : str
+        Kind of decision.
+    """
+
+    labels: tuple[LabelSum, ...]
+    fired: tuple[int, ...]
+    decision: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain JSON values; rules are counted from 1, as they are printed."""
+        return {
+            "labels": [
+                {
+                    "label": item.label,
+                    "value": item.value,
+                    "probability": item.probability,
+                    "start": item.start,
+                    "contributions": [
+                        {"rule": part.rule + 1, "weight": part.weight, "text": part.text} for part in item.contributions
+                    ],
+                    "score": item.score,
+                    "cut": item.cut,
+                }
+                for item in self.labels
+            ],
+            "fired": [rule + 1 for rule in self.fired],
+            "decision": self.decision,
+        }
+
+    def to_frame(self) -> Any:
+        """Return a pandas frame with one row per label and contribution; rule 0 is where the label starts."""
+        rows = []
+        for item in self.labels:
+            rows.append({"label": item.label, "rule": 0, "weight": item.start, "text": "start"})
+            rows += [
+                {"label": item.label, "rule": part.rule + 1, "weight": part.weight, "text": part.text}
+                for part in item.contributions
+            ]
+        return frame_of(rows, ["label", "rule", "weight", "text"])
+
+    def __str__(self) -> str:
+        lines = []
+        width = max((len(format_name(item.label)) for item in self.labels), default=0)
+        for item in self.labels:
+            state = "present" if item.value else "absent "
+            needed = "" if item.cut is None else f", needs {format_weight(item.cut)}"
+            lines.append(
+                f"{format_name(item.label):<{min(width, 30)}}  {state}  {100 * item.probability:3.0f} %   "
+                f"sum {format_weight(item.score)}{needed}: start {format_weight(item.start)}"
+            )
+            parts = sorted(item.contributions, key=lambda part: -abs(part.weight))
+            lines += [f"      {format_weight(part.weight)}  rule {part.rule + 1}: {part.text}" for part in parts]
+        if self.decision in ("subset", "expected-f1"):
+            lines.append("the label set as a whole was chosen among those seen in training")
+        return "\n".join(lines)
+
+
+def explain(ensemble: RuleEnsemble, example: Any) -> EnsembleExplanation:
+    """Explain the labels of one example.
+
+    Parameters
+    ----------
+    ensemble : RuleEnsemble
+    example : Table with one row, or array of feature values
+
+    Examples
+    --------
+    >>> from polyrule.data import Feature
+    >>> from polyrule.ensemble import Decision, Entry, RuleEnsemble, WeightedRule
+    >>> from polyrule.model import NumericCondition
+    >>> rule = WeightedRule((Entry(0, 2.0), Entry(1, -1.0)), (NumericCondition(0, "<=", 96.0),))
+    >>> decision = Decision("threshold", (0.0, 0.0))
+    >>> model = RuleEnsemble((rule,), (Feature("tempo"),), ("calm", "happy"), (-1.0, 0.5), decision)
+    >>> print(explain(model, [80.0]))
+    calm   present   73 %   sum +1, needs +0: start −1
+          +2  rule 1: tempo <= 96
+    happy  absent    38 %   sum −0.50, needs +0: start +0.50
+          −1  rule 1: tempo <= 96
+    """
+    table = _one_example(ensemble, example)
+    fired = np.flatnonzero(ensemble.fired(table)[0]).tolist()
+    scores = ensemble.scores(table)
+    values = ensemble.decision.labels(scores, ensemble.unit)[0]
+    chances = ensemble.predict_proba(table)[0]
+    bodies = [format_conditions(rule, ensemble.features, ensemble.label_names) for rule in ensemble.rules]
+    sums = []
+    for label, name in enumerate(ensemble.label_names):
+        parts = tuple(
+            Contribution(number, entry.weight, bodies[number])
+            for number in fired
+            for entry in ensemble.rules[number].head
+            if entry.label == label
+        )
+        cut = None if ensemble.decision.uses_sets else ensemble.decision.cuts[label]
+        sums.append(
+            LabelSum(
+                name,
+                int(values[label]),
+                float(chances[label]),
+                ensemble.intercepts[label],
+                parts,
+                float(scores[0, label]),
+                cut,
+            )
+        )
+    return EnsembleExplanation(tuple(sums), tuple(fired), ensemble.decision.kind)
+
+
+def _one_example(ensemble: RuleEnsemble, example: Any) -> Table:
+    if not isinstance(example, Table):
+        values = np.asarray(example, dtype=np.float64)
+        if values.shape[-1:] != (len(ensemble.features),):
+            raise ModelError(f"give one example with {len(ensemble.features)} feature value(s)")
+        example = Table.from_array(values.reshape(-1, len(ensemble.features)), ensemble.features)
+    table: Table = example
+    if len(table) != 1:
+        raise ModelError(f"give one example, not {len(table)}")
+    return table

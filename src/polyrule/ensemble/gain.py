@@ -1,0 +1,171 @@
+"""The second-order gain of conditions: how far a rule with freely chosen weights would lower the loss.
+
+A rule that covers the rows R and adds a weight w_l to label l changes the logistic loss, to second order, by
+G_l w_l + (H_l + ridge) w_l² / 2 with the sums G_l, H_l of gradients and curvatures over R. The best weight gains
+G_l² / (2 (H_l + ridge)). What the intercept would take over by itself is no merit of the rule, so H_l counts without
+its share H_l² / (sum of all curvatures). A label joins the head if its gain exceeds the cost of a head entry.
+
+Gradients are rounded to integers first: their sums are then exact, whoever adds them up and in whatever order.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from polyrule.ensemble.bins import ABOVE, AT_MOST, CATEGORY, BinnedTable, Rows
+from polyrule.native import native
+
+_SCALE_BITS = 24
+
+
+@dataclass(frozen=True, eq=False)
+class Slopes:
+    """Gradients and curvatures of the loss in fixed point, and what a gain is measured with.
+
+    Parameters
+    ----------
+    gradient, curvature : ndarray of int32, shape (rows, labels)
+    root : ndarray of int64
+        Curvature summed over all rows, per label.
+    scale : float
+        Integer units per unit of loss.
+    ridge, cost : float
+        In units of loss: penalty on squared weights, and price of one head entry.
+    """
+
+    gradient: npt.NDArray[np.int32]
+    curvature: npt.NDArray[np.int32]
+    root: npt.NDArray[np.int64]
+    scale: float
+    ridge: float
+    cost: float
+
+    @classmethod
+    def of(
+        cls, gradient: npt.NDArray[np.float64], curvature: npt.NDArray[np.float64], ridge: float, cost: float
+    ) -> Slopes:
+        """Round; the largest absolute gradient or curvature becomes about 2**24."""
+        largest = max(float(np.abs(gradient).max(initial=0)), float(curvature.max(initial=0)), 1e-300)
+        scale = 2.0 ** (_SCALE_BITS - np.ceil(np.log2(largest)))
+        whole = np.maximum(np.rint(curvature * scale), 1).astype(np.int32)
+        return cls(
+            np.ascontiguousarray(np.rint(gradient * scale).astype(np.int32)),
+            np.ascontiguousarray(whole),
+            whole.sum(axis=0, dtype=np.int64),
+            float(scale),
+            ridge,
+            cost,
+        )
+
+    def label_gains(self, rows: Rows) -> npt.NDArray[np.float64]:
+        """Gain of every label for a rule that covers `rows`, before the price of the head entry."""
+        g = self.gradient[rows].sum(axis=0, dtype=np.int64).astype(np.float64)
+        h = self.curvature[rows].sum(axis=0, dtype=np.int64).astype(np.float64)
+        free = h - h * h / self.root.astype(np.float64)
+        return np.asarray(g * g / (free + self.ridge * self.scale) * 0.5 / self.scale)
+
+    def gain(self, rows: Rows) -> float:
+        """Gain of the best head for a rule that covers `rows`."""
+        return float(np.maximum(self.label_gains(rows) - self.cost, 0).sum())
+
+
+@dataclass(frozen=True, eq=False)
+class BestConditions:
+    """Per feature the best condition: its gain (negative: there is none), bin and kind of test."""
+
+    gain: npt.NDArray[np.float64]
+    bin: npt.NDArray[np.int32]
+    kind: npt.NDArray[np.uint8]
+
+
+def native_kernel() -> Any:
+    """Return the compiled search, or None where it is not built."""
+    return getattr(native, "best_conditions", None)
+
+
+def best_conditions(
+    table: BinnedTable, rows: Rows, slopes: Slopes, threads: int = 1, kernels: str | None = None
+) -> BestConditions:
+    """Find for every feature the condition that, added to a body covering `rows`, has the largest gain.
+
+    Only conditions that cover some but not all of `rows` count. Among equals the first in canonical order wins:
+    thresholds ascending, ``<=`` before ``>``; categories in declared order.
+
+    Parameters
+    ----------
+    table : BinnedTable
+    rows : ndarray of int32
+    slopes : Slopes
+    threads : int
+        The result does not depend on it.
+    kernels : {None, "native", "reference"}
+        None takes the native kernel where it is there.
+    """
+    kernel = native_kernel()
+    if kernels == "reference" or kernel is None:
+        return reference_best_conditions(table, rows, slopes)
+    found = kernel(
+        table.dense, table.slot, table.count, table.nominal, table.usual, table.starts, table.listed_rows,
+        table.listed_codes, np.ascontiguousarray(rows), slopes.gradient, slopes.curvature, slopes.root,
+        slopes.ridge * slopes.scale, slopes.cost * slopes.scale, threads,
+    )  # fmt: skip
+    return BestConditions(np.asarray(found[0]) / slopes.scale, np.asarray(found[1]), np.asarray(found[2]))
+
+
+def reference_best_conditions(table: BinnedTable, rows: Rows, slopes: Slopes) -> BestConditions:
+    """Plain NumPy form of the native kernel; every number comes out the same."""
+    sums = np.hstack(
+        [slopes.gradient[rows], slopes.curvature[rows], np.ones((len(rows), 1), dtype=np.int32)], dtype=np.int64
+    )
+    features = len(table.slot)
+    best = BestConditions(
+        np.full(features, -1.0), np.full(features, -1, dtype=np.int32), np.zeros(features, dtype=np.uint8)
+    )
+    for feature in range(features):
+        bins = int(table.count[feature])
+        histogram = np.zeros((bins + 1, sums.shape[1]), dtype=np.int64)
+        np.add.at(histogram, table.column(feature)[rows], sums)
+        if table.nominal[feature]:
+            candidates = [(CATEGORY, histogram[:bins])]
+        else:
+            below = np.cumsum(histogram[: bins - 1], axis=0) if bins > 1 else histogram[:0]
+            below[histogram[: len(below), -1] == 0] = 0  # the same rows as the threshold before
+            above = sums.sum(axis=0) - histogram[bins] - below
+            above[below[:, -1] == 0] = 0
+            candidates = [(AT_MOST, below), (ABOVE, above)]
+        _take_best(best, feature, candidates, len(rows), slopes)
+    return BestConditions(best.gain / slopes.scale, best.bin, best.kind)
+
+
+def _take_best(
+    best: BestConditions,
+    feature: int,
+    candidates: list[tuple[int, npt.NDArray[np.int64]]],
+    rows: int,
+    slopes: Slopes,
+) -> None:
+    """Record the first candidate with the largest gain; all kinds of test of one bin come before the next bin."""
+    gains = np.stack([_gains(sums, rows, slopes) for _, sums in candidates], axis=1)
+    if not gains.size:
+        return
+    place = int(np.argmax(gains))
+    if gains.flat[place] < 0:
+        return
+    best.gain[feature] = gains.flat[place]
+    best.bin[feature] = place // len(candidates)
+    best.kind[feature] = candidates[place % len(candidates)][0]
+
+
+def _gains(sums: npt.NDArray[np.int64], rows: int, slopes: Slopes) -> npt.NDArray[np.float64]:
+    labels = slopes.gradient.shape[1]
+    ridge, cost = slopes.ridge * slopes.scale, slopes.cost * slopes.scale
+    total = np.zeros(len(sums))
+    for label in range(labels):  # one after the other, as the native kernel adds
+        g, h = sums[:, label].astype(np.float64), sums[:, labels + label].astype(np.float64)
+        free = h - h * h / float(slopes.root[label])
+        total += np.maximum(g * g / (free + ridge) * 0.5 - cost, 0)
+    return np.where((sums[:, -1] > 0) & (sums[:, -1] < rows), total, -1.0)

@@ -1,0 +1,108 @@
+"""Growing the body of one rule: add the condition with the largest gain, keeping a few bodies in play."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from polyrule.ensemble.bins import ABOVE, AT_MOST, BinnedTable, Rows, Test
+from polyrule.ensemble.gain import Slopes, best_conditions
+
+
+@dataclass(frozen=True, slots=True)
+class Growth:
+    """How bodies are searched.
+
+    Parameters
+    ----------
+    max_conditions : int
+    beam_width : int
+        Bodies kept after each step; more than 1 looks past a condition that pays only together with the next.
+    min_improvement : float
+        Share by which a condition must raise the gain to be worth reading.
+    threads : int
+    kernels : {None, "native", "reference"}
+    """
+
+    max_conditions: int = 4
+    beam_width: int = 1
+    min_improvement: float = 0.03
+    threads: int = 1
+    kernels: str | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Body:
+    """A body while it is searched for: its tests, the rows it covers, its gain."""
+
+    tests: tuple[Test, ...]
+    rows: Rows
+    gain: float
+
+
+def grow(table: BinnedTable, slopes: Slopes, options: Growth) -> Body | None:
+    """Return the body with the largest gain that the search meets; None where no condition gains anything.
+
+    Ties go to the shorter body, then to the one that was met first; features are tried in column order.
+    """
+    start = Body((), np.arange(table.rows, dtype=np.int32), 0.0)
+    beam, best = [start], start
+    while beam:
+        beam = _extend(table, beam, slopes, options)
+        for body in beam:
+            if body.gain > best.gain * (1 + options.min_improvement):
+                best = body
+    return best if best.tests else None
+
+
+def _extend(table: BinnedTable, beam: Sequence[Body], slopes: Slopes, options: Growth) -> list[Body]:
+    """All bodies of the beam with one condition more, the best of them with different rows."""
+    offers: list[tuple[float, Body, Test]] = []
+    for body in beam:
+        found = best_conditions(table, body.rows, slopes, options.threads, options.kernels)
+        order = np.argsort(-found.gain, kind="stable")
+        taken = 0
+        for feature in order.tolist():
+            test = Test(feature, int(found.kind[feature]), int(found.bin[feature]))
+            gain = float(found.gain[feature])
+            if taken == options.beam_width or gain <= body.gain * (1 + options.min_improvement):
+                break
+            if len(simplify((*body.tests, test))) <= options.max_conditions:
+                offers.append((gain, body, test))
+                taken += 1
+    offers.sort(key=lambda offer: -offer[0])
+    grown: list[Body] = []
+    seen: set[bytes] = set()
+    for gain, body, test in offers:
+        rows = table.covered(test, body.rows)
+        mark = rows.tobytes()
+        if mark not in seen:
+            seen.add(mark)
+            grown.append(Body((*body.tests, test), rows, gain))
+        if len(grown) == options.beam_width:
+            break
+    return grown
+
+
+def simplify(tests: Sequence[Test]) -> tuple[Test, ...]:
+    """Drop tests that a later one on the same feature implies; the order of the rest stays.
+
+    Examples
+    --------
+    >>> [test.bin for test in simplify((Test(0, AT_MOST, 9), Test(1, ABOVE, 2), Test(0, AT_MOST, 4)))]
+    [2, 4]
+    """
+    tightest: dict[tuple[int, int], Test] = {}
+    for test in tests:
+        key = (test.feature, test.kind)
+        known = tightest.get(key)
+        if (
+            known is None
+            or (test.kind == AT_MOST and test.bin <= known.bin)
+            or (test.kind == ABOVE and test.bin >= known.bin)
+        ):
+            tightest[key] = test
+    kept = set(tightest.values())
+    return tuple(test for test in dict.fromkeys(tests) if test in kept)

@@ -1,0 +1,232 @@
+"""From data to ensemble: teach, choose rules, cross-validate what remains to be chosen, and put the model together."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+import joblib
+import numpy as np
+import numpy.typing as npt
+from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+
+from polyrule.data.table import Table
+from polyrule.ensemble.bins import Binning
+from polyrule.ensemble.building import Builder, BuildOptions, Chosen, covers_of
+from polyrule.ensemble.calibration import Calibration
+from polyrule.ensemble.decisions import Evidence, choose
+from polyrule.ensemble.model import Entry, RuleEnsemble, WeightedRule
+from polyrule.ensemble.scorecard import to_points
+from polyrule.ensemble.teacher import Teaching, plain_lesson, teach
+from polyrule.ensemble.weights import Matrix, loss
+
+# A table with more cells than this is neither taught nor held as a dense matrix of bins.
+_LARGEST_TAUGHT = 50_000_000
+_FEWEST_TAUGHT = 10
+
+
+@dataclass(frozen=True, slots=True)
+class LearnOptions:
+    """Everything that decides what is learned.
+
+    Parameters
+    ----------
+    build : BuildOptions
+    teaching : Teaching or None
+        None fits the bare labels.
+    ridges : tuple of float
+        Penalties to choose from by cross-validation.
+    folds : int
+    max_bins : int
+    points : int
+        Most points of a scorecard; 0 keeps real weights.
+    decision, optimize : str
+        See `polyrule.ensemble.decisions.choose`.
+    seed, threads : int
+    """
+
+    build: BuildOptions = field(default_factory=BuildOptions)
+    teaching: Teaching | None = field(default_factory=Teaching)
+    ridges: tuple[float, ...] = (0.3, 1.0, 3.0)
+    folds: int = 5
+    max_bins: int = 64
+    points: int = 0
+    decision: str = "auto"
+    optimize: str = "micro-f1"
+    seed: int = 0
+    threads: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class EnsembleProgress:
+    """What a callback is told after every rule.
+
+    Attributes
+    ----------
+    part : int
+        0 for the final model, 1, 2, … for the models of the cross-validation.
+    rules : int
+        Rules of that model so far.
+    loss : float
+        Its penalised training loss.
+    """
+
+    part: int
+    rules: int
+    loss: float
+
+
+Callback = Callable[[EnsembleProgress], object]
+
+
+@dataclass(frozen=True, eq=False)
+class Learned:
+    """The model, and the evidence its decision was tuned on (for tuning another one later)."""
+
+    model: RuleEnsemble
+    evidence: Evidence
+    merits: dict[str, float]
+    losses: dict[float, float] = field(default_factory=dict)
+
+
+class _Part:
+    """Rules for one training set, and their weights for any penalty."""
+
+    def __init__(
+        self, table: Table, truth: Matrix, weights: Matrix, options: LearnOptions, watch: Any, threads: int
+    ) -> None:
+        self.binning = Binning.of(table, options.max_bins)
+        cells = table.shape[0] * table.shape[1]
+        if options.teaching is not None and cells <= _LARGEST_TAUGHT and len(table) >= _FEWEST_TAUGHT:
+            codes = self.binning.codes(table)
+            lesson = teach(self.binning, codes, truth, weights, options.teaching, options.seed, threads)
+        else:
+            lesson = plain_lesson(self.binning.columns(table), truth, weights)
+        self.builder = Builder(self.binning, lesson, options.build)
+        self.chosen: Chosen = self.builder.build(watch)
+        self.coefficients = {ridge: self.builder.refitted(ridge) for ridge in options.ridges}
+
+    def covers(self, table: Table) -> Matrix:
+        return covers_of(self.chosen.bodies, self.binning, table)
+
+    def finished(self, ridge: float, calibration: Calibration, points: int) -> tuple[Matrix, float]:
+        """Return calibrated weights, as points if so wished, and what one of them is worth."""
+        coefficients = self.coefficients[ridge] * calibration.slope
+        coefficients[0] += calibration.shift
+        if not points:
+            return coefficients, 1.0
+        solver = self.builder.solver
+        return to_points(coefficients, solver.covers, solver.targets, solver.weights, points)
+
+
+def learn(
+    table: Table,
+    truth: npt.NDArray[np.uint8],
+    weights: Matrix,
+    label_names: tuple[str, ...],
+    options: LearnOptions,
+    callback: Callback | None = None,
+) -> Learned:
+    """Learn an ensemble.
+
+    Cross-validation on the training data decides the penalty (by log loss), the calibration and the decision. Each of
+    its models is made from its own part of the data only, the teacher included, so that nothing leaks.
+    """
+    real = truth.astype(np.float64)
+    fold = deal(truth, options.folds, options.seed)
+    parts_wanted: list[npt.NDArray[np.bool_]] = [np.ones(len(table), dtype=bool)]
+    parts_wanted += [fold != number for number in range(int(fold.max(initial=-1)) + 1) if (fold != number).any()]
+    inner = options.threads if len(parts_wanted) == 1 else 1
+
+    def make(number: int, rows: npt.NDArray[np.bool_]) -> _Part:
+        watch = None if callback is None else partial(_report, callback, number)
+        return _Part(table[rows], real[rows], weights[rows], options, watch, inner)
+
+    # One BLAS thread: splitting a product over several would change its last digits with their number.
+    with threadpool_limits(1, user_api="blas"):
+        run = joblib.Parallel(n_jobs=options.threads, prefer="threads")
+        parts = run(joblib.delayed(make)(number, rows) for number, rows in enumerate(parts_wanted))
+        return _assemble(table, truth, weights, label_names, options, fold, parts)
+
+
+def _report(callback: Callback, part: int, rules: int, value: float) -> bool:
+    return callback(EnsembleProgress(part, rules, value)) is True
+
+
+def deal(truth: npt.NDArray[np.uint8], folds: int, seed: int) -> npt.NDArray[np.int64]:
+    """Assign examples to folds: shuffled, sorted by label set, then dealt out like cards, so that each gets its share.
+
+    With fewer than two examples per fold there are fewer folds; with fewer than four examples there is one, number 0,
+    that nothing is held out of.
+    """
+    count = len(truth)
+    folds = min(folds, count // 2)
+    if folds < 2:
+        return np.zeros(count, dtype=np.int64)
+    shuffled = np.random.default_rng(seed).permutation(count)
+    _, sets = np.unique(truth, axis=0, return_inverse=True)
+    order = shuffled[np.argsort(sets.ravel()[shuffled], kind="stable")]
+    fold = np.empty(count, dtype=np.int64)
+    fold[order] = np.arange(count) % folds
+    return fold
+
+
+def _assemble(
+    table: Table,
+    truth: npt.NDArray[np.uint8],
+    weights: Matrix,
+    label_names: tuple[str, ...],
+    options: LearnOptions,
+    fold: npt.NDArray[np.int64],
+    parts: list[_Part],
+) -> Learned:
+    whole, held = parts[0], _HeldOut(table, fold, parts)
+    scores = {ridge: held.scores(ridge, Calibration(), 0) for ridge in options.ridges}
+    real = truth.astype(np.float64)
+    losses = {ridge: float(loss(s, real, weights).sum() / weights.sum()) for ridge, s in scores.items()}
+    ridge = min(options.ridges, key=lambda r: losses[r])
+    calibration = Calibration.fit(scores[ridge], real, weights) if len(parts) > 1 else Calibration()
+    evidence = Evidence(held.scores(ridge, calibration, options.points), truth, weights, fold)
+    decision, merits = choose(evidence, options.decision, options.optimize)
+    coefficients, unit = whole.finished(ridge, calibration, options.points)
+    covers = whole.covers(table)
+    rules = []
+    for number, tests in enumerate(whole.chosen.bodies, start=1):
+        head = tuple(
+            Entry(int(label), float(coefficients[number, label])) for label in np.flatnonzero(coefficients[number])
+        )
+        if head:
+            body = tuple(whole.binning.condition(test) for test in tests)
+            rules.append(WeightedRule(head, body, float(weights @ covers[:, number])))
+    model = RuleEnsemble(
+        tuple(rules),
+        table.features,
+        label_names,
+        tuple(float(intercept) for intercept in coefficients[0]),
+        decision.in_points(unit) if options.points else decision,
+        unit,
+        {"ridge": ridge, "calibration": [calibration.slope, calibration.shift], "cross_validation": merits},
+    )
+    return Learned(model, evidence, merits, losses)
+
+
+class _HeldOut:
+    """Scores of every training example by the model of the cross-validation that did not see it."""
+
+    def __init__(self, table: Table, fold: npt.NDArray[np.int64], parts: list[_Part]) -> None:
+        self.shape = (len(table), parts[0].chosen.heads.shape[1])
+        self.pieces = []
+        for number, part in enumerate(parts[1:]):
+            rows = np.flatnonzero(fold == number)
+            self.pieces.append((rows, part, part.covers(table[rows])))
+        if len(parts) == 1:
+            self.pieces.append((np.arange(len(table)), parts[0], parts[0].covers(table)))
+
+    def scores(self, ridge: float, calibration: Calibration, points: int) -> Matrix:
+        scores = np.empty(self.shape)
+        for rows, part, covers in self.pieces:
+            coefficients, unit = part.finished(ridge, calibration, points)
+            scores[rows] = unit * (covers @ coefficients)
+        return scores

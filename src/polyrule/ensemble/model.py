@@ -1,0 +1,257 @@
+"""A learned ensemble: rules that add weights to labels, and everything needed to predict, print and audit them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from math import isfinite
+from os import PathLike
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import expit
+
+from polyrule.data.table import Feature, Table
+from polyrule.ensemble import printing
+from polyrule.ensemble.decisions import Decision
+from polyrule.errors import ModelError
+from polyrule.model.rule import Condition, LabelCondition, NominalCondition, NumericCondition
+from polyrule.model.statistics import frame_of
+
+if TYPE_CHECKING:
+    from polyrule.ensemble.explaining import EnsembleExplanation
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One label of a head and what the rule adds to its score."""
+
+    label: int
+    weight: float
+
+
+@dataclass(frozen=True, slots=True)
+class WeightedRule:
+    """``calm +1.2, happy −0.8 <- body``: if the body holds, the weights are added to the labels' scores.
+
+    Parameters
+    ----------
+    head : tuple of Entry
+        At least one, in label order.
+    body : tuple of conditions
+        All must hold; empty means always.
+    coverage : float or None
+        Weight of the training examples that the body covers.
+    """
+
+    head: tuple[Entry, ...]
+    body: tuple[Condition, ...] = ()
+    coverage: float | None = None
+
+    def __post_init__(self) -> None:
+        labels = [entry.label for entry in self.head]
+        if not labels or labels != sorted(set(labels)):
+            raise ModelError("the head of a weighted rule needs distinct labels in label order")
+
+    @property
+    def is_multi_label(self) -> bool:
+        """Whether the rule weighs more than one label."""
+        return len(self.head) > 1
+
+
+@dataclass(frozen=True, eq=False)
+class RuleEnsemble:
+    """Rules whose weights add up: the score of a label is its intercept plus the weights of the rules that fire.
+
+    Parameters
+    ----------
+    rules : tuple of WeightedRule
+        In the order in which they are added up.
+    features : tuple of Feature
+    label_names : tuple of str
+    intercepts : tuple of float
+        Score of each label before any rule.
+    decision : Decision
+        How scores become labels.
+    unit : float
+        Log-odds per unit of score: 1, or for a scorecard the worth of one point.
+    info : dict
+        How the ensemble was made; plain JSON values only.
+    """
+
+    KIND: ClassVar[str] = "rule-ensemble"
+
+    rules: tuple[WeightedRule, ...]
+    features: tuple[Feature, ...]
+    label_names: tuple[str, ...]
+    intercepts: tuple[float, ...]
+    decision: Decision
+    unit: float = 1.0
+    info: dict[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        width = len(self.label_names)
+        if len(self.intercepts) != width:
+            raise ModelError(f"intercepts: {len(self.intercepts)} entries for {width} labels")
+        if not self.decision.uses_sets and len(self.decision.cuts) != width:
+            raise ModelError(f"decision: {len(self.decision.cuts)} cuts for {width} labels")
+        if self.decision.uses_sets and not self.decision.label_sets:
+            raise ModelError("decision: there is no label set to choose from")
+        for number, labels in enumerate(self.decision.label_sets, start=1):
+            if any(not 0 <= label < width for label in labels):
+                raise ModelError(f"decision: label set {number} names a label that this model does not have")
+        if not (isfinite(self.unit) and self.unit > 0):
+            raise ModelError(f"unit must be a positive number, got {self.unit}")
+        for number, rule in enumerate(self.rules, start=1):
+            _check_rule(rule, number, self.features, width)
+
+    def __len__(self) -> int:
+        return len(self.rules)
+
+    def __iter__(self) -> Iterator[WeightedRule]:
+        return iter(self.rules)
+
+    def __getitem__(self, index: int) -> WeightedRule:
+        return self.rules[index]
+
+    def __str__(self) -> str:
+        return printing.format_ensemble(self)
+
+    def __repr__(self) -> str:
+        return f"RuleEnsemble({len(self.rules)} rules, {len(self.features)} features, {len(self.label_names)} labels)"
+
+    def _repr_html_(self) -> str:
+        return printing.html_ensemble(self)
+
+    @property
+    def is_scorecard(self) -> bool:
+        """Whether all weights and intercepts are whole points."""
+        numbers = [*self.intercepts, *(entry.weight for rule in self.rules for entry in rule.head)]
+        return all(float(number).is_integer() for number in numbers)
+
+    def format(self, *, numbers: bool = True, counts: bool = True) -> str:
+        """Return the ensemble as text, one rule per line, then what each label starts from and needs."""
+        return printing.format_ensemble(self, numbers=numbers, counts=counts)
+
+    def format_rule(self, index: int, *, counts: bool = True) -> str:
+        """Return one rule as text."""
+        return printing.format_weighted_rule(self.rules[index], self.features, self.label_names, counts=counts)
+
+    def to_frame(self) -> Any:
+        """Return a pandas frame with one row per rule."""
+        return frame_of(printing.records(self))
+
+    def statistics(self) -> dict[str, float]:
+        """Count rules, conditions, head entries and signs."""
+        return printing.statistics(self)
+
+    def fired(self, table: Table) -> npt.NDArray[np.bool_]:
+        """Which rule covers which example, shape (examples, rules)."""
+        self._check_table(table)
+        fired = np.ones((len(table), len(self.rules)), dtype=bool)
+        columns: dict[int, npt.NDArray[np.float64]] = {}
+        for number, rule in enumerate(self.rules):
+            for condition in rule.body:
+                feature = condition.feature  # type: ignore[union-attr]
+                if feature not in columns:
+                    columns[feature] = table.column(feature)
+                fired[:, number] &= _holds(condition, columns[feature])
+        return fired
+
+    def scores(self, table: Table) -> npt.NDArray[np.float64]:
+        """Score of every label, shape (examples, labels).
+
+        Weights are added in the order of the rules, so that exported code, which does the same, gets the same numbers.
+        """
+        fired = self.fired(table)
+        scores = np.tile(np.array(self.intercepts, dtype=np.float64), (len(table), 1))
+        for number, rule in enumerate(self.rules):
+            rows = np.flatnonzero(fired[:, number])
+            for entry in rule.head:
+                scores[rows, entry.label] += entry.weight
+        return scores
+
+    def predict(self, table: Table) -> npt.NDArray[np.uint8]:
+        """Labels of every example, shape (examples, labels)."""
+        return self.decision.labels(self.scores(table), self.unit)
+
+    def predict_proba(self, table: Table) -> npt.NDArray[np.float64]:
+        """Probability of presence of every label."""
+        return np.asarray(expit(self.unit * self.scores(table)))
+
+    def explain(self, example: Any) -> EnsembleExplanation:
+        """Say for one example which rules added what to which label; see `polyrule.ensemble.explaining.explain`."""
+        from polyrule.ensemble.explaining import explain
+
+        return explain(self, example)
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the ensemble to a JSON model file, whole or not at all."""
+        from polyrule.model import files
+
+        files.save(self, path)
+
+    @classmethod
+    def load(cls, path: str | PathLike[str], *, check: bool = True) -> RuleEnsemble:
+        """Read an ensemble that `save` wrote; `check=False` accepts a file edited by hand on purpose."""
+        from polyrule.model import files
+
+        model = files.load(path, check=check)
+        if not isinstance(model, cls):
+            raise ModelError(f"{path}: holds a model of kind {files.kind_of(model)!r}, not a rule ensemble")
+        return model
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the ensemble as plain JSON values, as a model file holds it."""
+        import json
+
+        from polyrule.model import files
+
+        document: dict[str, Any] = json.loads(files.dumps(self))
+        return document
+
+    @classmethod
+    def from_dict(cls, document: dict[str, Any]) -> RuleEnsemble:
+        """Return the ensemble that `to_dict` described, equal to the bit."""
+        import json
+
+        from polyrule.model import files
+
+        model = files.loads(json.dumps(document), source="document")
+        if not isinstance(model, cls):
+            raise ModelError("the document describes another kind of model, not a rule ensemble")
+        return model
+
+    def _check_table(self, table: Table) -> None:
+        if table.features == self.features:
+            return
+        raise ModelError("the data has other columns than the model; read it with polyrule.data.to_table(X, features)")
+
+
+def _holds(condition: Condition, column: npt.NDArray[np.float64]) -> npt.NDArray[np.bool_]:
+    match condition:
+        case NumericCondition(_, op, threshold):
+            return np.asarray(column <= threshold if op == "<=" else column > threshold)
+        case NominalCondition(_, value):
+            return np.asarray(column == value)
+        case LabelCondition():
+            raise ModelError("a rule ensemble has no label conditions")
+
+
+def _check_rule(rule: WeightedRule, number: int, features: tuple[Feature, ...], labels: int) -> None:
+    for entry in rule.head:
+        if not 0 <= entry.label < labels or not isfinite(entry.weight):
+            raise ModelError(f"rule {number}: head entry {entry} names no label of this model, or no finite weight")
+    for condition in rule.body:
+        match condition:
+            case NumericCondition(feature, op, threshold):
+                known = 0 <= feature < len(features) and op in ("<=", ">") and isfinite(threshold)
+                fits = known and not features[feature].is_nominal
+            case NominalCondition(feature, value):
+                known = 0 <= feature < len(features) and features[feature].is_nominal
+                fits = known and 0 <= value < len(features[feature].categories)
+            case _:
+                fits = False
+        if not fits:
+            raise ModelError(f"rule {number}: condition {condition} names no column or value of this model")

@@ -1,0 +1,143 @@
+"""Ensembles as people read them: ``calm +1.2, happy −0.8 <- tempo <= 96   (covers 120)``."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from polyrule.data.table import Feature
+from polyrule.ensemble.decisions import chance
+from polyrule.model.printing import format_condition, format_name, format_number
+
+if TYPE_CHECKING:
+    from polyrule.ensemble.model import RuleEnsemble, WeightedRule
+
+
+def format_weight(weight: float) -> str:
+    """Return a signed weight with two decimals, or a whole number of points.
+
+    >>> format_weight(1.204), format_weight(-2.0), format_weight(-0.5)
+    ('+1.20', '−2', '−0.50')
+    """
+    size = abs(weight)
+    return ("−" if weight < 0 else "+") + (str(int(size)) if float(size).is_integer() else f"{size:.2f}")
+
+
+def format_weighted_head(rule: WeightedRule, label_names: Sequence[str]) -> str:
+    """Labels and weights, the largest weight first, so that the point of a rule is seen at once."""
+    entries = sorted(rule.head, key=lambda entry: (-abs(entry.weight), entry.label))
+    return ", ".join(f"{format_name(label_names[entry.label])} {format_weight(entry.weight)}" for entry in entries)
+
+
+def format_conditions(rule: WeightedRule, features: Sequence[Feature], label_names: Sequence[str]) -> str:
+    """The conditions of the body; ``true`` where there is none."""
+    return ", ".join(format_condition(condition, features, label_names) for condition in rule.body) or "true"
+
+
+def format_weighted_rule(
+    rule: WeightedRule, features: Sequence[Feature], label_names: Sequence[str], *, counts: bool = True
+) -> str:
+    """Return one rule as a line."""
+    text = f"{format_weighted_head(rule, label_names)} <- {format_conditions(rule, features, label_names)}"
+    if counts and rule.coverage is not None:
+        text += f"   (covers {format_number(rule.coverage)})"
+    return text
+
+
+def format_ensemble(ensemble: RuleEnsemble, *, numbers: bool = True, counts: bool = True) -> str:
+    """All rules, one line each, then per label what it starts from and what it needs.
+
+    The weights are shown rounded; `RuleEnsemble.explain` and model files have them in full.
+    """
+    width = len(str(len(ensemble)))
+    lines = []
+    for number, rule in enumerate(ensemble, start=1):
+        start = f"{number:>{width}}. " if numbers else ""
+        lines.append(start + format_weighted_rule(rule, ensemble.features, ensemble.label_names, counts=counts))
+    return "\n".join([*lines, *decision_lines(ensemble)])
+
+
+def decision_lines(ensemble: RuleEnsemble) -> list[str]:
+    """What a label starts from, and when it is predicted."""
+    names = [format_name(name) for name in ensemble.label_names]
+    starts = ", ".join(
+        f"{name} {format_weight(intercept)}" for name, intercept in zip(names, ensemble.intercepts, strict=True)
+    )
+    lines = [f"(start: {starts})"]
+    decision = ensemble.decision
+    if decision.kind == "threshold":
+        cut = decision.cuts[0] if decision.cuts else 0.0
+        share = f"{100 * chance(cut, ensemble.unit):.0f} %"
+        lines.append(f"(a label is present if its sum is at least {_shown_cut(cut)}, a probability of {share})")
+    elif decision.kind == "per-label":
+        needs = ", ".join(f"{name} {_shown_cut(cut)}" for name, cut in zip(names, decision.cuts, strict=True))
+        lines.append(f"(a label is present if its sum is at least: {needs})")
+    elif decision.kind == "subset":
+        lines.append(f"(the most probable of {len(decision.label_sets)} label sets seen in training is predicted)")
+    else:
+        count = len(decision.label_sets)
+        lines.append(f"(of {count} label sets seen in training, the one with the largest expected F1 is predicted)")
+    if ensemble.unit != 1:
+        lines.append(f"(one point is worth {ensemble.unit:.3g} of log-odds)")
+    return lines
+
+
+def _shown_cut(cut: float) -> str:
+    return format_weight(cut).removeprefix("+")
+
+
+def records(ensemble: RuleEnsemble) -> list[dict[str, Any]]:
+    """One plain dict per rule: what a frame, CSV or JSON shows."""
+    features, names = ensemble.features, ensemble.label_names
+    return [
+        {
+            "rule": number,
+            "head": format_weighted_head(rule, names),
+            "body": format_conditions(rule, features, names),
+            "labels": len(rule.head),
+            "conditions": len(rule.body),
+            "coverage": rule.coverage,
+            **{f"weight {names[entry.label]}": entry.weight for entry in rule.head},
+        }
+        for number, rule in enumerate(ensemble, start=1)
+    ]
+
+
+def statistics(ensemble: RuleEnsemble) -> dict[str, float]:
+    """Count what an ensemble is made of; the names are those of a rule list's statistics where both have them."""
+    rules = ensemble.rules
+    conditions = [condition for rule in rules for condition in rule.body]
+    entries = [entry for rule in rules for entry in rule.head]
+    multi = sum(rule.is_multi_label for rule in rules)
+    count = max(1, len(rules))
+    return {
+        "rules": len(rules),
+        "conditions": len(conditions),
+        "rules_with_multi_label_heads": multi,
+        "multi_label_heads_percent": 100 * multi / count,
+        "labels_per_head": len(entries) / count,
+        "conditions_per_rule": len(conditions) / count,
+        "entries": len(entries),
+        "negative_entries": sum(entry.weight < 0 for entry in entries),
+        "features_used": len({condition.feature for condition in conditions}),  # type: ignore[union-attr]
+        "labels_predicted": len({entry.label for entry in entries}),
+    }
+
+
+def html_ensemble(ensemble: RuleEnsemble, limit: int = 100) -> str:
+    """Return a small table for notebooks; names are escaped text, never markup."""
+    rows = []
+    for number, rule in enumerate(ensemble.rules[:limit], start=1):
+        cells = (
+            str(number),
+            format_weighted_head(rule, ensemble.label_names),
+            format_conditions(rule, ensemble.features, ensemble.label_names),
+            "" if rule.coverage is None else format_number(rule.coverage),
+        )
+        rows.append("<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in cells) + "</tr>")
+    header = "".join(f"<th>{name}</th>" for name in ("", "head", "body", "covers"))
+    left = len(ensemble) - limit
+    more = f"<p>… and {left} more rules</p>" if left > 0 else ""
+    notes = "".join(f"<p>{html.escape(line)}</p>" for line in decision_lines(ensemble))
+    return f"<table><thead><tr>{header}</tr></thead><tbody>{''.join(rows)}</tbody></table>{more}{notes}"

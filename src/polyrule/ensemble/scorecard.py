@@ -1,0 +1,70 @@
+"""Whole points instead of weights, so that a person can add a label's score up in the head."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from polyrule.ensemble.weights import Matrix, loss
+
+
+def to_points(
+    coefficients: Matrix, covers: Matrix, targets: Matrix, weights: Matrix, most: int
+) -> tuple[Matrix, float]:
+    """Round weights to whole points of at most `most`, then correct the rounding where that lowers the loss.
+
+    Parameters
+    ----------
+    coefficients : ndarray, shape (1 + rules, labels)
+        Intercepts, then weights.
+    covers : ndarray, shape (rows, 1 + rules)
+    targets, weights : ndarray
+        What the weights were fitted to.
+    most : int
+        Largest number of points a rule may give or take; intercepts may be larger.
+
+    Returns
+    -------
+    points : ndarray, shape of `coefficients`
+        Whole numbers; a weight of 0 points stays 0.
+    unit : float
+        Log-odds that one point is worth.
+    """
+    largest = float(np.abs(coefficients[1:]).max(initial=0))
+    unit = largest / most if largest > 0 else 1.0
+    points = np.rint(coefficients / unit)
+    for label in range(coefficients.shape[1]):
+        free = np.flatnonzero(coefficients[:, label])
+        points[:, label] = _corrected(points[:, label], free, covers, targets[:, [label]], weights, unit, most)
+    return points, unit
+
+
+def _corrected(
+    points: npt.NDArray[np.float64],
+    free: npt.NDArray[np.int64],
+    covers: Matrix,
+    target: Matrix,
+    weights: Matrix,
+    unit: float,
+    most: int,
+) -> npt.NDArray[np.float64]:
+    """Move one number by one point at a time, always the move that lowers the loss most, until none does."""
+    current = points.copy()
+    scores = (covers @ current * unit)[:, None]
+    reached = float(loss(scores, target, weights)[0])
+    for _ in range(4 * len(free)):
+        best, move = reached, None
+        for place in free.tolist():
+            for step in (-1.0, 1.0):
+                if place > 0 and abs(current[place] + step) > most:
+                    continue
+                value = float(loss(scores + step * unit * covers[:, [place]], target, weights)[0])
+                if value < best - 1e-9 * abs(best):
+                    best, move = value, (place, step)
+        if move is None:
+            break
+        place, step = move
+        current[place] += step
+        scores = scores + step * unit * covers[:, [place]]
+        reached = best
+    return current
