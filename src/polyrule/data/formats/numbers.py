@@ -11,6 +11,8 @@ import warnings
 import numpy as np
 import numpy.typing as npt
 
+from polyrule.data.formats.decimals import parse_decimals
+
 _DENSE = b"0123456789.+-eE \t\n?"
 _SPARSE = b"0123456789.+-eE \t\n,{}?"
 _NEWLINE, _OPEN, _CLOSE = 10, 123, 125
@@ -36,9 +38,9 @@ def dense_numbers(text: bytes, width: int, delimiter: bytes = b",") -> npt.NDArr
     rows = text.count(b"\n")
     if len(ends) != rows * width or not np.all(raw[ends[width - 1 :: width]] == _NEWLINE):
         return None
-    numbers = flat_numbers(
-        text.replace(b"\n", b",") if delimiter == b"," else text.replace(b"\n", delimiter), delimiter
-    )
+    numbers = parse_decimals(raw, np.concatenate([[0], ends[:-1] + 1]), ends)
+    if numbers is None:  # exponents, spaces, more than 15 digits
+        numbers = flat_numbers(text.replace(b"\n", delimiter), delimiter)
     return None if numbers is None or len(numbers) != rows * width else numbers.reshape(rows, width)
 
 
