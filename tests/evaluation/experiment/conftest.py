@@ -55,6 +55,11 @@ LEARNERS = textwrap.dedent(
         def work(self):
             time.sleep(60)
 
+    class Busy(Base):
+        def work(self):
+            while True:
+                pass
+
     class Importing(Base):
         def work(self):
             import a_package_nobody_has

@@ -55,6 +55,14 @@ def test_limits_end_a_run(tmp_path, experiment_text):
     assert rows["Good"]["status"] == "ok"
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="processor time of another process is read from /proc")
+def test_processor_time_has_its_own_limit(tmp_path, experiment_text):
+    spec = parse_spec(experiment_text(["Busy"], extra="[limits]\nseconds = 60\ncpu_seconds = 1\n"))
+    run_experiment(spec, tmp_path / "out")
+    row = rows_by_learner(tmp_path / "out")["Busy"]
+    assert (row["status"], row["error"]) == ("timeout", "more than 1 CPU s")
+
+
 def test_nothing_is_done_twice_and_failures_only_on_request(tmp_path, experiment_text):
     spec = parse_spec(experiment_text(["Good", "Failing"], extra=LIMITS))
     done = []

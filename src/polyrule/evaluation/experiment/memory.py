@@ -1,7 +1,8 @@
-"""How much memory a piece of work needed, and how much a process holds now."""
+"""What a process uses: memory now and at its peak, and processor time."""
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 from types import TracebackType
@@ -11,6 +12,16 @@ from typing import Self
 def resident_mb(pid: int | str = "self") -> float | None:
     """Return the memory a process holds, in MB; None where the system does not tell or the process is gone."""
     return _status_mb(pid, "VmRSS")
+
+
+def cpu_seconds(pid: int) -> float | None:
+    """Return the processor time a process has used; None where the system does not tell or the process is gone."""
+    try:
+        text = Path(f"/proc/{pid}/stat").read_text(encoding="ascii", errors="replace")
+    except OSError:
+        return None
+    fields = text.rpartition(")")[2].split()  # the name before it may hold spaces
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 class PeakMemory:

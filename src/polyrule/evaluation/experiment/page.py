@@ -75,7 +75,5 @@ def _summary(results: Results) -> str:
     if results.missing:
         parts.append(f"({results.missing} not run yet)")
     limits = spec.limits
-    return (
-        " ".join(parts)
-        + f". Each fit: at most {limits.seconds:g} s, {limits.memory_mb:g} MB, {limits.threads} thread(s)."
-    )
+    time = f"{limits.seconds:g} s" if limits.cpu_seconds is None else f"{limits.cpu_seconds:g} CPU s"
+    return " ".join(parts) + f". Each fit: at most {time}, {limits.memory_mb:g} MB, {limits.threads} thread(s)."

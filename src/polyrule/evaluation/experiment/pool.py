@@ -12,7 +12,7 @@ from multiprocessing.process import BaseProcess
 from typing import Any
 
 from polyrule.evaluation.experiment.child import child_main
-from polyrule.evaluation.experiment.memory import resident_mb
+from polyrule.evaluation.experiment.memory import cpu_seconds, resident_mb
 from polyrule.evaluation.experiment.plan import Run
 from polyrule.evaluation.experiment.spec import Limits
 
@@ -110,7 +110,10 @@ class ProcessPool:
                 return {"status": "crashed", "error": _how_it_ended(active.process.exitcode)}
         limits, elapsed = self._limits, time.monotonic() - active.started
         if elapsed > limits.seconds:
-            return {"status": "timeout", "error": f"more than {limits.seconds:g} s", "fit_seconds": elapsed}
+            return {"status": "timeout", "error": f"more than {limits.seconds:g} s"}
+        used = cpu_seconds(active.process.pid or 0) if limits.cpu_seconds is not None else None
+        if used is not None and limits.cpu_seconds is not None and used > limits.cpu_seconds:
+            return {"status": "timeout", "error": f"more than {limits.cpu_seconds:g} CPU s"}
         active.peak_mb = max(active.peak_mb, resident_mb(active.process.pid or 0) or 0.0)
         if active.peak_mb > limits.memory_mb:
             return {

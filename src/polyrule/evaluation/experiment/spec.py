@@ -84,9 +84,13 @@ class SplitSpec:
 
 @dataclass(frozen=True)
 class Limits:
-    """What one fit may use before it is ended and recorded as such."""
+    """What one run may use before it is ended and recorded as such.
+
+    `seconds` is wall-clock time; `cpu_seconds` (Linux) is fairer on a machine that has other work to do.
+    """
 
     seconds: float = 600.0
+    cpu_seconds: float | None = None
     memory_mb: float = 4096.0
     threads: int = 1
 
@@ -252,6 +256,7 @@ def _split(fields: Fields) -> SplitSpec:
 def _limits(fields: Fields) -> Limits:
     limits = Limits(
         seconds=fields.number("seconds", Limits.seconds),
+        cpu_seconds=fields.number("cpu_seconds", None),
         memory_mb=fields.number("memory_mb", Limits.memory_mb),
         threads=fields.integer("threads", Limits.threads, least=1),
     )
