@@ -20,8 +20,8 @@ EXTRA = [
 ]
 EVERY = [measures.get(name) for name in measures.available()] + EXTRA
 
-# kinds for micro, label, example, macro; D decomposable, A anti-monotone, x neither; nothing set, heads with both signs,
-# every literal with a true positive. "?" marks what is neither proved nor refuted.
+# kinds for micro, label, example, macro; D decomposable, A anti-monotone, x neither; nothing set, both signs,
+# every literal with a true positive; "?" marks what is neither proved nor refuted.
 TABLE = {
     "precision": {"head": "D D D D", "all": "D A D A", "full": "A A A A"},
     "recall": {"head": "D D A D", "all": "A A A A", "full": "A A x A"},

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from itertools import combinations_with_replacement, product
 
 import numpy as np
@@ -41,6 +42,8 @@ def batches(budget: int, nothing_set: bool, seed: int = 0, size: int = 512) -> I
     """
     rng = np.random.default_rng(seed)
     left = budget
+    if left <= 0:
+        return
     for labels, examples in COMPLETE:
         whole = _complete(labels, examples)
         for start in range(0, len(whole), size):
@@ -59,6 +62,7 @@ def batches(budget: int, nothing_set: bool, seed: int = 0, size: int = 512) -> I
         left -= count
 
 
+@cache
 def _complete(labels: int, examples: int) -> npt.NDArray[np.int8]:
     """Return all worlds up to the order of examples; column 0 says covered. Worlds that cover nothing are left out."""
     kinds = np.array(list(product((1, 0), *[(0, 1)] * labels)), dtype=np.int8)
@@ -78,6 +82,7 @@ def _batch(
     return Batch(truth.astype(np.int8), covered, assigned)
 
 
+@cache
 def heads_over(labels: int, negative: bool) -> npt.NDArray[np.int8]:
     """Return all heads, small ones first, then in label order; a column per label holds OUT, ABSENT or PRESENT."""
     said = (OUT, PRESENT, ABSENT) if negative else (OUT, PRESENT)

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
@@ -200,7 +201,13 @@ def refutations(
         yield from _not_decomposable(at_best, values, heads)
         return
     inside = contained(heads)
-    for world in np.flatnonzero(np.isfinite(best[:, 0])):
+    fell = np.zeros(values.shape, bool)
+    for head in range(len(heads)):
+        parts = inside[:, head]
+        if parts.any():
+            fell[:, head] = (values[:, parts].max(axis=1) > values[:, head] + CLOSE) & np.isfinite(values[:, head])
+    reached = (fell.astype(np.float32) @ inside.astype(np.float32) > 0) & at_best
+    for world in np.flatnonzero(reached.any(axis=1)):
         v = values[world]
         falls = inside & (v[:, None] > v[None, :] + CLOSE) & np.isfinite(v)[None, :]
         lost = falls.any(axis=0)[:, None] & inside & at_best[world][None, :]
@@ -261,7 +268,24 @@ def read_world(text: str) -> Batch:
     return Batch(truth, np.array([[True] * len(inside) + [False] * len(outside)]), assigned)
 
 
+@lru_cache(maxsize=2)
+def _known_worlds(nothing_set: bool) -> tuple[Batch, ...]:
+    """Return the known worlds, those of one shape as one batch, smallest first."""
+    by_shape: dict[tuple[int, ...], list[Batch]] = {}
+    for text in KNOWN.split():
+        if not (nothing_set and "[" in text):
+            world = read_world(text)
+            by_shape.setdefault(world.truth.shape[1:], []).append(world)
+    shapes = sorted(by_shape, key=lambda shape: (shape[0] * shape[1], shape))
+    return tuple(
+        Batch(
+            *(np.concatenate([getattr(w, part) for w in by_shape[shape]]) for part in ("truth", "covered", "assigned"))
+        )
+        for shape in shapes
+    )
+
+
 def _with_known_worlds(budget: int, nothing_set: bool) -> Iterator[Batch]:
-    known = [text for text in KNOWN.split() if not (nothing_set and "[" in text)]
-    yield from (read_world(text) for text in known[: max(budget, 0)])
-    yield from batches(budget - len(known), nothing_set)
+    known = _known_worlds(nothing_set)
+    yield from known
+    yield from batches(max(budget - sum(map(len, known)), 0), nothing_set)
