@@ -23,6 +23,8 @@ DecisionKind = Literal["threshold", "per-label", "subset", "expected-f1"]
 KINDS: tuple[DecisionKind, ...] = get_args(DecisionKind)
 
 _GRID = np.asarray(logit(np.arange(5, 81) / 100))
+_MOST_SETS = 1000
+_LARGEST_TUNED = 4_000_000  # examples times label sets; of more examples only some are used
 _SMOOTHING = 2  # neighbouring thresholds on either side that a threshold is averaged with
 
 
@@ -33,10 +35,11 @@ class Decision:
     Parameters
     ----------
     kind : {"threshold", "per-label", "subset", "expected-f1"}
-        `threshold` and `per-label`: a label is present if its score is at least its cut. `subset`: the most probable
-        label set. `expected-f1`: the label set with the largest expected F1 (per example).
+        `threshold` and `per-label`: a label is present if its score is at least its cut. `subset`: the label set whose
+        labels exceed their cuts by most, all differences added up; with cuts of 0 it is the most probable set.
+        `expected-f1`: the label set with the largest expected F1 (per example).
     cuts : tuple of float
-        Per label; for the two set decisions unused and empty.
+        Per label; unused and empty for `expected-f1`.
     label_sets : tuple of tuples of int
         The sets to choose from, for the two set decisions; the commonest first, and the first of equals wins.
     """
@@ -64,9 +67,10 @@ class Decision:
         return np.asarray(members[chosen])
 
     def _merits(self, scores: Matrix, members: Labels, unit: float) -> Matrix:
+        beyond = scores - np.array(self.cuts) if self.cuts else scores
         totals = np.zeros((len(scores), len(members)))
         for label in range(scores.shape[1]):  # one after the other, as exported code adds
-            totals[:, members[:, label] == 1] += scores[:, [label]]
+            totals[:, members[:, label] == 1] += beyond[:, [label]]
         if self.kind == "subset":
             return np.asarray(totals)
         chances = np.exp(unit * (totals - totals.max(axis=1, keepdims=True)))
@@ -74,7 +78,10 @@ class Decision:
 
     def in_points(self, unit: float) -> Decision:
         """Return the same decision for sums of whole points worth `unit` each."""
-        return Decision(self.kind, tuple(float(ceil(cut / unit - 1e-9)) for cut in self.cuts), self.label_sets)
+        cuts = [cut / unit for cut in self.cuts]
+        if not self.uses_sets:  # a sum of points is a whole number, so its cut may be one too
+            cuts = [float(ceil(cut - 1e-9)) for cut in cuts]
+        return Decision(self.kind, tuple(cuts), self.label_sets)
 
 
 def membership(label_sets: Sequence[Iterable[int]], labels: int) -> Labels:
@@ -89,11 +96,11 @@ def _pairwise_f1(members: Labels) -> Matrix:
     wide = members.astype(np.float64)
     size = wide.sum(axis=1)
     total = size[:, None] + size[None, :]
-    return np.divide(2 * wide @ wide.T, total, out=np.ones_like(total), where=total > 0)
+    return np.asarray(np.divide(2 * wide @ wide.T, total, out=np.ones_like(total), where=total > 0))
 
 
 def seen_label_sets(truth: Labels) -> tuple[tuple[int, ...], ...]:
-    """Label sets of the training examples, the commonest first, then in label order.
+    """Label sets of the training examples, the commonest first, then in label order; at most the 1,000 commonest.
 
     Examples
     --------
@@ -101,7 +108,7 @@ def seen_label_sets(truth: Labels) -> tuple[tuple[int, ...], ...]:
     ((1,), (0,), ())
     """
     sets, counts = np.unique(truth, axis=0, return_counts=True)
-    order = sorted(range(len(sets)), key=lambda k: (-counts[k], tuple(1 - sets[k])))
+    order = sorted(range(len(sets)), key=lambda k: (-counts[k], tuple(1 - sets[k])))[:_MOST_SETS]
     return tuple(tuple(int(label) for label in np.flatnonzero(sets[k])) for k in order)
 
 
@@ -161,8 +168,11 @@ def choose(evidence: Evidence, kind: str, optimize: str) -> tuple[Decision, dict
 def tune(evidence: Evidence, kind: DecisionKind, optimize: str) -> Decision:
     """Find the thresholds, or collect the label sets, of one kind of decision."""
     labels = evidence.truth.shape[1]
-    if kind in ("subset", "expected-f1"):
+    if kind == "expected-f1":
         return Decision(kind, (), seen_label_sets(evidence.truth))
+    if kind == "subset":
+        sets = seen_label_sets(evidence.truth)
+        return Decision(kind, (_set_cut(evidence, sets, optimize),) * labels, sets)
     shared = _shared_cut(evidence, optimize)
     if kind == "threshold":
         return Decision(kind, (shared,) * labels)
@@ -172,6 +182,18 @@ def tune(evidence: Evidence, kind: DecisionKind, optimize: str) -> Decision:
 def _shared_cut(evidence: Evidence, optimize: str) -> float:
     measure = MEASURES[optimize]
     reached = [measure(evidence.truth, (evidence.scores >= cut).view(np.uint8), evidence.weights) for cut in _GRID]
+    return float(_GRID[_best(np.array(reached))])
+
+
+def _set_cut(evidence: Evidence, label_sets: tuple[tuple[int, ...], ...], optimize: str) -> float:
+    """Best shared cut where whole label sets are chosen; a lower one favours larger sets."""
+    members = membership(label_sets, evidence.truth.shape[1])
+    every = max(1, len(evidence.truth) * len(members) // _LARGEST_TUNED)
+    rows = np.arange(0, len(evidence.truth), every)
+    totals = evidence.scores[rows] @ members.T.astype(np.float64)
+    sizes = members.sum(axis=1, dtype=np.float64)
+    measure, truth, weights = MEASURES[optimize], evidence.truth[rows], evidence.weights[rows]
+    reached = [measure(truth, members[np.argmax(totals - cut * sizes, axis=1)], weights) for cut in _GRID]
     return float(_GRID[_best(np.array(reached))])
 
 

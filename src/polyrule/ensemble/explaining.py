@@ -30,7 +30,7 @@ class Contribution:
 class LabelSum:
     """How one label's score came about.
 
-    `cut` is what the score is held against; None where a whole label set was chosen.
+    `cut` is what the score is held against; None for a decision that has no cuts.
     """
 
     label: str
@@ -97,15 +97,18 @@ class EnsembleExplanation:
         width = max((len(format_name(item.label)) for item in self.labels), default=0)
         for item in self.labels:
             state = "present" if item.value else "absent "
-            needed = "" if item.cut is None else f", needs {format_weight(item.cut)}"
+            word = "cut" if self.decision == "subset" else "needs"
+            needed = "" if item.cut is None else f", {word} {format_weight(item.cut)}"
             lines.append(
                 f"{format_name(item.label):<{min(width, 30)}}  {state}  {100 * item.probability:3.0f} %   "
                 f"sum {format_weight(item.score)}{needed}: start {format_weight(item.start)}"
             )
             parts = sorted(item.contributions, key=lambda part: -abs(part.weight))
             lines += [f"      {format_weight(part.weight)}  rule {part.rule + 1}: {part.text}" for part in parts]
-        if self.decision in ("subset", "expected-f1"):
-            lines.append("the label set as a whole was chosen among those seen in training")
+        if self.decision == "subset":
+            lines.append("of the label sets seen in training, the one whose sums exceed their cuts by most was chosen")
+        elif self.decision == "expected-f1":
+            lines.append("of the label sets seen in training, the one with the largest expected F1 was chosen")
         return "\n".join(lines)
 
 
@@ -145,7 +148,7 @@ def explain(ensemble: RuleEnsemble, example: Any) -> EnsembleExplanation:
             for entry in ensemble.rules[number].head
             if entry.label == label
         )
-        cut = None if ensemble.decision.uses_sets else ensemble.decision.cuts[label]
+        cut = ensemble.decision.cuts[label] if ensemble.decision.cuts else None
         sums.append(
             LabelSum(
                 name,

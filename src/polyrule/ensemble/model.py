@@ -94,7 +94,7 @@ class RuleEnsemble:
         width = len(self.label_names)
         if len(self.intercepts) != width:
             raise ModelError(f"intercepts: {len(self.intercepts)} entries for {width} labels")
-        if not self.decision.uses_sets and len(self.decision.cuts) != width:
+        if self.decision.kind != "expected-f1" and len(self.decision.cuts) != width:
             raise ModelError(f"decision: {len(self.decision.cuts)} cuts for {width} labels")
         if self.decision.uses_sets and not self.decision.label_sets:
             raise ModelError("decision: there is no label set to choose from")

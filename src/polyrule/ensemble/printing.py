@@ -74,7 +74,8 @@ def decision_lines(ensemble: RuleEnsemble) -> list[str]:
         needs = ", ".join(f"{name} {_shown_cut(cut)}" for name, cut in zip(names, decision.cuts, strict=True))
         lines.append(f"(a label is present if its sum is at least: {needs})")
     elif decision.kind == "subset":
-        lines.append(f"(the most probable of {len(decision.label_sets)} label sets seen in training is predicted)")
+        cut, count = decision.cuts[0], len(decision.label_sets)
+        lines.append(f"(of {count} label sets seen in training, the one whose sums exceed {_shown_cut(cut)} by most)")
     else:
         count = len(decision.label_sets)
         lines.append(f"(of {count} label sets seen in training, the one with the largest expected F1 is predicted)")

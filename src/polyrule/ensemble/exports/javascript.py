@@ -1,0 +1,93 @@
+"""An ensemble as JavaScript for Node and browsers."""
+
+from __future__ import annotations
+
+from polyrule.ensemble.exports import check_decision, rule_comment, used_features
+from polyrule.ensemble.model import RuleEnsemble
+from polyrule.model.exports.quoting import javascript_string
+from polyrule.model.rule import Condition, NominalCondition, NumericCondition
+
+_HEADER = """// Weighted multi-label rules, exported by polyrule. Needs nothing but JavaScript.
+//
+// predict(row) takes an object from feature name to value (null, undefined or NaN where it is missing) and returns an
+// object from label to 0 or 1; scores(row) returns the sums behind it. All names in FEATURES must be there.
+// In Node: const { predict } = require("./model.js"); in a page: polyrule.predict(row).
+const polyrule = (() => {
+  "use strict";
+"""
+
+_HELPERS = """
+  const read = (row, name) => {
+    if (!Object.prototype.hasOwnProperty.call(row, name)) throw new Error("the row lacks the feature " + name);
+    return row[name];
+  };
+  const number = (row, name) => {
+    const value = read(row, name);
+    return value === null || value === undefined ? NaN : Number(value);
+  };
+  const text = (row, name) => {
+    const value = read(row, name);
+    if (value === null || value === undefined || value !== value) return null;
+    return typeof value === "boolean" ? (value ? "True" : "False") : String(value);
+  };
+  const named = (values) => {
+    const result = Object.create(null);
+    values.forEach((value, k) => { result[LABELS[k]] = value; });
+    return result;
+  };
+"""
+
+_CUTS = "  const decide = (s) => s.map((value, k) => (value >= CUTS[k] ? 1 : 0));"
+_SETS = """  const decide = (s) => {
+    let best = null, most = -Infinity;
+    for (const labels of SETS) {
+      let total = 0;
+      for (const k of labels) total += s[k] - CUTS[k];
+      if (total > most) { most = total; best = labels; }
+    }
+    return s.map((_, k) => (best.includes(k) ? 1 : 0));
+  };"""
+
+_FOOTER = """  const scores = (row) => named(sums(row));
+  const predict = (row) => named(decide(sums(row)));
+  return { predict, scores, FEATURES, LABELS };
+})();
+if (typeof module !== "undefined") module.exports = polyrule;
+"""
+
+
+def export(model: RuleEnsemble) -> str:
+    """Return the source of a script that defines ``polyrule.predict`` and exports it where there are modules."""
+    check_decision(model, "JavaScript", sets=True)
+    used = used_features(model)
+    lines = [_HEADER, _names("FEATURES", [model.features[j].name for j in used])]
+    lines.append(_names("LABELS", list(model.label_names)))
+    decision = model.decision
+    lines.append(f"  const CUTS = [{', '.join(repr(float(cut)) for cut in decision.cuts)}];")
+    if decision.uses_sets:
+        lines.append(f"  const SETS = [{', '.join(str(list(labels)) for labels in decision.label_sets)}];")
+    lines += [_HELPERS, "  const sums = (row) => {"]
+    lines.append(f"    const s = [{', '.join(repr(float(b)) for b in model.intercepts)}];")
+    for j in used:
+        read = "text" if model.features[j].is_nominal else "number"
+        lines.append(f"    const x{j} = {read}(row, {javascript_string(model.features[j].name)});")
+    for index, rule in enumerate(model.rules):
+        test = " && ".join(_test(model, condition) for condition in rule.body) or "true"
+        lines += [f"    // {rule_comment(model, index)}", f"    if ({test}) {{"]
+        lines += [f"      s[{entry.label}] += {float(entry.weight)!r};" for entry in rule.head]
+        lines.append("    }")
+    lines += ["    return s;", "  };", _SETS if decision.uses_sets else _CUTS, _FOOTER.rstrip("\n")]
+    return "\n".join(lines) + "\n"
+
+
+def _names(variable: str, names: list[str]) -> str:
+    return "\n".join([f"  const {variable} = [", *(f"    {javascript_string(name)}," for name in names), "  ];"])
+
+
+def _test(model: RuleEnsemble, condition: Condition) -> str:
+    match condition:
+        case NumericCondition(feature, op, threshold):
+            return f"x{feature} {op} {float(threshold)!r}"
+        case NominalCondition(feature, value):
+            return f"x{feature} === {javascript_string(model.features[feature].categories[value])}"
+    raise AssertionError(condition)  # an ensemble has no other conditions

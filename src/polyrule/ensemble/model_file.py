@@ -1,0 +1,82 @@
+"""What a model file of kind "rule-ensemble" holds: rules in terms of names, weights, and how sums become labels."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from polyrule.data.table import Feature
+from polyrule.ensemble.decisions import KINDS, Decision
+from polyrule.ensemble.model import Entry, RuleEnsemble, WeightedRule
+from polyrule.model.files import Codec
+from polyrule.model.reading import Node
+from polyrule.model.rule_list_file import _Vocabulary, decode_condition, encode_condition, plain_number
+
+
+def encode(model: RuleEnsemble) -> dict[str, Any]:
+    """Members that belong to an ensemble."""
+    names = _Vocabulary(model.features, model.label_names)
+    decision = model.decision
+    return {
+        "unit": float(model.unit),
+        "intercepts": [float(number) for number in model.intercepts],
+        "decision": {
+            "kind": decision.kind,
+            "cuts": [float(cut) for cut in decision.cuts],
+            "label_sets": [[names.labels.write(label) for label in labels] for labels in decision.label_sets],
+        },
+        "rules": [_encode_rule(rule, names) for rule in model.rules],
+    }
+
+
+def decode(
+    members: dict[str, Node], features: tuple[Feature, ...], label_names: tuple[str, ...], info: dict[str, Any]
+) -> RuleEnsemble:
+    """Return the ensemble that the members describe."""
+    names = _Vocabulary(features, label_names)
+    return RuleEnsemble(
+        rules=tuple(_decode_rule(node, names) for node in members["rules"]),
+        features=features,
+        label_names=label_names,
+        intercepts=tuple(float(node.number()) for node in members["intercepts"]),
+        decision=_decode_decision(members["decision"], names),
+        unit=float(members["unit"].number(0)),
+        info=info,
+    )
+
+
+CODEC = Codec(encode, decode, ("unit", "intercepts", "decision", "rules"))
+
+
+def _encode_rule(rule: WeightedRule, names: _Vocabulary) -> dict[str, Any]:
+    return {
+        "head": [{"label": names.labels.write(entry.label), "weight": float(entry.weight)} for entry in rule.head],
+        "body": [encode_condition(condition, names) for condition in rule.body],
+        "coverage": None if rule.coverage is None else plain_number(rule.coverage),
+    }
+
+
+def _decode_rule(node: Node, names: _Vocabulary) -> WeightedRule:
+    members = node.fields(("head", "body"), ("coverage",))
+    head = sorted((_decode_entry(item, names) for item in members["head"]), key=lambda entry: entry.label)
+    if len({entry.label for entry in head}) != len(head) or not head:
+        members["head"].fail("must name at least one label and none twice")
+    return WeightedRule(
+        head=tuple(head),
+        body=tuple(decode_condition(item, names) for item in members["body"]),
+        coverage=members["coverage"].maybe(lambda n: n.number(0)),
+    )
+
+
+def _decode_entry(node: Node, names: _Vocabulary) -> Entry:
+    members = node.fields(("label", "weight"))
+    return Entry(names.labels.read(members["label"]), float(members["weight"].number()))
+
+
+def _decode_decision(node: Node, names: _Vocabulary) -> Decision:
+    members = node.fields(("kind", "cuts", "label_sets"))
+    kind = members["kind"].choice(*KINDS)
+    return Decision(
+        kind,  # type: ignore[arg-type]
+        tuple(float(cut.number()) for cut in members["cuts"]),
+        tuple(tuple(names.labels.read(label) for label in labels) for labels in members["label_sets"]),
+    )
