@@ -2,8 +2,8 @@
 
 The program behind the paper's tables learns single-label heads differently from multi-label heads, and from polyrule:
 
-- it counts, for the literal of a label, only examples whose label no earlier rule has set, and counts FN and TN relative to the
-  literal (an uncovered absent label is a false negative of a rule that predicts absence);
+- it counts, for the literal of a label, only examples whose label no earlier rule has set, and counts FN and TN
+  relative to the literal (an uncovered absent label is a false negative of a rule that predicts absence);
 - it goes on refining a rule past a worse step until no wrong prediction is left, and keeps the best rule of the path.
 
 This script learns that way, slowly and plainly, and prints the result beside the published row. What is left of the
@@ -49,6 +49,7 @@ class Conditions:
 
     @classmethod
     def of(cls, table):
+        """List the conditions a table allows."""
         masks, meaning = [], []
         for index, feature in enumerate(table.features):
             column = table.column(index)
@@ -83,6 +84,7 @@ class OriginalSingle:
         self.measure = measure
 
     def fit(self, table, labels):
+        """Learn the list."""
         self.truth = np.asarray(labels).astype(int)
         self.conditions = Conditions.of(table)
         self.values = np.asarray(table)
@@ -138,6 +140,7 @@ class OriginalSingle:
         return np.vstack([self.conditions.masks, np.array(masks, dtype=np.float32)]), self.conditions.meaning + meaning
 
     def commit(self, rule):
+        """Add a rule, set its label on the examples it covers, and drop those that are done."""
         _, _, label, value, body = rule
         covered = self.working.copy()
         for condition in body:
@@ -151,6 +154,7 @@ class OriginalSingle:
         self.rules.append((label, value, body, stop))
 
     def predict(self, table):
+        """Apply the list; labels nobody set are absent."""
         given = np.asarray(table)
         assigned, active = np.full((len(given), self.truth.shape[1]), -1), np.ones(len(given), dtype=bool)
         for label, value, body, stop in self.rules:
@@ -165,6 +169,7 @@ class OriginalSingle:
 
 
 def main(names):
+    """Print the imitation's results beside the published ones."""
     performance = {(row["data"], row["learner"]): row for row in read_published(PUBLISHED / "performance.csv")}
     models = {(row["data"], row["learner"]): row for row in read_published(PUBLISHED / "models.csv")}
     for name in names:

@@ -49,11 +49,11 @@ LEARNERS = textwrap.dedent(
     class Hungry(Base):
         def work(self):
             self.block = np.ones(60_000_000)  # 480 MB
-            time.sleep(30)
+            time.sleep(600)
 
     class Slow(Base):
         def work(self):
-            time.sleep(60)
+            time.sleep(600)
 
     class Busy(Base):
         def work(self):
