@@ -71,13 +71,12 @@ def _label_wise(case: Case) -> Verdict | None:
 
 
 def _constant(case: Case) -> Verdict | None:
-    """Per example TP·TN - FP·FN is 0 where covered examples have no TN or FN and uncovered ones no TP or FP."""
+    """TP·TN - FP·FN is 0 for a single cell, and for an example that has only TP and FP or only TN and FN."""
     product = isinstance(case.measure, Matthews) or _function(case) is weighted_relative_accuracy
-    if not product or case.averaging != "example" or case.scope == "all":
+    one_sided = case.averaging == "macro" or (case.averaging == "example" and case.scope != "all")
+    if not (product and one_sided):
         return None
-    return Verdict(
-        "decomposable", "E", "the value is 0 for every head", linear=isinstance(case.measure, RationalMeasure)
-    )
+    return Verdict("decomposable", "E", "the value is 0 for every head", linear=True)
 
 
 def _micro_ratio(case: Case) -> Verdict | None:
@@ -201,8 +200,8 @@ def _function(case: Case) -> Callable[..., object] | None:
 MONOTONE_IN_TP = (weighted_relative_accuracy, m_estimate_from_counts, true_minus_false_positive_rate)
 PROOFS: tuple[Callable[[Case], Verdict | None], ...] = (
     _subset_accuracy,
-    _label_wise,
     _constant,
+    _label_wise,
     _micro_ratio,
     _example_ratio,
     _other_full,
