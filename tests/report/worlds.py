@@ -9,6 +9,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from polyrule.data import Dataset, Feature, Table
+from polyrule.ensemble.decisions import Decision
+from polyrule.ensemble.model import Entry, RuleEnsemble, WeightedRule
 from polyrule.model import LabelCondition, Literal, NominalCondition, NumericCondition, Rule, RuleList
 
 HOSTILE = (
@@ -92,7 +94,26 @@ def random_model(
     )
 
 
-def random_data(model: RuleList, rows: int, seed: int, sparse: bool = False, name: str = "made up") -> Dataset:
+def random_ensemble(seed: int, kind: str = "threshold", rules: int = 15, labels: int = 5) -> RuleEnsemble:
+    base = random_model(seed, rules=rules, labels=labels, least=1)
+    rng = np.random.default_rng(seed)
+    weighted = tuple(
+        WeightedRule(
+            tuple(Entry(literal.label, round(float(rng.normal()), 4)) for literal in rule.head),
+            tuple(condition for condition in rule.body if not isinstance(condition, LabelCondition)),
+            coverage=rule.coverage,
+        )
+        for rule in base.rules
+    )
+    cuts = tuple(float(rng.normal()) for _ in range(labels)) if kind != "expected-f1" else ()
+    every = [tuple(k for k in range(labels) if number >> k & 1) for number in rng.permutation(2**labels)[:20]]
+    sets = tuple(every) if kind in ("subset", "expected-f1") else ()
+    decision = Decision(kind, cuts, sets)  # type: ignore[arg-type]
+    starts = tuple(float(rng.normal()) for _ in range(labels))
+    return RuleEnsemble(weighted, base.features, base.label_names, starts, decision, 0.7)
+
+
+def random_data(model: Any, rows: int, seed: int, sparse: bool = False, name: str = "made up") -> Dataset:
     rng = np.random.default_rng(seed)
     columns = []
     for feature in model.features:

@@ -52,12 +52,14 @@ def _pair(first: Sequence[Any], second: Sequence[Any], used: set[int], taken: se
 
 
 def summarise(
-    models: Sequence[Any], predictions: Sequence[npt.NDArray[np.uint8]] | None, truth: npt.NDArray[np.uint8] | None
+    models: Sequence[Sequence[Rule]],
+    predictions: Sequence[npt.NDArray[np.uint8]] | None,
+    truth: npt.NDArray[np.uint8] | None,
 ) -> list[dict[str, Any]]:
     """One entry per pair of models: shared rules; on the examples given, where they differ and who is right there."""
     entries = []
     for a, b in combinations(range(len(models)), 2):
-        same, bodies = shared_rules(models[a].rules, models[b].rules)
+        same, bodies = shared_rules(models[a], models[b])
         entry: dict[str, Any] = {"models": [a, b], "same": same, "same_body": bodies}
         if predictions is not None and truth is not None:
             differ = predictions[a] != predictions[b]

@@ -16,6 +16,7 @@ SCRIPTS = (
     "format.js",
     "rules.js",
     "flips.js",
+    "ensemble.js",
     "charts.js",
     "state.js",
     "filter.js",

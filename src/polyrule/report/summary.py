@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from polyrule.data.fingerprint import fingerprint
-from polyrule.report import comparison, examples, features, list_summary, scoring
+from polyrule.report import comparison, examples, features, scoring
 from polyrule.report.inputs import Inputs, Part
+from polyrule.report.kinds import kind_of, signed_rules
 from polyrule.version import __version__
 
 FORMAT = 1
@@ -38,7 +39,7 @@ def summarise(inputs: Inputs, title: str | None = None, most_bytes: int = MOST_B
     used = features.used_columns(rule for model in inputs.models for rule in model.rules)
     slots = {column: slot for slot, column in enumerate(used)}
     first = inputs.parts[0] if inputs.parts else None
-    runs = [list_summary.predictions(model, inputs.parts) for model in inputs.models]
+    runs = [kind_of(model).predictions(model, inputs.parts) for model in inputs.models]
     last = inputs.parts[-1] if inputs.parts else None
     summary: dict[str, Any] = {
         "format": FORMAT,
@@ -57,7 +58,7 @@ def summarise(inputs: Inputs, title: str | None = None, most_bytes: int = MOST_B
             for name, model, results in zip(inputs.names, inputs.models, runs, strict=True)
         ],
         "comparison": comparison.summarise(
-            inputs.models,
+            [signed_rules(model) for model in inputs.models],
             None if last is None else [results[-1].labels for results in runs],
             None if last is None else last.truth,
         ),
@@ -103,16 +104,17 @@ def _part(part: Part) -> dict[str, Any]:
 
 
 def _model(name: str, model: Any, results: Sequence[Any], inputs: Inputs, slots: dict[int, int]) -> dict[str, Any]:
+    kind = kind_of(model)
     parts = []
     for part, result in zip(inputs.parts, results, strict=True):
         entry = scoring.summarise(part, result.labels, inputs.parts[0], inputs.label_names)
-        parts.append(entry | list_summary.summarise_part(model, result))
+        parts.append(entry | kind.summarise_part(model, result))
     entry = {"name": name, "info": _info(model.info), "parts": parts}
-    entry |= list_summary.summarise(model, results, slots)
+    entry |= kind.summarise(model, results, slots)
     entry["warnings"] = [
         *_fit_warnings(model, inputs),
         *_score_warnings(parts, inputs),
-        *list_summary.warnings(model, results, inputs.parts),
+        *kind.warnings(model, results, inputs.parts),
     ]
     return entry
 

@@ -63,7 +63,7 @@ function rulesTable(numbers, filter, sort) {
 }
 
 function defaultsNote(chosen) {
-  if (chosen.kind === "ensemble") return null;
+  if (chosen.kind === "ensemble") return el("p", { class: "note" }, decisionWords(chosen));
   const present = chosen.defaults.flatMap((value, label) => (value ? [label] : []));
   const words = present.length === 0 ? "Labels that no rule sets are absent." : present.length === data.labels.length ? "Labels that no rule sets are present."
     : `Labels that no rule sets are absent, except for ${present.map((label) => data.labels[label]).join(", ")}, which are present.`;

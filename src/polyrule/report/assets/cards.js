@@ -15,7 +15,7 @@ function headChips(rule, attributes = () => ({})) {
 }
 
 function bodyList(rule) {
-  if (!rule.body.length) return el("p", { class: "always" }, "Always applies to what no earlier rule has set.");
+  if (!rule.body.length) return el("p", { class: "always" }, model().kind === "ensemble" ? "Always applies." : "Always applies to what no earlier rule has set.");
   return el("ul", { class: "conditions" }, rule.body.map((condition) => el("li", {},
     conditionWords(condition, data),
     condition[0] !== LABEL && histogram(data.features[condition[1]], { condition }))));
@@ -25,10 +25,12 @@ function partFigures(rule, part) {
   const found = figures(rule, part);
   const total = part >= 0 ? data.parts[part].examples : null;
   const name = part >= 0 ? data.parts[part].title : "When learned";
+  const words = model().kind === "ensemble" ? [" agree, ", " do not"] : [" right, ", " wrong"];
+  if (part < 0 && model().kind === "ensemble") return rule.coverage !== null && el("p", { class: "soft" }, `covered ${whole(rule.coverage)} when learned`);
   return el("div", { class: "figures" },
     el("h4", {}, name),
     verdictBar(found.right, found.wrong),
-    el("p", {}, el("b", {}, whole(found.right)), " right, ", el("b", {}, whole(found.wrong)), " wrong",
+    el("p", {}, el("b", {}, whole(found.right)), words[0], el("b", {}, whole(found.wrong)), words[1],
       found.right + found.wrong > 0 && el("span", { class: "soft" }, ` · ${percent(precision(found))}`)),
     total !== null && [meter(found.covers / Math.max(1, total)),
       el("p", { class: "soft" }, `covers ${whole(found.covers)} of ${whole(total)}`)]);

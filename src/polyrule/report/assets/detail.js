@@ -46,7 +46,10 @@ function coverage(number) {
     const hit = result.fired.find((one) => one.rule === number);
     if (!hit) return;
     const truth = examples.truth(row);
-    const wrong = hit.newly.filter((label) => result.labels[label] !== truth[label]);
+    const says = new Map(model().rules[number].head.map(([label, value]) => [label, value]));
+    // What a list's rule set; what an ensemble's rule speaks for.
+    const said = (label) => (model().kind === "ensemble" ? says.get(label) : result.labels[label]);
+    const wrong = hit.newly.filter((label) => said(label) !== truth[label]);
     found.push({ row, newly: hit.newly, wrong });
   });
   // Examples on which it decided something come first.
@@ -62,7 +65,7 @@ function coveredExamples(number) {
   const show = () => {
     const list = only.checked ? bad : found;
     fill(body,
-      table("Examples the rule covers", ["Example", "Features it tests", "What it set"], list.slice(0, MOST_ROWS).map((one) => exampleRow(number, one))),
+      table("Examples the rule covers", ["Example", "Features it tests", model().kind === "ensemble" ? "What it speaks for" : "What it set"], list.slice(0, MOST_ROWS).map((one) => exampleRow(number, one))),
       list.length > MOST_ROWS && el("p", { class: "soft" }, `The first ${MOST_ROWS} of ${whole(list.length)} are shown.`),
       !list.length && el("p", { class: "note" }, only.checked ? "It is wrong on none of the examples in this page." : "It covers none of the examples in this page."));
   };
@@ -76,7 +79,8 @@ function exampleRow(number, { row, newly, wrong }) {
   const rule = model().rules[number];
   const values = examples.values(row);
   const slots = [...new Set(rule.body.filter(([kind]) => kind !== LABEL).map(([, slot]) => slot))];
-  const labels = outcome(app.model)[row].labels;
+  const labels = Uint8Array.from(outcome(app.model)[row].labels);
+  if (model().kind === "ensemble") for (const [label, value] of rule.head) labels[label] = value;
   return el("tr", {},
     el("th", { scope: "row" }, button(examples.name(row), () => { drawer.close(); openExample(row); }, { class: "link", title: "Open in What if" })),
     el("td", {}, slots.map((slot) => el("span", { class: "pair" }, `${data.features[slot].name} = ${valueText(data.features[slot], values[slot])}`))),

@@ -32,25 +32,23 @@ function labelTable() {
   labels.sort(key ? (a, b) => key(a) - key(b) || a - b : (a, b) => data.labels[a].localeCompare(data.labels[b], "en") || a - b);
   const total = Math.max(1, data.parts[lastPart]?.examples ?? 0);
   const scored = data.parts.length > 0;
-  const head = ["Label", ...(scored ? ["Present", "Precision", "Recall", "F1"] : []), "Rules", ...(scored ? ["Left to default"] : [])];
+  const head = ["Label", ...(scored ? ["Present", "Precision", "Recall", "F1"] : []), "Rules", ...(scored && model().kind !== "ensemble" ? ["Left to default"] : [])];
   const rows = labels.map((label) => el("tr", {},
     el("th", { scope: "row" }, button(data.labels[label], () => openLabel(label), { class: "link" })),
     scored && el("td", {}, meter(presentIn(label) / total), el("span", { class: "nowrap" }, `${whole(presentIn(label))} (${percent(presentIn(label) / total)})`)),
     scored && ["precision", "recall", "f1"].map((name) => el("td", {}, meter(labelScore(label, name), name), score(labelScore(label, name)))),
     el("td", { class: "number" }, whole(deciders(label).length)),
-    scored && el("td", { class: "number" }, model().kind === "ensemble" ? "–" : whole(model().parts[lastPart].unset[label]))));
+    scored && model().kind !== "ensemble" && el("td", { class: "number" }, whole(model().parts[lastPart].unset[label]))));
   return [scored && el("p", { class: "soft" }, `Scores on the ${data.parts[lastPart].title.toLowerCase()}. Choose a label to see what decides it.`), table("Labels", head, rows, { class: "numbers" })];
 }
 
 function openLabel(label) {
-  const chosen = model();
   openDrawer(data.labels[label],
     data.parts.length > 0 && labelFigures(label),
     el("h3", {}, "Rules that decide it"), deciderTable(label),
     data.parts.length > 0 && confusedWith(label),
     labelEdges(label),
     el("p", {}, button("Show these rules", () => { drawer.close(); app.filter = { ...noFilter(), label: String(label), view: app.filter?.view ?? "cards" }; go("rules", true); })));
-  void chosen;
 }
 
 function labelFigures(label) {

@@ -62,7 +62,7 @@ function howToRead(chosen) {
   const at = sampleRule(chosen);
   const rule = chosen.rules[at];
   const words = chosen.kind === "ensemble"
-    ? "Every rule whose conditions hold adds its points to the labels it names. A label whose sum passes the threshold is present."
+    ? `Every rule whose conditions hold adds its ${chosen.scorecard ? "points" : "weights"} to the labels it names. ${decisionWords(chosen)}`
     : "Rules are tried from the top. A rule whose conditions all hold sets its labels, unless an earlier rule has set them already. Labels that no rule sets get their default" +
       (chosen.defaults.some(Boolean) ? "." : ", absent.");
   return el("section", { class: "card" },
@@ -71,7 +71,9 @@ function howToRead(chosen) {
       el("p", { class: "soft" }, `Rule ${at + 1}, for example:`),
       el("p", {}, "If ", rule.body.length ? rule.body.flatMap((condition, number) => [number ? ", and " : "", conditionWords(condition, data)]) : "nothing else is known", ", then"),
       ruleHead(rule, () => ({}))),
-    el("p", { class: "soft" }, chip("name", 1), " the label is predicted present, ", chip("name", 0), " it is predicted absent."),
+    chosen.kind === "ensemble"
+      ? el("p", { class: "soft" }, weightChip([0, 1, 0, 0, 1.2]), " speaks for the label, ", weightChip([0, 0, 0, 0, -0.8]), " speaks against it.")
+      : el("p", { class: "soft" }, chip("name", 1), " the label is predicted present, ", chip("name", 0), " it is predicted absent."),
     chosen.full && el("p", { class: "soft" }, "This list makes full predictions: a rule that fires sets all labels outside its head to absent."));
 }
 
@@ -96,7 +98,8 @@ function shape(chosen) {
     el("dl", { class: "facts-list" },
       fact(whole(stats.rules), "rules"), fact(stats.conditions_per_rule.toFixed(1), "conditions per rule"),
       fact(stats.labels_per_head.toFixed(1), "labels per head"), fact(percent((stats.multi_label_heads_percent ?? 0) / 100), "heads with several labels"),
-      fact(whole(stats.label_conditions ?? 0), "conditions on labels"), fact(whole(stats.negative_literals ?? 0), "predictions of absence"),
+      stats.label_conditions !== undefined && fact(whole(stats.label_conditions), "conditions on labels"),
+      fact(whole(stats.negative_literals ?? 0), chosen.kind === "ensemble" ? "weights against a label" : "predictions of absence"),
       stats.stops > 0 && fact(whole(stats.stops), "stops"), stats.hand_made > 0 && fact(whole(stats.hand_made), "rules made by hand")),
     el("div", { class: "grid two tight" },
       el("div", {}, el("h4", {}, "Rules by labels in the head"), columns(tally(chosen.rules.map((rule) => rule.head.length)), "Rules by labels in the head", "labels")),

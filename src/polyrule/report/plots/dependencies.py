@@ -11,6 +11,7 @@ import numpy.typing as npt
 from polyrule.evaluation.figures.canvas import new_axes
 from polyrule.evaluation.frames import make_frame
 from polyrule.report.inputs import read_inputs
+from polyrule.report.kinds import signed_rules
 from polyrule.report.label_graph import MOST_EDGES, Edge, label_edges, layout
 from polyrule.report.plots.style import ACCENT, RIGHT, SOFT, WRONG
 
@@ -39,7 +40,7 @@ class LabelGraph:
     def of(cls, model: Any) -> LabelGraph:
         """Read the dependencies from a model, given as in `polyrule.report.build`."""
         inputs = read_inputs(model)
-        return cls(inputs.label_names, tuple(label_edges(inputs.models[0].rules)))
+        return cls(inputs.label_names, tuple(label_edges(signed_rules(inputs.models[0]))))
 
     def frame(self) -> Any:
         """Return a row per dependency, the ones that most rules state first."""

@@ -1,0 +1,90 @@
+// Rule ensembles: rules that fire add weights to labels; the decision turns sums into labels. Sums are formed in the
+// library's order, so they are the same to the last bit.
+
+function runEnsemble(model, values) {
+  const scores = Float64Array.from(model.intercepts);
+  const fired = [];
+  model.rules.forEach((rule, number) => {
+    if (!bodyHolds(rule, values, null)) return;
+    for (const [label, , , , weight] of rule.head) scores[label] += weight;
+    fired.push({ rule: number, newly: rule.head.map(([label]) => label) });
+  });
+  return { labels: decide(model, scores), scores, fired, stopped: null };
+}
+
+function decide(model, scores) {
+  const { kind, cuts, label_sets: sets } = model.decision;
+  if (kind === "threshold" || kind === "per-label") return Uint8Array.from(scores, (score, label) => (score >= cuts[label] ? 1 : 0));
+  const beyond = cuts.length ? scores.map((score, label) => score - cuts[label]) : scores;
+  const totals = sets.map((labels) => labels.reduce((sum, label) => sum + beyond[label], 0));
+  const merits = kind === "subset" ? totals : expectedF1(model, totals);
+  const chosen = new Uint8Array(scores.length);
+  for (const label of sets[merits.indexOf(Math.max(...merits))]) chosen[label] = 1;
+  return chosen;
+}
+
+function expectedF1(model, totals) {
+  model.overlaps ??= pairwiseF1(model.decision.label_sets);
+  const most = Math.max(...totals);
+  const merits = new Array(totals.length).fill(0);
+  totals.forEach((total, from) => {
+    const chance = Math.exp(model.unit * (total - most));
+    if (chance < 1e-20) return; // too little to change any sum
+    for (let to = 0; to < merits.length; to++) merits[to] += chance * model.overlaps[from][to];
+  });
+  return merits;
+}
+
+function pairwiseF1(sets) {
+  const members = sets.map((labels) => new Set(labels));
+  return sets.map((labels) => Float64Array.from(members, (other) => {
+    const size = labels.length + other.size;
+    return size ? (2 * labels.filter((label) => other.has(label)).length) / size : 1;
+  }));
+}
+
+const chanceOf = (chosen, sum) => 1 / (1 + Math.exp(-chosen.unit * sum));
+const weightText = (weight) => `${weight < 0 ? "−" : "+"}${Number.isInteger(weight) ? Math.abs(weight) : Math.abs(weight).toFixed(2)}`;
+
+function weightChip([label, value, , , weight], attributes = {}) {
+  const node = chip(data.labels[label], value, attributes);
+  node.querySelector(".sign").textContent = value ? "▲" : "▼";
+  node.querySelector(".sr").textContent = value ? "for: " : "against: ";
+  node.append(el("span", { class: "weight", title: String(weight) }, weightText(weight)));
+  return node;
+}
+
+// The largest weights first, so that the point of a rule is seen at once.
+function weightChips(rule, attributes = () => ({})) {
+  const order = [...rule.head].sort((a, b) => Math.abs(b[4]) - Math.abs(a[4]) || a[0] - b[0]);
+  const box = el("div", { class: "chips" });
+  const add = (entries) => box.append(...entries.map((entry) => weightChip(entry, attributes(entry[0]))));
+  add(order.slice(0, MOST_CHIPS));
+  const rest = order.slice(MOST_CHIPS);
+  if (rest.length) {
+    const more = button(`+ ${rest.length} more`, () => { more.remove(); add(rest); }, { class: "quiet" });
+    box.append(more);
+  }
+  return box;
+}
+
+// A label's sum in the what-if view, with the rules that contributed.
+function sumLine(chosen, result, label) {
+  const parts = result.fired.flatMap(({ rule }) => chosen.rules[rule].head.filter(([index]) => index === label).map((entry) => [rule, entry[4]]));
+  const cut = chosen.decision.cuts[label];
+  const sum = result.scores[label];
+  const sets = ["subset", "expected-f1"].includes(chosen.decision.kind);
+  return el("details", { class: "sum" },
+    el("summary", {}, `sum ${weightText(Number(sum.toFixed(6)))}`, el("span", { class: "soft" }, ` · ${percent(chanceOf(chosen, sum))}${sets || cut === undefined ? "" : `, needs ${weightText(Number(cut.toFixed(6)))}`}`)),
+    el("ul", { class: "plain" }, el("li", {}, `starts at ${weightText(chosen.intercepts[label])}`),
+      parts.map(([rule, weight]) => el("li", {}, button(`Rule ${whole(rule + 1)}`, () => openRule(rule), { class: "link" }), ` adds ${weightText(weight)}`))));
+}
+
+function decisionWords(chosen) {
+  const { kind, cuts, label_sets: sets } = chosen.decision;
+  const need = (cut) => `${weightText(Number(cut.toFixed(6)))} (a probability of ${percent(chanceOf(chosen, cut))})`;
+  if (kind === "threshold") return cuts.length ? `A label is present if its sum is at least ${need(cuts[0])}.` : "";
+  if (kind === "per-label") return "A label is present if its sum is at least its own threshold; the what-if view shows each.";
+  if (kind === "subset") return `Of the ${plural(sets.length, "label set")} seen in training, the one whose sums exceed their thresholds by most is predicted.`;
+  return `Of the ${plural(sets.length, "label set")} seen in training, the one with the largest expected F1 is predicted.`;
+}

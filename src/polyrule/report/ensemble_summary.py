@@ -1,0 +1,129 @@
+"""A rule ensemble as plain values: weighted rules, how often their signs agree with the truth, and the decision."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from polyrule.ensemble.model import RuleEnsemble, WeightedRule
+from polyrule.ensemble.printing import format_ensemble
+from polyrule.model.rule import Literal, Rule
+from polyrule.report import label_graph
+from polyrule.report.inputs import Part
+from polyrule.report.list_summary import condition_entry
+
+
+@dataclass(frozen=True, eq=False)
+class EnsembleRun:
+    """An ensemble run over labelled examples.
+
+    Parameters
+    ----------
+    labels : ndarray of uint8, shape (examples, labels)
+    covers : ndarray, one entry per rule
+    agree, differ : ndarray, shape (rules, labels)
+        For labels of a rule's head, the covered examples on which the label is, or is not, as the weight's sign says.
+    """
+
+    labels: npt.NDArray[np.uint8]
+    covers: npt.NDArray[np.int64]
+    agree: npt.NDArray[np.int64]
+    differ: npt.NDArray[np.int64]
+
+
+def signed_rule(rule: WeightedRule) -> Rule:
+    """Return the rule with signs instead of weights: a positive weight speaks for present, any other for absent."""
+    head = tuple(Literal(entry.label, int(entry.weight > 0)) for entry in rule.head)
+    return Rule(head, rule.body, coverage=rule.coverage)
+
+
+def predictions(model: RuleEnsemble, parts: Sequence[Part]) -> list[EnsembleRun]:
+    """Run the ensemble on every part."""
+    return [_run(model, part) for part in parts]
+
+
+def _run(model: RuleEnsemble, part: Part) -> EnsembleRun:
+    fired = model.fired(part.table)
+    present = fired.T.astype(np.int64) @ part.truth.astype(np.int64)
+    covers = fired.sum(axis=0, dtype=np.int64)
+    agree, differ = np.zeros_like(present), np.zeros_like(present)
+    for number, rule in enumerate(model.rules):
+        for entry in rule.head:
+            there = present[number, entry.label]
+            away = covers[number] - there
+            agree[number, entry.label] = there if entry.weight > 0 else away
+            differ[number, entry.label] = away if entry.weight > 0 else there
+    return EnsembleRun(model.predict(part.table), covers, agree, differ)
+
+
+def summarise(model: RuleEnsemble, runs: Sequence[EnsembleRun], slots: Mapping[int, int]) -> dict[str, Any]:
+    """Everything the page needs to show and to run the ensemble; `slots` numbers the features the page carries."""
+    statistics = dict(model.statistics())
+    statistics["negative_literals"] = statistics.get("negative_entries", 0)
+    return {
+        "kind": "ensemble",
+        "intercepts": [float(value) for value in model.intercepts],
+        "unit": float(model.unit),
+        "scorecard": model.is_scorecard,
+        "decision": {
+            "kind": model.decision.kind,
+            "cuts": [float(cut) for cut in model.decision.cuts],
+            "label_sets": [list(labels) for labels in model.decision.label_sets],
+        },
+        "statistics": {name: float(value) for name, value in statistics.items()},
+        "rules": [_rule(rule, number, runs, slots) for number, rule in enumerate(model.rules)],
+        "graph": label_graph.summarise(map(signed_rule, model.rules), len(model.label_names)),
+        "text": format_ensemble(model),
+    }
+
+
+def summarise_part(model: RuleEnsemble, result: EnsembleRun) -> dict[str, Any]:
+    """Nothing more: an ensemble has no order that could be followed."""
+    return {}
+
+
+def warnings(model: RuleEnsemble, runs: Sequence[EnsembleRun], parts: Sequence[Part]) -> list[str]:
+    """Say what a reader of the ensemble should know before trusting it."""
+    found = []
+    if not model.rules:
+        found.append("The ensemble has no rules: every example gets the same labels.")
+    for result, part in zip(runs, parts, strict=True):
+        idle = [number + 1 for number in np.flatnonzero(result.covers == 0)]
+        if idle:
+            which = ", ".join(map(str, idle[:8])) + ("…" if len(idle) > 8 else "")
+            found.append(
+                f"{len(idle)} of {len(model)} rules cover no example of the {part.title.lower()} (rule {which})."
+            )
+        silent = [name for label, name in enumerate(model.label_names) if not result.labels[:, label].any()]
+        if silent:
+            which = ", ".join(silent[:8]) + ("…" if len(silent) > 8 else "")
+            found.append(f"{len(silent)} of {len(model.label_names)} labels are never predicted there: {which}.")
+    return found
+
+
+def _rule(rule: WeightedRule, number: int, runs: Sequence[EnsembleRun], slots: Mapping[int, int]) -> dict[str, Any]:
+    return {
+        "head": [[entry.label, int(entry.weight > 0), 0, 0, float(entry.weight)] for entry in rule.head],
+        "body": [condition_entry(condition, slots) for condition in rule.body],
+        "stop": False,
+        "value": None,
+        "exact": None,
+        "origin": "learned",
+        "coverage": None if rule.coverage is None else float(rule.coverage),
+        "parts": [_on_part(rule, number, result) for result in runs],
+    }
+
+
+def _on_part(rule: WeightedRule, number: int, result: EnsembleRun) -> dict[str, Any]:
+    pairs = [[int(result.agree[number, e.label]), int(result.differ[number, e.label])] for e in rule.head]
+    return {
+        "covers": int(result.covers[number]),
+        "sets": int(result.covers[number]),
+        "right": sum(right for right, _ in pairs),
+        "wrong": sum(wrong for _, wrong in pairs),
+        "head": pairs,
+    }
