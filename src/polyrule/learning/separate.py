@@ -145,5 +145,7 @@ def unscaled(count: int, scale: Fraction) -> float:
     >>> unscaled(6, Fraction(1, 2)), unscaled(3, Fraction(1, 2))
     (3, 1.5)
     """
+    if scale == 1:  # no weights: by far the commonest case, and Fraction arithmetic is slow
+        return count
     exact = count * scale
     return exact.numerator if exact.denominator == 1 else float(exact)
