@@ -9,6 +9,11 @@ LEARNERS = textwrap.dedent(
     import os, signal, sys, time
     import numpy as np
 
+    def mark():
+        if "COUNT_FILE" in os.environ:
+            with open(os.environ["COUNT_FILE"], "a") as handle:
+                handle.write("x")
+
     class Base:
         def __init__(self, seconds=0.0):
             self.seconds = seconds
@@ -26,8 +31,7 @@ LEARNERS = textwrap.dedent(
 
     class Counting(Base):
         def work(self):
-            with open(os.environ["COUNT_FILE"], "a") as handle:
-                handle.write("x")
+            mark()
             time.sleep(self.seconds)
 
     class Failing(Base):
@@ -53,12 +57,18 @@ LEARNERS = textwrap.dedent(
 
     class Slow(Base):
         def work(self):
+            mark()
             time.sleep(600)
 
     class Busy(Base):
         def work(self):
             while True:
                 pass
+
+    class Deaf(Base):
+        def work(self):
+            mark()
+            sum(range(10**14))  # one call into C that never lets another thread run
 
     class Importing(Base):
         def work(self):

@@ -150,15 +150,16 @@ def test_killed_at_random_moments_and_resumed_gives_the_same_rows(tmp_path, expe
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs POSIX signals")
-def test_children_end_when_the_experiment_is_killed(tmp_path, experiment_text):
+@pytest.mark.parametrize("learner", ["Slow", "Deaf"])
+def test_children_end_when_the_experiment_is_killed(tmp_path, experiment_text, learner):
     spec_file = tmp_path / "tiny.toml"
-    spec_file.write_text(experiment_text(["Slow"], extra="[limits]\nseconds = 300\n"))
-    process = start(spec_file, tmp_path / "out")
-    process.stderr.readline()
-    deadline = time.monotonic() + 60
-    while not children_of(process.pid) and time.monotonic() < deadline:
+    spec_file.write_text(experiment_text([learner], extra="[limits]\nseconds = 300\n"))
+    marker = tmp_path / "started"
+    marker.write_text("")
+    process = start(spec_file, tmp_path / "out", COUNT_FILE=marker)
+    deadline = time.monotonic() + 120
+    while not marker.read_text() and time.monotonic() < deadline:
         time.sleep(0.1)
-    time.sleep(1.0)
     assert children_of(process.pid)
     process.kill()
     process.communicate()
