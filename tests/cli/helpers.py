@@ -16,6 +16,9 @@ from polyrule.cli import app
 
 PROGRAM = [sys.executable, "-c", "import sys; sys.argv[0] = 'polyrule'; from polyrule.cli import main; main()"]
 
+# Programs run on the kernels that are always there, so that none of them warns about a missing build.
+PLAIN = {"POLYRULE_KERNELS": "reference"}
+
 
 def run(*words: object, input: bytes | str | None = None, env: dict[str, str | None] | None = None) -> Result:
     """Run a command as the shell would; the result has exit_code, stdout and stderr."""
@@ -42,7 +45,7 @@ def ok_json(*words: object) -> Any:
 
 def program(*words: object, **options: Any) -> subprocess.CompletedProcess[str]:
     """Run the command line as a program of its own."""
-    env = {**os.environ, "PYTHONWARNINGS": "error", **options.pop("env", {})}
+    env = {**os.environ, **PLAIN, "PYTHONWARNINGS": "error", **options.pop("env", {})}
     return subprocess.run(
         [*PROGRAM, *map(str, words)], capture_output=True, text=True, timeout=120, check=False, env=env, **options
     )

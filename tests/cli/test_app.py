@@ -4,7 +4,7 @@ import sys
 
 import click
 import pytest
-from tests.cli.helpers import PROGRAM, ok, program, run
+from tests.cli.helpers import PLAIN, PROGRAM, ok, program, run
 
 from polyrule.cli.app import COMMANDS, app
 from polyrule.version import __version__
@@ -114,7 +114,11 @@ def test_memory_that_runs_out_is_said(monkeypatch, model):
 
 def test_a_closed_pipe_ends_quietly(trained):
     writer = subprocess.Popen(
-        [*PROGRAM, "show", str(trained), "--json"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        [*PROGRAM, "show", str(trained), "--json"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, **PLAIN},
     )
     assert writer.stdout is not None
     assert writer.stderr is not None

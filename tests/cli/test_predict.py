@@ -1,10 +1,13 @@
 import csv
 import io
 import json
+import os
+import subprocess
+import sys
 
 import numpy as np
 import pytest
-from tests.cli.helpers import ok, program, run, write_songs
+from tests.cli.helpers import PLAIN, PROGRAM, ok, program, run, write_songs
 
 from polyrule.data import read
 from polyrule.model import RuleList
@@ -97,9 +100,6 @@ def test_memory_stays_bounded(trained, tmp_path):
             "try:\n    app.main(sys.argv[1:])\nexcept SystemExit as end:\n    assert end.code == 0\n"
             "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, file=sys.stderr)"
         )
-        import subprocess
-        import sys
-
         words = ["predict", str(trained), str(big), "-o", str(tmp_path / "out.csv"), "--rows", "2000"]
         done = subprocess.run([sys.executable, "-c", code, *words], capture_output=True, text=True, check=True)
         peaks.append(int(done.stderr.split()[-1]))
@@ -118,12 +118,9 @@ def test_a_failure_half_way_leaves_no_file(trained, songs, tmp_path):
 
 
 def test_a_reader_that_has_seen_enough_is_no_error(trained, songs):
-    import subprocess
-
-    from tests.cli.helpers import PROGRAM
-
     words = [*PROGRAM, "predict", str(trained), str(songs), "--rows", "1"]
-    writer = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    surroundings = {**os.environ, **PLAIN}
+    writer = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=surroundings)
     assert writer.stdout is not None
     assert writer.stderr is not None
     writer.stdout.readline()

@@ -12,7 +12,7 @@ import sys
 import time
 
 import pytest
-from tests.cli.helpers import PROGRAM, READING, ok, program
+from tests.cli.helpers import PLAIN, PROGRAM, READING, ok, program
 
 from polyrule.model import RuleList
 
@@ -38,7 +38,7 @@ class Terminal:
             stdin=slave,
             stdout=slave,
             stderr=slave,
-            env={**surroundings, "TERM": "xterm-256color", **(env or {})},
+            env={**surroundings, **PLAIN, "TERM": "xterm-256color", **(env or {})},
             start_new_session=True,
             preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),
         )

@@ -33,7 +33,7 @@ def test_what_is_wrong_is_said_and_is_exit_code_1(model, songs):
 
 def test_other_data_is_recognised(trained, songs, tmp_path):
     other = tmp_path / "other.csv"
-    header, first, *rest = songs.read_text().splitlines()
+    header, _, *rest = songs.read_text().splitlines()
     other.write_text("\n".join([header, *rest]) + "\n")
     result = run("verify", trained, other)
     assert result.exit_code == 1

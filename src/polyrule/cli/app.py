@@ -122,7 +122,9 @@ class _Warnings(logging.Handler):
         """Print a warning, except about interruptions, of which the commands know more."""
         message = record.getMessage()
         if not message.startswith("interrupted"):
-            click.echo(f"warning: {message}", err=True)
+            from polyrule.cli.output import warn
+
+            warn(message)
 
 
 def _listen(debug: bool) -> None:
