@@ -119,14 +119,33 @@ void Columns::finish(Column& column) {
   if (column.blocked)
     while (column.below < column.rows.size() && column.value_at(column.below) < column.block) ++column.below;
   if (column.nominal || column.blocked || column.rows.empty()) return;
-  column.rank.assign(rows_, kNowhere);
-  column.starts = Bits(column.rows.size() + 1);
-  for (std::size_t p = 0; p < column.rows.size(); ++p) {
-    column.rank[column.rows[p]] = static_cast<Row>(p);
-    if (p == 0 || column.value_at(p) != column.value_at(p - 1)) column.starts.set(p);
+  if (!column.dense) {
+    column.own.assign(rows_, std::nan(""));
+    for (std::size_t p = 0; p < column.rows.size(); ++p) column.own[column.rows[p]] = column.values[p];
+    column.dense = column.own.data();
+    std::vector<double>().swap(column.values);
   }
-  column.starts.set(column.rows.size());
-  column.working = Bits(column.rows.size());
+  double last = 0;
+  for (std::size_t p = 0; p < column.rows.size(); ++p) {
+    const double value = column.dense[column.rows[p]];
+    if (p == 0 || value != last) column.rows[p] |= kStarts;
+    last = value;
+  }
+  column.ordered = true;
+}
+
+std::size_t filter_rows(const std::uint32_t* in, std::size_t size, const std::uint8_t* inside, std::uint32_t* out) {
+  std::uint32_t starts = 0;
+  std::size_t kept = 0;
+  for (std::size_t i = 0; i < size; ++i) {
+    const std::uint32_t row = in[i] & kRowMask;
+    const std::uint32_t keep = inside[row];  // 0 or 1
+    starts |= in[i] & kStarts;
+    out[kept] = row | starts;
+    kept += keep;
+    starts &= keep - 1;
+  }
+  return kept;
 }
 
 Bits Columns::covered(const Condition& condition, const Bits& cover) const {
@@ -137,7 +156,7 @@ Bits Columns::covered(const Condition& condition, const Bits& cover) const {
     out = cover;
     for (const Row row : column.missing) out.reset(row);
     for (std::size_t p = 0; p < column.rows.size(); ++p)
-      if (!satisfies(condition, column.value_at(p))) out.reset(column.rows[p]);
+      if (!satisfies(condition, column.value_at(p))) out.reset(column.row_at(p));
   } else if (column.dense) {
     for_each_bit(cover, [&](std::size_t i) {
       const double x = column.dense[i];
@@ -145,7 +164,7 @@ Bits Columns::covered(const Condition& condition, const Bits& cover) const {
     });
   } else {
     for (std::size_t p = 0; p < column.rows.size(); ++p)
-      if (cover.test(column.rows[p]) && satisfies(condition, column.value_at(p))) out.set(column.rows[p]);
+      if (cover.test(column.row_at(p)) && satisfies(condition, column.value_at(p))) out.set(column.row_at(p));
   }
   return out;
 }
@@ -161,7 +180,7 @@ bool Columns::next_value(const Column& column, double value, bool from_start, co
   }
   bool any = false;
   for (std::size_t p = low; p < column.rows.size() && !any; ++p)
-    if (working.test(column.rows[p])) any = true, found = column.value_at(p);
+    if (working.test(column.row_at(p))) any = true, found = column.value_at(p);
   if (column.blocked && (from_start || column.block > value) && (!any || column.block < found)) {
     auto others = count_bits(working.data(), working.words());
     for (const Row row : column.rows) others -= working.test(row);

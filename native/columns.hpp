@@ -9,7 +9,9 @@
 
 namespace polyrule {
 
-inline constexpr Row kNowhere = std::numeric_limits<Row>::max();
+// In ordered lists of rows: the first row of a distinct value.
+inline constexpr std::uint32_t kStarts = std::uint32_t{1} << 31;
+inline constexpr std::uint32_t kRowMask = kStarts - 1;
 
 enum class Test : std::uint8_t { at_most = 0, above = 1, category = 2, label = 3 };
 
@@ -45,15 +47,17 @@ struct Column {
   std::vector<Row> missing;
   std::size_t below = 0;  // listed rows with a value below the block's
 
-  // Only for numeric columns without a block: the place of every row in `rows`, where each distinct value starts, and
-  // the working set in that order (refreshed when the working set has changed).
-  std::vector<Row> rank;
-  Bits starts;
-  Bits working;
-  std::uint64_t working_version = 0;
+  // Numeric columns without a block are *ordered*: `rows` lists row numbers in which the top bit marks the first row of
+  // each distinct value, rows that have left the working set are taken out now and then, and `path` holds the same for
+  // the cover of the last node of the rule under search (covers along a rule are nested, so each is filtered from the last).
+  bool ordered = false;
+  std::vector<double> own;  // the values by row, where the table is sparse
+  std::vector<std::uint32_t> path;
+  std::size_t path_size = 0, path_rows = 0;
+  std::uint64_t path_id = 0, working_version = 0;
 
-  bool ranked() const { return !rank.empty(); }
-  double value_at(std::size_t place) const { return values.empty() ? dense[rows[place]] : values[place]; }
+  double value_at(std::size_t place) const { return values.empty() ? dense[row_at(place)] : values[place]; }
+  Row row_at(std::size_t place) const { return rows[place] & kRowMask; }
 };
 
 class Columns {
@@ -83,6 +87,9 @@ class Columns {
   std::size_t rows_;
   std::vector<Column> columns_;
 };
+
+// Copy the rows that are inside, keeping track of where distinct values start; `out` may be `in`.
+std::size_t filter_rows(const std::uint32_t* in, std::size_t size, const std::uint8_t* inside, std::uint32_t* out);
 
 // Halfway between two doubles where they allow it, in any case low <= midpoint < high.
 double midpoint(double low, double high);

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "parallel.hpp"
+#include "sweep.hpp"
 #include "walk.hpp"
 
 namespace polyrule {
@@ -48,8 +49,8 @@ bool Engine::allows_singles(const Form& form) const {
          *std::min_element(form.den.begin(), form.den.end()) >= 0 && form.den[0] + form.den[1] > 0;
 }
 
-// Whether every sum of a `SinglesScan` stays below 2**60.
-bool Engine::fits_int64(const Form& form) const {
+// A number that no sum of a `SinglesScan` or `Sweep` exceeds.
+double Engine::largest_sum(const Form& form) const {
   double num = 0, den = 0;
   for (std::size_t i = 1; i < 5; ++i) {
     num = std::max(num, std::abs(double(form.num[i])));
@@ -58,7 +59,7 @@ bool Engine::fits_int64(const Form& form) const {
   const double weight = double(state_.working_weight) + 1;
   const double num0 = std::abs(double(form.num[0])), den0 = std::abs(double(form.den[0]));
   const double top = num0 + num * weight, bottom = den0 + den * weight;
-  return 8 * ((num * bottom + top * den) * weight + num0 * bottom + top * den0) < std::ldexp(1.0, 60);
+  return 8 * ((num * bottom + top * den) * weight + num0 * bottom + top * den0);
 }
 
 std::vector<NodeLabel> Engine::root_labels(const Literal& literal, const Form& form) const {
@@ -128,6 +129,7 @@ std::optional<Grown> Engine::greedy(const Watch& watch, const Form& form, std::v
   Node node;
   node.set_cover(state_.working, state_);
   node.is_root = true;
+  node.path_id = ++paths_;
   node.labels = std::move(labels);
   Grown grown;
   grown.head = solve(node, form);
@@ -142,6 +144,7 @@ std::optional<Grown> Engine::greedy(const Watch& watch, const Form& form, std::v
     child.set_cover(rows_of(*found, node.cover), state_);
     for (const NodeLabel& label : node.labels)
       child.labels.push_back(Node::describe(label.label, label.allowed, child.cover, child.weight, state_));
+    child.path_id = node.path_id;
     child.first = std::move(node.first);
     child.last = std::move(node.last);
     child.touches = std::move(node.touches);
@@ -158,7 +161,7 @@ std::optional<Condition> Engine::best_condition(const Watch& watch, Node& node, 
                                                 const Head& incumbent) {
   if (allows_singles(form)) {
     bool usable = true;
-    const auto found = fits_int64(form) ? best_by_singles<Count>(watch, node, form, incumbent, usable)
+    const auto found = largest_sum(form) < std::ldexp(1.0, 60) ? best_by_singles<Count>(watch, node, form, incumbent, usable)
                                         : best_by_singles<Wide>(watch, node, form, incumbent, usable);
     if (usable) return found;
   }
@@ -215,58 +218,80 @@ std::optional<Condition> Engine::best_by_singles(const Watch& watch, Node& node,
   node.labels = std::move(live);
   node.list_touches(state_);
 
+  const double room = largest_sum(form);
+  const auto found = room < Sweep<std::int32_t>::capacity()
+                         ? search_node<Int, std::int32_t>(watch, node, form, incumbent)
+                         : search_node<Int, double>(watch, node, form, incumbent);
+  usable = found.has_value();
+  if (!usable || !found->any) return std::nullopt;
+  return found->condition;
+}
+
+// The best condition of a node; nothing if the measure's shape needs the general search.
+template <class Int, class Lane>
+std::optional<Best> Engine::search_node(const Watch& watch, const Node& node, const Form& form, const Head& incumbent) {
+  const Best start{incumbent.value, incumbent.tp, false, {}};
   struct Worker {
     SinglesScan<Int> scan;
-    Walk walk;
+    Walk<Sweep<Lane>> walk;
+    Sweep<Lane> sweep;
+    bool looks;             // whether a first look costs less than the scan it may save
+    std::uint64_t risen = 0;  // the value the sweep was made for
   };
   std::vector<std::unique_ptr<Worker>> workers(static_cast<std::size_t>(threads_));
   std::mutex guard;
-  Best shared{incumbent.value, incumbent.tp, false, {}};
-  std::atomic<std::uint32_t> rises{0};
-  std::vector<std::uint32_t> seen(workers.size(), 0);
+  Fraction shared = incumbent.value;
+  std::atomic<bool> any_usable{true};
 
   over_units(watch, node, [&](int w, std::size_t unit, bool is_label) {
     auto& worker = workers[static_cast<std::size_t>(w)];
-    if (!worker)
-      worker.reset(new Worker{{node, state_, form, {incumbent.value, incumbent.tp, false, {}}}, {node, state_, columns_}});
+    if (!worker) {
+      worker.reset(new Worker{{node, state_, form, start}, {node, state_, columns_}, Sweep<Lane>(node), false});
+      const double touches = double(node.touches.size()) / double(std::max<std::size_t>(1, node.rows.size()));
+      worker->looks = largest_sum(form) < Sweep<Lane>::capacity() &&
+                      worker->sweep.table_bytes(state_.rows) <= Sweep<Lane>::kLargestTable &&
+                      double(worker->sweep.width()) < 8 + 10 * touches;
+    }
     SinglesScan<Int>& scan = worker->scan;
-    if (rises != seen[static_cast<std::size_t>(w)]) {
+    if (threads_ > 1) {
       const std::lock_guard lock(guard);
-      seen[static_cast<std::size_t>(w)] = rises;
-      scan.raise(shared.value);
+      scan.raise(shared);
     }
     bool rose = false;
     for (bool settled = false; !settled && scan.usable();) {
-      if (is_label) worker->walk.label(unit, scan);
-      else worker->walk.feature(unit, scan);
+      // Where nothing but ties is left to find, almost every feature has one.
+      const bool looks = worker->looks && !scan.fading();
+      if (looks && worker->risen != scan.risen()) {
+        worker->sweep.set_gains(scan.gains(), state_);
+        worker->risen = scan.risen();
+      }
+      Sweep<Lane>* look = looks ? &worker->sweep : nullptr;
+      if (is_label) worker->walk.label(unit, scan, look);
+      else worker->walk.feature(unit, scan, look);
       settled = scan.settled([&](const Condition& condition, std::size_t label, Count kinds[4]) {
         const Bits cover = rows_of(condition, node.cover);
         state_.count_kinds(label, cover, state_.weigh(cover.data()), kinds);
       });
       rose = rose || !settled;
     }
-    if (rose) {
+    if (!scan.usable()) any_usable = false;
+    if (rose && threads_ > 1) {
       const std::lock_guard lock(guard);
-      if (compare(scan.best().value, shared.value) > 0) {
-        shared.value = scan.best().value;
-        ++rises;
-      }
+      if (compare(scan.best().value, shared) > 0) shared = scan.best().value;
     }
   });
+  if (!any_usable) return std::nullopt;
 
-  Best best{incumbent.value, incumbent.tp, false, {}};
+  Best best = start;
   for (const auto& worker : workers) {
-    if (!worker) continue;
-    usable = usable && worker->scan.usable();
+    if (!worker || !worker->scan.best().any) continue;
     const Best& found = worker->scan.best();
-    if (!found.any) continue;
     const int order = compare(found.value, best.value);
     if (order > 0 || (order == 0 && (found.tp > best.tp || (found.tp == best.tp && best.any &&
                                                             comes_before(found.condition, best.condition)))))
       best = found;
   }
-  if (!best.any) return std::nullopt;
-  return best.condition;
+  return best;
 }
 
 std::vector<Scored> Engine::best_in_general(const Watch& watch, Node& node, const Form& form, const Head* incumbent,
@@ -317,6 +342,7 @@ std::optional<Grown> Engine::beam(const Watch& watch, const Form& form, std::vec
       Node node;
       node.set_cover(level[parent].grown.cover, state_);
       node.is_root = length == 0;
+      node.path_id = ++paths_;
       node.labels = level[parent].labels;
       for (const Scored& scored : best_in_general(watch, node, form, nullptr, limits_.beam_width)) {
         std::vector<ShownCondition> body = level[parent].grown.body;

@@ -69,6 +69,8 @@ class Engine {
   template <class Int>
   std::optional<Condition> best_by_singles(const Watch& watch, Node& node, const Form& form, const Head& incumbent,
                                            bool& usable);
+  template <class Int, class Lane>
+  std::optional<Best> search_node(const Watch& watch, const Node& node, const Form& form, const Head& incumbent);
   std::vector<Scored> best_in_general(const Watch& watch, Node& node, const Form& form, const Head* incumbent,
                                       std::size_t size);
   template <class Scan>
@@ -76,13 +78,14 @@ class Engine {
   Bits rows_of(const Condition& condition, const Bits& cover) const;
   Head solve(const Node& node, const Form& form) const;
   ShownCondition shown(const Condition& condition) const;
-  bool fits_int64(const Form& form) const;
+  double largest_sum(const Form& form) const;
 
   Columns columns_;
   State state_;
   Form form_;
   GrowLimits limits_;
   int threads_;
+  std::uint64_t paths_ = 0;
 };
 
 }  // namespace polyrule

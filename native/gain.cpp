@@ -115,7 +115,7 @@ class Scan {
     for (std::size_t j = 0; j < stride_; ++j) over[j] = total_[j] - missing[j];
     for (std::size_t b = 0; b + 1 < bins; ++b) {
       const Sum* here = &histogram[b * stride_];
-      if (here[2 * labels_] == 0) continue;  // the same rows as the threshold before
+      if (b > 0 && here[2 * labels_] == 0) continue;  // the same rows as the threshold before
       for (std::size_t j = 0; j < stride_; ++j) below[j] += here[j], over[j] -= here[j];
       if (proper(below[2 * labels_])) best.offer(gain(below), static_cast<std::int32_t>(b), at_most);
       if (proper(over[2 * labels_])) best.offer(gain(over), static_cast<std::int32_t>(b), above);

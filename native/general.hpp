@@ -67,10 +67,9 @@ class GeneralScan {
     Column& column = columns_[index];
     index_ = static_cast<std::uint32_t>(index);
     listed_.clear();
-    if (column.ranked()) {
-      ranked_.load(column, node_, state_);
-      for (std::size_t p = ranked_.next_covered(0); p != RankedCover::kNone; p = ranked_.next_covered(p + 1))
-        listed_.push_back(static_cast<std::uint32_t>(p));
+    if (column.ordered) {
+      const Sequence sequence = covered_sequence(column, node_, state_);
+      for (std::size_t i = 0; i < sequence.size; ++i) listed_.push_back(sequence.row(i));
     } else {
       for (std::size_t p = 0; p < column.rows.size(); ++p)
         if (node_.cover.test(column.rows[p])) listed_.push_back(static_cast<std::uint32_t>(p));
@@ -83,7 +82,7 @@ class GeneralScan {
     for (std::size_t i = 0; i < all_.size(); ++i) all_[i] = node_.labels[i / 4].kinds[i % 4] - at(i);
     total_ = node_.weight - missing;
     begin();
-    for (const std::uint32_t p : listed_) add(column.rows[p]);
+    for (const std::uint32_t p : listed_) add(row_of(column, p));
     block_weight_ = total_ - moved_;
     block_ = sum_;
     if (column.nominal) nominal(column);
@@ -102,6 +101,12 @@ class GeneralScan {
   }
 
  private:
+  // Ordered columns are listed by row, the others by place.
+  static Row row_of(const Column& column, std::uint32_t entry) { return column.ordered ? entry : column.rows[entry]; }
+  static double value_of(const Column& column, std::uint32_t entry) {
+    return column.ordered ? column.dense[entry] : column.value_at(entry);
+  }
+
   void begin() {
     std::fill(sum_.begin(), sum_.end(), 0);
     moved_ = 0;
@@ -151,9 +156,9 @@ class GeneralScan {
 
   void nominal(const Column& column) {
     for (std::size_t i = 0; i < listed_.size();) {
-      const double value = column.value_at(listed_[i]);
+      const double value = value_of(column, listed_[i]);
       begin();
-      for (; i < listed_.size() && column.value_at(listed_[i]) == value; ++i) add(column.rows[listed_[i]]);
+      for (; i < listed_.size() && value_of(column, listed_[i]) == value; ++i) add(row_of(column, listed_[i]));
       consider_sum({Test::category, false, index_, value});
     }
     if (!column.blocked || block_weight_ == 0 || block_weight_ == node_.weight) return;
@@ -166,8 +171,8 @@ class GeneralScan {
     if (total_ == 0) return;
     const bool has_block = column.blocked && block_weight_ > 0;
     const auto smallest = [&] {
-      const bool listed_first = !listed_.empty() && (!has_block || column.value_at(listed_[0]) < column.block);
-      return listed_first ? column.value_at(listed_[0]) : column.block;
+      const bool listed_first = !listed_.empty() && (!has_block || value_of(column, listed_[0]) < column.block);
+      return listed_first ? value_of(column, listed_[0]) : column.block;
     };
     begin();
     if (misses && columns_.any_below(index_, smallest(), state_.working)) consider_rest({Test::above, true, index_, 0});
@@ -175,7 +180,7 @@ class GeneralScan {
     bool block_left = has_block;
     double edge = 0;
     while (i < listed_.size() || block_left) {
-      if (block_left && (i == listed_.size() || column.value_at(listed_[i]) > column.block)) {
+      if (block_left && (i == listed_.size() || value_of(column, listed_[i]) > column.block)) {
         // The block joins as a whole: everything with a value minus all listed rows.
         for (std::size_t k = 0; k < sum_.size(); ++k) {
           const int usual = node_.labels[k / 4].usual;
@@ -186,8 +191,8 @@ class GeneralScan {
         edge = column.block;
         block_left = false;
       } else {
-        edge = column.value_at(listed_[i]);
-        for (; i < listed_.size() && column.value_at(listed_[i]) == edge; ++i) add(column.rows[listed_[i]]);
+        edge = value_of(column, listed_[i]);
+        for (; i < listed_.size() && value_of(column, listed_[i]) == edge; ++i) add(row_of(column, listed_[i]));
       }
       if (moved_ == total_) break;
       consider_sum({Test::at_most, false, index_, edge});
@@ -204,7 +209,6 @@ class GeneralScan {
   double min_coverage_;
   Shortlist shortlist_;
   std::uint32_t index_ = 0;
-  RankedCover ranked_;
   std::vector<std::uint32_t> listed_;
   std::vector<Count> all_, sum_, here_, block_;
   Count moved_ = 0, total_ = 0, block_weight_ = 0;

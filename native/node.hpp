@@ -24,7 +24,9 @@ struct Node {
   Count weight = 0;
   std::vector<Row> rows;
   bool is_root = false;
+  std::uint64_t path_id = 0;  // nodes with the same number have nested covers
   std::vector<NodeLabel> labels;
+  std::vector<std::uint8_t> inside;  // per row, whether it is covered
 
   // touches[first[row] .. last[row]) are the labels whose kind on this row is not the usual one, as label << 2 | kind.
   // Only the entries of covered rows mean anything.
@@ -34,7 +36,11 @@ struct Node {
   void set_cover(Bits bits, const State& state) {
     cover = std::move(bits);
     rows.clear();
-    for_each_bit(cover, [&](std::size_t i) { rows.push_back(static_cast<Row>(i)); });
+    inside.assign(state.rows, 0);
+    for_each_bit(cover, [&](std::size_t i) {
+      rows.push_back(static_cast<Row>(i));
+      inside[i] = 1;
+    });
     weight = state.weigh(cover.data());
   }
 

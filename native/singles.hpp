@@ -93,6 +93,10 @@ class SinglesScan {
   // False if the measure's shape does not allow this scan; the general one must be used.
   bool usable() const { return usable_; }
   const Best& best() const { return best_; }
+  const Gains<Int>& gains() const { return gains_; }
+  std::uint64_t risen() const { return risen_; }  // changes whenever the value does
+  // Whether every row can only lose: then nothing but ties can be found, and a scan ends when no literal ties any more.
+  bool fading() const { return fading_; }
 
   // Someone else has found a better value; ties with it are found from now on.
   void raise(const Fraction& value) {
@@ -277,6 +281,7 @@ class SinglesScan {
   bool set_value(const Fraction& value) {
     gains_ = Gains<Int>(form_, value, state_.working_weight);
     beat_ = {};
+    ++risen_;
     fading_ = true;
     for (int v = 0; v < 2; ++v)
       for (int k = 0; k < 4; ++k) fading_ = fading_ && gains_.slope[v][k] <= 0;
@@ -432,6 +437,7 @@ class SinglesScan {
   const Form& form_;
   Best best_;
   bool usable_ = true;
+  std::uint64_t risen_ = 0;
 
   Gains<Int> gains_;
   bool fading_ = false;

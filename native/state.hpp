@@ -32,8 +32,13 @@ class State {
     }
   }
 
+  // The working set with one byte per row.
+  const std::vector<std::uint8_t>& working_bytes() const { return bytes_; }
+
   // Recompute what depends on the working set.
   void refresh() {
+    bytes_.assign(rows, 0);
+    for_each_bit(working, [&](std::size_t i) { bytes_[i] = 1; });
     working_weight = weigh(working.data());
     std::vector<Word> both(working.words());
     for (std::size_t l = 0; l < labels; ++l) {
@@ -135,6 +140,8 @@ class State {
   std::vector<std::uint64_t> changed;  // per label, counts the commits that set it
 
  private:
+  std::vector<std::uint8_t> bytes_;
+
   Count assign(const Bits& cover, std::size_t label, int value) {
     Count fresh = 0;
     for (std::size_t w = 0; w < cover.words(); ++w) {

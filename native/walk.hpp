@@ -10,115 +10,54 @@
 
 namespace polyrule {
 
-// Covered rows of one ranked column in the order of their values, as bits; `weight_before` counts what lies left of a place.
-class RankedCover {
- public:
-  void load(Column& column, const Node& node, const State& state) {
-    column_ = &column;
-    size_ = column.rows.size();
-    const std::size_t words = words_for(size_);
-    if (node.is_root) {
-      if (column.working_version != state.working_version) {
-        column.working.clear();
-        for (std::size_t p = 0; p < size_; ++p)
-          if (state.working.test(column.rows[p])) column.working.set(p);
-        column.working_version = state.working_version;
-      }
-      cover_ = column.working.data();
-    } else {
-      own_.assign(words, 0);
-      for (const Row row : node.rows) {
-        const Row p = column.rank[row];
-        if (p != kNowhere) own_[p >> 6] |= Word{1} << (p & 63);
-      }
-      cover_ = own_.data();
-    }
-    touched_.assign(words + 1, 0);
-    for (const Row row : node.touched) {
-      const Row p = column.rank[row];
-      if (p != kNowhere) touched_[p >> 6] |= Word{1} << (p & 63);
-    }
-    unit_ = state.unit;
-    if (unit_) {
-      counts_.resize(words + 1);
-      running_counts(cover_, words, counts_.data());
-      total_ = counts_[words];
-    } else {
-      weights_.resize(size_ + 1);
-      Count sum = 0;
-      for (std::size_t p = 0; p < size_; ++p) {
-        weights_[p] = sum;
-        if ((cover_[p >> 6] >> (p & 63)) & 1) sum += state.weights[column.rows[p]];
-      }
-      weights_[size_] = total_ = sum;
-    }
-  }
+// The covered rows of an ordered column by ascending value, marked where a distinct value starts.
+struct Sequence {
+  const std::uint32_t* rows = nullptr;
+  std::size_t size = 0;
 
-  std::size_t size() const { return size_; }
-  Count total() const { return total_; }
-
-  Count weight_before(std::size_t place) const {
-    if (!unit_) return weights_[place];
-    const std::size_t w = place >> 6, bit = place & 63;
-    return counts_[w] + (bit ? std::popcount(cover_[w] & ((Word{1} << bit) - 1)) : 0);
-  }
-
-  // First and one-past-last place of the distinct value at `place`.
-  std::size_t start_of(std::size_t place) const { return previous(column_->starts.data(), place + 1); }
-  std::size_t end_of(std::size_t place) const { return next(column_->starts.data(), column_->starts.words(), place + 1); }
-
-  std::size_t next_touched(std::size_t from) const { return next(touched_.data(), touched_.size(), from); }
-  std::size_t previous_touched(std::size_t before) const { return previous(touched_.data(), before); }
-  std::size_t next_covered(std::size_t from) const { return next(cover_, words_for(size_), from); }
-  std::size_t previous_covered(std::size_t before) const { return previous(cover_, before); }
-
-  static constexpr std::size_t kNone = SIZE_MAX;
-
- private:
-  static std::size_t next(const Word* bits, std::size_t words, std::size_t from) {
-    std::size_t w = from >> 6;
-    if (w >= words) return kNone;
-    Word word = bits[w] & (~Word{0} << (from & 63));
-    while (!word) {
-      if (++w >= words) return kNone;
-      word = bits[w];
-    }
-    return w * 64 + static_cast<std::size_t>(std::countr_zero(word));
-  }
-
-  static std::size_t previous(const Word* bits, std::size_t before) {
-    if (before == 0) return kNone;
-    std::size_t w = (before - 1) >> 6;
-    Word word = bits[w] & (~Word{0} >> (63 - ((before - 1) & 63)));
-    while (!word) {
-      if (w == 0) return kNone;
-      word = bits[--w];
-    }
-    return w * 64 + 63 - static_cast<std::size_t>(std::countl_zero(word));
-  }
-
-  const Column* column_ = nullptr;
-  std::size_t size_ = 0;
-  const Word* cover_ = nullptr;
-  std::vector<Word> own_, touched_;
-  bool unit_ = true;
-  std::vector<std::uint32_t> counts_;
-  std::vector<Count> weights_;
-  Count total_ = 0;
+  Row row(std::size_t i) const { return rows[i] & kRowMask; }
+  bool starts(std::size_t i) const { return (rows[i] & kStarts) != 0; }
 };
 
-// Shows the candidates of one feature (or label) to a scan.
+inline Sequence covered_sequence(Column& column, const Node& node, const State& state) {
+  if (column.working_version != state.working_version) {
+    const std::vector<std::uint8_t>& working = state.working_bytes();
+    column.rows.resize(filter_rows(column.rows.data(), column.rows.size(), working.data(), column.rows.data()));
+    column.working_version = state.working_version;
+    column.path_id = 0;
+  }
+  if (node.is_root) return {column.rows.data(), column.rows.size()};
+  if (column.path_id != node.path_id) {
+    column.path.resize(column.rows.size() + 1);
+    column.path_size = filter_rows(column.rows.data(), column.rows.size(), node.inside.data(), column.path.data());
+    column.path_id = node.path_id;
+    column.path_rows = node.rows.size();
+  } else if (column.path_rows != node.rows.size()) {
+    column.path_size = filter_rows(column.path.data(), column.path_size, node.inside.data(), column.path.data());
+    column.path_rows = node.rows.size();
+  }
+  return {column.path.data(), column.path_size};
+}
+
+// Shows the candidates of one feature (or label) to a scan, unless a first look (sweep.hpp; may be null) says that none
+// of them can count.
+template <class Look>
 class Walk {
  public:
   Walk(const Node& node, const State& state, Columns& columns) : node_(node), state_(state), columns_(columns) {}
 
   template <class Scan>
-  void feature(std::size_t index, Scan& scan) {
+  void feature(std::size_t index, Scan& scan, Look* look) {
+    look_ = look;
     index_ = static_cast<std::uint32_t>(index);
     Column& column = columns_[index];
-    if (column.ranked()) {
-      ranked_.load(column, node_, state_);
-      if (ranked_.total() == 0) return;
+    if (column.ordered) {
+      sequence_ = covered_sequence(column, node_, state_);
+      if (sequence_.size == 0) return;
+      total_ = state_.unit ? static_cast<Count>(sequence_.size) : 0;
+      if (!state_.unit)
+        for (std::size_t i = 0; i < sequence_.size; ++i) total_ += state_.weights[sequence_.row(i)];
+      if (look_ && !look_->can_reach(sequence_.rows, sequence_.size, total_ < node_.weight, false)) return;
       ascending(column, scan);
       descending(column, scan);
       return;
@@ -130,7 +69,7 @@ class Walk {
 
   // The conditions label = 0 and label = 1 on what earlier rules have set.
   template <class Scan>
-  void label(std::size_t label, Scan& scan) {
+  void label(std::size_t label, Scan& scan, Look* look) {
     for (int value = 0; value < 2; ++value) {
       const Word *set = state_.set[label], *ones = state_.ones[label];
       Count weight = 0;
@@ -145,6 +84,7 @@ class Walk {
       const Condition condition{Test::label, false, static_cast<std::uint32_t>(label), double(value)};
       const auto resolve = [&](std::size_t) { return condition; };
       if (weight == 0 || weight == node_.weight) continue;
+      if (look && !look->set_can_reach(list_.data(), list_.size(), false)) continue;
       scan.begin(false);
       for (const Row row : list_) scan.only_row(row);
       scan.all(weight, 0, true, resolve);
@@ -153,74 +93,80 @@ class Walk {
   }
 
  private:
+  bool is_touched(Row row) const { return node_.first[row] != node_.last[row]; }
+
+  // `<=`: rows join from the left. A boundary is known by the number of rows on its left.
   template <class Scan>
   void ascending(const Column& column, Scan& scan) {
     const auto resolve = [&](std::size_t place) {
-      return Condition{Test::at_most, false, index_, column.value_at(ranked_.previous_covered(place))};
+      return Condition{Test::at_most, false, index_, column.dense[sequence_.row(place - 1)]};
     };
-    const auto valid = [&](Count weight) { return weight > 0 && weight < ranked_.total(); };
     // With missing values, the candidate of all rows that have a value may exist or not. If not, a stretch that rises
     // towards it is best at the last boundary that does, so all labels are judged there.
-    const std::size_t top = ranked_.previous_covered(ranked_.size()), last_start = ranked_.start_of(top);
-    const bool misses = ranked_.total() < node_.weight;
-    const bool whole = misses && columns_.any_above(index_, column.value_at(top), state_.working);
-    bool at_last = false;
-    const auto judge_last = [&] {
-      const Count before = ranked_.weight_before(last_start);
-      if (misses && !whole) scan.all(before, last_start, valid(before), resolve);
-      else scan.last(before, last_start, valid(before), resolve);
-      at_last = true;
-    };
+    const std::size_t size = sequence_.size;
+    const bool misses = total_ < node_.weight;
+    const bool whole =
+        misses && columns_.any_above(index_, column.dense[sequence_.row(size - 1)], state_.working);
     scan.begin(false);
-    bool alive = true;
-    for (std::size_t p = ranked_.next_touched(0); p != RankedCover::kNone && alive;) {
-      const std::size_t start = ranked_.start_of(p), end = ranked_.end_of(p);
-      const Count before = ranked_.weight_before(start), after = ranked_.weight_before(end);
-      if (start == last_start) judge_last();
-      scan.open(before, start, valid(before), resolve);
-      for (; p != RankedCover::kNone && p < end; p = ranked_.next_touched(p + 1)) scan.row(column.rows[p], resolve);
-      alive = scan.close(after, end, valid(after), resolve);
+    Count moved = 0;
+    for (std::size_t i = 0; i < size;) {
+      std::size_t j = i;
+      Count after = moved;
+      bool touched = false;
+      do {
+        const Row row = sequence_.row(j);
+        touched = touched || is_touched(row);
+        after += weight(row);
+      } while (++j < size && !sequence_.starts(j));
+      if (j == size) {
+        if (misses && !whole) scan.all(moved, i, moved > 0, resolve);
+        else scan.last(moved, i, moved > 0, resolve);
+      }
+      if (touched) {
+        scan.open(moved, i, moved > 0, resolve);
+        for (std::size_t k = i; k < j; ++k) scan.row(sequence_.row(k), resolve);
+        if (!scan.close(after, j, j < size, resolve)) break;
+      }
+      moved = after;
+      i = j;
     }
-    if (alive) {
-      if (!at_last) judge_last();
-      if (whole) scan.all(ranked_.total(), ranked_.size(), true, resolve);
-    }
+    if (moved == total_ && whole) scan.all(total_, size, true, resolve);
     scan.end(resolve);
   }
 
+  // `>`: rows join from the right. A boundary is known by the number of rows on its left.
   template <class Scan>
   void descending(const Column& column, Scan& scan) {
     const auto resolve = [&](std::size_t place) {
-      const std::size_t left = ranked_.previous_covered(place);
-      if (left == RankedCover::kNone) return Condition{Test::above, true, index_, 0};
-      return Condition{Test::above, false, index_, column.value_at(left)};
+      if (place == 0) return Condition{Test::above, true, index_, 0};
+      return Condition{Test::above, false, index_, column.dense[sequence_.row(place - 1)]};
     };
-    const auto valid = [&](Count weight) { return weight > 0 && weight < ranked_.total(); };
-    const auto weight_from = [&](std::size_t place) { return ranked_.total() - ranked_.weight_before(place); };
-    const std::size_t bottom = ranked_.next_covered(0), last_end = ranked_.end_of(bottom);
-    const bool misses = ranked_.total() < node_.weight;
-    const bool whole = misses && columns_.any_below(index_, column.value_at(bottom), state_.working);
-    bool at_last = false;
-    const auto judge_last = [&] {
-      const Count before = weight_from(last_end);
-      if (misses && !whole) scan.all(before, last_end, valid(before), resolve);
-      else scan.last(before, last_end, valid(before), resolve);
-      at_last = true;
-    };
+    const bool misses = total_ < node_.weight;
+    const bool whole = misses && columns_.any_below(index_, column.dense[sequence_.row(0)], state_.working);
     scan.begin(false);
-    bool alive = true;
-    for (std::size_t p = ranked_.previous_touched(ranked_.size()); p != RankedCover::kNone && alive;) {
-      const std::size_t start = ranked_.start_of(p), end = ranked_.end_of(p);
-      const Count before = weight_from(end), after = weight_from(start);
-      if (end == last_end) judge_last();
-      scan.open(before, end, valid(before), resolve);
-      for (; p != RankedCover::kNone && p >= start; p = ranked_.previous_touched(p)) scan.row(column.rows[p], resolve);
-      alive = scan.close(after, start, valid(after), resolve);
+    Count moved = 0;
+    for (std::size_t i = sequence_.size; i > 0;) {
+      std::size_t j = i;
+      Count after = moved;
+      bool touched = false;
+      do {
+        const Row row = sequence_.row(--j);
+        touched = touched || is_touched(row);
+        after += weight(row);
+      } while (!sequence_.starts(j));
+      if (j == 0) {
+        if (misses && !whole) scan.all(moved, i, moved > 0, resolve);
+        else scan.last(moved, i, moved > 0, resolve);
+      }
+      if (touched) {
+        scan.open(moved, i, moved > 0, resolve);
+        for (std::size_t k = i; k > j; --k) scan.row(sequence_.row(k - 1), resolve);
+        if (!scan.close(after, j, j > 0, resolve)) break;
+      }
+      moved = after;
+      i = j;
     }
-    if (alive) {
-      if (!at_last) judge_last();
-      if (whole) scan.all(ranked_.total(), 0, true, resolve);
-    }
+    if (moved == total_ && whole) scan.all(total_, 0, true, resolve);
     scan.end(resolve);
   }
 
@@ -228,10 +174,13 @@ class Walk {
   void gather(const Column& column) {
     places_.clear();
     absent_.clear();
+    list_.clear();
     Count listed = 0;
     for (std::size_t p = 0; p < column.rows.size(); ++p)
-      if (node_.cover.test(column.rows[p])) {
+      if (node_.inside[column.rows[p]]) {
+        const bool starts = places_.empty() || column.value_at(places_.back()) != column.value_at(p);
         places_.push_back(static_cast<std::uint32_t>(p));
+        list_.push_back(column.rows[p] | (starts ? kStarts : 0));
         listed += weight(column.rows[p]);
       }
     missing_weight_ = 0;
@@ -245,11 +194,10 @@ class Walk {
 
   Count weight(Row row) const { return state_.unit ? 1 : state_.weights[row]; }
 
-  std::size_t group_end(const Column& column, std::size_t i) const {
-    const double value = column.value_at(places_[i]);
-    std::size_t j = i + 1;
-    while (j < places_.size() && column.value_at(places_[j]) == value) ++j;
-    return j;
+  std::size_t group_end(std::size_t i) const {
+    do ++i;
+    while (i < list_.size() && !(list_[i] & kStarts));
+    return i;
   }
 
   template <class Scan>
@@ -259,8 +207,14 @@ class Walk {
     const bool block_counts = column.blocked && block_weight_ > 0 && block_weight_ < node_.weight;
     bool block_done = !block_counts;
     for (std::size_t i = 0; i < places_.size();) {
-      const std::size_t j = group_end(column, i);
+      const std::size_t j = group_end(i);
       Count covered = 0;
+      const bool alone = j - i == places_.size() && absent_.empty();
+      if (look_ && !look_->set_can_reach(list_.data() + i, j - i, alone)) {
+        block_done = block_done || alone;
+        i = j;
+        continue;
+      }
       scan.begin(false);
       for (std::size_t k = i; k < j; ++k) {
         scan.only_row(column.rows[places_[k]]);
@@ -269,7 +223,7 @@ class Walk {
       value = column.value_at(places_[i]);
       scan.all(covered, 0, covered < node_.weight, resolve);
       scan.end(resolve);
-      if (!block_done && j - i == places_.size() && absent_.empty()) {
+      if (!block_done && alone) {
         value = column.block;
         scan.all_others(covered, true, resolve);
         block_done = true;
@@ -316,19 +270,30 @@ class Walk {
       return Condition{test, false, index_, left};
     };
     // From the left: rows below the block.
-    if (middle > 0 || misses) {
+    if ((middle > 0 && (!look_ || look_->can_reach(list_.data(), middle, true, true))) || misses) {
       const auto at_most = [&](std::size_t where) { return condition(Test::at_most, where, false); };
       const auto above = [&](std::size_t where) { return condition(Test::above, where, false); };
       if (middle > 0) half(column, scan, 0, middle, false, total, whole_below, at_most);
       half(column, scan, 0, middle, true, total, whole_above, above);
     }
     // From the right: rows above the block.
-    if (size > middle || misses) {
+    if ((size > middle && (!look_ || look_right(middle))) || misses) {
       const auto at_most = [&](std::size_t where) { return condition(Test::at_most, where, true); };
       const auto above = [&](std::size_t where) { return condition(Test::above, where, true); };
       if (size > middle) half(column, scan, size, middle, false, total, whole_above, above);
       half(column, scan, size, middle, true, total, whole_below, at_most);
     }
+  }
+
+  // The rows above the block from the right: the same list backwards, so that starts become ends.
+  bool look_right(std::size_t middle) {
+    backwards_.clear();
+    bool starts = true;
+    for (std::size_t i = list_.size(); i > middle; --i) {
+      backwards_.push_back((list_[i - 1] & kRowMask) | (starts ? kStarts : 0));
+      starts = (list_[i - 1] & kStarts) != 0;
+    }
+    return look_->can_reach(backwards_.data(), backwards_.size(), true, true);
   }
 
   // Rows from one end of the list up to the block join the candidate, or leave it together with the missing ones. `whole`
@@ -373,9 +338,11 @@ class Walk {
   const State& state_;
   Columns& columns_;
   std::uint32_t index_ = 0;
-  RankedCover ranked_;
+  Sequence sequence_;
+  Count total_ = 0;
   std::vector<std::uint32_t> places_;
-  std::vector<Row> list_, absent_;
+  std::vector<Row> list_, backwards_, absent_;
+  Look* look_ = nullptr;
   Count missing_weight_ = 0, block_weight_ = 0;
 };
 
