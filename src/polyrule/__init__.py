@@ -10,6 +10,7 @@ from polyrule.version import __version__
 if TYPE_CHECKING:
     from polyrule import datasets, measures
     from polyrule.data import Dataset, Feature, Table
+    from polyrule.ensemble.classifier import RuleEnsembleClassifier
     from polyrule.estimators import BinaryRelevanceRuleClassifier, RuleListClassifier
     from polyrule.model import Rule, RuleList
 
@@ -18,6 +19,7 @@ __all__ = [
     "Dataset",
     "Feature",
     "Rule",
+    "RuleEnsembleClassifier",
     "RuleList",
     "RuleListClassifier",
     "Table",
@@ -32,6 +34,7 @@ _HOME = {
     "Dataset": "polyrule.data",
     "Feature": "polyrule.data",
     "Rule": "polyrule.model",
+    "RuleEnsembleClassifier": "polyrule.ensemble.classifier",
     "RuleList": "polyrule.model",
     "RuleListClassifier": "polyrule.estimators",
     "Table": "polyrule.data",

@@ -6,46 +6,32 @@ import logging
 from collections.abc import Sequence
 from typing import Any, Self
 
-import joblib
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
-from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils import Tags
-from sklearn.utils.validation import check_array, check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
-from polyrule.data.dataset import Dataset
-from polyrule.data.encode import to_table
-from polyrule.data.fingerprint import fingerprint
-from polyrule.data.frames import is_frame
-from polyrule.data.table import Table
-from polyrule.data.targets import Target, read_target
-from polyrule.data.weights import integer_weights
-from polyrule.errors import DataError, OptionError
+from polyrule.errors import OptionError
 from polyrule.kernels.engine import GrowOptions
+from polyrule.learning.estimator import RuleEstimator, TrainingData
 from polyrule.learning.learners import Learner
 from polyrule.learning.progress import Callback
 from polyrule.learning.separate import Reason, SeparateOptions
-from polyrule.measures import Lift, Measure, Objective
+from polyrule.measures import Lift, Measure, Objective, get
 from polyrule.model import RuleList
 from polyrule.model.explain import Explanation, explain
 from polyrule.model.predict import predict as run_rules
 from polyrule.model.probability import predict_proba as rule_probabilities
-from polyrule.version import __version__
 
 logger = logging.getLogger(__name__)
 
 
-class _RuleClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
-    """What both classifiers share: reading data, fitting, predicting, explaining."""
+class _RuleClassifier(RuleEstimator):
+    """What both classifiers share: fitting, predicting, explaining."""
 
-    measure: Any
     callback: Callback | None
-    n_jobs: int | None
 
-    def _learn(
-        self, table: Table, truth: Any, weights: npt.NDArray[np.int64], names: tuple[str, ...], scale: Any
-    ) -> tuple[RuleList, Reason]:
+    def _learn(self, training: TrainingData) -> tuple[RuleList, Reason]:
         raise NotImplementedError
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, label_names: Sequence[str] | None = None) -> Self:
@@ -68,30 +54,12 @@ class _RuleClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             Fitted. An interrupt (Ctrl-C) keeps the rules learned so far: the estimator is fitted before
             KeyboardInterrupt goes on.
         """
-        if isinstance(X, Dataset):
-            label_names = X.label_names if label_names is None else label_names
-            sample_weight = X.weights if sample_weight is None else sample_weight
-            X, y = X.X, X.Y if y is None else y
-        table = self._read_features(X, reset=True)
-        if y is None:
-            raise DataError(f"{type(self).__name__} requires y to be passed, but the target y is None")
-        target = read_target(y, label_names)
-        if target.truth.shape[0] != len(table):
-            raise DataError(
-                f"X has {len(table)} examples but y has {target.truth.shape[0]}: inconsistent numbers of samples"
-            )
-        weights, scale = integer_weights(sample_weight, len(table))
-        truth, kept = target.truth, weights > 0
-        if not kept.all():
-            table, truth, weights = table[kept], truth[kept], weights[kept]
-        model, reason = self._learn(table, truth, weights, target.names, scale)
-        model.info.update(self._provenance(table, truth, weights, reason))
+        training = self._read_training(X, y, sample_weight, label_names)
+        model, reason = self._learn(training)
+        model.info.update(self._provenance(training) | {"stopped": reason})
+        self._remember(training)
         self.model_ = model
-        self.features_ = table.features
-        self.label_names_ = target.names
-        self.classes_ = target.classes
         self.stopped_reason_ = reason
-        self._target = Target(target.kind, None, target.names, target.classes, target.sparse)
         if reason == "interrupted":
             logger.warning("interrupted: the estimator keeps the %d rule(s) learned so far", len(model))
             raise KeyboardInterrupt
@@ -99,8 +67,7 @@ class _RuleClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def predict(self, X: Any) -> Any:
         """Predict labels: a 0/1 matrix (sparse if the training labels were), or classes if y was one-dimensional."""
-        check_is_fitted(self)
-        table = self._read_features(X, reset=False)
+        table = self._read(X)
         labels = run_rules(self.model_, table).labels
         return self._target.labels_out(labels, lambda: rule_probabilities(self.model_, table))
 
@@ -112,13 +79,11 @@ class _RuleClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         examples where nobody set it. `predict` follows the rules, so it may disagree with 0.5 where a rule's own
         evidence is weak.
         """
-        check_is_fitted(self)
-        return self._target.probabilities_out(rule_probabilities(self.model_, self._read_features(X, reset=False)))
+        return self._target.probabilities_out(rule_probabilities(self.model_, self._read(X)))
 
     def decision_path(self, X: Any) -> sp.csr_matrix:
         """Return a sparse indicator (examples × rules) of the rules that set at least one label of an example."""
-        check_is_fitted(self)
-        setter = run_rules(self.model_, self._read_features(X, reset=False)).setter
+        setter = run_rules(self.model_, self._read(X)).setter
         rows, columns = np.nonzero(setter >= 0)
         path = sp.csr_matrix(
             (np.ones(len(rows), dtype=np.int64), (rows, setter[rows, columns])), shape=(len(setter), len(self.model_))
@@ -128,67 +93,13 @@ class _RuleClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def explain(self, X: Any, row: int = 0) -> Explanation:
         """Explain the prediction for one example: which rule set each label, with which conditions and counts."""
-        check_is_fitted(self)
-        table = self._read_features(X, reset=False)
-        if not -len(table) <= row < len(table):
-            raise DataError(f"row {row} does not exist: X has {len(table)} example(s), counted from 0")
-        return explain(self.model_, table[row])
+        return explain(self.model_, self._read_row(X, row))
 
     @property
     def rules_(self) -> RuleList:
         """The learned rules in order; prints as in the paper."""
         check_is_fitted(self, "model_")
         return self.model_
-
-    def _read_features(self, X: Any, reset: bool) -> Table:
-        if isinstance(X, Dataset):
-            X = X.X
-        features = None if reset else self.features_
-        if isinstance(X, Table):
-            table = to_table(X, features)
-            if reset:
-                self.n_features_in_ = table.shape[1]
-                self.feature_names_in_ = np.array(table.feature_names, dtype=object)
-        else:
-            if not is_frame(X):
-                X = check_array(X, accept_sparse=True, dtype=None, ensure_all_finite=False, estimator=self)
-            if reset:
-                table = to_table(X)  # first, because it says more clearly what is wrong with a frame
-            validate_data(self, X, reset=reset, skip_check_array=True)
-            if not reset:
-                table = to_table(X, features)
-        if reset and len(table) == 0:
-            raise DataError("X holds no examples: 0 sample(s) is not enough to learn rules from")
-        if reset and table.shape[1] == 0:
-            raise DataError("X holds no features: 0 feature(s) is not enough to learn rules from")
-        return table
-
-    def _provenance(self, table: Table, truth: Any, weights: npt.NDArray[np.int64], reason: str) -> dict[str, Any]:
-        plain = {name: _plain(value) for name, value in self.get_params(deep=False).items() if name != "callback"}
-        return {
-            "learner": type(self).__name__,
-            "options": plain,
-            "polyrule_version": __version__,
-            "examples": len(table),
-            "data_fingerprint": fingerprint(table, truth, weights),
-            "stopped": reason,
-        }
-
-    def _threads(self) -> int:
-        return int(joblib.effective_n_jobs(self.n_jobs))
-
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.input_tags.allow_nan = True
-        tags.input_tags.categorical = True
-        tags.input_tags.string = True
-        tags.classifier_tags.multi_label = True
-        return tags
-
-
-def _plain(value: Any) -> Any:
-    return value if value is None or isinstance(value, (bool, int, float, str)) else str(value)
 
 
 class RuleListClassifier(_RuleClassifier):
@@ -298,11 +209,9 @@ class RuleListClassifier(_RuleClassifier):
         self.kernels = kernels
         self.n_jobs = n_jobs
 
-    def _learn(
-        self, table: Table, truth: Any, weights: npt.NDArray[np.int64], names: tuple[str, ...], scale: Any
-    ) -> tuple[RuleList, Reason]:
+    def _learn(self, training: TrainingData) -> tuple[RuleList, Reason]:
         objective = Objective(
-            self.measure,
+            get(self.measure),
             averaging=self.averaging,
             scope=self.scope,
             lift=self.lift,  # type: ignore[arg-type]
@@ -313,13 +222,14 @@ class RuleListClassifier(_RuleClassifier):
         if self.heads == "single" and self.max_head_size not in (None, 1):
             raise OptionError("max_head_size contradicts heads='single'; leave it out or use heads='multi'")
         growing = GrowOptions(
-            self.beam_width, self.label_conditions, float(self.min_coverage / scale), self.max_conditions
+            self.beam_width, self.label_conditions, float(self.min_coverage / training.scale), self.max_conditions
         )
         separating = SeparateOptions(
             self.remaining, self.stop_threshold, self.keep_covered, self.max_rules, self.time_limit
         )
         learner = Learner(objective, growing, separating, self.kernels, self._threads())
-        return learner.rule_list(table, truth, weights, names, self.heads, scale, self.callback)
+        t = training
+        return learner.rule_list(t.table, t.truth, t.weights, t.target.names, self.heads, t.scale, self.callback)
 
 
 class BinaryRelevanceRuleClassifier(_RuleClassifier):
@@ -365,10 +275,9 @@ class BinaryRelevanceRuleClassifier(_RuleClassifier):
         self.kernels = kernels
         self.n_jobs = n_jobs
 
-    def _learn(
-        self, table: Table, truth: Any, weights: npt.NDArray[np.int64], names: tuple[str, ...], scale: Any
-    ) -> tuple[RuleList, Reason]:
-        growing = GrowOptions(self.beam_width, False, float(self.min_coverage / scale), self.max_conditions)
+    def _learn(self, training: TrainingData) -> tuple[RuleList, Reason]:
+        growing = GrowOptions(self.beam_width, False, float(self.min_coverage / training.scale), self.max_conditions)
         separating = SeparateOptions(remaining=0.0, stop_threshold=None, keep_covered=False, time_limit=self.time_limit)
-        learner = Learner(Objective(self.measure), growing, separating, self.kernels, self._threads())
-        return learner.binary_relevance(table, truth, weights, names, scale, self.callback)
+        learner = Learner(Objective(get(self.measure)), growing, separating, self.kernels, self._threads())
+        t = training
+        return learner.binary_relevance(t.table, t.truth, t.weights, t.target.names, t.scale, self.callback)

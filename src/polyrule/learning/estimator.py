@@ -1,0 +1,120 @@
+"""What every estimator of the package shares: reading training data, remembering where it came from, reporting."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from importlib import import_module
+from typing import Any
+
+import joblib
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils import Tags
+from sklearn.utils.validation import check_is_fitted
+
+from polyrule.data.dataset import Dataset
+from polyrule.data.fingerprint import fingerprint
+from polyrule.data.inputs import read_features
+from polyrule.data.table import Feature, Table
+from polyrule.data.targets import Target, read_target
+from polyrule.data.weights import integer_weights
+from polyrule.errors import DataError
+from polyrule.version import __version__
+
+
+@dataclass(frozen=True, eq=False)
+class TrainingData:
+    """What a fit learns from: examples of positive weight only, weights as integers times `scale`."""
+
+    table: Table
+    truth: Any
+    weights: npt.NDArray[np.int64]
+    scale: Fraction
+    target: Target
+
+
+class RuleEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """Base of the rule classifiers."""
+
+    n_jobs: int | None
+    features_: tuple[Feature, ...]
+
+    def _read_training(self, X: Any, y: Any, sample_weight: Any, label_names: Sequence[str] | None) -> TrainingData:
+        if isinstance(X, Dataset):
+            label_names = X.label_names if label_names is None else label_names
+            sample_weight = X.weights if sample_weight is None else sample_weight
+            X, y = X.X, X.Y if y is None else y
+        table = read_features(self, X)
+        if y is None:
+            raise DataError(f"{type(self).__name__} requires y to be passed, but the target y is None")
+        target = read_target(y, label_names)
+        truth = target.truth
+        if truth.shape[0] != len(table):
+            raise DataError(f"X has {len(table)} examples but y has {truth.shape[0]}: inconsistent numbers of samples")
+        weights, scale = integer_weights(sample_weight, len(table))
+        kept = weights > 0
+        if not kept.all():
+            table, truth, weights = table[kept], truth[kept], weights[kept]
+        return TrainingData(table, truth, weights, scale, target)
+
+    def _remember(self, training: TrainingData) -> None:
+        """Set the fitted attributes that follow from the data alone."""
+        target = training.target
+        self.features_ = training.table.features
+        self.label_names_ = target.names
+        self.classes_ = target.classes
+        self._target = Target(target.kind, None, target.names, target.classes, target.sparse)
+
+    def _read(self, X: Any) -> Table:
+        """Read the features of new examples."""
+        check_is_fitted(self)
+        return read_features(self, X, self.features_)
+
+    def _read_row(self, X: Any, row: int) -> Table:
+        table = self._read(X)
+        if not -len(table) <= row < len(table):
+            raise DataError(f"row {row} does not exist: X has {len(table)} example(s), counted from 0")
+        return table[row]
+
+    def _provenance(self, training: TrainingData) -> dict[str, Any]:
+        """Where a model came from, in plain JSON values."""
+        parameters = self.get_params(deep=False)
+        return {
+            "learner": type(self).__name__,
+            "options": {name: _plain(value) for name, value in parameters.items() if name != "callback"},
+            "polyrule_version": __version__,
+            "examples": len(training.table),
+            "data_fingerprint": fingerprint(training.table, training.truth, training.weights),
+        }
+
+    def _threads(self) -> int:
+        return int(joblib.effective_n_jobs(self.n_jobs))
+
+    def report(self, data: Any = None, test: Any = None, title: str | None = None) -> Any:
+        """Make an HTML report about the fitted model; shows itself in a notebook, ``.save(path)`` writes a file.
+
+        Parameters
+        ----------
+        data, test : Dataset or pair (X, Y), optional
+            Training data, and examples the model has not seen.
+        title : str, optional
+        """
+        check_is_fitted(self)
+        # The report is a later stage, which knows about estimators; it is looked up by name when a user asks for it.
+        return import_module("polyrule.report").build(self, data=data, test=test, title=title)
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.allow_nan = True
+        tags.input_tags.categorical = True
+        tags.input_tags.string = True
+        tags.classifier_tags.multi_label = True
+        return tags
+
+
+def _plain(value: Any) -> Any:
+    return value if value is None or isinstance(value, (bool, int, float, str)) else str(value)
