@@ -13,6 +13,7 @@ import scipy.sparse as sp
 from polyrule.data.table import Table
 from polyrule.errors import ModelError
 from polyrule.model.rule import LabelCondition, NominalCondition, NumericCondition
+from polyrule.native import native
 
 if TYPE_CHECKING:
     from polyrule.model.rule_list import RuleList
@@ -135,7 +136,7 @@ def predict(rule_list: RuleList, table: Table) -> PredictResult:
     """
     check_table(rule_list, table)
     flat = FlatRules.of(rule_list)
-    return predict_flat(flat, table.values)
+    return predict_flat(flat, table.values) if native is None else predict_native(flat, table.values)
 
 
 def fired_rows(rule_list: RuleList, table: Table) -> list[npt.NDArray[np.int64]]:
@@ -186,6 +187,37 @@ def predict_flat(flat: FlatRules, values: Any) -> PredictResult:
         state = np.full((block.shape[0], width), -1, dtype=np.int8)
         _run(flat, block, slot_of, state, setter[rows])
         labels[rows] = np.where(state < 0, flat.defaults.astype(np.int8), state).astype(np.uint8)
+    return PredictResult(labels, setter)
+
+
+def predict_native(flat: FlatRules, values: Any) -> PredictResult:
+    """Run the compiled prediction kernel; the same result as `predict_flat`."""
+    assert native is not None
+    shape = int(values.shape[0]), len(flat.defaults)
+    labels, setter = np.empty(shape, dtype=np.uint8), np.empty(shape, dtype=np.int32)
+    matrix: Any = values
+    if sp.issparse(values):
+        columns: Any = sp.csc_array(values)
+        if not columns.has_sorted_indices:
+            columns = columns.sorted_indices()
+        indices, starts = columns.indices.astype(np.int32, copy=False), columns.indptr.astype(np.int64, copy=False)
+        matrix = columns.data.astype(np.float64, copy=False), indices, starts
+    native.predict(
+        values=matrix,
+        used=flat.used_columns(),
+        kind=flat.kind,
+        index=flat.index,
+        value=flat.value,
+        body_start=flat.body_start,
+        head_label=flat.head_label,
+        head_value=flat.head_value,
+        head_start=flat.head_start,
+        stop=flat.stop,
+        full=flat.full,
+        defaults=flat.defaults,
+        labels=labels,
+        setter=setter,
+    )
     return PredictResult(labels, setter)
 
 
