@@ -23,7 +23,7 @@ _LISTED_SHARE = 0.75
 
 
 @dataclass(frozen=True, slots=True)
-class Test:
+class BinTest:
     """A condition while it is searched for: the feature, what is tested, and the bin it is tested against."""
 
     feature: int
@@ -87,7 +87,7 @@ class Binning:
         places = np.searchsorted(self.thresholds[feature], values, side="left")
         return np.where(missing, count, places).astype(np.uint16)
 
-    def condition(self, test: Test) -> Condition:
+    def condition(self, test: BinTest) -> Condition:
         """Return the condition as it is stored and shown."""
         if test.kind == CATEGORY:
             return NominalCondition(test.feature, test.bin)
@@ -183,12 +183,12 @@ class BinnedTable:
         column[self.listed_rows[entries]] = self.listed_codes[entries]
         return column
 
-    def covered(self, test: Test, rows: Rows) -> Rows:
+    def covered(self, test: BinTest, rows: Rows) -> Rows:
         """Return those of `rows` that satisfy a test; a missing value satisfies none."""
         return rows[holds(test, self.column(test.feature)[rows], int(self.count[test.feature]))]
 
 
-def holds(test: Test, codes: Codes, count: int) -> npt.NDArray[np.bool_]:
+def holds(test: BinTest, codes: Codes, count: int) -> npt.NDArray[np.bool_]:
     """Which codes satisfy a test; `count` is the code of a missing value, which satisfies none."""
     if test.kind == AT_MOST:
         return np.asarray(codes <= test.bin)

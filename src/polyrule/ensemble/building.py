@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from polyrule.data.table import Table
-from polyrule.ensemble.bins import BinnedTable, Binning, Codes, Test, holds
+from polyrule.ensemble.bins import BinnedTable, Binning, BinTest, Codes, holds
 from polyrule.ensemble.gain import Slopes
 from polyrule.ensemble.growing import Body, Growth, grow, simplify
 from polyrule.ensemble.teacher import Lesson
@@ -43,7 +43,7 @@ class BuildOptions:
 class Chosen:
     """Rules as they were chosen: tests and which labels each may weigh."""
 
-    bodies: tuple[tuple[Test, ...], ...]
+    bodies: tuple[tuple[BinTest, ...], ...]
     heads: npt.NDArray[np.bool_]
 
 
@@ -136,7 +136,7 @@ class Builder:
                 del self.bodies[rule]
 
 
-def covers_of(bodies: Sequence[tuple[Test, ...]], binning: Binning, table: Table) -> Matrix:
+def covers_of(bodies: Sequence[tuple[BinTest, ...]], binning: Binning, table: Table) -> Matrix:
     """1 where a body covers an example, after a first column of ones; only the features that are tested are read."""
     covers = np.ones((len(table), 1 + len(bodies)))
     codes: dict[int, Codes] = {}

@@ -114,7 +114,7 @@ class RuleEnsembleClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
         decision: str = "auto",
         optimize: str = "micro-f1",
         points: bool | int = False,
-        cv: int = 5,
+        cv: int = 4,
         max_bins: int = 64,
         callback: Callback | None = None,
         kernels: str | None = None,

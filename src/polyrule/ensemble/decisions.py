@@ -19,11 +19,12 @@ from polyrule.ensemble.measures import MEASURES, Labels
 from polyrule.errors import OptionError
 
 Matrix = npt.NDArray[np.float64]
-DecisionKind = Literal["threshold", "per-label", "subset", "expected-f1"]
+DecisionKind = Literal["threshold", "subset", "per-label", "expected-f1"]
 KINDS: tuple[DecisionKind, ...] = get_args(DecisionKind)
 
 _GRID = np.asarray(logit(np.arange(5, 81) / 100))
 _MOST_SETS = 1000
+_CLEARLY = 0.003  # smaller differences between kinds of decision are taken for luck
 _LARGEST_TUNED = 4_000_000  # examples times label sets; of more examples only some are used
 _SMOOTHING = 2  # neighbouring thresholds on either side that a threshold is averaged with
 
@@ -138,8 +139,10 @@ class Evidence:
 def choose(evidence: Evidence, kind: str, optimize: str) -> tuple[Decision, dict[str, float]]:
     """Tune a decision, or the best of all kinds where `kind` is "auto".
 
-    Kinds are compared fairly: each is tuned on all folds but one and judged on that one, in turn, because a threshold
-    per label always looks better than one for all on the examples it was tuned on.
+    A kind later in the list "threshold", "subset", "per-label", "expected-f1" is harder to follow, so it must be
+    clearly better than those before it. Kinds are compared fairly: each is tuned on all folds but one and judged on
+    that one, in turn, because a threshold per label always looks better than one for all on the examples it was tuned
+    on.
 
     Returns
     -------
@@ -161,7 +164,10 @@ def choose(evidence: Evidence, kind: str, optimize: str) -> tuple[Decision, dict
             others = evidence.of(~held) if not held.all() else evidence
             predicted[held] = tune(others, candidate, optimize).labels(evidence.scores[held])
         merits[candidate] = MEASURES[optimize](evidence.truth, predicted, evidence.weights)
-    best = max(tried, key=lambda k: merits[k])
+    best = tried[0]
+    for candidate in tried[1:]:
+        if merits[candidate] > merits[best] + _CLEARLY:
+            best = candidate
     return tune(evidence, best, optimize), merits
 
 

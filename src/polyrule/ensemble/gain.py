@@ -65,7 +65,7 @@ class Slopes:
         """Gain of every label for a rule that covers `rows`, before the price of the head entry."""
         g = self.gradient[rows].sum(axis=0, dtype=np.int64).astype(np.float64)
         h = self.curvature[rows].sum(axis=0, dtype=np.int64).astype(np.float64)
-        free = h - h * h / self.root.astype(np.float64)
+        free = h - h * h * (1.0 / self.root.astype(np.float64))
         return np.asarray(g * g / (free + self.ridge * self.scale) * 0.5 / self.scale)
 
     def gain(self, rows: Rows) -> float:
@@ -133,9 +133,9 @@ def reference_best_conditions(table: BinnedTable, rows: Rows, slopes: Slopes) ->
             candidates = [(CATEGORY, histogram[:bins])]
         else:
             below = np.cumsum(histogram[: bins - 1], axis=0) if bins > 1 else histogram[:0]
-            below[histogram[: len(below), -1] == 0] = 0  # the same rows as the threshold before
             above = sums.sum(axis=0) - histogram[bins] - below
-            above[below[:, -1] == 0] = 0
+            again = np.flatnonzero(histogram[1 : len(below), -1] == 0) + 1  # the same rows as the threshold before
+            below[again] = above[again] = 0
             candidates = [(AT_MOST, below), (ABOVE, above)]
         _take_best(best, feature, candidates, len(rows), slopes)
     return BestConditions(best.gain / slopes.scale, best.bin, best.kind)
@@ -166,6 +166,6 @@ def _gains(sums: npt.NDArray[np.int64], rows: int, slopes: Slopes) -> npt.NDArra
     total = np.zeros(len(sums))
     for label in range(labels):  # one after the other, as the native kernel adds
         g, h = sums[:, label].astype(np.float64), sums[:, labels + label].astype(np.float64)
-        free = h - h * h / float(slopes.root[label])
+        free = h - h * h * (1.0 / float(slopes.root[label]))
         total += np.maximum(g * g / (free + ridge) * 0.5 - cost, 0)
     return np.where((sums[:, -1] > 0) & (sums[:, -1] < rows), total, -1.0)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from polyrule.ensemble.bins import ABOVE, AT_MOST, BinnedTable, Rows, Test
+from polyrule.ensemble.bins import ABOVE, AT_MOST, BinnedTable, BinTest, Rows
 from polyrule.ensemble.gain import Slopes, best_conditions
 
 
@@ -37,7 +37,7 @@ class Growth:
 class Body:
     """A body while it is searched for: its tests, the rows it covers, its gain."""
 
-    tests: tuple[Test, ...]
+    tests: tuple[BinTest, ...]
     rows: Rows
     gain: float
 
@@ -59,13 +59,13 @@ def grow(table: BinnedTable, slopes: Slopes, options: Growth) -> Body | None:
 
 def _extend(table: BinnedTable, beam: Sequence[Body], slopes: Slopes, options: Growth) -> list[Body]:
     """All bodies of the beam with one condition more, the best of them with different rows."""
-    offers: list[tuple[float, Body, Test]] = []
+    offers: list[tuple[float, Body, BinTest]] = []
     for body in beam:
         found = best_conditions(table, body.rows, slopes, options.threads, options.kernels)
         order = np.argsort(-found.gain, kind="stable")
         taken = 0
         for feature in order.tolist():
-            test = Test(feature, int(found.kind[feature]), int(found.bin[feature]))
+            test = BinTest(feature, int(found.kind[feature]), int(found.bin[feature]))
             gain = float(found.gain[feature])
             if taken == options.beam_width or gain <= body.gain * (1 + options.min_improvement):
                 break
@@ -86,15 +86,15 @@ def _extend(table: BinnedTable, beam: Sequence[Body], slopes: Slopes, options: G
     return grown
 
 
-def simplify(tests: Sequence[Test]) -> tuple[Test, ...]:
+def simplify(tests: Sequence[BinTest]) -> tuple[BinTest, ...]:
     """Drop tests that a later one on the same feature implies; the order of the rest stays.
 
     Examples
     --------
-    >>> [test.bin for test in simplify((Test(0, AT_MOST, 9), Test(1, ABOVE, 2), Test(0, AT_MOST, 4)))]
+    >>> [test.bin for test in simplify((BinTest(0, AT_MOST, 9), BinTest(1, ABOVE, 2), BinTest(0, AT_MOST, 4)))]
     [2, 4]
     """
-    tightest: dict[tuple[int, int], Test] = {}
+    tightest: dict[tuple[int, int], BinTest] = {}
     for test in tests:
         key = (test.feature, test.kind)
         known = tightest.get(key)

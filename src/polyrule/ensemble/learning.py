@@ -50,7 +50,7 @@ class LearnOptions:
     build: BuildOptions = field(default_factory=BuildOptions)
     teaching: Teaching | None = field(default_factory=Teaching)
     ridges: tuple[float, ...] = (0.3, 1.0, 3.0)
-    folds: int = 5
+    folds: int = 4
     max_bins: int = 64
     points: int = 0
     decision: str = "auto"

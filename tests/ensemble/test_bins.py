@@ -1,0 +1,82 @@
+"""Bins and thresholds."""
+
+from __future__ import annotations
+
+import numpy as np
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.ensemble.worlds import random_table
+
+from polyrule.data import Feature, Table
+from polyrule.ensemble.bins import ABOVE, AT_MOST, CATEGORY, BinnedTable, Binning, BinTest, holds
+from polyrule.ensemble.growing import simplify
+from polyrule.ensemble.round_numbers import simplest_between
+from polyrule.model import NominalCondition, NumericCondition
+
+numbers = st.floats(-1e9, 1e9, allow_nan=False)
+
+
+@given(numbers, numbers)
+@settings(max_examples=300, deadline=None)
+def test_a_threshold_separates_its_neighbours(a: float, b: float) -> None:
+    low, high = min(a, b), max(a, b)
+    if low < high:
+        assert low <= simplest_between(low, high) < high
+
+
+def test_thresholds_are_short() -> None:
+    assert [simplest_between(*pair) for pair in ((0.123456, 0.987654), (7.0, 8.0), (-120.3, -101.9))] == [
+        0.6,
+        7.5,
+        -110.0,
+    ]
+
+
+@given(st.integers(0, 10**6), st.sampled_from([2, 3, 64]))
+@settings(max_examples=50, deadline=None)
+def test_codes_and_conditions_agree_on_every_value(seed: int, max_bins: int) -> None:
+    table = random_table(np.random.default_rng(seed), 30)
+    binning = Binning.of(table, max_bins)
+    for feature, described in enumerate(table.features):
+        values, count = table.column(feature), binning.count(feature)
+        codes = binning.encode(feature, values)
+        kinds = [CATEGORY] if described.is_nominal else [AT_MOST, ABOVE]
+        for bin_ in range(count if described.is_nominal else count - 1):
+            for kind in kinds:
+                test = BinTest(feature, kind, bin_)
+                match binning.condition(test):
+                    case NumericCondition(_, op, threshold):
+                        expected = values <= threshold if op == "<=" else values > threshold
+                    case NominalCondition(_, value):
+                        expected = values == value
+                assert np.array_equal(holds(test, codes, count), expected)
+
+
+def test_no_more_bins_than_asked_for() -> None:
+    binning = Binning.of(Table.from_array(np.arange(1000.0)[:, None]), 16)
+    assert binning.count(0) == 16
+    sizes = np.bincount(binning.encode(0, np.arange(1000.0)))
+    assert sizes.min() > 50
+
+
+def test_sparse_and_dense_tables_give_the_same_bins() -> None:
+    rng = np.random.default_rng(0)
+    dense = np.where(rng.random((60, 5)) < 0.85, 0.0, rng.integers(-3, 9, (60, 5)))
+    features = [Feature(f"w{j}") for j in range(5)]
+    tables = [Table.from_array(dense, features), Table.from_array(sp.csr_array(dense), features)]
+    binned = [BinnedTable.of(b, b.columns(t)) for t in tables for b in [Binning.of(t, 64)]]
+    assert (binned[0].slot == -1).any()
+    for feature in range(5):
+        assert np.array_equal(binned[0].column(feature), binned[1].column(feature))
+
+
+def test_implied_tests_are_dropped() -> None:
+    tests = (
+        BinTest(0, AT_MOST, 5),
+        BinTest(1, CATEGORY, 0),
+        BinTest(0, ABOVE, 1),
+        BinTest(0, AT_MOST, 3),
+        BinTest(0, ABOVE, 0),
+    )
+    assert simplify(tests) == (BinTest(1, CATEGORY, 0), BinTest(0, ABOVE, 1), BinTest(0, AT_MOST, 3))

@@ -1,0 +1,100 @@
+"""The gain search: native equals reference equals the slow obvious way, for every kind of column."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.ensemble.worlds import random_table
+
+from polyrule.ensemble.bins import ABOVE, AT_MOST, CATEGORY, BinnedTable, Binning, BinTest
+from polyrule.ensemble.gain import Slopes, best_conditions, native_kernel, reference_best_conditions
+
+needs_native = pytest.mark.skipif(native_kernel() is None, reason="the compiled kernels are not built")
+
+
+def world(seed: int, rows: int = 40, labels: int = 3, cost: float = 0.0):
+    rng = np.random.default_rng(seed)
+    table = random_table(rng, rows)
+    binning = Binning.of(table, 64)
+    binned = BinnedTable.of(binning, binning.columns(table))
+    chance = rng.random((rows, labels))
+    slopes = Slopes.of(chance - rng.integers(0, 2, (rows, labels)), chance * (1 - chance), 1.0, cost)
+    chosen = np.flatnonzero(rng.random(rows) < 0.7).astype(np.int32)
+    return binned, slopes, chosen
+
+
+def obvious(binned: BinnedTable, rows: np.ndarray, slopes: Slopes) -> tuple[list[float], list[tuple[int, int]]]:
+    """Try every condition of every feature on its own."""
+    gains, conditions = [], []
+    for feature, count in enumerate(binned.count.tolist()):
+        best, found = -1.0, (-1, 0)
+        kinds = [CATEGORY] if binned.nominal[feature] else [AT_MOST, ABOVE]
+        for bin_ in range(count if binned.nominal[feature] else count - 1):
+            for kind in kinds:
+                covered = binned.covered(BinTest(feature, kind, bin_), rows)
+                if 0 < len(covered) < len(rows) and slopes.gain(covered) > best + 1e-12:
+                    best, found = slopes.gain(covered), (bin_, kind)
+        gains.append(best)
+        conditions.append(found)
+    return gains, conditions
+
+
+@given(st.integers(0, 10**6), st.sampled_from([0.0, 0.3]))
+@settings(max_examples=60, deadline=None)
+def test_reference_finds_what_the_obvious_search_finds(seed: int, cost: float) -> None:
+    binned, slopes, rows = world(seed, cost=cost)
+    found = reference_best_conditions(binned, rows, slopes)
+    gains, _ = obvious(binned, rows, slopes)
+    assert np.allclose(found.gain[found.gain >= 0], np.array(gains)[found.gain >= 0], rtol=1e-9, atol=1e-9)
+    assert ((found.gain < 0) == (np.array(gains) < 0)).all()
+    for feature in np.flatnonzero(found.gain > 0).tolist():
+        test = BinTest(feature, int(found.kind[feature]), int(found.bin[feature]))
+        assert np.isclose(slopes.gain(binned.covered(test, rows)), found.gain[feature])
+
+
+@needs_native
+@given(st.integers(0, 10**6), st.sampled_from([0.0, 0.3]), st.integers(1, 3))
+@settings(max_examples=100, deadline=None)
+def test_native_equals_reference_to_the_bit(seed: int, cost: float, threads: int) -> None:
+    binned, slopes, rows = world(seed, labels=1 + seed % 5, cost=cost)
+    reference = reference_best_conditions(binned, rows, slopes)
+    found = best_conditions(binned, rows, slopes, threads, "native")
+    assert np.array_equal(found.gain, reference.gain)
+    has = reference.gain >= 0
+    assert np.array_equal(found.bin[has], reference.bin[has])
+    assert np.array_equal(found.kind[has], reference.kind[has])
+
+
+@needs_native
+def test_native_refuses_rows_that_do_not_exist() -> None:
+    binned, slopes, _ = world(1)
+    with pytest.raises(IndexError, match="no such row"):
+        best_conditions(binned, np.array([10**6], dtype=np.int32), slopes)
+
+
+def test_equal_gains_go_to_the_first_feature_and_threshold() -> None:
+    codes = np.array([[0, 1, 2, 3], [0, 1, 2, 3]], dtype=np.uint16)
+    from polyrule.data import Feature
+
+    cuts = np.array([1.5, 2.5, 3.5])
+    binning = Binning((Feature("a"), Feature("b")), (cuts, cuts))
+    binned = BinnedTable.of(binning, codes)
+    gradient = np.array([[-0.5], [0.5], [0.5], [-0.5]])
+    slopes = Slopes.of(gradient, np.full((4, 1), 0.25), 1.0, 0.0)
+    for kernels in ("reference", None):
+        found = best_conditions(binned, np.arange(4, dtype=np.int32), slopes, kernels=kernels)
+        assert found.gain[0] == found.gain[1]
+        assert (found.bin[0], found.kind[0]) == (0, AT_MOST)
+
+
+def test_a_rule_and_its_complement_gain_the_same_once_the_intercept_is_fitted() -> None:
+    rng = np.random.default_rng(3)
+    chance = np.full((50, 1), 0.3)
+    truth = np.zeros((50, 1))
+    truth[:15] = 1  # 0.3 of 50: the gradients sum to 0
+    slopes = Slopes.of(chance - truth, chance * (1 - chance), 1e-12, 0.0)
+    rows = np.sort(rng.choice(50, 20, replace=False)).astype(np.int32)
+    others = np.setdiff1d(np.arange(50, dtype=np.int32), rows)
+    assert slopes.gain(rows) == pytest.approx(slopes.gain(others), rel=1e-5)

@@ -1,0 +1,105 @@
+"""Fully corrective weights against scikit-learn's logistic regression, and what is said about removing one."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sklearn.linear_model import LogisticRegression
+
+from polyrule.ensemble.calibration import Calibration
+from polyrule.ensemble.scorecard import to_points
+from polyrule.ensemble.weights import Solver, loss
+
+
+def problem(seed: int = 0, rows: int = 200, rules: int = 5, labels: int = 3):
+    rng = np.random.default_rng(seed)
+    covers = rng.random((rows, rules)) < 0.4
+    scores = covers @ rng.normal(0, 1.5, (rules, labels)) - 0.5
+    truth = (rng.random((rows, labels)) < 1 / (1 + np.exp(-scores))).astype(float)
+    return covers, truth, rng.integers(1, 4, rows).astype(float)
+
+
+def solved(covers, truth, weights, ridge: float, heads=None) -> Solver:
+    solver = Solver(truth, weights, ridge, covers.shape[1])
+    for rule in range(covers.shape[1]):
+        head = np.ones(truth.shape[1], dtype=bool) if heads is None else heads[rule]
+        solver.add(np.flatnonzero(covers[:, rule]).astype(np.int32), head)
+        solver.solve(steps=1)
+    solver.solve(steps=50)
+    return solver
+
+
+def test_weights_are_those_of_logistic_regression() -> None:
+    covers, truth, weights = problem()
+    solver = solved(covers, truth, weights, 2.0)
+    for label in range(truth.shape[1]):
+        # C is the inverse of the penalty.
+        other = LogisticRegression(C=1 / 2.0, tol=1e-10, max_iter=1000).fit(covers, truth[:, label], weights)
+        assert solver.coefficients[1:, label] == pytest.approx(other.coef_[0], abs=1e-3)
+        assert solver.coefficients[0, label] == pytest.approx(other.intercept_[0], abs=1e-3)
+
+
+def test_labels_outside_a_head_get_no_weight() -> None:
+    covers, truth, weights = problem()
+    heads = np.random.default_rng(1).random((5, 3)) < 0.5
+    solver = solved(covers, truth, weights, 1.0, heads)
+    assert (solver.coefficients[1:][~heads] == 0).all()
+    assert (solver.coefficients[1:][heads] != 0).all()
+
+
+def test_saliency_foretells_the_loss_without_a_weight() -> None:
+    covers, truth, weights = problem(rows=400)
+    solver = solved(covers, truth, weights, 2.0)
+    worth, before = solver.saliency(), solver.objective()
+    for rule, label in ((0, 0), (3, 1), (4, 2)):
+        heads = np.ones((5, 3), dtype=bool)
+        heads[rule, label] = False
+        rise = solved(covers, truth, weights, 2.0, heads).objective() - before
+        assert worth[rule, label] == pytest.approx(rise, rel=0.25)
+
+
+def test_removing_and_restoring_a_rule() -> None:
+    covers, truth, weights = problem()
+    solver = solved(covers, truth, weights, 1.0)
+    kept = (solver.covers.copy(), solver.coefficients.copy(), solver.support.copy(), solver.scores.copy())
+    before = solver.objective()
+    solver.remove(2)
+    assert np.allclose(solver.scores, solver.covers @ solver.coefficients)
+    solver.solve(steps=50)
+    assert np.allclose(
+        solver.coefficients, solved(np.delete(covers, 2, axis=1), truth, weights, 1.0).coefficients, atol=1e-4
+    )
+    solver.restore(*kept)
+    assert solver.objective() == before
+
+
+def test_a_label_that_is_always_present_stays_finite() -> None:
+    solver = Solver(np.ones((50, 1)), np.ones(50), 1.0, 1)
+    assert 3 < solver.coefficients[0, 0] < 50
+
+
+def test_points_are_whole_bounded_and_better_than_rounding() -> None:
+    covers, truth, weights = problem(rows=500, rules=6)
+    solver = solved(covers, truth, weights, 1.0)
+    for most in (2, 5):
+        points, unit = to_points(solver.coefficients, solver.covers, truth, weights, most)
+        assert np.array_equal(points, np.rint(points))
+        assert np.abs(points[1:]).max() <= most
+        largest = np.abs(solver.coefficients[1:]).max()
+        rounded = np.rint(solver.coefficients / (largest / most)) * (largest / most)
+        reached = [loss(solver.covers @ c, truth, weights).sum() for c in (points * unit, rounded)]
+        assert reached[0] <= reached[1] + 1e-9
+
+
+def test_calibration_restores_log_odds_that_were_stretched() -> None:
+    rng = np.random.default_rng(0)
+    real = rng.normal(0, 1.5, (4000, 2))
+    truth = (rng.random(real.shape) < 1 / (1 + np.exp(-real))).astype(float)
+    line = Calibration.fit(3 * real + 1, truth, np.ones(4000))
+    assert line.slope == pytest.approx(1 / 3, abs=0.03)
+    assert line.shift == pytest.approx(-1 / 3, abs=0.08)
+
+
+def test_calibration_never_turns_scores_around() -> None:
+    scores = np.array([[5.0], [5.0], [-5.0], [-5.0]] * 50)
+    assert Calibration.fit(scores, 1.0 * (scores < 0), np.ones(200)) == Calibration()
