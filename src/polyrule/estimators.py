@@ -79,11 +79,13 @@ class _RuleClassifier(RuleEstimator):
         examples where nobody set it. `predict` follows the rules, so it may disagree with 0.5 where a rule's own
         evidence is weak.
         """
-        return self._target.probabilities_out(rule_probabilities(self.model_, self._read(X)))
+        table = self._read(X)
+        return self._target.probabilities_out(rule_probabilities(self.model_, table))
 
     def decision_path(self, X: Any) -> sp.csr_matrix:
         """Return a sparse indicator (examples × rules) of the rules that set at least one label of an example."""
-        setter = run_rules(self.model_, self._read(X)).setter
+        table = self._read(X)
+        setter = run_rules(self.model_, table).setter
         rows, columns = np.nonzero(setter >= 0)
         path = sp.csr_matrix(
             (np.ones(len(rows), dtype=np.int64), (rows, setter[rows, columns])), shape=(len(setter), len(self.model_))
@@ -93,7 +95,8 @@ class _RuleClassifier(RuleEstimator):
 
     def explain(self, X: Any, row: int = 0) -> Explanation:
         """Explain the prediction for one example: which rule set each label, with which conditions and counts."""
-        return explain(self.model_, self._read_row(X, row))
+        example = self._read_row(X, row)
+        return explain(self.model_, example)
 
     @property
     def rules_(self) -> RuleList:
