@@ -31,7 +31,7 @@ function partFigures(rule, part) {
     el("h4", {}, name),
     verdictBar(found.right, found.wrong),
     el("p", {}, el("b", {}, whole(found.right)), words[0], el("b", {}, whole(found.wrong)), words[1],
-      found.right + found.wrong > 0 && el("span", { class: "soft" }, ` · ${percent(precision(found))}`)),
+      found.right + found.wrong > 0 && el("span", { class: "soft nowrap" }, ` (${percent(precision(found))})`)),
     total !== null && [meter(found.covers / Math.max(1, total)),
       el("p", { class: "soft" }, `covers ${whole(found.covers)} of ${whole(total)}`)]);
 }

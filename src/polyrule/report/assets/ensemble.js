@@ -46,8 +46,8 @@ function pairwiseF1(sets) {
 const chanceOf = (chosen, sum) => 1 / (1 + Math.exp(-chosen.unit * sum));
 const weightText = (weight) => `${weight < 0 ? "−" : "+"}${Number.isInteger(weight) ? Math.abs(weight) : Math.abs(weight).toFixed(2)}`;
 
-function weightChip([label, value, , , weight], attributes = {}) {
-  const node = chip(data.labels[label], value, attributes);
+function weightChip([label, value, , , weight], attributes = {}, name = data.labels[label]) {
+  const node = chip(name, value, attributes);
   node.querySelector(".sign").textContent = value ? "▲" : "▼";
   node.querySelector(".sr").textContent = value ? "for: " : "against: ";
   node.append(el("span", { class: "weight", title: String(weight) }, weightText(weight)));

@@ -72,7 +72,7 @@ function howToRead(chosen) {
       el("p", {}, "If ", rule.body.length ? rule.body.flatMap((condition, number) => [number ? ", and " : "", conditionWords(condition, data)]) : "nothing else is known", ", then"),
       ruleHead(rule, () => ({}))),
     chosen.kind === "ensemble"
-      ? el("p", { class: "soft" }, weightChip([0, 1, 0, 0, 1.2]), " speaks for the label, ", weightChip([0, 0, 0, 0, -0.8]), " speaks against it.")
+      ? el("p", { class: "soft" }, weightChip([0, 1, 0, 0, 1.2], {}, "name"), " speaks for the label, ", weightChip([0, 0, 0, 0, -0.8], {}, "name"), " speaks against it.")
       : el("p", { class: "soft" }, chip("name", 1), " the label is predicted present, ", chip("name", 0), " it is predicted absent."),
     chosen.full && el("p", { class: "soft" }, "This list makes full predictions: a rule that fires sets all labels outside its head to absent."));
 }

@@ -4,7 +4,8 @@ const MOST_INPUTS = 16;
 
 function whatIf() {
   const state = (app.whatIf ??= startAt(0));
-  const results = el("div", { class: "outcome", "aria-live": "polite" });
+  const results = el("div", { class: "outcome" });
+  const said = el("p", { class: "sr", role: "status" });
   const inputs = el("div", { class: "inputs" });
   const note = el("p", { class: "soft" });
   const now = el("div", { class: "now" });
@@ -12,6 +13,7 @@ function whatIf() {
     const changed = state.values.filter((value, slot) => !Object.is(value, state.original[slot])).length;
     fill(note, state.row === null ? "A blank example: every value is missing until you type one." : changed ? `${plural(changed, "feature")} changed.` : "As in the data.");
     fill(now, presentNow(state));
+    fill(said, presentText(state));
     fill(results, outcomeView(state, () => { drawInputs(); update(); }));
   };
   const drawInputs = () => fill(inputs, featureInputs(state, update, drawInputs));
@@ -22,13 +24,20 @@ function whatIf() {
   update();
   return [el("h2", { tabindex: "-1" }, "What if"),
     el("p", { class: "lead" }, "Pick an example or type one, change its features, and watch the labels. The rules run in this page."),
-    picker, note, el("div", { class: "grid whatif" }, el("section", { "aria-label": "Features" }, inputs), el("section", { "aria-label": "Labels" }, results)), now];
+    picker, note, el("div", { class: "grid whatif" }, el("section", { "aria-label": "Features" }, inputs), el("section", { "aria-label": "Labels" }, results)), now, said];
 }
+
+function presentLabels(state) {
+  const { labels } = predict(app.model, state.values);
+  return [...data.labels.keys()].filter((label) => labels[label]);
+}
+
+// Screen readers hear one sentence after a change, not the whole list again.
+const presentText = (state) => `Present: ${presentLabels(state).map((label) => data.labels[label]).join(", ") || "no label"}`;
 
 // On narrow screens the labels stay in view below the features.
 function presentNow(state) {
-  const { labels } = predict(app.model, state.values);
-  const present = [...data.labels.keys()].filter((label) => labels[label]);
+  const present = presentLabels(state);
   return [el("span", { class: "soft nowrap" }, present.length ? "Present:" : "No label is present."), present.map((label) => chip(data.labels[label], 1))];
 }
 
@@ -152,6 +161,7 @@ function outcomeView(state, changed) {
   return [
     el("h3", {}, `${plural(result.labels.reduce((sum, value) => sum + value, 0), "label")} present`),
     truth && el("p", { class: "soft" }, wrong ? `${plural(wrong, "label")} differ${wrong === 1 ? "s" : ""} from the truth of this example.` : "All labels agree with the truth of this example."),
+    chosen.kind === "ensemble" && el("p", { class: "soft" }, decisionWords(chosen)),
     app.flip && flipView(app.flip, state, changed),
     el("ul", { class: "label-list" }, order.map((label) => labelLine(label, result, before, truth, state, changed))),
     chosen.kind === "ensemble" ? null : trace(result, chosen, state),
