@@ -149,6 +149,18 @@ def test_reading_takes_at_most_four_times_the_size_of_the_result():
     assert peak - len(text) <= 4 * size  # the stream's own copy of the text is not the reader's doing
 
 
+@pytest.mark.benchmark_data
+def test_mediamills_training_part_takes_at_most_four_times_its_size(benchmark_root):
+    tracemalloc.start()
+    try:
+        data = read(benchmark_root / "mediamill" / "mediamill-train.arff.gz")
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert data.X.shape == (30_993, 120)
+    assert peak <= 4 * (data.X.values.nbytes + data.Y.nbytes)
+
+
 def test_chunks_take_memory_for_a_block_not_for_the_file(tmp_path):
     path = tmp_path / "long.csv"
     with path.open("w") as out:

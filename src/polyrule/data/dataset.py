@@ -14,7 +14,7 @@ from polyrule.data.table import Feature, Table
 from polyrule.errors import DataError
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Dataset:
     """Features and labels of the same examples, ready for every estimator: ``fit(data.X, data.Y)``.
 
@@ -56,6 +56,10 @@ class Dataset:
 
     def __len__(self) -> int:
         return len(self.X)
+
+    def __repr__(self) -> str:
+        rows, columns = self.X.shape
+        return f"Dataset({self.name!r}: {rows} examples x {columns} features, {len(self.label_names)} labels)"
 
     def __getitem__(self, rows: Any) -> Dataset:
         """Select examples by slice, index array or boolean mask.

@@ -18,7 +18,7 @@ from typing import IO, Any, BinaryIO
 
 from polyrule.errors import DataError
 
-BLOCK_BYTES = 1 << 22
+BLOCK_BYTES = 1 << 20
 LARGEST_EXPANSION = 2 << 30
 """Bytes a compressed source may expand to unless the caller allows more: a guard against compression bombs."""
 

@@ -45,7 +45,7 @@ class Feature:
         return self.kind == "nominal"
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Table:
     """Features of all examples: a dense or sparse matrix plus one `Feature` per column.
 
@@ -103,6 +103,10 @@ class Table:
 
     def __len__(self) -> int:
         return self.shape[0]
+
+    def __repr__(self) -> str:
+        rows, columns = self.shape
+        return f"Table({rows} examples x {columns} features, {'sparse' if self.is_sparse else 'dense'})"
 
     @property
     def is_sparse(self) -> bool:

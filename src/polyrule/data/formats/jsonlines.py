@@ -49,7 +49,7 @@ class JsonLinesReader:
         ]
 
     def _objects(self) -> Iterator[tuple[list[dict[str, Any]], list[int]]]:
-        for block in line_blocks(self._source, 1 << 20):  # objects take more room than text
+        for block in line_blocks(self._source):
             objects, lines = [], []
             for number, line in enumerate(block.lines(), start=block.first):
                 if line.strip():
