@@ -9,9 +9,11 @@ import click
 
 from polyrule.cli.command import command, json_option
 from polyrule.cli.output import print_json
-from polyrule.cli.reading import data_argument, data_options, load_data, load_rule_list, model_argument
+from polyrule.cli.reading import data_argument, data_options, load_data, load_model, model_argument
 from polyrule.cli.text import fit
 from polyrule.errors import DataError, OptionError
+from polyrule.model import RuleList
+from polyrule.model.files import kind_of
 
 if TYPE_CHECKING:
     from polyrule.data import Dataset
@@ -50,14 +52,16 @@ def explain(
       polyrule explain model.json new.csv --row 17
       polyrule explain model.json new.csv --row 17 --flip happy --fixed tempo
     """
-    stored = load_rule_list(model)
+    stored = load_model(model)
+    if flips and not isinstance(stored, RuleList):
+        raise OptionError(f"{model}: --flip is exact for rule lists only, but the file holds a {kind_of(stored)}")
     for name in flips:
         if name not in stored.label_names:
             raise OptionError(f"--flip: the model has no label {name!r}")
     dataset = load_data(data, reading, stored.features)
     number = _find(dataset, row, row_id)
     example = dataset.X[number]
-    told = stored.explain(example, near=near)
+    told = stored.explain(example, near=near) if isinstance(stored, RuleList) else stored.explain(example)
     found = [stored.smallest_flip(example, name, fixed=fixed, limit=limit) for name in flips]
     if as_json:
         print_json({"row": number + 1, **told.to_dict(), "flips": [flip.to_dict() for flip in found]})

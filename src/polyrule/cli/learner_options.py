@@ -5,26 +5,26 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable
+from importlib import import_module
 from typing import Any
 
 import click
 from click.core import ParameterSource
 
-import polyrule
-from polyrule.cli.params import Maybe
+from polyrule.cli.params import Either, Maybe
 from polyrule.errors import OptionError
 
-# Name on the command line -> class, and what it learns.
+# Name on the command line -> module and class.
 LEARNERS = {
-    "list": "RuleListClassifier",
-    "br": "BinaryRelevanceRuleClassifier",
-    "ensemble": "RuleEnsembleClassifier",
+    "list": ("polyrule.estimators", "RuleListClassifier"),
+    "br": ("polyrule.estimators", "BinaryRelevanceRuleClassifier"),
+    "ensemble": ("polyrule.ensemble.classifier", "RuleEnsembleClassifier"),
 }
 
 _WHAT = {"list": "one rule list for all labels", "br": "one list per label", "ensemble": "a few weighted rules"}
 
 # Parameters that have another name, or no place, on the command line.
-_RENAMED = {"n_jobs": "threads"}
+_RENAMED = {"n_jobs": "threads", "cv": "inner_folds"}
 _LEFT_OUT = ("callback", "random_state")
 
 # Where a docstring describes several parameters at once, or speaks of Python objects.
@@ -39,9 +39,8 @@ _CHOICES = re.compile(r"^\{(.+)\}$")
 
 
 def available() -> dict[str, type]:
-    """Return the learners of this installation."""
-    found = {name: getattr(polyrule, attribute, None) for name, attribute in LEARNERS.items()}
-    return {name: learner for name, learner in found.items() if learner is not None}
+    """Return the learners by their names on the command line."""
+    return {name: getattr(import_module(module), attribute) for name, (module, attribute) in LEARNERS.items()}
 
 
 def learner_options(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -71,10 +70,16 @@ def make_learner(ctx: click.Context, learner: str, callback: Any) -> Any:
         spelled = _RENAMED.get(name, name)
         if ctx.get_parameter_source(spelled) in (ParameterSource.DEFAULT, None):
             continue
+        if name not in accepted and ctx.params[spelled] == _default(ctx.command, spelled):
+            continue  # a configuration file holds the options of all learners
         if name not in accepted:
             raise OptionError(f"--{spelled.replace('_', '-')} is no option of the learner {learner!r}")
         given[name] = ctx.params[spelled]
     return chosen(**given)
+
+
+def _default(command: click.Command, name: str) -> Any:
+    return next((param.default for param in command.params if param.name == name), None)
 
 
 def parameter_texts(learner: type) -> dict[str, tuple[str, str]]:
@@ -110,15 +115,18 @@ def _option(name: str, parameter: inspect.Parameter, kind: str, text: str) -> cl
     base: Any
     if choices:
         base = click.Choice([part.strip().strip("\"'") for part in choices[1].split(",") if "None" not in part])
-    elif "int" in annotation.split(" | "):
-        base = click.INT
-    elif "float" in annotation.split(" | "):
-        base = click.FLOAT
     else:
-        base = click.STRING
+        base = _type(set(annotation.split(" | ")))
     maybe = Maybe(base) if "None" in annotation else base
     shown = default is not None
     return click.Option([f"--{dashed}"], type=maybe, default=default, show_default=shown, help=help_)
+
+
+def _type(parts: set[str]) -> Any:
+    """Return the click type for the alternatives of an annotation such as ``str | float``."""
+    if len(parts & {"str", "float", "int", "bool"}) > 1:
+        return Either(frozenset(parts))
+    return click.INT if "int" in parts else click.FLOAT if "float" in parts else click.STRING
 
 
 def _attach(function: Callable[..., Any], option: click.Option) -> None:

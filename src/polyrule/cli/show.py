@@ -14,6 +14,7 @@ from polyrule.cli.output import print_json, write_text
 from polyrule.cli.reading import load_model, model_argument
 from polyrule.cli.text import fit
 from polyrule.errors import OptionError
+from polyrule.model.files import kind_of
 
 
 @command("show")
@@ -54,7 +55,7 @@ def show(
       polyrule show model.json --format latex -o rules.tex
     """
     stored = load_model(model)
-    rows = _records(stored)
+    rows = rule_records(stored)
     chosen = [n for n in range(len(rows)) if _wanted(stored, n, labels, features, min_coverage)]
     if stats:
         _show_stats(stored, as_json)
@@ -67,12 +68,15 @@ def show(
     write_text((fit(text) if output is None else text) + "\n", output)
 
 
-def _records(model: Any) -> list[dict[str, Any]]:
+def rule_records(model: Any) -> list[dict[str, Any]]:
+    """Return one plain dict per rule of a model of any kind."""
+    if kind_of(model) == "rule-ensemble":
+        from polyrule.ensemble.printing import records as weighted
+
+        return weighted(model)
     from polyrule.model.statistics import records
 
-    own = getattr(model, "records", None)
-    rows: list[dict[str, Any]] = own() if own is not None else records(model)
-    return rows
+    return records(model)
 
 
 def _wanted(model: Any, number: int, labels: tuple[str, ...], features: tuple[str, ...], least: float | None) -> bool:
@@ -115,29 +119,35 @@ def _render(rows: list[dict[str, Any]], format_: str) -> str:
 
 
 def _marks(row: dict[str, Any]) -> str:
-    marks = ["stop"] * bool(row["stop"]) + ([] if row["origin"] == "learned" else [row["origin"]])
-    return ", ".join(marks)
+    origin = row.get("origin", "learned")
+    return ", ".join(["stop"] * bool(row.get("stop")) + [origin] * (origin != "learned"))
 
 
-def _counts(row: dict[str, Any]) -> tuple[str, str]:
+def _counts(row: dict[str, Any]) -> dict[str, str]:
+    """Return what is counted about a rule: TP and FP, or for a weighted rule the examples it covers."""
     from polyrule.model.printing import format_number
 
-    return format_number(row["tp"]), format_number(row["fp"])
+    names = {"TP": "tp", "FP": "fp"} if "tp" in row else {"covers": "coverage"}
+    return {name: "" if row[key] is None else format_number(row[key]) for name, key in names.items()}
 
 
 def _text(rows: list[dict[str, Any]]) -> str:
     lines = []
     for row in rows:
         marks = f" [{_marks(row)}]" if _marks(row) else ""
-        tp, fp = _counts(row)
-        lines.append(f"{row['rule']}. {row['head']} <- {row['body']}   (TP {tp}, FP {fp}){marks}")
+        counts = ", ".join(f"{name} {count}" for name, count in _counts(row).items())
+        lines.append(f"{row['rule']}. {row['head']} <- {row['body']}   ({counts}){marks}")
     return "\n".join(lines) if lines else "(no such rules)"
 
 
 def _markdown(rows: list[dict[str, Any]]) -> str:
-    lines = ["| | labels | conditions | TP | FP | |", "| --: | --- | --- | --: | --: | --- |"]
+    counts = list(_counts(rows[0])) if rows else ["TP", "FP"]
+    lines = [
+        f"| | labels | conditions | {' | '.join(counts)} | |",
+        f"| --: | --- | --- |{' --: |' * len(counts)} --- |",
+    ]
     for row in rows:
-        cells = [str(row["rule"]), row["head"], row["body"], *_counts(row), _marks(row)]
+        cells = [str(row["rule"]), row["head"], row["body"], *_counts(row).values(), _marks(row)]
         lines.append("| " + " | ".join(_escape_markdown(cell) for cell in cells) + " |")
     return "\n".join(lines)
 
@@ -154,13 +164,14 @@ _LATEX = {
 
 
 def _latex(rows: list[dict[str, Any]]) -> str:
-    lines = [r"\begin{tabular}{rp{0.25\linewidth}p{0.5\linewidth}rr}", r"\hline"]
-    lines += [r" & labels & conditions & TP & FP \\", r"\hline"]
+    counts = list(_counts(rows[0])) if rows else ["TP", "FP"]
+    lines = [r"\begin{tabular}{rp{0.25\linewidth}p{0.5\linewidth}" + "r" * len(counts) + "}", r"\hline"]
+    lines += [" & ".join(["", "labels", "conditions", *counts]) + r" \\", r"\hline"]
     for row in rows:
         head, body = (_escape_latex(row[part]) for part in ("head", "body"))
         marks = f" ({_marks(row)})" if _marks(row) else ""
-        tp, fp = _counts(row)
-        lines.append(rf"{row['rule']} & {head} & $\leftarrow$ {body}{marks} & {tp} & {fp} \\")
+        cells = [str(row["rule"]), head, rf"$\leftarrow$ {body}{marks}", *_counts(row).values()]
+        lines.append(" & ".join(cells) + r" \\")
     return "\n".join([*lines, r"\hline", r"\end{tabular}"])
 
 
@@ -169,9 +180,10 @@ def _escape_latex(text: str) -> str:
 
 
 def _csv(rows: list[dict[str, Any]]) -> str:
-    stream = io.StringIO()
+    stream = io.StringIO(newline="")
     fields = ["rule", "head", "body", "labels", "conditions", "tp", "fp", "value", "coverage", "stop", "origin"]
-    writer = csv.DictWriter(stream, rows[0].keys() if rows else fields, lineterminator="\n")
+    found = list(dict.fromkeys(key for row in rows for key in row))
+    writer = csv.DictWriter(stream, found or fields, lineterminator="\n")
     writer.writeheader()
     writer.writerows(rows)
     return stream.getvalue().rstrip("\n")

@@ -13,6 +13,7 @@ from polyrule.cli.learner_options import learner_options, make_learner
 from polyrule.cli.output import cannot_write, note, print_json, warn
 from polyrule.cli.progress import counting_progress, learning_progress
 from polyrule.cli.reading import align_labels, data_argument, data_options, load_data
+from polyrule.cli.show import rule_records
 from polyrule.cli.text import fit
 from polyrule.errors import DataError, OptionError
 
@@ -72,9 +73,7 @@ def train(
         interrupted = _fit(estimator, dataset)
     model = estimator.model_
     if certify:
-        from polyrule.learning.verify import certify as certified
-
-        model = certified(model, dataset)
+        model = _certified(model, dataset)
     if output is not None:
         try:
             model.save(output)
@@ -82,7 +81,11 @@ def train(
             raise cannot_write(output, error) from error
     seconds = time.perf_counter() - started
     result: dict[str, Any] = {"output": str(output) if output else None, "seconds": seconds, "interrupted": interrupted}
-    result |= {"statistics": model.statistics(), "rules": _rules(model), "stopped": estimator.stopped_reason_}
+    result |= {
+        "statistics": model.statistics(),
+        "rules": rule_records(model),
+        "stopped": getattr(estimator, "stopped_reason_", None),
+    }
     comparison = _test(model, dataset, test) if test is not None else None
     validation = None if folds is None or interrupted else _cross_validate(estimator, dataset, folds, seed, quiet)
     if as_json:
@@ -119,10 +122,13 @@ def _fit(estimator: Any, data: Dataset) -> bool:
     return False
 
 
-def _rules(model: Any) -> list[dict[str, Any]]:
-    from polyrule.model.statistics import records
+def _certified(model: Any, data: Dataset) -> Any:
+    from polyrule.learning.verify import certify
+    from polyrule.model import RuleList
 
-    return records(model) if hasattr(model, "rules") and hasattr(model, "defaults") else []
+    if not isinstance(model, RuleList):
+        raise OptionError("--certify is for rule lists: the head of a weighted rule is not searched for its body")
+    return certify(model, data)
 
 
 def _test(model: Any, train: Dataset, test: Dataset) -> Any:

@@ -1,0 +1,79 @@
+"""Weighted rules go through the same commands as rule lists."""
+
+import csv
+import io
+import json
+
+import pytest
+from tests.cli.helpers import READING, ok, ok_json, run
+
+from polyrule.ensemble import RuleEnsemble
+from polyrule.model import files
+
+
+@pytest.fixture(scope="module")
+def weighted(songs, tmp_path_factory):
+    place = tmp_path_factory.mktemp("weighted") / "model.json"
+    ok("train", songs, *READING, "--learner", "ensemble", "--max-rules", "3", "--teacher", "none",
+       "--decision", "threshold", "-o", place, "-q")  # fmt: skip
+    return place
+
+
+def test_training(weighted, songs):
+    model = files.load(weighted)
+    assert isinstance(model, RuleEnsemble)
+    assert 1 <= len(model) <= 3
+    told = ok_json(
+        "train", songs, *READING, "--learner", "ensemble", "--max-rules", "2", "--ridge", "2.5", "--seed", "7"
+    )
+    assert len(told["rules"]) <= 2
+
+
+def test_showing(weighted):
+    model = files.load(weighted)
+    assert ok("show", weighted) == f"{model}\n"
+    for form in ("markdown", "latex", "csv"):
+        assert len(ok("show", weighted, "--format", form).splitlines()) >= len(model) + 1
+    rows = list(csv.DictReader(io.StringIO(ok("show", weighted, "--format", "csv"))))
+    assert [row["body"] for row in rows] == [
+        model.format_rule(i, counts=False).split(" <- ")[1] for i in range(len(model))
+    ]
+    label = model.label_names[model.rules[0].head[0].label]
+    assert ok("show", weighted, "--label", label).startswith("1. ")
+    assert ok_json("show", weighted, "--stats")["statistics"]["rules"] == len(model)
+
+
+def test_predicting_evaluating_explaining_exporting(weighted, songs, tmp_path):
+    model = files.load(weighted)
+    assert ok("predict", weighted, songs).splitlines()[0] == ",".join(model.label_names)
+    assert ok_json("evaluate", weighted, songs)["examples"] == 120
+    assert ok_json("explain", weighted, songs, "--row", "1")["row"] == 1
+    code = ok("export", weighted, "--to", "python")
+    namespace: dict[str, object] = {}
+    exec(code, namespace)
+
+
+def test_what_is_only_for_rule_lists_is_refused(weighted, songs):
+    assert (
+        "--flip is exact for rule lists only" in run("explain", weighted, songs, "--row", "1", "--flip", "calm").stderr
+    )
+    for words in (["verify", weighted, songs], ["edit", "remove", weighted, "1"]):
+        result = run(*words)
+        assert result.exit_code == 1
+        assert "needs a rule list, but the file holds a rule-ensemble" in result.stderr
+    result = run("train", songs, *READING, "--learner", "ensemble", "--max-rules", "2", "--certify")
+    assert "--certify is for rule lists" in result.stderr
+
+
+def test_the_schema_covers_them(weighted):
+    jsonschema = pytest.importorskip("jsonschema", reason="jsonschema checks the published schema")
+    validator = jsonschema.Draft202012Validator(files.schema())
+    document = json.loads(weighted.read_text())
+    validator.validate(document)
+    assert list(validator.iter_errors(document | {"full": False}))
+
+
+def test_values_of_several_types(songs):
+    result = run("train", songs, *READING, "--learner", "ensemble", "--points", "many")
+    assert result.exit_code == 2
+    assert "'many' is not a whole number or true or false" in result.stderr
