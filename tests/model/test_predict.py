@@ -8,20 +8,20 @@ from polyrule.data import Feature, Table
 from polyrule.errors import ModelError
 from polyrule.model import Literal, NumericCondition, Rule, RuleList
 from polyrule.model import predict as prediction
-from polyrule.model.predict import FlatRules, predict
+from polyrule.model.predict import FlatRules, predict, predict_flat
 
 
 @settings(max_examples=200, deadline=None)
 @given(rule_lists(), st.integers(0, 30), st.integers(0, 10**6), st.booleans())
 def test_every_example_is_treated_as_the_definition_says(model, rows, seed, sparse):
     table = random_table(model.features, rows, seed, sparse=sparse)
-    result = predict(model, table)
     dense = np.asarray(table)
-    assert result.labels.shape == result.setter.shape == (rows, len(model.label_names))
-    for i in range(rows):
-        labels, setter = slow_predict(model, dense[i])
-        assert result.labels[i].tolist() == labels
-        assert result.setter[i].tolist() == setter
+    for result in (predict(model, table), predict_flat(FlatRules.of(model), table.values)):
+        assert result.labels.shape == result.setter.shape == (rows, len(model.label_names))
+        for i in range(rows):
+            labels, setter = slow_predict(model, dense[i])
+            assert result.labels[i].tolist() == labels
+            assert result.setter[i].tolist() == setter
 
 
 @settings(max_examples=30, deadline=None)
@@ -31,7 +31,7 @@ def test_small_blocks_change_nothing(model, seed, sparse):
     whole = predict(model, table)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(prediction, "_CHUNK_CELLS", 9)
-        pieces = predict(model, table)
+        pieces = predict_flat(FlatRules.of(model), table.values)
     assert np.array_equal(whole.labels, pieces.labels)
     assert np.array_equal(whole.setter, pieces.setter)
 
@@ -55,8 +55,10 @@ def test_columns_are_checked():
     model = RuleList((), (Feature("a"), Feature("b", "nominal", ("u", "v"))), ("y",))
     with pytest.raises(ModelError, match=r"2 feature\(s\) but the data has 1"):
         predict(model, Table.from_array([[1.0]]))
-    with pytest.raises(ModelError, match="is numeric but the model learned it as nominal"):
+    with pytest.raises(ModelError, match="column 0 is named 'x0' but the model calls it 'a'"):
         predict(model, Table.from_array([[1.0, 0.0]]))
+    with pytest.raises(ModelError, match="is numeric but the model learned it as nominal"):
+        predict(model, Table.from_array([[1.0, 0.0]], [Feature("a"), Feature("b")]))
     with pytest.raises(ModelError, match="other categories"):
         predict(model, Table.from_array([[1.0, 0.0]], [Feature("a"), Feature("b", "nominal", ("v", "u"))]))
 

@@ -1,6 +1,18 @@
 """Frozen rules and rule lists: predict, print, explain, edit, store, export."""
 
+from polyrule.model.files import load
+from polyrule.model.parsing import parse_rule
 from polyrule.model.rule import Condition, LabelCondition, Literal, NominalCondition, NumericCondition, Rule
 from polyrule.model.rule_list import RuleList
 
-__all__ = ["Condition", "LabelCondition", "Literal", "NominalCondition", "NumericCondition", "Rule", "RuleList"]
+__all__ = [
+    "Condition",
+    "LabelCondition",
+    "Literal",
+    "NominalCondition",
+    "NumericCondition",
+    "Rule",
+    "RuleList",
+    "load",
+    "parse_rule",
+]

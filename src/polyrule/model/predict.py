@@ -165,6 +165,11 @@ def check_table(rule_list: RuleList, table: Table) -> None:
             f"the model knows {expected} feature(s) but the data has {given} column(s); give it the same ones"
         )
     for number, (mine, other) in enumerate(zip(rule_list.features, table.features, strict=True)):
+        if mine.name != other.name:
+            raise ModelError(
+                f"column {number} is named {other.name!r} but the model calls it {mine.name!r}; to_table(X,"
+                " model.features) of polyrule.data brings data into the model's order"
+            )
         if mine.kind != other.kind:
             raise ModelError(
                 f"column {number} ({other.name!r}) is {other.kind} but the model learned it as {mine.kind}"
