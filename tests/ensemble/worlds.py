@@ -53,7 +53,7 @@ def random_ensemble(rng: np.random.Generator, kind: str, labels: int = 4, rules:
                 body.append(NominalCondition(feature, int(rng.integers(len(features[feature].categories)))))
             else:
                 body.append(NumericCondition(feature, rng.choice(["<=", ">"]), float(rng.choice(THRESHOLDS))))
-        entries = tuple(Entry(int(label), float(rng.normal().round(2) / 3)) for label in head)
+        entries = tuple(Entry(int(label), round(float(rng.normal()), 2) / 3) for label in head)
         made.append(WeightedRule(entries, tuple(body), float(rng.integers(100))))
     sets: tuple[tuple[int, ...], ...] = ()
     if kind in ("subset", "expected-f1"):
