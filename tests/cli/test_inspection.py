@@ -168,3 +168,8 @@ def test_datasets():
     assert "ISMIR 2008" in ok("datasets", "emotions")
     assert len(ok_json("datasets")) >= 14
     assert "did you mean 'yeast'" in run("datasets", "yeest").stderr
+
+
+def test_thresholds_can_be_rounded(trained):
+    assert ok("show", trained, "--digits", "1") == RuleList.load(trained).format(digits=1) + "\n"
+    assert "tempo" in ok("show", trained, "--digits", "2", "--format", "markdown")

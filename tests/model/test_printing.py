@@ -93,3 +93,10 @@ def test_a_frame_without_pandas_is_refused_clearly(monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "pandas", None)
     with pytest.raises(OptionError, match="pip install pandas"):
         RuleList((), (), ("a",)).to_frame()
+
+
+def test_thresholds_can_be_rounded_for_reading():
+    rule = Rule((Literal(0, 1),), (NumericCondition(0, ">", 0.13121149999999998), NumericCondition(0, "<=", 12345.0)))
+    model = RuleList((rule,), (Feature("x"),), ("a",))
+    assert "x > 0.13121149999999998, x <= 12345" in model.format()
+    assert "x > 0.13, x <= 12000" in model.format(digits=2)

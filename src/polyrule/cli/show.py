@@ -14,7 +14,9 @@ from polyrule.cli.output import print_json, write_text
 from polyrule.cli.reading import load_model, model_argument
 from polyrule.cli.text import fit
 from polyrule.errors import OptionError
+from polyrule.model import RuleList
 from polyrule.model.files import kind_of
+from polyrule.model.printing import format_body
 
 
 @command("show")
@@ -30,6 +32,7 @@ from polyrule.model.files import kind_of
 @click.option("--label", "labels", multiple=True, metavar="NAME", help="Only rules that predict or test this label.")
 @click.option("--feature", "features", multiple=True, metavar="NAME", help="Only rules that test this feature.")
 @click.option("--min-coverage", type=float, metavar="N", help="Only rules that covered at least N training examples.")
+@click.option("--digits", type=click.IntRange(min=1), metavar="N", help="Round thresholds to N digits [exact].")
 @click.option("--stats", is_flag=True, help="Print the size of the model and how it was made, not the rules.")
 @click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="Write to a file.")
 @json_option
@@ -39,6 +42,7 @@ def show(
     labels: tuple[str, ...],
     features: tuple[str, ...],
     min_coverage: float | None,
+    digits: int | None,
     stats: bool,
     output: Path | None,
     as_json: bool,
@@ -64,8 +68,16 @@ def show(
         print_json({"info": stored.info, "statistics": stored.statistics(), "rules": [rows[n] for n in chosen]})
         return
     everything = not (labels or features or min_coverage is not None)
-    text = str(stored) if format_ == "text" and everything else _render([rows[n] for n in chosen], format_)
+    if digits is not None and isinstance(stored, RuleList):
+        for n, rule in enumerate(stored):
+            rows[n]["body"] = format_body(rule, stored.features, stored.label_names, digits)
+    whole = format_ == "text" and everything
+    text = _whole(stored, digits) if whole else _render([rows[n] for n in chosen], format_)
     write_text((fit(text) if output is None else text) + "\n", output)
+
+
+def _whole(model: Any, digits: int | None) -> str:
+    return model.format(digits=digits) if isinstance(model, RuleList) else str(model)
 
 
 def rule_records(model: Any) -> list[dict[str, Any]]:

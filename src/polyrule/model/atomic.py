@@ -17,7 +17,8 @@ def atomic_write(path: str | os.PathLike[str], mode: str = "w") -> Iterator[IO[A
     Parameters
     ----------
     path : str or path-like
-        Where the finished file appears; a symbolic link is followed, an existing file keeps its permissions.
+        Where the finished file appears; a symbolic link is followed, an existing file keeps its permissions. Devices
+        and named pipes are written to directly.
     mode : {"w", "wb"}
         Text is written as UTF-8 with the same line ends on every system.
 
@@ -27,9 +28,14 @@ def atomic_write(path: str | os.PathLike[str], mode: str = "w") -> Iterator[IO[A
         Whatever the file system says; the temporary file is gone by then.
     """
     target = Path(os.path.realpath(path))
+    text: dict[str, Any] = {} if "b" in mode else {"encoding": "utf-8", "newline": "\n"}
+    if target.exists() and not target.is_file() and not target.is_dir():
+        # A device or a named pipe must be written to, never replaced.
+        with open(target, mode, **text) as stream:
+            yield stream
+        return
     handle, temporary = tempfile.mkstemp(prefix=f".{target.name[:40]}.", suffix=".part", dir=target.parent)
     try:
-        text: dict[str, Any] = {} if "b" in mode else {"encoding": "utf-8", "newline": "\n"}
         with open(handle, mode, **text) as stream:
             yield stream
             stream.flush()

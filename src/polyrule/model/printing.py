@@ -17,12 +17,18 @@ if TYPE_CHECKING:
 _AMBIGUOUS = re.compile(r"""[,<>=¬"'\\]|^[!~]|^not\s|^true$|\s\s|^\s|\s$|^$|\(TP|\]$|^\d+[.:]""", re.IGNORECASE)
 
 
-def format_number(number: float) -> str:
+def format_number(number: float, digits: int | None = None) -> str:
     """Shortest text that reads back as the same number; whole numbers without a fraction.
+
+    With `digits`, at most so many significant ones, for people who would rather read than copy.
 
     >>> format_number(5.5), format_number(4.0), format_number(0.1 + 0.2), format_number(1e300)
     ('5.5', '4', '0.30000000000000004', '1e+300')
+    >>> format_number(0.13121149999999998, digits=4)
+    '0.1312'
     """
+    if digits is not None:
+        number = float(f"{number:.{digits}g}")
     if isinstance(number, int):
         return str(number)
     if number.is_integer() and abs(number) < 1e16:
@@ -53,7 +59,9 @@ def _escape(character: str) -> str:
     return "".join(f"\\u{units[i] << 8 | units[i + 1]:04x}" for i in range(0, len(units), 2))
 
 
-def format_condition(condition: Condition, features: Sequence[Feature], label_names: Sequence[str]) -> str:
+def format_condition(
+    condition: Condition, features: Sequence[Feature], label_names: Sequence[str], digits: int | None = None
+) -> str:
     """One condition; a label condition is the bare label name, with ``¬`` for absent.
 
     >>> format_condition(NominalCondition(0, 1), [Feature("religion", "nominal", ("none", "hindu"))], [])
@@ -63,7 +71,7 @@ def format_condition(condition: Condition, features: Sequence[Feature], label_na
     """
     match condition:
         case NumericCondition(feature, op, threshold):
-            return f"{format_name(features[feature].name)} {op} {format_number(threshold)}"
+            return f"{format_name(features[feature].name)} {op} {format_number(threshold, digits)}"
         case NominalCondition(feature, value):
             return f"{format_name(features[feature].name)} = {format_name(features[feature].categories[value])}"
         case LabelCondition(label, value):
@@ -84,12 +92,19 @@ def format_head(rule: Rule, label_names: Sequence[str]) -> str:
     return ", ".join(format_literal(literal, label_names) for literal in rule.head)
 
 
-def format_body(rule: Rule, features: Sequence[Feature], label_names: Sequence[str]) -> str:
+def format_body(rule: Rule, features: Sequence[Feature], label_names: Sequence[str], digits: int | None = None) -> str:
     """The conditions of the body; ``true`` where there is none."""
-    return ", ".join(format_condition(condition, features, label_names) for condition in rule.body) or "true"
+    return ", ".join(format_condition(condition, features, label_names, digits) for condition in rule.body) or "true"
 
 
-def format_rule(rule: Rule, features: Sequence[Feature], label_names: Sequence[str], *, counts: bool = True) -> str:
+def format_rule(
+    rule: Rule,
+    features: Sequence[Feature],
+    label_names: Sequence[str],
+    *,
+    counts: bool = True,
+    digits: int | None = None,
+) -> str:
     """Return the rule as one line that `parse_rule` reads back.
 
     Parameters
@@ -99,6 +114,8 @@ def format_rule(rule: Rule, features: Sequence[Feature], label_names: Sequence[s
     label_names : sequence of str
     counts : bool
         Append what the rule did on the training examples, and in brackets whether it stops and who made it.
+    digits : int or None
+        Most significant digits of thresholds; None writes them so that they read back exactly.
 
     Examples
     --------
@@ -106,7 +123,7 @@ def format_rule(rule: Rule, features: Sequence[Feature], label_names: Sequence[s
     >>> format_rule(rule, [Feature("colours")], ["red", "orange"])
     'red, ¬orange <- colours > 5.5   (TP 125, FP 5) [stop]'
     """
-    text = f"{format_head(rule, label_names)} <- {format_body(rule, features, label_names)}"
+    text = f"{format_head(rule, label_names)} <- {format_body(rule, features, label_names, digits)}"
     if not counts:
         return text
     marks = [mark for mark, shown in (("stop", rule.stop), (rule.origin, rule.origin != "learned")) if shown]
@@ -126,7 +143,7 @@ def format_defaults(rule_list: RuleList) -> str:
     return f"labels that no rule sets: {', '.join(present)} present, all others absent"
 
 
-def format_list(rule_list: RuleList, *, numbers: bool = True, counts: bool = True) -> str:
+def format_list(rule_list: RuleList, *, numbers: bool = True, counts: bool = True, digits: int | None = None) -> str:
     """All rules, one line each, numbered from 1, and what holds for unset labels.
 
     Parameters
@@ -136,12 +153,15 @@ def format_list(rule_list: RuleList, *, numbers: bool = True, counts: bool = Tru
         Start each line with the rule's number; explanations and edits refer to it.
     counts : bool
         End each line with the counts, the stop and who made the rule.
+    digits : int or None
+        Most significant digits of thresholds; None writes them so that they read back exactly.
     """
     width = len(str(len(rule_list)))
     lines = []
     for number, rule in enumerate(rule_list, start=1):
         start = f"{number:>{width}}. " if numbers else ""
-        lines.append(start + format_rule(rule, rule_list.features, rule_list.label_names, counts=counts))
+        text = format_rule(rule, rule_list.features, rule_list.label_names, counts=counts, digits=digits)
+        lines.append(start + text)
     notes = [format_defaults(rule_list)]
     if rule_list.full:
         notes.insert(0, "a rule that fires sets all labels outside its head to absent")

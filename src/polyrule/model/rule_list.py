@@ -85,9 +85,9 @@ class RuleList:
     def _repr_html_(self) -> str:
         return printing.html_list(self)
 
-    def format(self, *, numbers: bool = True, counts: bool = True) -> str:
+    def format(self, *, numbers: bool = True, counts: bool = True, digits: int | None = None) -> str:
         """Return the list as text, one rule per line; see `polyrule.model.printing.format_list`."""
-        return printing.format_list(self, numbers=numbers, counts=counts)
+        return printing.format_list(self, numbers=numbers, counts=counts, digits=digits)
 
     def format_rule(self, index: int, *, counts: bool = True) -> str:
         """Return one rule as text."""
