@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import scipy.sparse as sp
 
-from polyrule import RuleListClassifier, datasets
+from polyrule import RuleEnsembleClassifier, RuleListClassifier, datasets
 from polyrule.data import Dataset, Feature, Table
 from polyrule.report import Report, build
 
@@ -95,6 +95,7 @@ def songs_report() -> Report:
         "multi F0.5": RuleListClassifier("f0.5", lift="kln:0.1", max_conditions=3).fit(train),
         "multi Hamming": RuleListClassifier("hamming", max_conditions=3).fit(train),
         "single F0.5": RuleListClassifier("f0.5", heads="single", max_conditions=3).fit(train),
+        "ensemble of 10": RuleEnsembleClassifier(max_rules=10).fit(train),
     }
     return build(models, train, test, title="Emotions in songs")
 
@@ -115,7 +116,7 @@ def documents_report() -> Report:
 
 
 PAGES = {
-    "songs": (songs_report, "Real data (emotions): 72 numeric features, 6 labels; three models compared."),
+    "songs": (songs_report, "Real data (emotions): 72 numeric features, 6 labels; three rule lists and an ensemble."),
     "flags": (flags_report, "Made up: nominal and numeric features, missing values, labels that depend on each other."),
     "documents": (documents_report, "Made up: 456 sparse word counts, 8 topics."),
 }

@@ -99,6 +99,22 @@ def test_a_rule_opens_with_the_examples_it_covers(visit, sample):
     assert not drawer.is_visible()
 
 
+def test_the_drawer_leads_on_and_back(visit, sample):
+    page = visit(sample, "rule-3")
+    drawer = page.get_by_role("dialog")
+    title = drawer.locator("h2")
+    assert title.inner_text() == "Rule 3"
+    drawer.get_by_role("button", name="Next rule").click()
+    assert title.inner_text() == "Rule 4"
+    drawer.locator("button.chip").first.click()
+    assert title.inner_text().startswith("label")
+    drawer.get_by_role("button", name="Back").click()
+    assert title.inner_text() == "Rule 4"
+    assert drawer.get_by_role("button", name="Back").count() == 0
+    drawer.get_by_role("button", name="Close").click()
+    assert not drawer.is_visible()
+
+
 def test_numbers_on_a_card_are_those_of_the_summary(visit, sample):
     page = visit(sample, "rules")
     for number, rule in enumerate(sample.summary["models"][0]["rules"][:5]):

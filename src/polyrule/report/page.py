@@ -26,6 +26,7 @@ SCRIPTS = (
     "browse.js",
     "graph.js",
     "labels.js",
+    "outcome.js",
     "whatif.js",
     "compare.js",
     "main.js",

@@ -11,53 +11,174 @@ function browse() {
   const show = (more = false) => {
     shown = more ? shown + PAGE : PAGE;
     const found = filterRules(chosen.rules, filter);
-    fill(count, found.length === chosen.rules.length ? plural(found.length, "rule") : `${plural(found.length, "rule")} of ${whole(chosen.rules.length)}`);
+    fill(
+      count,
+      found.length === chosen.rules.length
+        ? plural(found.length, "rule")
+        : `${plural(found.length, "rule")} of ${whole(chosen.rules.length)}`,
+    );
     const visible = found.slice(0, app.printing ? found.length : shown);
     const rest = found.length - visible.length;
-    const next = rest > 0 && button(`Show ${Math.min(PAGE, rest)} more`, () => { show(true); list.querySelectorAll(".rule h3 button, tbody th button")[visible.length]?.focus(); }, { class: "more" });
-    const view = filter.view === "table" ? rulesTable(visible, filter, (order) => { filter.order = order; refresh(); }) : visible.map((number) => ruleCard(number));
+    const next =
+      rest > 0 &&
+      button(
+        `Show ${Math.min(PAGE, rest)} more`,
+        () => {
+          show(true);
+          list.querySelectorAll(".rule h3 button, tbody th button")[visible.length]?.focus();
+        },
+        { class: "more" },
+      );
+    const view =
+      filter.view === "table"
+        ? rulesTable(visible, filter, (order) => {
+            filter.order = order;
+            refresh();
+          })
+        : visible.map((number) => ruleCard(number));
     fill(list, !found.length && el("p", { class: "note" }, "No rule fits this filter."), view, next);
   };
-  const controls = el("form", { class: "filters", role: "search", "aria-label": "Filter the rules", on: { submit: (event) => event.preventDefault() } });
-  const refresh = () => { fill(controls, filterControls(filter, chosen, show, refresh)); show(); };
+  const controls = el("form", {
+    class: "filters",
+    role: "search",
+    "aria-label": "Filter the rules",
+    on: { submit: (event) => event.preventDefault() },
+  });
+  const refresh = () => {
+    fill(controls, filterControls(filter, chosen, show, refresh));
+    show();
+  };
   refresh();
   app.showRules = show;
   return [el("h2", { tabindex: "-1" }, "Rules"), controls, count, list, defaultsNote(chosen)];
 }
 
 function filterControls(filter, chosen, show, refresh) {
-  const set = (name) => (value) => { filter[name] = value; show(); };
-  const text = el("input", { type: "search", value: filter.text, placeholder: "feature, label, value…", on: { input: () => set("text")(text.value) } });
+  const set = (name) => (value) => {
+    filter[name] = value;
+    show();
+  };
+  const text = el("input", {
+    type: "search",
+    value: filter.text,
+    placeholder: "feature, label, value…",
+    on: { input: () => set("text")(text.value) },
+  });
   const labels = [["", "any label"], ...data.labels.map((name, index) => [index, name])];
-  const used = new Set(chosen.rules.flatMap((rule) => rule.body.filter(([kind]) => kind !== LABEL).map(([, slot]) => slot)));
-  const features = [["", "any feature"], ...data.features.map((feature, slot) => [slot, feature.name]).filter(([slot]) => used.has(slot))];
+  const used = new Set(
+    chosen.rules.flatMap((rule) => rule.body.filter(([kind]) => kind !== LABEL).map(([, slot]) => slot)),
+  );
+  const features = [
+    ["", "any feature"],
+    ...data.features.map((feature, slot) => [slot, feature.name]).filter(([slot]) => used.has(slot)),
+  ];
   const most = Math.max(0, ...chosen.rules.map((rule) => figures(rule, lastPart >= 0 ? 0 : -1).covers));
-  const least = el("input", { type: "number", min: 0, max: most, step: 1, value: filter.coverage, inputmode: "numeric", on: { input: () => set("coverage")(Number(least.value) || 0) } });
-  const view = button(filter.view === "cards" ? "As table" : "As cards", () => { filter.view = filter.view === "cards" ? "table" : "cards"; refresh(); controlsFocus("view"); }, { "data-focus": "view" });
-  const clear = button("Clear", () => { Object.assign(filter, noFilter(), { view: filter.view }); refresh(); controlsFocus("clear"); }, { class: "quiet", "data-focus": "clear" });
-  return [field("Search", text, { class: "field grow" }), field("Label", select(labels, filter.label, set("label"))),
-    field("Sign", select([["", "either"], [1, "predicts present"], [0, "predicts absent"]], filter.sign, set("sign"))),
-    field("Feature", select(features, filter.feature, set("feature"))), field("Covers at least", least, { class: "field small" }),
-    field("Order", select(Object.entries(ORDERS).map(([key, [words]]) => [key, words]), filter.order, set("order"))),
-    el("div", { class: "field buttons" }, view, clear)];
+  const least = el("input", {
+    type: "number",
+    min: 0,
+    max: most,
+    step: 1,
+    value: filter.coverage,
+    inputmode: "numeric",
+    on: { input: () => set("coverage")(Number(least.value) || 0) },
+  });
+  const view = button(
+    filter.view === "cards" ? "As table" : "As cards",
+    () => {
+      filter.view = filter.view === "cards" ? "table" : "cards";
+      refresh();
+      controlsFocus("view");
+    },
+    { "data-focus": "view" },
+  );
+  const clear = button(
+    "Clear",
+    () => {
+      Object.assign(filter, noFilter(), { view: filter.view });
+      refresh();
+      controlsFocus("clear");
+    },
+    { class: "quiet", "data-focus": "clear" },
+  );
+  return [
+    field("Search", text, { class: "field grow" }),
+    field("Label", select(labels, filter.label, set("label"))),
+    field(
+      "Sign",
+      select(
+        [
+          ["", "either"],
+          [1, "predicts present"],
+          [0, "predicts absent"],
+        ],
+        filter.sign,
+        set("sign"),
+      ),
+    ),
+    field("Feature", select(features, filter.feature, set("feature"))),
+    field("Covers at least", least, { class: "field small" }),
+    field(
+      "Order",
+      select(
+        Object.entries(ORDERS).map(([key, [words]]) => [key, words]),
+        filter.order,
+        set("order"),
+      ),
+    ),
+    el("div", { class: "field buttons" }, view, clear),
+  ];
 }
 
 const controlsFocus = (name) => document.querySelector(`.filters [data-focus="${name}"]`)?.focus();
 
 function rulesTable(numbers, filter, sort) {
-  const header = (words, order) => el("th", { scope: "col", "aria-sort": filter.order === order ? (order === "list" ? "ascending" : "descending") : null },
-    order ? button(words, () => sort(order), { class: "sort" }) : words);
-  const head = [header("Rule", "list"), header("If", "conditions"), header("Then", "labels"), header("Covers", "coverage"),
-    ...(data.parts.length ? data.parts : [{ title: "When learned" }]).map((part, at, all) => header(`${part.title}`, at === all.length - 1 ? "right" : null))];
+  const header = (words, order) =>
+    el(
+      "th",
+      { scope: "col", "aria-sort": filter.order === order ? (order === "list" ? "ascending" : "descending") : null },
+      order ? button(words, () => sort(order), { class: "sort" }) : words,
+    );
+  const head = [
+    header("Rule", "list"),
+    header("If", "conditions"),
+    header("Then", "labels"),
+    header("Covers", "coverage"),
+    ...(data.parts.length ? data.parts : [{ title: "When learned" }]).map((part, at, all) =>
+      header(`${part.title}`, at === all.length - 1 ? "right" : null),
+    ),
+  ];
   const rows = numbers.map((number) => {
     const rule = model().rules[number];
     const parts = data.parts.length ? data.parts.map((_, part) => part) : [-1];
-    return el("tr", { class: "rule" },
-      el("th", { scope: "row" }, button(whole(number + 1), () => openRule(number), { class: "link", "aria-label": `Rule ${number + 1}` })),
-      el("td", { class: "words-cell" }, rule.body.length ? rule.body.map((condition) => el("div", {}, conditionWords(condition, data))) : "always"),
-      el("td", {}, ruleHead(rule, () => ({}))),
+    return el(
+      "tr",
+      { class: "rule" },
+      el(
+        "th",
+        { scope: "row" },
+        button(whole(number + 1), () => openRule(number), { class: "link", "aria-label": `Rule ${number + 1}` }),
+      ),
+      el(
+        "td",
+        { class: "words-cell" },
+        rule.body.length ? rule.body.map((condition) => el("div", {}, conditionWords(condition, data))) : "always",
+      ),
+      el(
+        "td",
+        {},
+        ruleHead(rule, () => ({})),
+      ),
       el("td", { class: "number" }, whole(figures(rule, parts[0]).covers)),
-      parts.map((part) => { const found = figures(rule, part); return el("td", {}, verdictBar(found.right, found.wrong), el("span", { class: "nowrap" }, `${whole(found.right)} right, ${whole(found.wrong)} wrong`)); }));
+      parts.map((part) => {
+        const found = figures(rule, part);
+        return el(
+          "td",
+          {},
+          verdictBar(found.right, found.wrong),
+          el("span", { class: "nowrap" }, `${whole(found.right)} right, ${whole(found.wrong)} wrong`),
+        );
+      }),
+    );
   });
   return table("Rules", head, rows, { class: "rules-table" });
 }
@@ -65,7 +186,11 @@ function rulesTable(numbers, filter, sort) {
 function defaultsNote(chosen) {
   if (chosen.kind === "ensemble") return el("p", { class: "note" }, decisionWords(chosen));
   const present = chosen.defaults.flatMap((value, label) => (value ? [label] : []));
-  const words = present.length === 0 ? "Labels that no rule sets are absent." : present.length === data.labels.length ? "Labels that no rule sets are present."
-    : `Labels that no rule sets are absent, except for ${present.map((label) => data.labels[label]).join(", ")}, which are present.`;
+  const words =
+    present.length === 0
+      ? "Labels that no rule sets are absent."
+      : present.length === data.labels.length
+        ? "Labels that no rule sets are present."
+        : `Labels that no rule sets are absent, except for ${present.map((label) => data.labels[label]).join(", ")}, which are present.`;
   return el("p", { class: "note" }, words);
 }

@@ -4,21 +4,43 @@ const MOST_CHIPS = 14;
 
 function headChips(rule, attributes = () => ({})) {
   const box = el("div", { class: "chips" });
-  const add = (literals) => box.append(...literals.map(([label, value]) => chip(data.labels[label], value, attributes(label))));
+  const add = (literals) =>
+    box.append(...literals.map(([label, value]) => chip(data.labels[label], value, attributes(label))));
   add(rule.head.slice(0, MOST_CHIPS));
   const rest = rule.head.slice(MOST_CHIPS);
   if (rest.length) {
-    const more = button(`+ ${rest.length} more`, () => { more.remove(); add(rest); }, { class: "quiet" });
+    const more = button(
+      `+ ${rest.length} more`,
+      () => {
+        more.remove();
+        add(rest);
+      },
+      { class: "quiet" },
+    );
     box.append(more);
   }
   return box;
 }
 
 function bodyList(rule) {
-  if (!rule.body.length) return el("p", { class: "always" }, model().kind === "ensemble" ? "Always applies." : "Always applies to what no earlier rule has set.");
-  return el("ul", { class: "conditions" }, rule.body.map((condition) => el("li", {},
-    conditionWords(condition, data),
-    condition[0] !== LABEL && histogram(data.features[condition[1]], { condition }))));
+  if (!rule.body.length)
+    return el(
+      "p",
+      { class: "always" },
+      model().kind === "ensemble" ? "Always applies." : "Always applies to what no earlier rule has set.",
+    );
+  return el(
+    "ul",
+    { class: "conditions" },
+    rule.body.map((condition) =>
+      el(
+        "li",
+        {},
+        conditionWords(condition, data),
+        condition[0] !== LABEL && histogram(data.features[condition[1]], { condition }),
+      ),
+    ),
+  );
 }
 
 function partFigures(rule, part) {
@@ -26,14 +48,27 @@ function partFigures(rule, part) {
   const total = part >= 0 ? data.parts[part].examples : null;
   const name = part >= 0 ? data.parts[part].title : "When learned";
   const words = model().kind === "ensemble" ? [" agree, ", " do not"] : [" right, ", " wrong"];
-  if (part < 0 && model().kind === "ensemble") return rule.coverage !== null && el("p", { class: "soft" }, `covered ${whole(rule.coverage)} when learned`);
-  return el("div", { class: "figures" },
+  if (part < 0 && model().kind === "ensemble")
+    return rule.coverage !== null && el("p", { class: "soft" }, `covered ${whole(rule.coverage)} when learned`);
+  return el(
+    "div",
+    { class: "figures" },
     el("h4", {}, name),
     verdictBar(found.right, found.wrong),
-    el("p", {}, el("b", {}, whole(found.right)), words[0], el("b", {}, whole(found.wrong)), words[1],
-      found.right + found.wrong > 0 && el("span", { class: "soft nowrap" }, ` (${percent(precision(found))})`)),
-    total !== null && [meter(found.covers / Math.max(1, total)),
-      el("p", { class: "soft" }, `covers ${whole(found.covers)} of ${whole(total)}`)]);
+    el(
+      "p",
+      {},
+      el("b", {}, whole(found.right)),
+      words[0],
+      el("b", {}, whole(found.wrong)),
+      words[1],
+      found.right + found.wrong > 0 && el("span", { class: "soft nowrap" }, ` (${percent(precision(found))})`),
+    ),
+    total !== null && [
+      meter(found.covers / Math.max(1, total)),
+      el("p", { class: "soft" }, `covers ${whole(found.covers)} of ${whole(total)}`),
+    ],
+  );
 }
 
 function allFigures(rule) {
@@ -43,23 +78,51 @@ function allFigures(rule) {
 
 function marks(rule) {
   return [
-    rule.stop && el("span", { class: "badge", title: "When this rule sets a label, later rules are not tried for that example." }, "stops here"),
-    rule.origin !== "learned" && el("span", { class: "badge hand" }, rule.origin === "hand" ? "made by hand" : "edited by hand"),
+    rule.stop &&
+      el(
+        "span",
+        { class: "badge", title: "When this rule sets a label, later rules are not tried for that example." },
+        "stops here",
+      ),
+    rule.origin !== "learned" &&
+      el("span", { class: "badge hand" }, rule.origin === "hand" ? "made by hand" : "edited by hand"),
   ];
 }
 
 function ruleCard(number, rules = model().rules) {
   const rule = rules[number];
   const id = freshId("rule");
-  return el("article", { class: "card rule", "aria-labelledby": id },
-    el("header", {},
-      el("h3", { id }, button(`Rule ${whole(number + 1)}`, () => openRule(number), { class: "link", title: "Show the examples it covers" })),
+  return el(
+    "article",
+    { class: "card rule", "aria-labelledby": id },
+    el(
+      "header",
+      {},
+      el(
+        "h3",
+        { id },
+        button(`Rule ${whole(number + 1)}`, () => openRule(number), {
+          class: "link",
+          title: "Show the examples it covers",
+        }),
+      ),
       marks(rule),
-      rule.value !== null && rule.value !== undefined && el("span", { class: "soft value", title: `exactly ${rule.exact}` }, `${measureName()} ${score(rule.value)}`)),
+      rule.value !== null &&
+        rule.value !== undefined &&
+        el("span", { class: "soft value", title: `exactly ${rule.exact}` }, `${measureName()} ${score(rule.value)}`),
+    ),
     el("div", { class: "if" }, el("h4", {}, "If"), bodyList(rule)),
-    el("div", { class: "then" }, el("h4", {}, "then"), ruleHead(rule, (label) => ({ on: { click: () => openLabel(label) } }))),
-    el("div", { class: "facts" }, allFigures(rule)));
+    el(
+      "div",
+      { class: "then" },
+      el("h4", {}, "then"),
+      ruleHead(rule, (label) => ({ on: { click: () => openLabel(label) } })),
+    ),
+    el("div", { class: "facts" }, allFigures(rule)),
+  );
 }
 
-const ruleHead = (rule, attributes) => (model().kind === "ensemble" ? weightChips(rule, attributes) : headChips(rule, attributes));
-const measureName = () => String(model().info.options?.measure ?? "value") + (model().info.options?.lift ? ", lifted" : "");
+const ruleHead = (rule, attributes) =>
+  model().kind === "ensemble" ? weightChips(rule, attributes) : headChips(rule, attributes);
+const measureName = () =>
+  String(model().info.options?.measure ?? "value") + (model().info.options?.lift ? ", lifted" : "");

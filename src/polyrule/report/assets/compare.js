@@ -1,9 +1,13 @@
 // Several models side by side.
 
 function compareSection() {
-  return [el("h2", { tabindex: "-1" }, "Compare"),
+  return [
+    el("h2", { tabindex: "-1" }, "Compare"),
     el("p", { class: "lead" }, `${whole(data.models.length)} models of the same data.`),
-    data.parts.length > 0 && scoreComparison(), sizeComparison(), data.comparison.map(pairView)];
+    data.parts.length > 0 && scoreComparison(),
+    sizeComparison(),
+    data.comparison.map(pairView),
+  ];
 }
 
 const modelHead = () => data.models.map((one) => one.name);
@@ -13,46 +17,153 @@ function scoreComparison() {
     const values = data.models.map((one) => one.parts[lastPart].scores[name]);
     const best = name === "hamming_loss" ? Math.min(...values) : Math.max(...values);
     const base = data.models[0].parts[lastPart].baseline[name];
-    return el("tr", {}, el("th", { scope: "row" }, MEASURE_WORDS[name]),
-      values.map((value) => el("td", { class: value === best ? "best" : null }, meter(value), score(value), value === best && [" ", el("span", { class: "badge" }, "best")])), el("td", { class: "soft" }, score(base)));
+    return el(
+      "tr",
+      {},
+      el("th", { scope: "row" }, MEASURE_WORDS[name]),
+      values.map((value) =>
+        el(
+          "td",
+          { class: value === best ? "best" : null },
+          meter(value),
+          score(value),
+          value === best && [" ", el("span", { class: "badge" }, "best")],
+        ),
+      ),
+      el("td", { class: "soft" }, score(base)),
+    );
   });
-  return el("section", {}, el("h3", {}, `Scores on the ${data.parts[lastPart].title.toLowerCase()}`), table("Scores of the models", ["Measure", ...modelHead(), "Majority"], rows, { class: "numbers" }));
+  return el(
+    "section",
+    {},
+    el("h3", {}, `Scores on the ${data.parts[lastPart].title.toLowerCase()}`),
+    table("Scores of the models", ["Measure", ...modelHead(), "Majority"], rows, { class: "numbers" }),
+  );
 }
 
 function sizeComparison() {
-  const row = (words, cell) => el("tr", {}, el("th", { scope: "row" }, words), data.models.map((one) => el("td", {}, cell(one.statistics))));
-  return el("section", {}, el("h3", {}, "Size"), table("Size of the models", ["", ...modelHead()], [
-    row("Rules", (stats) => whole(stats.rules)), row("Conditions", (stats) => whole(stats.conditions)), row("Conditions per rule", (stats) => stats.conditions_per_rule.toFixed(2)),
-    row("Labels per head", (stats) => stats.labels_per_head.toFixed(2)), row("Heads with several labels", (stats) => percent((stats.multi_label_heads_percent ?? 0) / 100)),
-    row("Conditions on labels", (stats) => whole(stats.label_conditions ?? 0)), row("Features used", (stats) => whole(stats.features_used))], { class: "numbers" }));
+  const row = (words, cell) =>
+    el(
+      "tr",
+      {},
+      el("th", { scope: "row" }, words),
+      data.models.map((one) => el("td", {}, cell(one.statistics))),
+    );
+  return el(
+    "section",
+    {},
+    el("h3", {}, "Size"),
+    table(
+      "Size of the models",
+      ["", ...modelHead()],
+      [
+        row("Rules", (stats) => whole(stats.rules)),
+        row("Conditions", (stats) => whole(stats.conditions)),
+        row("Conditions per rule", (stats) => stats.conditions_per_rule.toFixed(2)),
+        row("Labels per head", (stats) => stats.labels_per_head.toFixed(2)),
+        row("Heads with several labels", (stats) => percent((stats.multi_label_heads_percent ?? 0) / 100)),
+        row("Conditions on labels", (stats) => whole(stats.label_conditions ?? 0)),
+        row("Features used", (stats) => whole(stats.features_used)),
+      ],
+      { class: "numbers" },
+    ),
+  );
 }
 
 function pairView(pair) {
   const [a, b] = pair.models;
   const [first, second] = [data.models[a], data.models[b]];
-  return el("section", { class: "pair-view" }, el("h3", {}, `${first.name} and ${second.name}`),
-    el("p", {}, `They share ${plural(pair.same.length, "rule")} word for word`, pair.same_body.length > 0 && ` and ${plural(pair.same_body.length, "body", "bodies")} with other heads`, "."),
+  return el(
+    "section",
+    { class: "pair-view" },
+    el("h3", {}, `${first.name} and ${second.name}`),
+    el(
+      "p",
+      {},
+      `They share ${plural(pair.same.length, "rule")} word for word`,
+      pair.same_body.length > 0 && ` and ${plural(pair.same_body.length, "body", "bodies")} with other heads`,
+      ".",
+    ),
     pair.same.length > 0 && el("details", {}, el("summary", {}, "Shared rules"), sharedTable(pair.same, first, second)),
-    pair.same_body.length > 0 && el("details", {}, el("summary", {}, "Same conditions, other labels"), sharedTable(pair.same_body, first, second)),
-    pair.examples !== undefined && disagreement(pair, first, second));
+    pair.same_body.length > 0 &&
+      el("details", {}, el("summary", {}, "Same conditions, other labels"), sharedTable(pair.same_body, first, second)),
+    pair.examples !== undefined && disagreement(pair, first, second),
+  );
 }
 
 function sharedTable(pairs, first, second) {
-  const rows = pairs.slice(0, MOST_ROWS).map(([left, right]) => el("tr", {}, el("td", { class: "number" }, whole(left + 1)), el("td", { class: "number" }, whole(right + 1)),
-    el("td", { class: "words-cell" }, ruleText(first.rules[left], data)), el("td", { class: "words-cell" }, second.rules[right].head.map(([label, value]) => [chip(data.labels[label], value > 0 ? 1 : 0), " "]).slice(0, 12))));
-  return table("Rules in both models", [`In ${first.name}`, `In ${second.name}`, "Rule", `Head in ${second.name}`], rows);
+  const rows = pairs
+    .slice(0, MOST_ROWS)
+    .map(([left, right]) =>
+      el(
+        "tr",
+        {},
+        el("td", { class: "number" }, whole(left + 1)),
+        el("td", { class: "number" }, whole(right + 1)),
+        el("td", { class: "words-cell" }, ruleText(first.rules[left], data)),
+        el(
+          "td",
+          { class: "words-cell" },
+          second.rules[right].head
+            .map(([label, value]) => [chip(data.labels[label], value > 0 ? 1 : 0), " "])
+            .slice(0, 12),
+        ),
+      ),
+    );
+  return table(
+    "Rules in both models",
+    [`In ${first.name}`, `In ${second.name}`, "Rule", `Head in ${second.name}`],
+    rows,
+  );
 }
 
 function disagreement(pair, first, second) {
   const [a, b] = pair.models;
   const total = data.parts[lastPart].examples;
-  const labels = pair.labels.map((count, label) => [count, label]).filter(([count]) => count).sort((x, y) => y[0] - x[0] || x[1] - y[1]).slice(0, 20);
-  const rows = labels.map(([count, label]) => el("tr", {}, el("th", { scope: "row" }, data.labels[label]), el("td", {}, meter(count / Math.max(1, total)), whole(count)),
-    el("td", {}, splitBar(pair.first_right[label] / count), `${whole(pair.first_right[label])} to ${whole(count - pair.first_right[label])}`)));
+  const labels = pair.labels
+    .map((count, label) => [count, label])
+    .filter(([count]) => count)
+    .sort((x, y) => y[0] - x[0] || x[1] - y[1])
+    .slice(0, 20);
+  const rows = labels.map(([count, label]) =>
+    el(
+      "tr",
+      {},
+      el("th", { scope: "row" }, data.labels[label]),
+      el("td", {}, meter(count / Math.max(1, total)), whole(count)),
+      el(
+        "td",
+        {},
+        splitBar(pair.first_right[label] / count),
+        `${whole(pair.first_right[label])} to ${whole(count - pair.first_right[label])}`,
+      ),
+    ),
+  );
   const list = el("div", {});
-  const where = el("details", { on: { toggle: () => { if (where.open && !list.childNodes.length) fill(list, disagreeing(a, b)); } } }, el("summary", {}, "Examples on which they differ"), list);
-  return [el("p", {}, `They predict different labels on ${whole(pair.examples)} of ${plural(total, "example")} of the ${data.parts[lastPart].title.toLowerCase()}.`),
-    rows.length > 0 && table("Disagreement by label", ["Label", "They differ on", `Right then: ${first.name} to ${second.name}`], rows, { class: "numbers" }), where];
+  const where = el(
+    "details",
+    {
+      on: {
+        toggle: () => {
+          if (where.open && !list.childNodes.length) fill(list, disagreeing(a, b));
+        },
+      },
+    },
+    el("summary", {}, "Examples on which they differ"),
+    list,
+  );
+  return [
+    el(
+      "p",
+      {},
+      `They predict different labels on ${whole(pair.examples)} of ${plural(total, "example")} of the ${data.parts[lastPart].title.toLowerCase()}.`,
+    ),
+    rows.length > 0 &&
+      table("Disagreement by label", ["Label", "They differ on", `Right then: ${first.name} to ${second.name}`], rows, {
+        class: "numbers",
+      }),
+    where,
+  ];
 }
 
 function disagreeing(a, b) {
@@ -63,8 +174,35 @@ function disagreeing(a, b) {
     const differ = [...data.labels.keys()].filter((label) => left[row].labels[label] !== right[row].labels[label]);
     if (!differ.length) continue;
     const truth = examples.truth(row);
-    const cell = (labels) => el("td", {}, el("div", { class: "chips" }, differ.slice(0, 12).map((label) => chip(data.labels[label], labels[label], { class: labels[label] === truth[label] ? "is-right" : "is-wrong" }))));
-    rows.push(el("tr", {}, el("th", { scope: "row" }, button(examples.name(row), () => openExample(row), { class: "link" })), cell(left[row].labels), cell(right[row].labels)));
+    const cell = (labels) =>
+      el(
+        "td",
+        {},
+        el(
+          "div",
+          { class: "chips" },
+          differ.slice(0, 12).map((label) =>
+            chip(data.labels[label], labels[label], {
+              class: labels[label] === truth[label] ? "is-right" : "is-wrong",
+            }),
+          ),
+        ),
+      );
+    rows.push(
+      el(
+        "tr",
+        {},
+        el(
+          "th",
+          { scope: "row" },
+          button(examples.name(row), () => openExample(row), { class: "link" }),
+        ),
+        cell(left[row].labels),
+        cell(right[row].labels),
+      ),
+    );
   }
-  return rows.length ? table("Examples on which the models differ", ["Example", data.models[a].name, data.models[b].name], rows) : el("p", { class: "soft" }, "None of the examples in this page.");
+  return rows.length
+    ? table("Examples on which the models differ", ["Example", data.models[a].name, data.models[b].name], rows)
+    : el("p", { class: "soft" }, "None of the examples in this page.");
 }

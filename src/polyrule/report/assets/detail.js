@@ -3,40 +3,92 @@
 const drawer = document.getElementById("drawer");
 const MOST_ROWS = 100;
 
-function openDrawer(title, ...content) {
+// What was opened in the drawer, one after the other; "Back" goes along it.
+const trail = [];
+
+function openDrawer(title, again, ...content) {
+  trail.push(again);
+  const back =
+    trail.length > 1 &&
+    button(
+      "Back",
+      () => {
+        trail.pop();
+        trail.pop()();
+      },
+      { class: "quiet" },
+    );
   const close = button("Close", () => drawer.close(), { class: "quiet close" });
-  fill(drawer, el("header", {}, el("h2", { id: "drawer-title", tabindex: "-1" }, title), close), el("div", { class: "inside" }, content));
+  fill(
+    drawer,
+    el("header", {}, el("h2", { id: "drawer-title", tabindex: "-1" }, title), el("div", { class: "row" }, back, close)),
+    el("div", { class: "inside" }, content),
+  );
   if (!drawer.open) drawer.showModal();
   drawer.scrollTop = 0;
   document.getElementById("drawer-title").focus();
 }
 
-drawer.addEventListener("click", (event) => { if (event.target === drawer) drawer.close(); });
+drawer.addEventListener("close", () => {
+  trail.length = 0;
+});
+drawer.addEventListener("click", (event) => {
+  if (event.target === drawer) drawer.close();
+});
 
 function openRule(number) {
   const rule = model().rules[number];
-  openDrawer(`Rule ${whole(number + 1)}`,
+  const step = (to, words) =>
+    button(
+      words,
+      () => {
+        trail.pop();
+        openRule(to);
+      },
+      { disabled: to < 0 || to >= model().rules.length },
+    );
+  openDrawer(
+    `Rule ${whole(number + 1)}`,
+    () => openRule(number),
+    el("div", { class: "row" }, step(number - 1, "Previous rule"), step(number + 1, "Next rule")),
     el("h3", { class: "sr" }, "What it says"),
-    el("div", { class: "card rule narrow" },
+    el(
+      "div",
+      { class: "card rule narrow" },
       el("div", { class: "if" }, el("h4", {}, "If"), bodyList(rule)),
-      el("div", { class: "then" }, el("h4", {}, "then"), ruleHead(rule, (label) => ({ on: { click: () => openLabel(label) } })), marks(rule)),
-      el("div", { class: "facts" }, allFigures(rule))),
+      el(
+        "div",
+        { class: "then" },
+        el("h4", {}, "then"),
+        ruleHead(rule, (label) => ({ on: { click: () => openLabel(label) } })),
+        marks(rule),
+      ),
+      el("div", { class: "facts" }, allFigures(rule)),
+    ),
     model().kind !== "ensemble" && literalTable(rule),
-    coveredExamples(number));
+    coveredExamples(number),
+  );
 }
 
 function literalTable(rule) {
   const head = ["Label", ...(data.parts.length ? data.parts.map((part) => part.title) : ["When learned"])];
   const parts = data.parts.length ? data.parts.map((_, part) => part) : [-1];
-  const rows = rule.head.map(([label, value], at) => el("tr", {},
-    el("th", { scope: "row" }, chip(data.labels[label], value)),
-    parts.map((part) => {
-      const [right, wrong] = figures(rule, part).head[at];
-      return el("td", {}, verdictBar(right, wrong), ` ${whole(right)} right, ${whole(wrong)} wrong`);
-    })));
-  return [el("h3", {}, "What it sets"),
+  const rows = rule.head.map(([label, value], at) =>
+    el(
+      "tr",
+      {},
+      el("th", { scope: "row" }, chip(data.labels[label], value)),
+      parts.map((part) => {
+        const [right, wrong] = figures(rule, part).head[at];
+        return el("td", {}, verdictBar(right, wrong), ` ${whole(right)} right, ${whole(wrong)} wrong`);
+      }),
+    ),
+  );
+  return [
+    el("h3", {}, "What it sets"),
     el("p", { class: "soft" }, "Only labels that no earlier rule has set are counted."),
-    table("What the rule sets, label by label", head, rows)];
+    table("What the rule sets, label by label", head, rows),
+  ];
 }
 
 // Which carried examples the rule covers, and for each what it newly set.
@@ -57,22 +109,48 @@ function coverage(number) {
 }
 
 function coveredExamples(number) {
-  if (!examples.count) return el("p", { class: "note" }, "This report carries no examples; build it with data to see whom the rule covers.");
+  if (!examples.count)
+    return el(
+      "p",
+      { class: "note" },
+      "This report carries no examples; build it with data to see whom the rule covers.",
+    );
   const found = coverage(number);
   const bad = found.filter((one) => one.wrong.length);
   const body = el("div", {});
   const only = el("input", { type: "checkbox", on: { change: () => show() } });
   const show = () => {
     const list = only.checked ? bad : found;
-    fill(body,
-      table("Examples the rule covers", ["Example", "Features it tests", model().kind === "ensemble" ? "What it speaks for" : "What it set"], list.slice(0, MOST_ROWS).map((one) => exampleRow(number, one))),
-      list.length > MOST_ROWS && el("p", { class: "soft" }, `The first ${MOST_ROWS} of ${whole(list.length)} are shown.`),
-      !list.length && el("p", { class: "note" }, only.checked ? "It is wrong on none of the examples in this page." : "It covers none of the examples in this page."));
+    fill(
+      body,
+      table(
+        "Examples the rule covers",
+        ["Example", "Features it tests", model().kind === "ensemble" ? "What it speaks for" : "What it set"],
+        list.slice(0, MOST_ROWS).map((one) => exampleRow(number, one)),
+      ),
+      list.length > MOST_ROWS &&
+        el("p", { class: "soft" }, `The first ${MOST_ROWS} of ${whole(list.length)} are shown.`),
+      !list.length &&
+        el(
+          "p",
+          { class: "note" },
+          only.checked
+            ? "It is wrong on none of the examples in this page."
+            : "It covers none of the examples in this page.",
+        ),
+    );
   };
   show();
-  return [el("h3", {}, "Examples it covers"),
-    el("p", { class: "soft" }, `${plural(found.length, "example")} of the ${whole(examples.count)} in this page; wrong about a label on ${whole(bad.length)}.`),
-    el("label", { class: "check" }, only, " only where it is wrong"), body];
+  return [
+    el("h3", {}, "Examples it covers"),
+    el(
+      "p",
+      { class: "soft" },
+      `${plural(found.length, "example")} of the ${whole(examples.count)} in this page; wrong about a label on ${whole(bad.length)}.`,
+    ),
+    el("label", { class: "check" }, only, " only where it is wrong"),
+    body,
+  ];
 }
 
 function exampleRow(number, { row, newly, wrong }) {
@@ -81,17 +159,51 @@ function exampleRow(number, { row, newly, wrong }) {
   const slots = [...new Set(rule.body.filter(([kind]) => kind !== LABEL).map(([, slot]) => slot))];
   const labels = Uint8Array.from(outcome(app.model)[row].labels);
   if (model().kind === "ensemble") for (const [label, value] of rule.head) labels[label] = value;
-  return el("tr", {},
-    el("th", { scope: "row" }, button(examples.name(row), () => { drawer.close(); openExample(row); }, { class: "link", title: "Open in What if" })),
-    el("td", {}, slots.map((slot) => el("span", { class: "pair" }, `${data.features[slot].name} = ${valueText(data.features[slot], values[slot])}`))),
-    el("td", {}, newly.length ? labelVerdicts(newly, labels, wrong) : el("span", { class: "soft" }, "nothing new: everything was set before")));
+  return el(
+    "tr",
+    {},
+    el(
+      "th",
+      { scope: "row" },
+      button(
+        examples.name(row),
+        () => {
+          drawer.close();
+          openExample(row);
+        },
+        { class: "link", title: "Open in What if" },
+      ),
+    ),
+    el(
+      "td",
+      {},
+      slots.map((slot) =>
+        el("span", { class: "pair" }, `${data.features[slot].name} = ${valueText(data.features[slot], values[slot])}`),
+      ),
+    ),
+    el(
+      "td",
+      {},
+      newly.length
+        ? labelVerdicts(newly, labels, wrong)
+        : el("span", { class: "soft" }, "nothing new: everything was set before"),
+    ),
+  );
 }
 
 // At most a dozen chips, the wrong ones first; rules with full predictions set very many labels.
 function labelVerdicts(newly, labels, wrong) {
   const order = [...newly].sort((a, b) => wrong.includes(b) - wrong.includes(a) || a - b);
-  return el("div", { class: "chips" },
-    order.slice(0, 12).map((label) => chip(data.labels[label], labels[label], { class: wrong.includes(label) ? "is-wrong" : "is-right" })),
-    order.slice(0, 12).some((label) => wrong.includes(label)) && hidden(` wrong about ${wrong.map((label) => data.labels[label]).join(", ")}`),
-    order.length > 12 && el("span", { class: "soft" }, `and ${order.length - 12} more, all right`));
+  return el(
+    "div",
+    { class: "chips" },
+    order
+      .slice(0, 12)
+      .map((label) =>
+        chip(data.labels[label], labels[label], { class: wrong.includes(label) ? "is-wrong" : "is-right" }),
+      ),
+    order.slice(0, 12).some((label) => wrong.includes(label)) &&
+      hidden(` wrong about ${wrong.map((label) => data.labels[label]).join(", ")}`),
+    order.length > 12 && el("span", { class: "soft" }, `and ${order.length - 12} more, all right`),
+  );
 }

@@ -18,10 +18,13 @@ function make(node, attributes, children) {
 const el = (tag, attributes = {}, ...children) => make(document.createElement(tag), attributes, children);
 const svg = (tag, attributes = {}, ...children) => make(document.createElementNS(SVG, tag), attributes, children);
 const hidden = (text) => el("span", { class: "sr" }, text);
-const button = (text, action, attributes = {}) => el("button", { type: "button", on: { click: action }, ...attributes }, text);
+const button = (text, action, attributes = {}) =>
+  el("button", { type: "button", on: { click: action }, ...attributes }, text);
 
 function fill(node, ...children) {
-  node.replaceChildren(...children.flat(Infinity).filter((child) => child !== null && child !== undefined && child !== false));
+  node.replaceChildren(
+    ...children.flat(Infinity).filter((child) => child !== null && child !== undefined && child !== false),
+  );
   return node;
 }
 
@@ -44,9 +47,23 @@ function select(options, chosen, action) {
 
 function table(caption, head, rows, attributes = {}) {
   const id = freshId("caption");
-  return el("div", { class: "scroll", tabindex: "0", role: "region", "aria-labelledby": id },
-    el("table", attributes,
+  return el(
+    "div",
+    { class: "scroll", tabindex: "0", role: "region", "aria-labelledby": id },
+    el(
+      "table",
+      attributes,
       el("caption", { class: "sr", id }, caption),
-      el("thead", {}, el("tr", {}, head.map((cell) => cell instanceof Element ? cell : el("th", { scope: "col" }, cell)))),
-      el("tbody", {}, rows)));
+      el(
+        "thead",
+        {},
+        el(
+          "tr",
+          {},
+          head.map((cell) => (cell instanceof Element ? cell : el("th", { scope: "col" }, cell))),
+        ),
+      ),
+      el("tbody", {}, rows),
+    ),
+  );
 }

@@ -14,7 +14,8 @@ function runEnsemble(model, values) {
 
 function decide(model, scores) {
   const { kind, cuts, label_sets: sets } = model.decision;
-  if (kind === "threshold" || kind === "per-label") return Uint8Array.from(scores, (score, label) => (score >= cuts[label] ? 1 : 0));
+  if (kind === "threshold" || kind === "per-label")
+    return Uint8Array.from(scores, (score, label) => (score >= cuts[label] ? 1 : 0));
   const beyond = cuts.length ? scores.map((score, label) => score - cuts[label]) : scores;
   const totals = sets.map((labels) => labels.reduce((sum, label) => sum + beyond[label], 0));
   const merits = kind === "subset" ? totals : expectedF1(model, totals);
@@ -37,14 +38,17 @@ function expectedF1(model, totals) {
 
 function pairwiseF1(sets) {
   const members = sets.map((labels) => new Set(labels));
-  return sets.map((labels) => Float64Array.from(members, (other) => {
-    const size = labels.length + other.size;
-    return size ? (2 * labels.filter((label) => other.has(label)).length) / size : 1;
-  }));
+  return sets.map((labels) =>
+    Float64Array.from(members, (other) => {
+      const size = labels.length + other.size;
+      return size ? (2 * labels.filter((label) => other.has(label)).length) / size : 1;
+    }),
+  );
 }
 
 const chanceOf = (chosen, sum) => 1 / (1 + Math.exp(-chosen.unit * sum));
-const weightText = (weight) => `${weight < 0 ? "−" : "+"}${Number.isInteger(weight) ? Math.abs(weight) : Math.abs(weight).toFixed(2)}`;
+const weightText = (weight) =>
+  `${weight < 0 ? "−" : "+"}${Number.isInteger(weight) ? Math.abs(weight) : Math.abs(weight).toFixed(2)}`;
 
 function weightChip([label, value, , , weight], attributes = {}, name = data.labels[label]) {
   const node = chip(name, value, attributes);
@@ -62,7 +66,14 @@ function weightChips(rule, attributes = () => ({})) {
   add(order.slice(0, MOST_CHIPS));
   const rest = order.slice(MOST_CHIPS);
   if (rest.length) {
-    const more = button(`+ ${rest.length} more`, () => { more.remove(); add(rest); }, { class: "quiet" });
+    const more = button(
+      `+ ${rest.length} more`,
+      () => {
+        more.remove();
+        add(rest);
+      },
+      { class: "quiet" },
+    );
     box.append(more);
   }
   return box;
@@ -70,21 +81,48 @@ function weightChips(rule, attributes = () => ({})) {
 
 // A label's sum in the what-if view, with the rules that contributed.
 function sumLine(chosen, result, label) {
-  const parts = result.fired.flatMap(({ rule }) => chosen.rules[rule].head.filter(([index]) => index === label).map((entry) => [rule, entry[4]]));
+  const parts = result.fired.flatMap(({ rule }) =>
+    chosen.rules[rule].head.filter(([index]) => index === label).map((entry) => [rule, entry[4]]),
+  );
   const cut = chosen.decision.cuts[label];
   const sum = result.scores[label];
   const sets = ["subset", "expected-f1"].includes(chosen.decision.kind);
-  return el("details", { class: "sum" },
-    el("summary", {}, `sum ${weightText(Number(sum.toFixed(6)))}`, el("span", { class: "soft" }, ` · ${percent(chanceOf(chosen, sum))}${sets || cut === undefined ? "" : `, needs ${weightText(Number(cut.toFixed(6)))}`}`)),
-    el("ul", { class: "plain" }, el("li", {}, `starts at ${weightText(chosen.intercepts[label])}`),
-      parts.map(([rule, weight]) => el("li", {}, button(`Rule ${whole(rule + 1)}`, () => openRule(rule), { class: "link" }), ` adds ${weightText(weight)}`))));
+  return el(
+    "details",
+    { class: "sum" },
+    el(
+      "summary",
+      {},
+      `sum ${weightText(Number(sum.toFixed(6)))}`,
+      el(
+        "span",
+        { class: "soft" },
+        ` · ${percent(chanceOf(chosen, sum))}${sets || cut === undefined ? "" : `, needs ${weightText(Number(cut.toFixed(6)))}`}`,
+      ),
+    ),
+    el(
+      "ul",
+      { class: "plain" },
+      el("li", {}, `starts at ${weightText(chosen.intercepts[label])}`),
+      parts.map(([rule, weight]) =>
+        el(
+          "li",
+          {},
+          button(`Rule ${whole(rule + 1)}`, () => openRule(rule), { class: "link" }),
+          ` adds ${weightText(weight)}`,
+        ),
+      ),
+    ),
+  );
 }
 
 function decisionWords(chosen) {
   const { kind, cuts, label_sets: sets } = chosen.decision;
   const need = (cut) => `${weightText(Number(cut.toFixed(6)))} (a probability of ${percent(chanceOf(chosen, cut))})`;
   if (kind === "threshold") return cuts.length ? `A label is present if its sum is at least ${need(cuts[0])}.` : "";
-  if (kind === "per-label") return "A label is present if its sum is at least its own threshold; the what-if view shows each.";
-  if (kind === "subset") return `Of the ${plural(sets.length, "label set")} seen in training, the one whose sums exceed their thresholds by most is predicted.`;
+  if (kind === "per-label")
+    return "A label is present if its sum is at least its own threshold; the what-if view shows each.";
+  if (kind === "subset")
+    return `Of the ${plural(sets.length, "label set")} seen in training, the one whose sums exceed their thresholds by most is predicted.`;
   return `Of the ${plural(sets.length, "label set")} seen in training, the one with the largest expected F1 is predicted.`;
 }

@@ -27,9 +27,11 @@ function passes(rule, number, filter, words) {
   const label = filter.label === "" ? null : Number(filter.label);
   const sign = filter.sign === "" ? null : Number(filter.sign);
   const literal = ([index, value]) => (label === null || index === label) && (sign === null || value === sign);
-  const tested = label !== null && sign === null && rule.body.some(([kind, index]) => kind === LABEL && index === label);
+  const tested =
+    label !== null && sign === null && rule.body.some(([kind, index]) => kind === LABEL && index === label);
   if ((label !== null || sign !== null) && !rule.head.some(literal) && !tested) return false;
-  if (filter.feature !== "" && !rule.body.some(([kind, index]) => kind !== LABEL && index === Number(filter.feature))) return false;
+  if (filter.feature !== "" && !rule.body.some(([kind, index]) => kind !== LABEL && index === Number(filter.feature)))
+    return false;
   if (figures(rule, 0 <= lastPart ? 0 : -1).covers < filter.coverage) return false;
   if (!words.length) return true;
   rule.searchText ??= `rule ${number + 1} ${ruleText(rule, data)}`.toLowerCase();

@@ -12,7 +12,8 @@ class Cells {
     this.nominal = feature.kind === "nominal";
     this.count = this.nominal ? feature.categories.length : thresholds.length + 1;
     if (Number.isNaN(value)) this.present = this.count;
-    else if (this.nominal) this.present = Number.isInteger(value) && value >= 0 && value < this.count ? value : this.count;
+    else if (this.nominal)
+      this.present = Number.isInteger(value) && value >= 0 && value < this.count ? value : this.count;
     else this.present = this.place(value);
   }
 
@@ -21,7 +22,9 @@ class Cells {
     return at < 0 ? this.thresholds.length : at;
   }
 
-  everything() { return (1n << BigInt(Math.max(this.count, this.present + 1))) - 1n; }
+  everything() {
+    return (1n << BigInt(Math.max(this.count, this.present + 1))) - 1n;
+  }
 
   steps(cell) {
     if (cell === this.present) return 0;
@@ -67,8 +70,16 @@ function cellsOf(model, features, values) {
     }
   }
   const slots = [...thresholds.keys()].sort((a, b) => a - b);
-  return new Map(slots.map((slot) =>
-    [slot, new Cells(features[slot], [...thresholds.get(slot)].sort((a, b) => a - b), values[slot])]));
+  return new Map(
+    slots.map((slot) => [
+      slot,
+      new Cells(
+        features[slot],
+        [...thresholds.get(slot)].sort((a, b) => a - b),
+        values[slot],
+      ),
+    ]),
+  );
 }
 
 class Program {
@@ -80,7 +91,9 @@ class Program {
     this.tests = [];
     this.labelTests = [];
     this.heads = model.rules.map((rule, number) => {
-      this.tests.push(rule.body.filter(([kind]) => kind !== LABEL).map((test) => [test[1], cells.get(test[1]).satisfying(test)]));
+      this.tests.push(
+        rule.body.filter(([kind]) => kind !== LABEL).map((test) => [test[1], cells.get(test[1]).satisfying(test)]),
+      );
       this.labelTests.push(rule.body.filter(([kind]) => kind === LABEL).map(([, label, value]) => [label, value]));
       let head = new Map(rule.head.map(([label, value]) => [label, value]));
       if (model.full) head = new Map(model.defaults.map((_, label) => [label, head.get(label) ?? 0]));
@@ -90,22 +103,33 @@ class Program {
   }
 
   run(trial) {
-    const state = new Map(), setter = new Map(), fruitless = new Set();
+    const state = new Map(),
+      setter = new Map(),
+      fruitless = new Set();
     let stopped = null;
     for (let number = 0; number < this.heads.length; number++) {
       if (!this.tests[number].every(([slot, mask]) => has(mask, trial.get(slot)))) continue;
       if (!this.labelTests[number].every(([label, value]) => state.get(label) === value)) continue;
       let news = 0;
       for (const [label, value] of this.heads[number]) {
-        if (!state.has(label)) { state.set(label, value); setter.set(label, number); news++; }
+        if (!state.has(label)) {
+          state.set(label, value);
+          setter.set(label, number);
+          news++;
+        }
       }
       if (!news) fruitless.add(number);
-      else if (this.stop[number]) { stopped = number; break; }
+      else if (this.stop[number]) {
+        stopped = number;
+        break;
+      }
     }
     return { trial, state, setter, fruitless, stopped };
   }
 
-  value(run, label) { return run.state.get(label) ?? this.defaults[label]; }
+  value(run, label) {
+    return run.state.get(label) ?? this.defaults[label];
+  }
 }
 
 // The growing conjunction of cells that alone forces what a run did to a label.
@@ -125,7 +149,10 @@ class Cause {
 
   add(what, number, before = 0) {
     const key = `${what} ${number} ${before}`;
-    if (!this.done.has(key)) { this.done.add(key); this.todo.push([what, number, before]); }
+    if (!this.done.has(key)) {
+      this.done.add(key);
+      this.todo.push([what, number, before]);
+    }
   }
 
   label(label, before) {
@@ -154,14 +181,23 @@ class Cause {
   // Pick one condition that failed; best one that cannot hold anywhere in the domain, or is a reason already.
   failed(rule) {
     const { run } = this;
-    const failing = this.program.tests[rule].filter(([slot, mask]) => !has(mask, run.trial.get(slot))).map(([slot, mask]) => [slot, ~mask]);
-    const known = failing.find(([slot, mask]) =>
-      (this.domain.get(slot) & ~mask) === 0n || ((this.found.get(slot) ?? -1n) & ~mask) === 0n);
+    const failing = this.program.tests[rule]
+      .filter(([slot, mask]) => !has(mask, run.trial.get(slot)))
+      .map(([slot, mask]) => [slot, ~mask]);
+    const known = failing.find(
+      ([slot, mask]) => (this.domain.get(slot) & ~mask) === 0n || ((this.found.get(slot) ?? -1n) & ~mask) === 0n,
+    );
     const chosen = known ?? failing.find(([slot]) => this.found.has(slot)) ?? failing[0];
-    if (chosen) { this.require(...chosen); return; }
+    if (chosen) {
+      this.require(...chosen);
+      return;
+    }
     for (const [label, value] of this.program.labelTests[rule]) {
       const state = (run.setter.get(label) ?? rule) < rule ? run.state.get(label) : undefined;
-      if (state !== value) { this.add("label", label, rule); return; }
+      if (state !== value) {
+        this.add("label", label, rule);
+        return;
+      }
     }
   }
 
@@ -173,14 +209,21 @@ class Cause {
     }
   }
 
-  require(slot, mask) { this.found.set(slot, (this.found.get(slot) ?? this.domain.get(slot)) & mask); }
+  require(slot, mask) {
+    this.found.set(slot, (this.found.get(slot) ?? this.domain.get(slot)) & mask);
+  }
 }
 
 // A binary heap ordered by features changed, then steps, then age.
 class Queue {
-  constructor() { this.items = []; this.age = 0; }
+  constructor() {
+    this.items = [];
+    this.age = 0;
+  }
 
-  static before(a, b) { return a.changed - b.changed || a.steps - b.steps || a.age - b.age; }
+  static before(a, b) {
+    return a.changed - b.changed || a.steps - b.steps || a.age - b.age;
+  }
 
   push(item) {
     item.age = this.age++;
@@ -196,7 +239,8 @@ class Queue {
 
   pop() {
     const { items } = this;
-    const top = items[0], last = items.pop();
+    const top = items[0],
+      last = items.pop();
     if (items.length) {
       items[0] = last;
       for (let at = 0; ;) {
@@ -214,10 +258,14 @@ class Queue {
 }
 
 function costOf(cells, domain) {
-  let changed = 0, steps = 0;
+  let changed = 0,
+    steps = 0;
   for (const [slot, mask] of domain) {
     const cell = cells.get(slot);
-    if (!has(mask, cell.present)) { changed++; steps += cell.steps(cell.cheapest(mask)); }
+    if (!has(mask, cell.present)) {
+      changed++;
+      steps += cell.steps(cell.cheapest(mask));
+    }
   }
   return { changed, steps };
 }
@@ -237,8 +285,15 @@ function* searchFlip(model, features, values, label, limit = 20000) {
     const trial = new Map([...domain].map(([slot, mask]) => [slot, cells.get(slot).cheapest(mask)]));
     const run = program.run(trial);
     if (program.value(run, label) !== before) {
-      const changes = [...trial].filter(([slot, cell]) => cell !== cells.get(slot).present)
-        .map(([slot, cell]) => ({ slot, cell, old: values[slot], value: cells.get(slot).value(cell), cells: cells.get(slot) }));
+      const changes = [...trial]
+        .filter(([slot, cell]) => cell !== cells.get(slot).present)
+        .map(([slot, cell]) => ({
+          slot,
+          cell,
+          old: values[slot],
+          value: cells.get(slot).value(cell),
+          cells: cells.get(slot),
+        }));
       return { label, was: before, becomes: 1 - before, changes, steps, exact: true, explored };
     }
     const kept = new Map(domain);

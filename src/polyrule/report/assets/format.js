@@ -1,6 +1,9 @@
 // Numbers and rules in words.
 
-const AT_MOST = 0, ABOVE = 1, CATEGORY = 2, LABEL = 3;
+const AT_MOST = 0,
+  ABOVE = 1,
+  CATEGORY = 2,
+  LABEL = 3;
 
 const whole = (number) => number.toLocaleString("en-US");
 const percent = (share, digits = 0) => `${(100 * share).toFixed(digits)}\u202f%`;
@@ -21,10 +24,21 @@ function valueText(feature, value) {
 }
 
 const MEASURE_WORDS = {
-  hamming_accuracy: "Hamming accuracy", hamming_loss: "Hamming loss", subset_accuracy: "Subset accuracy",
-  micro_precision: "Micro precision", micro_recall: "Micro recall", micro_f1: "Micro F1", micro_jaccard: "Micro Jaccard",
-  macro_precision: "Macro precision", macro_recall: "Macro recall", macro_f1: "Macro F1", macro_jaccard: "Macro Jaccard",
-  example_precision: "Example precision", example_recall: "Example recall", example_f1: "Example F1", example_jaccard: "Example Jaccard",
+  hamming_accuracy: "Hamming accuracy",
+  hamming_loss: "Hamming loss",
+  subset_accuracy: "Subset accuracy",
+  micro_precision: "Micro precision",
+  micro_recall: "Micro recall",
+  micro_f1: "Micro F1",
+  micro_jaccard: "Micro Jaccard",
+  macro_precision: "Macro precision",
+  macro_recall: "Macro recall",
+  macro_f1: "Macro F1",
+  macro_jaccard: "Macro Jaccard",
+  example_precision: "Example precision",
+  example_recall: "Example recall",
+  example_f1: "Example F1",
+  example_jaccard: "Example Jaccard",
 };
 
 const MEASURE_HELP = {
@@ -36,22 +50,35 @@ const MEASURE_HELP = {
 };
 
 // Long names may break after these characters rather than anywhere.
-const breakable = (name) => String(name).split(/(?<=[_.\-/:])/).flatMap((piece, at) => (at ? [el("wbr"), piece] : [piece]));
+const breakable = (name) =>
+  String(name)
+    .split(/(?<=[_.\-/:])/)
+    .flatMap((piece, at) => (at ? [el("wbr"), piece] : [piece]));
 
 // A label with its sign: a filled chip with a tick for present, a dashed one with a cross for absent.
 function chip(name, value, attributes = {}) {
   const tag = attributes.on ? "button" : "span";
   const extra = tag === "button" ? { type: "button" } : {};
-  return el(tag, { ...extra, ...attributes, class: `chip ${value ? "present" : "absent"} ${attributes.class ?? ""}` },
+  return el(
+    tag,
+    { ...extra, ...attributes, class: `chip ${value ? "present" : "absent"} ${attributes.class ?? ""}` },
     el("span", { class: "sign", "aria-hidden": "true" }, value ? "✓" : "✕"),
-    hidden(value ? "present: " : "absent: "), el("span", { class: "name" }, breakable(name)));
+    hidden(value ? "present: " : "absent: "),
+    el("span", { class: "name" }, breakable(name)),
+  );
 }
 
 function conditionParts([kind, index, value], data) {
-  if (kind === LABEL) return { name: data.labels[index], verb: value ? "was set present" : "was set absent", value: "", exact: "" };
+  if (kind === LABEL)
+    return { name: data.labels[index], verb: value ? "was set present" : "was set absent", value: "", exact: "" };
   const feature = data.features[index];
   if (kind === CATEGORY) return { name: feature.name, verb: "is", value: feature.categories[value], exact: "" };
-  return { name: feature.name, verb: kind === AT_MOST ? "is at most" : "is above", value: short(value), exact: String(value) };
+  return {
+    name: feature.name,
+    verb: kind === AT_MOST ? "is at most" : "is above",
+    value: short(value),
+    exact: String(value),
+  };
 }
 
 function conditionText(condition, data) {
@@ -61,9 +88,14 @@ function conditionText(condition, data) {
 
 function conditionWords(condition, data) {
   const { name, verb, value, exact } = conditionParts(condition, data);
-  return el("span", { class: condition[0] === LABEL ? "words on-label" : "words" },
+  return el(
+    "span",
+    { class: condition[0] === LABEL ? "words on-label" : "words" },
     condition[0] === LABEL && el("span", { class: "kind" }, "label"),
-    el("b", {}, breakable(name)), ` ${verb} `, value !== "" && el("span", { class: "value", title: exact || null }, value));
+    el("b", {}, breakable(name)),
+    ` ${verb} `,
+    value !== "" && el("span", { class: "value", title: exact || null }, value),
+  );
 }
 
 function ruleText(rule, data) {

@@ -11,53 +11,146 @@ const LABEL_ORDERS = {
 
 const presentIn = (label) => data.parts[lastPart]?.present[label];
 const labelScore = (label, name) => model().parts[lastPart]?.per_label[name][label];
-const deciders = (label) => model().rules.flatMap((rule, number) => (rule.head.some(([index]) => index === label) ? [number] : []));
+const deciders = (label) =>
+  model().rules.flatMap((rule, number) => (rule.head.some(([index]) => index === label) ? [number] : []));
 
 function labelsSection() {
   const box = el("div", {});
   const show = () => fill(box, labelTable());
-  const order = select(Object.entries(LABEL_ORDERS).filter(([key]) => data.parts.length || !["frequent", "weak", "strong"].includes(key)).map(([key, [words]]) => [key, words]),
-    (app.labelOrder ??= "given"), (value) => { app.labelOrder = value; show(); });
-  const find = el("input", { type: "search", value: app.labelText ?? "", placeholder: "name", on: { input: () => { app.labelText = find.value; show(); } } });
+  const order = select(
+    Object.entries(LABEL_ORDERS)
+      .filter(([key]) => data.parts.length || !["frequent", "weak", "strong"].includes(key))
+      .map(([key, [words]]) => [key, words]),
+    (app.labelOrder ??= "given"),
+    (value) => {
+      app.labelOrder = value;
+      show();
+    },
+  );
+  const find = el("input", {
+    type: "search",
+    value: app.labelText ?? "",
+    placeholder: "name",
+    on: {
+      input: () => {
+        app.labelText = find.value;
+        show();
+      },
+    },
+  });
   show();
-  return [el("h2", { tabindex: "-1" }, "Labels"),
-    el("form", { class: "filters", role: "search", "aria-label": "Find labels", on: { submit: (event) => event.preventDefault() } }, field("Find", find), field("Order", order)),
-    box, graphSection(), data.labels.length <= 40 && data.parts.length > 0 && confusionMatrix()];
+  return [
+    el("h2", { tabindex: "-1" }, "Labels"),
+    el(
+      "form",
+      {
+        class: "filters",
+        role: "search",
+        "aria-label": "Find labels",
+        on: { submit: (event) => event.preventDefault() },
+      },
+      field("Find", find),
+      field("Order", order),
+    ),
+    box,
+    graphSection(),
+    data.labels.length <= 40 && data.parts.length > 0 && confusionMatrix(),
+  ];
 }
 
 function labelTable() {
   const text = (app.labelText ?? "").toLowerCase();
-  const labels = data.labels.map((_, label) => label).filter((label) => data.labels[label].toLowerCase().includes(text));
+  const labels = data.labels
+    .map((_, label) => label)
+    .filter((label) => data.labels[label].toLowerCase().includes(text));
   const key = LABEL_ORDERS[app.labelOrder][1];
-  labels.sort(key ? (a, b) => key(a) - key(b) || a - b : (a, b) => data.labels[a].localeCompare(data.labels[b], "en") || a - b);
+  labels.sort(
+    key ? (a, b) => key(a) - key(b) || a - b : (a, b) => data.labels[a].localeCompare(data.labels[b], "en") || a - b,
+  );
   const total = Math.max(1, data.parts[lastPart]?.examples ?? 0);
   const scored = data.parts.length > 0;
-  const head = ["Label", ...(scored ? ["Present", "Precision", "Recall", "F1"] : []), "Rules", ...(scored && model().kind !== "ensemble" ? ["Left to default"] : [])];
-  const rows = labels.map((label) => el("tr", {},
-    el("th", { scope: "row" }, button(data.labels[label], () => openLabel(label), { class: "link" })),
-    scored && el("td", {}, meter(presentIn(label) / total), el("span", { class: "nowrap" }, `${whole(presentIn(label))} (${percent(presentIn(label) / total)})`)),
-    scored && ["precision", "recall", "f1"].map((name) => el("td", {}, meter(labelScore(label, name), name), score(labelScore(label, name)))),
-    el("td", { class: "number" }, whole(deciders(label).length)),
-    scored && model().kind !== "ensemble" && el("td", { class: "number" }, whole(model().parts[lastPart].unset[label]))));
-  return [scored && el("p", { class: "soft" }, `Scores on the ${data.parts[lastPart].title.toLowerCase()}. Choose a label to see what decides it.`), table("Labels", head, rows, { class: "numbers" })];
+  const head = [
+    "Label",
+    ...(scored ? ["Present", "Precision", "Recall", "F1"] : []),
+    "Rules",
+    ...(scored && model().kind !== "ensemble" ? ["Left to default"] : []),
+  ];
+  const rows = labels.map((label) =>
+    el(
+      "tr",
+      {},
+      el(
+        "th",
+        { scope: "row" },
+        button(data.labels[label], () => openLabel(label), { class: "link" }),
+      ),
+      scored &&
+        el(
+          "td",
+          {},
+          meter(presentIn(label) / total),
+          el("span", { class: "nowrap" }, `${whole(presentIn(label))} (${percent(presentIn(label) / total)})`),
+        ),
+      scored &&
+        ["precision", "recall", "f1"].map((name) =>
+          el("td", {}, meter(labelScore(label, name), name), score(labelScore(label, name))),
+        ),
+      el("td", { class: "number" }, whole(deciders(label).length)),
+      scored &&
+        model().kind !== "ensemble" &&
+        el("td", { class: "number" }, whole(model().parts[lastPart].unset[label])),
+    ),
+  );
+  return [
+    scored &&
+      el(
+        "p",
+        { class: "soft" },
+        `Scores on the ${data.parts[lastPart].title.toLowerCase()}. Choose a label to see what decides it.`,
+      ),
+    table("Labels", head, rows, { class: "numbers" }),
+  ];
 }
 
 function openLabel(label) {
-  openDrawer(data.labels[label],
+  openDrawer(
+    data.labels[label],
+    () => openLabel(label),
     data.parts.length > 0 && labelFigures(label),
-    el("h3", {}, "Rules that decide it"), deciderTable(label),
+    el("h3", {}, "Rules that decide it"),
+    deciderTable(label),
     data.parts.length > 0 && confusedWith(label),
     labelEdges(label),
-    el("p", {}, button("Show these rules", () => { drawer.close(); app.filter = { ...noFilter(), label: String(label), view: app.filter?.view ?? "cards" }; go("rules", true); })));
+    el(
+      "p",
+      {},
+      button("Show these rules", () => {
+        drawer.close();
+        app.filter = { ...noFilter(), label: String(label), view: app.filter?.view ?? "cards" };
+        go("rules", true);
+      }),
+    ),
+  );
 }
 
 function labelFigures(label) {
   const rows = data.parts.map((part, at) => {
     const per = model().parts[at].per_label;
-    return el("tr", {}, el("th", { scope: "row" }, part.title), el("td", {}, `${whole(per.present[label])} of ${whole(part.examples)}`),
-      ["tp", "fp", "fn"].map((name) => el("td", {}, whole(per[name][label]))), ["precision", "recall", "f1"].map((name) => el("td", {}, score(per[name][label]))));
+    return el(
+      "tr",
+      {},
+      el("th", { scope: "row" }, part.title),
+      el("td", {}, `${whole(per.present[label])} of ${whole(part.examples)}`),
+      ["tp", "fp", "fn"].map((name) => el("td", {}, whole(per[name][label]))),
+      ["precision", "recall", "f1"].map((name) => el("td", {}, score(per[name][label]))),
+    );
   });
-  return table("Scores of this label", ["", "Present", "Right", "Wrongly predicted", "Missed", "Precision", "Recall", "F1"], rows, { class: "numbers" });
+  return table(
+    "Scores of this label",
+    ["", "Present", "Right", "Wrongly predicted", "Missed", "Precision", "Recall", "F1"],
+    rows,
+    { class: "numbers" },
+  );
 }
 
 function deciderTable(label) {
@@ -68,24 +161,75 @@ function deciderTable(label) {
   const rows = numbers.slice(0, MOST_ROWS).map((number) => {
     const rule = chosen.rules[number];
     const at = rule.head.findIndex(([index]) => index === label);
-    return el("tr", {}, el("th", { scope: "row" }, button(whole(number + 1), () => openRule(number), { class: "link", "aria-label": `Rule ${number + 1}` })),
+    return el(
+      "tr",
+      {},
+      el(
+        "th",
+        { scope: "row" },
+        button(whole(number + 1), () => openRule(number), { class: "link", "aria-label": `Rule ${number + 1}` }),
+      ),
       el("td", {}, chosen.kind === "ensemble" ? weightChip(rule.head[at]) : chip(data.labels[label], rule.head[at][1])),
-      el("td", { class: "words-cell" }, rule.body.length ? rule.body.map((condition) => el("div", {}, conditionWords(condition, data))) : "always"),
-      parts.map((part) => { const [right, wrong] = figures(rule, part).head[at]; return el("td", {}, verdictBar(right, wrong), el("span", { class: "nowrap" }, `${whole(right)} right, ${whole(wrong)} wrong`)); }));
+      el(
+        "td",
+        { class: "words-cell" },
+        rule.body.length ? rule.body.map((condition) => el("div", {}, conditionWords(condition, data))) : "always",
+      ),
+      parts.map((part) => {
+        const [right, wrong] = figures(rule, part).head[at];
+        return el(
+          "td",
+          {},
+          verdictBar(right, wrong),
+          el("span", { class: "nowrap" }, `${whole(right)} right, ${whole(wrong)} wrong`),
+        );
+      }),
+    );
   });
-  const unset = chosen.kind !== "ensemble" && data.parts.length > 0
-    ? el("p", { class: "soft" }, `No rule sets it on ${data.parts.map((part, at) => `${whole(chosen.parts[at].unset[label])} of ${plural(part.examples, "example")} (${part.title.toLowerCase()})`).join(", ")}; there it is ${chosen.defaults[label] ? "present" : "absent"} by default.`) : null;
-  return [table("Rules that decide the label", ["Rule", "Says", "If", ...(data.parts.length ? data.parts.map((part) => part.title) : ["When learned"])], rows), unset];
+  const unset =
+    chosen.kind !== "ensemble" && data.parts.length > 0
+      ? el(
+          "p",
+          { class: "soft" },
+          `No rule sets it on ${data.parts.map((part, at) => `${whole(chosen.parts[at].unset[label])} of ${plural(part.examples, "example")} (${part.title.toLowerCase()})`).join(", ")}; there it is ${chosen.defaults[label] ? "present" : "absent"} by default.`,
+        )
+      : null;
+  return [
+    table(
+      "Rules that decide the label",
+      ["Rule", "Says", "If", ...(data.parts.length ? data.parts.map((part) => part.title) : ["When learned"])],
+      rows,
+    ),
+    unset,
+  ];
 }
 
 function confusedWith(label) {
   const pairs = model().parts[lastPart].confusion;
   const instead = pairs.filter(([predicted]) => predicted === label).slice(0, 8);
   const covered = pairs.filter(([, missed]) => missed === label).slice(0, 8);
-  const list = (found, at) => el("ul", { class: "plain" }, found.map((pair) => el("li", {}, button(data.labels[pair[at]], () => openLabel(pair[at]), { class: "link" }), ` on ${plural(pair[2], "example")}`)));
-  return [el("h3", {}, "Confused with"),
-    instead.length ? [el("p", {}, "Predicted wrongly where these were missed:"), list(instead, 1)] : el("p", { class: "soft" }, "Never predicted in place of another label."),
-    covered.length ? [el("p", {}, "Missed where these were predicted wrongly:"), list(covered, 0)] : el("p", { class: "soft" }, "No other label is predicted in its place.")];
+  const list = (found, at) =>
+    el(
+      "ul",
+      { class: "plain" },
+      found.map((pair) =>
+        el(
+          "li",
+          {},
+          button(data.labels[pair[at]], () => openLabel(pair[at]), { class: "link" }),
+          ` on ${plural(pair[2], "example")}`,
+        ),
+      ),
+    );
+  return [
+    el("h3", {}, "Confused with"),
+    instead.length
+      ? [el("p", {}, "Predicted wrongly where these were missed:"), list(instead, 1)]
+      : el("p", { class: "soft" }, "Never predicted in place of another label."),
+    covered.length
+      ? [el("p", {}, "Missed where these were predicted wrongly:"), list(covered, 0)]
+      : el("p", { class: "soft" }, "No other label is predicted in its place."),
+  ];
 }
 
 function labelEdges(label) {
@@ -99,11 +243,34 @@ function confusionMatrix() {
   if (!pairs.length) return null;
   const most = Math.max(...pairs.map((pair) => pair[2]));
   const count = new Map(pairs.map(([a, b, n]) => [`${a} ${b}`, n]));
-  const rows = data.labels.map((name, a) => el("tr", {}, el("th", { scope: "row" }, name), data.labels.map((other, b) => {
-    const n = count.get(`${a} ${b}`) ?? 0;
-    return el("td", { class: "heat", vars: { heat: n / most }, title: n ? `${name} predicted wrongly, ${other} missed: ${n}` : null }, n ? whole(n) : el("span", { class: "soft" }, a === b ? "" : "·"));
-  })));
-  return el("section", {}, el("h3", {}, "Labels that stand in for others"),
-    el("p", { class: "soft" }, `Examples of the ${data.parts[lastPart].title.toLowerCase()} on which the label of the row was predicted wrongly while the label of the column was missed.`),
-    table("Confusion between labels", ["", ...data.labels], rows, { class: "matrix" }));
+  const rows = data.labels.map((name, a) =>
+    el(
+      "tr",
+      {},
+      el("th", { scope: "row" }, name),
+      data.labels.map((other, b) => {
+        const n = count.get(`${a} ${b}`) ?? 0;
+        return el(
+          "td",
+          {
+            class: "heat",
+            vars: { heat: n / most },
+            title: n ? `${name} predicted wrongly, ${other} missed: ${n}` : null,
+          },
+          n ? whole(n) : el("span", { class: "soft" }, a === b ? "" : "·"),
+        );
+      }),
+    ),
+  );
+  return el(
+    "section",
+    {},
+    el("h3", {}, "Labels that stand in for others"),
+    el(
+      "p",
+      { class: "soft" },
+      `Examples of the ${data.parts[lastPart].title.toLowerCase()} on which the label of the row was predicted wrongly while the label of the column was missed.`,
+    ),
+    table("Confusion between labels", ["", ...data.labels], rows, { class: "matrix" }),
+  );
 }

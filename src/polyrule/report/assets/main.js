@@ -1,6 +1,11 @@
 // Sections, the switch between models, the theme; a section is drawn when it is first looked at.
 
-const SECTIONS = [["overview", "Overview", overview], ["rules", "Rules", browse], ["labels", "Labels", labelsSection], ["whatif", "What if", whatIf]];
+const SECTIONS = [
+  ["overview", "Overview", overview],
+  ["rules", "Rules", browse],
+  ["labels", "Labels", labelsSection],
+  ["whatif", "What if", whatIf],
+];
 if (data.models.length > 1) SECTIONS.push(["compare", "Compare", compareSection]);
 
 const main = document.getElementById("main");
@@ -47,7 +52,14 @@ function chooseModel(index) {
 function themeButton() {
   const dark = matchMedia("(prefers-color-scheme: dark)");
   const isDark = () => (document.documentElement.dataset.theme ?? (dark.matches ? "dark" : "light")) === "dark";
-  const control = button("", () => { document.documentElement.dataset.theme = isDark() ? "light" : "dark"; name(); }, { class: "quiet" });
+  const control = button(
+    "",
+    () => {
+      document.documentElement.dataset.theme = isDark() ? "light" : "dark";
+      name();
+    },
+    { class: "quiet" },
+  );
   const name = () => fill(control, isDark() ? "Light" : "Dark");
   dark.addEventListener("change", name);
   name();
@@ -55,15 +67,59 @@ function themeButton() {
 }
 
 document.getElementById("title").textContent = data.title;
-fill(document.getElementById("nav"), el("ul", {}, SECTIONS.map(([id, words]) => el("li", {}, el("a", { href: `#${id}`, on: { click: (event) => { event.preventDefault(); go(id); } } }, words)))));
-fill(document.getElementById("tools"),
-  data.models.length > 1 && field("Model", select(data.models.map((one, index) => [index, one.name]), 0, (index) => chooseModel(Number(index))), { class: "field inline" }),
-  themeButton());
+fill(
+  document.getElementById("nav"),
+  el(
+    "ul",
+    {},
+    SECTIONS.map(([id, words]) =>
+      el(
+        "li",
+        {},
+        el(
+          "a",
+          {
+            href: `#${id}`,
+            on: {
+              click: (event) => {
+                event.preventDefault();
+                go(id);
+              },
+            },
+          },
+          words,
+        ),
+      ),
+    ),
+  ),
+);
+fill(
+  document.getElementById("tools"),
+  data.models.length > 1 &&
+    field(
+      "Model",
+      select(
+        data.models.map((one, index) => [index, one.name]),
+        0,
+        (index) => chooseModel(Number(index)),
+      ),
+      { class: "field inline" },
+    ),
+  themeButton(),
+);
 fill(main, [...holders.values()]);
 fill(document.getElementById("foot"), `Made with ${data.generator}. This file needs no network.`);
 // In a notebook's frame "#rules" would lead out of the page, so links are followed here; the address still tells where we are.
-document.querySelector(".skip").addEventListener("click", (event) => { event.preventDefault(); main.focus(); });
-addEventListener("hashchange", () => { if (named() && named() !== app.section) { app.section = named(); show(true); } });
+document.querySelector(".skip").addEventListener("click", (event) => {
+  event.preventDefault();
+  main.focus();
+});
+addEventListener("hashchange", () => {
+  if (named() && named() !== app.section) {
+    app.section = named();
+    show(true);
+  }
+});
 // Print everything: all sections, all rules that pass the filter.
 addEventListener("beforeprint", () => {
   app.printing = true;
@@ -72,8 +128,18 @@ addEventListener("beforeprint", () => {
   for (const holder of holders.values()) holder.hidden = false;
   for (const details of document.querySelectorAll("#section-overview details")) details.open = true;
 });
-addEventListener("afterprint", () => { app.printing = false; app.showRules?.(); show(false); });
+addEventListener("afterprint", () => {
+  app.printing = false;
+  app.showRules?.();
+  show(false);
+});
 app.section = named() ?? SECTIONS[0][0];
 show(false);
+// "#rule-12" opens a rule, so that people can point each other to it.
+const wanted = /^#rule-(\d+)$/.exec(location.hash);
+if (wanted && model().rules[wanted[1] - 1]) {
+  go("rules");
+  openRule(wanted[1] - 1);
+}
 // For tests and for the curious: everything the page can compute, without the page.
 window.polyrule = { data, predict, outcome, smallestFlip, examples, filterRules, noFilter };

@@ -18,68 +18,170 @@ function overview() {
 
 function leadSentence(chosen) {
   const stats = chosen.statistics;
-  const first = data.parts[0], second = data.parts[1];
+  const first = data.parts[0],
+    second = data.parts[1];
   const names = `${plural(data.labels.length, "label")}`;
   const start = `${plural(stats.rules, "rule")} with ${plural(stats.conditions, "condition")} ${stats.rules === 1 ? "decides" : "decide"} ${names} from ${whole(stats.features_used)} of ${plural(data.feature_total, "feature")}.`;
-  const shown = first ? ` Shown on ${plural(first.examples, "example")} of ${first.name}${second ? `, tested on ${whole(second.examples)} others` : ""}.` : "";
+  const shown = first
+    ? ` Shown on ${plural(first.examples, "example")} of ${first.name}${second ? `, tested on ${whole(second.examples)} others` : ""}.`
+    : "";
   return start + shown;
 }
 
 function warningBox(chosen) {
   if (!chosen.warnings.length && !data.notes.length && !data.findings.length) return null;
-  return el("div", { class: "notes" },
-    chosen.warnings.length > 0 && el("section", { class: "note warn", "aria-label": "Warnings" },
-      el("h3", {}, plural(chosen.warnings.length, "warning")), el("ul", {}, chosen.warnings.map((text) => el("li", {}, text)))),
-    data.findings.length > 0 && el("section", { class: "note warn", "aria-label": "Findings" },
-      el("h3", {}, "About the data"), el("ul", {}, data.findings.map((text) => el("li", {}, text)))),
-    data.notes.length > 0 && el("section", { class: "note", "aria-label": "Notes" },
-      el("h3", {}, "About this page"), el("ul", {}, data.notes.map((text) => el("li", {}, text)))));
+  return el(
+    "div",
+    { class: "notes" },
+    chosen.warnings.length > 0 &&
+      el(
+        "section",
+        { class: "note warn", "aria-label": "Warnings" },
+        el("h3", {}, plural(chosen.warnings.length, "warning")),
+        el(
+          "ul",
+          {},
+          chosen.warnings.map((text) => el("li", {}, text)),
+        ),
+      ),
+    data.findings.length > 0 &&
+      el(
+        "section",
+        { class: "note warn", "aria-label": "Findings" },
+        el("h3", {}, "About the data"),
+        el(
+          "ul",
+          {},
+          data.findings.map((text) => el("li", {}, text)),
+        ),
+      ),
+    data.notes.length > 0 &&
+      el(
+        "section",
+        { class: "note", "aria-label": "Notes" },
+        el("h3", {}, "About this page"),
+        el(
+          "ul",
+          {},
+          data.notes.map((text) => el("li", {}, text)),
+        ),
+      ),
+  );
 }
 
 function scoreTiles(chosen) {
   const part = chosen.parts[lastPart];
   const tiles = HEADLINE.map((name) => {
-    const value = part.scores[name], base = part.baseline[name];
+    const value = part.scores[name],
+      base = part.baseline[name];
     const gain = value - base;
-    return el("li", { class: "tile" },
+    return el(
+      "li",
+      { class: "tile" },
       el("h4", {}, MEASURE_WORDS[name]),
       el("p", { class: "big" }, score(value)),
       el("span", { class: "gauge", "aria-hidden": "true", vars: { size: `${100 * value}%`, base: `${100 * base}%` } }),
-      el("p", { class: gain > 0 ? "gain" : "loss" }, `${gain > 0 ? "▲ +" : gain < 0 ? "▼ −" : "= "}${score(Math.abs(gain))} against majority ${score(base)}`),
-      el("p", { class: "soft" }, MEASURE_HELP[name]));
+      el(
+        "p",
+        { class: gain > 0 ? "gain" : "loss" },
+        `${gain > 0 ? "▲ +" : gain < 0 ? "▼ −" : "= "}${score(Math.abs(gain))} against majority ${score(base)}`,
+      ),
+      el("p", { class: "soft" }, MEASURE_HELP[name]),
+    );
   });
-  const full = Object.keys(MEASURE_WORDS).map((name) => el("tr", {}, el("th", { scope: "row" }, MEASURE_WORDS[name]),
-    data.parts.map((_, at) => [el("td", {}, score(chosen.parts[at].scores[name])), el("td", { class: "soft" }, score(chosen.parts[at].baseline[name]))])));
+  const full = Object.keys(MEASURE_WORDS).map((name) =>
+    el(
+      "tr",
+      {},
+      el("th", { scope: "row" }, MEASURE_WORDS[name]),
+      data.parts.map((_, at) => [
+        el("td", {}, score(chosen.parts[at].scores[name])),
+        el("td", { class: "soft" }, score(chosen.parts[at].baseline[name])),
+      ]),
+    ),
+  );
   const head = ["Measure", ...data.parts.flatMap((one) => [one.title, "majority"])];
-  return el("section", { "aria-labelledby": "scores-title" },
+  return el(
+    "section",
+    { "aria-labelledby": "scores-title" },
     el("h3", { id: "scores-title" }, `Scores on the ${data.parts[lastPart].title.toLowerCase()}`),
     el("ul", { class: "tiles" }, tiles),
-    el("details", {}, el("summary", {}, "All measures"), table("All measures", head, full, { class: "numbers" }),
-      el("p", { class: "soft" }, "0/0 counts 0. Majority: every label always gets the value that is more frequent in the training data. Hamming loss: lower is better.")));
+    el(
+      "details",
+      {},
+      el("summary", {}, "All measures"),
+      table("All measures", head, full, { class: "numbers" }),
+      el(
+        "p",
+        { class: "soft" },
+        "0/0 counts 0. Majority: every label always gets the value that is more frequent in the training data. Hamming loss: lower is better.",
+      ),
+    ),
+  );
 }
 
 function howToRead(chosen) {
   const at = sampleRule(chosen);
   const rule = chosen.rules[at];
-  const words = chosen.kind === "ensemble"
-    ? `Every rule whose conditions hold adds its ${chosen.scorecard ? "points" : "weights"} to the labels it names. ${decisionWords(chosen)}`
-    : "Rules are tried from the top. A rule whose conditions all hold sets its labels, unless an earlier rule has set them already. Labels that no rule sets get their default" +
-      (chosen.defaults.some(Boolean) ? "." : ", absent.");
-  return el("section", { class: "card" },
-    el("h3", {}, "How to read it"), el("p", {}, words),
-    rule && el("div", { class: "sample" },
-      el("p", { class: "soft" }, `Rule ${at + 1}, for example:`),
-      el("p", {}, "If ", rule.body.length ? rule.body.flatMap((condition, number) => [number ? ", and " : "", conditionWords(condition, data)]) : "nothing else is known", ", then"),
-      ruleHead(rule, () => ({}))),
+  const words =
     chosen.kind === "ensemble"
-      ? el("p", { class: "soft" }, weightChip([0, 1, 0, 0, 1.2], {}, "name"), " speaks for the label, ", weightChip([0, 0, 0, 0, -0.8], {}, "name"), " speaks against it.")
-      : el("p", { class: "soft" }, chip("name", 1), " the label is predicted present, ", chip("name", 0), " it is predicted absent."),
-    chosen.full && el("p", { class: "soft" }, "This list makes full predictions: a rule that fires sets all labels outside its head to absent."));
+      ? `Every rule whose conditions hold adds its ${chosen.scorecard ? "points" : "weights"} to the labels it names. ${decisionWords(chosen)}`
+      : "Rules are tried from the top. A rule whose conditions all hold sets its labels, unless an earlier rule has set them already. Labels that no rule sets get their default" +
+        (chosen.defaults.some(Boolean) ? "." : ", absent.");
+  return el(
+    "section",
+    { class: "card" },
+    el("h3", {}, "How to read it"),
+    el("p", {}, words),
+    rule &&
+      el(
+        "div",
+        { class: "sample" },
+        el("p", { class: "soft" }, `Rule ${at + 1}, for example:`),
+        el(
+          "p",
+          {},
+          "If ",
+          rule.body.length
+            ? rule.body.flatMap((condition, number) => [number ? ", and " : "", conditionWords(condition, data)])
+            : "nothing else is known",
+          ", then",
+        ),
+        ruleHead(rule, () => ({})),
+      ),
+    chosen.kind === "ensemble"
+      ? el(
+          "p",
+          { class: "soft" },
+          weightChip([0, 1, 0, 0, 1.2], {}, "name"),
+          " speaks for the label, ",
+          weightChip([0, 0, 0, 0, -0.8], {}, "name"),
+          " speaks against it.",
+        )
+      : el(
+          "p",
+          { class: "soft" },
+          chip("name", 1),
+          " the label is predicted present, ",
+          chip("name", 0),
+          " it is predicted absent.",
+        ),
+    chosen.full &&
+      el(
+        "p",
+        { class: "soft" },
+        "This list makes full predictions: a rule that fires sets all labels outside its head to absent.",
+      ),
+  );
 }
 
 // A rule that shows much with little: several labels, one of them present, few conditions.
 function sampleRule(chosen) {
-  const cost = (rule) => rule.body.length + Math.abs(rule.head.length - 3) + (rule.body.length ? 0 : 9) + (rule.head.some((literal) => literal[1] > 0) ? 0 : 5);
+  const cost = (rule) =>
+    rule.body.length +
+    Math.abs(rule.head.length - 3) +
+    (rule.body.length ? 0 : 9) +
+    (rule.head.some((literal) => literal[1] > 0) ? 0 : 5);
   const costs = chosen.rules.map(cost);
   return Math.max(0, costs.indexOf(Math.min(...costs)));
 }
@@ -94,46 +196,122 @@ function tally(numbers, most = 10) {
 function shape(chosen) {
   const stats = chosen.statistics;
   const fact = (value, words) => el("div", {}, el("dt", {}, words), el("dd", {}, value));
-  return el("section", { class: "card" }, el("h3", {}, "Size and shape"),
-    el("dl", { class: "facts-list" },
-      fact(whole(stats.rules), "rules"), fact(stats.conditions_per_rule.toFixed(1), "conditions per rule"),
-      fact(stats.labels_per_head.toFixed(1), "labels per head"), fact(percent((stats.multi_label_heads_percent ?? 0) / 100), "heads with several labels"),
+  return el(
+    "section",
+    { class: "card" },
+    el("h3", {}, "Size and shape"),
+    el(
+      "dl",
+      { class: "facts-list" },
+      fact(whole(stats.rules), "rules"),
+      fact(stats.conditions_per_rule.toFixed(1), "conditions per rule"),
+      fact(stats.labels_per_head.toFixed(1), "labels per head"),
+      fact(percent((stats.multi_label_heads_percent ?? 0) / 100), "heads with several labels"),
       stats.label_conditions !== undefined && fact(whole(stats.label_conditions), "conditions on labels"),
-      fact(whole(stats.negative_literals ?? 0), chosen.kind === "ensemble" ? "weights against a label" : "predictions of absence"),
-      stats.stops > 0 && fact(whole(stats.stops), "stops"), stats.hand_made > 0 && fact(whole(stats.hand_made), "rules made by hand")),
-    el("div", { class: "grid two tight" },
-      el("div", {}, el("h4", {}, "Rules by labels in the head"), columns(tally(chosen.rules.map((rule) => rule.head.length)), "Rules by labels in the head", "labels")),
-      el("div", {}, el("h4", {}, "Rules by conditions"), columns(tally(chosen.rules.map((rule) => rule.body.length)), "Rules by conditions", "conditions"))));
+      fact(
+        whole(stats.negative_literals ?? 0),
+        chosen.kind === "ensemble" ? "weights against a label" : "predictions of absence",
+      ),
+      stats.stops > 0 && fact(whole(stats.stops), "stops"),
+      stats.hand_made > 0 && fact(whole(stats.hand_made), "rules made by hand"),
+    ),
+    el(
+      "div",
+      { class: "grid two tight" },
+      el(
+        "div",
+        {},
+        el("h4", {}, "Rules by labels in the head"),
+        columns(tally(chosen.rules.map((rule) => rule.head.length)), "Rules by labels in the head", "labels"),
+      ),
+      el(
+        "div",
+        {},
+        el("h4", {}, "Rules by conditions"),
+        columns(tally(chosen.rules.map((rule) => rule.body.length)), "Rules by conditions", "conditions"),
+      ),
+    ),
+  );
 }
 
 function built(chosen) {
   const steps = chosen.rules.length;
-  const first = chosen.parts[0].curve, last = chosen.parts[lastPart].curve;
+  const first = chosen.parts[0].curve,
+    last = chosen.parts[lastPart].curve;
   const total = Math.max(1, data.parts[0].examples);
-  const scores = data.parts.map((part, at) => ({ name: `Micro F1, ${part.title.toLowerCase()}`, values: chosen.parts[at].curve.micro_f1 }));
+  const scores = data.parts.map((part, at) => ({
+    name: `Micro F1, ${part.title.toLowerCase()}`,
+    values: chosen.parts[at].curve.micro_f1,
+  }));
   scores.push({ name: `Subset accuracy, ${data.parts[lastPart].title.toLowerCase()}`, values: last.subset_accuracy });
-  return el("section", { "aria-labelledby": "built-title" },
+  return el(
+    "section",
+    { "aria-labelledby": "built-title" },
     el("h3", { id: "built-title" }, "How the list decides, rule by rule"),
-    el("div", { class: "grid two" },
-      el("div", { class: "card" }, lineChart({ title: `What is decided (${data.parts[0].title.toLowerCase()})`, steps, series: [
-        { name: "Labels set", values: first.set }, { name: "Examples still open", values: first.open.map((count) => count / total) }] })),
-      el("div", { class: "card" }, lineChart({ title: "Score if the list ended here", steps, series: scores }))));
+    el(
+      "div",
+      { class: "grid two" },
+      el(
+        "div",
+        { class: "card" },
+        lineChart({
+          title: `What is decided (${data.parts[0].title.toLowerCase()})`,
+          steps,
+          series: [
+            { name: "Labels set", values: first.set },
+            { name: "Examples still open", values: first.open.map((count) => count / total) },
+          ],
+        }),
+      ),
+      el("div", { class: "card" }, lineChart({ title: "Score if the list ended here", steps, series: scores })),
+    ),
+  );
 }
 
 function dataTable() {
-  const row = (words, cell) => el("tr", {}, el("th", { scope: "row" }, words), data.parts.map((part) => el("td", {}, cell(part))));
-  return el("section", {}, el("h3", {}, "The data"),
-    table("The data", ["", ...data.parts.map((part) => part.title)], [
-      row("Name", (part) => part.name), row("Examples", (part) => whole(part.examples)),
-      row("Labels per example", (part) => part.cardinality.toFixed(2)), row("Share of labels present", (part) => percent(part.density, 1)),
-      row("Distinct label sets", (part) => whole(part.label_sets)), row("Missing values", (part) => whole(part.missing)),
-    ], { class: "numbers" }));
+  const row = (words, cell) =>
+    el(
+      "tr",
+      {},
+      el("th", { scope: "row" }, words),
+      data.parts.map((part) => el("td", {}, cell(part))),
+    );
+  return el(
+    "section",
+    {},
+    el("h3", {}, "The data"),
+    table(
+      "The data",
+      ["", ...data.parts.map((part) => part.title)],
+      [
+        row("Name", (part) => part.name),
+        row("Examples", (part) => whole(part.examples)),
+        row("Labels per example", (part) => part.cardinality.toFixed(2)),
+        row("Share of labels present", (part) => percent(part.density, 1)),
+        row("Distinct label sets", (part) => whole(part.label_sets)),
+        row("Missing values", (part) => whole(part.missing)),
+      ],
+      { class: "numbers" },
+    ),
+  );
 }
 
 function howItWasMade(chosen) {
   const { options = {}, ...rest } = chosen.info;
-  const entries = [...Object.entries(rest), ...Object.entries(options)].filter(([, value]) => value !== null && typeof value !== "object");
+  const entries = [...Object.entries(rest), ...Object.entries(options)].filter(
+    ([, value]) => value !== null && typeof value !== "object",
+  );
   if (!entries.length) return null;
-  return el("details", {}, el("summary", {}, "How the model was made"),
-    table("Options and provenance", ["Option", "Value"], entries.map(([name, value]) => el("tr", {}, el("th", { scope: "row" }, name.replaceAll("_", " ")), el("td", {}, String(value))))));
+  return el(
+    "details",
+    {},
+    el("summary", {}, "How the model was made"),
+    table(
+      "Options and provenance",
+      ["Option", "Value"],
+      entries.map(([name, value]) =>
+        el("tr", {}, el("th", { scope: "row" }, name.replaceAll("_", " ")), el("td", {}, String(value))),
+      ),
+    ),
+  );
 }

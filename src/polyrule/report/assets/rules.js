@@ -15,11 +15,17 @@ const bodyHolds = (rule, values, state) => rule.body.every((condition) => satisf
 function applyHead(model, rule, state) {
   const newly = [];
   for (const [label, value] of rule.head) {
-    if (state[label] < 0) { state[label] = value; newly.push(label); }
+    if (state[label] < 0) {
+      state[label] = value;
+      newly.push(label);
+    }
   }
   if (model.full) {
     for (let label = 0; label < state.length; label++) {
-      if (state[label] < 0) { state[label] = 0; newly.push(label); }
+      if (state[label] < 0) {
+        state[label] = 0;
+        newly.push(label);
+      }
     }
   }
   return newly;
@@ -37,7 +43,10 @@ function runList(model, values) {
     const newly = applyHead(model, rule, state);
     for (const label of newly) setter[label] = number;
     fired.push({ rule: number, newly });
-    if (rule.stop && newly.length) { stopped = number; break; }
+    if (rule.stop && newly.length) {
+      stopped = number;
+      break;
+    }
   }
   const labels = Uint8Array.from(state, (value, label) => (value < 0 ? model.defaults[label] : value));
   return { labels, setter, fired, stopped };

@@ -15,7 +15,9 @@ const examples = {
     if (!this.matrix) {
       this.matrix = new Float64Array(this.count * slots);
       data.examples.columns.forEach((column, slot) => {
-        const put = (at, value) => { this.matrix[at * slots + slot] = value === null ? NaN : Number(value); };
+        const put = (at, value) => {
+          this.matrix[at * slots + slot] = value === null ? NaN : Number(value);
+        };
         if (Array.isArray(column)) column.forEach((value, at) => put(at, value));
         else column.i.forEach((at, position) => put(at, column.v[position]));
       });
@@ -42,7 +44,10 @@ const runOf = (which) => (which.kind === "ensemble" ? runEnsemble : runList);
 const outcomes = new Map();
 function outcome(index) {
   if (!outcomes.has(index)) {
-    outcomes.set(index, Array.from({ length: examples.count }, (_, row) => predict(index, examples.values(row))));
+    outcomes.set(
+      index,
+      Array.from({ length: examples.count }, (_, row) => predict(index, examples.values(row))),
+    );
   }
   return outcomes.get(index);
 }
@@ -51,7 +56,13 @@ function outcome(index) {
 function figures(rule, part = lastPart) {
   if (part >= 0) return rule.parts[part];
   const sum = (at) => rule.head.reduce((total, literal) => total + literal[at], 0);
-  return { covers: rule.coverage ?? 0, sets: rule.coverage ?? 0, right: sum(2), wrong: sum(3), head: rule.head.map((literal) => literal.slice(2)) };
+  return {
+    covers: rule.coverage ?? 0,
+    sets: rule.coverage ?? 0,
+    right: sum(2),
+    wrong: sum(3),
+    head: rule.head.map((literal) => literal.slice(2)),
+  };
 }
 
 const precision = ({ right, wrong }) => (right + wrong ? right / (right + wrong) : 0);

@@ -11,20 +11,54 @@ function whatIf() {
   const now = el("div", { class: "now" });
   const update = () => {
     const changed = state.values.filter((value, slot) => !Object.is(value, state.original[slot])).length;
-    fill(note, state.row === null ? "A blank example: every value is missing until you type one." : changed ? `${plural(changed, "feature")} changed.` : "As in the data.");
+    fill(
+      note,
+      state.row === null
+        ? "A blank example: every value is missing until you type one."
+        : changed
+          ? `${plural(changed, "feature")} changed.`
+          : "As in the data.",
+    );
     fill(now, presentNow(state));
     fill(said, presentText(state));
-    fill(results, outcomeView(state, () => { drawInputs(); update(); }));
+    fill(
+      results,
+      outcomeView(state, () => {
+        drawInputs();
+        update();
+      }),
+    );
   };
   const drawInputs = () => fill(inputs, featureInputs(state, update, drawInputs));
-  const start = (row) => { app.whatIf = Object.assign(state, startAt(row)); app.flip = null; fill(picker, pickerControls(state, start, update, drawInputs)); drawInputs(); update(); };
+  const start = (row) => {
+    app.whatIf = Object.assign(state, startAt(row));
+    app.flip = null;
+    fill(picker, pickerControls(state, start, update, drawInputs));
+    drawInputs();
+    update();
+  };
   const picker = el("div", { class: "filters" });
   fill(picker, pickerControls(state, start, update, drawInputs));
   drawInputs();
   update();
-  return [el("h2", { tabindex: "-1" }, "What if"),
-    el("p", { class: "lead" }, "Pick an example or type one, change its features, and watch the labels. The rules run in this page."),
-    picker, note, el("div", { class: "grid whatif" }, el("section", { "aria-label": "Features" }, inputs), el("section", { "aria-label": "Labels" }, results)), now, said];
+  return [
+    el("h2", { tabindex: "-1" }, "What if"),
+    el(
+      "p",
+      { class: "lead" },
+      "Pick an example or type one, change its features, and watch the labels. The rules run in this page.",
+    ),
+    picker,
+    note,
+    el(
+      "div",
+      { class: "grid whatif" },
+      el("section", { "aria-label": "Features" }, inputs),
+      el("section", { "aria-label": "Labels" }, results),
+    ),
+    now,
+    said,
+  ];
 }
 
 function presentLabels(state) {
@@ -33,12 +67,20 @@ function presentLabels(state) {
 }
 
 // Screen readers hear one sentence after a change, not the whole list again.
-const presentText = (state) => `Present: ${presentLabels(state).map((label) => data.labels[label]).join(", ") || "no label"}`;
+const presentText = (state) =>
+  `Present: ${
+    presentLabels(state)
+      .map((label) => data.labels[label])
+      .join(", ") || "no label"
+  }`;
 
 // On narrow screens the labels stay in view below the features.
 function presentNow(state) {
   const present = presentLabels(state);
-  return [el("span", { class: "soft nowrap" }, present.length ? "Present:" : "No label is present."), present.map((label) => chip(data.labels[label], 1))];
+  return [
+    el("span", { class: "soft nowrap" }, present.length ? "Present:" : "No label is present."),
+    present.map((label) => chip(data.labels[label], 1)),
+  ];
 }
 
 function startAt(row) {
@@ -55,15 +97,39 @@ function openExample(row) {
 
 function pickerControls(state, start, update, drawInputs) {
   const last = examples.count - 1;
-  const number = el("input", { type: "number", min: 1, max: Math.max(1, examples.count), value: state.row === null ? "" : state.row + 1, on: { change: () => { const row = Math.round(Number(number.value)) - 1; if (row >= 0 && row <= last) start(row); } } });
+  const number = el("input", {
+    type: "number",
+    min: 1,
+    max: Math.max(1, examples.count),
+    value: state.row === null ? "" : state.row + 1,
+    on: {
+      change: () => {
+        const row = Math.round(Number(number.value)) - 1;
+        if (row >= 0 && row <= last) start(row);
+      },
+    },
+  });
   const step = (by) => start(state.row === null ? 0 : (state.row + by + examples.count) % examples.count);
-  const reset = () => { state.values.set(state.original); app.flip = null; drawInputs(); update(); };
+  const reset = () => {
+    state.values.set(state.original);
+    app.flip = null;
+    drawInputs();
+    update();
+  };
   const name = state.row === null ? "Blank example" : examples.name(state.row);
   return [
     examples.count > 0 && field(`Example, 1 to ${whole(examples.count)}`, number),
-    el("div", { class: "field buttons" },
-      examples.count > 0 && [button("Previous", () => step(-1)), button("Next", () => step(1)), wrongButton(state, start)],
-      button("Blank", () => start(null)), button("Reset", reset, { class: "quiet" })),
+    el(
+      "div",
+      { class: "field buttons" },
+      examples.count > 0 && [
+        button("Previous", () => step(-1)),
+        button("Next", () => step(1)),
+        wrongButton(state, start),
+      ],
+      button("Blank", () => start(null)),
+      button("Reset", reset, { class: "quiet" }),
+    ),
     el("p", { class: "which" }, el("b", {}, name)),
   ];
 }
@@ -75,7 +141,10 @@ function wrongButton(state, start) {
     for (let step = 1; step <= examples.count; step++) {
       const row = ((state.row ?? -1) + step) % examples.count;
       const truth = examples.truth(row);
-      if (results[row].labels.some((value, label) => value !== truth[label])) { start(row); return; }
+      if (results[row].labels.some((value, label) => value !== truth[label])) {
+        start(row);
+        return;
+      }
     }
   });
 }
@@ -84,7 +153,11 @@ function wrongButton(state, start) {
 function featureOrder(state) {
   const chosen = model();
   const weight = new Map();
-  chosen.rules.forEach((rule) => rule.body.forEach(([kind, slot]) => { if (kind !== LABEL) weight.set(slot, (weight.get(slot) ?? 0) + 1); }));
+  chosen.rules.forEach((rule) =>
+    rule.body.forEach(([kind, slot]) => {
+      if (kind !== LABEL) weight.set(slot, (weight.get(slot) ?? 0) + 1);
+    }),
+  );
   const result = predict(app.model, state.original);
   const near = chosen.kind === "ensemble" ? [] : nearMisses(chosen, state.original);
   for (const { rule } of [...result.fired, ...near]) {
@@ -96,24 +169,51 @@ function featureOrder(state) {
 function featureInputs(state, update, redraw) {
   const order = featureOrder(state);
   const list = el("div", { class: "input-list" });
-  const find = el("input", { type: "search", value: app.featureText ?? "", placeholder: "name", on: { input: () => { app.featureText = find.value; show(); } } });
+  const find = el("input", {
+    type: "search",
+    value: app.featureText ?? "",
+    placeholder: "name",
+    on: {
+      input: () => {
+        app.featureText = find.value;
+        show();
+      },
+    },
+  });
   let all = app.allFeatures ?? false;
   const show = () => {
     const text = (app.featureText ?? "").toLowerCase();
     const found = order.filter((slot) => data.features[slot].name.toLowerCase().includes(text));
     const visible = all ? found : found.slice(0, MOST_INPUTS);
     const rest = found.length - visible.length;
-    fill(list, visible.map((slot) => featureInput(slot, state, update)),
-      rest > 0 && button(`Show ${whole(rest)} more features`, () => { all = app.allFeatures = true; show(); }, { class: "more" }));
+    fill(
+      list,
+      visible.map((slot) => featureInput(slot, state, update)),
+      rest > 0 &&
+        button(
+          `Show ${whole(rest)} more features`,
+          () => {
+            all = app.allFeatures = true;
+            show();
+          },
+          { class: "more" },
+        ),
+    );
   };
   show();
   void redraw;
-  return [order.length > 8 && field("Find a feature", find), list, !order.length && el("p", { class: "note" }, "No rule tests a feature.")];
+  return [
+    order.length > 8 && field("Find a feature", find),
+    list,
+    !order.length && el("p", { class: "note" }, "No rule tests a feature."),
+  ];
 }
 
 function thresholdsOf(slot) {
   const found = new Set();
-  for (const rule of model().rules) for (const [kind, index, value] of rule.body) if (index === slot && (kind === AT_MOST || kind === ABOVE)) found.add(value);
+  for (const rule of model().rules)
+    for (const [kind, index, value] of rule.body)
+      if (index === slot && (kind === AT_MOST || kind === ABOVE)) found.add(value);
   return [...found];
 }
 
@@ -122,126 +222,77 @@ function featureInput(slot, state, update) {
   const picture = el("div", { class: "where" });
   const box = el("div", { class: "feature" });
   const redraw = () => {
-    fill(picture, histogram(feature, { marks: thresholdsOf(slot), value: state.values[slot], wide: 220, high: 34, stretch: true }));
+    fill(
+      picture,
+      histogram(feature, { marks: thresholdsOf(slot), value: state.values[slot], wide: 220, high: 34, stretch: true }),
+    );
     box.classList.toggle("changed", !Object.is(state.values[slot], state.original[slot]));
   };
-  const set = (value) => { state.values[slot] = value; app.flip = null; redraw(); update(); };
-  const control = feature.kind === "nominal" ? nominalControl(feature, state.values[slot], set) : numberControl(feature, state.values[slot], set);
+  const set = (value) => {
+    state.values[slot] = value;
+    app.flip = null;
+    redraw();
+    update();
+  };
+  const control =
+    feature.kind === "nominal"
+      ? nominalControl(feature, state.values[slot], set)
+      : numberControl(feature, state.values[slot], set);
   redraw();
-  return fill(box, field(breakable(feature.name), control.input), el("div", { class: "slide" }, picture, control.slider));
+  return fill(
+    box,
+    field(breakable(feature.name), control.input),
+    el("div", { class: "slide" }, picture, control.slider),
+  );
 }
 
 function nominalControl(feature, value, set) {
   const options = [["", "missing"], ...feature.categories.map((name, index) => [index, name])];
-  return { input: select(options, Number.isNaN(value) ? "" : value, (chosen) => set(chosen === "" ? NaN : Number(chosen))) };
+  return {
+    input: select(options, Number.isNaN(value) ? "" : value, (chosen) => set(chosen === "" ? NaN : Number(chosen))),
+  };
 }
 
 function numberControl(feature, value, set) {
   const text = (number) => (Number.isNaN(number) ? "" : String(number));
   const read = () => (input.value === "" ? NaN : Number(input.value));
-  const input = el("input", { type: "number", step: "any", value: text(value), placeholder: "missing", on: { input: () => { if (!input.validity.badInput) { set(read()); if (slider && input.value !== "") slider.value = input.value; } } } });
+  const input = el("input", {
+    type: "number",
+    step: "any",
+    value: text(value),
+    placeholder: "missing",
+    on: {
+      input: () => {
+        if (!input.validity.badInput) {
+          set(read());
+          if (slider && input.value !== "") slider.value = input.value;
+        }
+      },
+    },
+  });
   const bounds = feature.histogram;
-  const low = Number(bounds?.low), high = Number(bounds?.high);
-  const slider = bounds?.counts.length && high > low && Number.isFinite(high - low)
-    ? el("input", { type: "range", min: low, max: high, step: "any", value: text(value) || low, "aria-label": `Slide ${feature.name}`, on: { input: () => {
-      const at = Number(slider.value), gap = (high - low) / 500;
-      input.value = bounds.values?.every(Number.isInteger) ? Math.round(at) : Number((Math.round(at / gap) * gap).toPrecision(6));
-      set(read());
-    } } }) : null;
+  const low = Number(bounds?.low),
+    high = Number(bounds?.high);
+  const slider =
+    bounds?.counts.length && high > low && Number.isFinite(high - low)
+      ? el("input", {
+          type: "range",
+          min: low,
+          max: high,
+          step: "any",
+          value: text(value) || low,
+          "aria-label": `Slide ${feature.name}`,
+          on: {
+            input: () => {
+              const at = Number(slider.value),
+                gap = (high - low) / 500;
+              input.value = bounds.values?.every(Number.isInteger)
+                ? Math.round(at)
+                : Number((Math.round(at / gap) * gap).toPrecision(6));
+              set(read());
+            },
+          },
+        })
+      : null;
   return { input, slider };
-}
-
-function outcomeView(state, changed) {
-  const chosen = model();
-  const result = predict(app.model, state.values);
-  const before = predict(app.model, state.original);
-  const truth = state.row === null ? null : examples.truth(state.row);
-  const order = [...data.labels.keys()].sort((a, b) => result.labels[b] - result.labels[a] || a - b);
-  const wrong = truth && data.labels.filter((_, label) => truth[label] !== result.labels[label]).length;
-  return [
-    el("h3", {}, `${plural(result.labels.reduce((sum, value) => sum + value, 0), "label")} present`),
-    truth && el("p", { class: "soft" }, wrong ? `${plural(wrong, "label")} differ${wrong === 1 ? "s" : ""} from the truth of this example.` : "All labels agree with the truth of this example."),
-    chosen.kind === "ensemble" && el("p", { class: "soft" }, decisionWords(chosen)),
-    app.flip && flipView(app.flip, state, changed),
-    el("ul", { class: "label-list" }, order.map((label) => labelLine(label, result, before, truth, state, changed))),
-    chosen.kind === "ensemble" ? null : trace(result, chosen, state),
-  ];
-}
-
-function labelLine(label, result, before, truth, state, changed) {
-  const chosen = model();
-  const flipped = result.labels[label] !== before.labels[label];
-  return el("li", { class: flipped ? "flipped" : null },
-    chip(data.labels[label], result.labels[label], { on: { click: () => openLabel(label) } }),
-    chosen.kind === "ensemble" ? sumLine(chosen, result, label) : setterLine(result, label),
-    flipped && el("span", { class: "badge" }, "changed"),
-    truth && truth[label] !== result.labels[label] && el("span", { class: "badge wrong" }, `truth: ${truth[label] ? "present" : "absent"}`),
-    chosen.kind !== "ensemble" && button("Flip", () => findFlip(label, state, changed), { class: "quiet small", "aria-label": `Smallest change that flips ${data.labels[label]}` }));
-}
-
-// Search in slices of a few milliseconds; large lists can have hard questions.
-function findFlip(label, state, changed) {
-  const search = searchFlip(model(), data.features, Float64Array.from(state.values), label);
-  const mine = (app.flip = { label, searching: true, explored: 0 });
-  const slice = () => {
-    if (app.flip !== mine) return;
-    const until = performance.now() + 40;
-    let step = search.next();
-    while (!step.done && performance.now() < until) step = search.next();
-    if (!step.done) {
-      if (mine.explored === 0) changed();
-      mine.explored = step.value;
-      const count = document.querySelector(".flip .tried");
-      if (count) count.textContent = whole(mine.explored);
-      setTimeout(slice);
-      return;
-    }
-    app.flip = step.value;
-    changed();
-    document.querySelector(".flip h4")?.focus();
-  };
-  slice();
-}
-
-function setterLine(result, label) {
-  const rule = result.setter[label];
-  return rule < 0 ? el("span", { class: "soft" }, "default") : button(`rule ${whole(rule + 1)}`, () => openRule(rule), { class: "link" });
-}
-
-function flipView(flip, state, changed) {
-  const name = data.labels[flip.label];
-  const becomes = flip.becomes ? "present" : "absent";
-  const close = button(flip.searching ? "Stop" : "Dismiss", () => { app.flip = null; changed(); }, { class: "quiet" });
-  if (flip.searching) return el("div", { class: "flip card" }, el("h4", { tabindex: "-1" }, `Searching the smallest change for ${name}`), el("p", { class: "soft" }, el("span", { class: "tried" }, "0"), " possibilities tried"), close);
-  if (!flip.changes) {
-    const words = flip.exact ? `${name} cannot become ${becomes}, whatever the features are.` : `No change that makes ${name} ${becomes} was found in ${whole(flip.explored)} tries.`;
-    return el("div", { class: "flip card" }, el("h4", { tabindex: "-1" }, words), close);
-  }
-  const apply = () => {
-    for (const { slot, value } of flip.changes) state.values[slot] = value;
-    app.flip = null;
-    changed();
-  };
-  return el("div", { class: "flip card" },
-    el("h4", { tabindex: "-1" }, `Smallest change that makes ${name} ${becomes}`),
-    el("ul", { class: "plain" }, flip.changes.map((change) => el("li", {}, el("b", {}, data.features[change.slot].name), ` ${requirementText(change)} `,
-      el("span", { class: "soft" }, `(now ${valueText(data.features[change.slot], change.old)})`)))),
-    el("p", { class: "soft" }, `No smaller change does it: fewest features first, then fewest thresholds crossed.`),
-    el("p", { class: "row" }, button("Apply", apply, { class: "primary" }), close));
-}
-
-function trace(result, chosen, state) {
-  const misses = nearMisses(chosen, state.values).slice(0, 5);
-  const idle = result.fired.filter(({ newly }) => !newly.length).map(({ rule }) => rule);
-  return [
-    el("h3", {}, "What happened"),
-    result.fired.length ? el("ol", { class: "trace" }, result.fired.filter(({ newly }) => newly.length).map(({ rule, newly }) => el("li", {},
-      button(`Rule ${whole(rule + 1)}`, () => openRule(rule), { class: "link" }), " fired",
-      " and set ", newly.slice(0, 10).map((label) => [chip(data.labels[label], result.labels[label]), " "]), newly.length > 10 && `and ${newly.length - 10} more`,
-      result.stopped === rule && el("span", { class: "badge" }, "stopped here")))) : el("p", { class: "soft" }, "No rule fired; every label has its default."),
-    idle.length > 0 && el("p", { class: "soft" }, `${plural(idle.length, "more rule")} fired, but their labels were set already: `, ruleLinks(idle)),
-    misses.length > 0 && [el("h3", {}, "Nearly fired"), el("ul", { class: "trace" }, misses.map(({ rule, failed, news }) => el("li", {},
-      button(`Rule ${whole(rule + 1)}`, () => openRule(rule), { class: "link" }), " needs ", conditionWords(failed, data), " to set ",
-      news.slice(0, 6).map(([label, value]) => [chip(data.labels[label], value), " "]), news.length > 6 && `and ${news.length - 6} more`)))],
-  ];
 }

@@ -1,0 +1,193 @@
+// What the rules make of the example in the what-if view: labels, why, and the smallest change that flips one.
+
+function outcomeView(state, changed) {
+  const chosen = model();
+  const result = predict(app.model, state.values);
+  const before = predict(app.model, state.original);
+  const truth = state.row === null ? null : examples.truth(state.row);
+  const order = [...data.labels.keys()].sort((a, b) => result.labels[b] - result.labels[a] || a - b);
+  const wrong = truth && data.labels.filter((_, label) => truth[label] !== result.labels[label]).length;
+  return [
+    el(
+      "h3",
+      {},
+      `${plural(
+        result.labels.reduce((sum, value) => sum + value, 0),
+        "label",
+      )} present`,
+    ),
+    truth &&
+      el(
+        "p",
+        { class: "soft" },
+        wrong
+          ? `${plural(wrong, "label")} differ${wrong === 1 ? "s" : ""} from the truth of this example.`
+          : "All labels agree with the truth of this example.",
+      ),
+    chosen.kind === "ensemble" && el("p", { class: "soft" }, decisionWords(chosen)),
+    app.flip && flipView(app.flip, state, changed),
+    el(
+      "ul",
+      { class: "label-list" },
+      order.map((label) => labelLine(label, result, before, truth, state, changed)),
+    ),
+    chosen.kind === "ensemble" ? null : trace(result, chosen, state),
+  ];
+}
+
+function labelLine(label, result, before, truth, state, changed) {
+  const chosen = model();
+  const flipped = result.labels[label] !== before.labels[label];
+  return el(
+    "li",
+    { class: flipped ? "flipped" : null },
+    chip(data.labels[label], result.labels[label], { on: { click: () => openLabel(label) } }),
+    chosen.kind === "ensemble" ? sumLine(chosen, result, label) : setterLine(result, label),
+    flipped && el("span", { class: "badge" }, "changed"),
+    truth &&
+      truth[label] !== result.labels[label] &&
+      el("span", { class: "badge wrong" }, `truth: ${truth[label] ? "present" : "absent"}`),
+    chosen.kind !== "ensemble" &&
+      button("Flip", () => findFlip(label, state, changed), {
+        class: "quiet small",
+        "aria-label": `Smallest change that flips ${data.labels[label]}`,
+      }),
+  );
+}
+
+// Search in slices of a few milliseconds; large lists can have hard questions.
+function findFlip(label, state, changed) {
+  const search = searchFlip(model(), data.features, Float64Array.from(state.values), label);
+  const mine = (app.flip = { label, searching: true, explored: 0 });
+  const slice = () => {
+    if (app.flip !== mine) return;
+    const until = performance.now() + 40;
+    let step = search.next();
+    while (!step.done && performance.now() < until) step = search.next();
+    if (!step.done) {
+      if (mine.explored === 0) changed();
+      mine.explored = step.value;
+      const count = document.querySelector(".flip .tried");
+      if (count) count.textContent = whole(mine.explored);
+      setTimeout(slice);
+      return;
+    }
+    app.flip = step.value;
+    changed();
+    document.querySelector(".flip h4")?.focus();
+  };
+  slice();
+}
+
+function setterLine(result, label) {
+  const rule = result.setter[label];
+  return rule < 0
+    ? el("span", { class: "soft" }, "default")
+    : button(`rule ${whole(rule + 1)}`, () => openRule(rule), { class: "link" });
+}
+
+function flipView(flip, state, changed) {
+  const name = data.labels[flip.label];
+  const becomes = flip.becomes ? "present" : "absent";
+  const close = button(
+    flip.searching ? "Stop" : "Dismiss",
+    () => {
+      app.flip = null;
+      changed();
+    },
+    { class: "quiet" },
+  );
+  if (flip.searching)
+    return el(
+      "div",
+      { class: "flip card" },
+      el("h4", { tabindex: "-1" }, `Searching the smallest change for ${name}`),
+      el("p", { class: "soft" }, el("span", { class: "tried" }, "0"), " possibilities tried"),
+      close,
+    );
+  if (!flip.changes) {
+    const words = flip.exact
+      ? `${name} cannot become ${becomes}, whatever the features are.`
+      : `No change that makes ${name} ${becomes} was found in ${whole(flip.explored)} tries.`;
+    return el("div", { class: "flip card" }, el("h4", { tabindex: "-1" }, words), close);
+  }
+  const apply = () => {
+    for (const { slot, value } of flip.changes) state.values[slot] = value;
+    app.flip = null;
+    changed();
+  };
+  return el(
+    "div",
+    { class: "flip card" },
+    el("h4", { tabindex: "-1" }, `Smallest change that makes ${name} ${becomes}`),
+    el(
+      "ul",
+      { class: "plain" },
+      flip.changes.map((change) =>
+        el(
+          "li",
+          {},
+          el("b", {}, data.features[change.slot].name),
+          ` ${requirementText(change)} `,
+          el("span", { class: "soft" }, `(now ${valueText(data.features[change.slot], change.old)})`),
+        ),
+      ),
+    ),
+    el("p", { class: "soft" }, `No smaller change does it: fewest features first, then fewest thresholds crossed.`),
+    el("p", { class: "row" }, button("Apply", apply, { class: "primary" }), close),
+  );
+}
+
+function trace(result, chosen, state) {
+  const misses = nearMisses(chosen, state.values).slice(0, 5);
+  const idle = result.fired.filter(({ newly }) => !newly.length).map(({ rule }) => rule);
+  return [
+    el("h3", {}, "What happened"),
+    result.fired.length
+      ? el(
+          "ol",
+          { class: "trace" },
+          result.fired
+            .filter(({ newly }) => newly.length)
+            .map(({ rule, newly }) =>
+              el(
+                "li",
+                {},
+                button(`Rule ${whole(rule + 1)}`, () => openRule(rule), { class: "link" }),
+                " fired",
+                " and set ",
+                newly.slice(0, 10).map((label) => [chip(data.labels[label], result.labels[label]), " "]),
+                newly.length > 10 && `and ${newly.length - 10} more`,
+                result.stopped === rule && el("span", { class: "badge" }, "stopped here"),
+              ),
+            ),
+        )
+      : el("p", { class: "soft" }, "No rule fired; every label has its default."),
+    idle.length > 0 &&
+      el(
+        "p",
+        { class: "soft" },
+        `${plural(idle.length, "more rule")} fired, but their labels were set already: `,
+        ruleLinks(idle),
+      ),
+    misses.length > 0 && [
+      el("h3", {}, "Nearly fired"),
+      el(
+        "ul",
+        { class: "trace" },
+        misses.map(({ rule, failed, news }) =>
+          el(
+            "li",
+            {},
+            button(`Rule ${whole(rule + 1)}`, () => openRule(rule), { class: "link" }),
+            " needs ",
+            conditionWords(failed, data),
+            " to set ",
+            news.slice(0, 6).map(([label, value]) => [chip(data.labels[label], value), " "]),
+            news.length > 6 && `and ${news.length - 6} more`,
+          ),
+        ),
+      ),
+    ],
+  ];
+}
