@@ -117,6 +117,17 @@ class SinglesScan {
     return false;
   }
 
+  // What another way of looking at candidates has found at the present value: a literal with G > 0, or the true positives
+  // of all literals with G == 0.
+  template <class Resolve>
+  void offer_beat(Int gain, std::uint32_t label, int value, std::size_t where, Resolve&& resolve) {
+    if (!beat_.any || gain > beat_.gain) beat_ = {true, gain, label, value, resolve(where)};
+  }
+  template <class Resolve>
+  void offer_tie(Count tp, std::size_t where, Resolve&& resolve) {
+    record(tp, where, resolve);
+  }
+
   // -- one scan ------------------------------------------------------------------------------------------------------
   // Rows join (or, with `leaving`, leave) the candidate one group at a time; a boundary lies between two groups.
 
@@ -386,7 +397,7 @@ class SinglesScan {
       const Count tp = run.tp[v] + run.tp_slope[v] * here_.weight;
       if (tp <= 0) continue;
       if (gain == 0) most = std::max(most, tp);
-      else if (!beat_.any || gain > beat_.gain) beat_ = {true, gain, e, v, resolve(here_.where)};
+      else offer_beat(gain, e, v, here_.where, resolve);
     }
     return most;
   }

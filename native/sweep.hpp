@@ -93,26 +93,45 @@ class Sweep {
     }
   }
 
-  // Rows in order, boundaries at distinct values: can a threshold reach the value? With `leaving_all` the rest of the
-  // node counts as the other side of a boundary, otherwise the rest of the list.
-  bool can_reach(const std::uint32_t* rows, std::size_t size, bool at_end, bool leaving_all) {
-    sweep_rows(rows, size, table_.get(), width_, at_end, high_.get(), low_.get(), total_.get());
-    for (std::size_t i = 0; i < literals_.size(); ++i) {
-      const Lane whole = leaving_all ? full_[i] : empty_[i] + total_.get()[i];
-      if (empty_[i] + high_.get()[i] >= 0 || whole - low_.get()[i] >= 0) return true;
-    }
-    return false;
-  }
+  // What a pass over a list of rows shows at its boundaries: `join` makes the condition that covers the rows on this side,
+  // `leave` the one that covers the rest. Boundaries are known by the number of rows passed.
+  struct Sides {
+    bool leaves_node;   // the rest is that of the node; otherwise that of the list
+    bool leave_first;   // whether the whole list is a candidate of `leave` before any row has passed
+    bool join_last;     // whether the whole list is a candidate of `join`
+    bool leave_last;    // whether what remains after the whole list is a candidate of `leave`
+  };
 
-  // A set of rows, or with `others` the rest of the node, as the only candidate.
-  bool set_can_reach(const std::uint32_t* rows, std::size_t size, bool others) {
-    sweep_rows(rows, size, table_.get(), width_, true, high_.get(), low_.get(), total_.get());
-    bool reached = false;
-    for (std::size_t i = 0; i < literals_.size(); ++i) {
-      const Lane sum = total_.get()[i];
-      reached = reached || empty_[i] + sum >= 0 || (others && full_[i] - sum >= 0);
+  // Judge all candidates of a list whose boundaries are distinct values. Lanes that can reach the value nowhere are dropped
+  // after one sweep; for the others gains and true positives are followed boundary by boundary.
+  template <class Scan, class Join, class Leave>
+  void judge(const std::uint32_t* rows, std::size_t size, const Sides& sides, const State& state, Scan& scan,
+             Join&& join, Leave&& leave) {
+    const bool at_end = sides.join_last || sides.leave_last;
+    sweep_rows(rows, size, table_.get(), width_, at_end, high_.get(), low_.get(), total_.get());
+    followed_.clear();
+    for (std::uint32_t i = 0; i < literals_.size(); ++i) {
+      const Lane whole = sides.leaves_node ? full_[i] : empty_[i] + total_.get()[i];
+      const Lane low = sides.leave_first ? std::min<Lane>(low_.get()[i], 0) : low_.get()[i];
+      if (empty_[i] + high_.get()[i] >= 0 || whole - low >= 0) followed_.push_back({i, whole, 0, 0, 0});
     }
-    return reached;
+    if (followed_.empty()) return;
+    for (Followed& f : followed_) {
+      const NodeLabel& label = node_.labels[literals_[f.lane].e];
+      if (sides.leaves_node) f.tp_whole = label.kinds[literals_[f.lane].value];
+      else
+        for (std::size_t i = 0; i < size; ++i) f.tp_whole += right(f.lane, rows[i] & kRowMask, state);
+    }
+    if (sides.leave_first) judge_boundary(scan, 0, false, true, join, leave);
+    for (std::size_t i = 0; i < size; ++i) {
+      if (i != 0 && (rows[i] & kStarts)) judge_boundary(scan, i, true, true, join, leave);
+      const Row row = rows[i] & kRowMask;
+      for (Followed& f : followed_) {
+        f.sum += table_.get()[row * width_ * kLanes + f.lane];
+        f.tp += right(f.lane, row, state);
+      }
+    }
+    judge_boundary(scan, size, sides.join_last, sides.leave_last, join, leave);
   }
 
  private:
@@ -121,8 +140,53 @@ class Sweep {
     int value;
   };
 
+  struct Followed {
+    std::uint32_t lane;
+    Lane whole;
+    Count tp_whole;
+    Lane sum;
+    Count tp;
+  };
+
+  Count right(std::uint32_t lane, Row row, const State& state) const {
+    const std::uint32_t label = node_.labels[literals_[lane].e].label;
+    const bool counts = !state.set.test(label, row) && int(state.truth.test(label, row)) == literals_[lane].value;
+    return counts ? state.weights[row] : 0;
+  }
+
+  template <class Scan, class Join, class Leave>
+  void judge_boundary(Scan& scan, std::size_t where, bool joins, bool leaves, Join&& join, Leave&& leave) const {
+    if (joins)
+      judge_side(scan, where, join, [&](const Followed& f) { return std::pair(empty_[f.lane] + f.sum, f.tp); });
+    if (leaves)
+      judge_side(scan, where, leave, [&](const Followed& f) { return std::pair(f.whole - f.sum, f.tp_whole - f.tp); });
+  }
+
+  // True positives of all labels that tie here; of a label's two literals (neighbours in the list) the better one counts.
+  template <class Scan, class Resolve, class Look>
+  void judge_side(Scan& scan, std::size_t where, Resolve&& resolve, Look&& look) const {
+    Count total = 0, last_tp = 0;
+    std::uint32_t last = UINT32_MAX;
+    for (const Followed& f : followed_) {
+      const auto [gain, tp] = look(f);
+      if (gain < 0 || tp <= 0) continue;
+      const auto [e, value] = literals_[f.lane];
+      if (gain > 0) {
+        scan.offer_beat(gain, e, value, where, resolve);
+      } else if (e == last) {
+        total += std::max<Count>(0, tp - last_tp);
+      } else {
+        total += tp;
+        last = e;
+        last_tp = tp;
+      }
+    }
+    if (total > 0) scan.offer_tie(total, where, resolve);
+  }
+
   const Node& node_;
   std::vector<Slot> literals_;
+  std::vector<Followed> followed_;
   std::vector<std::size_t> slot_;
   std::size_t width_ = 0;
   LineArray<Lane> table_;  // per row, what it adds to every lane

@@ -57,7 +57,10 @@ class Walk {
       total_ = state_.unit ? static_cast<Count>(sequence_.size) : 0;
       if (!state_.unit)
         for (std::size_t i = 0; i < sequence_.size; ++i) total_ += state_.weights[sequence_.row(i)];
-      if (look_ && !look_->can_reach(sequence_.rows, sequence_.size, total_ < node_.weight, false)) return;
+      if (look_) {
+        judge_ordered(column, scan);
+        return;
+      }
       ascending(column, scan);
       descending(column, scan);
       return;
@@ -84,7 +87,10 @@ class Walk {
       const Condition condition{Test::label, false, static_cast<std::uint32_t>(label), double(value)};
       const auto resolve = [&](std::size_t) { return condition; };
       if (weight == 0 || weight == node_.weight) continue;
-      if (look && !look->set_can_reach(list_.data(), list_.size(), false)) continue;
+      if (look) {
+        look->judge(list_.data(), list_.size(), {true, false, true, false}, state_, scan, resolve, resolve);
+        continue;
+      }
       scan.begin(false);
       for (const Row row : list_) scan.only_row(row);
       scan.all(weight, 0, true, resolve);
@@ -210,7 +216,11 @@ class Walk {
       const std::size_t j = group_end(i);
       Count covered = 0;
       const bool alone = j - i == places_.size() && absent_.empty();
-      if (look_ && !look_->set_can_reach(list_.data() + i, j - i, alone)) {
+      if (look_) {
+        value = column.value_at(places_[i]);
+        const auto others = [&](std::size_t) { return Condition{Test::category, false, index_, column.block}; };
+        const bool proper = block_weight_ > 0 || !alone;
+        look_->judge(list_.data() + i, j - i, {true, false, proper, alone && !block_done}, state_, scan, resolve, others);
         block_done = block_done || alone;
         i = j;
         continue;
@@ -269,15 +279,19 @@ class Walk {
       if (std::isnan(left)) return Condition{test, true, index_, 0};
       return Condition{test, false, index_, left};
     };
+    if (look_ && !misses) {
+      judge_blocked(scan, middle, condition);
+      return;
+    }
     // From the left: rows below the block.
-    if ((middle > 0 && (!look_ || look_->can_reach(list_.data(), middle, true, true))) || misses) {
+    if (middle > 0 || misses) {
       const auto at_most = [&](std::size_t where) { return condition(Test::at_most, where, false); };
       const auto above = [&](std::size_t where) { return condition(Test::above, where, false); };
       if (middle > 0) half(column, scan, 0, middle, false, total, whole_below, at_most);
       half(column, scan, 0, middle, true, total, whole_above, above);
     }
     // From the right: rows above the block.
-    if ((size > middle && (!look_ || look_right(middle))) || misses) {
+    if (size > middle || misses) {
       const auto at_most = [&](std::size_t where) { return condition(Test::at_most, where, true); };
       const auto above = [&](std::size_t where) { return condition(Test::above, where, true); };
       if (size > middle) half(column, scan, size, middle, false, total, whole_above, above);
@@ -285,15 +299,42 @@ class Walk {
     }
   }
 
-  // The rows above the block from the right: the same list backwards, so that starts become ends.
-  bool look_right(std::size_t middle) {
-    backwards_.clear();
-    bool starts = true;
-    for (std::size_t i = list_.size(); i > middle; --i) {
-      backwards_.push_back((list_[i - 1] & kRowMask) | (starts ? kStarts : 0));
-      starts = (list_[i - 1] & kStarts) != 0;
+  template <class Scan>
+  void judge_ordered(const Column& column, Scan& scan) {
+    const bool misses = total_ < node_.weight;
+    const auto value = [&](std::size_t place) { return column.dense[sequence_.row(place)]; };
+    const auto at_most = [&](std::size_t where) { return Condition{Test::at_most, false, index_, value(where - 1)}; };
+    const auto above = [&](std::size_t where) {
+      return where == 0 ? Condition{Test::above, true, index_, 0} : Condition{Test::above, false, index_, value(where - 1)};
+    };
+    const bool first = misses && columns_.any_below(index_, value(0), state_.working);
+    const bool last = misses && columns_.any_above(index_, value(sequence_.size - 1), state_.working);
+    look_->judge(sequence_.rows, sequence_.size, {false, first, last, false}, state_, scan, at_most, above);
+  }
+
+  // Without missing values: from each end up to the block, rows on one side and all others on the other side.
+  template <class Scan, class Make>
+  void judge_blocked(Scan& scan, std::size_t middle, Make&& condition) {
+    const std::size_t size = list_.size();
+    if (middle > 0) {
+      const auto at_most = [&](std::size_t where) { return condition(Test::at_most, where, false); };
+      const auto above = [&](std::size_t where) { return condition(Test::above, where, false); };
+      const bool proper = block_weight_ > 0 || middle < size;
+      look_->judge(list_.data(), middle, {true, false, proper, proper}, state_, scan, at_most, above);
     }
-    return look_->can_reach(backwards_.data(), backwards_.size(), true, true);
+    if (size > middle) {
+      // The same list backwards, so that the last row of a value comes first.
+      backwards_.clear();
+      bool starts = true;
+      for (std::size_t i = size; i > middle; --i) {
+        backwards_.push_back((list_[i - 1] & kRowMask) | (starts ? kStarts : 0));
+        starts = (list_[i - 1] & kStarts) != 0;
+      }
+      const auto at_most = [&](std::size_t where) { return condition(Test::at_most, size - where, true); };
+      const auto above = [&](std::size_t where) { return condition(Test::above, size - where, true); };
+      const bool proper = block_weight_ > 0 || middle > 0;
+      look_->judge(backwards_.data(), size - middle, {true, false, proper, proper}, state_, scan, above, at_most);
+    }
   }
 
   // Rows from one end of the list up to the block join the candidate, or leave it together with the missing ones. `whole`
