@@ -171,6 +171,7 @@ def test_changing_a_feature_changes_the_labels_at_once(visit):
             label = re.search(r"makes (label \d) (present|absent)", name)
             assert label is not None
             row = page.locator(".label-list li.flipped", has_text=label[1])
+            assert page.evaluate("() => document.activeElement.ariaLabel").endswith(label[1])
             assert f"{label[2]}: {label[1]}" in row.inner_text().replace("\n", " ")
             assert "feature" in page.locator("#section-whatif").inner_text()
             page.get_by_role("button", name="Reset").click()

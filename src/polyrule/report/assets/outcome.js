@@ -50,6 +50,7 @@ function labelLine(label, result, before, truth, state, changed) {
     chosen.kind !== "ensemble" &&
       button("Flip", () => findFlip(label, state, changed), {
         class: "quiet small",
+        "data-label": label,
         "aria-label": `Smallest change that flips ${data.labels[label]}`,
       }),
   );
@@ -87,6 +88,8 @@ function setterLine(result, label) {
 }
 
 function flipView(flip, state, changed) {
+  // When the card is gone, the keyboard goes on at the label it was about.
+  const focusLabel = () => document.querySelector(`.label-list [data-label="${flip.label}"]`)?.focus();
   const name = data.labels[flip.label];
   const becomes = flip.becomes ? "present" : "absent";
   const close = button(
@@ -94,6 +97,7 @@ function flipView(flip, state, changed) {
     () => {
       app.flip = null;
       changed();
+      focusLabel();
     },
     { class: "quiet" },
   );
@@ -115,6 +119,7 @@ function flipView(flip, state, changed) {
     for (const { slot, value } of flip.changes) state.values[slot] = value;
     app.flip = null;
     changed();
+    focusLabel();
   };
   return el(
     "div",
