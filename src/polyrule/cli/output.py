@@ -41,6 +41,12 @@ def write_file(path: Path, write: Callable[[Any], object], mode: str = "w") -> N
         raise cannot_write(path, error) from error
 
 
+def check_place(output: Path) -> None:
+    """Refuse a place that cannot be written before hours are spent on what should go there."""
+    if not output.parent.is_dir():
+        raise OutputError(f"{output}: cannot be written (there is no folder {output.parent})")
+
+
 def cannot_write(path: Path, error: OSError) -> OutputError:
     """Return an error that names the output, not the temporary file."""
     return OutputError(f"{path}: cannot be written ({error.strerror or error})")

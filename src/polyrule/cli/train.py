@@ -10,7 +10,7 @@ import click
 
 from polyrule.cli.command import command, json_option
 from polyrule.cli.learner_options import learner_options, make_learner
-from polyrule.cli.output import cannot_write, note, print_json, warn
+from polyrule.cli.output import cannot_write, check_place, note, print_json, warn
 from polyrule.cli.progress import counting_progress, learning_progress
 from polyrule.cli.reading import align_labels, data_argument, data_options, load_data
 from polyrule.cli.show import rule_records
@@ -96,13 +96,6 @@ def train(
         where = f" in {output}" if output else ""
         note(f"interrupted: the {len(model)} rules learned so far are kept{where}")
         ctx.exit(130)
-
-
-def check_place(output: Path) -> None:
-    """Refuse a place that cannot be written before hours are spent on learning."""
-    folder = output.parent
-    if not folder.is_dir():
-        raise OptionError(f"{output}: cannot be written (there is no folder {folder})")
 
 
 def _reading_names(ctx: click.Context) -> list[str]:
