@@ -31,6 +31,7 @@ class BranchAndBound:
         singles = {literal: self._try((literal,)) for literal in space.literals}
         # Promising labels first: good heads are found early, and bounds below the late labels are cheap and tight.
         self.labels = sorted(space.labels, key=lambda x: (max(singles[s] for s in space.choices[x]), -x), reverse=True)
+        self.choices = {x: sorted(space.choices[x], key=lambda s: singles[s], reverse=True) for x in self.labels}
         self.bounds: Bounds | None = bounds_for(valuation, space, self.labels)
         if self.bounds is None and space.size > LARGEST_UNBOUNDED:
             raise OptionError(
@@ -86,13 +87,13 @@ class BranchAndBound:
             if head:
                 self.seen[head] = self.seen[head][0], "pruned"
             return
-        choices = self.space.choices[self.labels[depth]]
+        choices = self.choices[self.labels[depth]]
         for literal in choices:
             grown = tuple(sorted((*head, literal)))
             self._try(grown)
             self._branch(grown, depth + 1, tp + self.valuation.tp((literal,)))
         # With scope full, saying absent changes nothing but the size of the head: leaving the label out is then worse.
-        if not (self.silence_is_absence and choices[-1][1] == 0):
+        if not (self.silence_is_absence and any(value == 0 for _, value in choices)):
             self._branch(head, depth + 1, tp)
 
     def _hopeless(self, head: Head, depth: int, tp: int) -> bool:

@@ -20,7 +20,7 @@ from polyrule.measures.base import Measure
 from polyrule.measures.counting import Head
 from polyrule.measures.ratio import RatioMeasure
 
-ROUNDS = 4
+ROUNDS = 8
 LARGEST_TABLE = 1_000_000
 MARGIN = 1e-9
 Floats = npt.NDArray[np.float64]
@@ -52,6 +52,7 @@ class ExampleBounds:
         self.up, self.level = _tail_counts(most == 1), _tail_counts(most == 0)
         self.down, self.flat = _tail_counts(least == -1), _tail_counts(least == 0)
         is_set = np.stack([(valuation.inside[1][:, x].sum(axis=1) == 0) & self.covered for x in labels], axis=1)
+        self.is_set = is_set.astype(np.float64)
         self.set_left = _tail_counts(is_set)
         self.present_left = _tail_counts(valuation.truth[:, labels] == 1)
         self.n = len(labels)
@@ -62,8 +63,12 @@ class ExampleBounds:
         silent = change[:, :, 2] if self.scope == "head" else np.zeros_like(change[:, :, 2])
         return np.where(self.covered[:, None], change[:, :, 0], silent)
 
-    def limit(self, head: Head, depth: int, most: int, target: Fraction) -> float:
-        """Take the largest bound over the number of labels added; stop at the first that is not below the target."""
+    def limit(self, head: Head, depth: int, most: int, target: Fraction) -> Fraction | float:
+        """Take the largest bound over the number of labels added; stop at the first that is not below the target.
+
+        Doubles cannot tell a tie from a better head. Where even the best each example could do by itself is no more
+        than the target, that is returned as an exact fraction.
+        """
         counts = self.base.copy()
         for label, value in head:
             counts += self.change[value][:, label]
@@ -75,88 +80,144 @@ class ExampleBounds:
             highest = max(highest, self._limit_for(counts, depth, j, goal, rho))
             if highest >= goal - MARGIN:
                 self._likely = len(head) + j
-                break
+                ceiling = self._ceiling(counts, depth, sizes, len(head)) if self.monotone else None
+                return float(highest) if ceiling is None or ceiling > target else ceiling
         return float(highest)
+
+    def _ceiling(self, counts: Ints, depth: int, sizes: list[int], size: int) -> Fraction:
+        """Bound the value exactly, with every example as right as j labels could make it, for each j."""
+        measure, total = self.valuation.objective.measure, max(self.valuation.world.total_weight, 1)
+        highest = None
+        for j in sizes:
+            weight_of: dict[tuple[int, ...], int] = {}
+            for row, weight in zip(self._as_right_as_can_be(counts, depth, j), self.valuation.weights, strict=True):
+                weight_of[tuple(row)] = weight_of.get(tuple(row), 0) + weight
+            mean = sum((measure.value(*row) * weight for row, weight in weight_of.items()), Fraction(0)) / total
+            mean *= self.valuation.rho(size + j)
+            highest = mean if highest is None else max(highest, mean)
+        assert highest is not None
+        return highest
+
+    def _as_right_as_can_be(self, counts: Ints, depth: int, j: int) -> list[list[int]]:
+        """Return the counts of every example with the most TP and TN and the fewest FP and FN after j more labels."""
+        tp, fp, tn, fn = counts.T
+        up, level = self.up[:, depth], self.level[:, depth]
+        high = np.minimum(j, up) - np.maximum(0, j - up - level)
+        c, is_set, present = self.covered, self.set_left[:, depth], self.present_left[:, depth]
+        if self.scope == "head":
+            columns = [tp + c * high, fp + c * np.maximum(j - high - is_set, 0), tn + ~c * high, fn + ~c * (j - high)]
+        elif self.scope == "full":
+            columns = [tp + c * high, fp - c * high, tn, fn]
+        else:
+            from_fn = np.minimum(j, present)
+            wrong = np.maximum(j - high - is_set, 0)
+            columns = [tp + c * high, fp + c * wrong, np.maximum(tn - c * (j - from_fn), 0), fn - c * from_fn]
+        rows: list[list[int]] = np.stack(columns, axis=1).tolist()
+        return rows
 
     def _limit_for(self, counts: Ints, depth: int, j: int, goal: float, rho: float) -> float:
         low, high, table = self._table(counts, depth, j)
-        steps = low[:, None] + np.arange(table.shape[1])
+        right = low[:, None] + np.arange(table.shape[1])
+        silent = np.arange(table.shape[2])
         first = self.first[depth]
         starts = self.first[depth:-1] - first
-        score = self.score[:, first:]
-        rows = np.arange(len(table))
-        span = high - low
-        slope = (table[rows, span] - table[rows, 0]) / np.maximum(span, 1)
+        ends = np.append(starts[1:], self.score.shape[1] - first)
+        score, is_set = self.score[:, first:], self.is_set[:, depth:]
+        start, end = table[:, 0, 0], table[np.arange(len(low)), high - low, 0]
+        known = np.isfinite(start) & np.isfinite(end)
+        slope, step = np.zeros(len(low)), np.zeros(len(low))
+        slope[known] = (end[known] - start[known]) / np.maximum(high - low, 1)[known]
+        guess_d, guess_z = np.zeros(len(low)), np.zeros(len(low))
         tightest = np.inf
-        for _ in range(ROUNDS):
-            offset = np.max(table - slope[:, None] * steps, axis=1)
+        for turn in range(ROUNDS):
+            offset = np.max(table - (slope[:, None] * right)[:, :, None] - step[:, None, None] * silent, axis=(1, 2))
             gains = (self.weights * slope) @ score
-            per_label = np.maximum.reduceat(gains, starts)
+            per_label = np.maximum.reduceat(gains, starts) + (self.weights * step) @ is_set
             chosen = np.argpartition(-per_label, j - 1)[:j]
             bound = float(self.weights @ offset + per_label[chosen].sum()) * rho
             tightest = min(tightest, bound)
             if tightest < goal - 2 * MARGIN:
                 break
-            ends = np.append(starts[1:], score.shape[1])
             winners = [int(starts[i] + np.argmax(gains[starts[i] : ends[i]])) for i in chosen]
-            at = np.clip(score[:, winners].sum(axis=1).astype(np.int64) - low, 0, span)
-            right, left = np.minimum(at + 1, span), np.maximum(at - 1, 0)
-            slope = (table[rows, right] - table[rows, left]) / np.maximum(right - left, 1)
+            # Later choices move the guess less and less, as in the Frank-Wolfe method; jumping to each would oscillate.
+            share = 2 / (turn + 2)
+            guess_d += share * (score[:, winners].sum(axis=1) - low - guess_d)
+            guess_z += share * (is_set[:, chosen].sum(axis=1) - guess_z)
+            slope, step = _slopes(table, np.clip(guess_d, 0, high - low), guess_z)
         return tightest
 
     def _table(self, counts: Ints, depth: int, j: int) -> tuple[Ints, Ints, Floats]:
-        """Per example the range of d, and the largest value for each d from its low end on; -inf beyond the range."""
+        """Per example the range of d, and its largest value by d from the low end and by z; -inf for what cannot be."""
         up, level, down, flat = (x[:, depth] for x in (self.up, self.level, self.down, self.flat))
         high = np.minimum(j, up) - np.maximum(0, j - up - level)
         low = np.maximum(0, j - down - flat) - np.minimum(j, down)
         d = low[:, None] + np.arange(int((high - low).max()) + 1)
         inside = d <= high[:, None]
         d = np.minimum(d, high[:, None])
-        table = np.empty(d.shape)
+        depth_z = 1 if self.scope == "full" else min(int(self.set_left[:, depth].max(initial=0)), j) + 1
+        table = np.full((*d.shape, depth_z), -np.inf)
         tp, fp, tn, fn = counts.T[:, :, None]
         c = self.covered
         if not c.all():
             out = ~c
             if self.scope == "head":
-                table[out] = self.values(0 * d[out], 0 * d[out], tn[out] + d[out], fn[out] + j - d[out])
+                found = self.values(0 * d[out], 0 * d[out], tn[out] + d[out], fn[out] + j - d[out])
             else:
-                table[out] = self.values(*(np.broadcast_to(x[out], d[out].shape) for x in (tp, fp, tn, fn)))
+                found = self.values(*(np.broadcast_to(x[out], d[out].shape) for x in (tp, fp, tn, fn)))
+            table[out, :, 0] = found
         if c.any():
-            table[c] = self._covered(tp[c], fp[c], tn[c], fn[c], d[c], depth, j)
-        return low, high, np.where(inside, table, -np.inf)
+            for z in range(depth_z):
+                table[c, :, z] = self._covered(tp[c], fp[c], tn[c], fn[c], d[c], z, depth, j)
+        return low, high, np.where(inside[:, :, None], table, -np.inf)
 
-    def _covered(self, tp: Ints, fp: Ints, tn: Ints, fn: Ints, d: Ints, depth: int, j: int) -> Floats:
-        """Largest value of covered examples after j more labels of which d are right."""
+    def _covered(self, tp: Ints, fp: Ints, tn: Ints, fn: Ints, d: Ints, z: int, depth: int, j: int) -> Floats:
+        """Largest value of covered examples after j more labels of which d are right and z are set already."""
         tn, fn = np.broadcast_to(tn, d.shape), np.broadcast_to(fn, d.shape)
         if self.scope == "full":
             return self.values(tp + d, fp - d, tn, fn)
         is_set = self.set_left[self.covered, depth][:, None]
+        possible = (z <= is_set) & (d + z <= j)
+        wrong = np.maximum(fp + j - d - z, 0)
+        if self.scope == "head":
+            return np.where(possible, self.values(tp + d, wrong, tn, fn), -np.inf)
+        # Scope all: of the j labels q were FN and j - q were TN before.
         present = self.present_left[self.covered, depth][:, None]
-        if self.monotone:
-            # As few FP as can be, and as many of the labels from FN as can be, is the best there is.
-            wrong = fp + np.maximum(j - d - is_set, 0)
-            if self.scope == "head":
-                return self.values(tp + d, wrong, tn, fn)
-            most = np.minimum(j, present) if self.negative else np.minimum(np.minimum(j, present), d + is_set)
-            return self.values(tp + d, wrong, np.maximum(tn - j + most, 0), np.maximum(fn - most, 0))
+        least, most = np.maximum(0, j - (self.n - depth - present)), np.minimum(j, present)
+        if not self.negative:
+            least, most = np.maximum(least, d), np.minimum(most, d + z)
+        if self.monotone:  # more from FN leaves fewer FN and more TN
+            best = self.values(tp + d, wrong, np.maximum(tn - j + most, 0), np.maximum(fn - most, 0))
+            return np.where(possible & (least <= most), best, -np.inf)
         best = np.full(d.shape, -np.inf)
-        for z in range(min(int(is_set.max()), j) + 1):
-            wrong = fp + j - d - z
-            possible = (z <= is_set) & (z <= j - d)
-            if self.scope == "head":
-                found = self.values(tp + d, np.maximum(wrong, 0), tn, fn)
-                best = np.maximum(best, np.where(possible, found, -np.inf))
-                continue
-            # Scope all: of the j labels q were FN and j - q were TN before.
-            least, most = np.maximum(0, j - (self.n - depth - present)), np.minimum(j, present)
-            if not self.negative:
-                least, most = np.maximum(least, d), np.minimum(most, d + is_set)
-            for q in range(int(least.min()), int(most.max()) + 1):
-                silent, missed = tn - j + q, fn - q
-                fine = possible & (least <= q) & (q <= most) & (silent >= 0) & (missed >= 0)
-                found = self.values(tp + d, np.maximum(wrong, 0), np.maximum(silent, 0), np.maximum(missed, 0))
-                best = np.maximum(best, np.where(fine, found, -np.inf))
+        for q in range(int(least.min()), int(most.max()) + 1):
+            fine = possible & (least <= q) & (q <= most) & (tn - j + q >= 0) & (fn - q >= 0)
+            found = self.values(tp + d, wrong, np.maximum(tn - j + q, 0), np.maximum(fn - q, 0))
+            best = np.maximum(best, np.where(fine, found, -np.inf))
         return best
+
+
+def _slopes(table: Floats, d: Floats, z: Floats) -> tuple[Floats, Floats]:
+    """Return per example how steep its value is in d and in z at a guess of both; 0 where nothing is known."""
+    rows = np.arange(len(table))
+    left, near = np.floor(d).astype(np.int64), np.rint(d).astype(np.int64)
+    below, level = np.floor(z).astype(np.int64), np.rint(z).astype(np.int64)
+    return (
+        _rise(table[rows, :, np.minimum(level, table.shape[2] - 1)], left),
+        _rise(table[rows, np.minimum(near, table.shape[1] - 1)], below),
+    )
+
+
+def _rise(values: Floats, at: Ints) -> Floats:
+    """Return how much each row rises behind a position, or before it where nothing known lies behind."""
+    rows, last = np.arange(len(values)), values.shape[1] - 1
+    here = values[rows, np.minimum(at, last)]
+    ahead = values[rows, np.minimum(at + 1, last)]
+    behind = values[rows, np.clip(at - 1, 0, last)]
+    rise = np.zeros(len(values))
+    for start, end, sensible in ((behind, here, (at > 0) & (at <= last)), (here, ahead, at < last)):
+        known = sensible & np.isfinite(start) & np.isfinite(end)
+        rise[known] = end[known] - start[known]
+    return rise
 
 
 class _Lookup:

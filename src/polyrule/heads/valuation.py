@@ -236,9 +236,10 @@ def distinct_examples(
 ) -> tuple[list[int], npt.NDArray[np.uint8], npt.NDArray[np.bool_], npt.NDArray[np.int8]]:
     """Merge examples that no head can tell apart; return their weights, truth, coverage and what is set."""
     keep = world.weights > 0
-    key = np.concatenate(
-        [world.covered[keep, None].astype(np.int8), world.truth[keep].astype(np.int8), world.assigned[keep]], axis=1
-    )
+    covered = world.covered[keep, None]
+    # What a label was set to makes no difference, nor whether it is set where the rule does not apply.
+    is_set = np.where(covered & (world.assigned[keep] != -1), 0, -1)
+    key = np.concatenate([covered, world.truth[keep], is_set], axis=1).astype(np.int8)
     unique, inverse = np.unique(key, axis=0, return_inverse=True)
     weights = np.zeros(len(unique), np.int64)
     np.add.at(weights, inverse.ravel(), world.weights[keep])
