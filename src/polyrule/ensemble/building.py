@@ -34,7 +34,7 @@ class BuildOptions:
 
     max_rules: int = 30
     ridge: float = 2.0
-    label_cost: float = 0.5
+    label_cost: float = 0.1
     swaps: int = 0
     growth: Growth = field(default_factory=Growth)
 
@@ -78,15 +78,20 @@ class Builder:
     def _add(self) -> bool:
         solver = self.solver
         gradient, curvature = slopes(solver.scores, solver.targets, solver.weights)
-        priced = Slopes.of(gradient, curvature, self.options.ridge, self.options.label_cost)
-        body = grow(self.table, priced, self.options.growth)
-        if body is None:
-            return False
-        head = priced.label_gains(body.rows) > self.options.label_cost
-        self.bodies.append(body)
-        solver.add(body.rows, head)
-        solver.solve(np.flatnonzero(head), steps=2)
-        return True
+        # Bodies are judged by what they do for all labels: judged by the best few only, they fit noise sooner. Only
+        # when no label of such a body pays for its entry any more are bodies sought that have one that does.
+        for price in dict.fromkeys((0.0, self.options.label_cost)):
+            priced = Slopes.of(gradient, curvature, self.options.ridge, price)
+            body = grow(self.table, priced, self.options.growth)
+            if body is None:
+                return False
+            head = priced.label_gains(body.rows) > self.options.label_cost
+            if head.any():
+                self.bodies.append(body)
+                solver.add(body.rows, head)
+                solver.solve(np.flatnonzero(head), steps=2)
+                return True
+        return False
 
     def _exchange(self) -> None:
         """Take out the rule that is missed least, look for a better one, and keep whichever ends lower."""

@@ -106,7 +106,7 @@ class RuleEnsembleClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
         self,
         max_rules: int = 30,
         max_conditions: int = 4,
-        label_cost: float = 0.5,
+        label_cost: float = 0.1,
         beam_width: int = 1,
         swaps: int = 0,
         ridge: str | float = "auto",

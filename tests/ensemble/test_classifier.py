@@ -1,0 +1,270 @@
+"""The estimator as users meet it."""
+
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+from sklearn.base import clone
+from sklearn.metrics import f1_score
+from sklearn.model_selection import cross_val_predict
+from sklearn.utils.estimator_checks import parametrize_with_checks
+from tests.ensemble.worlds import random_table
+
+from polyrule import Table, datasets
+from polyrule.data import Feature
+from polyrule.ensemble.classifier import RuleEnsembleClassifier
+from polyrule.ensemble.gain import native_kernel
+from polyrule.errors import DataError, OptionError
+
+REASON = "folds and the teacher's bootstrap samples are drawn from rows, so a row twice is not a row of weight two"
+FAILING = {
+    "check_sample_weight_equivalence_on_dense_data": REASON,
+    "check_sample_weight_equivalence_on_sparse_data": REASON,
+}
+
+
+@pytest.fixture(autouse=True)
+def small_forest(monkeypatch) -> None:
+    """Few trees: what is tested here does not hang on their number."""
+    monkeypatch.setattr("polyrule.ensemble.teacher._TREES", 25)
+
+
+@parametrize_with_checks(
+    [RuleEnsembleClassifier(max_rules=4, cv=2, teacher=None)], expected_failed_checks=lambda estimator: FAILING
+)
+def test_scikit_learn_conventions(estimator, check) -> None:
+    check(estimator)
+
+
+@pytest.fixture(scope="module")
+def small_module_forest():
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("polyrule.ensemble.teacher._TREES", 25)
+        yield
+
+
+def planted(rows: int = 160, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    """Three labels with planted rules and some noise."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(rows, 6)).round(2)
+    Y = np.stack([X[:, 0] > 0, (X[:, 0] > 0) & (X[:, 1] > 0.2), X[:, 2] > 0.5], axis=1)
+    return X, (Y ^ (rng.random(Y.shape) < 0.03)).astype(int)
+
+
+@pytest.fixture(scope="module")
+def fitted(small_module_forest) -> tuple[RuleEnsembleClassifier, np.ndarray, np.ndarray]:
+    X, Y = planted()
+    return RuleEnsembleClassifier(max_rules=6).fit(X, Y, label_names=["calm", "sad", "happy"]), X, Y
+
+
+def test_planted_rules_are_found(fitted) -> None:
+    clf, _, _ = fitted
+    X, Y = planted(500, seed=1)
+    assert f1_score(Y, clf.predict(X), average="micro") > 0.88
+    used = {clf.model_.features[c.feature].name for rule in clf.model_ for c in rule.body}
+    assert {"x0", "x1", "x2"} <= used
+
+
+def test_probabilities_are_calibrated(fitted) -> None:
+    clf, _, _ = fitted
+    X, Y = planted(2000, seed=2)
+    chances = clf.predict_proba(X)
+    for low in (0.0, 0.5):
+        inside = (chances >= low) & (chances < low + 0.5)
+        assert Y[inside].mean() == pytest.approx(chances[inside].mean(), abs=0.06)
+
+
+def test_limits_hold(fitted) -> None:
+    clf, X, Y = fitted
+    assert 1 <= len(clf.model_) <= 6
+    assert max(len(rule.body) for rule in clf.model_) <= 4
+    assert len(clone(clf).set_params(max_rules=0).fit(X, Y).model_) == 0
+
+
+def same(a: RuleEnsembleClassifier, b: RuleEnsembleClassifier) -> bool:
+    first, second = a.model_, b.model_
+    return (first.rules, first.intercepts, first.decision) == (second.rules, second.intercepts, second.decision)
+
+
+def test_threads_and_repetition_change_nothing(fitted) -> None:
+    clf, X, Y = fitted
+    assert same(clf, clone(clf).fit(X, Y))
+    assert same(clf, clone(clf).set_params(n_jobs=3).fit(X, Y))
+
+
+@pytest.mark.skipif(native_kernel() is None, reason="the compiled kernels are not built")
+@pytest.mark.parametrize("seed", [0, 1])
+def test_both_kernels_learn_the_same_model(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    table = random_table(rng, 80)
+    size = np.nan_to_num(table.column(0))
+    Y = np.stack([size > 0, table.column(2) == 1, rng.random(80) < 0.3], axis=1).astype(int)
+    learner = RuleEnsembleClassifier(max_rules=6, beam_width=2, swaps=3, cv=2)
+    models = [clone(learner).set_params(kernels=kernels).fit(table, Y) for kernels in ("native", "reference")]
+    assert same(*models)
+
+
+def test_missing_nominal_and_sparse_features() -> None:
+    rng = np.random.default_rng(0)
+    hue = rng.choice(["red", "green", "blue"], 120)
+    size = rng.normal(size=120)
+    Y = np.stack([hue == "red", (hue == "green") | (size > 0.5)], axis=1).astype(int)
+    size[rng.random(120) < 0.2] = np.nan
+    frame = pd.DataFrame({"hue": hue, "size": size})
+    clf = RuleEnsembleClassifier(max_rules=6).fit(frame, pd.DataFrame(Y, columns=["a", "b"]))
+    assert clf.label_names_ == ("a", "b")
+    assert (clf.predict(frame) == Y).mean() > 0.9
+    unseen = pd.DataFrame({"hue": ["violet", None], "size": [np.nan, 1.0]})
+    assert clf.predict(unseen).shape == (2, 2)
+
+
+def test_sparse_and_dense_tables_give_the_same_model() -> None:
+    rng = np.random.default_rng(0)
+    words = (rng.random((150, 20)) < 0.15).astype(float)
+    Y = np.stack([words[:, 0] + words[:, 1] > 0, words[:, 2] > 0], axis=1).astype(int)
+    learner = RuleEnsembleClassifier(max_rules=5, cv=2)
+    dense, sparse = clone(learner).fit(words, Y), clone(learner).fit(sp.csr_matrix(words), sp.csr_matrix(Y))
+    assert same(dense, sparse)
+    assert sp.issparse(sparse.predict(sp.csr_array(words)))
+    assert (dense.predict(words) == Y).mean() > 0.95
+
+
+def test_a_table_too_large_to_be_taught_is_learned_without(monkeypatch) -> None:
+    from polyrule.ensemble import learning
+
+    X, Y = planted()
+    plain = RuleEnsembleClassifier(max_rules=4, cv=2, teacher=None).fit(X, Y)
+    monkeypatch.setattr(learning, "_LARGEST_TAUGHT", 10)
+    assert same(plain, RuleEnsembleClassifier(max_rules=4, cv=2).fit(X, Y))
+
+
+@pytest.mark.parametrize("classes", [["no", "yes"], ["a", "b", "c"]])
+def test_one_dimensional_targets(classes: list[str]) -> None:
+    X, _ = planted()
+    y = np.array(classes)[np.digitize(X[:, 0], [-0.4, 0.4][: len(classes) - 1])]
+    clf = RuleEnsembleClassifier(max_rules=6, cv=2).fit(X, y)
+    assert (clf.predict(X) == y).mean() > 0.9
+    assert clf.predict_proba(X).shape == (len(X), len(classes))
+    assert clf.predict_proba(X).sum(axis=1) == pytest.approx(1)
+
+
+def test_scorecards_have_whole_points(fitted) -> None:
+    _, X, Y = fitted
+    clf = RuleEnsembleClassifier(max_rules=5, points=4).fit(X, Y)
+    weights = [entry.weight for rule in clf.model_ for entry in rule.head]
+    assert clf.model_.is_scorecard
+    assert max(map(abs, weights)) <= 4
+    assert f1_score(Y, clf.predict(X), average="micro") > 0.9
+    assert ".00" not in str(clf.model_).split("log-odds")[0]
+
+
+def test_a_decision_can_be_changed_without_refitting(fitted) -> None:
+    clf, X, _ = fitted
+    changed = pickle.loads(pickle.dumps(clf)).tune_decision(optimize="subset", decision="subset")
+    assert changed.model_.decision.kind == "subset"
+    assert changed.model_.rules == clf.model_.rules
+    seen = {tuple(row) for row in planted()[1]}
+    assert {tuple(row) for row in changed.predict(X)} <= seen
+
+
+def test_swaps_never_make_the_training_loss_worse() -> None:
+    from polyrule.ensemble.bins import Binning
+    from polyrule.ensemble.building import Builder, BuildOptions
+    from polyrule.ensemble.teacher import plain_lesson
+
+    X, Y = planted(300)
+    table = Table.from_array(X)
+    binning = Binning.of(table, 16)
+    reached = []
+    for swaps in (0, 10):
+        lesson = plain_lesson(binning.columns(table), Y.astype(float), np.ones(len(Y)))
+        builder = Builder(binning, lesson, BuildOptions(max_rules=5, label_cost=0.0, swaps=swaps))
+        builder.build()
+        reached.append(builder.solver.objective())
+    assert reached[1] <= reached[0] + 1e-6
+
+
+def test_a_higher_price_gives_shorter_heads() -> None:
+    X, Y = planted()
+    heads = [
+        RuleEnsembleClassifier(max_rules=6, cv=0, label_cost=cost).fit(X, Y).model_.statistics()["labels_per_head"]
+        for cost in (0.0, 3.0)
+    ]
+    assert heads[0] > heads[1]
+
+
+def test_callback_hears_of_every_rule_and_can_stop() -> None:
+    X, Y = planted()
+    heard = []
+    RuleEnsembleClassifier(max_rules=3, cv=2, callback=heard.append).fit(X, Y)
+    assert [p.rules for p in heard if p.part == 0] == [1, 2, 3]
+    assert {p.part for p in heard} == {0, 1, 2}
+    stopped = RuleEnsembleClassifier(max_rules=9, cv=0, callback=lambda p: p.rules == 2).fit(X, Y)
+    assert len(stopped.model_) == 2
+
+
+def test_explanations_and_paths(fitted) -> None:
+    clf, X, _ = fitted
+    found = clf.explain(X, 3)
+    assert [item.value for item in found.labels] == clf.predict(X[[3]])[0].tolist()
+    assert np.flatnonzero(clf.decision_path(X)[3].toarray()).tolist() == list(found.fired)
+    with pytest.raises(DataError, match="row 999"):
+        clf.explain(X, 999)
+
+
+def test_label_never_or_always_present() -> None:
+    X, Y = planted()
+    Y = np.column_stack([Y, np.zeros(len(Y), dtype=int), np.ones(len(Y), dtype=int)])
+    clf = RuleEnsembleClassifier(max_rules=4, cv=2).fit(X, Y)
+    assert clf.predict(X)[:, 3].max() == 0
+    assert clf.predict(X)[:, 4].min() == 1
+
+
+def test_works_in_cross_validation() -> None:
+    X, Y = planted()
+    predicted = cross_val_predict(RuleEnsembleClassifier(max_rules=4, cv=2), X, Y, cv=2)
+    assert f1_score(Y, predicted, average="micro") > 0.85
+
+
+def test_datasets_bring_their_labels() -> None:
+    data = datasets.load("emotions", part="train")
+    clf = RuleEnsembleClassifier(max_rules=3, cv=2).fit(data)
+    assert clf.label_names_ == data.label_names
+    assert clf.predict(data.X[:5]).shape == (5, 6)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"max_rules": -1},
+        {"max_rules": 2.5},
+        {"max_conditions": 0},
+        {"label_cost": -1},
+        {"ridge": "strong"},
+        {"ridge": 0},
+        {"teacher": "me"},
+        {"decision": "coin"},
+        {"optimize": "luck"},
+        {"points": -3},
+        {"max_bins": 1},
+        {"kernels": "gpu"},
+        {"cv": "many"},
+    ],
+)
+def test_wrong_options_are_refused_by_name(wrong: dict[str, object]) -> None:
+    X, Y = planted(20)
+    with pytest.raises(OptionError, match=next(iter(wrong))):
+        RuleEnsembleClassifier(**wrong).fit(X, Y)  # type: ignore[arg-type]
+
+
+def test_bad_data_is_refused() -> None:
+    X, Y = planted(20)
+    with pytest.raises(DataError, match="inconsistent"):
+        RuleEnsembleClassifier().fit(X, Y[:10])
+    clf = RuleEnsembleClassifier(max_rules=1, cv=0).fit(Table.from_array(X, [Feature(c) for c in "abcdef"]), Y)
+    with pytest.raises(ValueError, match="missing"):
+        clf.predict(pd.DataFrame(X[:, :5], columns=list("abcde")))
