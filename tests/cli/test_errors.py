@@ -183,3 +183,24 @@ def test_errors_reach_standard_error_of_the_program(tmp_path):
     done = program("evaluate", tmp_path / "a.json", "b.csv")
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr.startswith("Error: ")
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ("--measure nonsense", "unknown measure 'nonsense'"),
+        ("--lift nonsense", "lift 'nonsense'"),
+        ("--beam-width 0", "beam_width must be at least 1"),
+        ("--remaining 3", "remaining must be a share"),
+        ("--max-rules 0", "max_rules"),
+        ("--threads 0", "--threads must not be 0"),
+        ("--search antimonotone --measure subset --scope all", "{3}=1/2 > {1,3}=0 but {1,2,3}=1/2"),
+        ("--heads single --max-head-size 3", "contradicts"),
+        ("--test flags.nowhere", "flags.nowhere: no such file"),
+        ("--test emotions:test", "emotions:test: "),
+        ("--drop nothing", "nothing"),
+        ("--weights key", "key"),
+    ],
+)
+def test_options_of_training_that_make_no_sense(songs, words, message):
+    complain(["train", songs, *READING, *words.split()], message)

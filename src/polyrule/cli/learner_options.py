@@ -74,6 +74,8 @@ def make_learner(ctx: click.Context, learner: str, callback: Any) -> Any:
             continue  # a configuration file holds the options of all learners
         if name not in accepted:
             raise OptionError(f"--{spelled.replace('_', '-')} is no option of the learner {learner!r}")
+        if name == "n_jobs" and ctx.params[spelled] == 0:
+            raise OptionError("--threads must not be 0; -1 takes all processors")
         given[name] = ctx.params[spelled]
     return chosen(**given)
 

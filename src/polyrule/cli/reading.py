@@ -126,8 +126,9 @@ def load_data(text: str, reading: dict[str, Any], features: tuple[Feature, ...] 
     for option in sorted(set(options) - {"drop", "tag_separator"}):
         spelled = {"identifier": "id"}.get(option, option).replace("_", "-")
         raise DataError(f"{text}: --{spelled} is for files; the columns of this data set are known")
-    data = load(name, part, drop=options.get("drop", ()))
-    return data if features is None else replace(data, X=to_table(data.X, features))
+    with naming(text):
+        data = load(name, part, drop=options.get("drop", ()))
+        return data if features is None else replace(data, X=to_table(data.X, features))
 
 
 @contextlib.contextmanager
