@@ -6,7 +6,7 @@ import os
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import pytest
 from tests.report.worlds import random_data, random_model
@@ -25,7 +25,8 @@ ARGUMENTS = [
 ]
 
 
-def _absent(what: str) -> None:
+def absent(what: str) -> NoReturn:
+    """Skip, or where everything must be there, fail."""
     message = f"the report's browser tests need {what}"
     if os.environ.get("CI") == "true":
         pytest.fail(message)
@@ -36,11 +37,11 @@ def _absent(what: str) -> None:
 def browser() -> Iterator[Any]:
     program = shutil.which("chromium")
     if program is None:
-        _absent("Debian's chromium (apt-get install chromium)")
+        absent("Debian's chromium (apt-get install chromium)")
     try:
         from playwright.sync_api import sync_playwright
     except ImportError:
-        _absent("playwright (pip install playwright)")
+        absent("playwright (pip install playwright)")
     with sync_playwright() as driver:
         running = driver.chromium.launch(executable_path=program, args=ARGUMENTS)
         yield running

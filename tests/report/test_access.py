@@ -2,35 +2,23 @@
 
 from __future__ import annotations
 
-import os
-import shutil
-import subprocess
-from pathlib import Path
+from importlib.resources import files
 
 import pytest
-from tests.report.worlds import random_data, random_model
+from tests.report.conftest import absent
+from tests.report.worlds import random_data, random_ensemble, random_model
 
 from polyrule.report import build
 
-VERSION = "4.10.3"
-
 
 @pytest.fixture(scope="session")
-def axe(tmp_path_factory):
-    """The script of axe-core, fetched once and kept outside the project."""
-    cache = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "polyrule-tests" / f"axe-{VERSION}"
-    script = cache / "node_modules" / "axe-core" / "axe.min.js"
-    if not script.is_file():
-        npm = shutil.which("npm")
-        done = npm and subprocess.run(
-            [npm, "install", "--silent", "--no-audit", "--no-fund", "--prefix", str(cache), f"axe-core@{VERSION}"],
-            capture_output=True,
-            timeout=120,
-        )
-        if not done or done.returncode:
-            message = "axe-core could not be fetched with npm"
-            (pytest.fail if os.environ.get("CI") == "true" else pytest.skip)(message)
-    return script.read_text(encoding="utf-8")
+def axe() -> str:
+    """The script of axe-core, as the package axe-playwright-python carries it."""
+    try:
+        folder = files("axe_playwright_python")
+    except ModuleNotFoundError:
+        absent("axe-core (pip install axe-playwright-python)")
+    return (folder / "axe.min.js").read_text(encoding="utf-8")
 
 
 CHECK = """async () => (await axe.run(document, { resultTypes: ["violations"] })).violations
@@ -58,3 +46,13 @@ def test_no_violation(visit, small, axe, scheme):
     assert page.evaluate(CHECK) == []
     page.get_by_role("button", name="Rule 2", exact=True).click()
     assert page.evaluate(CHECK) == []
+
+
+def test_no_violation_in_an_ensemble(visit, axe):
+    model = random_ensemble(5, rules=5)
+    page = visit(build(model, random_data(model, 20, 1)))
+    page.evaluate(axe)
+    for section in ("overview", "rules", "labels", "whatif"):
+        page.evaluate(f"() => {{ location.hash = '{section}' }}")
+        page.locator(f"#section-{section}:not([hidden])").wait_for()
+        assert page.evaluate(CHECK) == [], section
