@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from polyrule import measures
 from polyrule.errors import OptionError, UnsoundSearchError
-from polyrule.heads import World, best_head, evaluate, search
+from polyrule.heads import World, best_head, check_search, evaluate, search
 from polyrule.heads.valuation import valuation
 from polyrule.measures import AVERAGINGS, SCOPES, FunctionMeasure, Lift, Objective, RatioMeasure
 
@@ -182,3 +182,27 @@ def test_branch_and_bound_really_prunes():
     ):
         result = search(world, objective, "bound")
         assert result.evaluated < 2000 < 0.01 * result.pruned, (str(objective), result.evaluated)
+
+
+@pytest.mark.parametrize(
+    ("objective", "words"),
+    [
+        (Objective("hamming", averaging="example", search="decomposable"), "set already"),
+        (Objective("matthews", search="antimonotone"), "not anti-monotone; covered"),
+        (Objective("f1", search="subset"), "is for subset accuracy"),
+        (Objective("f1", search="antimonotone", lift="kln:1"), "not exact with the lift"),
+        (Objective("m2", search="ratio"), "needs an objective that is a ratio"),
+    ],
+)
+def test_a_search_that_may_fail_later_is_refused_before_learning(objective, words):
+    with pytest.raises(UnsoundSearchError, match=words):
+        check_search(objective)
+
+
+def test_searches_that_stay_exact_are_let_through():
+    check_search(Objective("hamming", averaging="example", search="decomposable"), nothing_set=True)
+    check_search(Objective("f1", search="ratio", lift="kln:1"))
+    check_search(Objective("subset", search="subset"))
+    check_search(Objective("subset", scope="all", search="subset"))
+    check_search(Objective("hamming", scope="all", search="ratio"))
+    check_search(Objective("f1", averaging="example", search="bound"))

@@ -3,6 +3,7 @@
 from polyrule.heads.certificate import certify
 from polyrule.heads.result import HeadResult, Node
 from polyrule.heads.search import best_head, search
+from polyrule.heads.soundness import check_search
 from polyrule.heads.verify import verify_certificate
 from polyrule.heads.world import LabelCounts, World, evaluate
 
@@ -13,6 +14,7 @@ __all__ = [
     "World",
     "best_head",
     "certify",
+    "check_search",
     "evaluate",
     "search",
     "verify_certificate",

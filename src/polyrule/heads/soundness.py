@@ -7,6 +7,7 @@ from polyrule.heads.linear import LinearForm
 from polyrule.heads.sizewise import SizeForm
 from polyrule.heads.space import HeadSpace
 from polyrule.heads.valuation import SubsetValuation, Valuation
+from polyrule.measures.objective import Objective
 from polyrule.measures.properties import Properties
 from polyrule.measures.witness import find_witness
 
@@ -33,48 +34,80 @@ def known_properties(values: Valuation, space: HeadSpace) -> Properties:
     return objective.measure.properties(objective.averaging, objective.scope, negative, nothing_set)
 
 
+def check_search(objective: Objective, nothing_set: bool = False) -> None:
+    """Raise `UnsoundSearchError` if the objective's own search could miss the best head in some world.
+
+    Made for the start of learning: `search` judges by the world at hand, this by all that may come. With
+    `nothing_set` only worlds in which no label has been set yet are meant.
+
+    Examples
+    --------
+    >>> check_search(Objective("f1", search="decomposable"))
+    >>> check_search(Objective("laplace", search="decomposable"))
+    Traceback (most recent call last):
+        ...
+    polyrule.errors.UnsoundSearchError: search='decomposable' could miss the best head: laplace, micro, scope head is
+    not decomposable; covered 11: {1}=2/3, {2}=2/3 but {1,2}=3/4; use search='auto'
+    """
+    strategy = objective.search
+    if strategy in ("auto", "exhaustive", "bound"):
+        return
+    found = objective.properties(nothing_set)
+    _refuse_lift(strategy, objective)
+    if strategy in found.searches:
+        return
+    if strategy in ("ratio", "subset"):
+        raise UnsoundSearchError(_not_made_for(strategy, objective))
+    raise UnsoundSearchError(_message(strategy, objective, found, objective.negative, nothing_set))
+
+
 def require_sound(strategy: str, values: Valuation, space: HeadSpace, form: Form) -> None:
-    """Raise `UnsoundSearchError` unless the search is proved exact."""
+    """Raise `UnsoundSearchError` unless the search is proved exact in this world."""
     if strategy in ("exhaustive", "bound"):
         return
     objective = values.objective
     name = "antimonotone" if strategy.startswith("antimonotone") else strategy
-    if strategy == "ratio":
-        if form is None:
-            raise UnsoundSearchError(
-                f"search='ratio' needs an objective that is a ratio of sums over the head's literals; {objective} is "
-                "none here; use search='auto'"
-            )
-        return
-    if not objective.lift.is_none and space.max_size > 1:
-        raise UnsoundSearchError(
-            f"search={name!r} is not exact with the lift {objective.lift}: a head may be worse and larger ones be "
-            "lifted above it; use search='auto', which compares the best heads of every size"
-        )
-    if strategy == "subset":
-        if not isinstance(values, SubsetValuation):
-            raise UnsoundSearchError(f"search='subset' is for subset accuracy, not for {objective}; use search='auto'")
+    if space.max_size > 1:
+        _refuse_lift(name, objective)
+    if strategy in ("ratio", "subset"):
+        if (form is None) if strategy == "ratio" else not isinstance(values, SubsetValuation):
+            raise UnsoundSearchError(_not_made_for(strategy, objective))
         return
     if name == "decomposable" and is_average(form):
         return
     found = known_properties(values, space)
     if not (found.proved and (name == "antimonotone" or found.kind == "decomposable")):
-        raise UnsoundSearchError(_message(name, values, space, found))
+        negative = any(value == 0 for _, value in space.literals)
+        raise UnsoundSearchError(_message(name, objective, found, negative, values.world.nothing_set))
 
 
-def _message(name: str, values: Valuation, space: HeadSpace, found: Properties) -> str:
-    objective = values.objective
+def _refuse_lift(name: str, objective: Objective) -> None:
+    if name != "ratio" and not objective.lift.is_none and objective.max_head_size != 1:
+        raise UnsoundSearchError(
+            f"search={name!r} is not exact with the lift {objective.lift}: a head may be worse and larger ones be "
+            "lifted above it; use search='auto', which compares the best heads of every size"
+        )
+
+
+def _not_made_for(strategy: str, objective: Objective) -> str:
+    if strategy == "subset":
+        return f"search='subset' is for subset accuracy, not for {objective}; use search='auto'"
+    return (
+        f"search='ratio' needs an objective that is a ratio of sums over the head's literals; {objective} is none "
+        "here; use search='auto'"
+    )
+
+
+def _message(name: str, objective: Objective, found: Properties, negative: bool, nothing_set: bool) -> str:
     claim = "anti-monotone" if name == "antimonotone" else "decomposable"
-    start = f"search={name!r} could miss the best head: {objective} is not {claim}"
     witness = found.witness
     if witness is None or witness.claim != claim:
-        negative = any(value == 0 for _, value in space.literals)
         witness, worlds = find_witness(
-            objective.measure, objective.averaging, objective.scope, claim, negative, values.world.nothing_set
+            objective.measure, objective.averaging, objective.scope, claim, negative, nothing_set
         )
         if witness is None:
             return (
                 f"search={name!r} is not proved exact: {objective} has no counterexample to being {claim} in {worlds} "
                 "small worlds, but no proof either; use search='auto'"
             )
-    return f"{start}; {witness}; use search='auto'"
+    return f"search={name!r} could miss the best head: {objective} is not {claim}; {witness}; use search='auto'"
