@@ -24,7 +24,6 @@ KINDS: tuple[DecisionKind, ...] = get_args(DecisionKind)
 
 _GRID = np.asarray(logit(np.arange(5, 81) / 100))
 _MOST_SETS = 1000
-_CLEARLY = 0.003  # smaller differences between kinds of decision are taken for luck
 _LARGEST_TUNED = 4_000_000  # examples times label sets; of more examples only some are used
 _SMOOTHING = 2  # neighbouring thresholds on either side that a threshold is averaged with
 
@@ -164,9 +163,11 @@ def choose(evidence: Evidence, kind: str, optimize: str) -> tuple[Decision, dict
             others = evidence.of(~held) if not held.all() else evidence
             predicted[held] = tune(others, candidate, optimize).labels(evidence.scores[held])
         merits[candidate] = MEASURES[optimize](evidence.truth, predicted, evidence.weights)
+    # A difference of about half its standard error is taken for luck.
+    clearly = 0.1 / np.sqrt(max(1.0, evidence.weights.sum()))
     best = tried[0]
     for candidate in tried[1:]:
-        if merits[candidate] > merits[best] + _CLEARLY:
+        if merits[candidate] > merits[best] + clearly:
             best = candidate
     return tune(evidence, best, optimize), merits
 

@@ -9,12 +9,12 @@ from polyrule.ensemble.decisions import KINDS, Decision
 from polyrule.ensemble.model import Entry, RuleEnsemble, WeightedRule
 from polyrule.model.files import Codec
 from polyrule.model.reading import Node
-from polyrule.model.rule_list_file import _Vocabulary, decode_condition, encode_condition, plain_number
+from polyrule.model.rule_list_file import Vocabulary, decode_condition, encode_condition, plain_number
 
 
 def encode(model: RuleEnsemble) -> dict[str, Any]:
     """Members that belong to an ensemble."""
-    names = _Vocabulary(model.features, model.label_names)
+    names = Vocabulary(model.features, model.label_names)
     decision = model.decision
     return {
         "unit": float(model.unit),
@@ -32,7 +32,7 @@ def decode(
     members: dict[str, Node], features: tuple[Feature, ...], label_names: tuple[str, ...], info: dict[str, Any]
 ) -> RuleEnsemble:
     """Return the ensemble that the members describe."""
-    names = _Vocabulary(features, label_names)
+    names = Vocabulary(features, label_names)
     return RuleEnsemble(
         rules=tuple(_decode_rule(node, names) for node in members["rules"]),
         features=features,
@@ -47,7 +47,7 @@ def decode(
 CODEC = Codec(encode, decode, ("unit", "intercepts", "decision", "rules"))
 
 
-def _encode_rule(rule: WeightedRule, names: _Vocabulary) -> dict[str, Any]:
+def _encode_rule(rule: WeightedRule, names: Vocabulary) -> dict[str, Any]:
     return {
         "head": [{"label": names.labels.write(entry.label), "weight": float(entry.weight)} for entry in rule.head],
         "body": [encode_condition(condition, names) for condition in rule.body],
@@ -55,7 +55,7 @@ def _encode_rule(rule: WeightedRule, names: _Vocabulary) -> dict[str, Any]:
     }
 
 
-def _decode_rule(node: Node, names: _Vocabulary) -> WeightedRule:
+def _decode_rule(node: Node, names: Vocabulary) -> WeightedRule:
     members = node.fields(("head", "body"), ("coverage",))
     head = sorted((_decode_entry(item, names) for item in members["head"]), key=lambda entry: entry.label)
     if len({entry.label for entry in head}) != len(head) or not head:
@@ -67,12 +67,12 @@ def _decode_rule(node: Node, names: _Vocabulary) -> WeightedRule:
     )
 
 
-def _decode_entry(node: Node, names: _Vocabulary) -> Entry:
+def _decode_entry(node: Node, names: Vocabulary) -> Entry:
     members = node.fields(("label", "weight"))
     return Entry(names.labels.read(members["label"]), float(members["weight"].number()))
 
 
-def _decode_decision(node: Node, names: _Vocabulary) -> Decision:
+def _decode_decision(node: Node, names: Vocabulary) -> Decision:
     members = node.fields(("kind", "cuts", "label_sets"))
     kind = members["kind"].choice(*KINDS)
     return Decision(

@@ -44,7 +44,7 @@ def plain_number(number: float) -> float:
 
 def encode(model: RuleList) -> dict[str, Any]:
     """Members that belong to a rule list."""
-    names = _Vocabulary(model.features, model.label_names)
+    names = Vocabulary(model.features, model.label_names)
     return {
         "full": bool(model.full),
         "defaults": [int(value) for value in model.defaults],
@@ -57,7 +57,7 @@ def decode(
     members: dict[str, Node], features: tuple[Feature, ...], label_names: tuple[str, ...], info: dict[str, Any]
 ) -> RuleList:
     """Return the rule list that the members describe."""
-    names = _Vocabulary(features, label_names)
+    names = Vocabulary(features, label_names)
     for name in ("defaults", "default_counts"):
         if len(members[name].items()) != len(label_names):
             members[name].fail(f"has {len(members[name].items())} entries for {len(label_names)} labels")
@@ -75,7 +75,7 @@ def decode(
 CODEC = Codec(encode, decode, ("full", "defaults", "default_counts", "rules"))
 
 
-class _Vocabulary:
+class Vocabulary:
     """Names of features, labels and the categories of each feature."""
 
     def __init__(self, features: tuple[Feature, ...], label_names: tuple[str, ...]) -> None:
@@ -85,13 +85,15 @@ class _Vocabulary:
         self._categories: dict[int, Names] = {}
 
     def categories(self, feature: int) -> Names:
+        """Return the names of a nominal feature's values."""
+        """Names of the categories of a feature."""
         if feature not in self._categories:
             owner = self.kinds[feature]
             self._categories[feature] = Names(owner.categories, f"category of {owner.name!r}")
         return self._categories[feature]
 
 
-def encode_condition(condition: Condition, names: _Vocabulary) -> dict[str, Any]:
+def encode_condition(condition: Condition, names: Vocabulary) -> dict[str, Any]:
     """One condition by names."""
     match condition:
         case NumericCondition(feature, op, threshold):
@@ -106,7 +108,7 @@ def encode_condition(condition: Condition, names: _Vocabulary) -> dict[str, Any]
             return {"label": names.labels.write(label), "op": "=", "value": int(value)}
 
 
-def decode_condition(node: Node, names: _Vocabulary) -> Condition:
+def decode_condition(node: Node, names: Vocabulary) -> Condition:
     """One condition from names."""
     if isinstance(node.value, dict) and "label" in node.value:
         members = node.fields(("label", "op", "value"))
@@ -121,7 +123,7 @@ def decode_condition(node: Node, names: _Vocabulary) -> Condition:
     return NumericCondition(feature, "<=" if op == "<=" else ">", float(members["value"].number()))
 
 
-def _encode_rule(rule: Rule, names: _Vocabulary) -> dict[str, Any]:
+def _encode_rule(rule: Rule, names: Vocabulary) -> dict[str, Any]:
     encoded: dict[str, Any] = {
         "head": [
             {
@@ -143,7 +145,7 @@ def _encode_rule(rule: Rule, names: _Vocabulary) -> dict[str, Any]:
     return encoded
 
 
-def _decode_rule(node: Node, names: _Vocabulary) -> Rule:
+def _decode_rule(node: Node, names: Vocabulary) -> Rule:
     members = node.fields(("head", "body"), ("stop", "value", "coverage", "origin", "certificate"))
     head = sorted((_decode_literal(item, names) for item in members["head"]), key=lambda literal: literal.label)
     if len({literal.label for literal in head}) != len(head) or not head:
@@ -164,7 +166,7 @@ def _decode_rule(node: Node, names: _Vocabulary) -> Rule:
     )
 
 
-def _decode_literal(node: Node, names: _Vocabulary) -> Literal:
+def _decode_literal(node: Node, names: Vocabulary) -> Literal:
     members = node.fields(("label", "value"), ("tp", "fp"))
     counts = [members[name].maybe(lambda n: n.number(0)) or 0 for name in ("tp", "fp")]
     return Literal(names.labels.read(members["label"]), members["value"].whole(0, 1), *counts)

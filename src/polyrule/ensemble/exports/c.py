@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from polyrule.ensemble.exports import check_decision, rule_comment
 from polyrule.ensemble.model import RuleEnsemble
-from polyrule.model.exports.c import _tables
+from polyrule.model.exports.c import name_tables
 from polyrule.model.exports.quoting import c_identifier
 from polyrule.model.rule import Condition, NominalCondition, NumericCondition
 
@@ -28,7 +28,7 @@ def export(model: RuleEnsemble, prefix: str = "polyrule") -> str:
     check_decision(model, "C", sets=True)
     prefix = c_identifier(prefix)
     width = len(model.label_names)
-    lines = [_HEADER.replace("PREFIX", prefix), *_tables(model, prefix)]  # type: ignore[arg-type]
+    lines = [_HEADER.replace("PREFIX", prefix), *name_tables(model, prefix)]
     lines += [
         f"double {prefix}_category(int feature, const char *text) {{",
         f"  for (int k = 0; k < {prefix}_category_counts[feature]; ++k)",

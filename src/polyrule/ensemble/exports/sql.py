@@ -8,7 +8,7 @@ from polyrule.ensemble.exports import check_decision, rule_comment, used_feature
 from polyrule.ensemble.model import RuleEnsemble
 from polyrule.errors import OptionError
 from polyrule.model.exports.quoting import sql_name, sql_number, sql_string
-from polyrule.model.exports.sql import _read, _select
+from polyrule.model.exports.sql import read_column, select
 from polyrule.model.rule import Condition, NominalCondition, NumericCondition
 
 
@@ -28,16 +28,16 @@ def export(model: RuleEnsemble, table: str = "data", keys: Sequence[str] = ()) -
         raise OptionError("keys must be a list of column names, not one string")
     check_decision(model, "SQL", sets=False)
     columns = [f"t.{sql_name(key)} AS k{i}" for i, key in enumerate(keys)]
-    columns += [f"{_read(model.features[j])} AS x{j}" for j in used_features(model)]
-    parts = [f"input AS (\n{_select(columns or ['1 AS nothing'], f'{sql_name(table)} AS t')}\n)"]
+    columns += [f"{read_column(model.features[j])} AS x{j}" for j in used_features(model)]
+    parts = [f"input AS (\n{select(columns or ['1 AS nothing'], f'{sql_name(table)} AS t')}\n)"]
     fired = ["*", *(_rule_column(model, index) for index in range(len(model.rules)))]
-    parts.append(f"fired AS (\n{_select(fired, 'input')}\n)")
+    parts.append(f"fired AS (\n{select(fired, 'input')}\n)")
     chosen = [f"k{i} AS {sql_name(key)}" for i, key in enumerate(keys)]
     for label, name in enumerate(model.label_names):
         cut = sql_number(model.decision.cuts[label])
         chosen.append(f"CASE WHEN {_sum(model, label)} >= {cut} THEN 1 ELSE 0 END AS {sql_name(name)}")
     header = "-- Weighted multi-label rules, exported by polyrule.\n"
-    return f"{header}WITH {', '.join(parts)}\n{_select(chosen, 'fired')};\n"
+    return f"{header}WITH {', '.join(parts)}\n{select(chosen, 'fired')};\n"
 
 
 def _rule_column(model: RuleEnsemble, index: int) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from polyrule.model import printing
 from polyrule.model.exports.quoting import c_identifier, c_string, comment
 from polyrule.model.rule import Condition, LabelCondition, NominalCondition, NumericCondition, Rule
@@ -25,7 +27,7 @@ def export(model: RuleList, prefix: str = "polyrule") -> str:
     """Return the source of a C file with ``<prefix>_predict`` and tables of names."""
     prefix = c_identifier(prefix)
     width = len(model.label_names)
-    parts = [_HEADER.replace("PREFIX", prefix), *_tables(model, prefix)]
+    parts = [_HEADER.replace("PREFIX", prefix), *name_tables(model, prefix)]
     parts += [
         f"double {prefix}_category(int feature, const char *text) {{",
         f"  for (int k = 0; k < {prefix}_category_counts[feature]; ++k)",
@@ -63,7 +65,7 @@ def export(model: RuleList, prefix: str = "polyrule") -> str:
     return "\n".join(parts) + "\n"
 
 
-def _tables(model: RuleList, prefix: str) -> list[str]:
+def name_tables(model: Any, prefix: str) -> list[str]:
     """Counts, names and categories; a table may not be empty in C, so an empty one holds a null pointer."""
     parts = [
         f"enum {{ {prefix}_FEATURE_COUNT = {len(model.features)}, {prefix}_LABEL_COUNT = {len(model.label_names)} }};",

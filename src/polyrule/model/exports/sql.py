@@ -44,18 +44,19 @@ def export(model: RuleList, table: str = "data", keys: Sequence[str] = ()) -> st
     source = "input"
     for depth, rules in enumerate(plan.levels):
         columns = [plan.rule_column(number) for number in rules]
-        parts.append(f"level{depth} AS MATERIALIZED (\n{_select(['*', *columns], source)}\n)")
+        parts.append(f"level{depth} AS MATERIALIZED (\n{select(['*', *columns], source)}\n)")
         source = f"level{depth}"
     if plan.stops:
-        parts.append(f"stops AS MATERIALIZED (\n{_select(['*', plan.stop_column()], source)}\n)")
+        parts.append(f"stops AS MATERIALIZED (\n{select(['*', plan.stop_column()], source)}\n)")
         source = "stops"
     chosen = [f"k{i} AS {sql_name(key)}" for i, key in enumerate(keys)]
     chosen += [f"{plan.label(k)} AS {sql_name(name)}" for k, name in enumerate(model.label_names)]
     header = "-- A multi-label rule list, exported by polyrule.\n"
-    return f"{header}WITH {', '.join(parts)}\n{_select(chosen, source)};\n"
+    return f"{header}WITH {', '.join(parts)}\n{select(chosen, source)};\n"
 
 
-def _select(columns: list[str], source: str) -> str:
+def select(columns: list[str], source: str) -> str:
+    """One SELECT, a column per line."""
     return "SELECT\n  " + ",\n  ".join(columns) + f"\nFROM {source}"
 
 
@@ -63,11 +64,12 @@ def _input(model: RuleList, table: str, keys: Sequence[str]) -> str:
     """Read the used columns under short names; with an alias, a missing column is an error in every engine."""
     used = sorted({c.feature for rule in model.rules for c in rule.body if not isinstance(c, LabelCondition)})
     columns = [f"t.{sql_name(key)} AS k{i}" for i, key in enumerate(keys)]
-    columns += [f"{_read(model.features[j])} AS x{j}" for j in used]
-    return _select(columns or ["1 AS nothing"], f"{sql_name(table)} AS t")
+    columns += [f"{read_column(model.features[j])} AS x{j}" for j in used]
+    return select(columns or ["1 AS nothing"], f"{sql_name(table)} AS t")
 
 
-def _read(feature: Feature) -> str:
+def read_column(feature: Feature) -> str:
+    """Return the expression that reads one feature from the table: a double, or text."""
     column = f"t.{sql_name(feature.name)}"
     if not feature.is_nominal:
         return f"NULLIF(CAST({column} AS DOUBLE PRECISION), 'NaN')"
