@@ -43,5 +43,11 @@ bench: $(VENV)/test.stamp  ## speed against the reference and MLRL-SeCo
 bench-quality: $(VENV)/test.stamp  ## scores of small ensembles against BOOMER's published figures
 	$(BIN)/python benchmarks/quality.py
 
+gallery: $(VENV)/install.stamp  ## reports for three kinds of data, in gallery/
+	$(BIN)/python examples/gallery.py
+
+sanitize: $(VENV)/test.stamp  ## the native tests under the address and undefined-behaviour sanitizers
+	PYTHON=$(BIN)/python native/sanitize.sh
+
 clean:  ## remove what the other targets made
 	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache

@@ -259,6 +259,7 @@ class TestBadInput:
             ({"max_rules": 0}, OptionError, "max_rules"),
             ({"heads": "single", "max_head_size": 3}, OptionError, "max_head_size"),
             ({"kernels": "gpu"}, OptionError, "kernels"),
+            ({"n_jobs": 0}, OptionError, "n_jobs"),
         ],
     )
     def test_wrong_options_are_named(self, data, options, error, words) -> None:

@@ -21,7 +21,7 @@ from polyrule.data.inputs import read_features
 from polyrule.data.table import Feature, Table
 from polyrule.data.targets import Target, read_target
 from polyrule.data.weights import integer_weights
-from polyrule.errors import DataError
+from polyrule.errors import DataError, OptionError
 from polyrule.version import __version__
 
 
@@ -91,6 +91,8 @@ class RuleEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         }
 
     def _threads(self) -> int:
+        if self.n_jobs == 0:
+            raise OptionError("n_jobs must not be 0; use None for one thread or -1 for all cores")
         return int(joblib.effective_n_jobs(self.n_jobs))
 
     def report(self, data: Any = None, test: Any = None, title: str | None = None) -> Any:
