@@ -109,10 +109,8 @@ def _from_text(spec: str, names: Sequence[str], index: dict[str, int], what: str
         return names_file(spec.removeprefix("@"), index)
     if _is_regex(spec):
         return LabelChoice(_item(spec, names, index, what))
-    positions: list[int] = []
-    for item in spec.split(","):
-        positions += [j for j in _item(item.strip(), names, index, what) if j not in positions]
-    return LabelChoice(positions)
+    found = [j for item in spec.split(",") for j in _item(item.strip(), names, index, what)]
+    return LabelChoice(list(dict.fromkeys(found)))
 
 
 def _is_regex(text: str) -> bool:

@@ -36,25 +36,26 @@ def line_blocks(source: Source, block_bytes: int | None = None) -> Iterator[Line
     block_bytes = min(block_bytes or BLOCK_BYTES, BLOCK_BYTES)
     with source.open() as stream:
         decoder = _Utf8(source.name, source.encoding)
-        rest, number, done = b"", 1, False
+        held: list[bytes] = []  # a line that goes on in the next block
+        waiting, number, done = b"", 1, False
         while not done:
             chunk = stream.read(max(block_bytes, 4) if number == 1 else block_bytes)  # a byte order mark in one piece
             done = not chunk
-            text = rest + decoder.feed(chunk, done)
-            if b"\r" in text:
-                text, rest = _unix_ends(text, done)
-            else:
-                rest = b""
-            cut = len(text) if done else text.rfind(b"\n") + 1
-            text, rest = text[:cut], text[cut:] + rest
-            if len(rest) > LONGEST_LINE:
+            text = waiting + decoder.feed(chunk, done)
+            text, waiting = _unix_ends(text, done) if b"\r" in text else (text, b"")
+            end = len(text) if done else text.rfind(b"\n") + 1
+            if end or done:
+                whole = b"".join([*held, text[:end]])
+                held, text = [], text[end:]
+                if whole:
+                    yield LineBlock(number, whole)
+                    number += whole.count(b"\n")
+            held.append(text)
+            if sum(map(len, held)) > LONGEST_LINE:
                 raise DataError(
-                    f"{source.name}, line {number + text.count(10)}: the line is longer than "
-                    f"{LONGEST_LINE >> 20} MiB; this does not look like a text data file"
+                    f"{source.name}, line {number}: the line is longer than {LONGEST_LINE >> 20} MiB; "
+                    "this does not look like a text data file"
                 )
-            if text:
-                yield LineBlock(number, text)
-                number += text.count(b"\n")
 
 
 def _unix_ends(text: bytes, done: bool) -> tuple[bytes, bytes]:

@@ -55,7 +55,8 @@ def make_layout(reader: Reader, roles: Roles, source: Source) -> Layout:
         raise OptionError(f"column {names[min(clash)]!r} cannot be a label and something else at once")
     dropped = set(choose_columns(roles.drop, names, "drop").positions) if _given(roles.drop) else set()
     labels.positions = [j for j in labels.positions if j not in dropped]
-    free = [j for j in range(len(columns)) if j not in dropped | reserved | set(labels.positions)]
+    taken_up = dropped | reserved | set(labels.positions)
+    free = [j for j in range(len(columns)) if j not in taken_up]
     encoders = _encoders(reader, roles, names, free)
     info: dict[str, Any] = {"source": reader.name}
     if labels.parents:
@@ -113,8 +114,8 @@ def _labels(reader: Reader, roles: Roles, names: list[str], source: Source) -> L
     if roles.features is not None:
         return LabelChoice([])
     raise DataError(
-        f"{reader.name}: nothing says which columns are labels; pass labels= (names, a pattern, 'last:14', "
-        "a MULAN XML file, …) or labels=None if there are none"
+        f"{reader.name}: nothing says which columns are labels; give labels (names, a pattern such as mood_*, last:14, "
+        "a MULAN XML file, …), or labels=None if there are none"
     )
 
 

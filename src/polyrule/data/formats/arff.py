@@ -11,7 +11,7 @@ import numpy.typing as npt
 from polyrule.data.columns import shorten
 from polyrule.data.formats.arff_header import read_header
 from polyrule.data.formats.arff_tokens import ArffSyntaxError, split_values, take_word, uncommented
-from polyrule.data.formats.blocks import CELLS_AT_ONCE, Block, Column, DenseBlock, Hints, SparseBlock
+from polyrule.data.formats.blocks import CELLS_AT_ONCE, MOST_COLUMNS, Block, Column, DenseBlock, Hints, SparseBlock
 from polyrule.data.formats.numbers import dense_numbers, sparse_numbers
 from polyrule.data.lines import LineBlock, line_blocks
 from polyrule.data.sources import Source
@@ -24,26 +24,24 @@ class ArffReader:
     def __init__(self, source: Source) -> None:
         self.name, self.unit = source.name, "line"
         self._source = source
-        header, _ = read_header(line_blocks(source), source.name)
+        header, body = read_header(line_blocks(source), source.name)
         if not header.columns:
             raise DataError(f"{source.name}: the header declares no attributes")
         self.columns: list[Column] = header.columns
+        self._first_row = body.first
         self.hints = Hints(header.meka_labels(), header.filtered_after_meka, header.relation)
 
     def blocks(self, numeric: Sequence[bool]) -> Iterator[Block]:
         """Yield the rows; blocks of nothing but numbers take a fast path when all columns allow it."""
-        stream = line_blocks(self._source)
-        _, block = read_header(stream, self.name)
         fast = all(numeric)
-        lead = len(block.text) - len(block.text.lstrip(b"\n"))
-        block = LineBlock(block.first + lead, block.text[lead:])
-        while True:
+        for block in line_blocks(self._source):
+            above = self._first_row - block.first
+            if above > 0:
+                parts = block.text.split(b"\n", above)
+                block = LineBlock(self._first_row, parts[above] if len(parts) > above else b"")
+            lead = len(block.text) - len(block.text.lstrip(b"\n"))
             if block.text.strip():
-                yield from self._body(block, fast)
-            following = next(stream, None)
-            if following is None:
-                return
-            block = following
+                yield from self._body(LineBlock(block.first + lead, block.text[lead:]), fast)
 
     def _body(self, block: LineBlock, fast: bool) -> Iterator[Block]:
         if fast:
@@ -131,6 +129,8 @@ class _Rows:
         if text.endswith("}"):
             text = self._take_weight(text, text.rfind("{"))
         separator = "\t" if "," not in text and "\t" in text else ","
+        if text.count(separator) >= MOST_COLUMNS:
+            raise ArffSyntaxError(f"the row has more than {MOST_COLUMNS} values")
         values = _cells(text, separator)
         if len(values) != width:
             raise ArffSyntaxError(f"{len(values)} values, but the header declares {width} attributes")

@@ -91,6 +91,8 @@ def _declared_values(name: str, kind: str) -> tuple[str, ...]:
         raise ArffSyntaxError(
             f"the values of attribute {shorten(name)} do not end with a closing brace on the same line"
         )
+    if kind.count(",") > MOST_COLUMNS:
+        raise ArffSyntaxError(f"attribute {shorten(name)} declares more than {MOST_COLUMNS} values")
     inside = kind[1:-1].strip()
     values = tuple(value for value, _ in split_values(inside)) if inside else ()
     if len(set(values)) != len(values):

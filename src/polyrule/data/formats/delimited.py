@@ -62,8 +62,6 @@ class DelimitedReader:
             raise DataError(f"{source.name}: the file is empty")
         self.delimiter = self._options.delimiter or guess_delimiter(first.text, ending)
         names, self._body_line = self._header()
-        if len(names) > MOST_COLUMNS:
-            raise DataError(f"{source.name}: {len(names)} columns are more than the {MOST_COLUMNS} that can be read")
         self.columns = [Column(name, "auto") for name in names]
         self.columns = self._guess_kinds(names)
 
@@ -112,7 +110,7 @@ class DelimitedReader:
         most = max(1, CELLS_AT_ONCE // max(width, 1))
         lines: list[int] = []
         rows: list[list[str]] = []
-        reader = csv.reader(_with_ends(block), delimiter=self.delimiter, strict=True)
+        reader = csv.reader(self._lines(block), delimiter=self.delimiter, strict=True)
         line = block.first
         try:
             for row in reader:
@@ -130,6 +128,13 @@ class DelimitedReader:
         if rows:
             yield DenseBlock(self._cells(rows), lines)
 
+    def _lines(self, block: LineBlock) -> Iterator[str]:
+        """The lines of a block, unless one has more cells than can be meant."""
+        for number, line in enumerate(block.lines(), start=block.first):
+            if len(line) > MOST_COLUMNS and line.count(self.delimiter) >= MOST_COLUMNS:
+                raise DataError(f"{self.name}, line {number}: more than the {MOST_COLUMNS} columns that can be read")
+            yield line + "\n"
+
     def _cells(self, rows: list[list[str]]) -> list[list[str | None]]:
         missing, decimal = self._missing, self._options.decimal
         columns: list[list[str | None]] = []
@@ -143,7 +148,7 @@ class DelimitedReader:
     def _header(self) -> tuple[list[str], int]:
         """Names of the columns, and the line where the data begins."""
         for block in self._whole_rows(_SAMPLE_BYTES):
-            reader = csv.reader(_with_ends(block), delimiter=self.delimiter, strict=True)
+            reader = csv.reader(self._lines(block), delimiter=self.delimiter, strict=True)
             try:
                 first = next((row for row in reader if any(cell.strip() for cell in row)), None)
             except csv.Error as problem:
@@ -202,10 +207,6 @@ def _reason(problem: csv.Error) -> str:
     if "unexpected end of data" in str(problem):
         return "a quote is opened but never closed"
     return str(problem)
-
-
-def _with_ends(block: LineBlock) -> Iterator[str]:
-    return (line + "\n" for line in block.lines())
 
 
 def _with_point(cell: str | None) -> str | None:

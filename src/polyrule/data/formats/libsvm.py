@@ -15,15 +15,13 @@ import numpy.typing as npt
 
 from polyrule.data.columns import shorten
 from polyrule.data.formats.blocks import MOST_COLUMNS, Block, Column, Hints, SparseBlock
-from polyrule.data.formats.numbers import flat_numbers
+from polyrule.data.formats.numbers import pair_numbers
 from polyrule.data.lines import LineBlock, line_blocks
 from polyrule.data.sources import Source
 from polyrule.errors import DataError
 
 HEADER = re.compile(r"\s*(\d+)\s+(\d+)\s+(\d+)\s*", re.ASCII)
-_PAIR = r"\d{1,15}:[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?"
-_PAIRS = re.compile(rf"\s*(?:{_PAIR}(?:\s+{_PAIR})*)?\s*", re.ASCII)
-_LABEL = re.compile(r"[^\s:,]+(?:,[^\s:,]+)*,?", re.ASCII)
+_PAIR = re.compile(r"\d{1,15}:[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
 
 
 class LibsvmReader:
@@ -130,25 +128,27 @@ class LibsvmReader:
             head, _, rest = content.partition("\t")
         if ":" in head:
             head, rest = "", content
-        if head and not _LABEL.fullmatch(head):
-            raise DataError(f"{self.name}, line {number}: {shorten(head)} is not a list of labels")
-        if not _PAIRS.fullmatch(rest):
-            wrong = next((word for word in rest.split() if not _PAIRS.fullmatch(word)), rest)
-            raise DataError(f"{self.name}, line {number}: {shorten(wrong)} is not of the form index:value")
         return [label for label in head.split(",") if label], rest
 
     def _numbers(
         self, texts: list[str], counts: list[int], lines: list[int]
     ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]]:
-        numbers = flat_numbers(" ".join(texts).replace(":", " ").replace("\t", " ").encode(), b" ")
-        if numbers is None or len(numbers) != 2 * sum(counts):
-            raise DataError(f"{self.name}, lines {lines[0]} to {lines[-1]}: the index:value pairs cannot be read")
-        columns, values = numbers[0::2].astype(np.int64), numbers[1::2]
+        pairs = pair_numbers(" ".join(texts).encode())
+        if pairs is None:
+            raise self._malformed(texts, lines)
+        columns, values = pairs
         bad = ~np.isfinite(values)
         if bad.any():
             line = lines[int(np.searchsorted(np.cumsum(counts), int(np.argmax(bad)), side="right"))]
             raise DataError(f"{self.name}, line {line}: a value is too large for a number")
         return columns, values
+
+    def _malformed(self, texts: list[str], lines: list[int]) -> DataError:
+        for text, line in zip(texts, lines, strict=True):
+            for word in text.split():
+                if not _PAIR.fullmatch(word):
+                    return DataError(f"{self.name}, line {line}: {shorten(word)} is not of the form index:value")
+        return DataError(f"{self.name}, lines {lines[0]} to {lines[-1]}: the index:value pairs cannot be read")
 
     def _check_twice(self, rows: npt.NDArray[np.int64], columns: npt.NDArray[np.int64], lines: list[int]) -> None:
         ascending = (np.diff(columns) > 0) | (np.diff(rows) > 0)

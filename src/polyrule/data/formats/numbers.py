@@ -85,6 +85,36 @@ def sparse_numbers(
     return rows, columns, numbers[1::2], len(newlines)
 
 
+def pair_numbers(text: bytes) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]] | None:
+    """Parse words of the form ``index:value``; returns indices and values.
+
+    Examples
+    --------
+    >>> pair_numbers(b"3:0.5 17:-2")
+    (array([ 3, 17]), array([ 0.5, -2. ]))
+    >>> pair_numbers(b"1:2:3 4") is None
+    True
+    """
+    if text.translate(None, b"0123456789.+-eE: \t"):
+        return None
+    raw = np.frombuffer(b" " + text + b" ", dtype=np.uint8)
+    blank = raw <= 32
+    starts = np.flatnonzero(~blank[1:] & blank[:-1]) + 1
+    colons = np.flatnonzero(raw == 58)
+    if len(starts) != len(colons):
+        return None
+    # the first character of a word that is no digit must be its colon, and something must stand on either side of it
+    others = np.flatnonzero((raw < 48) | (raw > 57))
+    if not np.array_equal(others[np.searchsorted(others, starts)], colons):
+        return None
+    if np.any(colons == starts) or np.any(blank[colons + 1]) or np.any(colons - starts > 15):
+        return None
+    numbers = flat_numbers(text.replace(b":", b" ").replace(b"\t", b" "), b" ")
+    if numbers is None or len(numbers) != 2 * len(starts):
+        return None
+    return numbers[0::2].astype(np.int64), numbers[1::2]
+
+
 _TO_SPACES = bytes.maketrans(b",{}\n\t", b"     ")
 
 
