@@ -1,4 +1,7 @@
+from itertools import combinations
+
 import numpy as np
+import pytest
 from tests.report.worlds import random_model
 
 from polyrule.model import LabelCondition, Literal, NumericCondition, Rule
@@ -25,6 +28,25 @@ def test_heads_and_label_conditions_become_edges():
         ("implies", 2, 0, 0, 1, False): [3],
     }
     assert len(label_edges(rules)[0].rules) == 2  # the strongest first
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_edges_are_those_of_going_through_all_pairs(seed):
+    rules = random_model(seed, rules=30, labels=6).rules
+    expected = {}
+    for number, rule in enumerate(rules):
+        conditional = any(not isinstance(condition, LabelCondition) for condition in rule.body)
+        literals = [(literal.label, literal.value) for literal in rule.head]
+        tested = {(c.label, c.value) for c in rule.body if isinstance(c, LabelCondition)}
+        pairs = [("together", a, b) for a, b in combinations(literals, 2)]
+        pairs += [("implies", a, b) for a in tested for b in literals]
+        for kind, a, b in pairs:
+            expected.setdefault((kind, a, b, conditional), []).append(number)
+    edges = label_edges(rules)
+    found = {(e.kind, (e.source, e.source_value), (e.target, e.target_value), e.conditional): e.rules for e in edges}
+    assert found == expected
+    assert [len(e.rules) for e in edges] == sorted((len(e.rules) for e in edges), reverse=True)
+    assert [e.rules for e in label_edges(rules, 5)] == [e.rules for e in edges[:5]]
 
 
 def test_the_picture_is_the_same_every_time_and_fills_the_square():

@@ -7,14 +7,14 @@ empty or tests labels only states an unconditional one.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from itertools import combinations
 from typing import Any
 from typing import Literal as Choice
 
 import numpy as np
 import numpy.typing as npt
+import scipy.sparse as sp
 
 from polyrule.model.rule import LabelCondition, Rule
 
@@ -49,8 +49,8 @@ class Edge:
     rules: list[int] = field(default_factory=list)
 
 
-def label_edges(rules: Iterable[Rule]) -> list[Edge]:
-    """All dependencies that the rules state, the ones stated by most rules first.
+def label_edges(rules: Iterable[Rule], most: int | None = None) -> list[Edge]:
+    """Dependencies that the rules state, the ones stated by most rules first; at most `most` of them.
 
     Examples
     --------
@@ -60,21 +60,54 @@ def label_edges(rules: Iterable[Rule]) -> list[Edge]:
     >>> [(e.kind, e.source, e.target, e.conditional) for e in label_edges(rules)]
     [('together', 0, 2, True), ('implies', 0, 1, False)]
     """
-    edges: dict[tuple[Any, ...], Edge] = {}
-    for number, rule in enumerate(rules):
-        for key in _dependencies(rule):
-            edges.setdefault(key, Edge(*key)).rules.append(number)
-    return sorted(edges.values(), key=lambda edge: -len(edge.rules))
+    return _edges(list(rules), most)[0]
 
 
-def _dependencies(rule: Rule) -> Iterator[tuple[Any, ...]]:
-    conditional = any(not isinstance(condition, LabelCondition) for condition in rule.body)
-    for first, second in combinations(rule.head, 2):
-        yield "together", first.label, second.label, first.value, second.value, conditional
-    for condition in rule.body:
-        if isinstance(condition, LabelCondition):
-            for literal in rule.head:
-                yield "implies", condition.label, literal.label, condition.value, literal.value, conditional
+def _edges(rules: Sequence[Rule], most: int | None) -> tuple[list[Edge], int]:
+    """Return the strongest edges, and how many there are in all.
+
+    A head of a hundred labels has thousands of pairs, so pairs are counted by a product of sparse matrices, and the
+    rules are looked up only for the pairs that are kept.
+    """
+    heads, bodies = _literals(rules)
+    conditional = np.array([any(not isinstance(c, LabelCondition) for c in rule.body) for rule in rules], dtype=bool)
+    found = []
+    for holds in (False, True):
+        chosen = np.flatnonzero(conditional == holds)
+        own, tested = heads[chosen], bodies[chosen]
+        for order, (left, kind) in enumerate(((own, "together"), (tested, "implies"))):
+            counts = (left.T @ own).tocoo()
+            for a, b, count in zip(counts.row, counts.col, counts.data, strict=True):
+                if kind == "implies" or a // 2 < b // 2:  # each pair of a head once
+                    found.append((-int(count), order, int(a), int(b), holds))
+    found.sort()
+    by_head, by_body = heads.tocsc(), bodies.tocsc()
+    edges = []
+    for _, order, a, b, holds in found[:most]:
+        saying = np.intersect1d(_rules_with((by_head, by_body)[order], a), _rules_with(by_head, b))
+        numbers = [int(number) for number in saying if conditional[number] == holds]
+        kind = "implies" if order else "together"
+        edges.append(Edge(kind, a // 2, b // 2, a % 2, b % 2, holds, numbers))  # type: ignore[arg-type]
+    return edges, len(found)
+
+
+def _literals(rules: Sequence[Rule]) -> tuple[Any, Any]:
+    """Return which rule has which literal in its head, and tests which in its body; column 2 * label + value."""
+    head = [(n, 2 * literal.label + literal.value) for n, rule in enumerate(rules) for literal in rule.head]
+    tests = [(n, c) for n, rule in enumerate(rules) for c in rule.body if isinstance(c, LabelCondition)]
+    body = sorted({(n, 2 * condition.label + condition.value) for n, condition in tests})
+    width = 1 + max((column for _, column in [*head, *body]), default=-1)
+    return tuple(
+        sp.csr_array(
+            (np.ones(len(pairs), dtype=np.int64), ([n for n, _ in pairs], [column for _, column in pairs])),
+            shape=(len(rules), width),
+        )
+        for pairs in (head, body)
+    )
+
+
+def _rules_with(matrix: Any, column: int) -> Any:
+    return matrix.indices[matrix.indptr[column] : matrix.indptr[column + 1]]
 
 
 def layout(labels: int, pairs: Iterable[tuple[int, int]], rounds: int = 150) -> npt.NDArray[np.float64]:
@@ -108,8 +141,7 @@ def layout(labels: int, pairs: Iterable[tuple[int, int]], rounds: int = 150) -> 
 
 def summarise(rules: Iterable[Rule], labels: int) -> dict[str, Any]:
     """Edges and places of the graph as plain values; `dropped` says how many weaker edges were left out."""
-    edges = label_edges(rules)
-    kept = edges[:MOST_EDGES]
+    kept, total = _edges(list(rules), MOST_EDGES)
     places = layout(labels, ((edge.source, edge.target) for edge in kept))
     return {
         "places": [[round(float(x), 4), round(float(y), 4)] for x, y in places],
@@ -124,5 +156,5 @@ def summarise(rules: Iterable[Rule], labels: int) -> dict[str, Any]:
             }
             for edge in kept
         ],
-        "dropped": len(edges) - len(kept),
+        "dropped": total - len(kept),
     }

@@ -33,6 +33,10 @@ SCRIPTS = (
 )
 
 
+#: characters of each printed model that readers without scripts get
+MOST_TEXT = 200_000
+
+
 def render(summary: dict[str, Any]) -> str:
     """Fill the template.
 
@@ -45,8 +49,8 @@ def render(summary: dict[str, Any]) -> str:
         "policy": f"default-src 'none'; script-src {_hash(script)}; style-src {_hash(style)}; img-src data:",
         "style": style,
         "script": script,
-        "plain": html.escape("\n\n".join(f"{model['name']}\n{model['text']}" for model in summary["models"])),
-        "data": embed(_without_text(summary)),
+        "plain": html.escape("\n\n".join(f"{model['name']}\n{_cut(model['text'])}" for model in summary["models"])),
+        "data": embed(without_text(summary)),
     }
     page = _asset("report.html")
     # One pass over the template, so that nothing in the data can look like a place to fill.
@@ -72,10 +76,18 @@ def notebook_frame(page: str, height: int = 760) -> str:
     )
 
 
-def _without_text(summary: dict[str, Any]) -> dict[str, Any]:
+def without_text(summary: dict[str, Any]) -> dict[str, Any]:
     """The printed lists stand in the page once already, for readers without scripts."""
     models = [{key: value for key, value in model.items() if key != "text"} for model in summary["models"]]
     return summary | {"models": models}
+
+
+def _cut(text: str) -> str:
+    lines = text.splitlines()
+    while sum(map(len, lines)) > MOST_TEXT:
+        lines = lines[: len(lines) * 2 // 3]
+    left = len(text.splitlines()) - len(lines)
+    return "\n".join([*lines, f"… and {left} more lines"] if left else lines)
 
 
 def _script() -> str:

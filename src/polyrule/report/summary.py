@@ -12,6 +12,7 @@ from polyrule.data.fingerprint import fingerprint
 from polyrule.report import comparison, examples, features, scoring
 from polyrule.report.inputs import Inputs, Part
 from polyrule.report.kinds import kind_of, signed_rules
+from polyrule.report.page import MOST_TEXT, embed, without_text
 from polyrule.version import __version__
 
 FORMAT = 1
@@ -63,7 +64,7 @@ def summarise(inputs: Inputs, title: str | None = None, most_bytes: int = MOST_B
             None if last is None else last.truth,
         ),
     }
-    taken = len(json.dumps(summary, separators=(",", ":")))
+    taken = len(embed(without_text(summary))) + sum(min(len(m["text"]), MOST_TEXT) for m in summary["models"])
     summary["examples"] = examples.summarise(inputs.parts, used, max(0, most_bytes - taken))
     summary["notes"] = _notes(inputs, summary)
     return summary
