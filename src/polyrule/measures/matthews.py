@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from fractions import Fraction
 from math import isqrt
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
 
 from polyrule.measures.base import Measure
 
@@ -44,6 +48,13 @@ class Matthews(Measure):
         else:
             root = Fraction(isqrt((squared.numerator << 2 * BITS) // squared.denominator), 1 << BITS)
         return root if top > 0 else -root
+
+    def values(self, tp: Any, fp: Any, tn: Any, fn: Any) -> npt.NDArray[np.float64]:
+        """Return the correlations of arrays of counts as doubles."""
+        a, b, c, d = (np.asarray(x, dtype=np.float64) for x in (tp, fp, tn, fn))
+        top = a * c - b * d
+        root = np.sqrt(a + b) * np.sqrt(a + d) * np.sqrt(c + b) * np.sqrt(c + d)
+        return np.asarray(np.divide(top, root, out=np.zeros(np.shape(top)), where=root != 0))
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Matthews)

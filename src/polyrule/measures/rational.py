@@ -6,6 +6,9 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
+
 from polyrule.measures.base import Counts, Measure
 
 ZERO = Fraction(0)
@@ -40,6 +43,14 @@ class RationalMeasure(Measure):
     def value(self, tp: int, fp: int, tn: int, fn: int) -> Fraction:
         """Return the exact value."""
         return self.function(tp, fp, tn, fn, *self.parameters)
+
+    def values(self, tp: Any, fp: Any, tn: Any, fn: Any) -> npt.NDArray[np.float64]:
+        """Return the values of arrays of counts as doubles, without a detour over fractions where possible."""
+        if self.function is not true_minus_false_positive_rate:
+            return super().values(tp, fp, tn, fn)
+        a, b, c, d = (np.asarray(x, dtype=np.float64) for x in (tp, fp, tn, fn))
+        gained = np.divide(a, a + d, out=np.zeros(np.shape(a + d)), where=a + d != 0)
+        return np.asarray(gained - np.divide(b, b + c, out=np.zeros(np.shape(b + c)), where=b + c != 0))
 
     def upper_bound(self, low: Counts, high: Counts) -> Fraction | None:
         """Bound by the ends of the counts; the two measures that are not monotone have bounds of their own."""
