@@ -62,7 +62,7 @@ function partFigures(rule, part) {
       words[0],
       el("b", {}, whole(found.wrong)),
       words[1],
-      found.right + found.wrong > 0 && el("span", { class: "soft nowrap" }, ` (${percent(precision(found))})`),
+      found.right + found.wrong > 0 && el("span", { class: "soft nowrap" }, ` (${precisionText(found)})`),
     ),
     total !== null && [
       meter(found.covers / Math.max(1, total)),

@@ -65,4 +65,11 @@ function figures(rule, part = lastPart) {
   };
 }
 
+// Never "100 %" where something is wrong.
+function precisionText(found) {
+  const share = precision(found);
+  if (!found.wrong || share < 0.995) return percent(share);
+  return share < 0.9995 ? percent(share, 1) : `over ${percent(0.999, 1)}`;
+}
+
 const precision = ({ right, wrong }) => (right + wrong ? right / (right + wrong) : 0);
