@@ -1,6 +1,58 @@
 """Scores, baselines, cross-validation, experiments and the statistics to compare learners honestly."""
 
-from polyrule.evaluation.baseline import BaselineComparison, MajorityClassifier, compare_with_baseline
-from polyrule.evaluation.scores import MEASURES, Scores, score
+from __future__ import annotations
 
-__all__ = ["MEASURES", "BaselineComparison", "MajorityClassifier", "Scores", "compare_with_baseline", "score"]
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from polyrule.evaluation.baseline import BaselineComparison, MajorityClassifier, compare_with_baseline
+    from polyrule.evaluation.cross_validation import CrossValidation, cross_validate
+    from polyrule.evaluation.discretise import EqualFrequencyDiscretiser
+    from polyrule.evaluation.encoding import MatrixEncoder
+    from polyrule.evaluation.label_powerset import LabelPowersetClassifier
+    from polyrule.evaluation.scores import MEASURES, Scores, score
+    from polyrule.evaluation.statistics import LearnerComparison, compare_learners
+
+__all__ = [
+    "MEASURES",
+    "BaselineComparison",
+    "CrossValidation",
+    "EqualFrequencyDiscretiser",
+    "LabelPowersetClassifier",
+    "LearnerComparison",
+    "MajorityClassifier",
+    "MatrixEncoder",
+    "Scores",
+    "compare_learners",
+    "compare_with_baseline",
+    "cross_validate",
+    "score",
+]
+
+# Imported when first used: the statistics bring in scipy.stats, for which no one who only wants a score should wait.
+_HOME = {
+    "MEASURES": "scores",
+    "BaselineComparison": "baseline",
+    "CrossValidation": "cross_validation",
+    "EqualFrequencyDiscretiser": "discretise",
+    "LabelPowersetClassifier": "label_powerset",
+    "LearnerComparison": "statistics",
+    "MajorityClassifier": "baseline",
+    "MatrixEncoder": "encoding",
+    "Scores": "scores",
+    "compare_learners": "statistics",
+    "compare_with_baseline": "baseline",
+    "cross_validate": "cross_validation",
+    "score": "scores",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOME:
+        return getattr(import_module(f"polyrule.evaluation.{_HOME[name]}"), name)
+    raise AttributeError(f"module 'polyrule.evaluation' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return __all__
