@@ -184,6 +184,7 @@ def test_swaps_never_make_the_training_loss_worse() -> None:
         lesson = plain_lesson(binning.columns(table), Y.astype(float), np.ones(len(Y)))
         builder = Builder(binning, lesson, BuildOptions(max_rules=5, label_cost=0.0, swaps=swaps))
         builder.build()
+        builder.refitted(2.0)
         reached.append(builder.solver.objective())
     assert reached[1] <= reached[0] + 1e-6
 

@@ -15,6 +15,8 @@ from polyrule.ensemble.growing import Body, Growth, grow, simplify
 from polyrule.ensemble.teacher import Lesson
 from polyrule.ensemble.weights import Matrix, Solver, slopes
 
+_PRUNING_ROUNDS = 12
+
 
 @dataclass(frozen=True, slots=True)
 class BuildOptions:
@@ -26,7 +28,7 @@ class BuildOptions:
     ridge : float
         Penalty on squared weights while rules are chosen.
     label_cost : float
-        What an entry of a head must lower the loss by to be worth reading.
+        What an entry of a head must lower the loss by to be tried at all; `Builder.prune_heads` may ask for more.
     swaps : int
         How often the weakest rule may be exchanged for a better one once all rules are there.
     growth : Growth
@@ -61,12 +63,11 @@ class Builder:
         self.bodies: list[Body] = []
 
     def build(self, watch: Watcher | None = None) -> Chosen:
-        """Choose up to `max_rules` rules, exchange weak ones, and drop head entries that do not pay."""
+        """Choose up to `max_rules` rules and exchange weak ones."""
         while len(self.bodies) < self.options.max_rules and self._add():
             if watch is not None and watch(len(self.bodies), self.solver.objective()):
                 break
         self._exchange()
-        self._prune_heads()
         return Chosen(tuple(simplify(body.tests) for body in self.bodies), self.solver.support[1:].copy())
 
     def refitted(self, ridge: float) -> Matrix:
@@ -116,29 +117,29 @@ class Builder:
                 solver.restore(columns, *kept[1:])
                 return
 
-    def _prune_heads(self) -> None:
-        """Drop the entries that the loss would miss by less than their price, the least missed first."""
-        solver, price = self.solver, self.options.label_cost
+    def prune_heads(self, price: float) -> None:
+        """Drop the entries that the loss would miss by less than `price`, the least missed first.
+
+        A rule may lose all its entries; it stays in its place, without effect.
+        """
+        solver = self.solver
+        solver.ridge = self.options.ridge
         solver.solve(steps=10)
-        if price <= 0:
-            return
-        for _ in range(10):
-            worth = solver.saliency()
+        touched: npt.NDArray[np.int64] | None = None
+        for _ in range(_PRUNING_ROUNDS if price > 0 else 0):
+            worth = solver.saliency(touched)
             weak = worth < price
-            if not weak.any():
+            touched = np.flatnonzero(weak.any(axis=0))
+            if not len(touched):
                 break
             # Of each label at most a quarter goes at once: weights that stand in for each other look weak together.
-            for label in np.flatnonzero(weak.any(axis=0)):
+            for label in touched.tolist():
                 order = np.argsort(worth[:, label], kind="stable")
                 count = max(1, int(solver.support[1:, label].sum()) // 4)
                 for rule in [rule for rule in order.tolist() if weak[rule, label]][:count]:
                     solver.support[rule + 1, label] = False
                     solver.coefficients[rule + 1, label] = 0
-            solver.solve(np.flatnonzero(weak.any(axis=0)), steps=10)
-        for rule in range(len(self.bodies) - 1, -1, -1):
-            if not solver.support[rule + 1].any():
-                solver.remove(rule)
-                del self.bodies[rule]
+            solver.solve(touched, steps=10)
 
 
 def covers_of(bodies: Sequence[tuple[BinTest, ...]], binning: Binning, table: Table) -> Matrix:

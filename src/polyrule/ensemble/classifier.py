@@ -52,8 +52,9 @@ class RuleEnsembleClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
         Most rules.
     max_conditions : int
         Most conditions per rule.
-    label_cost : float
+    label_cost : "auto" or float
         How far an entry of a head must lower the training loss (in nats) to be worth reading; more gives shorter heads.
+        "auto" takes the highest of a few prices at which the cross-validated log loss is within 1 % of the best.
     beam_width : int
         Bodies kept at each step of growing a rule; 1 is greedy, more looks ahead.
     swaps : int
@@ -96,7 +97,7 @@ class RuleEnsembleClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
     >>> from polyrule.ensemble.classifier import RuleEnsembleClassifier
     >>> X = [[tempo, loud] for tempo in range(60, 180, 5) for loud in (1, 5)]
     >>> Y = [[tempo < 100, tempo >= 100 and loud > 3, loud > 3] for tempo, loud in X]
-    >>> clf = RuleEnsembleClassifier(max_rules=3, points=5).fit(X, Y, label_names=["calm", "happy", "party"])
+    >>> clf = RuleEnsembleClassifier(max_rules=3, points=5, teacher=None).fit(X, Y, label_names=["calm", "happy", "party"])
     >>> clf.predict([[70, 1], [150, 5]])
     array([[1, 0, 0],
            [0, 1, 1]])
@@ -106,7 +107,7 @@ class RuleEnsembleClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
         self,
         max_rules: int = 30,
         max_conditions: int = 4,
-        label_cost: float = 0.1,
+        label_cost: str | float = "auto",
         beam_width: int = 1,
         swaps: int = 0,
         ridge: str | float = "auto",
@@ -243,8 +244,8 @@ class RuleEnsembleClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
             raise OptionError(f"decision must be 'auto' or one of {', '.join(KINDS)}, not {self.decision!r}")
         if self.optimize not in MEASURES:
             raise OptionError(f"optimize must be one of {', '.join(MEASURES)}, not {self.optimize!r}")
-        if not _is_number(self.label_cost) or self.label_cost < 0:
-            raise OptionError(f"label_cost must be a number of at least 0, not {self.label_cost!r}")
+        if self.label_cost != "auto" and (not _is_number(self.label_cost) or float(self.label_cost) < 0):
+            raise OptionError(f"label_cost must be 'auto' or a number of at least 0, not {self.label_cost!r}")
         if self.ridge != "auto" and (not _is_number(self.ridge) or float(self.ridge) <= 0):
             raise OptionError(f"ridge must be 'auto' or a positive number, not {self.ridge!r}")
         points = _POINTS if self.points is True else 0 if self.points is False else self.points
@@ -252,9 +253,11 @@ class RuleEnsembleClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
         threads = int(joblib.effective_n_jobs(self.n_jobs))
         growth = Growth(self.max_conditions, self.beam_width, threads=1, kernels=self.kernels)
         plain = LearnOptions()
+        prices = plain.prices if self.label_cost == "auto" else (float(self.label_cost),)
         return LearnOptions(
-            build=BuildOptions(self.max_rules, label_cost=float(self.label_cost), swaps=self.swaps, growth=growth),
+            build=BuildOptions(self.max_rules, label_cost=prices[0], swaps=self.swaps, growth=growth),
             teaching=Teaching() if self.teacher else None,
+            prices=prices,
             ridges=plain.ridges if self.ridge == "auto" else (float(self.ridge),),
             folds=int(self.cv),
             max_bins=int(self.max_bins),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import joblib
 import numpy as np
@@ -26,6 +26,9 @@ from polyrule.ensemble.weights import Matrix, loss
 _LARGEST_TAUGHT = 50_000_000
 _FEWEST_TAUGHT = 10
 
+# Share of the cross-validated log loss that shorter heads may cost.
+_NEXT_TO_NOTHING = 0.01
+
 
 @dataclass(frozen=True, slots=True)
 class LearnOptions:
@@ -36,8 +39,10 @@ class LearnOptions:
     build : BuildOptions
     teaching : Teaching or None
         None fits the bare labels.
+    prices : tuple of float
+        Ascending; what a head entry must lower the loss by to stay, to choose from by cross-validation.
     ridges : tuple of float
-        Penalties to choose from by cross-validation.
+        Penalties on squared weights to choose from by cross-validation.
     folds : int
     max_bins : int
     points : int
@@ -49,6 +54,7 @@ class LearnOptions:
 
     build: BuildOptions = field(default_factory=BuildOptions)
     teaching: Teaching | None = field(default_factory=Teaching)
+    prices: tuple[float, ...] = (0.1, 0.3, 1.0)
     ridges: tuple[float, ...] = (0.3, 1.0, 3.0)
     folds: int = 4
     max_bins: int = 64
@@ -57,6 +63,13 @@ class LearnOptions:
     optimize: str = "micro-f1"
     seed: int = 0
     threads: int = 1
+
+
+class Setting(NamedTuple):
+    """What cross-validation chooses before it turns to the decision."""
+
+    price: float
+    ridge: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +101,7 @@ class Learned:
     model: RuleEnsemble
     evidence: Evidence
     merits: dict[str, float]
-    losses: dict[float, float] = field(default_factory=dict)
+    losses: dict[Setting, float] = field(default_factory=dict)
 
 
 class _Part:
@@ -106,14 +119,18 @@ class _Part:
             lesson = plain_lesson(self.binning.columns(table), truth, weights)
         self.builder = Builder(self.binning, lesson, options.build)
         self.chosen: Chosen = self.builder.build(watch)
-        self.coefficients = {ridge: self.builder.refitted(ridge) for ridge in options.ridges}
+        self.coefficients: dict[Setting, Matrix] = {}
+        for price in options.prices:
+            self.builder.prune_heads(price)
+            for ridge in options.ridges:
+                self.coefficients[Setting(price, ridge)] = self.builder.refitted(ridge)
 
     def covers(self, table: Table) -> Matrix:
         return covers_of(self.chosen.bodies, self.binning, table)
 
-    def finished(self, ridge: float, calibration: Calibration, points: int) -> tuple[Matrix, float]:
+    def finished(self, setting: Setting, calibration: Calibration, points: int) -> tuple[Matrix, float]:
         """Return calibrated weights, as points if so wished, and what one of them is worth."""
-        coefficients = self.coefficients[ridge] * calibration.slope
+        coefficients = self.coefficients[setting] * calibration.slope
         coefficients[0] += calibration.shift
         if not points:
             return coefficients, 1.0
@@ -183,14 +200,14 @@ def _assemble(
     parts: list[_Part],
 ) -> Learned:
     whole, held = parts[0], _HeldOut(table, fold, parts)
-    scores = {ridge: held.scores(ridge, Calibration(), 0) for ridge in options.ridges}
+    scores = {setting: held.scores(setting, Calibration(), 0) for setting in whole.coefficients}
     real = truth.astype(np.float64)
-    losses = {ridge: float(loss(s, real, weights).sum() / weights.sum()) for ridge, s in scores.items()}
-    ridge = min(options.ridges, key=lambda r: losses[r])
-    calibration = Calibration.fit(scores[ridge], real, weights) if len(parts) > 1 else Calibration()
-    evidence = Evidence(held.scores(ridge, calibration, options.points), truth, weights, fold)
+    losses = {setting: float(loss(s, real, weights).sum() / weights.sum()) for setting, s in scores.items()}
+    setting = shortest_good(losses)
+    calibration = Calibration.fit(scores[setting], real, weights) if len(parts) > 1 else Calibration()
+    evidence = Evidence(held.scores(setting, calibration, options.points), truth, weights, fold)
     decision, merits = choose(evidence, options.decision, options.optimize)
-    coefficients, unit = whole.finished(ridge, calibration, options.points)
+    coefficients, unit = whole.finished(setting, calibration, options.points)
     covers = whole.covers(table)
     rules = []
     for number, tests in enumerate(whole.chosen.bodies, start=1):
@@ -207,9 +224,23 @@ def _assemble(
         tuple(float(intercept) for intercept in coefficients[0]),
         decision.in_points(unit) if options.points else decision,
         unit,
-        {"ridge": ridge, "calibration": [calibration.slope, calibration.shift], "cross_validation": merits},
+        {**setting._asdict(), "calibration": [calibration.slope, calibration.shift], "cross_validation": merits},
     )
     return Learned(model, evidence, merits, losses)
+
+
+def shortest_good(losses: dict[Setting, float]) -> Setting:
+    """Return the setting with the smallest loss among those of the highest price that costs next to nothing.
+
+    Examples
+    --------
+    >>> shortest_good({Setting(0.1, 1.0): 2.0, Setting(0.3, 1.0): 2.01, Setting(0.3, 3.0): 2.6, Setting(1.0, 1.0): 2.2})
+    Setting(price=0.3, ridge=1.0)
+    """
+    best = min(losses.values())
+    good = [setting for setting, value in losses.items() if value <= best * (1 + _NEXT_TO_NOTHING)]
+    price = max(setting.price for setting in good)
+    return min((setting for setting in losses if setting.price == price), key=lambda setting: losses[setting])
 
 
 class _HeldOut:
@@ -224,9 +255,9 @@ class _HeldOut:
         if len(parts) == 1:
             self.pieces.append((np.arange(len(table)), parts[0], parts[0].covers(table)))
 
-    def scores(self, ridge: float, calibration: Calibration, points: int) -> Matrix:
+    def scores(self, setting: Setting, calibration: Calibration, points: int) -> Matrix:
         scores = np.empty(self.shape)
         for rows, part, covers in self.pieces:
-            coefficients, unit = part.finished(ridge, calibration, points)
+            coefficients, unit = part.finished(setting, calibration, points)
             scores[rows] = unit * (covers @ coefficients)
         return scores

@@ -108,13 +108,15 @@ class Solver:
         penalty = self.ridge * (self.coefficients[1:] ** 2).sum() + _INTERCEPT_RIDGE * (self.coefficients[0] ** 2).sum()
         return float(loss(self.scores, self.targets, self.weights).sum() + penalty / 2)
 
-    def saliency(self) -> Matrix:
+    def saliency(self, labels: npt.NDArray[np.int64] | None = None) -> Matrix:
         """How much the objective would rise, to second order, without each weight; infinite outside the support.
+
+        With `labels`, only theirs are computed and the others are infinite too.
 
         This allows for all other weights being refitted: w² / (2 (H⁻¹)_ww), with the curvature matrix H of the label.
         """
         worth = np.full((self._size - 1, self.targets.shape[1]), np.inf)
-        for label in range(self.targets.shape[1]):
+        for label in range(self.targets.shape[1]) if labels is None else labels.tolist():
             places = np.flatnonzero(self.support[:, label])
             if len(places) < 2:
                 continue
