@@ -12,7 +12,7 @@ from tests.kernels.strategies import Problem, problems
 from polyrule.kernels.cuts import midpoint
 from polyrule.kernels.engine import GrowOptions
 from polyrule.kernels.reference import ReferenceEngine
-from polyrule.measures import Lift, Objective, get
+from polyrule.measures import FunctionMeasure, Lift, Objective, get
 
 OBJECTIVES = [
     Objective(get("precision")),
@@ -32,6 +32,10 @@ OBJECTIVES = [
     Objective(get("f1"), lift=Lift.kln(0.3)),
     Objective(get("precision"), max_head_size=2),
     Objective(get("f0.5"), negative=False),
+    Objective(get("wracc"), averaging="label"),
+    Objective(get("matthews"), averaging="label"),
+    Objective(FunctionMeasure("root", lambda tp, fp, tn, fn: np.sqrt(tp) - np.sqrt(fp)), averaging="label"),
+    Objective(get("rate-difference"), max_head_size=1),
 ]
 
 

@@ -11,7 +11,6 @@ Three ways, all exact:
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -21,14 +20,13 @@ import numpy.typing as npt
 from polyrule.heads import World, best_head
 from polyrule.kernels.bounds import ratio_bounds
 from polyrule.kernels.cuts import Batch, Rows
+from polyrule.kernels.singles import CountedValues, RatioValues, SingleValues, lowered
 from polyrule.kernels.state import UNSET, TrainingState
-from polyrule.measures import Objective
+from polyrule.measures import Objective, SubsetAccuracy
 
 Ints = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
 
-#: Doubles further apart than this (relatively) belong to rationals that differ; closer ones are compared exactly.
-SLACK = 1e-9
 #: Largest numerator or denominator the vectorised integers may reach.
 LARGEST = 2**62
 
@@ -58,6 +56,12 @@ class LabelCounts:
         """(tp, fp, tn, fn) of the literal ``label = value``, each (candidates, labels)."""
         right, wrong = self.unset[..., value], self.unset[..., 1 - value]
         return right, wrong, self.uncovered[..., 0], self.uncovered[..., 1]
+
+    def literals(self) -> Ints:
+        """(tp, fp, tn, fn) of all literals at once: (4, candidates, labels, 2)."""
+        shape = self.unset.shape
+        tn, fn = (np.broadcast_to(self.uncovered[..., truth, None], shape) for truth in (0, 1))
+        return np.stack([self.unset, self.unset[..., ::-1], tn, fn])
 
 
 class Judge:
@@ -111,7 +115,7 @@ class Judge:
         best: Verdict | None = None
         for position in np.argsort(-bounds, kind="stable"):
             bound = bounds[position]
-            if bound == -np.inf or (best is not None and bound < _lowered(float(best.value))):
+            if bound == -np.inf or (best is not None and bound < lowered(float(best.value))):
                 break
             best = self._better(best, self._search(batch, int(candidates[position]), allowed))
         return best
@@ -133,12 +137,20 @@ class Judge:
 
     # -- singles ---------------------------------------------------------------------------------------------------
 
-    def _literal_values(self, allowed: Mask) -> Callable[[LabelCounts, int], tuple[Ints, Ints]] | None:
+    def _literal_values(self, allowed: Mask) -> SingleValues | None:
         """How to value single literals, where that decides; None where the head needs a search of its own."""
-        form = self.form
-        if form is None or form.rho is not None or self.objective.scope != "head":
+        objective, form = self.objective, self.form
+        if objective.scope != "head" or not objective.lift.is_none:
             return None
         one_literal = int(allowed.sum()) == 1
+        if form is None:
+            counted = objective.averaging == "micro" or (
+                objective.averaging == "label" and not objective.measure.rounded
+            )
+            by_label = objective.averaging == "label" and counted
+            is_subset = isinstance(objective.measure, SubsetAccuracy)
+            decided = (by_label or (counted and one_literal)) and not is_subset
+            return CountedValues(objective.measure) if decided else None
         if form.kind == "singles" or (form.kind == "ratio" and one_literal):
             num, den = form.num, form.den
         elif form.kind == "subset" and one_literal:
@@ -146,32 +158,19 @@ class Judge:
         else:
             return None
         largest = max(abs(c) for c in (*num, *den)) * (4 * self._working_weight + 1)
-        if largest >= LARGEST:
-            return None
+        return RatioValues(num, den) if largest < LARGEST else CountedValues(objective.measure)
 
-        def values(counts: LabelCounts, value: int) -> tuple[Ints, Ints]:
-            four = counts.literal(value)
-            top: Ints = num[0] + sum((c * x for c, x in zip(num[1:], four, strict=True)), np.zeros_like(four[0]))
-            bottom: Ints = den[0] + sum((c * x for c, x in zip(den[1:], four, strict=True)), np.zeros_like(four[0]))
-            return np.where(bottom == 0, 0, np.sign(bottom) * top), np.where(bottom == 0, 1, np.abs(bottom))
-
-        return values
-
-    def _best_by_singles(
-        self, batch: Batch, allowed: Mask, skip: Mask | None, values: Callable[[LabelCounts, int], tuple[Ints, Ints]]
-    ) -> Verdict | None:
+    def _best_by_singles(self, batch: Batch, allowed: Mask, skip: Mask | None, values: SingleValues) -> Verdict | None:
         counts = self.counts(batch)
-        parts = [values(counts, value) for value in (0, 1)]
-        num = np.stack([part[0] for part in parts], axis=2)
-        den = np.stack([part[1] for part in parts], axis=2)
         usable = allowed[None] & (counts.unset > 0)
         if skip is not None:
             usable &= ~skip[:, None, None]
         if not usable.any():
             return None
-        approximate = np.where(usable, num / den, -np.inf)
-        near = approximate >= _lowered(float(approximate.max()))
-        value, tied = _exact_maximum(num, den, near)
+        four = counts.literals()
+        approximate = np.where(usable, values.approximate(four), -np.inf)
+        near = approximate >= lowered(float(approximate.max()))
+        value, tied = values.exact_maximum(four, near)
         # where both literals of a label tie, more true positives win, then the present one
         fewer = counts.unset[..., 0] <= counts.unset[..., 1]
         tied[..., 0] &= ~(tied[..., 1] & fewer)
@@ -185,20 +184,6 @@ class Judge:
             for label, sign in zip(*np.nonzero(tied[index]), strict=True)
         )
         return Verdict(index, value, int(true_positives[index]), head)
-
-
-def _lowered(value: float) -> float:
-    return value - SLACK * max(1.0, abs(value))
-
-
-def _exact_maximum(num: Ints, den: Ints, near: Mask) -> tuple[Fraction, Mask]:
-    """Largest fraction among the `near` entries, and where exactly it is reached."""
-    divisor = np.gcd(num[near], den[near])
-    reduced = np.stack([num[near] // divisor, den[near] // divisor], axis=1)
-    best = max((Fraction(int(p), int(q)) for p, q in np.unique(reduced, axis=0)))
-    tied = np.zeros_like(near)
-    tied[near] = (reduced[:, 0] == best.numerator) & (reduced[:, 1] == best.denominator)
-    return best, tied
 
 
 def _largest_only(tied: Mask, true_positives: Ints, size: int) -> Mask:

@@ -13,7 +13,7 @@ import scipy.sparse as sp
 
 from polyrule.data.table import Table
 from polyrule.errors import OptionError
-from polyrule.heads import World, search
+from polyrule.heads.soundness import check_search
 from polyrule.kernels.dispatch import make_engine
 from polyrule.kernels.engine import Candidate, Engine, GrowOptions
 from polyrule.learning.progress import Callback
@@ -59,7 +59,8 @@ class Learner:
         callback: Callback | None = None,
     ) -> tuple[RuleList, Reason]:
         """Learn one list for all labels, with heads of several labels (`multi`) or of one (`single`)."""
-        self._check_search(len(label_names))
+        if len(label_names) > 1:
+            check_search(self.objective)  # an engine with a faster exact form would never run the search asked for
         engine = self._engine(table, truth, weights)
         growers: dict[str, Callable[[], Candidate | None]] = {"multi": engine.grow, "single": engine.grow_single}
         if heads not in growers:
@@ -109,20 +110,6 @@ class Learner:
             counts.append(_pair(left, scale))
         model = RuleList(tuple(learning.rules), table.features, label_names, tuple(defaults), tuple(counts))
         return model, learning.reason
-
-    def _check_search(self, n_labels: int) -> None:
-        """Refuse a head search that is not exact once labels are set, before any time is spent.
-
-        Engines with a faster exact form would not notice, because they never run the search asked for.
-        """
-        if self.objective.search == "auto" or n_labels < 2:
-            return
-        truth = np.ones((2, min(n_labels, 3)), dtype=np.uint8)
-        assigned = np.full(truth.shape, -1, dtype=np.int8)
-        assigned[0, 0] = 1
-        allowed = np.ones((truth.shape[1], 2), dtype=bool)
-        world = World(truth, np.array([True, True]), assigned, np.ones(2, dtype=np.int64), allowed)
-        search(world, self.objective, self.objective.search)
 
     def _engine(self, table: Table, truth: Any, weights: Weights, growing: GrowOptions | None = None) -> Engine:
         options = growing or self.growing
