@@ -57,7 +57,7 @@ def test_no_more_bins_than_asked_for() -> None:
     binning = Binning.of(Table.from_array(np.arange(1000.0)[:, None]), 16)
     assert binning.count(0) == 16
     sizes = np.bincount(binning.encode(0, np.arange(1000.0)))
-    assert sizes.min() > 50
+    assert sizes.min() > 30  # each threshold may move by a quarter of a bin
 
 
 def test_sparse_and_dense_tables_give_the_same_bins() -> None:

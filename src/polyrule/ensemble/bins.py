@@ -97,13 +97,16 @@ class Binning:
 
 def _cuts(values: npt.NDArray[np.float64], max_bins: int) -> npt.NDArray[np.float64]:
     distinct, counts = np.unique(values[~np.isnan(values)], return_counts=True)
-    if len(distinct) < 2:
-        return np.empty(0)
-    last = np.arange(len(distinct) - 1)
-    if len(distinct) > max_bins:
-        wanted = np.arange(1, max_bins) * (counts.sum() / max_bins)
-        last = np.unique(np.minimum(np.searchsorted(np.cumsum(counts), wanted), len(distinct) - 2))
-    return np.array([simplest_between(distinct[i], distinct[i + 1]) for i in last])
+    if len(distinct) <= max_bins:
+        lows, highs = distinct[:-1], distinct[1:]
+    else:
+        # Anywhere within a quarter of a bin around the quantile will do, so take the shortest number there.
+        middle, reach = np.arange(1, max_bins) * (counts.sum() / max_bins), counts.sum() / max_bins / 4
+        below = np.searchsorted(np.cumsum(counts), middle - reach)
+        above = np.maximum(np.searchsorted(np.cumsum(counts), middle + reach), below + 1)
+        above = np.minimum(above, len(distinct) - 1)
+        lows, highs = distinct[np.minimum(below, above - 1)], distinct[above]
+    return np.unique(np.array([simplest_between(*pair) for pair in zip(lows, highs, strict=True)]))
 
 
 @dataclass(frozen=True, eq=False)

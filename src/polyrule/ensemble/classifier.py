@@ -97,7 +97,8 @@ class RuleEnsembleClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
     >>> from polyrule.ensemble.classifier import RuleEnsembleClassifier
     >>> X = [[tempo, loud] for tempo in range(60, 180, 5) for loud in (1, 5)]
     >>> Y = [[tempo < 100, tempo >= 100 and loud > 3, loud > 3] for tempo, loud in X]
-    >>> clf = RuleEnsembleClassifier(max_rules=3, points=5, teacher=None).fit(X, Y, label_names=["calm", "happy", "party"])
+    >>> clf = RuleEnsembleClassifier(max_rules=3, points=5, teacher=None)
+    >>> clf = clf.fit(X, Y, label_names=["calm", "happy", "party"])
     >>> clf.predict([[70, 1], [150, 5]])
     array([[1, 0, 0],
            [0, 1, 1]])
