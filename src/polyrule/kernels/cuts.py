@@ -40,12 +40,15 @@ def midpoint(low: float, high: float) -> float:
 
 @dataclass(frozen=True, eq=False)
 class Batch:
-    """Candidates of one feature or label: candidate `i` covers ``rows[start[i]:end[i]]``."""
+    """Candidates of one feature or label: candidate `i` covers ``rows[start[i]:end[i]]``.
 
-    conditions: list[Condition]
+    `condition` makes the condition of a candidate when it is wanted, which for most of them is never.
+    """
+
     rows: Rows
     start: npt.NDArray[np.int64]
     end: npt.NDArray[np.int64]
+    condition: Callable[[int], Condition]
 
     def __len__(self) -> int:
         return len(self.start)
@@ -59,11 +62,6 @@ class Batch:
         running = np.zeros((len(self.rows) + 1, *per_row.shape[1:]), dtype=np.int64)
         np.cumsum(per_row[self.rows], axis=0, out=running[1:])
         return np.asarray(running[self.end] - running[self.start])
-
-    def keep(self, which: npt.NDArray[np.bool_]) -> Batch:
-        """Return the batch with only the chosen candidates."""
-        chosen = [c for c, kept in zip(self.conditions, which, strict=True) if kept]
-        return Batch(chosen, self.rows, self.start[which], self.end[which])
 
 
 @dataclass(eq=False)
@@ -111,28 +109,23 @@ class CutFinder:
         order = np.argsort(values[known], kind="stable")
         rows, values = covered[known][order], values[known][order]
         distinct = self._working_values(index)
+        groups = np.searchsorted(distinct, values)
         count, missing = len(rows), len(rows) < len(covered)
-        conditions: list[Condition] = []
-        start: list[int] = []
-        end: list[int] = []
+        inner = np.flatnonzero(np.diff(groups)) + 1
+        # each cut is (last group below it, first row above it); both sides of it are candidates, `<=` first
+        below, position = np.repeat(groups[inner - 1], 2), np.repeat(inner, 2)
+        above = np.tile([False, True], len(inner))
+        if missing and count and groups[0] > 0:  # all known rows: only those without a value are left out
+            below, position, above = np.append(0, below), np.append(0, position), np.append(True, above)
+        if missing and count and groups[-1] + 1 < len(distinct):
+            below, position = np.append(below, groups[-1]), np.append(position, count)
+            above = np.append(above, False)
 
-        def add(op: str, threshold: float, first: int, last: int) -> None:
-            conditions.append(NumericCondition(index, "<=" if op == "<=" else ">", threshold))
-            start.append(first)
-            end.append(last)
+        def condition(i: int) -> Condition:
+            threshold = midpoint(float(distinct[below[i]]), float(distinct[below[i] + 1]))
+            return NumericCondition(index, ">" if above[i] else "<=", threshold)
 
-        if count:
-            groups = np.searchsorted(distinct, values)
-            if missing and groups[0] > 0:
-                add(">", midpoint(distinct[0], distinct[1]), 0, count)
-            for position in np.flatnonzero(np.diff(groups)) + 1:
-                below = groups[position - 1]
-                threshold = midpoint(float(distinct[below]), float(distinct[below + 1]))
-                add("<=", threshold, 0, int(position))
-                add(">", threshold, int(position), count)
-            if missing and groups[-1] + 1 < len(distinct):
-                add("<=", midpoint(float(distinct[groups[-1]]), float(distinct[groups[-1] + 1])), 0, count)
-        return Batch(conditions, rows, np.array(start, dtype=np.int64), np.array(end, dtype=np.int64))
+        return Batch(rows, np.where(above, position, 0), np.where(above, count, position), condition)
 
     def _nominal(self, index: int, covered: Rows) -> Batch:
         values = self.table.column(index)[covered]
@@ -151,5 +144,4 @@ def _equalities(values: npt.NDArray[np.float64], covered: Rows, make: Callable[[
     distinct, start = np.unique(values, return_index=True)
     end = np.append(start[1:], len(rows))
     proper = end - start < len(covered)
-    conditions = [make(int(value)) for value in distinct[proper]]
-    return Batch(conditions, rows, start[proper].astype(np.int64), end[proper].astype(np.int64))
+    return Batch(rows, start[proper], end[proper], lambda i: make(int(distinct[proper][i])))

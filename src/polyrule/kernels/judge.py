@@ -23,6 +23,7 @@ from polyrule.kernels.cuts import Batch, Rows
 from polyrule.kernels.singles import CountedValues, RatioValues, SingleValues, lowered
 from polyrule.kernels.state import UNSET, TrainingState
 from polyrule.measures import Objective, SubsetAccuracy
+from polyrule.model.rule import Condition
 
 Ints = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
@@ -197,4 +198,8 @@ def _largest_only(tied: Mask, true_positives: Ints, size: int) -> Mask:
 
 def whole(rows: Rows) -> Batch:
     """Return a batch with one candidate that covers all of `rows`: the body as it is."""
-    return Batch([], rows, np.array([0]), np.array([len(rows)]))
+
+    def no_condition(index: int) -> Condition:
+        raise IndexError("the body as it is adds no condition")
+
+    return Batch(rows, np.array([0]), np.array([len(rows)]), no_condition)

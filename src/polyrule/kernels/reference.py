@@ -143,7 +143,7 @@ class ReferenceEngine:
                 raise OutOfTime
             allowed = literals.copy()
             allowed[tested] = False
-            first = batch.conditions[0]
+            first = batch.condition(0)
             if isinstance(first, LabelCondition):
                 allowed[first.label] = False
             skip = batch.sums(self.state.weights) < self.options.min_coverage
@@ -154,7 +154,7 @@ class ReferenceEngine:
                 skip[verdict.index] = True
                 if len(nodes) >= self.options.beam_width and not verdict.beats(nodes[-1].verdict):
                     break
-                longer = (*body, batch.conditions[verdict.index])
+                longer = (*body, batch.condition(verdict.index))
                 nodes.append(_Node(longer, batch.covered(verdict.index), verdict))
                 nodes.sort(key=lambda node: (node.verdict.value, node.verdict.tp), reverse=True)
                 del nodes[self.options.beam_width :]
