@@ -157,6 +157,7 @@ def test_scorecards_have_whole_points(fitted) -> None:
     clf = RuleEnsembleClassifier(max_rules=5, points=4).fit(X, Y)
     weights = [entry.weight for rule in clf.model_ for entry in rule.head]
     assert clf.model_.is_scorecard
+    assert clf.model_.decision.kind in ("threshold", "per-label")
     assert max(map(abs, weights)) <= 4
     assert f1_score(Y, clf.predict(X), average="micro") > 0.9
     assert ".00" not in str(clf.model_).split("log-odds")[0]

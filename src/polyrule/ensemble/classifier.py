@@ -69,7 +69,8 @@ class RuleEnsembleClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
     optimize : {"micro-f1", "macro-f1", "example-f1", "subset", "hamming"}
         What the decision is tuned for.
     points : bool or int
-        Whole points instead of weights (a scorecard): True for at most 10 points per entry, or the largest number.
+        Whole points instead of weights (a scorecard): True for at most 10 points per entry, or the largest number. An
+        "auto" decision is then one that can be made by hand, with thresholds.
     cv : int
         Folds of the cross-validation, on the training data only.
     max_bins : int
@@ -192,7 +193,8 @@ class RuleEnsembleClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
         """
         check_is_fitted(self)
         optimize = self.optimize if optimize is None else optimize
-        chosen, merits = choose(self._evidence, self.decision if decision is None else decision, optimize)
+        kind = self.decision if decision is None else decision
+        chosen, merits = choose(self._evidence, kind, optimize, by_hand=bool(self.points))
         unit = self.model_.unit
         info = self.model_.info | {"cross_validation": merits}
         tuned = chosen.in_points(unit) if self.points else chosen

@@ -135,13 +135,20 @@ class Evidence:
         return Evidence(self.scores[rows], self.truth[rows], self.weights[rows], self.fold[rows])
 
 
-def choose(evidence: Evidence, kind: str, optimize: str) -> tuple[Decision, dict[str, float]]:
+def choose(evidence: Evidence, kind: str, optimize: str, *, by_hand: bool = False) -> tuple[Decision, dict[str, float]]:
     """Tune a decision, or the best of all kinds where `kind` is "auto".
 
     A kind later in the list "threshold", "subset", "per-label", "expected-f1" is harder to follow, so it must be
     clearly better than those before it. Kinds are compared fairly: each is tuned on all folds but one and judged on
     that one, in turn, because a threshold per label always looks better than one for all on the examples it was tuned
     on.
+
+    Parameters
+    ----------
+    evidence : Evidence
+    kind, optimize : str
+    by_hand : bool
+        Whether "auto" leaves out the decisions that nobody makes with pencil and paper: those among label sets.
 
     Returns
     -------
@@ -154,7 +161,7 @@ def choose(evidence: Evidence, kind: str, optimize: str) -> tuple[Decision, dict
         raise OptionError(f"optimize must be one of {', '.join(MEASURES)}, not {optimize!r}")
     if kind != "auto" and kind not in KINDS:
         raise OptionError(f"decision must be 'auto' or one of {', '.join(KINDS)}, not {kind!r}")
-    tried = [k for k in KINDS if kind in ("auto", k)]
+    tried = [k for k in KINDS if kind == k or (kind == "auto" and not (by_hand and k in ("subset", "expected-f1")))]
     merits: dict[str, float] = {}
     for candidate in tried:
         predicted = np.zeros_like(evidence.truth)

@@ -206,7 +206,7 @@ def _assemble(
     setting = shortest_good(losses)
     calibration = Calibration.fit(scores[setting], real, weights) if len(parts) > 1 else Calibration()
     evidence = Evidence(held.scores(setting, calibration, options.points), truth, weights, fold)
-    decision, merits = choose(evidence, options.decision, options.optimize)
+    decision, merits = choose(evidence, options.decision, options.optimize, by_hand=options.points > 0)
     coefficients, unit = whole.finished(setting, calibration, options.points)
     covers = whole.covers(table)
     rules = []
