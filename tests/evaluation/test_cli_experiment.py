@@ -53,6 +53,12 @@ def test_json_lines(spec_file, tmp_path):
     assert lines[-1]["missing"] == 1
 
 
+@pytest.mark.parametrize(("pattern", "runs"), [("made", 2), ("maj*", 1), ("made/no*", 1), ("other/*", 0)])
+def test_only_names_data_learners_or_both(spec_file, tmp_path, pattern, runs):
+    result = invoke(spec_file, "-o", tmp_path / "out", "--list", "--only", pattern)
+    assert len(result.output.splitlines()) == runs
+
+
 def test_errors_are_one_sentence(spec_file, tmp_path):
     for arguments, words in (
         ((tmp_path / "none.toml",), "cannot read experiment file"),

@@ -22,7 +22,10 @@ from polyrule.evaluation.experiment.spec import ExperimentSpec
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="Directory for rows and tables [results/NAME].")
 @click.option("-w", "--workers", type=click.IntRange(min=1), help="Processes at a time [as the file says].")
 @click.option(
-    "--only", multiple=True, metavar="PATTERN", help="Only data sets or learners whose name matches (* and ?)."
+    "--only",
+    multiple=True,
+    metavar="PATTERN",
+    help="Only data sets or learners whose name matches (* and ?), or DATA/LEARNER together.",
 )
 @click.option("--retry", is_flag=True, help="Run again what failed, crashed or exceeded a limit.")
 @click.option("--tables-only", is_flag=True, help="Run nothing: make tables and figures from the rows that are there.")
@@ -100,7 +103,7 @@ def _run(
 
 def _chooser(patterns: tuple[str, ...]) -> Callable[[Run], bool]:
     def chosen(run: Run) -> bool:
-        names = (run.data.name, run.learner.name, run.learner.family)
+        names = (run.data.name, run.learner.name, run.learner.family, f"{run.data.name}/{run.learner.name}")
         return not patterns or any(fnmatch.fnmatchcase(name, pattern) for name in names for pattern in patterns)
 
     return chosen
