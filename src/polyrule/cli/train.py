@@ -80,14 +80,19 @@ def train(
         except OSError as error:
             raise cannot_write(output, error) from error
     seconds = time.perf_counter() - started
+    findings = [str(finding) for finding in dataset.describe(test).findings]
     result: dict[str, Any] = {"output": str(output) if output else None, "seconds": seconds, "interrupted": interrupted}
     result |= {
         "statistics": model.statistics(),
         "rules": rule_records(model),
         "stopped": getattr(estimator, "stopped_reason_", None),
+        "findings": findings,
     }
     comparison = _test(model, dataset, test) if test is not None else None
     validation = None if folds is None or interrupted else _cross_validate(estimator, dataset, folds, seed, quiet)
+    if not quiet:
+        for finding in findings:
+            warn(finding)
     if as_json:
         print_json(_json(result, comparison, validation))
     else:
