@@ -1,0 +1,50 @@
+"""Putting it together: folds, the choice of a setting, and that nothing leaks from a held-out example."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from polyrule.data import Table
+from polyrule.ensemble import learning
+from polyrule.ensemble.building import BuildOptions
+from polyrule.ensemble.calibration import Calibration
+from polyrule.ensemble.learning import LearnOptions, Setting, deal, learn, shortest_good
+
+
+def test_folds_share_out_every_label_set() -> None:
+    rng = np.random.default_rng(0)
+    truth = (rng.random((200, 3)) < 0.3).astype(np.uint8)
+    fold = deal(truth, 4, 0)
+    assert np.bincount(fold).tolist() == [50, 50, 50, 50]
+    for row in np.unique(truth, axis=0):
+        counts = np.bincount(fold[(truth == row).all(axis=1)], minlength=4)
+        assert counts.max() - counts.min() <= 1
+
+
+@pytest.mark.parametrize(("examples", "folds"), [(3, 1), (4, 2), (9, 4), (100, 4)])
+def test_few_examples_make_few_folds(examples: int, folds: int) -> None:
+    assert deal(np.zeros((examples, 1), dtype=np.uint8), 4, 0).max() + 1 == folds
+
+
+def test_shorter_heads_may_cost_next_to_nothing() -> None:
+    losses = {Setting(0.1, 1.0): 1.0, Setting(0.3, 1.0): 1.009, Setting(1.0, 1.0): 1.02}
+    assert shortest_good(losses) == Setting(0.3, 1.0)
+    assert shortest_good({Setting(0.1, r): r for r in (3.0, 1.0)}) == Setting(0.1, 1.0)
+
+
+def test_labels_of_a_held_out_example_do_not_touch_its_scores(monkeypatch) -> None:
+    rng = np.random.default_rng(1)
+    values = rng.normal(size=(80, 4)).round(2)
+    truth = np.stack([values[:, 0] > 0, values[:, 1] > 0], axis=1).astype(np.uint8)
+    fold = np.arange(80) % 4
+    monkeypatch.setattr(learning, "deal", lambda *_: fold)
+    monkeypatch.setattr("polyrule.ensemble.teacher._TREES", 15)
+    monkeypatch.setattr(Calibration, "fit", classmethod(lambda cls, *_: cls()))
+    options = LearnOptions(build=BuildOptions(max_rules=4), prices=(0.1,), ridges=(1.0,))
+    table = Table.from_array(values)
+    changed = truth.copy()
+    changed[fold == 2] = 1 - changed[fold == 2]
+    first, second = (learn(table, y, np.ones(80), ("a", "b"), options).evidence.scores for y in (truth, changed))
+    assert np.array_equal(first[fold == 2], second[fold == 2])
+    assert not np.array_equal(first[fold == 1], second[fold == 1])
