@@ -17,6 +17,23 @@ struct Entry {
 // By value, then by row; -0.0 and 0.0 are the same number.
 bool precedes(const Entry& a, const Entry& b) { return a.value != b.value ? a.value < b.value : a.row < b.row; }
 
+// By value, then by row, for entries that come in ascending rows. Nominal values are small numbers: count instead of
+// comparing.
+void sort_entries(std::vector<Entry>& entries, bool nominal) {
+  double largest = 0;
+  for (const Entry& e : entries) largest = std::max(largest, nominal && e.value >= 0 ? e.value : 1e300);
+  if (largest > 1e6) {
+    std::sort(entries.begin(), entries.end(), precedes);
+    return;
+  }
+  std::vector<std::size_t> starts(static_cast<std::size_t>(largest) + 2, 0);
+  for (const Entry& e : entries) ++starts[static_cast<std::size_t>(e.value) + 1];
+  for (std::size_t v = 1; v < starts.size(); ++v) starts[v] += starts[v - 1];
+  std::vector<Entry> sorted(entries.size());
+  for (const Entry& e : entries) sorted[starts[static_cast<std::size_t>(e.value)]++] = e;
+  entries.swap(sorted);
+}
+
 // The value of the longest stretch of equal entries.
 std::pair<double, std::size_t> most_frequent(const std::vector<Entry>& sorted) {
   double best = 0;
@@ -58,7 +75,7 @@ Columns Columns::from_dense(const double* values, std::size_t rows, const std::v
       if (std::isnan(x)) column.missing.push_back(static_cast<Row>(i));
       else entries.push_back({x, static_cast<Row>(i)});
     }
-    std::sort(entries.begin(), entries.end(), precedes);
+    sort_entries(entries, column.nominal);
     const auto [mode, count] = most_frequent(entries);
     column.blocked = 2 * count > rows;
     column.block = mode;

@@ -103,7 +103,7 @@ std::optional<Grown> Engine::grow(const Watch& watch, Literal literal) {
   const Form form = form_for(literal);
   std::vector<NodeLabel> labels = root_labels(literal, form);
   std::optional<Grown> grown = limits_.beam_width > 1 ? beam(watch, form, std::move(labels))
-                                                      : greedy(watch, form, std::move(labels), nullptr);
+                                                      : greedy(watch, form, std::move(labels));
   if (grown && literal && form.rho.empty() && !form_.rho.empty()) {
     Fraction& value = grown->head.value;
     value = make_fraction(value.num * form_.rho[1], value.den * kLiftScale);
@@ -124,8 +124,7 @@ std::optional<Grown> Engine::grow_single(const Watch& watch) {
   return best;
 }
 
-std::optional<Grown> Engine::greedy(const Watch& watch, const Form& form, std::vector<NodeLabel> labels,
-                                    const Head* rival) {
+std::optional<Grown> Engine::greedy(const Watch& watch, const Form& form, std::vector<NodeLabel> labels) {
   Node node;
   node.set_cover(state_.working, state_);
   node.is_root = true;
@@ -134,10 +133,11 @@ std::optional<Grown> Engine::greedy(const Watch& watch, const Form& form, std::v
   Grown grown;
   grown.head = solve(node, form);
   if (!grown.head.any()) return std::nullopt;
-  (void)rival;
+  open_path(form);
   std::vector<Condition> body;
   while (body.size() < limits_.max_conditions) {
     const std::optional<Condition> found = best_condition(watch, node, form, grown.head);
+    if (body.empty()) root_ = path_;
     if (!found) break;
     body.push_back(*found);
     Node child;
@@ -208,29 +208,95 @@ void Engine::over_units(const Watch& watch, const Node& node, Scan&& scan_unit) 
 template <class Int>
 std::optional<Condition> Engine::best_by_singles(const Watch& watch, Node& node, const Form& form,
                                                  const Head& incumbent, bool& usable) {
-  // Drop the literals that cannot reach the incumbent's value any more.
+  // Literals that cannot reach the incumbent's value in any body below are dropped for good.
   const Gains<Int> gains(form, incumbent.value, state_.working_weight);
   std::vector<NodeLabel> live;
   for (NodeLabel label : node.labels) {
     for (int v = 0; v < 2; ++v) label.allowed[v] = label.usable(v) && gains.bound(label, v) >= 0;
     if (label.allowed[0] || label.allowed[1]) live.push_back(label);
   }
-  node.labels = std::move(live);
-  node.list_touches(state_);
-
   const double room = largest_sum(form);
-  const auto found = room < Sweep<std::int32_t>::capacity()
-                         ? search_node<Int, std::int32_t>(watch, node, form, incumbent)
-                         : search_node<Int, double>(watch, node, form, incumbent);
+  const std::optional<Best> found = room < Sweep<std::int32_t>::capacity()
+                                        ? search_in_parts<Int, std::int32_t>(watch, node, live, form, incumbent)
+                                        : search_in_parts<Int, double>(watch, node, live, form, incumbent);
+  node.labels = std::move(live);
   usable = found.has_value();
   if (!usable || !found->any) return std::nullopt;
   return found->condition;
 }
 
+// Searches the literals that can reach the value with one more condition, the most promising ones first and not more at a
+// time than a sweep's table can hold. What they reach rules out most of the others.
+template <class Int, class Lane>
+std::optional<Best> Engine::search_in_parts(const Watch& watch, Node& node, const std::vector<NodeLabel>& live,
+                                            const Form& form, const Head& incumbent) {
+  double largest_denominator = double(form.den[0]);
+  largest_denominator += double(*std::max_element(form.den.begin() + 1, form.den.end())) * double(state_.working_weight);
+  std::size_t literals = 0, unusual = 0;
+  for (const NodeLabel& label : live) {
+    literals += std::size_t(label.allowed[0]) + std::size_t(label.allowed[1]);
+    for (int k = 0; k < 4; ++k)
+      if (k != label.usual) unusual += static_cast<std::size_t>(label.kinds[k]);
+  }
+  std::size_t most = std::max<std::size_t>(64, Sweep<Lane>::kLargestTable / sizeof(Lane) / state_.rows);
+  if (double(unusual) / double(std::max<Count>(1, node.weight)) < double(literals) / 16) most = 64;
+
+  Fraction level = incumbent.value;
+  const auto tp_to_beat = [&] { return compare(level, incumbent.value) == 0 ? incumbent.tp : 0; };
+  const auto search = [&](const std::vector<NodeLabel>& labels, Count tp) {
+    node.labels = labels;
+    node.list_touches(state_);
+    return search_node<Int, Lane>(watch, node, form, Best{level, tp, false, {}});
+  };
+  std::vector<NodeLabel> rest = live, winners;
+  std::optional<Best> best = Best{level, incumbent.tp, false, {}};
+  bool several = false;  // parts that tie with each other
+  while (!rest.empty()) {
+    const Gains<Int> gains(form, level, state_.working_weight);
+    bool fading = true;
+    for (int v = 0; v < 2; ++v)
+      for (int k = 0; k < 4; ++k) fading = fading && gains.slope[v][k] <= 0;
+    if (fading) return search(live, tp_to_beat());  // nothing but ties are left, of any literal
+    std::vector<std::pair<double, NodeLabel>> ranked;
+    for (NodeLabel label : rest) {
+      double promise = -std::numeric_limits<double>::infinity();
+      for (int v = 0; v < 2; ++v) {
+        const Prospect& prospect = path_[label.label * 2 + std::size_t(v)];
+        label.allowed[v] = label.allowed[v] && prospect.can_reach(label, v, gains, level, largest_denominator);
+        if (label.allowed[v])
+          promise = std::max(promise, prospect.optimistic(label, v, gains, level, largest_denominator));
+      }
+      if (label.allowed[0] || label.allowed[1]) ranked.push_back({promise, label});
+    }
+    if (ranked.empty()) break;
+    std::stable_sort(ranked.begin(), ranked.end(), [](auto& a, auto& b) { return a.first > b.first; });
+    std::vector<NodeLabel> part;
+    rest.clear();
+    std::size_t taken = 0;
+    for (const auto& [promise, label] : ranked) {
+      const std::size_t adds = std::size_t(label.allowed[0]) + std::size_t(label.allowed[1]);
+      if (rest.empty() && (part.empty() || taken + adds <= most)) part.push_back(label), taken += adds;
+      else rest.push_back(label);
+    }
+    const bool only = rest.empty() && winners.empty();
+    const std::optional<Best> found = search(part, only ? tp_to_beat() : 0);
+    if (!found) return std::nullopt;
+    if (!found->any) continue;
+    const int order = compare(found->value, level);
+    if (order > 0) winners.clear(), several = false;
+    else several = several || !winners.empty() || !only;
+    level = found->value;
+    best = found;
+    winners.insert(winners.end(), part.begin(), part.end());
+  }
+  // A tie with the incumbent or between parts is decided by the true positives of all literals together.
+  if (several) best = search(winners, tp_to_beat());
+  return best;
+}
+
 // The best condition of a node; nothing if the measure's shape needs the general search.
 template <class Int, class Lane>
-std::optional<Best> Engine::search_node(const Watch& watch, const Node& node, const Form& form, const Head& incumbent) {
-  const Best start{incumbent.value, incumbent.tp, false, {}};
+std::optional<Best> Engine::search_node(const Watch& watch, const Node& node, const Form& form, const Best& start) {
   struct Worker {
     SinglesScan<Int> scan;
     Walk<Sweep<Lane>> walk;
@@ -240,8 +306,8 @@ std::optional<Best> Engine::search_node(const Watch& watch, const Node& node, co
   };
   std::vector<std::unique_ptr<Worker>> workers(static_cast<std::size_t>(threads_));
   std::mutex guard;
-  Fraction shared = incumbent.value;
-  std::atomic<bool> any_usable{true};
+  Fraction shared = start.value;
+  std::atomic<bool> any_usable{true}, all_swept{true};
 
   over_units(watch, node, [&](int w, std::size_t unit, bool is_label) {
     auto& worker = workers[static_cast<std::size_t>(w)];
@@ -262,10 +328,11 @@ std::optional<Best> Engine::search_node(const Watch& watch, const Node& node, co
       // Where nothing but ties is left to find, almost every feature has one.
       const bool looks = worker->looks && !scan.fading();
       if (looks && worker->risen != scan.risen()) {
-        worker->sweep.set_gains(scan.gains(), state_);
+        worker->sweep.set_gains(scan.gains(), scan.best().value.den, state_);
         worker->risen = scan.risen();
       }
       Sweep<Lane>* look = looks ? &worker->sweep : nullptr;
+      if (!look) all_swept = false;
       if (is_label) worker->walk.label(unit, scan, look);
       else worker->walk.feature(unit, scan, look);
       settled = scan.settled([&](const Condition& condition, std::size_t label, Count kinds[4]) {
@@ -291,7 +358,62 @@ std::optional<Best> Engine::search_node(const Watch& watch, const Node& node, co
                                                             comes_before(found.condition, best.condition)))))
       best = found;
   }
+  for (const NodeLabel& label : node.labels)
+    for (int v = 0; v < 2; ++v) path_[label.label * 2 + std::size_t(v)].reach = std::numeric_limits<double>::infinity();
+  if (all_swept) {
+    for (const auto& worker : workers) {
+      if (!worker) continue;
+      if (!worker->walk.looked_at_all()) return forget(node), best;
+      worker->sweep.each_reach([&](std::uint32_t e, int v, double reach) {
+        Prospect& prospect = path_[node.labels[e].label * 2 + std::size_t(v)];
+        prospect.reach = prospect.known() ? std::max(prospect.reach, reach) : reach;
+        prospect.value = double(best.value.num) / double(best.value.den);
+        std::copy(node.labels[e].kinds, node.labels[e].kinds + 4, prospect.kinds);
+      });
+    }
+  }
   return best;
+}
+
+void Engine::forget(const Node& node) {
+  for (const NodeLabel& label : node.labels)
+    for (int v = 0; v < 2; ++v) path_[label.label * 2 + std::size_t(v)] = Prospect{};
+}
+
+// Bring the prospects of the empty body up to date: forget what a changed label or working set has made invalid, and
+// look at the label conditions that the last rules have changed.
+void Engine::open_path(const Form& form) {
+  if (root_version_ != state_.working_version) {
+    root_.assign(state_.labels * 2, Prospect{});
+    root_changed_ = state_.changed;
+    root_version_ = state_.working_version;
+  }
+  std::vector<std::size_t> changed;
+  for (std::size_t l = 0; l < state_.labels; ++l)
+    if (root_changed_[l] != state_.changed[l]) changed.push_back(l);
+  for (const std::size_t l : changed) root_[l * 2] = root_[l * 2 + 1] = Prospect{};
+  root_changed_ = state_.changed;
+  if (limits_.label_conditions)
+    for (const std::size_t l : changed)
+      for (int value = 0; value < 2; ++value) {
+        const Bits cover = rows_of({Test::label, false, static_cast<std::uint32_t>(l), double(value)}, state_.working);
+        const Count weight = state_.weigh(cover.data());
+        for (std::size_t t = 0; t < state_.labels; ++t) {
+          if (!root_[t * 2].known() && !root_[t * 2 + 1].known()) continue;
+          Count kinds[4];
+          state_.count_kinds(t, cover, weight, kinds);
+          NodeLabel label;
+          label.present = state_.present[t];
+          for (int v = 0; v < 2; ++v) {
+            Prospect& prospect = root_[t * 2 + std::size_t(v)];
+            if (!prospect.known()) continue;
+            const Counts c = literal_counts(label, kinds, v, state_.working_weight);
+            const double gain = double(linear<Wide>(form.num, c)) - prospect.value * double(linear<Wide>(form.den, c));
+            prospect.reach = std::max(prospect.reach, gain + 1e-6 + 1e-9 * std::abs(gain));
+          }
+        }
+      }
+  path_ = root_;
 }
 
 std::vector<Scored> Engine::best_in_general(const Watch& watch, Node& node, const Form& form, const Head* incumbent,

@@ -10,6 +10,7 @@
 #include "general.hpp"
 #include "heads.hpp"
 #include "node.hpp"
+#include "prospects.hpp"
 #include "singles.hpp"
 #include "state.hpp"
 
@@ -63,14 +64,19 @@ class Engine {
   Form form_for(const Literal& literal) const;
   bool allows_singles(const Form& form) const;
   std::vector<NodeLabel> root_labels(const Literal& literal, const Form& form) const;
-  std::optional<Grown> greedy(const Watch& watch, const Form& form, std::vector<NodeLabel> labels, const Head* rival);
+  std::optional<Grown> greedy(const Watch& watch, const Form& form, std::vector<NodeLabel> labels);
   std::optional<Grown> beam(const Watch& watch, const Form& form, std::vector<NodeLabel> labels);
   std::optional<Condition> best_condition(const Watch& watch, Node& node, const Form& form, const Head& incumbent);
   template <class Int>
   std::optional<Condition> best_by_singles(const Watch& watch, Node& node, const Form& form, const Head& incumbent,
                                            bool& usable);
   template <class Int, class Lane>
-  std::optional<Best> search_node(const Watch& watch, const Node& node, const Form& form, const Head& incumbent);
+  std::optional<Best> search_in_parts(const Watch& watch, Node& node, const std::vector<NodeLabel>& live,
+                                      const Form& form, const Head& incumbent);
+  template <class Int, class Lane>
+  std::optional<Best> search_node(const Watch& watch, const Node& node, const Form& form, const Best& start);
+  void open_path(const Form& form);
+  void forget(const Node& node);
   std::vector<Scored> best_in_general(const Watch& watch, Node& node, const Form& form, const Head* incumbent,
                                       std::size_t size);
   template <class Scan>
@@ -86,6 +92,10 @@ class Engine {
   GrowLimits limits_;
   int threads_;
   std::uint64_t paths_ = 0;
+  // By literal (2 * label + value): for the empty body, kept between rules, and along the rule under search.
+  std::vector<Prospect> root_, path_;
+  std::uint64_t root_version_ = 0;
+  std::vector<std::uint64_t> root_changed_;
 };
 
 }  // namespace polyrule

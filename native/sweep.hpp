@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cmath>
+#include <limits>
 #include <memory>
 #include <new>
 #include <vector>
@@ -57,6 +58,7 @@ class Sweep {
       for (int v = 0; v < 2; ++v)
         if (node.labels[e].usable(v)) literals_.push_back({e, v});
     width_ = (literals_.size() + kLanes - 1) / kLanes;
+    reach_.assign(literals_.size(), -std::numeric_limits<double>::infinity());
     high_.resize(width_ * kLanes);
     low_.resize(width_ * kLanes);
     total_.resize(width_ * kLanes);
@@ -65,8 +67,16 @@ class Sweep {
   std::size_t width() const { return width_; }
   std::size_t table_bytes(std::size_t rows) const { return rows * width_ * kLanes * sizeof(Lane); }
 
+  // The largest G / q seen so far of every literal, over all candidates. Numbers taken at a lower value are larger, so
+  // they bound what the literal can reach at the present one.
+  template <class Visit>
+  void each_reach(Visit&& visit) const {
+    for (std::size_t i = 0; i < literals_.size(); ++i) visit(literals_[i].e, literals_[i].value, reach_[i]);
+  }
+
   template <class Int>
-  void set_gains(const Gains<Int>& gains, const State& state) {
+  void set_gains(const Gains<Int>& gains, Wide denominator, const State& state) {
+    scale_ = double(denominator);
     table_.resize(state.rows * width_ * kLanes);
     empty_.assign(width_ * kLanes, 0);
     full_.assign(width_ * kLanes, 0);
@@ -113,7 +123,9 @@ class Sweep {
     for (std::uint32_t i = 0; i < literals_.size(); ++i) {
       const Lane whole = sides.leaves_node ? full_[i] : empty_[i] + total_.get()[i];
       const Lane low = sides.leave_first ? std::min<Lane>(low_.get()[i], 0) : low_.get()[i];
-      if (empty_[i] + high_.get()[i] >= 0 || whole - low >= 0) followed_.push_back({i, whole, 0, 0, 0});
+      const Lane most = std::max<Lane>(empty_[i] + high_.get()[i], whole - low);
+      reach_[i] = std::max(reach_[i], double(most) / scale_);
+      if (most >= 0) followed_.push_back({i, whole, 0, 0, 0});
     }
     if (followed_.empty()) return;
     for (Followed& f : followed_) {
@@ -187,6 +199,8 @@ class Sweep {
   const Node& node_;
   std::vector<Slot> literals_;
   std::vector<Followed> followed_;
+  std::vector<double> reach_;
+  double scale_ = 1;
   std::vector<std::size_t> slot_;
   std::size_t width_ = 0;
   LineArray<Lane> table_;  // per row, what it adds to every lane

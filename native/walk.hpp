@@ -70,6 +70,9 @@ class Walk {
     else blocked(column, scan);
   }
 
+  // Whether every candidate shown so far went through the first look.
+  bool looked_at_all() const { return looked_at_all_; }
+
   // The conditions label = 0 and label = 1 on what earlier rules have set.
   template <class Scan>
   void label(std::size_t label, Scan& scan, Look* look) {
@@ -241,6 +244,13 @@ class Walk {
       i = j;
     }
     if (block_done) return;
+    if (look_) {
+      backwards_.assign(absent_.begin(), absent_.end());
+      for (const std::uint32_t p : places_) backwards_.push_back(column.rows[p]);
+      value = column.block;
+      look_->judge(backwards_.data(), backwards_.size(), {true, false, false, true}, state_, scan, resolve, resolve);
+      return;
+    }
     scan.begin(false);
     for (const Row row : absent_) scan.only_row(row);
     for (const std::uint32_t p : places_) scan.only_row(column.rows[p]);
@@ -283,6 +293,7 @@ class Walk {
       judge_blocked(scan, middle, condition);
       return;
     }
+    looked_at_all_ = looked_at_all_ && !look_;
     // From the left: rows below the block.
     if (middle > 0 || misses) {
       const auto at_most = [&](std::size_t where) { return condition(Test::at_most, where, false); };
@@ -382,8 +393,9 @@ class Walk {
   Sequence sequence_;
   Count total_ = 0;
   std::vector<std::uint32_t> places_;
-  std::vector<Row> list_, backwards_, absent_;
+  std::vector<Row> list_, backwards_, absent_;  // backwards_: scratch
   Look* look_ = nullptr;
+  bool looked_at_all_ = true;
   Count missing_weight_ = 0, block_weight_ = 0;
 };
 
