@@ -4,9 +4,9 @@
     python benchmarks/speed.py --quick          small data sets, one repeat
     python benchmarks/speed.py --only scene,flags --skip reference
 
-Every fit runs in a process of its own; the learners take turns, and the best of the repeats counts. Results are written after
-every fit to benchmarks/results/speed.csv and speed.md, and a fit that is in the CSV already is not run again (--fresh forgets
-them). Ratios compare CPU seconds, which a busy machine distorts less than the clock.
+Every fit runs in a process of its own; the learners take turns, and the best of the repeats counts. Results are written
+after every fit to benchmarks/results/speed.csv and speed.md, and a fit that is in the CSV already is not run again (--fresh
+forgets them). Ratios compare CPU seconds, which a busy machine distorts less than the clock.
 """
 
 from __future__ import annotations
@@ -30,7 +30,20 @@ PEER = RESULTS / "mlrl-venv"
 SMALL = ["flags", "emotions", "birds", "genbase", "medical", "enron", "scene", "yeast", "CAL500"]
 LARGE = ["corel5k", "bibtex", "tmc2007-500", "delicious", "mediamill"]
 MEASURES = {"f0.5": "f-measure{beta=0.5}", "precision": "precision"}
-FIELDS = ["data", "measure", "learner", "threads", "fit_s", "cpu_s", "rules", "ms_per_rule", "peak_mb", "grown_mb", "data_mb", "complete"]
+FIELDS = [
+    "data",
+    "measure",
+    "learner",
+    "threads",
+    "fit_s",
+    "cpu_s",
+    "rules",
+    "ms_per_rule",
+    "peak_mb",
+    "grown_mb",
+    "data_mb",
+    "complete",
+]
 
 
 def load(name: str) -> Any:
@@ -42,8 +55,10 @@ def load(name: str) -> Any:
 def size_in_memory(data: Any) -> float:
     """Megabytes of features and labels as the learner gets them."""
     values, truth = data.X.values, data.Y
-    total = sum(part.nbytes for part in (values.data, values.indices, values.indptr)) if data.X.is_sparse else values.nbytes
-    total += sum(part.nbytes for part in (truth.data, truth.indices, truth.indptr)) if hasattr(truth, "indptr") else truth.nbytes
+    total = 0
+    for matrix in (values, truth):
+        parts = (matrix.data, matrix.indices, matrix.indptr) if hasattr(matrix, "indptr") else (matrix,)
+        total += sum(part.nbytes for part in parts)
     return float(total) / 2**20
 
 
@@ -56,7 +71,9 @@ def fit_worker(job: dict[str, Any]) -> dict[str, Any]:
 
     data = load(job["data"])
     objective = Objective(job["measure"], negative=job["negative"])
-    learner = Learner(objective, GrowOptions(), SeparateOptions(time_limit=job["limit"]), job["kernels"], job["threads"])
+    learner = Learner(
+        objective, GrowOptions(), SeparateOptions(time_limit=job["limit"]), job["kernels"], job["threads"]
+    )
     weights = np.ones(len(data), dtype=np.int64)
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     wall, cpu = time.perf_counter(), time.process_time()
@@ -64,8 +81,13 @@ def fit_worker(job: dict[str, Any]) -> dict[str, Any]:
     wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return {
-        "fit_s": wall, "cpu_s": cpu, "rules": len(model), "peak_mb": peak / 1024, "grown_mb": (peak - before) / 1024,
-        "data_mb": size_in_memory(data), "complete": reason == "complete",
+        "fit_s": wall,
+        "cpu_s": cpu,
+        "rules": len(model),
+        "peak_mb": peak / 1024,
+        "grown_mb": (peak - before) / 1024,
+        "data_mb": size_in_memory(data),
+        "complete": reason == "complete",
     }
 
 
@@ -104,8 +126,11 @@ def run_job(job: dict[str, Any], peer: str | None) -> dict[str, Any] | None:
         if peer is None:
             return None
         request = {
-            "file": exported(job["data"]), "heads": job["heads"], "heuristic": MEASURES[job["measure"]],
-            "threads": job["threads"], "limit": max(1, int(job["limit"])),
+            "file": exported(job["data"]),
+            "heads": job["heads"],
+            "heuristic": MEASURES[job["measure"]],
+            "threads": job["threads"],
+            "limit": max(1, int(job["limit"])),
         }
         command = [peer, str(HERE / "speed_mlrl.py"), json.dumps(request)]
     else:
@@ -135,11 +160,19 @@ def plan(args: argparse.Namespace) -> list[dict[str, Any]]:
                 for count in threads:
                     if learner == "reference" and count > 1:
                         continue
-                    jobs.append({
-                        "data": name, "measure": measure, "learner": learner, "negative": negative, "kernels": kernels,
-                        "heads": "partial", "threads": count, "limit": args.limit,
-                        "repeats": 1 if learner == "reference" or large or args.quick else args.repeats,
-                    })
+                    jobs.append(
+                        {
+                            "data": name,
+                            "measure": measure,
+                            "learner": learner,
+                            "negative": negative,
+                            "kernels": kernels,
+                            "heads": "partial",
+                            "threads": count,
+                            "limit": args.limit,
+                            "repeats": 1 if learner == "reference" or large or args.quick else args.repeats,
+                        }
+                    )
     return jobs
 
 
@@ -196,10 +229,12 @@ def measure_fits(args: argparse.Namespace) -> list[dict[str, Any]]:
 def markdown(rows: list[dict[str, Any]]) -> str:
     """One line per fit, with the ratio to the peer's CPU time in total and per rule."""
     lines = [
-        "| data | measure | learner | threads | wall s | CPU s | rules | ms/rule | × peer total | × peer per rule | peak MB | grown/data |",
+        "| data | measure | learner | threads | wall s | CPU s | rules | ms/rule "
+        "| × peer total | × peer per rule | peak MB | grown/data |",
         "| --- | --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |",
     ]
-    peers = {(row["data"], row["measure"]): row for row in rows if row["learner"] == "mlrl-partial" and row["threads"] == "1"}
+    one_thread = [row for row in rows if row["learner"] == "mlrl-partial" and row["threads"] == "1"]
+    peers = {(row["data"], row["measure"]): row for row in one_thread}
     for row in rows:
         peer = peers.get((row["data"], row["measure"]))
         total = per_rule = ""
@@ -210,8 +245,8 @@ def markdown(rows: list[dict[str, Any]]) -> str:
         share = f"{float(row['grown_mb']) / float(row['data_mb']):.2f}" if row.get("data_mb") else ""
         cut = "" if row["complete"] == "True" else " (cut off)"
         lines.append(
-            f"| {row['data']} | {row['measure']} | {row['learner']}{cut} | {row['threads']} | {float(row['fit_s']):.3f} "
-            f"| {float(row['cpu_s']):.3f} | {row['rules']} | {float(row['ms_per_rule']):.3f} | {total} | {per_rule} "
+            f"| {row['data']} | {row['measure']} | {row['learner']}{cut} | {row['threads']} "
+            f"| {float(row['fit_s']):.3f} | {float(row['cpu_s']):.3f} | {row['rules']} | {float(row['ms_per_rule']):.3f} | {total} | {per_rule} "
             f"| {float(row['peak_mb']):.0f} | {share} |"
         )
     return "\n".join(lines) + "\n"

@@ -36,7 +36,18 @@ def main() -> None:
     rules = learner.model_.get_num_used_rules()
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     complete = wall < job["limit"]
-    print(json.dumps({"fit_s": wall, "cpu_s": cpu, "rules": rules, "peak_mb": peak / 1024, "grown_mb": (peak - before) / 1024, "complete": complete}))
+    print(
+        json.dumps(
+            {
+                "fit_s": wall,
+                "cpu_s": cpu,
+                "rules": rules,
+                "peak_mb": peak / 1024,
+                "grown_mb": (peak - before) / 1024,
+                "complete": complete,
+            }
+        )
+    )
 
 
 if __name__ == "__main__":

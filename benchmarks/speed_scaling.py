@@ -56,7 +56,15 @@ def measure_scaling(results: Path, quick: bool) -> None:
                 sizes.append(size[what])
                 times.append(seconds(*synthetic(**size), measure))
             slope = float(np.polyfit(np.log(sizes), np.log(times), 1)[0])
-            rows.append({"measure": measure, "growing": what, "sizes": sizes, "cpu_s": [round(t, 4) for t in times], "exponent": round(slope, 2)})
+            rows.append(
+                {
+                    "measure": measure,
+                    "growing": what,
+                    "sizes": sizes,
+                    "cpu_s": [round(t, 4) for t in times],
+                    "exponent": round(slope, 2),
+                }
+            )
             print(rows[-1], flush=True)
     write(results / "scaling.csv", rows)
 
@@ -78,7 +86,14 @@ def measure_prediction(results: Path, quick: bool) -> None:
             started = time.process_time()
             model.predict(given)
             best = min(best, time.process_time() - started)
-        rows.append({"input": name, "examples": len(values), "rules": len(model.model_), "million_per_second": round(len(values) / best / 1e6, 2)})
+        rows.append(
+            {
+                "input": name,
+                "examples": len(values),
+                "rules": len(model.model_),
+                "million_per_second": round(len(values) / best / 1e6, 2),
+            }
+        )
         print(rows[-1], flush=True)
     write(results / "prediction.csv", rows)
 

@@ -2,19 +2,36 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+from dataclasses import replace
+from fractions import Fraction
+
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.kernels.strategies import Problem, problems
 
-from polyrule.kernels.engine import GrowOptions
+from polyrule.data.table import Table
+from polyrule.errors import OptionError
+from polyrule.kernels.dispatch import make_engine
+from polyrule.kernels.engine import Candidate, GrowOptions, OutOfTime
 from polyrule.kernels.native import NativeEngine
 from polyrule.kernels.reference import ReferenceEngine
-from polyrule.measures import Lift, Objective, get
+from polyrule.measures import Lift, Objective, RatioMeasure, get
 from polyrule.native import native
 
 pytestmark = pytest.mark.skipif(native is None, reason="the compiled kernels are not built")
+
+EXAMPLES = int(os.environ.get("HYPOTHESIS_MAX_EXAMPLES", "40"))
+FEW = settings(max_examples=max(5, EXAMPLES // 2), deadline=None)
+SOME = settings(max_examples=EXAMPLES, deadline=None)
 
 OBJECTIVES = [
     Objective(get("precision")),
@@ -30,43 +47,47 @@ OBJECTIVES = [
     Objective(get("precision"), scope="all"),
     Objective(get("hamming"), scope="full"),
     Objective(get("f1"), scope="all"),
+    Objective(get("f1"), scope="full"),
     Objective(get("f1"), lift=Lift.kln(0.3)),
+    Objective(get("precision"), lift=Lift.peak(1, 1.3)),
     Objective(get("precision"), max_head_size=2),
+    Objective(get("subset"), max_head_size=2),
     Objective(get("f0.5"), negative=False),
+    Objective(get("precision"), negative=False),
+    # shapes no named measure has: a value that falls with more true positives, and one that ignores false positives
+    Objective(RatioMeasure("odd", (0, 1, 0, 3, 0), (0, 2, 1, 1, 1))),
+    Objective(RatioMeasure("lenient", (1, 1, 0, 0, 0), (2, 1, 0, 0, 1)), averaging="label"),
 ]
 COMMITS = [(0.01, True), (None, False), (0.3, False), (0.3, True), (0.0, True)]
 
 
-def same(found, expected) -> None:
+def assert_same(found: Candidate | None, expected: Candidate | None) -> None:
     assert (found is None) == (expected is None)
-    if found is None:
+    if found is None or expected is None:
         return
-    assert found.value == expected.value
-    assert found.head == expected.head
-    assert found.body == expected.body
+    assert (found.value, found.head, found.body) == (expected.value, expected.head, expected.body)
     np.testing.assert_array_equal(found.covered, expected.covered)
 
 
-def compare(problem: Problem, objective: Objective, options: GrowOptions, threads: int = 1, rounds: int = 8) -> None:
+def learn_both(problem: Problem, objective: Objective, options: GrowOptions, threads: int = 1, rounds: int = 6) -> None:
+    """Grow and commit a few rules with both engines, of all three kinds, and compare everything they say."""
     args = (problem.table, problem.truth, problem.weights, objective, options)
     mine, reference = NativeEngine(*args, n_jobs=threads), ReferenceEngine(*args)
     rng = np.random.default_rng(problem.seed)
-    labels = problem.truth.shape[1]
     for _ in range(rounds):
-        assert mine.has_unset == reference.has_unset
-        assert mine.remaining == reference.remaining
+        assert (mine.has_unset, mine.remaining) == (reference.has_unset, reference.remaining)
         if not mine.has_unset:
             break
-        draw = rng.random()
-        if draw < 0.7:
+        kind = rng.random()
+        if kind < 0.75 or problem.truth.shape[1] > 20:
             found, expected = mine.grow(), reference.grow()
-        elif draw < 0.9:
-            literal = int(rng.integers(labels)), int(rng.integers(2))
+        elif kind < 0.9:
+            literal = int(rng.integers(problem.truth.shape[1])), int(rng.integers(2))
             found, expected = mine.grow(*literal), reference.grow(*literal)
         else:
             found, expected = mine.grow_single(), reference.grow_single()
-        same(found, expected)
-        if found is None:
+        assert_same(found, expected)
+        if found is None or expected is None:
             break
         commit = COMMITS[int(rng.integers(len(COMMITS)))]
         assert mine.commit(found, *commit) == reference.commit(expected, *commit)
@@ -74,7 +95,141 @@ def compare(problem: Problem, objective: Objective, options: GrowOptions, thread
 
 
 @pytest.mark.parametrize("objective", OBJECTIVES, ids=str)
-@settings(max_examples=60, deadline=None)
+@FEW
 @given(problem=problems(max_rows=14, max_features=4, max_labels=4))
-def test_small_problems(objective: Objective, problem: Problem) -> None:
-    compare(problem, objective, GrowOptions())
+def test_every_objective(objective: Objective, problem: Problem) -> None:
+    learn_both(problem, objective, GrowOptions())
+
+
+@SOME
+@given(
+    problem=problems(max_rows=12, max_features=3, max_labels=3),
+    options=st.builds(
+        GrowOptions, st.integers(1, 3), st.booleans(), st.integers(0, 3), st.sampled_from([None, 0, 1, 2])
+    ),
+    objective=st.sampled_from(OBJECTIVES),
+)
+def test_every_option(problem: Problem, options: GrowOptions, objective: Objective) -> None:
+    learn_both(problem, objective, options, rounds=4)
+
+
+def many_labels(seed: int) -> Problem:
+    """Up to 200 mostly rare labels, so that they are searched in several parts; more rows than one machine word."""
+    rng = np.random.default_rng(seed)
+    rows, labels = int(rng.integers(60, 90)), int(rng.integers(70, 200))
+    numeric = rng.normal(size=(rows, 2)).round(int(rng.integers(0, 3)))
+    binary = (rng.random((rows, 3)) < 0.3).astype(float)
+    values = np.hstack([numeric, binary])
+    if rng.random() < 0.5:
+        values[rng.random(values.shape) < 0.1] = np.nan
+    truth = (rng.random((rows, labels)) < 0.25 * rng.random(labels)).astype(np.uint8)
+    weights = rng.integers(1, 4, rows) if rng.random() < 0.3 else np.ones(rows, dtype=np.int64)
+    return Problem(Table.from_array(sp.csc_array(values) if rng.random() < 0.5 else values), truth, weights, seed)
+
+
+@pytest.mark.parametrize("threads", [1, 2, 4])
+@pytest.mark.parametrize("measure", ["f0.5", "precision", "hamming"])
+def test_many_labels_and_threads(measure: str, threads: int) -> None:
+    for seed in range(2):
+        learn_both(many_labels(10 * threads + seed), Objective(measure), GrowOptions(), threads, rounds=3)
+
+
+@FEW
+@given(problem=problems(max_rows=14, max_features=4, max_labels=4), objective=st.sampled_from(OBJECTIVES))
+def test_huge_weights(problem: Problem, objective: Objective) -> None:
+    """Sums that do not fit 64-bit integers."""
+    scale = (2**31 - 1) // int(problem.weights.sum())
+    learn_both(replace(problem, weights=problem.weights * scale), objective, GrowOptions(), rounds=3)
+
+
+@FEW
+@given(problem=problems(max_rows=14, max_features=4, max_labels=4))
+def test_sparse_labels_are_the_same_labels(problem: Problem) -> None:
+    args = (problem.weights, Objective("f0.5"), GrowOptions())
+    dense, sparse = (
+        NativeEngine(problem.table, truth, *args) for truth in (problem.truth, sp.csr_array(problem.truth))
+    )
+    assert_same(sparse.grow(), dense.grow())
+
+
+def slow_problem() -> tuple[Table, np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(0)
+    truth = (rng.random((4000, 60)) < 0.3).astype(np.uint8)
+    return Table.from_array(rng.normal(size=(4000, 60))), truth, np.ones(4000, dtype=np.int64)
+
+
+def test_a_deadline_ends_a_search_and_leaves_the_state() -> None:
+    engine = NativeEngine(*slow_problem(), Objective("f1", scope="all"), GrowOptions(beam_width=4))
+    engine.deadline = time.monotonic() + 0.05
+    with pytest.raises(OutOfTime):
+        engine.grow()
+    with pytest.raises(OutOfTime):
+        engine.grow()
+    assert engine.remaining == 4000
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals are sent the POSIX way")
+def test_a_signal_ends_a_search() -> None:
+    program = """
+        import numpy as np
+        from polyrule.data.table import Table
+        from polyrule.kernels.engine import GrowOptions
+        from polyrule.kernels.native import NativeEngine
+        from polyrule.measures import Objective
+        rng = np.random.default_rng(0)
+        table, truth = Table.from_array(rng.normal(size=(4000, 60))), (rng.random((4000, 60)) < 0.3).astype(np.uint8)
+        weights = np.ones(4000, dtype=np.int64)
+        engine = NativeEngine(table, truth, weights, Objective("f1", scope="all"), GrowOptions(beam_width=8), n_jobs=2)
+        print("ready", flush=True)
+        try:
+            while True:
+                engine.grow()
+        except KeyboardInterrupt:
+            print("interrupted", engine.remaining, flush=True)
+    """
+    with subprocess.Popen(
+        [sys.executable, "-c", textwrap.dedent(program)], stdout=subprocess.PIPE, text=True, env=os.environ
+    ) as child:
+        assert child.stdout is not None
+        assert child.stdout.readline().strip() == "ready"
+        time.sleep(0.3)
+        child.send_signal(signal.SIGINT)
+        assert child.stdout.readline().strip() == "interrupted 4000"
+        child.wait(timeout=30)
+
+
+def test_the_engine_asked_for() -> None:
+    table, truth, weights = (
+        Table.from_array([[1.0], [2.0]]),
+        np.array([[1], [0]], dtype=np.uint8),
+        np.ones(2, dtype=np.int64),
+    )
+    args = (table, truth, weights)
+    assert make_engine(*args, Objective("f1"), GrowOptions()).name == "native"
+    assert make_engine(*args, Objective("matthews"), GrowOptions()).name == "reference"
+    assert make_engine(*args, Objective("f1"), GrowOptions(), kernels="reference").name == "reference"
+    with pytest.raises(OptionError, match="matthews"):
+        make_engine(*args, Objective("matthews"), GrowOptions(), kernels="native")
+    with pytest.raises(OptionError, match="kernels must be"):
+        make_engine(*args, Objective("f1"), GrowOptions(), kernels="fast")
+
+
+def test_commit_refuses_what_is_not_there() -> None:
+    assert native is not None
+    engine = NativeEngine(
+        Table.from_array([[1.0], [2.0]]),
+        np.ones((2, 1), np.uint8),
+        np.ones(2, np.int64),
+        Objective("f1"),
+        GrowOptions(),
+    )
+    for head, rows in ((((0, 1, 1, 0),), [2]), (((1, 1, 1, 0),), [0])):
+        with pytest.raises(IndexError):
+            engine.commit(Candidate((), head, Fraction(1), np.array(rows)), 0.01, True)
+
+
+def test_reference_kernels_by_environment() -> None:
+    program = "from polyrule.native import native; assert native is None"
+    environment = {**os.environ, "POLYRULE_KERNELS": "reference"}
+    done = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")

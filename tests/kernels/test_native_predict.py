@@ -33,7 +33,9 @@ def random_list(rng: np.random.Generator, features: int, labels: int) -> RuleLis
                 body.append(NumericCondition(int(rng.integers(features - 1)), op, threshold))
         size = int(rng.integers(1, labels + 1))
         chosen = sorted(rng.choice(labels, size, replace=False).tolist())
-        rules.append(Rule(tuple(Literal(label, int(rng.integers(2))) for label in chosen), tuple(body), bool(rng.integers(2))))
+        rules.append(
+            Rule(tuple(Literal(label, int(rng.integers(2))) for label in chosen), tuple(body), bool(rng.integers(2)))
+        )
     defaults = tuple(int(x) for x in rng.integers(0, 2, labels))
     names = tuple(f"l{i}" for i in range(labels))
     columns = (*(Feature(f"f{j}") for j in range(features - 1)), Feature("last", "nominal", ("a", "b", "c")))
