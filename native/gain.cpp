@@ -1,6 +1,7 @@
 // For each feature, the condition that extends a body with the largest gain: sums of fixed-point gradients and curvatures
-// per bin, then one pass over the bins. All sums are integers, so neither threads nor the order of rows can change them;
-// what is computed from them in doubles uses the same operations in the same order as the NumPy reference.
+// per bin, then one pass over the bins. All sums are whole numbers below 2^53, so neither threads nor the order of rows can
+// change them, although they are kept as doubles, which saves converting them; what is computed from them uses the same
+// operations in the same order as the NumPy reference.
 #include "gain.hpp"
 
 #include <nanobind/ndarray.h>
@@ -20,7 +21,7 @@ using namespace nb::literals;
 namespace polyrule {
 namespace {
 
-using Sum = std::int64_t;
+using Sum = double;
 using Code = std::uint16_t;
 
 template <class T, int Dims>
@@ -54,7 +55,7 @@ struct Best {
 class Scan {
  public:
   Scan(const Bins& bins, const std::int32_t* chosen, std::size_t count, const std::int32_t* gradient,
-       const std::int32_t* curvature, const Sum* root, std::size_t labels, double ridge, double cost)
+       const std::int32_t* curvature, const std::int64_t* root, std::size_t labels, double ridge, double cost)
       : bins_(bins), chosen_(chosen), count_(count), labels_(labels), stride_(2 * labels + 1),
         ridge_(ridge), cost_(cost), inverse_(labels), place_(bins.rows, -1), sums_(count * stride_), total_(stride_, 0) {
     for (std::size_t l = 0; l < labels; ++l) inverse_[l] = 1.0 / static_cast<double>(root[l]);
@@ -124,7 +125,7 @@ class Scan {
     return best;
   }
 
-  bool proper(Sum rows) const { return rows > 0 && static_cast<std::size_t>(rows) < count_; }
+  bool proper(Sum rows) const { return rows > 0 && rows < static_cast<Sum>(count_); }
 
   // Values are computed a block at a time, which the compiler can do several at once, and added one after the other.
   double gain(const Sum* sums) const {
@@ -133,7 +134,7 @@ class Scan {
     for (std::size_t start = 0; start < labels_; start += kBlock) {
       const std::size_t count = std::min(kBlock, labels_ - start);
       for (std::size_t i = 0; i < count; ++i) {
-        const double g = static_cast<double>(sums[start + i]), h = static_cast<double>(sums[labels_ + start + i]);
+        const double g = sums[start + i], h = sums[labels_ + start + i];
         const double free = h - h * h * inverse_[start + i];  // what an intercept cannot take over
         value[i] = g * g / (free + ridge_) * 0.5 - cost_;
       }
@@ -164,7 +165,7 @@ auto best_conditions(const Array<Code, 2>& dense, const Array<std::int32_t, 1>& 
                      const Array<std::int32_t, 1>& usual, const Array<std::int64_t, 1>& starts,
                      const Array<std::int32_t, 1>& listed_rows, const Array<Code, 1>& listed_codes,
                      const Array<std::int32_t, 1>& rows, const Array<std::int32_t, 2>& gradient,
-                     const Array<std::int32_t, 2>& curvature, const Array<Sum, 1>& root, double ridge, double cost,
+                     const Array<std::int32_t, 2>& curvature, const Array<std::int64_t, 1>& root, double ridge, double cost,
                      int threads) {
   const std::size_t features = slot.shape(0), labels = root.shape(0), examples = gradient.shape(0);
   if (count.shape(0) != features || nominal.shape(0) != features || usual.shape(0) != features ||
