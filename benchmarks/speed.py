@@ -5,8 +5,8 @@
     python benchmarks/speed.py --only scene,flags --skip reference
 
 Every fit runs in a process of its own; the learners take turns, and the best of the repeats counts. Results are written
-after every fit to benchmarks/results/speed.csv and speed.md, and a fit that is in the CSV already is not run again (--fresh
-forgets them). Ratios compare CPU seconds, which a busy machine distorts less than the clock.
+after every fit to benchmarks/results/speed.csv and speed.md, and a fit that is in the CSV already is not run again
+(--fresh forgets them). Ratios compare CPU seconds, which a busy machine distorts less than the clock.
 """
 
 from __future__ import annotations
@@ -246,8 +246,8 @@ def markdown(rows: list[dict[str, Any]]) -> str:
         cut = "" if row["complete"] == "True" else " (cut off)"
         lines.append(
             f"| {row['data']} | {row['measure']} | {row['learner']}{cut} | {row['threads']} "
-            f"| {float(row['fit_s']):.3f} | {float(row['cpu_s']):.3f} | {row['rules']} | {float(row['ms_per_rule']):.3f} | {total} | {per_rule} "
-            f"| {float(row['peak_mb']):.0f} | {share} |"
+            f"| {float(row['fit_s']):.3f} | {float(row['cpu_s']):.3f} | {row['rules']} "
+            f"| {float(row['ms_per_rule']):.3f} | {total} | {per_rule} | {float(row['peak_mb']):.0f} | {share} |"
         )
     return "\n".join(lines) + "\n"
 

@@ -238,8 +238,9 @@ std::optional<Best> Engine::search_in_parts(const Watch& watch, Node& node, cons
     for (int k = 0; k < 4; ++k)
       if (k != label.usual) unusual += static_cast<std::size_t>(label.kinds[k]);
   }
-  std::size_t most = std::max<std::size_t>(64, Sweep<Lane>::kLargestTable / sizeof(Lane) / state_.rows);
-  if (double(unusual) / double(std::max<Count>(1, node.weight)) < double(literals) / 16) most = 64;
+  std::size_t most = std::max<std::size_t>(16, Sweep<Lane>::kLargestTable / sizeof(Lane) / state_.rows);
+  if (double(unusual) / double(std::max<Count>(1, node.weight)) < double(literals) / 16)
+    most = std::min<std::size_t>(most, 64);
 
   Fraction level = incumbent.value;
   const auto tp_to_beat = [&] { return compare(level, incumbent.value) == 0 ? incumbent.tp : 0; };

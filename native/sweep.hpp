@@ -50,7 +50,7 @@ template <class Lane>
 class Sweep {
  public:
   // The largest table worth building, in bytes, and the largest sum a lane may hold.
-  static constexpr std::size_t kLargestTable = std::size_t{8} << 20;
+  static constexpr std::size_t kLargestTable = std::size_t{16} << 20;
   static double capacity() { return sizeof(Lane) == 4 ? std::ldexp(1.0, 30) : std::ldexp(1.0, 52); }
 
   explicit Sweep(const Node& node) : node_(node) {
