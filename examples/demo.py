@@ -19,7 +19,7 @@ def main() -> None:
     model = RuleListClassifier(measure="f0.5", lift="kln:0.1", max_conditions=3).fit(train.X, train.Y)
     seconds = time.perf_counter() - began
 
-    for line in str(model.rules_).splitlines():
+    for line in model.rules_.format(digits=3).splitlines():
         print(textwrap.fill(line, 110, subsequent_indent="      ", break_long_words=False, break_on_hyphens=False))
     print(f"\nlearned in {seconds:.2f} s\n")
     statistics = model.rules_.statistics()

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from polyrule.data import Dataset, Feature, Table
     from polyrule.ensemble.classifier import RuleEnsembleClassifier
     from polyrule.estimators import BinaryRelevanceRuleClassifier, RuleListClassifier
-    from polyrule.model import Rule, RuleList
+    from polyrule.model import Rule, RuleList, load
 
 __all__ = [
     "BinaryRelevanceRuleClassifier",
@@ -25,6 +25,7 @@ __all__ = [
     "Table",
     "__version__",
     "datasets",
+    "load",
     "measures",
 ]
 
@@ -38,6 +39,7 @@ _HOME = {
     "RuleList": "polyrule.model",
     "RuleListClassifier": "polyrule.estimators",
     "Table": "polyrule.data",
+    "load": "polyrule.model",
 }
 
 

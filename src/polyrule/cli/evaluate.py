@@ -31,7 +31,7 @@ def evaluate(
 ) -> None:
     r"""Score MODEL on DATA, whose labels must be known, beside always predicting each label's majority.
 
-    Without --train, the baseline takes the majorities of DATA itself, which makes it harder to beat, never easier.
+    The baseline takes the majorities of the --train data; without --train, those of DATA itself.
 
     \b
     Examples:

@@ -41,10 +41,13 @@ def write_file(path: Path, write: Callable[[Any], object], mode: str = "w") -> N
         raise cannot_write(path, error) from error
 
 
-def check_place(output: Path) -> None:
-    """Refuse a place that cannot be written before hours are spent on what should go there."""
+def check_place(output: Path, *inputs: object) -> None:
+    """Refuse a place that cannot be written, or that is read from, before hours are spent on what should go there."""
     if not output.parent.is_dir():
         raise OutputError(f"{output}: cannot be written (there is no folder {output.parent})")
+    for source in inputs:
+        if source is not None and output.is_file() and Path(str(source)).is_file() and output.samefile(str(source)):
+            raise OutputError(f"{output}: is read by this command, so it is not written to; choose another output")
 
 
 def cannot_write(path: Path, error: OSError) -> OutputError:

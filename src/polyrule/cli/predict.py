@@ -47,7 +47,7 @@ def predict(
       cat new.csv | polyrule predict model.json - --to labels
     """
     if output is not None:
-        check_place(output)
+        check_place(output, model, data)
     chosen = format_of(output, "jsonl" if as_json else to)
     stored = load_model(model)
     done = 0

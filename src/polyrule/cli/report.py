@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from polyrule.cli.command import command
-from polyrule.cli.output import note, write_text
+from polyrule.cli.output import check_place, note, write_text
 from polyrule.cli.reading import data_options, load_labelled, load_model
 from polyrule.errors import OptionError
 
@@ -50,6 +50,7 @@ def report(
     """
     from polyrule.report import build
 
+    check_place(output, data, test, *models)
     loaded = dict(zip(_names(names, models), [load_model(path) for path in models], strict=True))
     first = next(iter(loaded.values()))
     train = None if data is None else load_labelled(data, reading, first)

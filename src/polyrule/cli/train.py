@@ -62,7 +62,7 @@ def train(
     """
     reading = {name: options[name] for name in _reading_names(ctx)}
     if output is not None:
-        check_place(output)
+        check_place(output, data, test_data)
     started = time.perf_counter()
     dataset = load_data(data, reading)
     if not dataset.label_names:
@@ -97,6 +97,8 @@ def train(
         print_json(_json(result, comparison, validation))
     else:
         _print(model, result, comparison, validation, quiet)
+    if result["stopped"] == "time_limit":
+        warn(f"the time limit ended learning after {len(model)} rule(s); the list may be unfinished")
     if interrupted:
         where = f" in {output}" if output else ""
         note(f"interrupted: the {len(model)} rules learned so far are kept{where}")

@@ -111,9 +111,9 @@ FIXED: dict[str, Callable[[], Measure]] = {
     "subset": subset,
 }
 
-# Names with a number in them: pattern, how it is listed, constructor.
+# Names with a number in them: pattern, how it is listed, constructor. A leading zero is refused: f05 is meant as f0.5.
 PARAMETRIC: tuple[tuple[str, str, Callable[..., Measure]], ...] = (
-    (r"f[_:]?(-?\d+(?:\.\d*)?|-?\.\d+|inf)", "f<beta>", lambda beta: f(math.inf if beta == "inf" else beta)),
+    (r"f[_:]?(-?(?:0|[1-9]\d*)(?:\.\d*)?|-?\.\d+|inf)", "f<beta>", lambda beta: f(math.inf if beta == "inf" else beta)),
     (r"m[_:]?(-?\d+(?:\.\d*)?)(?::(-?\d*\.?\d+))?", "m<m>[:<prior>]", m_estimate),
 )
 

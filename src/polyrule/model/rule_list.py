@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from polyrule.data.table import Feature, Table
+from polyrule.data.encode import to_table
+from polyrule.data.table import Feature
 from polyrule.errors import ModelError
 from polyrule.model import editing, printing
 from polyrule.model import predict as prediction
@@ -101,18 +102,23 @@ class RuleList:
         """Count rules, conditions, heads and stops; see `polyrule.model.statistics.statistics`."""
         return statistics(self)
 
-    def predict(self, table: Table) -> npt.NDArray[np.uint8]:
-        """Labels of every example, shape (examples, labels)."""
-        return prediction.predict(self, table).labels
+    def predict(self, X: Any) -> npt.NDArray[np.uint8]:
+        """Labels of every example, shape (examples, labels); X is a table, frame, array or data set."""
+        return prediction.predict(self, to_table(X, self.features)).labels
 
-    def predict_proba(self, table: Table) -> npt.NDArray[np.float64]:
+    def predict_proba(self, X: Any) -> npt.NDArray[np.float64]:
         """Probability of presence of every label; see `polyrule.model.probability.predict_proba`."""
-        return predict_proba(self, table)
+        return predict_proba(self, to_table(X, self.features))
 
-    def explain(self, example: Any, *, near: int = 1) -> Explanation:
-        """Say for one example which rule set which label and why; see `polyrule.model.explain.explain`."""
+    def explain(self, example: Any, row: int | None = None, *, near: int = 1) -> Explanation:
+        """Say for one example which rule set which label and why; see `polyrule.model.explain.explain`.
+
+        `example` is one example, or with `row` (counted from 0) a table, frame, array or data set that holds it.
+        """
         from polyrule.model.explain import explain
 
+        if row is not None:
+            example = to_table(example, self.features)[row]
         return explain(self, example, near=near)
 
     def smallest_flip(self, example: Any, label: int | str, **options: Any) -> Flip:
@@ -134,7 +140,8 @@ class RuleList:
 
         model = files.load(path, check=check)
         if not isinstance(model, cls):
-            raise ModelError(f"{path}: holds a model of kind {files.kind_of(model)!r}, not a rule list")
+            kind = files.kind_of(model)
+            raise ModelError(f"{path}: holds a model of kind {kind!r}, not a rule list; polyrule.load reads any kind")
         return model
 
     def remove(self, index: int) -> RuleList:
