@@ -7,20 +7,12 @@ import logging
 from collections.abc import Sequence
 from typing import Any, Self
 
-import joblib
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
-from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils import Tags, check_random_state
+from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from polyrule.data.dataset import Dataset
-from polyrule.data.fingerprint import fingerprint
-from polyrule.data.inputs import read_features
-from polyrule.data.table import Table
-from polyrule.data.targets import Target, read_target
-from polyrule.data.weights import integer_weights
 from polyrule.ensemble.building import BuildOptions
 from polyrule.ensemble.decisions import KINDS, choose
 from polyrule.ensemble.explaining import EnsembleExplanation
@@ -30,15 +22,15 @@ from polyrule.ensemble.learning import Callback, LearnOptions, learn
 from polyrule.ensemble.measures import MEASURES
 from polyrule.ensemble.model import RuleEnsemble
 from polyrule.ensemble.teacher import Teaching
-from polyrule.errors import DataError, OptionError
-from polyrule.version import __version__
+from polyrule.errors import OptionError
+from polyrule.learning.estimator import RuleEstimator
 
 logger = logging.getLogger(__name__)
 
 _POINTS = 10
 
 
-class RuleEnsembleClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class RuleEnsembleClassifier(RuleEstimator):
     """A few rules that a person can read, with the strength of a large ensemble.
 
     Each rule adds a signed weight to every label of its head; a label is predicted when its sum is large enough. Rules
@@ -156,33 +148,16 @@ class RuleEnsembleClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
             Names to print; a data frame of labels brings its own.
         """
         options = self._options()
-        if isinstance(X, Dataset):
-            label_names = X.label_names if label_names is None else label_names
-            sample_weight = X.weights if sample_weight is None else sample_weight
-            X, y = X.X, X.Y if y is None else y
-        table = read_features(self, X)
-        if y is None:
-            raise DataError(f"{type(self).__name__} requires y to be passed, but the target y is None")
-        target = read_target(y, label_names)
-        if target.truth.shape[0] != len(table):
-            raise DataError(
-                f"X has {len(table)} examples but y has {target.truth.shape[0]}: inconsistent numbers of samples"
-            )
-        integers, scale = integer_weights(sample_weight, len(table))
-        kept = integers > 0
-        truth = target.truth.toarray() if sp.issparse(target.truth) else np.asarray(target.truth)
-        weights = integers.astype(np.float64) * float(scale)
-        if not kept.all():
-            table, truth, weights, integers = table[kept], truth[kept], weights[kept], integers[kept]
-        learned = learn(table, truth.astype(np.uint8), weights, target.names, options, self.callback)
-        learned.model.info.update(self._provenance(table, truth, integers))
+        training = self._read_training(X, y, sample_weight, label_names)
+        truth = training.truth.toarray() if sp.issparse(training.truth) else np.asarray(training.truth)
+        weights = training.weights.astype(np.float64) * float(training.scale)
+        names = training.target.names
+        learned = learn(training.table, truth.astype(np.uint8), weights, names, options, self.callback)
+        learned.model.info.update(self._provenance(training))
+        self._remember(training)
         self.model_: RuleEnsemble = learned.model
         self.merits_ = learned.merits
-        self.features_ = table.features
-        self.label_names_ = target.names
-        self.classes_ = target.classes
         self._evidence = learned.evidence
-        self._target = Target(target.kind, None, target.names, target.classes, target.sparse)
         logger.info("%d rules, decision %r: %s", len(self.model_), self.model_.decision.kind, self.merits_)
         return self
 
@@ -204,27 +179,23 @@ class RuleEnsembleClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
 
     def predict(self, X: Any) -> Any:
         """Predict labels: a 0/1 matrix (sparse if the training labels were), or classes if y was one-dimensional."""
-        check_is_fitted(self)
-        table = read_features(self, X, self.features_)
+        table = self._read(X)
         return self._target.labels_out(self.model_.predict(table), lambda: self.model_.predict_proba(table))
 
     def predict_proba(self, X: Any) -> npt.NDArray[np.float64]:
         """Calibrated probability that each label is present."""
-        check_is_fitted(self)
-        return self._target.probabilities_out(self.model_.predict_proba(read_features(self, X, self.features_)))
+        table = self._read(X)
+        return self._target.probabilities_out(self.model_.predict_proba(table))
 
     def decision_path(self, X: Any) -> sp.csr_matrix:
         """Return a sparse indicator (examples × rules) of the rules that fire."""
-        check_is_fitted(self)
-        return sp.csr_matrix(self.model_.fired(read_features(self, X, self.features_)).astype(np.int64))
+        table = self._read(X)
+        return sp.csr_matrix(self.model_.fired(table).astype(np.int64))
 
     def explain(self, X: Any, row: int = 0) -> EnsembleExplanation:
         """Explain the prediction for one example: each label's sum with the rules that contributed."""
-        check_is_fitted(self)
-        table: Table = read_features(self, X, self.features_)
-        if not -len(table) <= row < len(table):
-            raise DataError(f"row {row} does not exist: X has {len(table)} example(s), counted from 0")
-        return self.model_.explain(table[row])
+        example = self._read_row(X, row)
+        return self.model_.explain(example)
 
     @property
     def rules_(self) -> RuleEnsemble:
@@ -253,7 +224,7 @@ class RuleEnsembleClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
             raise OptionError(f"ridge must be 'auto' or a positive number, not {self.ridge!r}")
         points = _POINTS if self.points is True else 0 if self.points is False else self.points
         _whole("points", points, 0)
-        threads = int(joblib.effective_n_jobs(self.n_jobs))
+        threads = self._threads()
         growth = Growth(self.max_conditions, self.beam_width, threads=1, kernels=self.kernels)
         plain = LearnOptions()
         prices = plain.prices if self.label_cost == "auto" else (float(self.label_cost),)
@@ -270,29 +241,6 @@ class RuleEnsembleClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
             seed=int(check_random_state(self.random_state).randint(2**31 - 1)),
             threads=threads,
         )
-
-    def _provenance(self, table: Table, truth: Any, weights: npt.NDArray[np.int64]) -> dict[str, Any]:
-        options = {
-            name: value if value is None or isinstance(value, (bool, int, float, str)) else str(value)
-            for name, value in self.get_params(deep=False).items()
-            if name != "callback"
-        }
-        return {
-            "learner": type(self).__name__,
-            "options": options,
-            "polyrule_version": __version__,
-            "examples": len(table),
-            "data_fingerprint": fingerprint(table, truth, weights),
-        }
-
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.input_tags.allow_nan = True
-        tags.input_tags.categorical = True
-        tags.input_tags.string = True
-        tags.classifier_tags.multi_label = True
-        return tags
 
 
 def _is_number(value: Any) -> bool:
