@@ -26,7 +26,8 @@ class RowStore:
 
     Examples
     --------
-    >>>     >>> with tempfile.TemporaryDirectory() as folder:
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
     ...     store = RowStore(folder)
     ...     store.add("flags-tree", {"status": "ok", "micro_f1": 0.6})
     ...     sorted(store.keys()), store.rows()
