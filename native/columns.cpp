@@ -17,21 +17,41 @@ struct Entry {
 // By value, then by row; -0.0 and 0.0 are the same number.
 bool precedes(const Entry& a, const Entry& b) { return a.value != b.value ? a.value < b.value : a.row < b.row; }
 
-// By value, then by row, for entries that come in ascending rows. Nominal values are small numbers: count instead of
-// comparing.
-void sort_entries(std::vector<Entry>& entries, bool nominal) {
-  double largest = 0;
-  for (const Entry& e : entries) largest = std::max(largest, nominal && e.value >= 0 ? e.value : 1e300);
-  if (largest > 1e6) {
-    std::sort(entries.begin(), entries.end(), precedes);
-    return;
+// Nominal values are small numbers, so a dense nominal column is listed by counting. False if a value is not.
+bool list_by_counting(Column& column, std::size_t rows) {
+  constexpr std::size_t kMost = 4096;
+  std::vector<std::size_t> places;
+  for (std::size_t i = 0; i < rows; ++i) {
+    const double x = column.dense[i];
+    if (std::isnan(x)) {
+      column.missing.push_back(static_cast<Row>(i));
+      continue;
+    }
+    if (!(x >= 0 && x < double(kMost))) {
+      column.missing.clear();
+      return false;
+    }
+    const auto value = static_cast<std::size_t>(x);
+    if (value >= places.size()) places.resize(value + 1, 0);
+    ++places[value];
   }
-  std::vector<std::size_t> starts(static_cast<std::size_t>(largest) + 2, 0);
-  for (const Entry& e : entries) ++starts[static_cast<std::size_t>(e.value) + 1];
-  for (std::size_t v = 1; v < starts.size(); ++v) starts[v] += starts[v - 1];
-  std::vector<Entry> sorted(entries.size());
-  for (const Entry& e : entries) sorted[starts[static_cast<std::size_t>(e.value)]++] = e;
-  entries.swap(sorted);
+  std::size_t mode = 0, total = 0;
+  for (std::size_t v = 0; v < places.size(); ++v)
+    if (places[v] > places[mode]) mode = v;
+  column.blocked = !places.empty() && 2 * places[mode] > rows;
+  column.block = double(mode);
+  for (std::size_t v = 0; v < places.size(); ++v) {
+    const std::size_t count = column.blocked && v == mode ? 0 : places[v];
+    places[v] = total;
+    total += count;
+  }
+  column.rows.resize(total);
+  for (std::size_t i = 0; i < rows; ++i) {
+    const double x = column.dense[i];
+    if (!std::isnan(x) && !(column.blocked && x == column.block))
+      column.rows[places[static_cast<std::size_t>(x)]++] = static_cast<Row>(i);
+  }
+  return true;
 }
 
 // The value of the longest stretch of equal entries.
@@ -68,6 +88,10 @@ Columns Columns::from_dense(const double* values, std::size_t rows, const std::v
     Column& column = table.columns_[j];
     column.nominal = nominal[j];
     column.dense = values + j * rows;
+    if (column.nominal && list_by_counting(column, rows)) {
+      table.finish(column);
+      return;
+    }
     std::vector<Entry> entries;
     entries.reserve(rows);
     for (std::size_t i = 0; i < rows; ++i) {
@@ -75,7 +99,7 @@ Columns Columns::from_dense(const double* values, std::size_t rows, const std::v
       if (std::isnan(x)) column.missing.push_back(static_cast<Row>(i));
       else entries.push_back({x, static_cast<Row>(i)});
     }
-    sort_entries(entries, column.nominal);
+    std::sort(entries.begin(), entries.end(), precedes);
     const auto [mode, count] = most_frequent(entries);
     column.blocked = 2 * count > rows;
     column.block = mode;
