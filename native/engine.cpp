@@ -241,6 +241,7 @@ std::optional<Best> Engine::search_in_parts(const Watch& watch, Node& node, cons
   std::size_t most = std::max<std::size_t>(16, Sweep<Lane>::kLargestTable / sizeof(Lane) / state_.rows);
   if (double(unusual) / double(std::max<Count>(1, node.weight)) < double(literals) / 16)
     most = std::min<std::size_t>(most, 64);
+  most -= most % kLanes;  // whole vectors, so that the table stays within its bound
 
   Fraction level = incumbent.value;
   const auto tp_to_beat = [&] { return compare(level, incumbent.value) == 0 ? incumbent.tp : 0; };
