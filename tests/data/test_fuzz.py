@@ -1,6 +1,7 @@
 """Whatever the bytes: a data set or one typed error, and nothing else."""
 
 import contextlib
+import gc
 import gzip
 import io
 import lzma
@@ -14,7 +15,7 @@ from hypothesis import strategies as st
 from polyrule.data import Dataset, read, read_chunks
 from polyrule.data.mulan import read_label_list
 from polyrule.data.sources import Source
-from polyrule.errors import PolyruleError
+from polyrule.errors import DataError, PolyruleError
 
 FUZZ = settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
@@ -156,3 +157,11 @@ def test_mutated_benchmark_files(name, benchmark_root):
     random = np.random.default_rng(7)
     for _ in range(25):
         attempt(mutate(raw, random, ARFF), labels="last:3")
+
+
+def test_a_broken_compressed_parquet_file_leaves_no_open_file(recwarn: pytest.WarningsRecorder) -> None:
+    packed = gzip.compress(b"PAR1" * 1000)
+    with pytest.raises(DataError):
+        read(io.BytesIO(packed[:-20]), format="parquet", name="broken")
+    gc.collect()
+    assert not [w for w in recwarn if issubclass(w.category, ResourceWarning)]

@@ -90,9 +90,13 @@ def _import(name: str) -> tuple[Any, Any]:
 def _unpacked(source: Source) -> IO[bytes]:
     """A decompressed, seekable copy: Parquet is read from its end."""
     copy: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 (closed with the reader)
-    with source.open() as stream:
-        while block := stream.read():
-            copy.write(block)
+    try:
+        with source.open() as stream:
+            while block := stream.read():
+                copy.write(block)
+    except BaseException:  # no reader is there yet that would close it
+        copy.close()
+        raise
     copy.seek(0)
     return copy
 
