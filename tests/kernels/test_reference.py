@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from tests.kernels.oracle import Oracle
 from tests.kernels.strategies import Problem, problems
 
+from polyrule.data.table import Table
 from polyrule.kernels.cuts import midpoint
 from polyrule.kernels.engine import GrowOptions
 from polyrule.kernels.reference import ReferenceEngine
@@ -87,8 +88,6 @@ def test_options_restrict_as_the_book_does(problem, width, coverage, longest, la
 
 def test_single_takes_the_best_of_all_literals() -> None:
     rng = np.random.default_rng(3)
-    from polyrule.data.table import Table
-
     table = Table.from_array(rng.normal(size=(12, 2)))
     truth = rng.integers(0, 2, (12, 3)).astype(np.uint8)
     engine = ReferenceEngine(table, truth, np.ones(12, dtype=np.int64), Objective(get("f1")), GrowOptions())
@@ -103,3 +102,16 @@ def test_midpoint_separates(a: float, b: float) -> None:
     low, high = min(a, b), max(a, b)
     if low < high:
         assert low <= midpoint(low, high) < high
+
+
+def test_subset_accuracy_of_one_literal_with_the_largest_weights() -> None:
+    table = Table.from_array([[1.0], [2.0], [3.0], [4.0]])
+    truth = np.array([[1, 0], [1, 1], [0, 1], [0, 0]], dtype=np.uint8)
+    for scale in (1, 2**28):
+        weights = np.array([1, 3, 2, 1], dtype=np.int64) * scale
+        args = (table, truth, weights, Objective(get("subset")), GrowOptions())
+        engine = ReferenceEngine(*args)
+        expected = Oracle(*args).grow(engine.state.working, engine.state.assigned, engine.state.ever_set, 0, 1)
+        found = engine.grow(0, 1)
+        assert found is not None
+        assert (found.value, found.tp, found.body) == expected[:3]

@@ -145,20 +145,20 @@ class Judge:
             return None
         one_literal = int(allowed.sum()) == 1
         if form is None:
-            counted = objective.averaging == "micro" or (
-                objective.averaging == "label" and not objective.measure.rounded
-            )
-            by_label = objective.averaging == "label" and counted
-            is_subset = isinstance(objective.measure, SubsetAccuracy)
-            decided = (by_label or (counted and one_literal)) and not is_subset
-            return CountedValues(objective.measure) if decided else None
+            measure = objective.measure
+            if isinstance(measure, SubsetAccuracy):
+                return None
+            by_label = objective.averaging == "label" and not measure.rounded
+            alone = objective.averaging == "micro" and one_literal
+            return CountedValues(measure) if by_label or alone else None
         if form.kind == "singles" or (form.kind == "ratio" and one_literal):
             num, den = form.num, form.den
         elif form.kind == "subset" and one_literal:
             num, den = (0, 1, 0, 1, 0), (self._working_weight, 0, 0, 0, 0)
         else:
             return None
-        largest = max(abs(c) for c in (*num, *den)) * (4 * self._working_weight + 1)
+        # the four counts of a literal sum to at most the working weight
+        largest = max(abs(row[0]) + max(map(abs, row[1:])) * self._working_weight for row in (num, den))
         return RatioValues(num, den) if largest < LARGEST else CountedValues(objective.measure)
 
     def _best_by_singles(self, batch: Batch, allowed: Mask, skip: Mask | None, values: SingleValues) -> Verdict | None:
