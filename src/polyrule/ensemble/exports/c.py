@@ -30,12 +30,6 @@ def export(model: RuleEnsemble, prefix: str = "polyrule") -> str:
     width = len(model.label_names)
     lines = [_HEADER.replace("PREFIX", prefix), *name_tables(model, prefix)]
     lines += [
-        f"double {prefix}_category(int feature, const char *text) {{",
-        f"  for (int k = 0; k < {prefix}_category_counts[feature]; ++k)",
-        f"    if (strcmp({prefix}_categories[feature][k], text) == 0) return k;",
-        "  return NAN;",
-        "}",
-        "",
         f"void {prefix}_scores(const double *x, double *s) {{",
         "  (void)x;",
     ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from polyrule.ensemble.exports import check_decision, rule_comment, used_features
 from polyrule.ensemble.model import RuleEnsemble
+from polyrule.model.exports.javascript import READ_ROW
 from polyrule.model.exports.quoting import javascript_string
 from polyrule.model.rule import Condition, NominalCondition, NumericCondition
 
@@ -16,26 +17,16 @@ const polyrule = (() => {
   "use strict";
 """
 
-_HELPERS = """
-  const read = (row, name) => {
-    if (!Object.prototype.hasOwnProperty.call(row, name)) throw new Error("the row lacks the feature " + name);
-    return row[name];
-  };
-  const number = (row, name) => {
-    const value = read(row, name);
-    return value === null || value === undefined ? NaN : Number(value);
-  };
-  const text = (row, name) => {
-    const value = read(row, name);
-    if (value === null || value === undefined || value !== value) return null;
-    return typeof value === "boolean" ? (value ? "True" : "False") : String(value);
-  };
+_HELPERS = (
+    READ_ROW
+    + """\
   const named = (values) => {
     const result = Object.create(null);
     values.forEach((value, k) => { result[LABELS[k]] = value; });
     return result;
   };
 """
+)
 
 _CUTS = "  const decide = (s) => s.map((value, k) => (value >= CUTS[k] ? 1 : 0));"
 _SETS = """  const decide = (s) => {

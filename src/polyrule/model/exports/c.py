@@ -29,12 +29,6 @@ def export(model: RuleList, prefix: str = "polyrule") -> str:
     width = len(model.label_names)
     parts = [_HEADER.replace("PREFIX", prefix), *name_tables(model, prefix)]
     parts += [
-        f"double {prefix}_category(int feature, const char *text) {{",
-        f"  for (int k = 0; k < {prefix}_category_counts[feature]; ++k)",
-        f"    if (strcmp({prefix}_categories[feature][k], text) == 0) return k;",
-        "  return NAN;",
-        "}",
-        "",
         "static int set_label(signed char *y, int label, signed char value) {",
         "  if (y[label] >= 0) return 0;",
         "  y[label] = value;",
@@ -66,7 +60,7 @@ def export(model: RuleList, prefix: str = "polyrule") -> str:
 
 
 def name_tables(model: Any, prefix: str) -> list[str]:
-    """Counts, names and categories; a table may not be empty in C, so an empty one holds a null pointer."""
+    """Counts, names, categories and their look-up; an empty table, which C does not allow, holds a null pointer."""
     parts = [
         f"enum {{ {prefix}_FEATURE_COUNT = {len(model.features)}, {prefix}_LABEL_COUNT = {len(model.label_names)} }};",
         _strings(f"{prefix}_features", [feature.name for feature in model.features]),
@@ -78,6 +72,14 @@ def name_tables(model: Any, prefix: str) -> list[str]:
     counts = [str(len(feature.categories)) for feature in model.features]
     parts.append(f"const char *const *const {prefix}_categories[] = {{{', '.join(pointers) or 'NULL'}}};")
     parts.append(f"const int {prefix}_category_counts[] = {{{', '.join(counts) or '0'}}};")
+    parts += [
+        "",
+        f"double {prefix}_category(int feature, const char *text) {{",
+        f"  for (int k = 0; k < {prefix}_category_counts[feature]; ++k)",
+        f"    if (strcmp({prefix}_categories[feature][k], text) == 0) return k;",
+        "  return NAN;",
+        "}",
+    ]
     return [*parts, ""]
 
 

@@ -16,7 +16,8 @@ const polyrule = (() => {
   "use strict";
 """
 
-_HELPERS = """
+# How a value is read from a row; the exports of ensembles begin with it too.
+READ_ROW = """
   const read = (row, name) => {
     if (!Object.prototype.hasOwnProperty.call(row, name)) throw new Error("the row lacks the feature " + name);
     return row[name];
@@ -30,6 +31,11 @@ _HELPERS = """
     if (value === null || value === undefined || value !== value) return null;
     return typeof value === "boolean" ? (value ? "True" : "False") : String(value);
   };
+"""
+
+_HELPERS = (
+    READ_ROW
+    + """\
   const set = (y, head) => {
     let fresh = false;
     for (const [label, value] of head) {
@@ -41,6 +47,7 @@ _HELPERS = """
     return fresh;
   };
 """
+)
 
 _FOOTER = """
   const predict = (row) => {
