@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -11,7 +13,7 @@ from tests.kernels.strategies import Problem, problems
 
 from polyrule.data.table import Table
 from polyrule.kernels.cuts import midpoint
-from polyrule.kernels.engine import GrowOptions
+from polyrule.kernels.engine import Candidate, GrowOptions
 from polyrule.kernels.reference import ReferenceEngine
 from polyrule.measures import FunctionMeasure, Lift, Objective, get
 
@@ -111,6 +113,7 @@ def test_subset_accuracy_of_one_literal_with_the_largest_weights() -> None:
         weights = np.array([1, 3, 2, 1], dtype=np.int64) * scale
         args = (table, truth, weights, Objective(get("subset")), GrowOptions())
         engine = ReferenceEngine(*args)
+        engine.commit(Candidate((), ((0, 1, 0, 0),), Fraction(0), np.array([1])), 0.0, True)  # a label set already
         expected = Oracle(*args).grow(engine.state.working, engine.state.assigned, engine.state.ever_set, 0, 1)
         found = engine.grow(0, 1)
         assert found is not None
