@@ -185,7 +185,9 @@ class _Check:
             if weights[literal] == top:
                 groups.setdefault(members, []).append(literal)
         heads = [self._merged(group) for group in groups.values()]
-        best = max(heads, key=lambda h: (len(h), sum(self.tp[s] for s in h), [-label for label, _ in h]))
+        best = max(
+            heads, key=lambda h: (len(h), sum(self.tp[s] for s in h), [-label for label, _ in h], [v for _, v in h])
+        )
         return problems if best == self.head else [*problems, f"the head {list(best)} is as good and comes first"]
 
     def _right(self, literal: Literal) -> frozenset[int]:
