@@ -16,11 +16,6 @@ constexpr auto kPollEvery = std::chrono::milliseconds(40);
 // Touches and rows a search must visit before a second thread pays for its start.
 constexpr std::size_t kWorthThreads = 400'000;
 
-bool beats(const Head& a, const Head& b) {
-  const int order = compare(a.value, b.value);
-  return order > 0 || (order == 0 && a.tp > b.tp);
-}
-
 }  // namespace
 
 Engine::Engine(Columns columns, State state, Form form, GrowLimits limits, int threads)
@@ -99,11 +94,14 @@ ShownCondition Engine::shown(const Condition& condition) const {
   return {condition.test, condition.index, value};
 }
 
-std::optional<Grown> Engine::grow(const Watch& watch, Literal literal) {
+std::optional<Grown> Engine::grow(const Watch& watch, Literal literal) { return grow_with(watch, literal, nullptr); }
+
+std::optional<Grown> Engine::grow_with(const Watch& watch, const Literal& literal,
+                                       std::vector<KeptRule::Step>* steps) {
   const Form form = form_for(literal);
   std::vector<NodeLabel> labels = root_labels(literal, form);
   std::optional<Grown> grown = limits_.beam_width > 1 ? beam(watch, form, std::move(labels))
-                                                      : greedy(watch, form, std::move(labels));
+                                                      : greedy(watch, form, std::move(labels), steps);
   if (grown && literal && form.rho.empty() && !form_.rho.empty()) {
     Fraction& value = grown->head.value;
     value = make_fraction(value.num * form_.rho[1], value.den * kLiftScale);
@@ -111,20 +109,8 @@ std::optional<Grown> Engine::grow(const Watch& watch, Literal literal) {
   return grown;
 }
 
-std::optional<Grown> Engine::grow_single(const Watch& watch) {
-  std::optional<Grown> best;
-  for (std::size_t l = 0; l < state_.labels; ++l)
-    for (int v = 1; v >= (form_.negative ? 0 : 1); --v) {
-      std::optional<Grown> found = grow(watch, Literal({l, v}));
-      if (!found) continue;
-      if (!best || beats(found->head, best->head) ||
-          (!beats(best->head, found->head) && found->body.size() < best->body.size()))
-        best = std::move(found);
-    }
-  return best;
-}
-
-std::optional<Grown> Engine::greedy(const Watch& watch, const Form& form, std::vector<NodeLabel> labels) {
+std::optional<Grown> Engine::greedy(const Watch& watch, const Form& form, std::vector<NodeLabel> labels,
+                                    std::vector<KeptRule::Step>* steps) {
   Node node;
   node.set_cover(state_.working, state_);
   node.is_root = true;
@@ -135,6 +121,11 @@ std::optional<Grown> Engine::greedy(const Watch& watch, const Form& form, std::v
   if (!grown.head.any()) return std::nullopt;
   open_path(form);
   std::vector<Condition> body;
+  const auto note = [&] {
+    if (steps) steps->push_back({body.empty() ? Condition{} : body.back(), grown.head.value, grown.head.tp, node.weight,
+                                 node.cover});
+  };
+  note();
   while (body.size() < limits_.max_conditions) {
     const std::optional<Condition> found = best_condition(watch, node, form, grown.head);
     if (body.empty()) root_ = path_;
@@ -150,6 +141,7 @@ std::optional<Grown> Engine::greedy(const Watch& watch, const Form& form, std::v
     child.touches = std::move(node.touches);
     node = std::move(child);
     grown.head = solve(node, form);
+    note();
   }
   if (double(node.weight) < limits_.min_coverage) return std::nullopt;
   for (const Condition& condition : body) grown.body.push_back(shown(condition));

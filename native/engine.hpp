@@ -46,6 +46,25 @@ struct Grown {
   Bits cover;
 };
 
+// A rule that was grown for one literal, with every step on its way, so that the next round can tell whether it would be
+// grown again. steps[k] is the body of the first k conditions; the condition that leads on from it is the next one's.
+struct KeptRule {
+  struct Step {
+    Condition last;
+    Fraction value;
+    Count tp = 0, weight = 0;
+    Bits cover;
+  };
+  bool known = false;
+  std::optional<Grown> grown;
+  std::vector<Step> steps;
+};
+
+inline bool beats(const Head& a, const Head& b) {
+  const int order = compare(a.value, b.value);
+  return order > 0 || (order == 0 && a.tp > b.tp);
+}
+
 class Engine {
  public:
   Engine(Columns columns, State state, Form form, GrowLimits limits, int threads);
@@ -62,9 +81,12 @@ class Engine {
   using Literal = std::optional<std::pair<std::size_t, int>>;
 
   Form form_for(const Literal& literal) const;
+  std::optional<Grown> grow_with(const Watch& watch, const Literal& literal, std::vector<KeptRule::Step>* steps);
+  bool still_best(const KeptRule& rule, std::size_t label, int value, const std::vector<std::size_t>& changed) const;
   bool allows_singles(const Form& form) const;
   std::vector<NodeLabel> root_labels(const Literal& literal, const Form& form) const;
-  std::optional<Grown> greedy(const Watch& watch, const Form& form, std::vector<NodeLabel> labels);
+  std::optional<Grown> greedy(const Watch& watch, const Form& form, std::vector<NodeLabel> labels,
+                              std::vector<KeptRule::Step>* steps = nullptr);
   std::optional<Grown> beam(const Watch& watch, const Form& form, std::vector<NodeLabel> labels);
   std::optional<Condition> best_condition(const Watch& watch, Node& node, const Form& form, const Head& incumbent);
   template <class Int>
@@ -96,6 +118,10 @@ class Engine {
   std::vector<Prospect> root_, path_;
   std::uint64_t root_version_ = 0;
   std::vector<std::uint64_t> root_changed_;
+  // By literal: the rules of the last round of `grow_single`.
+  std::vector<KeptRule> kept_;
+  std::uint64_t kept_version_ = 0;
+  std::vector<std::uint64_t> kept_changed_;
 };
 
 }  // namespace polyrule

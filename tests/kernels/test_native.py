@@ -103,6 +103,30 @@ def test_every_objective(objective: Objective, problem: Problem) -> None:
 
 @SOME
 @given(
+    problem=problems(max_rows=40, max_features=3, max_labels=5),
+    options=st.builds(GrowOptions, st.just(1), st.booleans(), st.sampled_from([0, 0, 3]), st.sampled_from([None, 1, 2])),
+    objective=st.sampled_from(OBJECTIVES),
+    mixed=st.booleans(),
+)
+def test_rules_kept_between_rounds(problem: Problem, options: GrowOptions, objective: Objective, mixed: bool) -> None:
+    """Single literals, round after round: most rules are taken from the round before, and must be what they would be."""
+    # Labels that resemble each other, so that conditions on labels are worth something.
+    noise = np.random.default_rng(problem.seed).random((len(problem.truth), 6)) < 0.1
+    truth = (problem.truth[:, np.arange(6) % problem.truth.shape[1] // 2] ^ noise).astype(np.uint8)
+    args = (problem.table, truth, problem.weights, objective, options)
+    mine, reference = NativeEngine(*args), ReferenceEngine(*args)
+    for turn in range(12):
+        both = mixed and turn % 4 == 3
+        found, expected = (e.grow() if both else e.grow_single() for e in (mine, reference))
+        assert_same(found, expected)
+        if found is None or expected is None:
+            break
+        commit = (0.0, True) if turn % 5 else (None, False)
+        assert mine.commit(found, *commit) == reference.commit(expected, *commit)
+
+
+@SOME
+@given(
     problem=problems(max_rows=12, max_features=3, max_labels=3),
     options=st.builds(
         GrowOptions, st.integers(1, 3), st.booleans(), st.integers(0, 3), st.sampled_from([None, 0, 1, 2])
