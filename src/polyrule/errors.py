@@ -1,5 +1,10 @@
 """The errors polyrule raises on purpose: each says in one sentence what is wrong, where, and what to do."""
 
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
 
 class PolyruleError(Exception):
     """Base of every error raised on purpose; catching it catches nothing else."""
@@ -23,3 +28,18 @@ class UnsoundSearchError(OptionError):
 
 class ModelError(PolyruleError, ValueError):
     """A model or model file is broken, of an unknown version, or does not fit the data."""
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """Return what to append to "there is no X": the known name that looks most like it, capitals aside, or nothing.
+
+    Examples
+    --------
+    >>> "there is no label 'hapy'" + did_you_mean("hapy", ["calm", "Happy"])
+    "there is no label 'hapy'; did you mean 'Happy'?"
+    >>> did_you_mean("tempo", ["calm", "Happy"])
+    ''
+    """
+    by_lower = {other.lower(): other for other in reversed(list(known))}
+    close = difflib.get_close_matches(name.lower()[:100], by_lower, n=1)
+    return f"; did you mean {by_lower[close[0]]!r}?" if close else ""

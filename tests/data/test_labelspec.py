@@ -41,7 +41,7 @@ def test_ways_to_name_columns(spec, positions):
 @pytest.mark.parametrize(
     ("spec", "message"),
     [
-        ("blue", "labels: there is no column 'blue'; the columns are 'size', 'hue'"),
+        ("blue", "labels: there is no column 'blue' \\(the columns are 'size', 'hue'"),
         (["size", "size"], "column 'size' is named twice"),
         ([8], "there is no column 8; the file has 8 columns"),
         ("first:99", "99 columns asked for, but the file has 8"),

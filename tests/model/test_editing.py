@@ -94,7 +94,7 @@ def test_what_people_type_is_read(text, head, conditions):
         ("red <- colours > 1 <- blue", "one arrow"),
         ("<- colours > 1", "of the head"),
         ("red <- colours > 1,", "of the body"),
-        ("green <- true", "no label 'green'; known: 'red', 'orange', 'blue'"),
+        ("green <- true", "no label 'green' \\(known: 'red', 'orange', 'blue'\\)"),
         ("red <- size > 1", "no feature 'size'"),
         ("red <- size", "no label 'size'"),
         ("red <- colours = 1", "numeric: use '<=' or '>'"),

@@ -16,6 +16,7 @@ from typing import Any, NoReturn
 
 import click
 
+from polyrule.cli.command import Group
 from polyrule.errors import PolyruleError
 from polyrule.version import __version__
 
@@ -43,7 +44,7 @@ class PipeClosed(Exception):
     """Whoever read our output has seen enough. No OSError, because click makes those of pipes a failure."""
 
 
-class App(click.Group):
+class App(Group):
     """A group that imports a command when it is used, and turns every error into one sentence and an exit code."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:

@@ -11,7 +11,7 @@ import click
 
 from polyrule.cli.params import Maybe
 from polyrule.cli.toml import toml_table
-from polyrule.errors import OptionError
+from polyrule.errors import OptionError, did_you_mean
 
 _OWN = ("config", "dump_config", "help")
 
@@ -61,6 +61,17 @@ class Command(click.Command):
         return super().parse_args(ctx, args)
 
 
+class Group(click.Group):
+    """A group that says which command may have been meant by a word that is none."""
+
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
+        """Find the command that the first word names."""
+        word = args[0] if args else ""
+        if word and not word.startswith("-") and not ctx.resilient_parsing and self.get_command(ctx, word) is None:
+            ctx.fail(f"there is no command {word!r}{did_you_mean(word, self.list_commands(ctx))}")
+        return super().resolve_command(ctx, args)
+
+
 def command(*args: Any, **extra: Any) -> Callable[[Callable[..., Any]], Command]:
     """Make a `Command` of a function, as ``click.command`` does."""
     settings = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
@@ -91,7 +102,8 @@ def _load_config(ctx: click.Context, param: click.Parameter, value: Path | None)
     for key, setting in table.items():
         option = known.get(key.replace("-", "_"))
         if option is None:
-            raise OptionError(f"{value}: [{name}] has no option {key!r}; 'polyrule {name} --help' lists them")
+            hint = did_you_mean(key, known)
+            raise OptionError(f"{value}: [{name}] has no option {key!r} ('polyrule {name} --help' lists them){hint}")
         chosen[option.name or ""] = _checked(setting, option, f"{value}: {key}")
     ctx.default_map = {**(ctx.default_map or {}), **chosen}
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from polyrule.cli.command import Command, json_option
+from polyrule.cli.command import Command, Group, json_option
 from polyrule.cli.output import cannot_write, note, print_json, warn
 from polyrule.cli.reading import data_argument, data_options, load_labelled, load_rule_list, model_argument
 from polyrule.cli.text import fit
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from polyrule.model import RuleList
 
 
-@click.group("edit", context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.group("edit", cls=Group, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 def edit() -> None:
     r"""Remove, move, add, replace or re-count rules. Rules are numbered from 1, as 'polyrule show' prints them.
 

@@ -9,7 +9,7 @@ import click
 
 from polyrule.cli.command import command, json_option
 from polyrule.cli.output import print_json
-from polyrule.cli.reading import data_argument, data_options, load_data, load_model, model_argument
+from polyrule.cli.reading import check_known, data_argument, data_options, load_data, load_model, model_argument
 from polyrule.cli.text import fit
 from polyrule.errors import DataError, OptionError
 from polyrule.model import RuleList
@@ -55,9 +55,8 @@ def explain(
     stored = load_model(model)
     if flips and not isinstance(stored, RuleList):
         raise OptionError(f"{model}: --flip is exact for rule lists only, but the file holds a {kind_of(stored)}")
-    for name in flips:
-        if name not in stored.label_names:
-            raise OptionError(f"--flip: the model has no label {name!r}")
+    check_known("--flip", flips, stored.label_names, "label")
+    check_known("--fixed", fixed, [feature.name for feature in stored.features], "feature")
     dataset = load_data(data, reading, stored.features)
     number = _find(dataset, row, row_id)
     example = dataset.X[number]

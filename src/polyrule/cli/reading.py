@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from polyrule.errors import DataError, ModelError, OptionError
+from polyrule.errors import DataError, ModelError, OptionError, did_you_mean
 
 if TYPE_CHECKING:
     from polyrule.data import Dataset, Feature
@@ -90,6 +90,13 @@ def load_rule_list(path: Path) -> RuleList:
     return model
 
 
+def check_known(option: str, wanted: Iterable[str], names: Collection[str], what: str) -> None:
+    """Refuse what an option names and the model does not have."""
+    for name in wanted:
+        if name not in names:
+            raise OptionError(f"{option}: the model has no {what} {name!r}{did_you_mean(name, names)}")
+
+
 def reading_options(reading: dict[str, Any]) -> dict[str, Any]:
     """Options of the command line under the names that `polyrule.data.read` has for them."""
     given = {name: value for name, value in reading.items() if value is not None and value != ()}
@@ -159,8 +166,16 @@ def load_chunks(text: str, reading: dict[str, Any], model: Any, rows: int) -> It
 
 
 def _check_exists(text: str) -> None:
-    if text != "-" and not Path(text).exists():
-        raise DataError(f"{text}: no such file, and no data set of that name ('polyrule datasets' lists them)")
+    path = Path(text)
+    if text == "-" or path.exists():
+        return
+    from polyrule.datasets.registry import ENTRIES
+
+    _, colon, part = text.partition(":")
+    hint = did_you_mean(text, (f"{entry}{colon}{part}" for entry in ENTRIES))
+    if not hint and path.parent.is_dir():
+        hint = did_you_mean(path.name, (other.name for other in path.parent.iterdir()))
+    raise DataError(f"{text}: no such file, and no data set of that name ('polyrule datasets' lists them){hint}")
 
 
 def load_labelled(text: str, reading: dict[str, Any], model: Any) -> Dataset:
@@ -180,6 +195,7 @@ def align_labels(data: Dataset, model: Any) -> Dataset:
     missing = [name for name in model.label_names if name not in position]
     if missing:
         more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
-        raise DataError(f"{data.name}: the label {missing[0]!r}{more} of the model is not in the data")
+        hint = did_you_mean(missing[0], data.label_names)
+        raise DataError(f"{data.name}: the label {missing[0]!r}{more} of the model is not in the data{hint}")
     order = [position[name] for name in model.label_names]
     return replace(data, Y=data.Y[:, order], label_names=model.label_names)

@@ -11,9 +11,8 @@ import click
 
 from polyrule.cli.command import command, json_option
 from polyrule.cli.output import print_json, write_text
-from polyrule.cli.reading import load_model, model_argument
+from polyrule.cli.reading import check_known, load_model, model_argument
 from polyrule.cli.text import fit
-from polyrule.errors import OptionError
 from polyrule.model import RuleList
 from polyrule.model.files import kind_of
 from polyrule.model.printing import format_body
@@ -59,6 +58,8 @@ def show(
       polyrule show model.json --format latex -o rules.tex
     """
     stored = load_model(model)
+    check_known("--label", labels, stored.label_names, "label")
+    check_known("--feature", features, [feature.name for feature in stored.features], "feature")
     rows = rule_records(stored)
     chosen = [n for n in range(len(rows)) if _wanted(stored, n, labels, features, min_coverage)]
     if stats:
@@ -98,21 +99,13 @@ def _wanted(model: Any, number: int, labels: tuple[str, ...], features: tuple[st
     if labels:
         named = {model.label_names[literal.label] for literal in rule.head}
         named |= {model.label_names[c.label] for c in rule.body if isinstance(c, LabelCondition)}
-        _check_known(labels, model.label_names, "label")
         if not named & set(labels):
             return False
     if features:
-        _check_known(features, [feature.name for feature in model.features], "feature")
         tested = {model.features[c.feature].name for c in rule.body if not isinstance(c, LabelCondition)}
         if not tested & set(features):
             return False
     return least is None or (rule.coverage or 0) >= least
-
-
-def _check_known(wanted: tuple[str, ...], names: Any, what: str) -> None:
-    for name in wanted:
-        if name not in names:
-            raise OptionError(f"the model has no {what} {name!r}")
 
 
 def _show_stats(model: Any, as_json: bool) -> None:

@@ -27,7 +27,7 @@ from polyrule.data.columns import listing, shorten
 from polyrule.data.lines import line_blocks
 from polyrule.data.mulan import read_label_list
 from polyrule.data.sources import Source
-from polyrule.errors import DataError, OptionError
+from polyrule.errors import DataError, OptionError, did_you_mean
 
 
 @dataclass
@@ -95,8 +95,8 @@ def names_file(path: Any, index: dict[str, int]) -> LabelChoice:
         found = index.get(name, index.get(name.replace("\\", "")))
         if found is None:
             raise DataError(
-                f"{source.name}: the label {shorten(name)} is not a column of the data; "
-                f"the columns are {listing(index)}"
+                f"{source.name}: the label {shorten(name)} is not a column of the data{did_you_mean(name, index)} "
+                f"(the columns are {listing(index)})"
             )
         positions.append(found)
     return LabelChoice(sorted(positions), parents)
@@ -158,7 +158,9 @@ def _position(item: Any, names: Sequence[str], index: dict[str, int], what: str)
     if isinstance(item, str):
         if item in index:
             return index[item]
-        raise DataError(f"{what}: there is no column {shorten(item)}; the columns are {listing(names)}")
+        raise DataError(
+            f"{what}: there is no column {shorten(item)}{did_you_mean(item, names)} (the columns are {listing(names)})"
+        )
     try:
         position = int(item)
     except (TypeError, ValueError):

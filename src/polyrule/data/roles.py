@@ -15,7 +15,7 @@ from polyrule.data.layout import Layout
 from polyrule.data.sources import Source
 from polyrule.data.table import Feature
 from polyrule.data.tags import TagCollector
-from polyrule.errors import DataError, OptionError
+from polyrule.errors import DataError, OptionError, did_you_mean
 
 _PARTS = ("-train", "-test", "_train", "_test", "-Train", "-Test")
 
@@ -189,8 +189,8 @@ def _model_encoders(reader: Reader, features: Sequence[Feature], free: list[int]
     missing = [feature.name for feature in features if feature.name not in position]
     if missing:
         raise DataError(
-            f"{reader.name}: the model needs column(s) {listing(missing)}, which the file does not have; "
-            f"it has {listing(position)}"
+            f"{reader.name}: the model needs column(s) {listing(missing)}, which the file does not have"
+            f"{did_you_mean(missing[0], position)} (it has {listing(position)})"
         )
     encoders = {}
     for feature in features:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import difflib
 from dataclasses import dataclass, field, replace
 
-from polyrule.errors import OptionError
+from polyrule.errors import OptionError, did_you_mean
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,6 +184,4 @@ def entry(name: str) -> Entry:
     found = by_lower.get(str(name).lower())
     if found is not None:
         return ENTRIES[found]
-    close = difflib.get_close_matches(str(name).lower(), by_lower, n=1)
-    hint = f"; did you mean {by_lower[close[0]]!r}?" if close else ""
-    raise OptionError(f"there is no data set {name!r}{hint} Known are {', '.join(ENTRIES)}")
+    raise OptionError(f"there is no data set {name!r}{did_you_mean(str(name), ENTRIES)} (known: {', '.join(ENTRIES)})")

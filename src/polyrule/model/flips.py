@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
-from polyrule.errors import ModelError
+from polyrule.errors import ModelError, did_you_mean
 from polyrule.model import printing
 from polyrule.model.cells import Cells, cells_of
 from polyrule.model.explain import example_row, format_value
@@ -186,7 +186,7 @@ def _change(cell: Cells, index: int, chosen: int, old: float) -> Change:
 def _index(names: Any, wanted: int | str, what: str) -> int:
     if isinstance(wanted, str):
         if wanted not in names:
-            raise ModelError(f"the model has no {what} {wanted!r}")
+            raise ModelError(f"the model has no {what} {wanted!r}{did_you_mean(wanted, names)}")
         return int(list(names).index(wanted))
     if not 0 <= wanted < len(names):
         raise ModelError(f"the model has no {what} {wanted}; it has {len(names)}, counted from 0")

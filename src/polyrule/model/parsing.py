@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import NoReturn
 
 from polyrule.data.table import Feature
-from polyrule.errors import ModelError
+from polyrule.errors import ModelError, did_you_mean
 from polyrule.model.rule import Condition, LabelCondition, Literal, NominalCondition, NumericCondition, Rule
 
 _NUMBERED = re.compile(r"\s*\d+[.:]\s+")
@@ -173,7 +173,7 @@ class _Reader:
         found = [i for i, other in enumerate(names) if other == name]
         if not found:
             known = ", ".join(repr(other) for other in names[:8]) + (", …" if len(names) > 8 else "")
-            self.fail(f"there is no {what} {name!r}; known: {known or 'none'}")
+            self.fail(f"there is no {what} {name!r}{did_you_mean(name, names)} (known: {known or 'none'})")
         if len(found) > 1:
             self.fail(f"{what} {name!r} occurs {len(found)} times, so its name says too little")
         return found[0]
