@@ -7,7 +7,7 @@ import sys
 
 import numpy as np
 import pytest
-from tests.cli.helpers import PLAIN, PROGRAM, ok, program, run, write_songs
+from tests.cli.helpers import PLAIN, PROGRAM, READING, ok, program, run, write_songs
 
 from polyrule.data import read
 from polyrule.model import RuleList
@@ -133,3 +133,24 @@ def test_as_a_program(trained, songs):
     done = program("predict", trained, songs)
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout == ok("predict", trained, songs)
+
+
+def test_columns_that_no_rule_tests_may_be_missing(songs, tmp_path):
+    model, few = tmp_path / "model.json", tmp_path / "few.csv"
+    ok("train", songs, *READING, "--max-rules", "1", "-o", model, "-q")
+    rows = [line.split(",") for line in songs.read_text().splitlines()]
+    tested = {condition["feature"] for rule in json.loads(model.read_text())["rules"] for condition in rule["body"]}
+    assert tested == {"tempo"}
+    few.write_text("\n".join(",".join([row[4], row[5], row[6], row[1]]) for row in rows))
+    assert ok("predict", model, few) == ok("predict", model, songs)
+    assert ok("evaluate", model, few) == ok("evaluate", model, songs).replace("songs", "few")
+    words = ("--row", "1", "--flip", "calm", "--fixed", "loudness")
+    assert ok("explain", model, few, *words) == ok("explain", model, songs, *words)
+
+
+def test_a_column_that_a_rule_tests_must_be_there(trained, tmp_path):
+    few = tmp_path / "few.csv"
+    few.write_text("id,key\na,major\n")
+    result = run("predict", trained, few)
+    assert result.exit_code == 1
+    assert "the model needs column(s) " in result.stderr

@@ -10,6 +10,7 @@ import click
 from polyrule.cli.command import command, json_option
 from polyrule.cli.output import print_json, table, warn
 from polyrule.cli.reading import data_argument, data_options, load_labelled, load_model, model_argument
+from polyrule.model.narrowing import narrow
 
 
 @command("evaluate")
@@ -40,7 +41,7 @@ def evaluate(
     """
     from polyrule.evaluation import compare_with_baseline
 
-    stored = load_model(model)
+    stored = narrow(load_model(model))
     dataset = load_labelled(data, reading, stored)
     train = dataset if train_data is None else load_labelled(train_data, reading, stored)
     predicted = stored.predict(dataset.X)

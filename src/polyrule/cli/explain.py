@@ -14,6 +14,7 @@ from polyrule.cli.text import fit
 from polyrule.errors import DataError, OptionError
 from polyrule.model import RuleList
 from polyrule.model.files import kind_of
+from polyrule.model.narrowing import narrow
 
 if TYPE_CHECKING:
     from polyrule.data import Dataset
@@ -57,11 +58,13 @@ def explain(
         raise OptionError(f"{model}: --flip is exact for rule lists only, but the file holds a {kind_of(stored)}")
     check_known("--flip", flips, stored.label_names, "label")
     check_known("--fixed", fixed, [feature.name for feature in stored.features], "feature")
+    stored = narrow(stored)
+    kept = set(fixed) & {feature.name for feature in stored.features}  # the others change nothing anyway
     dataset = load_data(data, reading, stored.features)
     number = _find(dataset, row, row_id)
     example = dataset.X[number]
     told = stored.explain(example, near=near) if isinstance(stored, RuleList) else stored.explain(example)
-    found = [stored.smallest_flip(example, name, fixed=fixed, limit=limit) for name in flips]
+    found = [stored.smallest_flip(example, name, fixed=kept, limit=limit) for name in flips]
     if as_json:
         print_json({"row": number + 1, **told.to_dict(), "flips": [flip.to_dict() for flip in found]})
         return

@@ -12,6 +12,7 @@ from polyrule.cli.output import check_place, note
 from polyrule.cli.prediction_files import FORMATS, format_of, open_writer
 from polyrule.cli.progress import counting_progress
 from polyrule.cli.reading import data_argument, data_options, load_chunks, load_model, model_argument
+from polyrule.model.narrowing import narrow
 
 
 @command("predict")
@@ -49,7 +50,7 @@ def predict(
     if output is not None:
         check_place(output, model, data)
     chosen = format_of(output, "jsonl" if as_json else to)
-    stored = load_model(model)
+    stored = narrow(load_model(model))
     done = 0
     with (
         counting_progress("predicting", None, quiet=output is None) as show,

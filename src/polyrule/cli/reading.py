@@ -135,7 +135,7 @@ def load_data(text: str, reading: dict[str, Any], features: tuple[Feature, ...] 
         raise DataError(f"{text}: --{spelled} is for files; the columns of this data set are known")
     with naming(text):
         data = load(name, part, drop=options.get("drop", ()))
-        return data if features is None else replace(data, X=to_table(data.X, features))
+        return data if features is None else replace(data, X=to_table(data.X, features, others="skip"))
 
 
 @contextlib.contextmanager

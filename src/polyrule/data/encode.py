@@ -16,12 +16,12 @@ import scipy.sparse as sp
 
 from polyrule.data.columns import BOOLEAN_CATEGORIES, encode_column, encode_numbers, infer_column, recode
 from polyrule.data.dataset import Dataset
-from polyrule.data.frames import frame_to_table, is_frame, match_names
+from polyrule.data.frames import Others, frame_to_table, is_frame, match_names
 from polyrule.data.table import Feature, Table
 from polyrule.errors import DataError
 
 
-def to_table(X: Any, features: Sequence[Feature] | None = None) -> Table:
+def to_table(X: Any, features: Sequence[Feature] | None = None, *, others: Others = "refuse") -> Table:
     """Turn any feature matrix into a `Table`.
 
     Parameters
@@ -32,6 +32,8 @@ def to_table(X: Any, features: Sequence[Feature] | None = None) -> Table:
         categoricals, polars Enum); undeclared ones are sorted, so that the order of the rows does not matter.
     features : sequence of Feature, optional
         The features of a fitted model; `X` is then encoded against them.
+    others : {"refuse", "skip"}
+        What to do with columns of a frame or table that `features` does not name.
 
     Returns
     -------
@@ -54,14 +56,14 @@ def to_table(X: Any, features: Sequence[Feature] | None = None) -> Table:
     if isinstance(X, Dataset):
         X = X.X
     if isinstance(X, Table):
-        return X if features is None or X.features == features else _reencode(X, features)
+        return X if features is None or X.features == features else _reencode(X, features, others)
     if sp.issparse(X):
         return _encode_sparse(X, features)
     if isinstance(X, (np.ndarray, list, tuple)):
         return _encode_array(_as_array(X), features)
     if is_frame(X):
-        table = frame_to_table(X, features)
-        return table if features is None or table.features == features else _reencode(table, features)
+        table = frame_to_table(X, features, others)
+        return table if features is None or table.features == features else _reencode(table, features, others)
     return _encode_array(_as_array(X), features)
 
 
@@ -151,9 +153,9 @@ def _sparse_nominal(values: Any, features: tuple[Feature, ...]) -> Table:
     return Table.from_array(sp.csc_array(joined, shape=values.shape), features)
 
 
-def _reencode(table: Table, features: tuple[Feature, ...]) -> Table:
+def _reencode(table: Table, features: tuple[Feature, ...], others: Others) -> Table:
     """Bring a table to a model's features: columns by name, categories by their text."""
-    order = match_names(table.feature_names, [feature.name for feature in features])
+    order = match_names(table.feature_names, [feature.name for feature in features], others)
     changed = [
         (target, source, feature)
         for target, (source, feature) in enumerate(zip(order, features, strict=True))

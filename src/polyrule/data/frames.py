@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal
 
 import narwhals as nw
 import numpy as np
@@ -21,7 +21,10 @@ from polyrule.data.columns import (
     listing,
 )
 from polyrule.data.table import Feature, Table
-from polyrule.errors import DataError
+from polyrule.errors import DataError, did_you_mean
+
+Others = Literal["refuse", "skip"]
+"""What to do with named columns that a model does not ask for."""
 
 
 def is_frame(data: Any) -> bool:
@@ -65,7 +68,7 @@ def check_distinct(names: Sequence[str], what: str) -> None:
         seen[name] = position
 
 
-def frame_to_table(data: Any, features: Sequence[Feature] | None) -> Table:
+def frame_to_table(data: Any, features: Sequence[Feature] | None, others: Others = "refuse") -> Table:
     """Encode a frame; with `features`, its columns are found by name and may come in any order."""
     pandas_sparse = _pandas_sparse(data)
     if pandas_sparse is not None:
@@ -73,7 +76,7 @@ def frame_to_table(data: Any, features: Sequence[Feature] | None) -> Table:
     frame = open_frame(data)
     names = column_names(frame)
     if features is not None:
-        order = match_names(names, [feature.name for feature in features])
+        order = match_names(names, [feature.name for feature in features], others)
     else:
         order = list(range(len(names)))
     known: Sequence[Feature | None] = features if features is not None else [None] * len(order)
@@ -85,8 +88,8 @@ def frame_to_table(data: Any, features: Sequence[Feature] | None) -> Table:
     return Table(values, tuple(found))
 
 
-def match_names(given: Sequence[str], wanted: Sequence[str]) -> list[int]:
-    """Positions of the wanted names among the given ones.
+def match_names(given: Sequence[str], wanted: Sequence[str], others: Others = "refuse") -> list[int]:
+    """Positions of the wanted names among the given ones; `others` says what becomes of names that are not wanted.
 
     Examples
     --------
@@ -97,6 +100,13 @@ def match_names(given: Sequence[str], wanted: Sequence[str]) -> list[int]:
         return list(range(len(wanted)))
     position = {name: index for index, name in enumerate(given)}
     missing = [name for name in wanted if name not in position]
+    if others == "skip":
+        if missing:
+            raise DataError(
+                f"the model needs column(s) {listing(missing)}, which the data does not have"
+                f"{did_you_mean(missing[0], given)} (it has {listing(given)})"
+            )
+        return [position[name] for name in wanted]
     extra = sorted(set(given) - set(wanted), key=position.__getitem__)
     if missing or extra:
         parts = [f"missing {listing(missing)}"] if missing else []

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from polyrule.data.encode import to_table
 from polyrule.data.table import Feature
 from polyrule.errors import ModelError
 from polyrule.model import editing, printing
 from polyrule.model import predict as prediction
+from polyrule.model.narrowing import fit_to
 from polyrule.model.probability import predict_proba
 from polyrule.model.rule import Condition, LabelCondition, NominalCondition, NumericCondition, Rule
 from polyrule.model.statistics import frame_of, records, statistics
@@ -103,12 +103,17 @@ class RuleList:
         return statistics(self)
 
     def predict(self, X: Any) -> npt.NDArray[np.uint8]:
-        """Labels of every example, shape (examples, labels); X is a table, frame, array or data set."""
-        return prediction.predict(self, to_table(X, self.features)).labels
+        """Labels of every example, shape (examples, labels); X is a table, frame, array or data set.
+
+        A frame, table or data set may have its columns in any order; only those that some rule tests must be there, and
+        others are skipped. An array needs all columns, in the order of `features`.
+        """
+        model, table = fit_to(self, X)
+        return prediction.predict(model, table).labels
 
     def predict_proba(self, X: Any) -> npt.NDArray[np.float64]:
         """Probability of presence of every label; see `polyrule.model.probability.predict_proba`."""
-        return predict_proba(self, to_table(X, self.features))
+        return predict_proba(*fit_to(self, X))
 
     def explain(self, example: Any, row: int | None = None, *, near: int = 1) -> Explanation:
         """Say for one example which rule set which label and why; see `polyrule.model.explain.explain`.
@@ -117,9 +122,10 @@ class RuleList:
         """
         from polyrule.model.explain import explain
 
-        if row is not None:
-            example = to_table(example, self.features)[row]
-        return explain(self, example, near=near)
+        if row is None:
+            return explain(self, example, near=near)
+        model, table = fit_to(self, example)
+        return explain(model, table[row], near=near)
 
     def smallest_flip(self, example: Any, label: int | str, **options: Any) -> Flip:
         """Find the smallest change of one example that flips a label; see `polyrule.model.flips.smallest_flip`."""

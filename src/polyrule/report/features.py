@@ -3,21 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from polyrule.data.table import Feature, Table
-from polyrule.model.rule import LabelCondition, Rule
 
 BINS = 24
-
-
-def used_columns(rules: Iterable[Rule]) -> list[int]:
-    """Columns that some condition tests, ascending."""
-    return sorted({c.feature for rule in rules for c in rule.body if not isinstance(c, LabelCondition)})
 
 
 def summarise(feature: Feature, column: int, table: Table | None) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from polyrule.data.fingerprint import fingerprint
+from polyrule.model.narrowing import used_features
 from polyrule.report import comparison, examples, features, scoring
 from polyrule.report.inputs import Inputs, Part
 from polyrule.report.kinds import kind_of, signed_rules
@@ -37,7 +38,7 @@ def summarise(inputs: Inputs, title: str | None = None, most_bytes: int = MOST_B
         JSON-able: format, title, generator, labels, features (those that rules test), parts, findings, models,
         comparison, examples, notes.
     """
-    used = features.used_columns(rule for model in inputs.models for rule in model.rules)
+    used = used_features(rule for model in inputs.models for rule in model.rules)
     slots = {column: slot for slot, column in enumerate(used)}
     first = inputs.parts[0] if inputs.parts else None
     runs = [kind_of(model).predictions(model, inputs.parts) for model in inputs.models]

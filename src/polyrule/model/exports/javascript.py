@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from polyrule.model import printing
 from polyrule.model.exports.quoting import comment, javascript_string
+from polyrule.model.narrowing import used_features
 from polyrule.model.rule import Condition, LabelCondition, NominalCondition, NumericCondition, Rule
 from polyrule.model.rule_list import RuleList
 
@@ -63,7 +64,7 @@ if (typeof module !== "undefined") module.exports = polyrule;
 
 def export(model: RuleList) -> str:
     """Return the source of a script that defines ``polyrule.predict`` and exports it where there are modules."""
-    used = sorted({c.feature for rule in model.rules for c in rule.body if not isinstance(c, LabelCondition)})
+    used = used_features(model.rules)
     lines = [_HEADER, _names("FEATURES", [model.features[j].name for j in used])]
     lines.append(_names("LABELS", list(model.label_names)))
     lines += [f"  const DEFAULTS = [{', '.join(map(str, model.defaults))}];", _HELPERS]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from polyrule.model import printing
 from polyrule.model.exports.quoting import comment, python_string
+from polyrule.model.narrowing import used_features
 from polyrule.model.rule import Condition, LabelCondition, NominalCondition, NumericCondition, Rule
 from polyrule.model.rule_list import RuleList
 
@@ -39,7 +40,7 @@ def _set(y, head):
 
 def export(model: RuleList) -> str:
     """Return the source of a module with ``predict(row)``, ``FEATURES`` and ``LABELS``."""
-    used = sorted({c.feature for rule in model.rules for c in rule.body if not isinstance(c, LabelCondition)})
+    used = used_features(model.rules)
     lines = [_HEADER, _names("FEATURES", [model.features[j].name for j in used])]
     lines.append(_names("LABELS", list(model.label_names)))
     lines += [f"_DEFAULTS = ({''.join(f'{value}, ' for value in model.defaults)})", _HELPERS, ""]

@@ -15,6 +15,7 @@ from polyrule.data.table import Feature
 from polyrule.errors import OptionError
 from polyrule.model import printing
 from polyrule.model.exports.quoting import comment, sql_name, sql_number, sql_string
+from polyrule.model.narrowing import used_features
 from polyrule.model.rule import Condition, LabelCondition, NominalCondition, NumericCondition, Rule
 from polyrule.model.rule_list import RuleList
 
@@ -62,7 +63,7 @@ def select(columns: list[str], source: str) -> str:
 
 def _input(model: RuleList, table: str, keys: Sequence[str]) -> str:
     """Read the used columns under short names; with an alias, a missing column is an error in every engine."""
-    used = sorted({c.feature for rule in model.rules for c in rule.body if not isinstance(c, LabelCondition)})
+    used = used_features(model.rules)
     columns = [f"t.{sql_name(key)} AS k{i}" for i, key in enumerate(keys)]
     columns += [f"{read_column(model.features[j])} AS x{j}" for j in used]
     return select(columns or ["1 AS nothing"], f"{sql_name(table)} AS t")

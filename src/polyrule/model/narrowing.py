@@ -1,0 +1,56 @@
+"""A model over only the features that its rules test, so that data to predict needs no others."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Any
+
+from polyrule.data.dataset import Dataset
+from polyrule.data.encode import to_table
+from polyrule.data.frames import is_frame
+from polyrule.data.table import Table
+from polyrule.model.rule import Condition, LabelCondition
+
+
+def used_features(rules: Iterable[Any]) -> list[int]:
+    """Positions of the features that some rule tests, ascending; the rules may be of any kind of model."""
+    return sorted({c.feature for rule in rules for c in rule.body if not isinstance(c, LabelCondition)})
+
+
+def narrow(model: Any) -> Any:
+    """Return a model of any kind with the features that no rule tests left out; it predicts and explains the same.
+
+    Examples
+    --------
+    >>> from polyrule.data import Feature
+    >>> from polyrule.model import Literal, NumericCondition, Rule, RuleList
+    >>> rule = Rule((Literal(0, 1),), (NumericCondition(1, ">", 5.5),))
+    >>> print(narrow(RuleList((rule,), (Feature("area"), Feature("colours")), ("red",))).features)
+    (Feature(name='colours', kind='numeric', categories=()),)
+    """
+    used = used_features(model.rules)
+    if len(used) == len(model.features):
+        return model
+    place = {old: new for new, old in enumerate(used)}
+    rules = tuple(replace(rule, body=tuple(_moved(c, place) for c in rule.body)) for rule in model.rules)
+    return replace(model, rules=rules, features=tuple(model.features[j] for j in used))
+
+
+def fit_to(model: Any, X: Any) -> tuple[Any, Table]:
+    """Return X as a table, and the model over the columns of that table.
+
+    Where columns have names, those that no rule tests may be missing and others may be there; the columns of an array
+    are known by position only, so all of them are needed.
+    """
+    table = X.X if isinstance(X, Dataset) else X
+    if isinstance(table, Table) and table.features == model.features:
+        return model, table
+    if not isinstance(table, Table) and not is_frame(table):
+        return model, to_table(table, model.features)
+    narrowed = narrow(model)
+    return narrowed, to_table(table, narrowed.features, others="skip")
+
+
+def _moved(condition: Condition, place: dict[int, int]) -> Condition:
+    return condition if isinstance(condition, LabelCondition) else replace(condition, feature=place[condition.feature])
