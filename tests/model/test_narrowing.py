@@ -40,7 +40,10 @@ def test_a_narrowed_ensemble_decides_alike():
         table = hostile_table(rng, 40)
         narrowed = narrow(model)
         assert len(narrowed.features) < len(model.features)
-        assert np.array_equal(narrowed.predict(only(table, narrowed.features)), model.predict(table))
+        few = only(table, narrowed.features)
+        assert np.array_equal(narrowed.predict(few), model.predict(table))
+        assert np.array_equal(model.predict(few), model.predict(table))
+        assert str(model.explain(few, row=0)) == str(model.explain(table, row=0))
 
 
 MODEL = RuleList(

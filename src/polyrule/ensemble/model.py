@@ -16,6 +16,7 @@ from polyrule.data.table import Feature, Table
 from polyrule.ensemble import printing
 from polyrule.ensemble.decisions import Decision
 from polyrule.errors import ModelError
+from polyrule.model.narrowing import fit_to
 from polyrule.model.rule import Condition, LabelCondition, NominalCondition, NumericCondition
 from polyrule.model.statistics import frame_of
 
@@ -172,19 +173,30 @@ class RuleEnsemble:
                 scores[rows, entry.label] += entry.weight
         return scores
 
-    def predict(self, table: Table) -> npt.NDArray[np.uint8]:
-        """Labels of every example, shape (examples, labels)."""
-        return self.decision.labels(self.scores(table), self.unit)
+    def predict(self, X: Any) -> npt.NDArray[np.uint8]:
+        """Labels of every example, shape (examples, labels); X is a table, frame, array or data set.
 
-    def predict_proba(self, table: Table) -> npt.NDArray[np.float64]:
+        Where columns have names, only those that some rule tests must be there, as in `RuleList.predict`.
+        """
+        model, table = fit_to(self, X)
+        return self.decision.labels(model.scores(table), self.unit)
+
+    def predict_proba(self, X: Any) -> npt.NDArray[np.float64]:
         """Probability of presence of every label."""
-        return np.asarray(expit(self.unit * self.scores(table)))
+        model, table = fit_to(self, X)
+        return np.asarray(expit(self.unit * model.scores(table)))
 
-    def explain(self, example: Any) -> EnsembleExplanation:
-        """Say for one example which rules added what to which label; see `polyrule.ensemble.explaining.explain`."""
+    def explain(self, example: Any, row: int | None = None) -> EnsembleExplanation:
+        """Say for one example which rules added what to which label; see `polyrule.ensemble.explaining.explain`.
+
+        `example` is one example, or with `row` (counted from 0) a table, frame, array or data set that holds it.
+        """
         from polyrule.ensemble.explaining import explain
 
-        return explain(self, example)
+        if row is None:
+            return explain(self, example)
+        model, table = fit_to(self, example)
+        return explain(model, table[row])
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the ensemble to a JSON model file, whole or not at all."""
