@@ -14,7 +14,7 @@ from tests.ensemble.worlds import hostile_table, random_ensemble
 from polyrule.data import Feature, Table
 from polyrule.ensemble import Decision, Entry, RuleEnsemble, WeightedRule
 from polyrule.ensemble.decisions import KINDS
-from polyrule.errors import ModelError
+from polyrule.errors import DataError, ModelError
 from polyrule.model import NominalCondition, NumericCondition
 from polyrule.model.exports import LANGUAGES, export
 from polyrule.model.files import dumps, loads
@@ -114,8 +114,11 @@ def test_heads_need_distinct_labels() -> None:
 
 def test_other_columns_are_refused() -> None:
     model = random_ensemble(np.random.default_rng(0), "threshold")
+    other = Table.from_array(np.zeros((2, 4)))
+    with pytest.raises(DataError, match="the model needs column"):
+        model.predict(other)
     with pytest.raises(ModelError, match="other columns"):
-        model.predict(Table.from_array(np.zeros((2, 4))))
+        model.scores(other)
 
 
 def test_text_names_the_strongest_label_first() -> None:
