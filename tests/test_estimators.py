@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -16,7 +17,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from polyrule import BinaryRelevanceRuleClassifier, Dataset, Feature, RuleListClassifier, Table, datasets
-from polyrule.errors import DataError, MeasureError, OptionError, UnsoundSearchError
+from polyrule.errors import DataError, MeasureError, OptionError, UnseenCategoryWarning, UnsoundSearchError
 from polyrule.model import LabelCondition
 
 LEARNERS = [
@@ -87,7 +88,11 @@ class TestInputs:
         assert fitted.features_[2].categories == ("lo", "hi")
         np.testing.assert_array_equal(fitted.predict(frame), Y)
         unknown = frame.assign(text="never seen")
-        assert fitted.predict(unknown).shape == Y.shape
+        with pytest.warns(UnseenCategoryWarning, match=r"20 in 'text' \('never seen'\)") as caught:
+            assert fitted.predict(unknown).shape == Y.shape
+        assert [Path(warning.filename).name for warning in caught] == ["test_estimators.py"], (
+            "said of the caller's line"
+        )
 
     def test_missing_values_satisfy_no_condition(self, data, learner) -> None:
         X, Y = data

@@ -26,6 +26,10 @@ class UnsoundSearchError(OptionError):
     """A head search was asked for that could miss the best head; the message shows a small witness."""
 
 
+class UnseenCategoryWarning(UserWarning):
+    """New data holds categories that the model never saw; they count as missing values, which satisfy no condition."""
+
+
 class ModelError(PolyruleError, ValueError):
     """A model or model file is broken, of an unknown version, or does not fit the data."""
 

@@ -154,3 +154,16 @@ def test_a_column_that_a_rule_tests_must_be_there(trained, tmp_path):
     result = run("predict", trained, few)
     assert result.exit_code == 1
     assert "the model needs column(s) " in result.stderr
+
+
+@pytest.mark.parametrize("command", ["predict", "evaluate", "explain"])
+def test_categories_the_model_never_saw_are_told_once(command, trained, songs, tmp_path):
+    new = tmp_path / "new.csv"
+    new.write_text(songs.read_text().replace("major", "lydian"))
+    count = new.read_text().count("lydian")
+    words = {"predict": ["--rows", 7], "explain": ["--row", 1]}.get(command, [])
+    result = run(command, trained, new, *words)
+    assert result.exit_code == 0
+    assert result.stderr.count("warning: ") == 1
+    assert f"{count} in 'key' ('lydian')" in " ".join(result.stderr.split())
+    assert run(command, trained, songs, *words).stderr == ""

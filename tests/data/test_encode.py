@@ -1,3 +1,5 @@
+import warnings
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -8,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from polyrule.data import Dataset, Feature, Table, to_table
-from polyrule.errors import DataError
+from polyrule.errors import DataError, UnseenCategoryWarning
 
 NAN = float("nan")
 
@@ -58,7 +60,8 @@ def test_a_frame_at_prediction_is_matched_by_name_and_unknown_categories_are_mis
     assert table.features == features
     np.testing.assert_array_equal(table.values, to_table(frame()).values)
     unseen = pd.DataFrame({"count": [1], "text": ["z"], "declared": ["w"], "flag": [False], "size": [0.0]})
-    np.testing.assert_array_equal(to_table(unseen, features).values, [[1, NAN, 2, 0, 0]])
+    with pytest.warns(UnseenCategoryWarning, match=r"1 value is a category .* 1 in 'text' \('z'\)"):
+        np.testing.assert_array_equal(to_table(unseen, features).values, [[1, NAN, 2, 0, 0]])
 
 
 def test_polars_categorical_is_sorted_because_its_order_is_that_of_the_rows():
@@ -170,8 +173,15 @@ def test_nominal_sparse_columns_encode_like_dense_ones(data):
     categories = data.draw(st.permutations(["0", "1", "2"]))[: data.draw(st.integers(1, 3))]
     features = (Feature("n"), Feature("c", "nominal", tuple(categories)))
     cells = data.draw(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 2)), min_size=1, max_size=6))
-    dense = to_table(np.array(cells, dtype=float), features)
-    sparse = to_table(sp.csr_array(np.array(cells, dtype=float)), features)
+    said = []
+    for matrix in (np.array(cells, dtype=float), sp.csr_array(np.array(cells, dtype=float))):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            said.append((to_table(matrix, features), [str(w.message).partition("(")[0] for w in caught]))
+    (dense, told), (sparse, told_sparse) = said
+    unknown = sum(str(c) not in categories for _, c in cells)
+    assert told == told_sparse
+    assert [f" {unknown} in 'c'" in text for text in told] == [True] * bool(unknown)
     np.testing.assert_array_equal(dense.values, sparse.values.toarray())
     slow = [[n, categories.index(str(c)) if str(c) in categories else NAN] for n, c in cells]
     np.testing.assert_array_equal(dense.values, slow)

@@ -8,7 +8,7 @@ import pytest
 import scipy.sparse as sp
 
 from polyrule.data import Feature, read, read_chunks
-from polyrule.errors import DataError, OptionError
+from polyrule.errors import DataError, OptionError, UnseenCategoryWarning
 
 NAN = float("nan")
 CSV = b"id,size,hue,w,red,calm\nr1,1.5,dark,2,1,0\nr2,?,light,0.5,0,1\n"
@@ -38,15 +38,18 @@ def test_one_table_in_every_format(format):
 @pytest.mark.parametrize("format", FORMATS)
 def test_a_models_columns_are_picked_by_name(format):
     features = (Feature("hue", "nominal", ("light", "blue")), Feature("size"))
-    data = read(io.BytesIO(FORMATS[format]), features=features)
+    with pytest.warns(UnseenCategoryWarning, match=r"1 in 'hue' \('dark'\)"):
+        data = read(io.BytesIO(FORMATS[format]), features=features)
     assert data.features == features
     np.testing.assert_array_equal(data.X.values, [[NAN, 1.5], [0, NAN]])
     assert data.Y.shape == (2, 0)
-    scored = read(io.BytesIO(FORMATS[format]), features=features, labels=["red"])
+    with pytest.warns(UnseenCategoryWarning):
+        scored = read(io.BytesIO(FORMATS[format]), features=features, labels=["red"])
     assert scored.Y.tolist() == [[1], [0]]
     with pytest.raises(DataError, match=r"the model needs column.s. 'loudness', which the file does not have"):
         read(io.BytesIO(FORMATS[format]), features=(Feature("loudness"),))
-    parts = list(read_chunks(io.BytesIO(FORMATS[format]), features=features, rows=1))
+    with pytest.warns(UnseenCategoryWarning, match="1 value is a category"):
+        parts = list(read_chunks(io.BytesIO(FORMATS[format]), features=features, rows=1))
     assert [len(part) for part in parts] == [1, 1]
     np.testing.assert_array_equal(np.vstack([part.X.values for part in parts]), data.X.values)
 

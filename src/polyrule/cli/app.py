@@ -6,18 +6,20 @@ its help says, 130 interrupted.
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import os
 import sys
 import traceback
-from collections.abc import Sequence
+import warnings
+from collections.abc import Iterator, Sequence
 from importlib import import_module
 from typing import Any, NoReturn
 
 import click
 
 from polyrule.cli.command import Group
-from polyrule.errors import PolyruleError
+from polyrule.errors import PolyruleError, UnseenCategoryWarning
 from polyrule.version import __version__
 
 # name -> (module, attribute, one line for the list of commands)
@@ -99,7 +101,8 @@ class App(Group):
             if hasattr(stream, "reconfigure"):
                 stream.reconfigure(errors="backslashreplace")
         try:
-            result = super().main(words, name, complete_var, False, **extra)
+            with _warnings_as_notes():
+                result = super().main(words, name, complete_var, False, **extra)
             sys.stdout.flush()
         except BaseException as error:
             sys.exit(_exit_code(error, debug))
@@ -126,6 +129,24 @@ class _Warnings(logging.Handler):
             from polyrule.cli.output import warn
 
             warn(message)
+
+
+@contextlib.contextmanager
+def _warnings_as_notes() -> Iterator[None]:
+    """Say what the library warns a user of as the commands say theirs; other warnings stay as they are."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", UnseenCategoryWarning)
+        as_before = warnings.showwarning
+
+        def show(message: Warning | str, category: type[Warning], *where: Any, **more: Any) -> None:
+            if not issubclass(category, UnseenCategoryWarning):
+                return as_before(message, category, *where, **more)
+            from polyrule.cli.output import warn
+
+            return warn(str(message))
+
+        warnings.showwarning = show
+        yield
 
 
 def _listen(debug: bool) -> None:

@@ -8,13 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from numbers import Real
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from polyrule.data.table import Feature
 from polyrule.errors import DataError
+
+if TYPE_CHECKING:
+    from polyrule.data.unseen import UnseenCategories
 
 Floats = npt.NDArray[np.float64]
 BOOLEAN_CATEGORIES = ("False", "True")
@@ -96,10 +99,13 @@ def infer_column(values: Sequence[Any] | npt.NDArray[Any], name: str) -> tuple[F
     return feature, encode_column(values, feature)
 
 
-def encode_column(values: Sequence[Any] | npt.NDArray[Any], feature: Feature) -> Floats:
+def encode_column(
+    values: Sequence[Any] | npt.NDArray[Any], feature: Feature, unseen: UnseenCategories | None = None
+) -> Floats:
     """Encode a column of Python objects against a known feature.
 
-    A category the feature does not have becomes a missing value, which satisfies no condition.
+    A category the feature does not have becomes a missing value, which satisfies no condition, and is counted in
+    `unseen`.
 
     Examples
     --------
@@ -107,7 +113,7 @@ def encode_column(values: Sequence[Any] | npt.NDArray[Any], feature: Feature) ->
     array([ 1., nan, nan])
     """
     if feature.is_nominal:
-        return _encode_nominal(values, feature)
+        return _encode_nominal(values, feature, unseen)
     encoded = np.empty(len(values))
     for row, value in enumerate(values):
         if is_missing(value):
@@ -122,7 +128,7 @@ def encode_column(values: Sequence[Any] | npt.NDArray[Any], feature: Feature) ->
     return check_finite(encoded, feature.name)
 
 
-def encode_numbers(values: Floats, feature: Feature) -> Floats:
+def encode_numbers(values: Floats, feature: Feature, unseen: UnseenCategories | None = None) -> Floats:
     """Encode a column that is already numeric; for a nominal feature the numbers are read as its categories."""
     check_finite(values, feature.name)
     if not feature.is_nominal:
@@ -138,17 +144,26 @@ def encode_numbers(values: Floats, feature: Feature) -> Floats:
         )
     distinct, position = np.unique(values, return_inverse=True)
     codes = np.array([index.get(float(v), np.nan) for v in distinct], dtype=np.float64)
-    return codes[position.reshape(values.shape)] if len(distinct) else values.astype(np.float64)
+    if not len(distinct):
+        return values.astype(np.float64)
+    encoded: Floats = codes[position.reshape(values.shape)]
+    if unseen is not None:
+        unseen.add(feature.name, values[np.isnan(encoded) & ~np.isnan(values)].tolist())
+    return encoded
 
 
-def recode(values: Floats, old: Feature, new: Feature) -> Floats:
+def recode(values: Floats, old: Feature, new: Feature, unseen: UnseenCategories | None = None) -> Floats:
     """Translate category indices of one feature to those of another one with the same name."""
     if old.categories == new.categories:
         return values
     position = {category: code for code, category in enumerate(new.categories)}
     codes = np.array([position.get(category, np.nan) for category in old.categories] + [np.nan], dtype=np.float64)
     where = np.where(np.isnan(values), len(old.categories), values).astype(np.int64)
-    return codes[where]
+    recoded: Floats = codes[where]
+    if unseen is not None:
+        lost = where[np.isnan(recoded) & ~np.isnan(values)]
+        unseen.add(new.name, [old.categories[code] for code in lost])
+    return recoded
 
 
 def listing(names: Iterable[str], most: int = 5) -> str:
@@ -181,13 +196,19 @@ def _is_decimal(value: Any) -> bool:
     return type(value).__name__ == "Decimal"
 
 
-def _encode_nominal(values: Sequence[Any] | npt.NDArray[Any], feature: Feature) -> Floats:
+def _encode_nominal(
+    values: Sequence[Any] | npt.NDArray[Any], feature: Feature, unseen: UnseenCategories | None
+) -> Floats:
     index: dict[str, float] = {category: code for code, category in enumerate(feature.categories)}
     missing = float("nan")
-    return np.array(
+    codes = np.array(
         [missing if is_missing(value) else index.get(category_text(value), missing) for value in values],
         dtype=np.float64,
     )
+    if unseen is not None:
+        lost = zip(values, np.isnan(codes), strict=True)
+        unseen.add(feature.name, [value for value, unknown in lost if unknown and not is_missing(value)])
+    return codes
 
 
 def _as_number(category: str) -> float | None:

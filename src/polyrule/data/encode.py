@@ -2,7 +2,7 @@
 
 At fit time kinds and categories are found in the data; at prediction time the features of the fit are given and the
 data is encoded against them. Columns of arrays are matched by position, columns of frames by name. A category that was
-not there at fit time becomes a missing value: it satisfies no condition.
+not there at fit time becomes a missing value, which satisfies no condition; a warning counts them.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from polyrule.data.columns import BOOLEAN_CATEGORIES, encode_column, encode_numb
 from polyrule.data.dataset import Dataset
 from polyrule.data.frames import Others, frame_to_table, is_frame, match_names
 from polyrule.data.table import Feature, Table
+from polyrule.data.unseen import UnseenCategories
 from polyrule.errors import DataError
 
 
@@ -44,27 +45,36 @@ def to_table(X: Any, features: Sequence[Feature] | None = None, *, others: Other
     DataError
         Naming the column, and the row where there is one.
 
+    Warns
+    -----
+    UnseenCategoryWarning
+        Where `X` holds categories that `features` does not have; they become missing values.
+
     Examples
     --------
     >>> table = to_table([[1, "red"], [2, "blue"], [None, "red"]])
     >>> table.features[1]
     Feature(name='x1', kind='nominal', categories=('blue', 'red'))
-    >>> to_table([[5, "green"]], table.features).values  # an unknown category is a missing value
-    array([[ 5., nan]])
+    >>> to_table([[5, "red"]], table.features).values
+    array([[5., 1.]])
     """
-    features = None if features is None else tuple(features)
+    unseen = UnseenCategories()
+    table = _encode(X, None if features is None else tuple(features), others, unseen)
+    unseen.warn()
+    return table
+
+
+def _encode(X: Any, features: tuple[Feature, ...] | None, others: Others, unseen: UnseenCategories) -> Table:
     if isinstance(X, Dataset):
         X = X.X
     if isinstance(X, Table):
-        return X if features is None or X.features == features else _reencode(X, features, others)
+        return X if features is None or X.features == features else _reencode(X, features, others, unseen)
     if sp.issparse(X):
-        return _encode_sparse(X, features)
-    if isinstance(X, (np.ndarray, list, tuple)):
-        return _encode_array(_as_array(X), features)
-    if is_frame(X):
-        table = frame_to_table(X, features, others)
-        return table if features is None or table.features == features else _reencode(table, features, others)
-    return _encode_array(_as_array(X), features)
+        return _encode_sparse(X, features, unseen)
+    if not isinstance(X, (np.ndarray, list, tuple)) and is_frame(X):
+        table = frame_to_table(X, features, others, unseen)
+        return table if features is None or table.features == features else _reencode(table, features, others, unseen)
+    return _encode_array(_as_array(X), features, unseen)
 
 
 def _as_array(X: Any) -> npt.NDArray[Any]:
@@ -85,14 +95,14 @@ def _as_array(X: Any) -> npt.NDArray[Any]:
     return array
 
 
-def _encode_array(array: npt.NDArray[Any], features: tuple[Feature, ...] | None) -> Table:
+def _encode_array(array: npt.NDArray[Any], features: tuple[Feature, ...] | None, unseen: UnseenCategories) -> Table:
     _check_width(array.shape[1], features)
     names = [feature.name for feature in features] if features else [f"x{j}" for j in range(array.shape[1])]
     if array.dtype.kind in "fiu":
         values = np.array(array, dtype=np.float64, order="F")
         found = features or tuple(Feature(name) for name in names)
         for j, feature in enumerate(found):
-            values[:, j] = encode_numbers(values[:, j], feature)
+            values[:, j] = encode_numbers(values[:, j], feature, unseen)
         return Table(values, found)
     if array.dtype.kind == "b":
         found = features or tuple(Feature(name, "nominal", BOOLEAN_CATEGORIES) for name in names)
@@ -102,11 +112,11 @@ def _encode_array(array: npt.NDArray[Any], features: tuple[Feature, ...] | None)
         raise DataError(f"an array of {array.dtype} cannot be used as features; turn it into numbers or text first")
     values = np.empty(array.shape, order="F")
     for j, feature in enumerate(found):
-        values[:, j] = encode_column(array[:, j], feature)
+        values[:, j] = encode_column(array[:, j], feature, unseen)
     return Table(values, found)
 
 
-def _encode_sparse(matrix: Any, features: tuple[Feature, ...] | None) -> Table:
+def _encode_sparse(matrix: Any, features: tuple[Feature, ...] | None, unseen: UnseenCategories) -> Table:
     if matrix.ndim != 2:
         raise DataError(f"X must be a 2-dimensional table of examples by features, got {matrix.ndim} dimension(s)")
     if matrix.dtype.kind not in "fiub":
@@ -128,11 +138,11 @@ def _encode_sparse(matrix: Any, features: tuple[Feature, ...] | None) -> Table:
             "use NaN for a missing value or clip it to a finite number"
         )
     if any(feature.is_nominal for feature in features) and matrix.dtype.kind != "b":
-        return _sparse_nominal(values, features)
+        return _sparse_nominal(values, features, unseen)
     return table
 
 
-def _sparse_nominal(values: Any, features: tuple[Feature, ...]) -> Table:
+def _sparse_nominal(values: Any, features: tuple[Feature, ...], unseen: UnseenCategories) -> Table:
     """Read stored numbers of nominal columns as categories; what is not stored is the number 0."""
     data, indices, lengths = [], [], []
     for j, feature in enumerate(features):
@@ -140,10 +150,11 @@ def _sparse_nominal(values: Any, features: tuple[Feature, ...]) -> Table:
         rows, numbers = values.indices[stored], values.data[stored]
         if feature.is_nominal:
             zero = encode_numbers(np.zeros(1), feature)[0]
-            numbers = encode_numbers(numbers, feature)
+            numbers = encode_numbers(numbers, feature, unseen)
             if zero != 0:  # zero is a later category, or none: every other row must be stored
                 full = np.full(values.shape[0], zero)
                 full[rows] = numbers
+                unseen.add(feature.name, [0] * (values.shape[0] - len(rows)) if np.isnan(zero) else [])
                 rows, numbers = np.arange(values.shape[0], dtype=values.indices.dtype), full
         data.append(numbers)
         indices.append(rows)
@@ -153,7 +164,7 @@ def _sparse_nominal(values: Any, features: tuple[Feature, ...]) -> Table:
     return Table.from_array(sp.csc_array(joined, shape=values.shape), features)
 
 
-def _reencode(table: Table, features: tuple[Feature, ...], others: Others) -> Table:
+def _reencode(table: Table, features: tuple[Feature, ...], others: Others, unseen: UnseenCategories) -> Table:
     """Bring a table to a model's features: columns by name, categories by their text."""
     order = match_names(table.feature_names, [feature.name for feature in features], others)
     changed = [
@@ -166,7 +177,7 @@ def _reencode(table: Table, features: tuple[Feature, ...], others: Others) -> Ta
         return Table.from_array(values, features)
     columns: dict[int, Any] = {}
     for target, source, feature in changed:
-        columns[target] = _reencode_column(table, source, feature)
+        columns[target] = _reencode_column(table, source, feature, unseen)
     if table.is_sparse:
         parts = [
             sp.csc_array(columns[j].reshape(-1, 1)) if j in columns else values[:, [j]] for j in range(len(features))
@@ -178,14 +189,15 @@ def _reencode(table: Table, features: tuple[Feature, ...], others: Others) -> Ta
     return Table(values, features)
 
 
-def _reencode_column(table: Table, source: int, feature: Feature) -> npt.NDArray[np.float64]:
+def _reencode_column(table: Table, source: int, feature: Feature, unseen: UnseenCategories) -> npt.NDArray[np.float64]:
     old, values = table.features[source], table.column(source)
     if old.is_nominal and feature.is_nominal:
-        return recode(values, old, feature)
+        return recode(values, old, feature, unseen)
     if feature.is_nominal:
-        return encode_numbers(values, feature)
+        return encode_numbers(values, feature, unseen)
     names = np.array([*old.categories, None], dtype=object)
-    return encode_column(names[np.where(np.isnan(values), len(old.categories), values).astype(np.int64)], feature)
+    texts = names[np.where(np.isnan(values), len(old.categories), values).astype(np.int64)]
+    return encode_column(texts, feature, unseen)
 
 
 def _check_width(width: int, features: tuple[Feature, ...] | None) -> None:

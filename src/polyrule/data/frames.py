@@ -21,6 +21,7 @@ from polyrule.data.columns import (
     listing,
 )
 from polyrule.data.table import Feature, Table
+from polyrule.data.unseen import UnseenCategories
 from polyrule.errors import DataError, did_you_mean
 
 Others = Literal["refuse", "skip"]
@@ -68,7 +69,9 @@ def check_distinct(names: Sequence[str], what: str) -> None:
         seen[name] = position
 
 
-def frame_to_table(data: Any, features: Sequence[Feature] | None, others: Others = "refuse") -> Table:
+def frame_to_table(
+    data: Any, features: Sequence[Feature] | None, others: Others = "refuse", unseen: UnseenCategories | None = None
+) -> Table:
     """Encode a frame; with `features`, its columns are found by name and may come in any order."""
     pandas_sparse = _pandas_sparse(data)
     if pandas_sparse is not None:
@@ -83,7 +86,7 @@ def frame_to_table(data: Any, features: Sequence[Feature] | None, others: Others
     values = np.empty((len(frame), len(order)), order="F")
     found = []
     for target, (source, feature) in enumerate(zip(order, known, strict=True)):
-        feature, values[:, target] = _encode_series(frame[:, source], names[source], feature)
+        feature, values[:, target] = _encode_series(frame[:, source], names[source], feature, unseen)
         found.append(feature)
     return Table(values, tuple(found))
 
@@ -115,23 +118,25 @@ def match_names(given: Sequence[str], wanted: Sequence[str], others: Others = "r
     return [position[name] for name in wanted]
 
 
-def _encode_series(series: nw.Series[Any], name: str, feature: Feature | None) -> tuple[Feature, Floats]:
+def _encode_series(
+    series: nw.Series[Any], name: str, feature: Feature | None, unseen: UnseenCategories | None
+) -> tuple[Feature, Floats]:
     dtype = series.dtype
     if dtype.is_numeric():
         numbers = np.asarray(series.cast(nw.Float64).to_numpy(), dtype=np.float64)
         if feature is None:
             return Feature(name), check_finite(numbers, name)
-        return feature, encode_numbers(numbers, feature)
+        return feature, encode_numbers(numbers, feature, unseen)
     if dtype in (nw.Categorical, nw.Enum, nw.Boolean, nw.String):
         values = series.to_list()
         if feature is None:
             feature = Feature(name, "nominal", _categories(series, values, name))
-        return feature, encode_column(values, feature)
+        return feature, encode_column(values, feature, unseen)
     if dtype == nw.Object or dtype == nw.Unknown:
         objects = series.to_list()
         if feature is None and all(is_missing(value) for value in objects):
             return Feature(name), np.full(len(objects), np.nan)
-        return infer_column(objects, name) if feature is None else (feature, encode_column(objects, feature))
+        return infer_column(objects, name) if feature is None else (feature, encode_column(objects, feature, unseen))
     raise DataError(
         f"column {name!r} holds {dtype} values, which rules cannot test; "
         "drop the column or turn it into numbers or text first"

@@ -12,6 +12,7 @@ import numpy.typing as npt
 from polyrule.data.formats.blocks import Column
 from polyrule.data.formats.encoders import Encoder
 from polyrule.data.tags import TagCollector
+from polyrule.data.unseen import UnseenCategories
 
 
 @dataclass
@@ -31,6 +32,7 @@ class Layout:
     tags_column: int | None = None
     tags: TagCollector | None = None
     info: dict[str, Any] = field(default_factory=dict)
+    unseen: UnseenCategories = field(default_factory=UnseenCategories)
 
     @property
     def extras(self) -> list[int]:

@@ -91,6 +91,11 @@ def read(
     DataError
         In one sentence: the file, the line, the column, and what is wrong.
 
+    Warns
+    -----
+    UnseenCategoryWarning
+        Where the file holds categories that `features` does not have.
+
     Examples
     --------
     >>> import io
@@ -159,6 +164,7 @@ def read_chunks(
         whole = assembler.dataset()
         for start in range(0, len(whole), rows):
             yield whole if len(whole) <= rows else whole[start : start + rows]
+    layout.unseen.warn(source.name)
 
 
 def open_reader(source: Source, format: str | None = None, options: DelimitedOptions | None = None) -> Reader:
@@ -187,6 +193,7 @@ def _pass(reader: Reader, layout: Layout, name: str) -> Dataset:
     assembler = Assembler(layout, reader.name, name, reader.unit)
     for block in reader.blocks(layout.numeric()):
         assembler.add(block)
+    layout.unseen.warn(reader.name)
     return assembler.dataset()
 
 

@@ -15,6 +15,7 @@ from polyrule.data.layout import Layout
 from polyrule.data.sources import Source
 from polyrule.data.table import Feature
 from polyrule.data.tags import TagCollector
+from polyrule.data.unseen import UnseenCategories
 from polyrule.errors import DataError, OptionError, did_you_mean
 
 _PARTS = ("-train", "-test", "_train", "_test", "-Train", "-Test")
@@ -57,7 +58,8 @@ def make_layout(reader: Reader, roles: Roles, source: Source) -> Layout:
     labels.positions = [j for j in labels.positions if j not in dropped]
     taken_up = dropped | reserved | set(labels.positions)
     free = [j for j in range(len(columns)) if j not in taken_up]
-    encoders = _encoders(reader, roles, names, free)
+    unseen = UnseenCategories()
+    encoders = _encoders(reader, roles, names, free, unseen)
     info: dict[str, Any] = {"source": reader.name}
     if labels.parents:
         info["label_parents"] = labels.parents
@@ -72,6 +74,7 @@ def make_layout(reader: Reader, roles: Roles, source: Source) -> Layout:
         tags_column=taken["tags"],
         tags=collector,
         info=info,
+        unseen=unseen,
     )
 
 
@@ -146,10 +149,12 @@ def _meka(reader: Reader, names: list[str]) -> LabelChoice:
     return LabelChoice(list(range(len(names) + count, len(names))))
 
 
-def _encoders(reader: Reader, roles: Roles, names: list[str], free: list[int]) -> dict[int, Encoder]:
+def _encoders(
+    reader: Reader, roles: Roles, names: list[str], free: list[int], unseen: UnseenCategories
+) -> dict[int, Encoder]:
     """One encoder per feature, in the order of the features."""
     if roles.features is not None:
-        return _model_encoders(reader, roles.features, free)
+        return _model_encoders(reader, roles.features, free, unseen)
     nominal = _declared(roles.nominal, names, "nominal")
     numeric = _declared(roles.numeric, names, "numeric")
     if clash := nominal & numeric:
@@ -184,7 +189,9 @@ def _encoder(reader: Reader, column: Column, nominal: bool, numeric: bool) -> En
     )
 
 
-def _model_encoders(reader: Reader, features: Sequence[Feature], free: list[int]) -> dict[int, Encoder]:
+def _model_encoders(
+    reader: Reader, features: Sequence[Feature], free: list[int], unseen: UnseenCategories
+) -> dict[int, Encoder]:
     position = {reader.columns[j].name: j for j in free}
     missing = [feature.name for feature in features if feature.name not in position]
     if missing:
@@ -196,5 +203,5 @@ def _model_encoders(reader: Reader, features: Sequence[Feature], free: list[int]
     for feature in features:
         j = position[feature.name]
         categories = feature.categories if feature.is_nominal else None
-        encoders[j] = Encoder(feature.name, feature.kind, categories, unknown="missing")
+        encoders[j] = Encoder(feature.name, feature.kind, categories, unseen)
     return encoders

@@ -13,6 +13,7 @@ import numpy.typing as npt
 from polyrule.data.columns import category_text, listing, shorten
 from polyrule.data.labels import TRUTH
 from polyrule.data.table import Feature
+from polyrule.data.unseen import UnseenCategories
 from polyrule.errors import DataError
 
 Floats = npt.NDArray[np.float64]
@@ -100,8 +101,9 @@ class Encoder:
     categories : tuple of str, optional
         The values of a nominal column in their order; without them they are gathered from the cells and sorted at
         the end.
-    unknown : {"error", "missing"}
-        What to do with a category that is not among `categories`.
+    unseen : UnseenCategories, optional
+        Where to count categories that are not among `categories`, which then are missing values; without it they are
+        an error.
     tentative : bool
         The kind is a guess from the first rows; text in a numeric column raises `KindConflict` instead of an error.
     """
@@ -111,10 +113,10 @@ class Encoder:
         name: str,
         kind: Literal["numeric", "nominal"],
         categories: tuple[str, ...] | None = None,
-        unknown: Literal["error", "missing"] = "error",
+        unseen: UnseenCategories | None = None,
         tentative: bool = False,
     ) -> None:
-        self.name, self.kind, self.unknown, self.tentative = name, kind, unknown, tentative
+        self.name, self.kind, self.unseen, self.tentative = name, kind, unseen, tentative
         self.frozen = categories is not None
         self._index = {category: code for code, category in enumerate(categories or ())}
         self._by_number = _number_index(categories or ())
@@ -192,7 +194,8 @@ class Encoder:
             code = None if number is None else self._by_number.get(number)
         if code is not None:
             return code
-        if self.unknown == "missing":
+        if self.unseen is not None:
+            self.unseen.add(self.name, [text])
             return np.nan
         raise place.error(row, f"{shorten(text)} is not one of the declared values {listing(self._index)}")
 
@@ -206,7 +209,9 @@ class Encoder:
         distinct, position = np.unique(numbers, return_inverse=True)
         codes = np.array([self._by_number.get(float(number), np.nan) for number in distinct], dtype=np.float64)
         unknown = np.isnan(codes) & ~np.isnan(distinct)
-        if unknown.any() and self.unknown == "error":
+        if unknown.any() and self.unseen is not None:
+            self.unseen.add(self.name, numbers[unknown[position]].tolist())
+        elif unknown.any():
             row = int(np.argmax(unknown[position]))
             shown = category_text(float(numbers[row]))
             raise place.error(row, f"{shorten(shown)} is not one of the declared values {listing(self._index)}")
