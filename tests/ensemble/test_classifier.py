@@ -18,7 +18,7 @@ from polyrule import Table, datasets
 from polyrule.data import Feature
 from polyrule.ensemble.classifier import RuleEnsembleClassifier
 from polyrule.ensemble.gain import native_kernel
-from polyrule.errors import DataError, OptionError
+from polyrule.errors import DataError, OptionError, UnseenCategoryWarning
 
 REASON = "folds and the teacher's bootstrap samples are drawn from rows, so a row twice is not a row of weight two"
 FAILING = {
@@ -30,7 +30,7 @@ FAILING = {
 @pytest.fixture(autouse=True)
 def small_forest(monkeypatch) -> None:
     """Few trees: what is tested here does not hang on their number."""
-    monkeypatch.setattr("polyrule.ensemble.teacher._TREES", 25)
+    monkeypatch.setattr("polyrule.ensemble.forest._TREES", 25)
 
 
 @parametrize_with_checks(
@@ -43,7 +43,7 @@ def test_scikit_learn_conventions(estimator, check) -> None:
 @pytest.fixture(scope="module")
 def small_module_forest():
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("polyrule.ensemble.teacher._TREES", 25)
+        patch.setattr("polyrule.ensemble.forest._TREES", 25)
         yield
 
 
@@ -119,7 +119,8 @@ def test_missing_nominal_and_sparse_features() -> None:
     assert clf.label_names_ == ("a", "b")
     assert (clf.predict(frame) == Y).mean() > 0.9
     unseen = pd.DataFrame({"hue": ["violet", None], "size": [np.nan, 1.0]})
-    assert clf.predict(unseen).shape == (2, 2)
+    with pytest.warns(UnseenCategoryWarning, match="violet"):
+        assert clf.predict(unseen).shape == (2, 2)
 
 
 def test_sparse_and_dense_tables_give_the_same_model() -> None:

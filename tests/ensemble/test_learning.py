@@ -39,7 +39,7 @@ def test_labels_of_a_held_out_example_do_not_touch_its_scores(monkeypatch) -> No
     truth = np.stack([values[:, 0] > 0, values[:, 1] > 0], axis=1).astype(np.uint8)
     fold = np.arange(80) % 4
     monkeypatch.setattr(learning, "deal", lambda *_: fold)
-    monkeypatch.setattr("polyrule.ensemble.teacher._TREES", 15)
+    monkeypatch.setattr("polyrule.ensemble.forest._TREES", 15)
     monkeypatch.setattr(Calibration, "fit", classmethod(lambda cls, *_: cls()))
     options = LearnOptions(build=BuildOptions(max_rules=4), prices=(0.1,), ridges=(1.0,))
     table = Table.from_array(values)

@@ -6,14 +6,15 @@ import numpy as np
 import pytest
 
 from polyrule.data import Feature, Table
-from polyrule.ensemble import teacher
+from polyrule.ensemble import forest, teacher
 from polyrule.ensemble.bins import Binning
-from polyrule.ensemble.teacher import Forest, Teaching, design_matrix, mix, teach
+from polyrule.ensemble.forest import Forest
+from polyrule.ensemble.teacher import Teaching, design_matrix, mix, teach
 
 
 @pytest.fixture(autouse=True)
 def small_forest(monkeypatch) -> None:
-    monkeypatch.setattr(teacher, "_TREES", 30)
+    monkeypatch.setattr(forest, "_TREES", 30)
 
 
 def world(seed: int = 0, rows: int = 150):
@@ -81,11 +82,20 @@ def test_out_of_bag_estimates_do_not_copy_the_label() -> None:
     rng = np.random.default_rng(0)
     design = rng.normal(size=(300, 3)).astype(np.float32)
     noise = rng.integers(0, 2, (300, 2)).astype(float)
-    forest = Forest(design, noise, np.ones(300), 0, 1)
-    inside = np.abs(forest.predict(design) - noise).mean()
-    outside = np.abs(forest.out_of_bag - noise).mean()
+    trees = Forest(design, noise, np.ones(300), 0, 1)
+    inside = np.abs(trees.predict(design) - noise).mean()
+    outside = np.abs(trees.left_out - noise).mean()
     assert inside < 0.35
     assert outside == pytest.approx(0.5, abs=0.05)
+
+
+def test_more_examples_than_the_kernel_takes_are_taught_by_the_forest_alone(monkeypatch) -> None:
+    binning, codes, noisy, _ = world()
+    both = teach(binning, codes, noisy, np.ones(150), Teaching(), seed=0)
+    monkeypatch.setattr(teacher, "_LARGEST_KERNEL", 149)
+    alone = teach(binning, codes, noisy, np.ones(150), Teaching(), seed=0)
+    assert both.targets.shape == alone.targets.shape
+    assert not np.array_equal(both.targets, alone.targets)
 
 
 def test_categories_become_columns_and_missing_stays_missing() -> None:

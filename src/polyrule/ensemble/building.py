@@ -125,6 +125,7 @@ class Builder:
         solver = self.solver
         solver.ridge = self.options.ridge
         solver.solve(steps=10)
+        solver.renew()
         touched: npt.NDArray[np.int64] | None = None
         for _ in range(_PRUNING_ROUNDS if price > 0 else 0):
             worth = solver.saliency(touched)

@@ -13,18 +13,16 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import expit, logit
-from sklearn.ensemble import ExtraTreesClassifier, ExtraTreesRegressor
 from sklearn.neighbors import NearestNeighbors
 
 from polyrule.ensemble.bins import Binning, Codes
-from polyrule.ensemble.calibration import Calibration
+from polyrule.ensemble.blending import Blend
+from polyrule.ensemble.forest import Forest
+from polyrule.ensemble.kernel_ridge import KernelRidge
 
 Matrix = npt.NDArray[np.float64]
 
-_TREES = 100
-_FEATURE_SHARE = 0.3
-_EDGE = 0.005  # keeps logits of unanimous votes finite
+_LARGEST_KERNEL = 3000  # examples; the work grows with the cube
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,16 +73,20 @@ def teach(
     """
     random = np.random.default_rng(seed)
     design = design_matrix(binning, codes)
-    forest = Forest(design, truth, weights, seed, threads)
-    calibration = Calibration.fit(_logits(forest.out_of_bag), truth, weights)
-    estimate = expit(calibration.apply(_logits(forest.out_of_bag)))
+    teachers: list[Forest | KernelRidge] = [Forest(design, truth, weights, seed, threads)]
+    if len(design) <= _LARGEST_KERNEL:
+        teachers.append(KernelRidge(design, truth, weights))
+    left_out = [teacher.left_out for teacher in teachers]
+    blend = Blend.fit(left_out, truth, weights)
+    estimate = blend.apply(left_out)
     targets = (1 - options.trust) * truth + options.trust * estimate
     examples = codes.shape[1]
     wanted = min(options.rounds * examples, options.limit - examples)
     if wanted <= 0 or examples <= options.neighbours:
         return Lesson(codes, targets, weights)
     mixed, sources = mix(codes, design, wanted, options, random)
-    opinions = expit(calibration.apply(_logits(forest.predict(design_matrix(binning, mixed)))))
+    unseen = design_matrix(binning, mixed)
+    opinions = blend.apply([teacher.predict(unseen) for teacher in teachers])
     mixed_weights = weights[sources]
     mixed_weights *= weights.sum() / mixed_weights.sum()
     return Lesson(np.hstack([codes, mixed]), np.vstack([targets, opinions]), np.concatenate([weights, mixed_weights]))
@@ -120,40 +122,3 @@ def design_matrix(binning: Binning, codes: Codes) -> npt.NDArray[np.float32]:
     if not columns:
         columns.append(np.zeros(codes.shape[1], dtype=np.float32))
     return np.stack(columns, axis=1)
-
-
-class Forest:
-    """Extremely randomised trees on bootstrap samples: half on the labels one by one, half on whole label sets.
-
-    The two halves err differently, and their mean is better than either.
-    """
-
-    def __init__(
-        self, design: npt.NDArray[np.float32], truth: Matrix, weights: Matrix, seed: int, threads: int
-    ) -> None:
-        shared = {"bootstrap": True, "oob_score": True, "max_features": _FEATURE_SHARE, "n_jobs": threads}
-        self._labels = ExtraTreesRegressor(_TREES, random_state=seed, **shared)
-        self._labels.fit(design, truth if truth.shape[1] > 1 else truth[:, 0], sample_weight=weights)
-        self.out_of_bag = self._labels.oob_prediction_.reshape(truth.shape)
-        self._sets = None
-        sets, membership = np.unique(truth, axis=0, return_inverse=True)
-        # Where most label sets are unique, predicting whole sets is hopeless.
-        if truth.shape[1] > 1 and 1 < len(sets) <= len(truth) / 2:
-            self._sets = ExtraTreesClassifier(_TREES, random_state=seed + 1, **shared)
-            self._sets.fit(design, membership.ravel(), sample_weight=weights)
-            self._members = sets
-            self.out_of_bag = (self.out_of_bag + self._sets.oob_decision_function_ @ sets) / 2
-
-    def predict(self, design: npt.NDArray[np.float32]) -> Matrix:
-        """Estimate the probability of each label."""
-        # Several threads would add up the trees in the order they finish, and change the last digits.
-        self._labels.n_jobs = 1
-        chances = np.asarray(self._labels.predict(design)).reshape(len(design), -1)
-        if self._sets is None:
-            return chances
-        self._sets.n_jobs = 1
-        return np.asarray((chances + self._sets.predict_proba(design) @ self._members) / 2)
-
-
-def _logits(chances: Matrix) -> Matrix:
-    return np.asarray(logit((chances + _EDGE) / (1 + 2 * _EDGE)))
