@@ -167,3 +167,19 @@ def test_categories_the_model_never_saw_are_told_once(command, trained, songs, t
     assert result.stderr.count("warning: ") == 1
     assert f"{count} in 'key' ('lydian')" in " ".join(result.stderr.split())
     assert run(command, trained, songs, *words).stderr == ""
+
+
+@pytest.mark.parametrize("fault", ["id,key\na,major\n", "id,tempo,key,loudness\na,fast,major,1\n", ""])
+@pytest.mark.parametrize("form", ["csv", "jsonl", "labels"])
+def test_nothing_is_written_where_the_data_is_refused(trained, tmp_path, fault, form):
+    new = tmp_path / "new.csv"
+    new.write_text(fault)
+    result = run("predict", trained, new, "--to", form)
+    assert result.exit_code == 1
+    assert result.stdout == ""
+
+
+def test_a_file_without_rows_gives_a_header_only(trained, songs, tmp_path):
+    new = tmp_path / "new.csv"
+    new.write_text(songs.read_text().splitlines()[0] + "\n")
+    assert ok("predict", trained, new) == "calm,happy,sad\n"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
@@ -52,11 +53,14 @@ def predict(
     chosen = format_of(output, "jsonl" if as_json else to)
     stored = narrow(load_model(model))
     done = 0
+    parts = load_chunks(data, reading, stored, rows)
+    # Nothing is written, not even a header, before the columns and the first rows have been read.
+    first = list(islice(parts, 1))
     with (
         counting_progress("predicting", None, quiet=output is None) as show,
         open_writer(chosen, output, stored.label_names, scores, reading.get("identifier")) as writer,
     ):
-        for part in load_chunks(data, reading, stored, rows):
+        for part in chain(first, parts):
             writer.write(stored.predict_proba(part.X) if scores else stored.predict(part.X), part.row_ids)
             done += len(part)
             show(done)
