@@ -96,8 +96,9 @@ def test_labels_are_brought_into_the_order_of_the_model(trained, songs, tmp_path
     swapped = tmp_path / "swapped.csv"
     rows = [line.split(",") for line in [header, *lines]]
     swapped.write_text("\n".join(",".join([*row[:4], row[6], row[4], row[5]]) for row in rows) + "\n")
-    assert ok_json("evaluate", trained, swapped) == ok_json("evaluate", trained, songs)
-    assert ok_json("evaluate", trained, swapped, "--labels", "last:3") == ok_json("evaluate", trained, songs)
+    expected = ok_json("evaluate", trained, songs, "--train", songs)
+    assert ok_json("evaluate", trained, swapped, "--train", songs) == expected
+    assert ok_json("evaluate", trained, swapped, "--train", songs, "--labels", "calm,happy,sad") == expected
 
 
 def test_the_baseline_can_come_from_the_training_data(trained, songs):
@@ -173,3 +174,10 @@ def test_datasets():
 def test_thresholds_can_be_rounded(trained):
     assert ok("show", trained, "--digits", "1") == RuleList.load(trained).format(digits=1) + "\n"
     assert "tempo" in ok("show", trained, "--digits", "2", "--format", "markdown")
+
+
+def test_evaluate_says_what_the_baseline_is_made_from(model, songs):
+    assert f"more frequent value in {songs} itself" in ok("evaluate", model, songs)
+    told = ok("evaluate", model, songs, "--train", songs)
+    assert f"more frequent value in {songs}\n" in told
+    assert "F1  Jaccard" in told

@@ -6,6 +6,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from polyrule.data.dataset import Dataset
 from polyrule.data.table import Table
+from polyrule.evaluation.baseline import compare_with_baseline
 from polyrule.evaluation.cross_validation import cross_validate
 from polyrule.evaluation.folds import make_folds
 from polyrule.evaluation.scores import MEASURES, score
@@ -71,3 +72,23 @@ def test_the_estimator_never_fits_on_rows_it_predicts():
     for fitted, predicted in zip(Spy.fitted, Spy.predicted, strict=True):
         assert not fitted & predicted
         assert fitted | predicted == set(range(rows))
+
+
+def test_no_interval_leaves_the_range_of_scores():
+    result = cross_validate(DecisionTreeClassifier(max_depth=2, random_state=0), example(20), folds=3)
+    intervals = [result.interval(measure) for measure in MEASURES]
+    assert all(0 <= interval.low <= interval.mean <= interval.high <= 1 for interval in intervals)
+    assert any(interval.high == 1 for interval in intervals), "one would have left it"
+
+
+def test_names_are_written_alike_everywhere():
+    result = cross_validate(DecisionTreeClassifier(random_state=0), example(), folds=2)
+    scores = result.pooled
+    told = (
+        result.text() + scores.text(per_label=True) + str(compare_with_baseline(example().Y, example().Y, example().Y))
+    )
+    for wrong in ("hamming", " f1", "jaccard"):
+        assert wrong not in told
+    assert "micro F1" in repr(scores)
+    assert repr(scores) in repr(result)
+    assert "\n" not in repr(result)

@@ -29,3 +29,10 @@ def test_bad_options():
         mean_interval([])
     with pytest.raises(OptionError, match="level"):
         mean_interval([1, 2], level=1.5)
+
+
+def test_it_can_be_cut_off_where_values_end():
+    low = mean_interval([0.0, 0.1, 0.5], within=(0, 1))
+    high = mean_interval([1.0, 0.9, 0.5], within=(0, 1))
+    assert (low.low, high.high) == (0, 1)
+    assert low.high == pytest.approx(mean_interval([0.0, 0.1, 0.5]).high)

@@ -32,7 +32,8 @@ def evaluate(
 ) -> None:
     r"""Score MODEL on DATA, whose labels must be known, beside always predicting each label's majority.
 
-    The baseline takes the majorities of the --train data; without --train, those of DATA itself.
+    The baseline takes the majorities of the --train data; without --train, those of DATA itself, which makes it
+    harder to beat.
 
     \b
     Examples:
@@ -51,6 +52,7 @@ def evaluate(
             {
                 "examples": len(dataset),
                 "zero_division": zero_division,
+                "baseline_from": train_data or data,
                 "model": comparison.model.as_dict(),
                 "baseline": comparison.baseline.as_dict(),
                 "per_label": comparison.model.per_label(),
@@ -58,7 +60,8 @@ def evaluate(
             }
         )
         return
-    click.echo(f"{len(dataset)} examples, {len(stored.label_names)} labels; 0/0 counts as {zero_division:g}\n")
+    click.echo(f"{len(dataset)} examples, {len(stored.label_names)} labels; 0/0 counts as {zero_division:g}")
+    click.echo(f"majority: always each label's more frequent value in {train_data or f'{data} itself'}\n")
     click.echo(comparison.text().split("\nwarning:")[0])
     if per_label:
         click.echo()
@@ -69,6 +72,7 @@ def evaluate(
 
 def _label_table(scores: Any) -> str:
     """Lay out the scores of each label; narrower than the library's own table, so that it fits 80 columns."""
+    from polyrule.evaluation.scores import measure_words
     from polyrule.model.printing import format_name
 
     columns = scores.per_label()
@@ -77,4 +81,4 @@ def _label_table(scores: Any) -> str:
         [format_name(name), *(f"{v:.4f}" if isinstance(v, float) else str(v) for v in values)]
         for name, *values in zip(columns["label"], *(columns[key] for key in chosen), strict=True)
     ]
-    return table(["label", *chosen], rows)
+    return table(["label", *map(measure_words, chosen)], rows)

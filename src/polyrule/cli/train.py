@@ -172,7 +172,8 @@ def _print(model: Any, result: dict[str, Any], comparison: Any, validation: Any,
         click.echo()
     click.echo(summary(model.statistics(), result["seconds"]))
     if comparison is not None:
-        click.echo(f"\nscores on the test data:\n{_table_without_warning(comparison)}")
+        click.echo("\nscores on the test data, beside each label's majority in the training data:")
+        click.echo(_table_without_warning(comparison))
         if comparison.warning:
             warn(comparison.warning)
     if validation is not None:

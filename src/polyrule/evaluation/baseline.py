@@ -14,7 +14,7 @@ from sklearn.utils.validation import _num_samples, check_is_fitted
 from polyrule.errors import DataError
 from polyrule.evaluation.counts import label_matrix
 from polyrule.evaluation.frames import make_frame, text_table
-from polyrule.evaluation.scores import LOWER_IS_BETTER, MEASURES, Scores, score
+from polyrule.evaluation.scores import LOWER_IS_BETTER, MEASURES, Scores, measure_words, score
 
 HEADLINE = ("hamming_accuracy", "subset_accuracy", "micro_f1", "macro_f1", "example_f1")
 
@@ -56,7 +56,7 @@ class MajorityClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] 
         return np.tile(self.frequency_, (_num_samples(X), 1))
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class BaselineComparison:
     """Scores of a model beside those of always predicting the majority.
 
@@ -80,7 +80,7 @@ class BaselineComparison:
         if not failed:
             return None
         figures = ", ".join(
-            f"{_words(name)} ({self.model[name]:.3f} against {self.baseline[name]:.3f})" for name in failed
+            f"{measure_words(name)} ({self.model[name]:.3f} against {self.baseline[name]:.3f})" for name in failed
         )
         extent = "anywhere" if len(failed) == len(HEADLINE) else "in " + figures
         return f"the model is no better than always predicting each label's majority {extent}"
@@ -99,7 +99,7 @@ class BaselineComparison:
     def text(self) -> str:
         """Lay the comparison out as a table, the warning (if any) below it."""
         rows = [
-            [_words(name), f"{self.model[name]:.4f}", f"{self.baseline[name]:.4f}", f"{self._gain(name):+.4f}"]
+            [measure_words(name), f"{self.model[name]:.4f}", f"{self.baseline[name]:.4f}", f"{self._gain(name):+.4f}"]
             for name in MEASURES
         ]
         table = text_table(["", "model", "majority", "gain"], rows)
@@ -107,6 +107,9 @@ class BaselineComparison:
 
     def __str__(self) -> str:
         return self.text()
+
+    def __repr__(self) -> str:
+        return f"BaselineComparison(model={self.model!r}, baseline={self.baseline!r})"
 
     def _gain(self, name: str) -> float:
         gain = self.model.exact(name) - self.baseline.exact(name)
@@ -134,7 +137,3 @@ def compare_with_baseline(
         model=score(truth, Y_pred, label_names, zero_division),
         baseline=score(truth, constant, label_names, zero_division),
     )
-
-
-def _words(measure: str) -> str:
-    return measure.replace("_", " ").replace("hamming", "Hamming").replace("f1", "F1").replace("jaccard", "Jaccard")

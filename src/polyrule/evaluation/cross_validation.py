@@ -15,10 +15,10 @@ from polyrule.evaluation.counts import ConfusionCounts
 from polyrule.evaluation.folds import make_folds, take_rows
 from polyrule.evaluation.frames import frame_of_rows, text_table
 from polyrule.evaluation.intervals import Interval, mean_interval
-from polyrule.evaluation.scores import MEASURES, Scores, score
+from polyrule.evaluation.scores import MEASURES, Scores, measure_words, score
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class CrossValidation:
     """What came out of a cross-validation.
 
@@ -40,9 +40,12 @@ class CrossValidation:
         return pool_scores(self.folds)
 
     def interval(self, measure: str, level: float = 0.95) -> Interval:
-        """Mean of a measure over the folds, with an interval corrected for the overlap of the training parts."""
+        """Mean of a measure over the folds, with an interval corrected for the overlap of the training parts.
+
+        The interval is cut off at 0 and 1, the least and the greatest value of every measure.
+        """
         test_share = 1 / (len(self.folds) - 1)
-        return mean_interval([fold[measure] for fold in self.folds], level, test_share)
+        return mean_interval([fold[measure] for fold in self.folds], level, test_share, within=(0, 1))
 
     def frame(self) -> Any:
         """Return a row per fold with all measures and times."""
@@ -56,11 +59,14 @@ class CrossValidation:
     def text(self) -> str:
         """Lay out mean, interval and pooled value of every measure."""
         pooled = self.pooled
-        rows = [[name.replace("_", " "), str(self.interval(name)), f"{pooled[name]:.3f}"] for name in MEASURES]
+        rows = [[measure_words(name), str(self.interval(name)), f"{pooled[name]:.3f}"] for name in MEASURES]
         return text_table([f"{len(self.folds)} folds", "mean [95% interval]", "pooled"], rows)
 
     def __str__(self) -> str:
         return self.text()
+
+    def __repr__(self) -> str:
+        return f"CrossValidation({len(self.folds)} folds, pooled: {self.pooled!r})"
 
 
 def cross_validate(

@@ -33,7 +33,12 @@ class Interval:
         return f"{self.mean:.3f} [{self.low:.3f}, {self.high:.3f}]"
 
 
-def mean_interval(values: Sequence[float], level: float = 0.95, test_share: float | None = None) -> Interval:
+def mean_interval(
+    values: Sequence[float],
+    level: float = 0.95,
+    test_share: float | None = None,
+    within: tuple[float, float] | None = None,
+) -> Interval:
     """Return the mean of `values` with Student's t interval.
 
     Parameters
@@ -46,6 +51,8 @@ def mean_interval(values: Sequence[float], level: float = 0.95, test_share: floa
         For folds of one data set: test examples per training example (1/9 for ten folds). The folds' training parts
         overlap, so their scores are not independent and the plain interval is too narrow; the variance is then
         enlarged as Nadeau and Bengio (2003) propose.
+    within : (least, greatest), optional
+        The values that can occur at all, such as (0, 1) for a score; the interval is cut off there.
 
     Examples
     --------
@@ -53,6 +60,8 @@ def mean_interval(values: Sequence[float], level: float = 0.95, test_share: floa
     0.200 [-0.048, 0.448]
     >>> print(mean_interval([0.1, 0.2, 0.3], test_share=1 / 2))
     0.200 [-0.193, 0.593]
+    >>> print(mean_interval([0.1, 0.2, 0.3], within=(0, 1)))
+    0.200 [0.000, 0.448]
     """
     if not 0 < level < 1:
         raise OptionError(f"level must lie between 0 and 1, got {level}")
@@ -64,4 +73,5 @@ def mean_interval(values: Sequence[float], level: float = 0.95, test_share: floa
         return Interval(mean, float("nan"), float("nan"), 1, level)
     inflation = 1 / n + (test_share or 0.0)
     half = float(stats.t.ppf((1 + level) / 2, n - 1) * np.sqrt(sample.var(ddof=1) * inflation))
-    return Interval(mean, mean - half, mean + half, n, level)
+    least, greatest = within or (-np.inf, np.inf)
+    return Interval(mean, max(mean - half, least), min(mean + half, greatest), n, level)

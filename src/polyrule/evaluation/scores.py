@@ -21,6 +21,8 @@ MEASURES = (
     *(f"{average}_{ratio}" for average in AVERAGES for ratio in RATIOS),
 )
 LOWER_IS_BETTER = frozenset({"hamming_loss"})
+_SHOWN = ("hamming_accuracy", "subset_accuracy", "micro_f1", "macro_f1")
+_CAPITALS = {"hamming": "Hamming", "f1": "F1", "jaccard": "Jaccard", "tp": "TP", "fp": "FP", "tn": "TN", "fn": "FN"}
 
 # numerator and denominator of each ratio, from true positives, predicted positives and present positives
 _PARTS: dict[str, Callable[[int, int, int], tuple[int, int]]] = {
@@ -31,7 +33,16 @@ _PARTS: dict[str, Callable[[int, int, int], tuple[int, int]]] = {
 }
 
 
-@dataclass(frozen=True, eq=False)
+def measure_words(measure: str) -> str:
+    """Write the name of a measure or count as people do.
+
+    >>> measure_words("micro_f1"), measure_words("hamming_loss"), measure_words("tp")
+    ('micro F1', 'Hamming loss', 'TP')
+    """
+    return " ".join(_CAPITALS.get(word, word) for word in measure.split("_"))
+
+
+@dataclass(frozen=True, eq=False, repr=False)
 class Scores:
     """Scores of one set of predictions; read a measure as an attribute or by name.
 
@@ -116,7 +127,7 @@ class Scores:
             f"({self.counts.exact_matches} of {self.counts.examples} examples)",
             "",
             text_table(
-                ["", *RATIOS],
+                ["", *map(measure_words, RATIOS)],
                 [[average, *(f"{self[f'{average}_{ratio}']:.4f}" for ratio in RATIOS)] for average in AVERAGES],
             ),
             self._conventions(),
@@ -127,11 +138,15 @@ class Scores:
                 [f"{value:.4f}" if isinstance(value, float) else str(value) for value in row]
                 for row in zip(*columns.values(), strict=True)
             ]
-            lines += ["", text_table(list(columns), rows)]
+            lines += ["", text_table(list(map(measure_words, columns)), rows)]
         return "\n".join(lines)
 
     def __str__(self) -> str:
         return self.text()
+
+    def __repr__(self) -> str:
+        shown = ", ".join(f"{measure_words(name)} {self[name]:.4f}" for name in _SHOWN)
+        return f"Scores({self.counts.examples} examples, {self.counts.labels} labels: {shown})"
 
     def _conventions(self) -> str:
         words = [f"0/0 counts {self.zero_division}"]
@@ -207,13 +222,13 @@ def score(
     Hamming loss      0.1667   (accuracy 0.8333)
     subset accuracy   0.6667   (2 of 3 examples)
     <BLANKLINE>
-             precision  recall      f1  jaccard
+             precision  recall      F1  Jaccard
     micro       1.0000  0.7500  0.8571   0.7500
     macro       1.0000  0.7500  0.8333   0.7500
     example     0.6667  0.6667  0.6667   0.6667
     (0/0 counts 0)
     <BLANKLINE>
-    label  present  predicted  tp  fp  tn  fn  precision  recall      f1  jaccard
+    label  present  predicted  TP  FP  TN  FN  precision  recall      F1  Jaccard
     calm         2          2   2   0   1   0     1.0000  1.0000  1.0000   1.0000
     happy        2          1   1   0   1   1     1.0000  0.5000  0.6667   0.5000
     """

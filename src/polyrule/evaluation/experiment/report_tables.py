@@ -9,7 +9,7 @@ from polyrule.evaluation.experiment.results import Results, best_of
 from polyrule.evaluation.experiment.spec import ComparisonSpec
 from polyrule.evaluation.experiment.tables import Cell, ResultTable
 from polyrule.evaluation.intervals import Interval
-from polyrule.evaluation.scores import LOWER_IS_BETTER
+from polyrule.evaluation.scores import LOWER_IS_BETTER, measure_words
 
 
 def score_table(results: Results, measure: str) -> ResultTable:
@@ -128,7 +128,7 @@ def words(measure: str) -> str:
     >>> words("micro_f1"), words("hamming_accuracy")
     ('Micro F1', 'Hamming accuracy')
     """
-    text = measure.replace("_", " ").replace("f1", "F1").replace("jaccard", "Jaccard")
+    text = measure_words(measure)
     return text[0].upper() + text[1:]
 
 

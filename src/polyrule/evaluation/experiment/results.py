@@ -91,7 +91,8 @@ class Results:
         if not rows or any(row["status"] != "ok" for row in rows) or any(value is None for value in values):
             return None
         share = 1 / (self.spec.split.folds - 1) if self.spec.split.kind == "folds" else None
-        return mean_interval([float(value) for value in values if value is not None], test_share=share)
+        within = (0, 1) if column in MEASURES else None
+        return mean_interval([float(value) for value in values if value is not None], test_share=share, within=within)
 
     def comparison(self, spec: ComparisonSpec, measure: str) -> tuple[LearnerComparison | None, tuple[str, ...]]:
         """Compare learners by one measure on the data sets where all of them have a result.

@@ -10,6 +10,7 @@ import numpy as np
 from polyrule.errors import PolyruleError
 from polyrule.evaluation.figures.canvas import new_axes
 from polyrule.evaluation.frames import make_frame
+from polyrule.evaluation.scores import measure_words
 from polyrule.evaluation.statistics import LearnerComparison
 
 
@@ -103,7 +104,7 @@ class CriticalDifferenceDiagram:
 
     def _title(self) -> str:
         comparison = self.comparison
-        name = comparison.measure.replace("_", " ")
+        name = measure_words(comparison.measure)
         try:
             p_value = comparison.friedman().p_value
         except PolyruleError as reason:

@@ -8,6 +8,7 @@ from typing import Any
 from polyrule.errors import OptionError
 from polyrule.evaluation.figures.canvas import new_axes
 from polyrule.evaluation.frames import make_frame
+from polyrule.evaluation.scores import measure_words
 from polyrule.model.rule_list import RuleList
 from polyrule.report.curves import Curve, curve
 from polyrule.report.inputs import read_inputs
@@ -84,7 +85,7 @@ class LearningCurve:
                 label=f"{name}, {part.lower()}" if len(models) > 1 else part,
             )
         ax.set_xlabel("rules")
-        ax.set_ylabel(score.replace("_", " ").replace("f1", "F1"))
+        ax.set_ylabel(measure_words(score))
         ax.set_ylim(0, 1)
         ax.legend(frameon=False)
         quiet(ax)
