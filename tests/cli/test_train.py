@@ -1,5 +1,6 @@
 import inspect
 import json
+import re
 import tomllib
 
 import pytest
@@ -101,7 +102,9 @@ def test_a_configuration_can_be_written_and_read(songs, tmp_path):
 
 
 def test_a_configuration_can_be_written_without_data():
+    """... but only written: the next command needs its data again."""
     assert ok("train", "--dump-config").startswith("[train]\n")
+    assert run("train").exit_code == 2
 
 
 @pytest.mark.parametrize(
@@ -189,3 +192,23 @@ def test_an_interruption_in_the_first_rule_overwrites_nothing(songs, tmp_path, m
     result = run("train", songs, *READING, "-o", place)
     assert (result.exit_code, result.stderr.strip()) == (130, "Error: interrupted")
     assert place.read_text() == "an older model"
+
+
+def test_help_lists_options_under_the_learners_that_have_them():
+    text = ok("train", "--help")
+    headings = [line.rstrip(":") for line in text.splitlines() if line.endswith(":") and not line.startswith(" ")]
+    assert headings == [
+        "Options",
+        "Reading DATA",
+        "Learning, with every learner",
+        "Learning, with --learner list or br",
+        "Learning, with --learner list",
+        "Learning, with --learner ensemble",
+    ]
+    parts = re.split(r"^\S.*:$", text, flags=re.MULTILINE)
+    for number, options in enumerate(("--learner", "--labels", "--max-rules", "--measure", "--lift", "--decision"), 1):
+        assert [options in re.findall(r"^  (--[a-z-]+)", part, re.MULTILINE) for part in parts].index(True) == number
+    told = " ".join(text.split())
+    assert "Most rules in the model (not for br). [default: no limit; ensemble: 30]" in told
+    assert "None" not in told
+    assert "False" not in told

@@ -16,8 +16,16 @@ from polyrule.errors import OptionError, did_you_mean
 _OWN = ("config", "dump_config", "help")
 
 
+class Option(click.Option):
+    """An option that the help text lists under the heading `section`."""
+
+    def __init__(self, *args: Any, section: str = "", **extra: Any) -> None:
+        super().__init__(*args, **extra)
+        self.section = section
+
+
 class Command(click.Command):
-    """A command with ``--config FILE.toml`` and ``--dump-config``.
+    """A command with ``--config FILE.toml`` and ``--dump-config``, whose help text lists options under headings.
 
     The file holds one table per command, such as ``[train]``, with the options under their long names; what is given on
     the command line wins.
@@ -53,12 +61,27 @@ class Command(click.Command):
             return None
         return super().invoke(ctx)
 
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the options under their headings, those without one first."""
+        sections: dict[str, list[tuple[str, str]]] = {"": []}
+        for param in self.get_params(ctx):
+            record = param.get_help_record(ctx)
+            if record is not None and isinstance(param, click.Option):
+                sections.setdefault(getattr(param, "section", ""), []).append(record)
+        for section, records in sections.items():
+            with formatter.section(section or "Options"):
+                formatter.write_dl(records)
+
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Parse; what is required is not asked for where the options are only to be printed."""
-        if "--dump-config" in args:
-            for param in self.params:
-                param.required = False
-        return super().parse_args(ctx, args)
+        required = [param for param in self.params if param.required and "--dump-config" in args]
+        for param in required:
+            param.required = False
+        try:
+            return super().parse_args(ctx, args)
+        finally:
+            for param in required:
+                param.required = True
 
 
 class Group(click.Group):

@@ -11,6 +11,7 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
+from polyrule.cli.command import Option
 from polyrule.cli.params import Either, Maybe
 from polyrule.errors import OptionError
 
@@ -23,6 +24,14 @@ LEARNERS = {
 
 _WHAT = {"list": "one rule list for all labels", "br": "one list per label", "ensemble": "a few weighted rules"}
 
+# Headings of the help text, in order.
+_SECTIONS = (
+    "Learning, with every learner",
+    "Learning, with --learner list or br",
+    "Learning, with --learner list",
+    "Learning, with --learner ensemble",
+)
+
 # Parameters that have another name, or no place, on the command line.
 _RENAMED = {"n_jobs": "threads", "cv": "inner_folds"}
 _LEFT_OUT = ("callback", "random_state")
@@ -31,10 +40,15 @@ _LEFT_OUT = ("callback", "random_state")
 _TEXTS = {
     "measure": "What a rule is judged by: see 'polyrule measure', or an expression such as tp/(tp+fp+0.5*fn).",
     "averaging": "How the counts of labels and examples are averaged.",
-    "max_conditions": "Most conditions in a body [no limit].",
-    "max_head_size": "Most labels in a head [no limit].",
+    "max_conditions": "Most conditions in a body.",
+    "max_head_size": "Most labels in a head.",
     "max_rules": "Most rules in the model.",
+    "teacher": "What tells how sure one can be of each training label; none fits the bare labels.",
+    "kernels": "Which engine; both give the same model.",
+    "n_jobs": "Threads; the model does not depend on it.",
 }
+_NOTHING = "no limit"
+_LIMITS = ("max_conditions", "max_head_size", "max_rules", "time_limit")
 _CHOICES = re.compile(r"^\{(.+)\}$")
 
 
@@ -45,13 +59,14 @@ def available() -> dict[str, type]:
 
 def learner_options(function: Callable[..., Any]) -> Callable[..., Any]:
     """Add ``--learner`` and the parameters of all learners; the command gets the latter as part of its keywords."""
-    options: dict[str, click.Option] = {}
+    options: dict[str, Option] = {}
     for learner in available().values():
         texts = parameter_texts(learner)
         for name, parameter in inspect.signature(learner).parameters.items():
             if name not in _LEFT_OUT and name not in options:
                 options[name] = _option(name, parameter, *texts.get(name, ("", "")))
-    for option in reversed(options.values()):
+    ordered = sorted(options.values(), key=lambda option: _SECTIONS.index(option.section))
+    for option in reversed(ordered):
         _attach(function, option)
     names = list(available())
     text = "; ".join(f"{name}: {_WHAT[name]}" for name in names) + "."
@@ -105,14 +120,45 @@ def parameter_texts(learner: type) -> dict[str, tuple[str, str]]:
     return texts
 
 
-def _option(name: str, parameter: inspect.Parameter, kind: str, text: str) -> click.Option:
+def _defaults(name: str) -> dict[str, Any]:
+    """Return the default of a parameter for every learner that has it."""
+    signatures = {learner: inspect.signature(class_).parameters for learner, class_ in available().items()}
+    return {learner: parameters[name].default for learner, parameters in signatures.items() if name in parameters}
+
+
+def _section(learners: set[str]) -> str:
+    """Return the heading for options of these learners; what list and ensemble share counts as common."""
+    if {"list", "ensemble"} <= learners:
+        return _SECTIONS[0]
+    return _SECTIONS[1 if "br" in learners else 2 if "list" in learners else 3]
+
+
+def _help(name: str, kind: str, text: str) -> tuple[str, bool]:
+    """Return what the help says about a parameter, and whether click shall add the default."""
+    told = _TEXTS.get(name) or (text or kind).split(". ")[0].rstrip(".") + "."
+    told = told.replace("None", "none").replace("True", "true").replace('"', "")
+    defaults = _defaults(name)
+    if {"list", "ensemble"} <= set(defaults) and "br" not in defaults:
+        told = told.rstrip(".") + " (not for br)."
+    if name in _LIMITS:
+        shown = dict.fromkeys(_NOTHING if value is None else str(value) for value in defaults.values())
+        words = [value if value == _NOTHING or len(shown) == 1 else f"ensemble: {value}" for value in shown]
+        return f"{told}  [default: {'; '.join(words)}]", False
+    default = next(iter(defaults.values()))
+    if default is False and kind != "bool":
+        return f"{told}  [default: false]", False  # click would show Python's False
+    return told, default is not None
+
+
+def _option(name: str, parameter: inspect.Parameter, kind: str, text: str) -> Option:
     spelled = _RENAMED.get(name, name)
     dashed = spelled.replace("_", "-")
     annotation = str(parameter.annotation)
-    help_ = _TEXTS.get(name) or (text or kind).split(". ")[0].rstrip(".") + "."
     default = parameter.default
+    told, shown = _help(name, kind, text)
+    common: dict[str, Any] = {"default": default, "help": told, "section": _section(set(_defaults(name)))}
     if annotation == "bool":
-        return click.Option([f"--{dashed}/--no-{dashed}"], default=default, show_default=True, help=help_)
+        return Option([f"--{dashed}/--no-{dashed}"], show_default=True, **common)
     choices = _CHOICES.match(kind)
     base: Any
     if choices:
@@ -120,8 +166,7 @@ def _option(name: str, parameter: inspect.Parameter, kind: str, text: str) -> cl
     else:
         base = _type(set(annotation.split(" | ")))
     maybe = Maybe(base) if "None" in annotation else base
-    shown = default is not None
-    return click.Option([f"--{dashed}"], type=maybe, default=default, show_default=shown, help=help_)
+    return Option([f"--{dashed}"], type=maybe, show_default=shown, **common)
 
 
 def _type(parts: set[str]) -> Any:

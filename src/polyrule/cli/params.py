@@ -15,9 +15,9 @@ class Maybe(click.ParamType):  # type: ignore[type-arg]  # generic only for type
         self.name = inner.name
 
     def get_metavar(self, *context: Any, **named: Any) -> str | None:
-        """Show what the inner type shows."""
+        """Show what the inner type shows, and "none" beside the words one may choose."""
         shown: str | None = self.inner.get_metavar(*context, **named)
-        return shown
+        return f"{shown[:-1]}|none]" if shown and shown.endswith("]") else shown
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Turn "none" into None and leave the rest to the inner type."""

@@ -5,11 +5,13 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from polyrule.cli.command import Option
 from polyrule.errors import DataError, ModelError, OptionError, did_you_mean
 
 if TYPE_CHECKING:
@@ -18,30 +20,26 @@ if TYPE_CHECKING:
 
 FORMATS = ("arff", "csv", "tsv", "parquet", "jsonl", "libsvm")
 
+SECTION = "Reading DATA"
+_option = partial(click.option, cls=Option, section=SECTION)
+
 _OPTIONS = (
-    click.option("--labels", metavar="SPEC", help="Label columns: names, a*, /regex/, a..b, first:N, last:N, @FILE."),
-    click.option("--label-file", metavar="FILE", help="A second file with the same rows, all of it labels."),
-    click.option("--tags", metavar="COLUMN", help="Column that lists the labels of a row, such as jazz|calm."),
-    click.option("--tag-separator", metavar="TEXT", default="|", show_default=True, help="What separates tags."),
-    click.option("--drop", metavar="SPEC", help="Columns to leave out."),
-    click.option("--nominal", metavar="SPEC", help="Columns to read as categories."),
-    click.option("--numeric", metavar="SPEC", help="Columns to read as numbers."),
-    click.option("--id", "identifier", metavar="COLUMN", help="Column that names the rows; never a feature."),
-    click.option("--weights", metavar="COLUMN", help="Column with example weights."),
-    click.option("--format", "format_", type=click.Choice(FORMATS), help="Format of the data [by content]."),
-    click.option("--delimiter", metavar="TEXT", help="What separates columns of a text file [by content]."),
-    click.option("--header/--no-header", default=None, help="Whether the first line holds names [by content]."),
-    click.option("--missing", multiple=True, metavar="TEXT", help="What stands for a missing value [?, NA, ...]."),
-    click.option("--decimal", metavar="CHARACTER", help="Decimal sign [.]."),
-    click.option("--encoding", metavar="NAME", help="Text encoding [UTF-8, UTF-16 or Windows-1252]."),
+    _option("--labels", metavar="SPEC", help="Label columns: names, a*, /regex/, a..b, first:N, last:N, @FILE."),
+    _option("--label-file", metavar="FILE", help="A second file with the same rows, all of it labels."),
+    _option("--tags", metavar="COLUMN", help="Column that lists the labels of a row, such as jazz|calm."),
+    _option("--tag-separator", metavar="TEXT", default="|", show_default=True, help="What separates tags."),
+    _option("--drop", metavar="SPEC", help="Columns to leave out."),
+    _option("--nominal", metavar="SPEC", help="Columns to read as categories."),
+    _option("--numeric", metavar="SPEC", help="Columns to read as numbers."),
+    _option("--id", "identifier", metavar="COLUMN", help="Column that names the rows; never a feature."),
+    _option("--weights", metavar="COLUMN", help="Column with example weights."),
+    _option("--format", "format_", type=click.Choice(FORMATS), help="Format of the data [by content]."),
+    _option("--delimiter", metavar="TEXT", help="What separates columns of a text file [by content]."),
+    _option("--header/--no-header", default=None, help="Whether the first line holds names [by content]."),
+    _option("--missing", multiple=True, metavar="TEXT", help="What stands for a missing value [?, NA, ...]."),
+    _option("--decimal", metavar="CHARACTER", help="Decimal sign [.]."),
+    _option("--encoding", metavar="NAME", help="Text encoding [UTF-8, UTF-16 or Windows-1252]."),
 )
-
-# Names under which a command gets them.
-OPTION_NAMES = (
-    "labels", "label_file", "tags", "tag_separator", "drop", "nominal", "numeric", "identifier", "weights", "format_",
-    "delimiter", "header", "missing", "decimal", "encoding",
-)  # fmt: skip
-
 
 _LABELS = ("labels", "label_file", "tags", "tag_separator")
 
@@ -51,6 +49,11 @@ def data_options(function: Callable[..., Any]) -> Callable[..., Any]:
     for option in reversed(_OPTIONS):
         function = option(function)
     return function
+
+
+def reading_names(command: click.Command) -> list[str]:
+    """Names under which a command gets the options that `data_options` adds."""
+    return [str(param.name) for param in command.params if getattr(param, "section", "") == SECTION]
 
 
 def data_argument(name: str = "data", **extra: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:

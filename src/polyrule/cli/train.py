@@ -12,7 +12,7 @@ from polyrule.cli.command import command, json_option
 from polyrule.cli.learner_options import learner_options, make_learner
 from polyrule.cli.output import cannot_write, check_place, note, print_json, warn
 from polyrule.cli.progress import counting_progress, learning_progress
-from polyrule.cli.reading import align_labels, data_argument, data_options, load_data
+from polyrule.cli.reading import align_labels, data_argument, data_options, load_data, reading_names
 from polyrule.cli.show import rule_records
 from polyrule.cli.text import fit
 from polyrule.errors import DataError, OptionError
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 @click.option("--seed", type=int, default=0, show_default=True, help="For the folds, and learners that draw at random.")
 @click.option("--certify", is_flag=True, help="Store with each rule the proof that its head is the best one.")
 @click.option("-q", "--quiet", is_flag=True, help="No progress, and no rules on standard output.")
-@learner_options
 @data_options
+@learner_options
 @json_option
 @click.pass_context
 def train(
@@ -56,11 +56,12 @@ def train(
     Examples:
       polyrule train songs.csv --labels calm,sad,happy -o model.json
       polyrule train flags-train.arff --labels flags.xml --test flags-test.arff
-      polyrule train emotions:train --measure hamming --cv 10
+      polyrule train emotions:train --measure hamming --lift kln:0.1 --cv 10
+      polyrule train songs.csv --tags mood --learner ensemble --max-rules 10
       polyrule train songs.csv --labels last:3 --dump-config > songs.toml
       polyrule train songs.csv --config songs.toml
     """
-    reading = {name: options[name] for name in _reading_names(ctx)}
+    reading = {name: options[name] for name in reading_names(ctx.command)}
     if output is not None:
         check_place(output, data, test_data)
     started = time.perf_counter()
@@ -103,12 +104,6 @@ def train(
         where = f" in {output}" if output else ""
         note(f"interrupted: the {len(model)} rules learned so far are kept{where}")
         ctx.exit(130)
-
-
-def _reading_names(ctx: click.Context) -> list[str]:
-    from polyrule.cli.reading import OPTION_NAMES
-
-    return [name for name in OPTION_NAMES if name in ctx.params]
 
 
 def _fit(estimator: Any, data: Dataset) -> bool:
