@@ -190,12 +190,12 @@ def test_errors_reach_standard_error_of_the_program(tmp_path):
     [
         ("--measure nonsense", "unknown measure 'nonsense'"),
         ("--lift nonsense", "lift 'nonsense'"),
-        ("--beam-width 0", "beam_width must be at least 1"),
-        ("--remaining 3", "remaining must be a share"),
-        ("--max-rules 0", "max_rules"),
+        ("--beam-width 0", "--beam-width must be at least 1, got 0"),
+        ("--remaining 3", "--remaining must be a share"),
+        ("--max-rules 0", "--max-rules must be none or at least 1, got 0"),
         ("--threads 0", "--threads must not be 0"),
         ("--search antimonotone --measure subset --scope all", "{3}=1/2 > {1,3}=0 but {1,2,3}=1/2"),
-        ("--heads single --max-head-size 3", "contradicts"),
+        ("--heads single --max-head-size 3", "--max-head-size contradicts --heads single"),
         ("--test flags.nowhere", "flags.nowhere: no such file"),
         ("--test emotions:test", "emotions:test: "),
         ("--drop nothing", "nothing"),
@@ -204,3 +204,28 @@ def test_errors_reach_standard_error_of_the_program(tmp_path):
 )
 def test_options_of_training_that_make_no_sense(songs, words, message):
     complain(["train", songs, *READING, *words.split()], message)
+
+
+@pytest.mark.parametrize(
+    ("content", "words", "message"),
+    [
+        (
+            "tempo,calm\n1,0\n",
+            "",
+            "say it with --labels (names, a pattern such as 'mood_*', last:3, @labels.xml), --tags",
+        ),
+        (
+            'size;calm\n"1,5";0\n',
+            "--labels calm",
+            "pass --decimal ',', drop it (--drop) or declare it nominal (--nominal)",
+        ),
+        ("1,0\n2,1\n", "--labels last:1", "pass --no-header if it is data, --header if these are the names"),
+        ("tempo,calm\n1,0\n", "--labels calm --tags tempo", "--labels and --tags cannot both be given"),
+        ("tempo,calm\n1,0\n", "--labels calm --id temp", "--id: there is no column 'temp'; did you mean 'tempo'?"),
+        ("tempo,calm\n1,0\n", "--labels calm --drop tempo", "no column is left to learn from"),
+    ],
+)
+def test_errors_name_options_and_no_parameters_of_python(tmp_path, content, words, message):
+    data = tmp_path / "data.csv"
+    data.write_text(content)
+    complain(["train", data, *words.split()], message)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from importlib import import_module
 from typing import Any
 
@@ -13,6 +14,7 @@ from click.core import ParameterSource
 
 from polyrule.cli.command import Option
 from polyrule.cli.params import Either, Maybe
+from polyrule.cli.wording import option_name, speaking
 from polyrule.errors import OptionError
 
 # Name on the command line -> module and class.
@@ -88,11 +90,17 @@ def make_learner(ctx: click.Context, learner: str, callback: Any) -> Any:
         if name not in accepted and ctx.params[spelled] == _default(ctx.command, spelled):
             continue  # a configuration file holds the options of all learners
         if name not in accepted:
-            raise OptionError(f"--{spelled.replace('_', '-')} is no option of the learner {learner!r}")
+            raise OptionError(f"{option_name(name, _RENAMED)} is no option of the learner {learner!r}")
         if name == "n_jobs" and ctx.params[spelled] == 0:
             raise OptionError("--threads must not be 0; -1 takes all processors")
         given[name] = ctx.params[spelled]
     return chosen(**given)
+
+
+def speaking_options() -> AbstractContextManager[None]:
+    """Let errors of the learners name options of the command line."""
+    names = {name for learner in available().values() for name in inspect.signature(learner).parameters}
+    return speaking(names, _RENAMED)
 
 
 def _default(command: click.Command, name: str) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import inspect
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import replace
 from functools import partial
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from polyrule.cli.command import Option
+from polyrule.cli.wording import in_options, option_name
 from polyrule.errors import DataError, ModelError, OptionError, did_you_mean
 
 if TYPE_CHECKING:
@@ -134,8 +136,8 @@ def load_data(text: str, reading: dict[str, Any], features: tuple[Feature, ...] 
             return read(text, features=features, **options)
     name, part = benchmark
     for option in sorted(set(options) - {"drop", "tag_separator"}):
-        spelled = {"identifier": "id"}.get(option, option).replace("_", "-")
-        raise DataError(f"{text}: --{spelled} is for files; the columns of this data set are known")
+        spelled = option_name(option, {"identifier": "id"})
+        raise DataError(f"{text}: {spelled} is for files; the columns of this data set are known")
     with naming(text):
         data = load(name, part, drop=options.get("drop", ()))
         return data if features is None else replace(data, X=to_table(data.X, features, others="skip"))
@@ -143,14 +145,22 @@ def load_data(text: str, reading: dict[str, Any], features: tuple[Feature, ...] 
 
 @contextlib.contextmanager
 def naming(text: str) -> Iterator[None]:
-    """Put the name of the data in front of an error that does not say it."""
+    """Let an error name the data, and options in place of the parameters of `polyrule.data.read`."""
+    from polyrule.data import read
+    from polyrule.data.columns import listing
+    from polyrule.data.roles import LabelsUnknownError
+
+    name = "standard input" if text == "-" else text
     try:
         yield
+    except LabelsUnknownError as error:
+        raise DataError(
+            f"{name}: nothing says which columns are labels; say it with --labels (names, a pattern such as 'mood_*', "
+            f"last:3, @labels.xml), --tags or --label-file (the columns are {listing(error.columns, 8)})"
+        ) from error
     except (DataError, OptionError) as error:
-        name = "standard input" if text == "-" else text
-        if name in str(error):
-            raise
-        raise type(error)(f"{name}: {error}") from error
+        said = in_options(str(error), inspect.signature(read).parameters, {"identifier": "id"})
+        raise type(error)(said if name in said else f"{name}: {said}") from error
 
 
 def load_chunks(text: str, reading: dict[str, Any], model: Any, rows: int) -> Iterator[Dataset]:

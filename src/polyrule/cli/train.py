@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from polyrule.cli.command import command, json_option
-from polyrule.cli.learner_options import learner_options, make_learner
+from polyrule.cli.learner_options import learner_options, make_learner, speaking_options
 from polyrule.cli.output import cannot_write, check_place, note, print_json, warn
 from polyrule.cli.progress import counting_progress, learning_progress
 from polyrule.cli.reading import align_labels, data_argument, data_options, load_data, reading_names
@@ -68,8 +68,10 @@ def train(
     dataset = load_data(data, reading)
     if not dataset.label_names:
         raise DataError(f"{dataset.name}: there are no labels to learn; say which columns are labels with --labels")
+    if not dataset.features:
+        raise DataError(f"{dataset.name}: no column is left to learn from; the others are labels, dropped, or --id")
     test = None if test_data is None else load_data(test_data, reading, dataset.features)
-    with learning_progress(quiet) as callback:
+    with learning_progress(quiet) as callback, speaking_options():
         estimator = make_learner(ctx, learner, callback)
         interrupted = _fit(estimator, dataset)
     model = estimator.model_

@@ -109,7 +109,7 @@ def read(
     roles = Roles(labels, drop, nominal, numeric, identifier, weights, tags, tag_separator, features)
     if label_file is not None:
         if labels not in ("auto", None) or tags is not None:
-            raise OptionError("label_file cannot be combined with labels or tags")
+            raise OptionError("label_file= cannot be combined with labels= or tags=")
         roles = replace(roles, labels=None)
     source = Source(path, max_bytes, encoding)
     options = DelimitedOptions(delimiter, header, missing, decimal)

@@ -21,6 +21,17 @@ from polyrule.errors import DataError, OptionError, did_you_mean
 _PARTS = ("-train", "-test", "_train", "_test", "-Train", "-Test")
 
 
+class LabelsUnknownError(DataError):
+    """Nothing says which columns of a file are labels."""
+
+    def __init__(self, file: str, columns: Sequence[str]) -> None:
+        super().__init__(
+            f"{file}: nothing says which columns are labels; give labels= (names, a pattern such as mood_*, last:14, "
+            f"a MULAN XML file, …), or labels=None if there are none (the columns are {listing(columns)})"
+        )
+        self.columns = tuple(columns)
+
+
 @dataclass(frozen=True)
 class Roles:
     """What the caller says about the columns; see `polyrule.data.read`."""
@@ -37,7 +48,7 @@ class Roles:
 
     def __post_init__(self) -> None:
         if self.tags is not None and self.labels not in ("auto", None):
-            raise OptionError("labels and tags cannot both be given: the labels come either from columns or from tags")
+            raise OptionError("labels= and tags= cannot both be given: labels come either from columns or from tags")
 
 
 def make_layout(reader: Reader, roles: Roles, source: Source) -> Layout:
@@ -99,9 +110,10 @@ def _collector(reader: Reader, roles: Roles, tags_column: int | None) -> TagColl
         return None
     if isinstance(roles.labels, str) and roles.labels == "auto":
         return TagCollector(",", reader.hints.label_names)
-    if isinstance(roles.labels, (list, tuple)) and all(isinstance(name, str) for name in roles.labels):
-        return TagCollector(",", roles.labels)
-    raise OptionError("labels of a LIBSVM file are listed in every row; pass labels='auto', None or a list of them")
+    names = roles.labels.split(",") if isinstance(roles.labels, str) else roles.labels
+    if isinstance(names, (list, tuple)) and all(isinstance(name, str) for name in names):
+        return TagCollector(",", [name.strip() for name in names])
+    raise OptionError("a LIBSVM file lists its labels in every row; leave labels= out, or give their names")
 
 
 def _labels(reader: Reader, roles: Roles, names: list[str], source: Source) -> LabelChoice:
@@ -116,10 +128,7 @@ def _labels(reader: Reader, roles: Roles, names: list[str], source: Source) -> L
         return _meka(reader, names)
     if roles.features is not None:
         return LabelChoice([])
-    raise DataError(
-        f"{reader.name}: nothing says which columns are labels; give labels (names, a pattern such as mood_*, last:14, "
-        "a MULAN XML file, …), or labels=None if there are none"
-    )
+    raise LabelsUnknownError(reader.name, names)
 
 
 def _label_list_beside(source: Source) -> Any:
