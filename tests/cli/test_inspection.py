@@ -181,3 +181,20 @@ def test_evaluate_says_what_the_baseline_is_made_from(model, songs):
     told = ok("evaluate", model, songs, "--train", songs)
     assert f"more frequent value in {songs}\n" in told
     assert "F1  Jaccard" in told
+
+
+@pytest.mark.parametrize("way", ["file", "standard input"])
+def test_data_without_labels_can_be_described(songs, way):
+    given = {"input": songs.read_bytes()} if way == "standard input" else {}
+    result = run("data", songs if way == "file" else "-", "--columns", **given)
+    assert result.exit_code == 0
+    assert "nothing says which columns are labels, so all are taken for features" in result.stderr
+    lines = [line.split() for line in result.stdout.splitlines()]
+    assert ["labels", "0"] in lines
+    assert ["calm", "numeric", "0", "0", "to", "1"] in lines
+    assert "cardinality" not in result.stdout
+
+
+def test_missing_values_are_counted_and_shown_per_cent(songs):
+    count = songs.read_text().count("?")
+    assert f"missing values    {count} ({100 * count / 360:.1f} %)\n" in ok("data", songs, *READING)

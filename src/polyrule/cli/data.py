@@ -26,12 +26,13 @@ def data(data: str, test_data: str | None, columns: bool, as_json: bool, **readi
 
     \b
     Examples:
+      polyrule data songs.csv --columns
       polyrule data songs.csv --labels calm,sad,happy
       polyrule data genbase:train --test genbase:test
     """
     from polyrule.data.describe import describe
 
-    dataset = load_data(data, reading)
+    dataset = load_data(data, reading, unlabelled=True)
     test = None if test_data is None else load_data(test_data, reading, dataset.features)
     found = describe(dataset, test)
     if as_json:

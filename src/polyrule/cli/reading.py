@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from polyrule.cli.command import Option
+from polyrule.cli.output import note
 from polyrule.cli.wording import in_options, option_name
 from polyrule.errors import DataError, ModelError, OptionError, did_you_mean
 
@@ -123,9 +124,16 @@ def benchmark_name(text: str) -> tuple[str, Any] | None:
     return known[name.lower()], part or None
 
 
-def load_data(text: str, reading: dict[str, Any], features: tuple[Feature, ...] | None = None) -> Dataset:
-    """Read a data set from a file, standard input or the benchmarks."""
+def load_data(
+    text: str, reading: dict[str, Any], features: tuple[Feature, ...] | None = None, *, unlabelled: bool = False
+) -> Dataset:
+    """Read a data set from a file, standard input or the benchmarks.
+
+    With `unlabelled`, a file where nothing says which columns are labels is read without any, and a note says so.
+    """
     from polyrule.data import read, to_table
+    from polyrule.data.roles import LabelsUnknownError
+    from polyrule.data.sources import Source
     from polyrule.datasets import load
 
     options = reading_options(reading)
@@ -133,7 +141,15 @@ def load_data(text: str, reading: dict[str, Any], features: tuple[Feature, ...] 
     if benchmark is None:
         _check_exists(text)
         with naming(text):
-            return read(text, features=features, **options)
+            # Opened here, because standard input can be read only once.
+            source = Source(text, encoding=options.get("encoding"))
+            try:
+                return read(source, features=features, **options)
+            except LabelsUnknownError:
+                if not unlabelled:
+                    raise
+            note("nothing says which columns are labels, so all are taken for features; --labels says it")
+            return read(source, features=features, **{**options, "labels": None})
     name, part = benchmark
     for option in sorted(set(options) - {"drop", "tag_separator"}):
         spelled = option_name(option, {"identifier": "id"})

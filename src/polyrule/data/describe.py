@@ -64,7 +64,7 @@ class Description:
     numeric: int
     nominal: int
     sparse: bool
-    missing: float
+    missing_cells: int
     labels: int
     cardinality: float
     label_sets: int
@@ -73,12 +73,18 @@ class Description:
     findings: tuple[Finding, ...]
 
     @property
+    def missing(self) -> float:
+        """Share of the cells whose value is missing."""
+        return self.missing_cells / max(self.examples * (self.numeric + self.nominal), 1)
+
+    @property
     def density(self) -> float:
         """Share of present labels."""
         return self.cardinality / self.labels if self.labels else 0.0
 
     def summary(self) -> dict[str, Any]:
         """Return the numbers under the names they are shown with."""
+        about_labels = {"cardinality": self.cardinality, "density": self.density, "label sets": self.label_sets}
         return {
             "data set": self.name,
             "examples": self.examples,
@@ -87,9 +93,7 @@ class Description:
             "stored sparsely": self.sparse,
             "missing values": self.missing,
             "labels": self.labels,
-            "cardinality": self.cardinality,
-            "density": self.density,
-            "label sets": self.label_sets,
+            **(about_labels if self.labels else {}),
         }
 
     def frame(self) -> Any:
@@ -100,18 +104,26 @@ class Description:
         return pd.DataFrame({"label": self.label_names, "present": counts, "share": counts / max(self.examples, 1)})
 
     def __str__(self) -> str:
-        lines = []
-        for key, value in self.summary().items():
-            shown = (
-                f"{value:.4g}"
-                if isinstance(value, float)
-                else ("yes" if value else "no")
-                if isinstance(value, bool)
-                else str(value)
-            )
-            lines.append(f"{key:<18}{shown}")
+        missing = f"{self.missing_cells} ({_percent(self.missing)})" if self.missing_cells else "none"
+        shown = {**self.summary(), "missing values": missing}
+        lines = [f"{key:<18}{_shown(value)}" for key, value in shown.items()]
         lines += [f"! {finding}" for finding in self.findings]
         return "\n".join(lines)
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
+
+
+def _percent(share: float) -> str:
+    """A share as people read it; what is not nothing is never shown as 0 %.
+
+    >>> _percent(0.07407), _percent(0.00001), _percent(0.5)
+    ('7.4 %', 'less than 0.1 %', '50.0 %')
+    """
+    return "less than 0.1 %" if share < 0.001 else f"{100 * share:.1f} %"
 
 
 def describe(data: Dataset, test: Dataset | None = None) -> Description:
@@ -126,7 +138,6 @@ def describe(data: Dataset, test: Dataset | None = None) -> Description:
         *_about_examples(data),
         *([] if test is None else _about_overlap(data, test)),
     ]
-    cells = max(rows * len(columns), 1)
     label_rows = row_keys(data.Y)
     return Description(
         name=data.name,
@@ -134,7 +145,7 @@ def describe(data: Dataset, test: Dataset | None = None) -> Description:
         numeric=len(columns) - nominal,
         nominal=nominal,
         sparse=data.X.is_sparse,
-        missing=sum(column.missing for column in columns) / cells,
+        missing_cells=sum(column.missing for column in columns),
         labels=len(data.label_names),
         cardinality=float(counts.sum() / rows) if rows else 0.0,
         label_sets=len(set(label_rows)),

@@ -111,7 +111,7 @@ def read(
         if labels not in ("auto", None) or tags is not None:
             raise OptionError("label_file= cannot be combined with labels= or tags=")
         roles = replace(roles, labels=None)
-    source = Source(path, max_bytes, encoding)
+    source = path if isinstance(path, Source) else Source(path, max_bytes, encoding)
     options = DelimitedOptions(delimiter, header, missing, decimal)
     reader = open_reader(source, format, options)
     made = _read_whole(reader, roles, source, name or _plain_name(source))
