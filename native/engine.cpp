@@ -22,6 +22,19 @@ Engine::Engine(Columns columns, State state, Form form, GrowLimits limits, int t
     : columns_(std::move(columns)), state_(std::move(state)), form_(std::move(form)), limits_(limits),
       threads_(std::max(1, threads)) {
   state_.refresh();
+  if (!state_.unit || state_.rows > RowRecords::kMostRows || limits_.beam_width > 1) return;
+  lists_ = Lists(columns_, state_.rows);
+  if (lists_.any()) state_.records.build(state_.truth, state_.set, state_.rows, state_.labels);
+}
+
+const NodeLists& Engine::lists_of(const Node& node) {
+  if (!node.is_root) {
+    lists_.gather(node.rows, node_lists_);
+    return node_lists_;
+  }
+  if (root_lists_version_ != state_.working_version) lists_.gather(node.rows, root_lists_);
+  root_lists_version_ = state_.working_version;
+  return root_lists_;
 }
 
 // A rule for one literal is judged by that literal alone, whatever the form, as long as no other label counts.
@@ -44,17 +57,49 @@ bool Engine::allows_singles(const Form& form) const {
          *std::min_element(form.den.begin(), form.den.end()) >= 0 && form.den[0] + form.den[1] > 0;
 }
 
-// A number that no sum of a `SinglesScan` or `Sweep` exceeds.
-double Engine::largest_sum(const Form& form) const {
-  double num = 0, den = 0;
-  for (std::size_t i = 1; i < 5; ++i) {
-    num = std::max(num, std::abs(double(form.num[i])));
-    den = std::max(den, std::abs(double(form.den[i])));
+// A number that no sum of gains in a search of this node exceeds, from `value` on; several of them may be added up.
+double Engine::largest_sum(const Form& form, const Node& node, const Fraction& value) const {
+  const double covered = double(node.weight), all = double(state_.working_weight);
+  const double present = double(state_.present.empty() ? 0 : *std::max_element(state_.present.begin(), state_.present.end()));
+  double num[5], den[5];
+  for (std::size_t i = 0; i < 5; ++i) num[i] = std::abs(double(form.num[i])), den[i] = std::abs(double(form.den[i]));
+  const auto largest = [&](const double* row) {
+    return row[0] + std::max(row[1], row[2]) * covered + row[3] * all + row[4] * present;
+  };
+  // The value is one of this node's or the given one, as a fraction p / q; h[i] is what a count of kind i may weigh.
+  const double p = std::max(std::abs(double(value.num)), largest(num)), q = std::max(double(value.den), largest(den));
+  const bool plain = *std::min_element(form.num.begin(), form.num.end()) >= 0;  // then the two terms have opposite signs
+  double h[5];
+  for (std::size_t i = 0; i < 5; ++i) h[i] = plain ? std::max(num[i] * q, p * den[i]) : num[i] * q + p * den[i];
+  const double slope = std::max(h[1], h[2]) + std::max(h[3], h[4]);
+  return h[0] + slope * covered + h[3] * all + h[4] * present;
+}
+
+// The labels of a node below another one. Few rows are counted by their records, many by the labels' bits.
+std::vector<NodeLabel> Engine::describe_below(const Node& parent, const Node& child) const {
+  std::vector<NodeLabel> labels;
+  labels.reserve(parent.labels.size());
+  const RowRecords& records = state_.records;
+  if (!records.built() || child.rows.size() * records.stride() > parent.labels.size() * child.cover.words()) {
+    for (const NodeLabel& label : parent.labels)
+      labels.push_back(Node::describe(label.label, label.allowed, child.cover, child.weight, state_));
+    return labels;
   }
-  const double weight = double(state_.working_weight) + 1;
-  const double num0 = std::abs(double(form.num[0])), den0 = std::abs(double(form.den[0]));
-  const double top = num0 + num * weight, bottom = den0 + den * weight;
-  return 8 * ((num * bottom + top * den) * weight + num0 * bottom + top * den0);
+  LineArray<std::uint16_t> counts;
+  counts.resize(records.stride() * 64);
+  tally(records, child.rows.data(), child.rows.size(), records.stride() / 4, counts.get());
+  const std::uint16_t* part[3];
+  for (std::size_t i = 0; i < 3; ++i) part[i] = counts.get() + i * records.words() * 64;
+  for (const NodeLabel& label : parent.labels) {
+    NodeLabel out = label;
+    out.kinds[kPresent] = part[0][label.label];
+    out.kinds[kAbsent] = part[1][label.label];
+    out.kinds[kPresentSet] = part[2][label.label];
+    out.kinds[kAbsentSet] = child.weight - out.kinds[kPresent] - out.kinds[kAbsent] - out.kinds[kPresentSet];
+    out.find_usual();
+    labels.push_back(out);
+  }
+  return labels;
 }
 
 std::vector<NodeLabel> Engine::root_labels(const Literal& literal, const Form& form) const {
@@ -133,8 +178,7 @@ std::optional<Grown> Engine::greedy(const Watch& watch, const Form& form, std::v
     body.push_back(*found);
     Node child;
     child.set_cover(rows_of(*found, node.cover), state_);
-    for (const NodeLabel& label : node.labels)
-      child.labels.push_back(Node::describe(label.label, label.allowed, child.cover, child.weight, state_));
+    child.labels = describe_below(node, child);
     child.path_id = node.path_id;
     child.first = std::move(node.first);
     child.last = std::move(node.last);
@@ -153,7 +197,7 @@ std::optional<Condition> Engine::best_condition(const Watch& watch, Node& node, 
                                                 const Head& incumbent) {
   if (allows_singles(form)) {
     bool usable = true;
-    const auto found = largest_sum(form) < std::ldexp(1.0, 60) ? best_by_singles<Count>(watch, node, form, incumbent, usable)
+    const auto found = largest_sum(form, node, incumbent.value) < std::ldexp(1.0, 58) ? best_by_singles<Count>(watch, node, form, incumbent, usable)
                                         : best_by_singles<Wide>(watch, node, form, incumbent, usable);
     if (usable) return found;
   }
@@ -207,7 +251,8 @@ std::optional<Condition> Engine::best_by_singles(const Watch& watch, Node& node,
     for (int v = 0; v < 2; ++v) label.allowed[v] = label.usable(v) && gains.bound(label, v) >= 0;
     if (label.allowed[0] || label.allowed[1]) live.push_back(label);
   }
-  const double room = largest_sum(form);
+  node.lists = lists_.any() ? &lists_of(node) : nullptr;
+  const double room = largest_sum(form, node, incumbent.value);
   const std::optional<Best> found = room < Sweep<std::int32_t>::capacity()
                                         ? search_in_parts<Int, std::int32_t>(watch, node, live, form, incumbent)
                                         : search_in_parts<Int, double>(watch, node, live, form, incumbent);
@@ -239,12 +284,17 @@ std::optional<Best> Engine::search_in_parts(const Watch& watch, Node& node, cons
   const auto tp_to_beat = [&] { return compare(level, incumbent.value) == 0 ? incumbent.tp : 0; };
   const auto search = [&](const std::vector<NodeLabel>& labels, Count tp) {
     node.labels = labels;
-    node.list_touches(state_);
     return search_node<Int, Lane>(watch, node, form, Best{level, tp, false, {}});
+  };
+  const auto taken_by = [](const std::vector<std::pair<double, NodeLabel>>& ranked) {
+    std::size_t lanes = 0;
+    for (const auto& [promise, label] : ranked) lanes += std::size_t(label.allowed[0]) + std::size_t(label.allowed[1]);
+    return lanes;
   };
   std::vector<NodeLabel> rest = live, winners;
   std::optional<Best> best = Best{level, incumbent.tp, false, {}};
   bool several = false;  // parts that tie with each other
+  bool started = false;
   while (!rest.empty()) {
     const Gains<Int> gains(form, level, state_.working_weight);
     bool fading = true;
@@ -264,12 +314,17 @@ std::optional<Best> Engine::search_in_parts(const Watch& watch, Node& node, cons
     }
     if (ranked.empty()) break;
     std::stable_sort(ranked.begin(), ranked.end(), [](auto& a, auto& b) { return a.first > b.first; });
+    // Lists are judged for all labels at the cost of a few: the most promising literals alone, then all that are left.
+    const bool many = lists_.all() && taken_by(ranked) > kLanes * TallyJudge<Lane>::vectors(state_.records, gains);
+    const bool at_once = many && (started || !std::isfinite(ranked.front().first));
+    const std::size_t room = many ? kLanes : most;
+    started = true;
     std::vector<NodeLabel> part;
     rest.clear();
     std::size_t taken = 0;
     for (const auto& [promise, label] : ranked) {
       const std::size_t adds = std::size_t(label.allowed[0]) + std::size_t(label.allowed[1]);
-      if (rest.empty() && (part.empty() || taken + adds <= most)) part.push_back(label), taken += adds;
+      if (rest.empty() && (part.empty() || at_once || taken + adds <= room)) part.push_back(label), taken += adds;
       else rest.push_back(label);
     }
     const bool only = rest.empty() && winners.empty();
@@ -288,17 +343,54 @@ std::optional<Best> Engine::search_in_parts(const Watch& watch, Node& node, cons
   return best;
 }
 
+// What one thread needs to search a node.
+template <class Int, class Lane>
+struct Engine::Worker {
+  SinglesScan<Int> scan;
+  Walk<Sweep<Lane>> walk;
+  Sweep<Lane> sweep;
+  bool looks;               // whether a first look costs less than the scan it may save
+  std::uint64_t risen = 0;  // the value the sweep was made for
+  std::optional<TallyJudge<Lane>> tally;
+  std::uint64_t tallied = 0;  // the value the tally was made for
+};
+
+// The candidates of a column that is kept as lists, or of a label: few literals by the sweep, many by bits.
+template <class Int, class Lane>
+void Engine::judge_lists(Worker<Int, Lane>& worker, const Node& node, std::size_t unit, bool is_label,
+                         Sweep<Lane>* look) const {
+  SinglesScan<Int>& scan = worker.scan;
+  ListWalk walk(node, state_, lists_, *node.lists);
+  const auto show = [&](auto&& judge) {
+    if (is_label) walk.label(static_cast<std::uint32_t>(unit), judge);
+    else walk.column(columns_[unit], static_cast<std::uint32_t>(unit), judge);
+  };
+  if (look && look->width() <= TallyJudge<Lane>::vectors(state_.records, scan.gains())) {
+    show([&](const Row* rows, std::size_t size, bool joins, bool leaves, const Condition& join, const Condition& leave) {
+      look->judge(rows, size, {true, false, joins, leaves}, state_, scan, [&](std::size_t) { return join; },
+                  [&](std::size_t) { return leave; });
+    });
+    return;
+  }
+  if (!worker.tally) worker.tally.emplace(node, state_);
+  if (worker.tallied != scan.risen()) {
+    worker.tally->set_gains(scan.gains(), scan.best().value.den);
+    worker.tallied = scan.risen();
+  }
+  show([&](const Row* rows, std::size_t size, bool joins, bool leaves, const Condition& join, const Condition& leave) {
+    worker.tally->judge(rows, size, joins, leaves, scan, [&](std::size_t) { return join; },
+                        [&](std::size_t) { return leave; });
+  });
+}
+
 // The best condition of a node; nothing if the measure's shape needs the general search.
 template <class Int, class Lane>
-std::optional<Best> Engine::search_node(const Watch& watch, const Node& node, const Form& form, const Best& start) {
-  struct Worker {
-    SinglesScan<Int> scan;
-    Walk<Sweep<Lane>> walk;
-    Sweep<Lane> sweep;
-    bool looks;             // whether a first look costs less than the scan it may save
-    std::uint64_t risen = 0;  // the value the sweep was made for
-  };
-  std::vector<std::unique_ptr<Worker>> workers(static_cast<std::size_t>(threads_));
+std::optional<Best> Engine::search_node(const Watch& watch, Node& node, const Form& form, const Best& start) {
+  std::vector<std::unique_ptr<Worker<Int, Lane>>> workers(static_cast<std::size_t>(threads_));
+  const bool fits = largest_sum(form, node, start.value) < Sweep<Lane>::capacity();
+  const std::size_t vectors = TallyJudge<Lane>::vectors(state_.records, Gains<Int>(form, start.value, state_.working_weight));
+  const bool by_bits = node.lists && fits && lists_.all() && Sweep<Lane>(node).width() > vectors;
+  if (!by_bits) node.list_touches(state_);
   std::mutex guard;
   Fraction shared = start.value;
   std::atomic<bool> any_usable{true}, all_swept{true};
@@ -306,10 +398,9 @@ std::optional<Best> Engine::search_node(const Watch& watch, const Node& node, co
   over_units(watch, node, [&](int w, std::size_t unit, bool is_label) {
     auto& worker = workers[static_cast<std::size_t>(w)];
     if (!worker) {
-      worker.reset(new Worker{{node, state_, form, start}, {node, state_, columns_}, Sweep<Lane>(node), false});
+      worker.reset(new Worker<Int, Lane>{{node, state_, form, start}, {node, state_, columns_}, Sweep<Lane>(node), false, 0, {}, 0});
       const double touches = double(node.touches.size()) / double(std::max<std::size_t>(1, node.rows.size()));
-      worker->looks = largest_sum(form) < Sweep<Lane>::capacity() &&
-                      worker->sweep.table_bytes(state_.rows) <= Sweep<Lane>::kLargestTable &&
+      worker->looks = fits && worker->sweep.table_bytes(state_.rows) <= Sweep<Lane>::kLargestTable &&
                       double(worker->sweep.width()) < 8 + 10 * touches;
     }
     SinglesScan<Int>& scan = worker->scan;
@@ -320,15 +411,19 @@ std::optional<Best> Engine::search_node(const Watch& watch, const Node& node, co
     bool rose = false;
     for (bool settled = false; !settled && scan.usable();) {
       // Where nothing but ties is left to find, almost every feature has one.
-      const bool looks = worker->looks && !scan.fading();
+      const bool looks = worker->looks && !by_bits && !scan.fading();
       if (looks && worker->risen != scan.risen()) {
         worker->sweep.set_gains(scan.gains(), scan.best().value.den, state_);
         worker->risen = scan.risen();
       }
       Sweep<Lane>* look = looks ? &worker->sweep : nullptr;
-      if (!look) all_swept = false;
-      if (is_label) worker->walk.label(unit, scan, look);
-      else worker->walk.feature(unit, scan, look);
+      if (node.lists && fits && (is_label || lists_[unit].any())) {
+        judge_lists(*worker, node, unit, is_label, look);
+      } else {
+        if (!look) all_swept = false;
+        if (is_label) worker->walk.label(unit, scan, look);
+        else worker->walk.feature(unit, scan, look);
+      }
       settled = scan.settled([&](const Condition& condition, std::size_t label, Count kinds[4]) {
         const Bits cover = rows_of(condition, node.cover);
         state_.count_kinds(label, cover, state_.weigh(cover.data()), kinds);
@@ -358,12 +453,14 @@ std::optional<Best> Engine::search_node(const Watch& watch, const Node& node, co
     for (const auto& worker : workers) {
       if (!worker) continue;
       if (!worker->walk.looked_at_all()) return forget(node), best;
-      worker->sweep.each_reach([&](std::uint32_t e, int v, double reach) {
+      const auto note = [&](std::uint32_t e, int v, double reach) {
         Prospect& prospect = path_[node.labels[e].label * 2 + std::size_t(v)];
         prospect.reach = prospect.known() ? std::max(prospect.reach, reach) : reach;
         prospect.value = double(best.value.num) / double(best.value.den);
         std::copy(node.labels[e].kinds, node.labels[e].kinds + 4, prospect.kinds);
-      });
+      };
+      worker->sweep.each_reach(note);
+      if (worker->tally) worker->tally->each_reach(note);
     }
   }
   return best;

@@ -9,12 +9,16 @@
 #include "form.hpp"
 #include "general.hpp"
 #include "heads.hpp"
+#include "lists.hpp"
 #include "node.hpp"
 #include "prospects.hpp"
 #include "singles.hpp"
 #include "state.hpp"
 
 namespace polyrule {
+
+template <class Lane>
+class Sweep;
 
 struct Interrupted {};  // a signal has come; the Python error is set
 struct TimeIsUp {};
@@ -96,7 +100,12 @@ class Engine {
   std::optional<Best> search_in_parts(const Watch& watch, Node& node, const std::vector<NodeLabel>& live,
                                       const Form& form, const Head& incumbent);
   template <class Int, class Lane>
-  std::optional<Best> search_node(const Watch& watch, const Node& node, const Form& form, const Best& start);
+  struct Worker;
+  template <class Int, class Lane>
+  void judge_lists(Worker<Int, Lane>& worker, const Node& node, std::size_t unit, bool is_label, Sweep<Lane>* look) const;
+  template <class Int, class Lane>
+  std::optional<Best> search_node(const Watch& watch, Node& node, const Form& form, const Best& start);
+  const NodeLists& lists_of(const Node& node);
   void open_path(const Form& form);
   void forget(const Node& node);
   std::vector<Scored> best_in_general(const Watch& watch, Node& node, const Form& form, const Head* incumbent,
@@ -106,9 +115,13 @@ class Engine {
   Bits rows_of(const Condition& condition, const Bits& cover) const;
   Head solve(const Node& node, const Form& form) const;
   ShownCondition shown(const Condition& condition) const;
-  double largest_sum(const Form& form) const;
+  double largest_sum(const Form& form, const Node& node, const Fraction& value) const;
+  std::vector<NodeLabel> describe_below(const Node& parent, const Node& child) const;
 
   Columns columns_;
+  Lists lists_;
+  NodeLists root_lists_, node_lists_;
+  std::uint64_t root_lists_version_ = 0;
   State state_;
   Form form_;
   GrowLimits limits_;

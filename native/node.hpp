@@ -17,7 +17,15 @@ struct NodeLabel {
   Count kinds[4] = {0, 0, 0, 0};     // covered weight by kind
   Count present = 0;                 // weight in the working set, covered or not
   bool usable(int value) const { return allowed[value] && kinds[value] > 0; }
+
+  void find_usual() {
+    usual = 0;
+    for (int k = 1; k < 4; ++k)
+      if (kinds[k] > kinds[usual]) usual = k;
+  }
 };
+
+struct NodeLists;
 
 struct Node {
   Bits cover;
@@ -27,6 +35,7 @@ struct Node {
   std::uint64_t path_id = 0;  // nodes with the same number have nested covers
   std::vector<NodeLabel> labels;
   std::vector<std::uint8_t> inside;  // per row, whether it is covered
+  const NodeLists* lists = nullptr;  // see lists.hpp
 
   // touches[first[row] .. last[row]) are the labels whose kind on this row is not the usual one, as label << 2 | kind.
   // Only the entries of covered rows mean anything.
@@ -52,8 +61,7 @@ struct Node {
     out.allowed[1] = allowed[1];
     out.present = state.present[label];
     state.count_kinds(label, cover, weight, out.kinds);
-    for (int k = 1; k < 4; ++k)
-      if (out.kinds[k] > out.kinds[out.usual]) out.usual = k;
+    out.find_usual();
     return out;
   }
 

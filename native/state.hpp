@@ -6,6 +6,7 @@
 
 #include "bits.hpp"
 #include "form.hpp"
+#include "tally.hpp"
 
 namespace polyrule {
 
@@ -132,6 +133,7 @@ class State {
   const std::vector<Count> weights;
   bool unit = true;
   BitMatrix truth, set, ones;
+  RowRecords records;  // the same row by row; built only if an engine needs it
   Bits working;
   Count working_weight = 0;
   std::vector<Count> present;  // weight of the working rows that have the label
@@ -148,6 +150,8 @@ class State {
       const Word free = cover.data()[w] & ~set[label][w];
       set[label][w] |= free;
       if (value) ones[label][w] |= free;
+      if (records.built())
+        for_each_bit(free, w * 64, [&](std::size_t i) { records.set(i, label, truth.test(label, i)); });
       fresh += std::popcount(free);
     }
     if (fresh) {

@@ -8,17 +8,14 @@
 
 #include <cmath>
 #include <limits>
-#include <memory>
-#include <new>
 #include <vector>
 
 #include "columns.hpp"
 #include "node.hpp"
 #include "singles.hpp"
+#include "tally.hpp"
 
 namespace polyrule {
-
-inline constexpr std::size_t kLanes = 8;
 
 // Extremes of the running sums over a list of rows at the starts of distinct values (and at its end, if asked for), and
 // the final sums. `width` vectors of kLanes numbers, each starting at a multiple of their size.
@@ -27,31 +24,12 @@ void sweep_rows(const std::uint32_t* rows, std::size_t size, const std::int32_t*
 void sweep_rows(const std::uint32_t* rows, std::size_t size, const double* table, std::size_t width, bool at_end,
                 double* high, double* low, double* total);
 
-// An array that starts at a cache line.
-template <class T>
-class LineArray {
- public:
-  void resize(std::size_t size) {
-    if (size <= size_) return;
-    data_.reset(static_cast<T*>(::operator new(size * sizeof(T), std::align_val_t{64})));
-    size_ = size;
-  }
-  T* get() { return data_.get(); }
-
- private:
-  struct Release {
-    void operator()(T* p) const { ::operator delete(p, std::align_val_t{64}); }
-  };
-  std::unique_ptr<T, Release> data_;
-  std::size_t size_ = 0;
-};
-
 template <class Lane>
 class Sweep {
  public:
-  // The largest table worth building, in bytes, and the largest sum a lane may hold.
+  // The largest table worth building, in bytes, and the largest sum whose threefold a lane can hold.
   static constexpr std::size_t kLargestTable = std::size_t{16} << 20;
-  static double capacity() { return sizeof(Lane) == 4 ? std::ldexp(1.0, 30) : std::ldexp(1.0, 52); }
+  static double capacity() { return std::ldexp(1.0, sizeof(Lane) == 4 ? 31 : 53) / 3.1; }
 
   explicit Sweep(const Node& node) : node_(node) {
     for (std::uint32_t e = 0; e < node.labels.size(); ++e)

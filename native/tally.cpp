@@ -1,0 +1,155 @@
+#include "tally.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && defined(__GLIBC__) && !defined(POLYRULE_SANITIZE)
+#define POLYRULE_VECTOR_CLONES __attribute__((target_clones("default", "avx2", "arch=x86-64-v4")))
+#else
+#define POLYRULE_VECTOR_CLONES
+#endif
+
+namespace polyrule {
+
+namespace {
+
+typedef Word Planes __attribute__((vector_size(32), may_alias));
+typedef std::uint16_t Shorts __attribute__((vector_size(32), may_alias));
+constexpr std::size_t kMostPlanes = 17;
+
+// Full adder for 256 columns: a + b + c as two bits.
+inline __attribute__((always_inline)) void add(Planes& low, Planes& high, const Planes& a, const Planes& b, const Planes& c) {
+  const Planes differ = a ^ b;
+  high = (a & b) | (differ & c);
+  low = differ ^ c;
+}
+
+inline __attribute__((always_inline)) void carry_into(Planes* planes, std::size_t from, std::size_t to, Planes carry) {
+  for (std::size_t j = from; j < to; ++j) {
+    const Planes both = planes[j] & carry;
+    planes[j] ^= carry;
+    carry = both;
+  }
+}
+
+}  // namespace
+
+POLYRULE_VECTOR_CLONES
+void tally(const RowRecords& records, const std::uint32_t* rows, std::size_t size, std::size_t vectors,
+           std::uint16_t* counts) {
+  const std::size_t stride = records.stride();
+  constexpr std::uint32_t kRow = (std::uint32_t{1} << 31) - 1;
+  const Shorts bits = {1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384, 32768};
+  for (std::size_t k = 0; k < vectors; ++k) {
+    const Word* base = records.data() + k * 4;
+    const auto record = [&](std::size_t i) __attribute__((always_inline)) {
+      return *reinterpret_cast<const Planes*>(base + std::size_t(rows[i] & kRow) * stride);
+    };
+    const std::size_t used = static_cast<std::size_t>(std::bit_width(size));
+    Planes planes[kMostPlanes];
+    for (std::size_t j = 0; j < used; ++j) planes[j] = Planes{};
+    std::size_t i = 0;
+    for (; i + 8 <= size; i += 8) {
+      Planes two[4], four[2], eight, low = planes[0];
+      add(low, two[0], low, record(i), record(i + 1));
+      add(low, two[1], low, record(i + 2), record(i + 3));
+      add(low, two[2], low, record(i + 4), record(i + 5));
+      add(planes[0], two[3], low, record(i + 6), record(i + 7));
+      low = planes[1];
+      add(low, four[0], low, two[0], two[1]);
+      add(planes[1], four[1], low, two[2], two[3]);
+      low = planes[2];
+      add(planes[2], eight, low, four[0], four[1]);
+      carry_into(planes, 3, static_cast<std::size_t>(std::bit_width(i + 8)), eight);
+    }
+    for (; i < size; ++i) carry_into(planes, 0, static_cast<std::size_t>(std::bit_width(i + 1)), record(i));
+    // From bit planes to numbers, 16 columns at a time, the highest plane first.
+    for (std::size_t part = 0; part < 16; ++part) {
+      Shorts sum = {};
+      for (std::size_t j = used; j > 0; --j) {
+        std::uint16_t word;
+        std::memcpy(&word, reinterpret_cast<const char*>(&planes[j - 1]) + part * 2, 2);
+        const Shorts spread = Shorts{} + word;
+        sum = sum + sum - Shorts((spread & bits) == bits);
+      }
+      *reinterpret_cast<Shorts*>(counts + k * 256 + part * 16) = sum;
+    }
+  }
+}
+
+namespace {
+
+typedef std::uint16_t Eight __attribute__((vector_size(16), may_alias));
+typedef std::int32_t SmallLanes __attribute__((vector_size(32), may_alias));
+typedef double LargeLanes __attribute__((vector_size(64), may_alias));
+typedef std::int64_t LargeMask __attribute__((vector_size(64), may_alias));
+
+inline __attribute__((always_inline)) SmallLanes where(const SmallLanes& mask, const SmallLanes& x) { return mask & x; }
+inline __attribute__((always_inline)) LargeLanes where(const LargeMask& mask, const LargeLanes& x) {
+  return LargeLanes(mask & LargeMask(x));
+}
+
+template <class Lanes, class Mask, class Lane>
+inline __attribute__((always_inline)) void judge_all(const ListCounts& list, TallyGains<Lane>& gains,
+                                                     TallySide<Lane>* join, TallySide<Lane>* leave) {
+  Mask gain_joining = {}, gain_leaving = {};
+  Lanes tie_joining = {}, tie_leaving = {};
+  const Lane any[2] = {gains.any[0] * Lane(list.rows), gains.any[1] * Lane(list.rows)};
+  const Lanes zero = {};
+  for (std::size_t l = 0; l < gains.size; l += kLanes) {
+    const auto load = [&](const std::uint16_t* from) __attribute__((always_inline)) {
+      return __builtin_convertvector(__builtin_convertvector(*reinterpret_cast<const Eight*>(from + l), SmallLanes), Lanes);
+    };
+    const Lanes counts[2] = {load(list.absent), load(list.present)};
+    const Lanes present_set = load(list.present_set);
+    Lanes best_joining = {}, best_leaving = {};
+    for (int v = 0; v < 2; ++v) {
+      const Lanes part =
+          any[v] + gains.absent[v] * counts[0] + gains.present[v] * counts[1] + gains.present_set[v] * present_set;
+      Lanes& reach = *reinterpret_cast<Lanes*>(gains.reach[v].get() + l);
+      if (join) {
+        const Lanes gain = *reinterpret_cast<const Lanes*>(gains.empty[v].get() + l) + part;
+        gain_joining |= (gain > zero) & (counts[v] > zero);
+        const Lanes tie = where(gain == zero, counts[v]);
+        best_joining = tie > best_joining ? tie : best_joining;
+        reach = gain > reach ? gain : reach;
+      }
+      if (leave) {
+        const Lanes gain = *reinterpret_cast<const Lanes*>(gains.full[v].get() + l) - part;
+        const Lanes left = *reinterpret_cast<const Lanes*>(gains.true_positives[v].get() + l) - counts[v];
+        gain_leaving |= (gain > zero) & (left > zero);
+        const Lanes tie = where(gain == zero, left);
+        best_leaving = tie > best_leaving ? tie : best_leaving;
+        reach = gain > reach ? gain : reach;
+      }
+    }
+    tie_joining += best_joining;
+    tie_leaving += best_leaving;
+  }
+  const auto sum_up = [](TallySide<Lane>* side, const Mask& any_gain, const Lanes& ties) __attribute__((always_inline)) {
+    if (!side) return;
+    side->gains = false;
+    side->ties = 0;
+    for (std::size_t i = 0; i < kLanes; ++i) {
+      side->gains = side->gains || any_gain[i] != 0;
+      side->ties += static_cast<Count>(ties[i]);
+    }
+  };
+  sum_up(join, gain_joining, tie_joining);
+  sum_up(leave, gain_leaving, tie_leaving);
+}
+
+}  // namespace
+
+POLYRULE_VECTOR_CLONES
+void judge_counts(const ListCounts& list, TallyGains<std::int32_t>& gains, TallySide<std::int32_t>* join,
+                  TallySide<std::int32_t>* leave) {
+  judge_all<SmallLanes, SmallLanes>(list, gains, join, leave);
+}
+
+POLYRULE_VECTOR_CLONES
+void judge_counts(const ListCounts& list, TallyGains<double>& gains, TallySide<double>* join, TallySide<double>* leave) {
+  judge_all<LargeLanes, LargeMask>(list, gains, join, leave);
+}
+
+}  // namespace polyrule
