@@ -27,7 +27,7 @@ def test_what_is_wrong_is_said_and_is_exit_code_1(model, songs):
     ok("edit", "seal", model)
     result = run("verify", model, songs)
     assert result.exit_code == 1
-    assert "rule 1: TP of label" in result.stdout
+    assert "rule 1: TP of label 'calm'" in result.stdout
     assert run("verify", model, songs, "--json").exit_code == 1
 
 
@@ -37,4 +37,7 @@ def test_other_data_is_recognised(trained, songs, tmp_path):
     other.write_text("\n".join([header, *rest]) + "\n")
     result = run("verify", trained, other)
     assert result.exit_code == 1
-    assert "the data is stated as blake2b:" in result.stdout
+    assert result.stdout.startswith(f"{other}: this is not the data that the model was learned from")
+    assert "learned from 120 examples with the fingerprint blake2b:" in result.stdout
+    assert "this is 119 examples with" in result.stdout
+    assert "polyrule evaluate" in result.stderr

@@ -111,7 +111,7 @@ def test_every_changed_number_is_found(learned):
     assert "the value" in problems(_with_rule(model, 0, value=Fraction(1, 3)), data)
     assert "the stop" in problems(_with_rule(model, 0, stop=not first.stop), data)
     changed = replace(model, default_counts=((99, 99), *model.default_counts[1:]))
-    assert "the list: the unset weight of label 0 is stated as (99, 99)" in problems(changed, data)
+    assert "the list: the unset weight of label 'first' is stated as (99, 99)" in problems(changed, data)
 
 
 def test_a_false_proof_is_found(learned):

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from polyrule.cli.command import command, json_option
-from polyrule.cli.output import print_json
+from polyrule.cli.output import note, print_json
 from polyrule.cli.reading import data_argument, data_options, load_labelled, load_rule_list, model_argument
 from polyrule.cli.text import fit
 
@@ -38,6 +38,8 @@ def verify(ctx: click.Context, /, model: Path, data: str, as_json: bool, **readi
     if as_json:
         print_json(found.to_dict())
     else:
-        click.echo(fit(str(found)))
+        click.echo(fit(f"{data}: {found}" if found.other_data else str(found)))
+    if found.other_data:
+        note("to score a model on other data: polyrule evaluate MODEL DATA")
     if not found.ok:
         ctx.exit(1)

@@ -7,7 +7,7 @@ stay. Nothing here is shared with the engines but the definition of a head's val
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
@@ -29,8 +29,11 @@ from polyrule.heads.world import World, evaluate
 from polyrule.measures.lift import Lift
 from polyrule.measures.objective import Objective
 from polyrule.model.predict import check_table
-from polyrule.model.rule import LabelCondition, NominalCondition, Rule
+from polyrule.model.printing import format_literal
+from polyrule.model.rule import LabelCondition, Literal, NominalCondition, Rule
 from polyrule.model.rule_list import RuleList
+
+_DATA = "the data"
 
 
 @dataclass(frozen=True)
@@ -91,7 +94,18 @@ class Verification:
             ],
         }
 
+    @property
+    def other_data(self) -> bool:
+        """Whether nothing was replayed, because the data is not what the model was learned from."""
+        return any(finding.what == _DATA for finding in self.findings)
+
     def __str__(self) -> str:
+        if self.other_data:
+            told = self.findings[0]
+            return (
+                "this is not the data that the model was learned from, so nothing in it can be checked: "
+                f"the model was learned from {told.stated}, this is {told.found}"
+            )
         checks = f"{self.rules} rules replayed, {self.certified} proofs checked, {self.searched} heads searched anew"
         if self.ok:
             return f"{checks}: everything is as the model says"
@@ -119,8 +133,9 @@ def verify(model: RuleList, data: Dataset) -> Verification:
     """
     training = _Training.of(model, data)
     if training.fingerprint != model.info.get("data_fingerprint"):
-        stated = str(model.info.get("data_fingerprint"))
-        return Verification(0, 0, 0, (Finding(None, "the data", stated, training.fingerprint),))
+        stated = _data_words(model.info.get("examples"), model.info.get("data_fingerprint"))
+        found = _data_words(len(training.table), training.fingerprint)
+        return Verification(0, 0, 0, (Finding(None, _DATA, stated, found),))
     findings: list[Finding] = []
     certified = searched = 0
     for step in training.replay(model):
@@ -135,6 +150,10 @@ def verify(model: RuleList, data: Dataset) -> Verification:
             findings += step.search_again()
     findings += training.compare_rest(model)
     return Verification(len(model), certified, searched, tuple(findings))
+
+
+def _data_words(examples: Any, name: Any) -> str:
+    return f"{'data' if examples is None else f'{examples} examples'} with the fingerprint {name}"
 
 
 def certify(model: RuleList, data: Dataset) -> RuleList:
@@ -163,6 +182,7 @@ class _Step:
     scale: Fraction
     offset: int
     stopped: bool
+    names: tuple[str, ...]
 
     @property
     def local_head(self) -> tuple[tuple[int, int], ...]:
@@ -175,7 +195,7 @@ class _Step:
             for what, stated, table in (("TP", literal.tp, counts.tp), ("FP", literal.fp, counts.fp)):
                 found = int(table[label, literal.value]) * self.scale
                 if Fraction(stated) != found and float(found) != stated:
-                    yield self._finding(f"{what} of label {literal.label}", stated, found)
+                    yield self._finding(f"{what} of label {self.names[label]!r}", stated, found)
         covered = int(self.world.weights[self.world.covered].sum()) * self.scale
         if self.rule.coverage is not None and float(covered) != self.rule.coverage:
             yield self._finding("the coverage", self.rule.coverage, covered)
@@ -189,12 +209,15 @@ class _Step:
     def search_again(self) -> Iterator[Finding]:
         best = best_head(self.world, self.objective)
         if best is None or best.head != self.local_head:
-            found = "none" if best is None else f"{best.head} with value {best.value}"
-            yield self._finding("the best head", self.local_head, found)
+            found = "none" if best is None else f"{self._words(best.head)} with value {best.value}"
+            yield self._finding("the best head", self._words(self.local_head), found)
 
     def check_certificate(self) -> Iterator[Finding]:
         for problem in verify_certificate(self.world, self.objective, self.local_head, self.rule.certificate or {}):
             yield self._finding("the proof of the head", "valid", f"wrong, because {problem}")
+
+    def _words(self, head: Iterable[tuple[int, int]]) -> str:
+        return ", ".join(format_literal(Literal(label, value), self.names) for label, value in head)
 
     def _finding(self, what: str, stated: object, found: object) -> Finding:
         return Finding(self.number, what, str(stated), str(found))
@@ -211,6 +234,7 @@ class _Training:
     fingerprint: str
     learner: str
     options: dict[str, Any]
+    names: tuple[str, ...]
     left: dict[int, npt.NDArray[np.int64]] = field(default_factory=dict)
 
     @classmethod
@@ -228,7 +252,7 @@ class _Training:
             table, truth, weights = table[kept], truth[kept], weights[kept]
         name = fingerprint(table, truth, weights)
         dense = np.asarray(truth.toarray() if sp.issparse(truth) else truth, dtype=np.uint8)
-        return cls(table, dense, weights, scale, name, learner, options)
+        return cls(table, dense, weights, scale, name, learner, options, model.label_names)
 
     @property
     def multi(self) -> bool:
@@ -282,7 +306,8 @@ class _Training:
                 working &= ~covered
             elif threshold is None or not keep:
                 working &= ~covered | open_
-            yield _Step(number, rule, world, objective, self.scale, offset, stopped)
+            names = self.names[offset : offset + truth.shape[1]]
+            yield _Step(number, rule, world, objective, self.scale, offset, stopped, names)
         for label in range(truth.shape[1]):
             unset_ = assigned[:, label] < 0
             present = int(self.weights[unset_ & (truth[:, label] == 1)].sum())
@@ -324,4 +349,4 @@ class _Training:
             found = tuple(int(count) * self.scale for count in self.left[label])
             if tuple(map(float, found)) != tuple(map(float, stated)):
                 shown = f"({', '.join(map(str, found))})"
-                yield Finding(None, f"the unset weight of label {label}", str(stated), shown)
+                yield Finding(None, f"the unset weight of label {self.names[label]!r}", str(stated), shown)
