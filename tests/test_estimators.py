@@ -172,6 +172,12 @@ class TestTools:
         train = datasets.load("emotions", part="train")
         scores = cross_validate(RuleListClassifier(max_rules=2), train.X, train.Y, cv=3, return_estimator=True)
         assert scores["estimator"][0].label_names_ == train.label_names
+        whole = cross_validate(RuleListClassifier(max_rules=2), train, cv=3)
+        np.testing.assert_array_equal(whole["test_score"], scores["test_score"])
+        search = GridSearchCV(RuleListClassifier(max_rules=2), {"measure": ["precision", "f1"]}, cv=2).fit(train)
+        assert search.score(train) == search.best_estimator_.score(train.X, train.Y)
+        with pytest.raises(DataError, match="score requires y, the true labels, or a Dataset"):
+            search.best_estimator_.score(train.X)
 
 
 class TestInvariance:

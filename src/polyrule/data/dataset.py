@@ -57,6 +57,11 @@ class Dataset:
     def __len__(self) -> int:
         return len(self.X)
 
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Examples and features; scikit-learn's searches and splitters cut what has a shape as they cut arrays."""
+        return self.X.shape
+
     def __repr__(self) -> str:
         rows, columns = self.X.shape
         return f"Dataset({self.name!r}: {rows} examples x {columns} features, {len(self.label_names)} labels)"

@@ -79,6 +79,14 @@ class RuleEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             raise DataError(f"row {row} does not exist: X has {len(table)} example(s), counted from 0")
         return table[row]
 
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+        """Subset accuracy: the share of examples with every label right; a `Dataset` brings its labels."""
+        if isinstance(X, Dataset):
+            X, y = X.X, X.Y if y is None else y
+        if y is None:
+            raise DataError(f"{type(self).__name__}.score requires y, the true labels, or a Dataset, which has them")
+        return float(super().score(X, y, sample_weight))
+
     def _provenance(self, training: TrainingData) -> dict[str, Any]:
         """Where a model came from, in plain JSON values."""
         parameters = self.get_params(deep=False)
