@@ -100,3 +100,18 @@ def test_thresholds_can_be_rounded_for_reading():
     model = RuleList((rule,), (Feature("x"),), ("a",))
     assert "x > 0.13121149999999998, x <= 12345" in model.format()
     assert "x > 0.13, x <= 12000" in model.format(digits=2)
+
+
+def test_a_rule_alone_shows_itself_without_names():
+    body = (NumericCondition(3, "<=", 0.1), NominalCondition(2, 1), LabelCondition(1, 0))
+    rule = Rule((Literal(0, 1, 3, 0), Literal(2, 0, 2, 1)), body, stop=True, origin="edited")
+    assert str(rule) == "y0, ¬y2 <- x3 <= 0.1, x2 = category 1, ¬y1   (TP 5, FP 1) [stop, edited]"
+    assert repr(rule) == f"<Rule {rule}>"
+    assert repr(Rule((Literal(0, 1),))) == "<Rule y0 <- true   (TP 0, FP 0)>"
+
+
+def test_explanations_show_themselves_in_a_console():
+    model = RuleList((Rule((Literal(0, 1, 3, 0),), (NumericCondition(0, ">", 1.0),)),), (Feature("size"),), ("red",))
+    told, flip = model.explain([2.0]), model.smallest_flip([2.0], "red")
+    assert repr(told) == str(told)
+    assert repr(flip) == str(flip)

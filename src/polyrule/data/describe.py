@@ -45,7 +45,7 @@ class Finding:
         return self.message
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Description:
     """A data set in numbers, and the findings; made by `Dataset.describe`.
 
@@ -102,6 +102,9 @@ class Description:
 
         counts = np.array(self.label_counts, dtype=np.int64)
         return pd.DataFrame({"label": self.label_names, "present": counts, "share": counts / max(self.examples, 1)})
+
+    def __repr__(self) -> str:
+        return str(self)  # what a notebook or a console shows
 
     def __str__(self) -> str:
         missing = f"{self.missing_cells} ({_percent(self.missing)})" if self.missing_cells else "none"

@@ -50,7 +50,7 @@ class Finding:
         return f"{where}: {self.what} is stated as {self.stated} but found to be {self.found}"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Verification:
     """What replaying a model showed.
 
@@ -98,6 +98,9 @@ class Verification:
     def other_data(self) -> bool:
         """Whether nothing was replayed, because the data is not what the model was learned from."""
         return any(finding.what == _DATA for finding in self.findings)
+
+    def __repr__(self) -> str:
+        return str(self)  # what a notebook or a console shows
 
     def __str__(self) -> str:
         if self.other_data:

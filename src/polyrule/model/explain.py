@@ -56,7 +56,7 @@ class NearMiss:
     missing: tuple[Check, ...]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Explanation:
     """Everything a rule list did to one example.
 
@@ -114,6 +114,9 @@ class Explanation:
         columns = ["label", "value", "rule", "text", "probability", "tp", "fp", "conditions"]
         rows = [row | {"conditions": _because(row["conditions"])} for row in self.to_dict()["labels"]]
         return frame_of(rows, columns)
+
+    def __repr__(self) -> str:
+        return str(self)  # what a notebook or a console shows
 
     def __str__(self) -> str:
         width = max((len(printing.format_name(reason.label)) for reason in self.labels), default=0)

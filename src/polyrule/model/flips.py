@@ -38,7 +38,7 @@ class Change:
     requirement: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Flip:
     """The smallest change that flips a label.
 
@@ -87,6 +87,9 @@ class Flip:
             "steps": self.steps,
             "exact": self.exact,
         }
+
+    def __repr__(self) -> str:
+        return str(self)  # what a notebook or a console shows
 
     def __str__(self) -> str:
         name = printing.format_name(self.label)

@@ -52,7 +52,7 @@ class Literal:
     fp: float = 0
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Rule:
     """``head <- body``, optionally followed by a stop.
 
@@ -73,6 +73,13 @@ class Rule:
     certificate : dict or None
         The proof that no other head is better for this body, where one was asked for. Plain JSON values only; not part
         of what makes two rules equal.
+
+    Examples
+    --------
+    A rule knows no names; printed alone, it calls labels y0, y1, … and features x0, x1, …
+
+    >>> Rule((Literal(0, 1, 65, 0), Literal(2, 0, 60, 5)), (NumericCondition(3, ">", 5.5),), stop=True)
+    <Rule y0, ¬y2 <- x3 > 5.5   (TP 125, FP 5) [stop]>
     """
 
     head: tuple[Literal, ...]
@@ -90,6 +97,15 @@ class Rule:
         if labels != sorted(set(labels)):
             raise ModelError("the labels of a head must be distinct and in label order")
 
+    def __str__(self) -> str:
+        head = ", ".join(f"{'' if literal.value else '¬'}y{literal.label}" for literal in self.head)
+        body = ", ".join(map(_sketch, self.body)) or "true"
+        marks = ["stop"] * self.stop + [self.origin] * (self.origin != "learned")
+        return f"{head} <- {body}   (TP {self.tp:g}, FP {self.fp:g})" + (f" [{', '.join(marks)}]" if marks else "")
+
+    def __repr__(self) -> str:
+        return f"<Rule {self}>"
+
     @property
     def tp(self) -> float:
         """Correct predictions among the training examples, summed over the head."""
@@ -104,3 +120,13 @@ class Rule:
     def is_multi_label(self) -> bool:
         """Whether the head predicts more than one label."""
         return len(self.head) > 1
+
+
+def _sketch(condition: Condition) -> str:
+    match condition:
+        case NumericCondition(feature, op, threshold):
+            return f"x{feature} {op} {threshold!r}".removesuffix(".0")
+        case NominalCondition(feature, value):
+            return f"x{feature} = category {value}"
+        case LabelCondition(label, value):
+            return f"{'' if value else '¬'}y{label}"
