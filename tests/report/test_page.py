@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import re
 
+import numpy as np
 import pytest
 from tests.report.worlds import random_data, random_model
 
+from polyrule.data import Feature
+from polyrule.model import LabelCondition, Literal, NumericCondition, Rule, RuleList
 from polyrule.report import build
 
 
@@ -281,3 +284,49 @@ def test_the_keyboard_reaches_everything(visit, sample):
     page.wait_for_function(
         "() => document.activeElement.tagName === 'H2' && document.activeElement.textContent === 'Rules'"
     )
+
+
+def test_no_name_covers_an_arrow_head(visit):
+    """Names stand where no line arrives, from wherever the arrows of a ring come."""
+    labels = tuple(f"a longer name {label}" for label in range(8))
+    rules = tuple(Rule((Literal((label + 1) % 8, 1),), (LabelCondition(label, 1),)) for label in range(8))
+    page = visit(build(RuleList(rules, (Feature("size"),), labels)), "labels")
+    covered = page.evaluate(
+        """() => {
+          const graph = document.querySelector(".graph svg");
+          const names = [...graph.querySelectorAll(".node text")].map((name) => name.getBoundingClientRect());
+          return [...graph.querySelectorAll("path.edge")].filter((path) => {
+            const point = path.getPointAtLength(path.getTotalLength()).matrixTransform(path.getScreenCTM());
+            return names.some((n) => point.x > n.left && point.x < n.right && point.y > n.top && point.y < n.bottom);
+          }).length;
+        }"""
+    )
+    assert page.locator(".graph path.edge").count() == 8
+    assert covered == 0
+
+
+def test_legend_samples_all_look_different(visit, sample):
+    page = visit(sample, "labels")
+    samples = page.locator(".legend-group svg.key").evaluate_all("keys => keys.map((key) => key.innerHTML)")
+    assert len(samples) == len(set(samples)) == 7
+
+
+def test_stops_are_explained_where_there_are_some(visit, sample):
+    page = visit(sample, "overview")
+    assert page.get_by_text("ends the list for the examples it sets a label of").is_visible()
+    never = RuleList((Rule((Literal(0, 1),)),), (Feature("size"),), ("red",))
+    page = visit(build(never), "overview")
+    assert page.get_by_text("ends the list").count() == 0
+
+
+def test_a_last_column_that_stands_for_more_keeps_to_one_line(visit):
+    rng = np.random.default_rng(0)
+    features = tuple(Feature(f"x{j}") for j in range(14))
+    rules = tuple(
+        Rule((Literal(0, 1),), tuple(NumericCondition(int(j), ">", 0.5) for j in rng.permutation(14)[:size]))
+        for size in range(1, 14)
+    )
+    page = visit(build(RuleList(rules, features, ("red",))), "overview")
+    heights = page.locator(".columns .key").evaluate_all("keys => keys.map((key) => key.offsetHeight)")
+    assert page.get_by_text("10+", exact=True).count() == 1
+    assert len(set(heights)) == 1

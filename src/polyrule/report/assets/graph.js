@@ -63,13 +63,22 @@ function graphSection() {
     el(
       "div",
       { class: "legend-row" },
-      toggle("together", "predicted together", "edge"),
-      toggle("implies", "one implies the other", "edge arrow"),
-      toggle("unconditional", "unconditional", "edge"),
-      toggle("conditional", "depends on features", "edge conditional"),
-      toggle("present", "both present", "edge"),
-      toggle("opposite", "one excludes the other", "edge opposite"),
-      toggle("absent", "both absent", "edge both-absent"),
+      legendGroup(
+        "How",
+        toggle("together", "predicted together", "edge plain ends"),
+        toggle("implies", "one implies the other", "edge plain arrow"),
+      ),
+      legendGroup(
+        "When",
+        toggle("unconditional", "unconditional", "edge plain"),
+        toggle("conditional", "depends on features", "edge plain conditional"),
+      ),
+      legendGroup(
+        "Labels",
+        toggle("present", "both present", "edge"),
+        toggle("opposite", "one excludes the other", "edge opposite"),
+        toggle("absent", "both absent", "edge both-absent"),
+      ),
     ),
     picture,
     graph.dropped > 0 && el("p", { class: "soft" }, `${whole(graph.dropped)} weaker dependencies are left out.`),
@@ -77,12 +86,24 @@ function graphSection() {
   );
 }
 
+const legendGroup = (title, ...toggles) =>
+  el("div", { class: "legend-group", role: "group", "aria-label": title }, el("span", { class: "soft" }, title), toggles);
+
 function edgeSample(style) {
-  return svg(
+  const sample = svg(
     "svg",
-    { viewBox: "0 0 30 8", class: "key", "aria-hidden": "true" },
-    svg("path", { class: style, d: "M1 4H28", "marker-end": style.includes("arrow") ? "url(#arrow)" : null }),
+    { viewBox: "0 0 36 12", class: "key", "aria-hidden": "true" },
+    svg("path", { class: style, d: "M2 6H33", "marker-end": style.includes("arrow") ? "url(#arrow)" : null }),
   );
+  if (style.includes("ends")) sample.append(...[3, 33].map((cx) => svg("circle", { class: "end", cx, cy: 6, r: 3 })));
+  sample.append(...signMark(style, 18, 6));
+  return sample;
+}
+
+// What a line's colour says is also said by a sign in its middle.
+function signMark(style, x, y) {
+  if (style.includes("opposite")) return [svg("text", { class: "sign", x, y: y + 5, "text-anchor": "middle" }, "✕")];
+  return style.includes("both-absent") ? [svg("circle", { class: "ring", cx: x, cy: y, r: 4 })] : [];
 }
 
 const signs = ({ values: [a, b] }) => (a !== b ? "opposite" : a ? "present" : "absent");
@@ -110,6 +131,13 @@ function drawGraph(graph, edges) {
     .sort((a, b) => degree[a] - degree[b] || b - a);
   const named = new Set(visible.slice(many ? -NAMES_OF_MANY : 0));
   const { x, y } = placing(graph, visible);
+  const ways = data.labels.map(() => []);
+  for (const { source, target } of edges) {
+    const length = Math.hypot(x(target) - x(source), y(target) - y(source)) || 1;
+    const way = [(x(target) - x(source)) / length, (y(target) - y(source)) / length];
+    ways[source].push(way);
+    ways[target].push(way.map((part) => -part));
+  }
   const picture = svg(
     "svg",
     { viewBox: "0 0 920 540", role: "group", "aria-label": "Graph of label dependencies", class: many ? "many" : null },
@@ -141,6 +169,7 @@ function drawGraph(graph, edges) {
         y(label),
         Math.min(10, Math.sqrt(degree[label])) / (many ? 2 : 1) + (many ? 3 : 6),
         named.has(label),
+        ways[label],
       ),
     );
   return picture;
@@ -154,11 +183,42 @@ function placing(graph, visible) {
       span = Math.max(...places) - least || 1;
     return (label) => low + ((graph.places[label][at] - least) / span) * (high - low);
   };
-  return { x: axis(0, 110, 810), y: axis(1, 34, 506) };
+  return { x: axis(0, 145, 750), y: axis(1, 44, 492) };
 }
 
-function drawNode(label, x, y, radius, named) {
+// Where a name stands beside its point: above, unless lines or their arrow heads arrive there.
+function nameSide(ways, x, radius, width) {
+  const near = radius + 3,
+    far = radius + 22,
+    half = width / 2;
+  const sides = [
+    { across: 0, down: -1, box: [-half, half, -far, -near] },
+    { across: 0, down: 1, box: [-half, half, near, far] },
+  ];
+  if (x + near + width < 905) sides.push({ across: 1, down: 0, box: [near, near + width, -10, 10] });
+  if (x - near - width > 15) sides.push({ across: -1, down: 0, box: [-near - width, -near, -10, 10] });
+  const steps = Array.from({ length: 12 }, (_, step) => radius + 6 * step);
+  const hits = ({ box: [left, right, top, bottom] }) =>
+    ways.reduce(
+      (sum, [dx, dy]) =>
+        sum +
+        steps.filter(
+          (t) => dx * t > left - 8 && dx * t < right + 8 && dy * t > top - 4 && dy * t < bottom + 4,
+        ).length,
+      0,
+    );
+  return sides.reduce((best, side) => (hits(side) < hits(best) ? side : best));
+}
+
+function drawNode(label, x, y, radius, named, ways) {
   const name = data.labels[label];
+  const short = name.length > 22 ? `${name.slice(0, 21)}…` : name;
+  const { across, down } = nameSide(ways, x, radius, 8 * short.length);
+  const place = {
+    x: across * (radius + 7),
+    y: down < 0 ? -6 - radius : down > 0 ? 16 + radius : 4,
+    "text-anchor": across > 0 ? "start" : across < 0 ? "end" : "middle",
+  };
   const press = (event) => {
     if (event.key === "Enter" || event.key === " ") {
       event.preventDefault();
@@ -177,7 +237,7 @@ function drawNode(label, x, y, radius, named) {
     },
     svg("title", {}, name),
     svg("circle", { r: radius }),
-    svg("text", { y: -6 - radius, "text-anchor": "middle" }, name.length > 22 ? `${name.slice(0, 21)}…` : name),
+    svg("text", place, short),
   );
 }
 
@@ -205,7 +265,7 @@ function drawEdge(edge, x, y, bends, many) {
   const [ux, uy] = [(x2 - x1) / length, (y2 - y1) / length];
   const gap = Math.min(many ? 9 : 17, length / 3);
   const [mx, my] = [(x1 + x2) / 2 - uy * bend, (y1 + y2) / 2 + ux * bend];
-  return svg(
+  const line = svg(
     "path",
     {
       class: edgeStyle(edge),
@@ -221,6 +281,8 @@ function drawEdge(edge, x, y, bends, many) {
         : edgeText(edge),
     ),
   );
+  const middle = [(x1 + x2 + 2 * mx) / 4, (y1 + y2 + 2 * my) / 4];
+  return svg("g", {}, line, many ? [] : signMark(edgeStyle(edge), ...middle));
 }
 
 function edgeTable(edges) {

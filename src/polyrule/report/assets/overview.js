@@ -144,7 +144,7 @@ function howToRead(chosen) {
           "If ",
           rule.body.length
             ? rule.body.flatMap((condition, number) => [number ? ", and " : "", conditionWords(condition, data)])
-            : "nothing else is known",
+            : "no rule above has decided",
           ", then",
         ),
         ruleHead(rule, () => ({})),
@@ -166,6 +166,12 @@ function howToRead(chosen) {
           chip("name", 0),
           " it is predicted absent.",
         ),
+    chosen.rules.some((other) => other.stop) &&
+      el(
+        "p",
+        { class: "soft" },
+        "A rule marked “stops here” ends the list for the examples it sets a label of: no later rule is tried for them.",
+      ),
     chosen.full &&
       el(
         "p",
