@@ -39,11 +39,51 @@ nb::ndarray<nb::numpy, std::int64_t> row_numbers(const Bits& bits) {
   return nb::ndarray<nb::numpy, std::int64_t>(rows->data(), {rows->size()}, owner);
 }
 
+// Asks a Python function of four arrays of counts for its values. An error it raises ends the search like a signal.
+Valuer::Call caller(nb::object function) {
+  const auto release = [](nb::object* p) {
+    const nb::gil_scoped_acquire acquire;
+    delete p;
+  };
+  const std::shared_ptr<nb::object> held(new nb::object(std::move(function)), release);
+  return [held](Question& question, std::vector<double>& values) {
+    const nb::gil_scoped_acquire acquire;
+    const std::size_t size = question.size();
+    const auto column = [&](std::size_t i) {
+      double* numbers = question.take(i).release();
+      nb::capsule owner(numbers, [](void* p) noexcept { delete[] static_cast<double*>(p); });
+      return nb::ndarray<nb::numpy, double>(numbers, {size}, owner).cast();
+    };
+    try {
+      const nb::object found = (*held)(column(0), column(1), column(2), column(3));
+      const auto answer = nb::cast<Vector<double>>(found);
+      if (answer.shape(0) != size) throw nb::value_error("one value for each of the counts is needed");
+      std::copy(answer.data(), answer.data() + size, values.begin());
+    } catch (nb::python_error& error) {
+      error.restore();
+      throw Interrupted{};
+    }
+  };
+}
+
 Form make_form(const std::string& kind, const std::string& scope, const std::vector<Count>& num,
                const std::vector<Count>& den, const std::vector<Count>& rho, std::optional<std::size_t> max_head,
-               bool negative) {
+               bool negative, const std::string& formula, std::pair<Count, Count> m, nb::object function) {
   Form form;
-  form.kind = kind == "ratio" ? HeadKind::ratio : kind == "subset" ? HeadKind::subset : HeadKind::singles;
+  form.kind = kind == "ratio"     ? HeadKind::ratio
+              : kind == "subset"  ? HeadKind::subset
+              : kind == "counted" ? HeadKind::counted
+              : kind == "micro"   ? HeadKind::micro
+                                  : HeadKind::singles;
+  form.formula = formula == "wracc"             ? Formula::wracc
+                 : formula == "rate_difference" ? Formula::rate_difference
+                 : formula == "m_estimate"      ? Formula::m_estimate
+                 : formula == "matthews"        ? Formula::matthews
+                 : formula == "function"        ? Formula::function
+                                                : Formula::none;
+  form.m_num = m.first;
+  form.m_den = m.second;
+  if (form.formula == Formula::function) form.valuer = std::make_shared<Valuer>(caller(std::move(function)));
   form.scope = scope == "all" ? Scope::all : scope == "full" ? Scope::full : Scope::head;
   if (num.size() != 5 || den.size() != 5) throw nb::value_error("a measure needs five coefficients per row");
   std::copy(num.begin(), num.end(), form.num.begin());
@@ -172,8 +212,19 @@ class PyEngine {
     nb::list body, head;
     for (const ShownCondition& c : grown->body) body.append(nb::make_tuple(static_cast<int>(c.test), c.index, c.value));
     for (const HeadLiteral& l : grown->head.literals) head.append(nb::make_tuple(l.label, l.value, l.tp, l.fp));
-    return nb::make_tuple(body, head, big_integer(grown->head.value.num), big_integer(grown->head.value.den),
-                          row_numbers(grown->cover));
+    const nb::object num = big_integer(grown->head.value.num), den = big_integer(grown->head.value.den);
+    if (engine_->form().formula == Formula::none)
+      return nb::make_tuple(body, head, num, den, row_numbers(grown->cover));
+    // The value is left to the measure itself, which needs TN and FN, too.
+    nb::list rest;
+    const State& state = engine_->state();
+    for (const HeadLiteral& l : grown->head.literals) {
+      Count kinds[4];
+      state.count_kinds(l.label, grown->cover, state.weigh(grown->cover.data()), kinds);
+      rest.append(nb::make_tuple(state.working_weight - state.present[l.label] - kinds[kAbsent] - kinds[kAbsentSet],
+                                 state.present[l.label] - kinds[kPresent] - kinds[kPresentSet]));
+    }
+    return nb::make_tuple(body, head, num, den, row_numbers(grown->cover), rest);
   }
 
   nb::object keep_alive_;  // dense columns are read where they are
@@ -224,14 +275,16 @@ NB_MODULE(_native, m) {
              std::size_t labels, const Vector<std::int64_t>& weights, const std::string& kind, const std::string& scope,
              const std::vector<Count>& num, const std::vector<Count>& den, const std::vector<Count>& rho,
              std::optional<std::size_t> max_head, bool negative, std::size_t beam_width, bool label_conditions,
-             double min_coverage, std::optional<std::size_t> max_conditions, int threads) {
+             double min_coverage, std::optional<std::size_t> max_conditions, int threads, const std::string& formula,
+             std::pair<Count, Count> m, nb::object function) {
             const GrowLimits limits{beam_width, label_conditions, min_coverage, max_conditions.value_or(SIZE_MAX)};
             new (self) PyEngine(values, nominal, truth, labels, weights,
-                                make_form(kind, scope, num, den, rho, max_head, negative), limits, threads);
+                                make_form(kind, scope, num, den, rho, max_head, negative, formula, m, function), limits,
+                                threads);
           },
           "values"_a, "nominal"_a, "truth"_a, "labels"_a, "weights"_a, "kind"_a, "scope"_a, "num"_a, "den"_a, "rho"_a,
           "max_head"_a.none(), "negative"_a, "beam_width"_a, "label_conditions"_a, "min_coverage"_a,
-          "max_conditions"_a.none(), "threads"_a)
+          "max_conditions"_a.none(), "threads"_a, "formula"_a = "", "m"_a = std::pair<Count, Count>(0, 1), "function"_a = nb::none())
       .def("grow", &PyEngine::grow, "label"_a.none(), "value"_a, "seconds"_a.none())
       .def("grow_single", &PyEngine::grow_single, "seconds"_a.none())
       .def("commit", &PyEngine::commit, "rows"_a, "head"_a, "stop"_a.none(), "keep_covered"_a)

@@ -41,6 +41,10 @@ const NodeLists& Engine::lists_of(const Node& node) {
 Form Engine::form_for(const Literal& literal) const {
   Form form = form_;
   if (!literal || form.scope != Scope::head) return form;
+  if (form.formula != Formula::none) {
+    form.kind = HeadKind::counted;
+    return form;
+  }
   if (form.kind == HeadKind::subset) {
     form.num = {0, 1, 0, 1, 0};
     form.den = {state_.working_weight, 0, 0, 0, 0};
@@ -514,10 +518,13 @@ std::vector<Scored> Engine::best_in_general(const Watch& watch, Node& node, cons
   over_units(watch, node, [&](int w, std::size_t unit, bool is_label) {
     auto& worker = workers[static_cast<std::size_t>(w)];
     if (!worker)
-      worker.reset(new GeneralScan(node, state_, columns_, form, limits_.min_coverage, Shortlist(size, incumbent)));
+      worker.reset(new GeneralScan(node, state_, columns_, form, limits_.min_coverage, Shortlist(size, incumbent),
+                                   Patience(&watch)));
     if (is_label) worker->label(unit);
     else worker->feature(unit);
   });
+  for (const auto& worker : workers)
+    if (worker) worker->finish();
   std::vector<Scored> merged;
   for (const auto& worker : workers)
     if (worker) merged.insert(merged.end(), worker->shortlist().entries().begin(), worker->shortlist().entries().end());

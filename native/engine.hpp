@@ -1,8 +1,6 @@
 // Grows rules one at a time and keeps the training state between them.
 #pragma once
 
-#include <chrono>
-#include <functional>
 #include <optional>
 
 #include "columns.hpp"
@@ -14,20 +12,12 @@
 #include "prospects.hpp"
 #include "singles.hpp"
 #include "state.hpp"
+#include "watch.hpp"
 
 namespace polyrule {
 
 template <class Lane>
 class Sweep;
-
-struct Interrupted {};  // a signal has come; the Python error is set
-struct TimeIsUp {};
-
-// Asked now and then during a search. `poll` returns true if a signal wants the search to end.
-struct Watch {
-  std::function<bool()> poll;
-  std::optional<std::chrono::steady_clock::time_point> deadline;
-};
 
 struct GrowLimits {
   std::size_t beam_width = 1;

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <numeric>
 #include <vector>
 
@@ -44,8 +45,20 @@ inline int compare(Fraction a, Fraction b) {
   }
 }
 
-enum class HeadKind { singles, subset, ratio };
+// Counts of one literal, or of a head.
+struct Counts {
+  Count tp = 0, fp = 0, tn = 0, fn = 0;
+  bool operator==(const Counts&) const = default;
+};
+
+class Valuer;
+
+// `counted`: any measure of the counts where a head is worth as much as its best literal. `micro`: such a measure of the
+// counts summed over the head.
+enum class HeadKind { singles, subset, ratio, counted, micro };
 enum class Scope { head, all, full };
+// What `counted` and `micro` measure; `function` asks the valuer.
+enum class Formula { none, wracc, rate_difference, m_estimate, matthews, function };
 
 struct Form {
   HeadKind kind = HeadKind::singles;
@@ -55,14 +68,12 @@ struct Form {
   std::vector<Count> rho;  // in steps of 2**-30 by head size; empty without lift
   std::size_t max_head = SIZE_MAX;
   bool negative = true;
+  Formula formula = Formula::none;
+  Count m_num = 0, m_den = 1;  // of the m-estimate
+  std::shared_ptr<Valuer> valuer;
 };
 
 inline constexpr Count kLiftScale = Count{1} << 30;
-
-// Counts of one literal.
-struct Counts {
-  Count tp = 0, fp = 0, tn = 0, fn = 0;
-};
 
 template <class Int>
 inline Int linear(const std::array<Count, 5>& row, const Counts& c, bool with_constant = true) {

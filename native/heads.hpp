@@ -5,8 +5,9 @@
 #include <unordered_map>
 #include <vector>
 
-#include "form.hpp"
+#include "formula.hpp"
 #include "node.hpp"
+#include "watch.hpp"
 
 namespace polyrule {
 
@@ -26,8 +27,8 @@ struct Head {
 // Finds heads for the bodies of one node. Label counts come as kinds[e * 4 + kind], e counting the node's labels.
 class HeadJudge {
  public:
-  HeadJudge(const std::vector<NodeLabel>& labels, const State& state, const Form& form)
-      : labels_(labels), state_(state), form_(form) {
+  HeadJudge(const std::vector<NodeLabel>& labels, const State& state, const Form& form, Patience patience = Patience())
+      : labels_(labels), state_(state), form_(form), patience_(patience) {
     if (form.kind == HeadKind::subset) {
       num_ = {0, 1, 0, 1, 0};
       den_ = {state.working_weight, 0, 0, 0, 0};
@@ -35,7 +36,6 @@ class HeadJudge {
       num_ = form.num;
       den_ = form.den;
     }
-    additive_ = form.kind == HeadKind::ratio;
   }
 
   Counts counts(std::size_t e, const Count* kinds, int value) const {
@@ -45,51 +45,15 @@ class HeadJudge {
             label.present - k[kPresent] - k[kPresentSet]};
   }
 
-  // False only if no head of this body reaches `least`: a quick test in exact integers.
-  bool can_reach(const Count* kinds, const Fraction& least) const {
-    Fraction level = least;
-    if (!form_.rho.empty()) {
-      if (least.num <= 0) return true;
-      const Count most = *std::max_element(form_.rho.begin() + 1, form_.rho.end());
-      level = make_fraction(least.num, least.den);
-      // value <= plain * most / scale, so plain must reach level * scale / most.
-      if (level.num >= Wide{1} << 90 || level.den >= Wide{1} << 90) return true;
-      level = make_fraction(level.num * kLiftScale, level.den * most);
-    }
-    if (level.num >= Wide{1} << 60 || -level.num >= Wide{1} << 60 || level.den >= Wide{1} << 60) return true;
-    const auto gain = [&](const Counts& c, bool constant) {
-      return level.den * linear<Wide>(num_, c, constant) - level.num * linear<Wide>(den_, c, constant);
-    };
-    if (!additive_) {
-      for (std::size_t e = 0; e < labels_.size(); ++e)
-        for (int v = 0; v < 2; ++v)
-          if (labels_[e].allowed[v] && kinds[e * 4 + std::size_t(v)] > 0) {
-            const Counts c = counts(e, kinds, v);
-            const Wide bottom = linear<Wide>(den_, c);
-            if (bottom > 0 ? gain(c, true) >= 0 : compare({0, 1}, level) >= 0) return true;
-          }
-      return false;
-    }
-    Wide sum = level.den * num_[0] - level.num * den_[0], best_single = 0;
-    bool any = false, positive = false;
-    for (std::size_t e = 0; e < labels_.size(); ++e) {
-      const Wide outside = form_.scope == Scope::head ? 0 : gain(outside_counts(e, kinds), false);
-      sum += outside;
-      bool has = false;
-      Wide best = 0;
-      for (int v = 0; v < 2; ++v)
-        if (labels_[e].allowed[v] && kinds[e * 4 + std::size_t(v)] > 0) {
-          const Wide g = gain(counts(e, kinds, v), false) - outside;
-          if (!has || g > best) best = g;
-          has = true;
-        }
-      if (!has) continue;
-      if (best > 0) sum += best, positive = true;
-      if (!any || best > best_single) best_single = best;
-      any = true;
-    }
-    if (!any) return false;
-    return sum + (positive ? 0 : best_single) >= 0;
+  // The head of the literals (in label order, `= 1` first) that have the best of their values.
+  Head best_of(const HeadLiteral* literals, const Count* keys, std::size_t size, Count best) const {
+    Head head;
+    head.value = {best, 1};
+    for (std::size_t i = 0; i < size; ++i)
+      if (keys[i] == best) join(head.literals, literals[i]);
+    cut(head.literals);
+    head.tp = total_tp(head.literals);
+    return head;
   }
 
   // The best head, or none. `cover` is needed for subset accuracy only.
@@ -104,8 +68,33 @@ class HeadJudge {
     return {0, 0, state_.working_weight - labels_[e].present, labels_[e].present};
   }
 
+  Fraction single_value(const Counts& c) const {
+    if (form_.formula != Formula::none) return formula_value(form_, c);
+    const Wide bottom = linear<Wide>(den_, c);
+    return bottom == 0 ? Fraction{0, 1} : Fraction{linear<Wide>(num_, c), bottom};
+  }
+
+  // The values of all literals, where a function must be asked.
+  std::vector<Count> ask_singles(const Count* kinds) const {
+    if (form_.formula != Formula::function) return {};
+    Question question(labels_.size() * 2);
+    for (std::size_t e = 0; e < labels_.size(); ++e)
+      for (int v = 1; v >= 0; --v)
+        if (labels_[e].allowed[v] && kinds[e * 4 + std::size_t(v)] > 0) {
+          const Counts c = counts(e, kinds, v);
+          question.add(double(c.tp), double(c.fp), double(c.tn), double(c.fn));
+        }
+    return form_.valuer->ask(question);
+  }
+
   HeadLiteral literal(std::size_t e, const Count* kinds, int value) const {
     return {labels_[e].label, value, kinds[e * 4 + std::size_t(value)], kinds[e * 4 + std::size_t(1 - value)]};
+  }
+
+  // Of a label's two literals, which come one after the other, the one with more true positives.
+  static void join(std::vector<HeadLiteral>& tied, const HeadLiteral& found) {
+    if (tied.empty() || tied.back().label != found.label) tied.push_back(found);
+    else if (found.tp > tied.back().tp) tied.back() = found;
   }
 
   // At most `max_head` literals, those with the most true positives first, then in label order.
@@ -126,21 +115,18 @@ class HeadJudge {
   Head solve_singles(const Count* kinds, const Bits& cover) const {
     Head head;
     std::vector<HeadLiteral>& tied = head.literals;
+    const std::vector<Count> asked = ask_singles(kinds);
+    std::size_t place = 0;
     for (std::size_t e = 0; e < labels_.size(); ++e)
       for (int v = 1; v >= 0; --v) {
         if (!labels_[e].allowed[v] || kinds[e * 4 + std::size_t(v)] <= 0) continue;
-        const Counts c = counts(e, kinds, v);
-        const Wide bottom = linear<Wide>(den_, c);
-        const Fraction value = bottom == 0 ? Fraction{0, 1} : Fraction{linear<Wide>(num_, c), bottom};
+        const Fraction value = asked.empty() ? single_value(counts(e, kinds, v)) : Fraction{asked[place++], 1};
         const int order = tied.empty() ? 1 : compare(value, head.value);
         if (order < 0) continue;
         if (order > 0) tied.clear(), head.value = value;
         const HeadLiteral found = literal(e, kinds, v);
-        if (form_.kind != HeadKind::subset && !tied.empty() && tied.back().label == found.label) {
-          if (found.tp > tied.back().tp) tied.back() = found;
-        } else {
-          tied.push_back(found);
-        }
+        if (form_.kind == HeadKind::subset) tied.push_back(found);
+        else join(tied, found);
       }
     if (tied.empty()) return head;
     if (form_.kind == HeadKind::subset) keep_largest_group(tied, cover);
@@ -284,7 +270,7 @@ class HeadJudge {
   const State& state_;
   const Form& form_;
   std::array<Count, 5> num_{}, den_{};
-  bool additive_ = false;
+  Patience patience_;
 };
 
 }  // namespace polyrule

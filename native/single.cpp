@@ -44,7 +44,8 @@ std::optional<Grown> Engine::grow_single(const Watch& watch) {
 bool Engine::still_best(const KeptRule& rule, std::size_t label, int value, const std::vector<std::size_t>& changed) const {
   if (changed.empty()) return true;
   const Form form = form_for(Literal({label, value}));
-  if (!allows_singles(form)) return false;
+  const bool counted = form.kind == HeadKind::counted && limits_.min_coverage <= 0 && limits_.beam_width == 1;
+  if (!allows_singles(form) && !counted) return false;
   if (!limits_.label_conditions) return true;
   for (const KeptRule::Step& step : rule.steps)
     if (step.last.test == Test::label && std::find(changed.begin(), changed.end(), step.last.index) != changed.end())
@@ -63,8 +64,8 @@ bool Engine::still_best(const KeptRule& rule, std::size_t label, int value, cons
         Count kinds[4];
         state_.count_kinds(label, cover, weight, kinds);
         if (kinds[value] <= 0) continue;
-        const int order =
-            compare(literal_value(form, literal_counts(described, kinds, value, state_.working_weight)), next.value);
+        const Counts counts = literal_counts(described, kinds, value, state_.working_weight);
+        const int order = compare(counted ? formula_value(form, counts) : literal_value(form, counts), next.value);
         if (order < 0) continue;
         if (order > 0 || kinds[value] > next.tp) return false;
         if (!at_end && kinds[value] == next.tp && comes_before(condition, next.last)) return false;

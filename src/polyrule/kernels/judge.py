@@ -71,7 +71,8 @@ class Judge:
     def __init__(self, state: TrainingState, objective: Objective) -> None:
         self.state = state
         self.objective = objective
-        self.form = objective.fast_form(state.truth.shape[1])
+        form = objective.fast_form(state.truth.shape[1])
+        self.form = None if form is None or form.formula else form  # formulas are for the compiled engine
         self.refresh()
 
     def refresh(self) -> None:

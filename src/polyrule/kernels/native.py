@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
@@ -13,7 +14,9 @@ import scipy.sparse as sp
 from polyrule.data.table import Table
 from polyrule.errors import OptionError
 from polyrule.kernels.engine import Candidate, GrowOptions, Outcome, OutOfTime
-from polyrule.measures import Objective
+from polyrule.kernels.reference import ReferenceEngine
+from polyrule.measures import Measure, Objective
+from polyrule.measures.matthews import round_average
 from polyrule.model.rule import Condition, LabelCondition, NominalCondition, NumericCondition
 from polyrule.native import native
 
@@ -28,16 +31,16 @@ def is_supported(objective: Objective, rows: int, labels: int, total_weight: int
 
     Examples
     --------
-    >>> is_supported(Objective("matthews"), 10, 3, 10)
+    >>> is_supported(Objective("f1", averaging="example"), 10, 3, 10)
     False
     """
-    return (
-        native is not None
-        and rows < 2**31
-        and 0 < total_weight <= LARGEST_WEIGHT
-        and objective.search == "auto"
-        and objective.fast_form(labels) is not None
-    )
+    if native is None or rows >= 2**31 or not 0 < total_weight <= LARGEST_WEIGHT or objective.search != "auto":
+        return False
+    form = objective.fast_form(labels)
+    if form is None or form.formula != "matthews":
+        return form is not None
+    # squares of correlations need four counts; averages are rounded, which must not join different values
+    return total_weight * labels < LARGEST_WEIGHT if objective.averaging == "micro" else total_weight < 2**15
 
 
 class NativeEngine:
@@ -80,8 +83,15 @@ class NativeEngine:
             label_conditions=options.label_conditions,
             min_coverage=float(options.min_coverage),
             max_conditions=options.max_conditions,
-            threads=max(1, n_jobs),
+            # a function is asked by one thread
+            threads=1 if form.formula == "function" else max(1, n_jobs),
+            **({"formula": form.formula, "m": form.m, "function": _asker(objective.measure)} if form.formula else {}),
         )
+        self._form = form
+        # what a form for single literals leaves to the reference: heads of several labels
+        self._arguments = table, truth, weights, objective, options
+        self._commits: list[tuple[Candidate, float | None, bool]] = []
+        self._reference: ReferenceEngine | None = None
 
     @property
     def remaining(self) -> int:
@@ -96,15 +106,17 @@ class NativeEngine:
     def grow(self, label: int | None = None, value: int | None = None) -> Candidate | None:
         """Return the best rule by greedy or beam search."""
         wanted = 1 if value is None else int(value)
+        if label is None and self._form.kind == "alone":
+            return self._grow_by_reference()
         try:
-            return _candidate(self._engine.grow(label, wanted, self._seconds()))
+            return self._candidate(self._engine.grow(label, wanted, self._seconds()))
         except TimeoutError:
             raise OutOfTime from None
 
     def grow_single(self) -> Candidate | None:
         """Return the best of the rules grown for each single literal."""
         try:
-            return _candidate(self._engine.grow_single(self._seconds()))
+            return self._candidate(self._engine.grow_single(self._seconds()))
         except TimeoutError:
             raise OutOfTime from None
 
@@ -113,6 +125,8 @@ class NativeEngine:
         stop = None
         if stop_threshold is not None:
             stop = Fraction(repr(float(stop_threshold))).as_integer_ratio()
+        if self._form.kind == "alone":
+            self._commits.append((candidate, stop_threshold, keep_covered))
         head = [(label, value) for label, value, _, _ in candidate.head]
         covered = np.ascontiguousarray(candidate.covered, dtype=np.int64)
         return Outcome(*self._engine.commit(covered, head, stop, keep_covered))
@@ -121,6 +135,31 @@ class NativeEngine:
         """Per label, present and absent weight that nobody has set."""
         return np.array(self._engine.leftover(), dtype=np.int64).reshape(-1, 2)
 
+    def _grow_by_reference(self) -> Candidate | None:
+        if self._reference is None:
+            self._reference = ReferenceEngine(*self._arguments)
+        for commit in self._commits:
+            self._reference.commit(*commit)
+        self._commits.clear()
+        self._reference.deadline = self.deadline
+        return self._reference.grow()
+
+    def _candidate(self, found: Any) -> Candidate | None:
+        if found is None:
+            return None
+        body, head, num, den, covered, *rest = found
+        value = self._value(head, rest[0]) if rest else Fraction(num, den)
+        return Candidate(tuple(_condition(*test) for test in body), tuple(head), value, covered)
+
+    def _value(self, head: list[tuple[int, int, int, int]], rest: list[tuple[int, int]]) -> Fraction:
+        """Measure a head: the compiled kernels only know numbers in the order of its values."""
+        counts = [(tp, fp, tn, fn) for (_, _, tp, fp), (tn, fn) in zip(head, rest, strict=True)]
+        measure = self.objective.measure
+        if self.objective.averaging == "micro":
+            return measure.value(*(sum(column) for column in zip(*counts, strict=True)))
+        value = measure.value(*counts[0])
+        return round_average(value) if measure.rounded else value
+
     def _seconds(self) -> float | None:
         if self.deadline is None:
             return None
@@ -128,6 +167,15 @@ class NativeEngine:
         if left <= 0:
             raise OutOfTime
         return left
+
+
+def _asker(measure: Measure) -> Callable[..., npt.NDArray[np.float64]]:
+    """Return what the extension calls with four arrays; it must not hold the engine, which holds it."""
+
+    def ask(*counts: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+        return np.ascontiguousarray(measure.values(*counts), dtype=np.float64) + 0.0  # no negative zeros
+
+    return ask
 
 
 def _values(table: Table) -> Any:
@@ -147,13 +195,6 @@ def _labels(truth: Any) -> Any:
     rows = sp.csr_array(truth)
     rows.eliminate_zeros()
     return rows.indices.astype(np.int32, copy=False), rows.indptr.astype(np.int64, copy=False)
-
-
-def _candidate(found: Any) -> Candidate | None:
-    if found is None:
-        return None
-    body, head, num, den, covered = found
-    return Candidate(tuple(_condition(*test) for test in body), tuple(head), Fraction(num, den), covered)
 
 
 def _condition(test: int, index: int, value: float) -> Condition:

@@ -3,10 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from polyrule.measures.base import Measure
+from polyrule.measures.function import FunctionMeasure
 from polyrule.measures.lift import SCALE
+from polyrule.measures.matthews import Matthews
 from polyrule.measures.ratio import RatioMeasure, Row
+from polyrule.measures.rational import (
+    RationalMeasure,
+    m_estimate_from_counts,
+    true_minus_false_positive_rate,
+    weighted_relative_accuracy,
+)
 from polyrule.measures.subset import SubsetAccuracy
 
 if TYPE_CHECKING:
@@ -22,12 +32,13 @@ class FastForm:
 
     Parameters
     ----------
-    kind : {"singles", "subset", "ratio"}
+    kind : {"singles", "subset", "ratio", "counted", "micro", "alone"}
         ``singles`` (facts A and C): the best value of a head is the best value of a single literal, and the best head
         is the union of the literals that reach it. ``subset`` (fact D): the same with (TP + TN) / total weight as
         value, but only literals with identical sets of rightly treated examples go together. ``ratio`` (fact B): the
         head maximises (N0 + sum of a_i) / (D0 + sum of b_i), found by Dinkelbach's iteration, for every head size
-        where `rho` is given.
+        where `rho` is given. The others are for measures that are no ratio: ``counted`` is like ``singles``; ``micro``
+        measures the counts summed over the head; ``alone`` is fast for one literal only.
     num, den : five ints
         Coefficients of (constant, TP, FP, TN, FN); zeros for ``subset``.
     scope : str
@@ -35,6 +46,11 @@ class FastForm:
     rho : tuple of int or None
         Head-size factor in 2**-30 steps, by head size (entry 0 is unused); None without lift.
     max_head_size : int or None
+    formula : str
+        What is measured where it is no ratio: ``wracc``, ``rate_difference``, ``m_estimate``, ``matthews``, or
+        ``function`` for one whose values are asked for.
+    m : (int, int)
+        Numerator and denominator of the m-estimate's m.
     """
 
     kind: str
@@ -43,6 +59,8 @@ class FastForm:
     scope: str
     rho: tuple[int, ...] | None
     max_head_size: int | None
+    formula: str = ""
+    m: tuple[int, int] = (0, 1)
 
 
 def fast_form(objective: Objective, n_labels: int) -> FastForm | None:
@@ -50,10 +68,12 @@ def fast_form(objective: Objective, n_labels: int) -> FastForm | None:
 
     >>> from polyrule.measures import Objective
     >>> fast_form(Objective("f0.5"), 6)
-    FastForm(kind='singles', num=(0, 5, 0, 0, 0), den=(0, 5, 4, 0, 1), scope='head', rho=None, max_head_size=None)
+    FastForm(kind='singles', num=(0, 5, 0, 0, 0), den=(0, 5, 4, 0, 1), scope='head', rho=None, max_head_size=None, ...)
     >>> fast_form(Objective("laplace"), 6).kind
     'ratio'
-    >>> fast_form(Objective("matthews"), 6) is None
+    >>> fast_form(Objective("matthews"), 6).kind
+    'alone'
+    >>> fast_form(Objective("matthews", scope="all"), 6) is None
     True
     """
     measure = objective.measure
@@ -68,11 +88,45 @@ def fast_form(objective: Objective, n_labels: int) -> FastForm | None:
         zero: Row = (0, 0, 0, 0, 0)
         return FastForm("subset", zero, zero, "head", None, objective.max_head_size)
     if not isinstance(measure, RatioMeasure):
-        return None
+        return _counted_form(objective, n_labels)
     kind = _ratio_kind(objective, measure, lifted=rho is not None)
     if kind is None or max(map(abs, measure.numerator + measure.denominator)) > LARGEST_COEFFICIENT:
         return None
     return FastForm(kind, measure.numerator, measure.denominator, objective.scope, rho, objective.max_head_size)
+
+
+def _counted_form(objective: Objective, n_labels: int) -> FastForm | None:
+    """Return the form of a measure that is no ratio: scope head, micro-averaged or label-wise, without lift."""
+    found = _formula(objective.measure)
+    if found is None or objective.scope != "head" or not objective.lift.is_none:
+        return None
+    formula, m = found
+    if objective.averaging == "label" or (
+        objective.averaging == "micro" and (n_labels == 1 or objective.max_head_size == 1)
+    ):
+        kind = "counted"
+    elif objective.averaging == "micro":
+        kind = "alone"
+    else:
+        return None
+    zero: Row = (0, 0, 0, 0, 0)
+    return FastForm(kind, zero, zero, "head", None, objective.max_head_size, formula, m)
+
+
+def _formula(measure: Measure) -> tuple[str, tuple[int, int]] | None:
+    if isinstance(measure, Matthews):
+        return "matthews", (0, 1)
+    if isinstance(measure, FunctionMeasure):
+        return "function", (0, 1)
+    if not isinstance(measure, RationalMeasure):
+        return None
+    if measure.function is m_estimate_from_counts:
+        m = Fraction(measure.parameters[0])
+        small = 0 <= m.numerator <= LARGEST_COEFFICIENT and m.denominator <= LARGEST_COEFFICIENT
+        return ("m_estimate", m.as_integer_ratio()) if small else None
+    formulas = {weighted_relative_accuracy: "wracc", true_minus_false_positive_rate: "rate_difference"}
+    name = formulas.get(measure.function)
+    return None if name is None else (name, (0, 1))
 
 
 def _ratio_kind(objective: Objective, measure: RatioMeasure, lifted: bool) -> str | None:
