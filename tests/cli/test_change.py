@@ -201,3 +201,8 @@ def test_expressions_are_never_code(expression):
     result = run("measure", "check", expression)
     assert result.exit_code == 1
     assert "internal error" not in result.stderr
+
+
+def test_sql_without_a_key_is_pointed_out(trained):
+    assert "--key COLUMN passes a column through" in run("export", trained, "--to", "sql").stderr
+    assert run("export", trained, "--to", "sql", "--key", "id").stderr == ""

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from polyrule.cli.command import command
-from polyrule.cli.output import print_json, write_text
+from polyrule.cli.output import note, print_json, write_text
 from polyrule.cli.reading import load_model, model_argument
 from polyrule.errors import OptionError
 
@@ -34,6 +34,8 @@ def export(
 ) -> None:
     r"""Turn MODEL into code that predicts the same labels and needs nothing but its language.
 
+    SQL is one query: for every row of --table the --key columns, then a 0/1 column per label.
+
     \b
     Examples:
       polyrule export model.json -o model.py
@@ -50,6 +52,8 @@ def export(
     allowed = {"sql": {"table", "keys"}, "c": {"prefix"}}.get(chosen, set())
     for name in sorted(set(given) - allowed):
         raise OptionError(f"--{name.rstrip('s') if name == 'keys' else name} is no option of the export to {chosen}")
+    if chosen == "sql" and not keys:
+        note("without --key the query does not say which row is which; --key COLUMN passes a column through")
     code = export_model(load_model(model), chosen, **given)
     if as_json:
         print_json({"language": chosen, "code": code})

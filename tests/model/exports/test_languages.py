@@ -252,9 +252,22 @@ def test_numbers_are_read_exactly_by_both_engines(threshold):
 
 
 def test_comments_hold_nothing_that_could_end_them():
-    for name in HOSTILE:
-        assert set(comment(name)) <= set("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789 _.,<>=()+:;-")
-    assert len(comment("x" * 1000)) == 160
+    for name in [*HOSTILE, *(a + b for a in HOSTILE for b in "*/<!?\\\n"), "/".join("*?<\\*?")]:
+        for told in (comment(name), comment(name, unicode=True)):
+            assert told.isprintable()
+            assert not told.endswith("\\")
+            assert not [pair for pair in ("*/", "/*", "??", "</", "<!") if pair in told]
+        assert comment(name).isascii()
+        assert "\\" not in comment(name, unicode=True)
+    assert len(comment("x" * 1000)) == len(comment("ü" * 1000)) == 160
+
+
+def test_comments_keep_names_as_they_are():
+    assert comment("¬größe, km/h <- 名前 = 'a'", unicode=True) == "¬größe, km/h <- 名前 = 'a'"
+    assert comment("¬red <- km/h > 5") == "not red <- km/h > 5"
+    model = RuleList((Rule((Literal(0, 0),), (NumericCondition(0, ">", 5.0),)),), (Feature("größe"),), ("été",))
+    for language in ("python", "sql"):
+        assert "1: ¬été <- größe > 5\n" in export(model, language)
 
 
 @pytest.mark.parametrize("language", LANGUAGES)

@@ -1,7 +1,7 @@
 """Models as code that needs no polyrule: Python, SQL, JavaScript and C.
 
-Names from data enter the code only as quoted strings (or, in SQL, quoted identifiers) written by `quoting`, and as
-comments from which everything but plain letters, digits and a few signs has been removed.
+Names from data enter the code only as quoted strings (or, in SQL, quoted identifiers) written by `quoting`, and in
+comments, from which everything has been removed that could end them.
 """
 
 from __future__ import annotations

@@ -68,7 +68,7 @@ def _rule_lines(model: RuleList, number: int, rule: Rule) -> list[str]:
     pairs = "".join(f"({label}, {value}), " for label, value in head.items())
     call = f"_set(y, ({pairs}))"
     test = " and ".join(_test(model, condition) for condition in rule.body)
-    lines = [f"    # {number}: {comment(text)}"]
+    lines = [f"    # {number}: {comment(text, unicode=True)}"]
     indent = "    "
     if test:
         lines.append(f"    if {test}:")

@@ -4,19 +4,30 @@ from __future__ import annotations
 
 import json
 import re
+import unicodedata
 
 from polyrule.errors import ModelError, OptionError
 
-_NOT_PLAIN = re.compile(r"[^A-Za-z0-9 _.,<>=()+:;-]")
+# What could end a comment or a line, join it with the next one, start another comment, or end a script in a page:
+# backslashes, C's trigraphs, "/" beside "*", and "<" before "/" or "!".
+_RISKY = re.compile(r"\\|\?(?=\?)|(?<=\?)\?|\*(?=/)|(?<=\*)/|/(?=\*)|(?<=/)\*|(?<=<)[/!]")
 
 
-def comment(text: str, limit: int = 160) -> str:
-    """Text for a comment of any language: nothing in it can end the comment or the line.
+def comment(text: str, limit: int = 160, *, unicode: bool = False) -> str:
+    r"""Text for a comment of any language: nothing in it can end the comment or the line.
 
-    >>> comment("¬a, b*/ <- x > 1")
-    'not a, b__ <- x > 1'
+    Line ends, invisible characters and the like become underscores. Letters beyond ASCII are escaped, unless the
+    language's files are UTF-8 anyway.
+
+    >>> print(comment("¬größe, b*/ <- x > 1"))
+    not gr\xf6\xdfe, b__ <- x > 1
+    >>> print(comment("¬größe, b*/ <- x > 1", unicode=True))
+    ¬größe, b__ <- x > 1
     """
-    plain = _NOT_PLAIN.sub("_", text.replace("¬", "not "))
+    visible = "".join(mark if mark == " " or unicodedata.category(mark)[0] not in "CZ" else "_" for mark in text)
+    plain = _RISKY.sub("_", visible)
+    if not unicode:
+        plain = plain.replace("¬", "not ").encode("ascii", "backslashreplace").decode("ascii")
     return plain if len(plain) <= limit else plain[: limit - 3] + "..."
 
 

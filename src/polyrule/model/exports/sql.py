@@ -108,7 +108,7 @@ class _Plan:
         rule: Rule = self.model.rules[number]
         text = printing.format_rule(rule, self.model.features, self.model.label_names, counts=False)
         tests = " AND ".join(self._test(condition, number) for condition in rule.body) or "1 = 1"
-        return f"-- {number + 1}: {comment(text)}\n  CASE WHEN {tests} THEN 1 ELSE 0 END AS r{number + 1}"
+        return f"-- {number + 1}: {comment(text, unicode=True)}\n  CASE WHEN {tests} THEN 1 ELSE 0 END AS r{number + 1}"
 
     def _test(self, condition: Condition, number: int) -> str:
         match condition:
