@@ -210,14 +210,18 @@ std::optional<Condition> Engine::best_condition(const Watch& watch, Node& node, 
   return found.front().condition;
 }
 
-// Runs scan_unit(worker, unit) for every feature and then every label that may be tested.
-template <class Scan>
-void Engine::over_units(const Watch& watch, const Node& node, Scan&& scan_unit) {
-  std::vector<std::size_t> tested;
+std::vector<std::uint32_t> Engine::tested_labels() const {
+  std::vector<std::uint32_t> tested;
   if (limits_.label_conditions)
-    for (std::size_t l = 0; l < state_.labels; ++l)
+    for (std::uint32_t l = 0; l < state_.labels; ++l)
       if (state_.ever_set[l]) tested.push_back(l);
-  const std::size_t units = columns_.size() + tested.size();
+  return tested;
+}
+
+// Runs scan_unit(worker, unit) for every feature and then for every one of the `others`.
+template <class Scan>
+void Engine::over_units(const Watch& watch, const Node& node, std::size_t others, Scan&& scan_unit) {
+  const std::size_t units = columns_.size() + others;
   const std::size_t work = (node.rows.size() + 2 * node.touches.size()) * units;
   const int threads = work < kWorthThreads ? 1 : std::min<int>(threads_, static_cast<int>(units));
   std::atomic<std::size_t> next{0};
@@ -226,8 +230,7 @@ void Engine::over_units(const Watch& watch, const Node& node, Scan&& scan_unit) 
     auto last_poll = Clock::now();
     try {
       for (std::size_t i = next++; i < units && !over; i = next++) {
-        const bool is_label = i >= columns_.size();
-        scan_unit(worker, is_label ? tested[i - columns_.size()] : i, is_label);
+        scan_unit(worker, i);
         if (worker == 0) {
           const auto now = Clock::now();
           if (now - last_poll < kPollEvery) continue;
@@ -361,13 +364,13 @@ struct Engine::Worker {
 
 // The candidates of a column that is kept as lists, or of a label: few literals by the sweep, many by bits.
 template <class Int, class Lane>
-void Engine::judge_lists(Worker<Int, Lane>& worker, const Node& node, std::size_t unit, bool is_label,
+void Engine::judge_lists(Worker<Int, Lane>& worker, const Node& node, std::size_t column, const LabelList* label,
                          Sweep<Lane>* look) const {
   SinglesScan<Int>& scan = worker.scan;
   ListWalk walk(node, state_, lists_, *node.lists);
   const auto show = [&](auto&& judge) {
-    if (is_label) walk.label(static_cast<std::uint32_t>(unit), judge);
-    else walk.column(columns_[unit], static_cast<std::uint32_t>(unit), judge);
+    if (label) walk.label(*label, judge);
+    else walk.column(columns_[column], static_cast<std::uint32_t>(column), judge);
   };
   if (look && look->width() <= TallyJudge<Lane>::vectors(state_.records, scan.gains())) {
     show([&](const Row* rows, std::size_t size, bool joins, bool leaves, const Condition& join, const Condition& leave) {
@@ -378,7 +381,7 @@ void Engine::judge_lists(Worker<Int, Lane>& worker, const Node& node, std::size_
   }
   if (!worker.tally) worker.tally.emplace(node, state_);
   if (worker.tallied != scan.risen()) {
-    worker.tally->set_gains(scan.gains(), scan.best().value.den);
+    worker.tally->set_gains(scan.gains(), scan.best().value.den, scan.fading());
     worker.tallied = scan.risen();
   }
   show([&](const Row* rows, std::size_t size, bool joins, bool leaves, const Condition& join, const Condition& leave) {
@@ -399,7 +402,15 @@ std::optional<Best> Engine::search_node(const Watch& watch, Node& node, const Fo
   Fraction shared = start.value;
   std::atomic<bool> any_usable{true}, all_swept{true};
 
-  over_units(watch, node, [&](int w, std::size_t unit, bool is_label) {
+  const bool listed = node.lists && fits;
+  const std::vector<std::uint32_t> tested = tested_labels();
+  std::vector<LabelList> label_lists;
+  if (listed && limits_.label_conditions) label_lists = distinct_label_lists(node, state_);
+  // Large lists first: what they reach rules out the small ones.
+  std::stable_sort(label_lists.begin(), label_lists.end(), [](auto& a, auto& b) { return a.size > b.size; });
+  over_units(watch, node, listed ? label_lists.size() : tested.size(), [&](int w, std::size_t unit) {
+    const bool is_label = unit >= columns_.size();
+    const std::size_t other = unit - columns_.size();
     auto& worker = workers[static_cast<std::size_t>(w)];
     if (!worker) {
       worker.reset(new Worker<Int, Lane>{{node, state_, form, start}, {node, state_, columns_}, Sweep<Lane>(node), false, 0, {}, 0});
@@ -421,11 +432,11 @@ std::optional<Best> Engine::search_node(const Watch& watch, Node& node, const Fo
         worker->risen = scan.risen();
       }
       Sweep<Lane>* look = looks ? &worker->sweep : nullptr;
-      if (node.lists && fits && (is_label || lists_[unit].any())) {
-        judge_lists(*worker, node, unit, is_label, look);
+      if (listed && (is_label || lists_[unit].any())) {
+        judge_lists(*worker, node, unit, is_label ? &label_lists[other] : nullptr, look);
       } else {
         if (!look) all_swept = false;
-        if (is_label) worker->walk.label(unit, scan, look);
+        if (is_label) worker->walk.label(tested[other], scan, look);
         else worker->walk.feature(unit, scan, look);
       }
       settled = scan.settled([&](const Condition& condition, std::size_t label, Count kinds[4]) {
@@ -488,6 +499,11 @@ void Engine::open_path(const Form& form) {
     if (root_changed_[l] != state_.changed[l]) changed.push_back(l);
   for (const std::size_t l : changed) root_[l * 2] = root_[l * 2 + 1] = Prospect{};
   root_changed_ = state_.changed;
+  // Looking at so many label conditions for all labels would cost more than the search that prospects may save.
+  if (limits_.label_conditions && changed.size() * 16 > state_.labels + 64) {
+    root_.assign(state_.labels * 2, Prospect{});
+    changed.clear();
+  }
   if (limits_.label_conditions)
     for (const std::size_t l : changed)
       for (int value = 0; value < 2; ++value) {
@@ -515,12 +531,13 @@ std::vector<Scored> Engine::best_in_general(const Watch& watch, Node& node, cons
                                             std::size_t size) {
   node.list_touches(state_);
   std::vector<std::unique_ptr<GeneralScan>> workers(static_cast<std::size_t>(threads_));
-  over_units(watch, node, [&](int w, std::size_t unit, bool is_label) {
+  const std::vector<std::uint32_t> tested = tested_labels();
+  over_units(watch, node, tested.size(), [&](int w, std::size_t unit) {
     auto& worker = workers[static_cast<std::size_t>(w)];
     if (!worker)
       worker.reset(new GeneralScan(node, state_, columns_, form, limits_.min_coverage, Shortlist(size, incumbent),
                                    Patience(&watch)));
-    if (is_label) worker->label(unit);
+    if (unit >= columns_.size()) worker->label(tested[unit - columns_.size()]);
     else worker->feature(unit);
   });
   for (const auto& worker : workers)

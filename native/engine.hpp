@@ -92,7 +92,8 @@ class Engine {
   template <class Int, class Lane>
   struct Worker;
   template <class Int, class Lane>
-  void judge_lists(Worker<Int, Lane>& worker, const Node& node, std::size_t unit, bool is_label, Sweep<Lane>* look) const;
+  void judge_lists(Worker<Int, Lane>& worker, const Node& node, std::size_t column, const LabelList* label,
+                   Sweep<Lane>* look) const;
   template <class Int, class Lane>
   std::optional<Best> search_node(const Watch& watch, Node& node, const Form& form, const Best& start);
   const NodeLists& lists_of(const Node& node);
@@ -101,7 +102,8 @@ class Engine {
   std::vector<Scored> best_in_general(const Watch& watch, Node& node, const Form& form, const Head* incumbent,
                                       std::size_t size);
   template <class Scan>
-  void over_units(const Watch& watch, const Node& node, Scan&& scan_unit);
+  void over_units(const Watch& watch, const Node& node, std::size_t others, Scan&& scan_unit);
+  std::vector<std::uint32_t> tested_labels() const;
   Bits rows_of(const Condition& condition, const Bits& cover) const;
   Head solve(const Node& node, const Form& form) const;
   ShownCondition shown(const Condition& condition) const;

@@ -24,6 +24,21 @@ struct NodeLists {
   std::size_t size(std::size_t list) const { return first[list + 1] - first[list]; }
 };
 
+// The rows on which earlier rules have set a label to a value.
+struct LabelList {
+  std::uint32_t label = 0;
+  int value = 0;
+  std::size_t size = 0;  // covered rows
+
+  Word word(const State& state, std::size_t w) const {
+    return state.set[label][w] & (value ? state.ones[label][w] : ~state.ones[label][w]);
+  }
+};
+
+// The conditions on labels that divide the cover, in canonical order. Labels that were set together cover the same rows,
+// and of such conditions only the first can be chosen.
+std::vector<LabelList> distinct_label_lists(const Node& node, const State& state);
+
 class Lists {
  public:
   struct Group {
@@ -127,8 +142,10 @@ class TallyJudge {
   }
 
   template <class Int>
-  void set_gains(const Gains<Int>& gains, Wide denominator) {
+  void set_gains(const Gains<Int>& gains, Wide denominator, bool fading) {
     fold_reach();
+    fading_ = fading;
+    if (fading && unset_.empty()) count_unset();
     scale_ = double(denominator);
     vectors_ = vectors(state_.records, gains);
     for (int v = 0; v < 2; ++v) {
@@ -152,6 +169,14 @@ class TallyJudge {
   // The list as a candidate (`joins`), and what it leaves of the node (`leaves`).
   template <class Scan, class Join, class Leave>
   void judge(const Row* rows, std::size_t size, bool joins, bool leaves, Scan& scan, Join&& join, Leave&& leave) {
+    if (fading_ && (joins || leaves)) {
+      // Nothing but ties: a row is a true positive of no more literals than it has unset labels.
+      Count inside = 0;
+      for (std::size_t i = 0; i < size; ++i) inside += unset_[rows[i]];
+      joins = joins && inside >= scan.best().tp;
+      leaves = leaves && all_unset_ - inside >= scan.best().tp;
+      skipped_ = skipped_ || !joins || !leaves;
+    }
     if (!joins && !leaves) return;
     tally(state_.records, rows, size, vectors_, counts_.get());
     const std::size_t part = state_.records.words() * 64;
@@ -193,10 +218,20 @@ class TallyJudge {
     }
   }
 
+  void count_unset() {
+    const RowRecords& records = state_.records;
+    unset_.assign(state_.rows, 0);
+    for (const Row row : node_.rows) {
+      unset_[row] = static_cast<std::uint32_t>(count_bits(records.data() + row * records.stride(), 2 * records.words()));
+      all_unset_ += unset_[row];
+    }
+  }
+
   void fold_reach() {
     for (std::uint32_t e = 0; e < node_.labels.size(); ++e)
       for (int v = 0; v < 2; ++v) {
         Lane& reach = gains_.reach[v].get()[node_.labels[e].label];
+        if (skipped_) reach_[e * 2 + std::size_t(v)] = std::max(reach_[e * 2 + std::size_t(v)], 0.0);
         if (reach > kNever / 2) reach_[e * 2 + std::size_t(v)] = std::max(reach_[e * 2 + std::size_t(v)], double(reach) / scale_);
         reach = kNever;
       }
@@ -211,6 +246,9 @@ class TallyJudge {
   std::size_t vectors_ = 0;
   double scale_ = 1;
   std::vector<double> reach_;  // G / q by literal, as in sweep.hpp
+  bool fading_ = false, skipped_ = false;
+  std::vector<std::uint32_t> unset_;  // by row, how many labels are unset
+  Count all_unset_ = 0;
 };
 
 // Shows the lists of a column, or of a label condition, to a judge: judge(rows, size, joins, leaves, join, leave).
@@ -245,26 +283,18 @@ class ListWalk {
     if (block_counts) judge(here_.begin(group.first), all, false, true, block, block);
   }
 
-  // The conditions label = 0 and label = 1 on what earlier rules have set. Each is seen from its smaller side.
+  // A condition on a label, seen from its smaller side.
   template <class Judge>
-  void label(std::uint32_t label, Judge&& judge) {
-    const std::size_t words = node_.cover.words(), covered = node_.rows.size();
-    const Word *cover = node_.cover.data(), *set = state_.set[label], *ones = state_.ones[label];
-    Count counts[3];
-    count_three(cover, set, ones, words, counts);
-    for (int value = 0; value < 2; ++value) {
-      const auto size = static_cast<std::size_t>(value ? counts[1] : counts[0] - counts[1]);
-      if (size == 0 || size == covered) continue;
-      const bool inside = 2 * size <= covered;
-      rows_.clear();
-      for (std::size_t w = 0; w < words; ++w) {
-        const Word list = set[w] & (value ? ones[w] : ~ones[w]);
-        for_each_bit(cover[w] & (inside ? list : ~list), w * 64,
-                     [&](std::size_t i) { rows_.push_back(static_cast<Row>(i)); });
-      }
-      const Condition condition{Test::label, false, label, double(value)};
-      judge(rows_.data(), rows_.size(), inside, !inside, condition, condition);
+  void label(const LabelList& list, Judge&& judge) {
+    const bool inside = 2 * list.size <= node_.rows.size();
+    rows_.clear();
+    for (std::size_t w = 0; w < node_.cover.words(); ++w) {
+      const Word all = list.word(state_, w);
+      for_each_bit(node_.cover.data()[w] & (inside ? all : ~all), w * 64,
+                   [&](std::size_t i) { rows_.push_back(static_cast<Row>(i)); });
     }
+    const Condition condition{Test::label, false, list.label, double(list.value)};
+    judge(rows_.data(), rows_.size(), inside, !inside, condition, condition);
   }
 
  private:

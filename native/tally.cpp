@@ -19,9 +19,9 @@ constexpr std::size_t kMostPlanes = 17;
 
 // Full adder for 256 columns: a + b + c as two bits.
 inline __attribute__((always_inline)) void add(Planes& low, Planes& high, const Planes& a, const Planes& b, const Planes& c) {
-  const Planes differ = a ^ b;
+  const Planes differ = a ^ b, sum = differ ^ c;
   high = (a & b) | (differ & c);
-  low = differ ^ c;
+  low = sum;
 }
 
 inline __attribute__((always_inline)) void carry_into(Planes* planes, std::size_t from, std::size_t to, Planes carry) {
@@ -37,31 +37,31 @@ inline __attribute__((always_inline)) void carry_into(Planes* planes, std::size_
 POLYRULE_VECTOR_CLONES
 void tally(const RowRecords& records, const std::uint32_t* rows, std::size_t size, std::size_t vectors,
            std::uint16_t* counts) {
-  const std::size_t stride = records.stride();
   constexpr std::uint32_t kRow = (std::uint32_t{1} << 31) - 1;
   const Shorts bits = {1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384, 32768};
+  const std::size_t stride = records.stride(), used = static_cast<std::size_t>(std::bit_width(size));
   for (std::size_t k = 0; k < vectors; ++k) {
     const Word* base = records.data() + k * 4;
     const auto record = [&](std::size_t i) __attribute__((always_inline)) {
       return *reinterpret_cast<const Planes*>(base + std::size_t(rows[i] & kRow) * stride);
     };
-    const std::size_t used = static_cast<std::size_t>(std::bit_width(size));
-    Planes planes[kMostPlanes];
-    for (std::size_t j = 0; j < used; ++j) planes[j] = Planes{};
+    Planes ones = {}, twos = {}, fours = {}, planes[kMostPlanes];
+    for (std::size_t j = 3; j < used; ++j) planes[j] = Planes{};
     std::size_t i = 0;
     for (; i + 8 <= size; i += 8) {
-      Planes two[4], four[2], eight, low = planes[0];
-      add(low, two[0], low, record(i), record(i + 1));
-      add(low, two[1], low, record(i + 2), record(i + 3));
-      add(low, two[2], low, record(i + 4), record(i + 5));
-      add(planes[0], two[3], low, record(i + 6), record(i + 7));
-      low = planes[1];
-      add(low, four[0], low, two[0], two[1]);
-      add(planes[1], four[1], low, two[2], two[3]);
-      low = planes[2];
-      add(planes[2], eight, low, four[0], four[1]);
+      Planes two[4], four[2], eight;
+      add(ones, two[0], ones, record(i), record(i + 1));
+      add(ones, two[1], ones, record(i + 2), record(i + 3));
+      add(ones, two[2], ones, record(i + 4), record(i + 5));
+      add(ones, two[3], ones, record(i + 6), record(i + 7));
+      add(twos, four[0], twos, two[0], two[1]);
+      add(twos, four[1], twos, two[2], two[3]);
+      add(fours, eight, fours, four[0], four[1]);
       carry_into(planes, 3, static_cast<std::size_t>(std::bit_width(i + 8)), eight);
     }
+    planes[0] = ones;
+    planes[1] = twos;
+    planes[2] = fours;
     for (; i < size; ++i) carry_into(planes, 0, static_cast<std::size_t>(std::bit_width(i + 1)), record(i));
     // From bit planes to numbers, 16 columns at a time, the highest plane first.
     for (std::size_t part = 0; part < 16; ++part) {
