@@ -93,10 +93,12 @@ class _RuleClassifier(RuleEstimator):
         path.data[:] = 1
         return path
 
-    def explain(self, X: Any, row: int = 0) -> Explanation:
-        """Explain the prediction for one example: which rule set each label, with which conditions and counts."""
-        example = self._read_row(X, row)
-        return explain(self.model_, example)
+    def explain(self, X: Any, row: int = 0, *, near: int = 1, digits: int | None = None) -> Explanation:
+        """Explain the prediction for one example: which rule set each label, with which conditions and counts.
+
+        `near` lists rules that failed by so few conditions, `digits` rounds numbers for reading.
+        """
+        return explain(self.model_, self._read_row(X, row), near=near, digits=digits)
 
     @property
     def rules_(self) -> RuleList:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 import pytest
+from tests.cli.helpers import ok
 from tests.cli.test_app import all_commands
 
 from polyrule.cli.app import COMMANDS, app
@@ -45,3 +46,15 @@ def test_the_example_can_be_typed(line):
         command = command.commands[words.pop(0)]
     context = click.Context(command, info_name=command.name, parent=context)
     command.make_parser(context).parse_args(words)
+
+
+def test_the_explanation_in_the_documentation_is_what_comes_out(tmp_path, monkeypatch):
+    """The commands run on data that is part of the package, so everybody can repeat them."""
+    monkeypatch.chdir(tmp_path)
+    section = (DOCS / "cli.md").read_text(encoding="utf-8").partition("## Explaining")[2]
+    block = section.split("```")[1].strip("\n")
+    commands = [line.removeprefix("$ ") for line in block.splitlines() if line.startswith("$ ")]
+    shown = [line for line in block.splitlines() if not line.startswith("$ ")]
+    train, explain = commands
+    ok(*words_of(train))
+    assert ok(*words_of(explain)).splitlines() == shown

@@ -41,25 +41,34 @@ def test_words():
     )
     model = RuleList(rules, features, ("red", "blue", "gold"), default_counts=((0, 0), (0, 0), (2, 7)))
     assert str(model.explain([7.0, 1.0])).splitlines() == [
-        "red   present  rule 1: red <- colours > 5.5, religion = hindu",
-        "      because colours = 7; religion = hindu   (8 right, 1 wrong in training)",
-        "blue  absent   rule 2: ¬blue <- red",
-        "      because red is set to present   (5 right, 0 wrong in training)",
-        "gold  absent   no rule set it   (7 right, 2 wrong in training)",
-        "rules that fired: 1, 2; rule 2 stopped the list",
+        "red   present  rule 1   (8 of 9 right in training)",
+        "blue  absent   rule 2   (5 of 5 right in training)",
+        "gold  absent   no rule  (7 of 9 right in training)",
+        "rule 1: red <- colours > 5.5 (7), religion = hindu",
+        "rule 2: ¬blue <- red (set to present)",
+        "rule 2 stopped the list",
     ]
     lines = str(model.explain(Table.from_array([[7.0, np.nan]], features))).splitlines()
-    assert lines[-8:] == [
-        "rules that fired: 3",
-        "nearly fired:",
-        "  rule 1: red <- colours > 5.5, religion = hindu",
-        "      needs religion = hindu, but religion is missing",
-        "      it would have set red",
-        "  rule 2: ¬blue <- red",
-        "      needs red, but red is not set by any earlier rule",
-        "      it would have set ¬blue",
+    assert lines[3:] == [
+        "rule 3: gold <- colours > 5.5 (7)",
+        "rule 1 would set red if religion = hindu (missing)",
+        "rule 2 would set ¬blue if red (not set by any earlier rule)",
     ]
-    assert "religion is an unknown category" in str(model.explain([7.0, 9.0]))
+    assert "religion = hindu (an unknown category)" in str(model.explain([7.0, 9.0]))
+    assert str(model.explain([2.0, 0.0], near=2)).splitlines()[3:5] == [
+        "no rule fired",
+        "rule 2 would set ¬blue if red (not set by any earlier rule)",
+    ]
+    assert "rule 1 would set red if colours > 5.5 (2) and religion = hindu (none)" in str(model.explain([2, 0], near=2))
+
+
+def test_numbers_can_be_rounded_and_odd_names_stay_whole():
+    rule = Rule((Literal(0, 1, 1, 0),), (NumericCondition(0, ">", 0.123456),))
+    model = RuleList((rule,), (Feature("x <- y"),), ("a <- b",))
+    assert 'rule 1: "a <- b" <- "x <- y" > 0.123456 (0.654321)' in str(model.explain([0.654321]))
+    told = model.explain([0.654321], digits=2)
+    assert 'rule 1: "a <- b" <- "x <- y" > 0.12 (0.65)' in str(told)
+    assert told.rules == ('"a <- b" <- "x <- y" > 0.12',)
 
 
 def test_only_one_example_at_a_time():
@@ -70,4 +79,4 @@ def test_only_one_example_at_a_time():
 
 def test_rules_that_come_too_late_are_told_apart():
     model = RuleList((Rule((Literal(0, 1),)), Rule((Literal(0, 0),)), Rule((Literal(1, 1),))), (), ("a", "b"))
-    assert str(model.explain([])).splitlines()[-1] == "rules that fired: 1, 3; also, with nothing left to set: 2"
+    assert str(model.explain([])).splitlines()[-1] == "1 more rule fired with nothing left to set"

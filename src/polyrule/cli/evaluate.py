@@ -10,6 +10,7 @@ import click
 from polyrule.cli.command import command, json_option
 from polyrule.cli.output import print_json, table, warn
 from polyrule.cli.reading import data_argument, data_options, load_labelled, load_model, model_argument
+from polyrule.cli.text import fit
 from polyrule.model.narrowing import narrow
 
 
@@ -61,7 +62,8 @@ def evaluate(
         )
         return
     click.echo(f"{len(dataset)} examples, {len(stored.label_names)} labels; 0/0 counts as {zero_division:g}")
-    click.echo(f"majority: always each label's more frequent value in {train_data or f'{data} itself'}\n")
+    click.echo(fit(f"majority: always each label's more frequent value in {train_data or f'{data} itself'}"))
+    click.echo()
     click.echo(comparison.text().split("\nwarning:")[0])
     if per_label:
         click.echo()

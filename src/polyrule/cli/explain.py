@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 @click.option("--flip", "flips", multiple=True, metavar="LABEL", help="Find the smallest change that flips this label.")
 @click.option("--fixed", multiple=True, metavar="FEATURE", help="A feature that --flip must not change.")
 @click.option("--limit", type=click.IntRange(min=1), default=20_000, show_default=True, help="Tries of --flip.")
+@click.option("--digits", type=click.IntRange(min=1), metavar="N", help="Round numbers to N digits [exact].")
 @data_options
 @json_option
 def explain(
@@ -40,6 +41,7 @@ def explain(
     flips: tuple[str, ...],
     fixed: tuple[str, ...],
     limit: int,
+    digits: int | None,
     as_json: bool,
     **reading: Any,
 ) -> None:
@@ -63,7 +65,7 @@ def explain(
     dataset = load_data(data, reading, stored.features)
     number = _find(dataset, row, row_id)
     example = dataset.X[number]
-    told = stored.explain(example, near=near) if isinstance(stored, RuleList) else stored.explain(example)
+    told = _explain(stored, example, near, digits)
     found = [stored.smallest_flip(example, name, fixed=kept, limit=limit) for name in flips]
     if as_json:
         print_json({"row": number + 1, **told.to_dict(), "flips": [flip.to_dict() for flip in found]})
@@ -71,6 +73,10 @@ def explain(
     click.echo(fit(str(told)))
     for flip in found:
         click.echo(fit(str(flip)))
+
+
+def _explain(model: Any, example: Any, near: int, digits: int | None) -> Any:
+    return model.explain(example, near=near, digits=digits) if isinstance(model, RuleList) else model.explain(example)
 
 
 def _find(data: Dataset, row: int | None, row_id: str | None) -> int:

@@ -22,11 +22,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Check:
-    """One condition and how the example stands to it: ``colours > 5.5`` and the example's ``7``."""
+    """One condition and how the example stands to it: ``colours > 5.5``, in words ``colours = 7``, the value ``7``."""
 
     condition: str
     actual: str
     holds: bool
+    value: str
+
+    def __str__(self) -> str:
+        """The condition, and the example's value where that says more."""
+        return self.condition if self.actual == self.condition else f"{self.condition} ({self.value})"
 
 
 @dataclass(frozen=True)
@@ -70,8 +75,8 @@ class Explanation:
         The rule whose stop ended the list; rules after it were not tried.
     near : tuple of NearMiss
         Rules that failed by few conditions and would have set something, fewest first.
-    rules : tuple of str
-        Text of every rule of the list.
+    rules, heads : tuple of str
+        Text of every rule of the list, and of its head alone.
     """
 
     labels: tuple[LabelReason, ...]
@@ -79,6 +84,7 @@ class Explanation:
     stopped_at: int | None
     near: tuple[NearMiss, ...]
     rules: tuple[str, ...]
+    heads: tuple[str, ...]
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain JSON values; rules are counted from 1, as they are printed."""
@@ -119,50 +125,47 @@ class Explanation:
         return str(self)  # what a notebook or a console shows
 
     def __str__(self) -> str:
-        width = max((len(printing.format_name(reason.label)) for reason in self.labels), default=0)
+        width = min(30, max((len(printing.format_name(reason.label)) for reason in self.labels), default=0))
+        setters = ["no rule" if reason.rule is None else f"rule {reason.rule + 1}" for reason in self.labels]
+        column = max(map(len, setters), default=0)
         lines = []
-        for reason in self.labels:
-            start = (
-                f"{printing.format_name(reason.label):<{min(width, 30)}}  {'present' if reason.value else 'absent '}"
-            )
-            lines.extend(self._label_lines(reason, start))
-        lines.append(self._fired_line())
-        if self.near:
-            lines.append("nearly fired:")
+        for reason, setter in zip(self.labels, setters, strict=True):
+            value = "present" if reason.value else "absent"
+            evidence = f"{printing.format_number(reason.tp)} of {printing.format_number(reason.tp + reason.fp)}"
+            name = printing.format_name(reason.label)
+            lines.append(f"{name:<{width}}  {value:<7}  {setter:<{column}}  ({evidence} right in training)")
+        lines += [*self._deciding_lines(), *self._other_lines()]
         for miss in self.near:
-            lines.append(f"  rule {miss.rule + 1}: {miss.text}")
-            for check in miss.missing:
-                lines.append(f"      needs {check.condition}, but {check.actual}")
-            lines.append(f"      it would have set {', '.join(miss.would_set)}")
+            needed = " and ".join(map(str, miss.missing))
+            lines.append(f"rule {miss.rule + 1} would set {', '.join(miss.would_set)} if {needed}")
         return "\n".join(lines)
 
-    def _label_lines(self, reason: LabelReason, start: str) -> list[str]:
-        right = f"{printing.format_number(reason.tp)} right, {printing.format_number(reason.fp)} wrong in training"
-        if reason.rule is None:
-            return [f"{start}  no rule set it   ({right})"]
-        first = f"{start}  rule {reason.rule + 1}: {self.rules[reason.rule]}"
-        facts = "; ".join(check.actual for check in reason.checks) or "it always applies"
-        return [first, f"      because {facts}   ({right})"]
+    def _deciding_lines(self) -> list[str]:
+        """Every rule that set a label, once, each condition with the example's value."""
+        deciding = {reason.rule: reason.checks for reason in self.labels if reason.rule is not None}
+        return [
+            f"rule {rule + 1}: {self.heads[rule]} <- {', '.join(map(str, deciding[rule])) or 'true'}"
+            for rule in sorted(deciding)
+        ]
 
-    def _fired_line(self) -> str:
+    def _other_lines(self) -> list[str]:
         if not self.fired:
-            return "no rule fired"
-        useful = {reason.rule for reason in self.labels}
-        line = f"rules that fired: {', '.join(str(rule + 1) for rule in self.fired if rule in useful)}"
-        late = [str(rule + 1) for rule in self.fired if rule not in useful]
-        line += f"; also, with nothing left to set: {', '.join(late)}" if late else ""
-        return line if self.stopped_at is None else f"{line}; rule {self.stopped_at + 1} stopped the list"
+            return ["no rule fired"]
+        late = len(set(self.fired) - {reason.rule for reason in self.labels})
+        parts = [f"{late} more rule{'s' if late > 1 else ''} fired with nothing left to set"] if late else []
+        parts += [f"rule {self.stopped_at + 1} stopped the list"] if self.stopped_at is not None else []
+        return ["; ".join(parts)] if parts else []
 
 
 def _check_dict(check: Check) -> dict[str, Any]:
-    return {"condition": check.condition, "actual": check.actual, "holds": check.holds}
+    return {"condition": check.condition, "actual": check.actual, "holds": check.holds, "value": check.value}
 
 
 def _because(conditions: list[dict[str, Any]]) -> str:
     return "; ".join(str(check["actual"]) for check in conditions)
 
 
-def explain(rule_list: RuleList, example: Any, *, near: int = 1) -> Explanation:
+def explain(rule_list: RuleList, example: Any, *, near: int = 1, digits: int | None = None) -> Explanation:
     """Explain the labels of one example.
 
     Parameters
@@ -171,6 +174,8 @@ def explain(rule_list: RuleList, example: Any, *, near: int = 1) -> Explanation:
     example : Table with one row, or array of feature values
     near : int
         Report rules that failed by at most this many conditions.
+    digits : int or None
+        Most significant digits of numbers; None writes them exactly.
 
     Examples
     --------
@@ -178,16 +183,12 @@ def explain(rule_list: RuleList, example: Any, *, near: int = 1) -> Explanation:
     >>> rule = Rule((Literal(0, 1, tp=8, fp=1),), (NumericCondition(0, ">", 5.5),))
     >>> model = RuleList((rule,), (Feature("colours"),), ("red",), default_counts=((1, 9),))
     >>> print(explain(model, [7]))
-    red  present  rule 1: red <- colours > 5.5
-          because colours = 7   (8 right, 1 wrong in training)
-    rules that fired: 1
+    red  present  rule 1  (8 of 9 right in training)
+    rule 1: red <- colours > 5.5 (7)
     >>> print(explain(model, [3]))
-    red  absent   no rule set it   (9 right, 1 wrong in training)
+    red  absent   no rule  (9 of 10 right in training)
     no rule fired
-    nearly fired:
-      rule 1: red <- colours > 5.5
-          needs colours > 5.5, but colours = 3
-          it would have set red
+    rule 1 would set red if colours > 5.5 (3)
     """
     row = example_row(rule_list, example)
     state: dict[int, int] = {}
@@ -196,9 +197,9 @@ def explain(rule_list: RuleList, example: Any, *, near: int = 1) -> Explanation:
     fired: list[int] = []
     misses: list[NearMiss] = []
     stopped_at = None
-    texts = tuple(rule_list.format_rule(index, counts=False) for index in range(len(rule_list)))
+    texts = tuple(_rule_text(rule_list, rule, digits) for rule in rule_list)
     for index, rule in enumerate(rule_list):
-        checks = tuple(_check(condition, rule_list, row, state) for condition in rule.body)
+        checks = tuple(_check(condition, rule_list, row, state, digits) for condition in rule.body)
         new = newly_set(rule_list, rule, state)
         if not all(check.holds for check in checks):
             missing = tuple(check for check in checks if not check.holds)
@@ -215,7 +216,8 @@ def explain(rule_list: RuleList, example: Any, *, near: int = 1) -> Explanation:
             break
     reasons = tuple(_reason(rule_list, label, state, setter, grounds) for label in range(len(rule_list.label_names)))
     misses.sort(key=lambda miss: len(miss.missing))
-    return Explanation(reasons, tuple(fired), stopped_at, tuple(misses), texts)
+    heads = tuple(printing.format_head(rule, rule_list.label_names) for rule in rule_list)
+    return Explanation(reasons, tuple(fired), stopped_at, tuple(misses), texts, heads)
 
 
 def example_row(rule_list: RuleList, example: Any) -> npt.NDArray[np.float64]:
@@ -241,27 +243,37 @@ def newly_set(rule_list: RuleList, rule: Rule, state: dict[int, int]) -> dict[in
     return {label: value for label, value in wanted.items() if label not in state}
 
 
-def format_value(feature: Feature, value: float) -> str:
+def format_value(feature: Feature, value: float, digits: int | None = None) -> str:
     """Return a feature value as people write it; "missing" for NaN, "unknown category" for one the model never saw."""
     if np.isnan(value):
         return "missing"
     if not feature.is_nominal:
-        return printing.format_number(float(value))
+        return printing.format_number(float(value), digits)
     known = 0 <= value < len(feature.categories) and float(value).is_integer()
     return printing.format_name(feature.categories[int(value)]) if known else "an unknown category"
 
 
-def _check(condition: Condition, rule_list: RuleList, row: npt.NDArray[np.float64], state: dict[int, int]) -> Check:
-    text = printing.format_condition(condition, rule_list.features, rule_list.label_names)
+def _rule_text(rule_list: RuleList, rule: Rule, digits: int | None) -> str:
+    return printing.format_rule(rule, rule_list.features, rule_list.label_names, counts=False, digits=digits)
+
+
+def _check(
+    condition: Condition,
+    rule_list: RuleList,
+    row: npt.NDArray[np.float64],
+    state: dict[int, int],
+    digits: int | None,
+) -> Check:
+    text = printing.format_condition(condition, rule_list.features, rule_list.label_names, digits)
     if isinstance(condition, LabelCondition):
         value = state.get(condition.label)
         name = printing.format_name(rule_list.label_names[condition.label])
         said = "not set by any earlier rule" if value is None else "set to present" if value else "set to absent"
-        return Check(text, f"{name} is {said}", value == condition.value)
+        return Check(text, f"{name} is {said}", value == condition.value, said)
     feature, actual = rule_list.features[condition.feature], float(row[condition.feature])
-    shown = format_value(feature, actual)
+    shown = format_value(feature, actual, digits)
     verb = "is" if shown in ("missing", "an unknown category") else "="
-    return Check(text, f"{printing.format_name(feature.name)} {verb} {shown}", holds(condition, actual))
+    return Check(text, f"{printing.format_name(feature.name)} {verb} {shown}", holds(condition, actual), shown)
 
 
 def holds(condition: NumericCondition | NominalCondition, value: float) -> bool:

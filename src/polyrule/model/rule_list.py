@@ -115,7 +115,7 @@ class RuleList:
         """Probability of presence of every label; see `polyrule.model.probability.predict_proba`."""
         return predict_proba(*fit_to(self, X))
 
-    def explain(self, example: Any, row: int | None = None, *, near: int = 1) -> Explanation:
+    def explain(self, example: Any, row: int | None = None, *, near: int = 1, digits: int | None = None) -> Explanation:
         """Say for one example which rule set which label and why; see `polyrule.model.explain.explain`.
 
         `example` is one example, or with `row` (counted from 0) a table, frame, array or data set that holds it.
@@ -123,9 +123,9 @@ class RuleList:
         from polyrule.model.explain import explain
 
         if row is None:
-            return explain(self, example, near=near)
+            return explain(self, example, near=near, digits=digits)
         model, table = fit_to(self, example)
-        return explain(model, table[row], near=near)
+        return explain(model, table[row], near=near, digits=digits)
 
     def smallest_flip(self, example: Any, label: int | str, **options: Any) -> Flip:
         """Find the smallest change of one example that flips a label; see `polyrule.model.flips.smallest_flip`."""
