@@ -81,6 +81,7 @@ Form make_form(const std::string& kind, const std::string& scope, const std::vec
                  : formula == "matthews"        ? Formula::matthews
                  : formula == "function"        ? Formula::function
                                                 : Formula::none;
+  form.measured = !formula.empty();
   form.m_num = m.first;
   form.m_den = m.second;
   if (form.formula == Formula::function) form.valuer = std::make_shared<Valuer>(caller(std::move(function)));
@@ -213,7 +214,7 @@ class PyEngine {
     for (const ShownCondition& c : grown->body) body.append(nb::make_tuple(static_cast<int>(c.test), c.index, c.value));
     for (const HeadLiteral& l : grown->head.literals) head.append(nb::make_tuple(l.label, l.value, l.tp, l.fp));
     const nb::object num = big_integer(grown->head.value.num), den = big_integer(grown->head.value.den);
-    if (engine_->form().formula == Formula::none)
+    if (!engine_->form().measured)
       return nb::make_tuple(body, head, num, den, row_numbers(grown->cover));
     // The value is left to the measure itself, which needs TN and FN, too.
     nb::list rest;

@@ -69,6 +69,7 @@ struct Form {
   std::size_t max_head = SIZE_MAX;
   bool negative = true;
   Formula formula = Formula::none;
+  bool measured = false;  // values are only known in their order; the measure itself gives those that are shown
   Count m_num = 0, m_den = 1;  // of the m-estimate
   std::shared_ptr<Valuer> valuer;
 };

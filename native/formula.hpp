@@ -39,7 +39,7 @@ class Question {
   std::unique_ptr<double[]> columns_[4];
 };
 
-// A function that lives outside. Its values are doubles, kept as integers in the same order.
+// A function that lives outside. Its values are finite doubles, none of them a negative zero.
 class Valuer {
  public:
   // Takes the counts and fills one value for each; throws what ends the search.
@@ -47,31 +47,31 @@ class Valuer {
   explicit Valuer(Call call) : call_(std::move(call)) {}
 
   // The answers, in order; the question is empty afterwards.
-  const std::vector<Count>& ask(Question& question) {
+  const std::vector<double>& ask(Question& question) {
     values_.resize(question.size());
-    keys_.resize(question.size());
     if (question.size()) call_(question, values_);
     question.clear();
-    for (std::size_t i = 0; i < values_.size(); ++i) keys_[i] = in_order(values_[i]);
-    return keys_;
+    return values_;
   }
 
-  Count key(const Counts& c) {
+  double value(const Counts& c) {
     Question question(1);
     question.add(double(c.tp), double(c.fp), double(c.tn), double(c.fn));
     return ask(question).front();
   }
 
- private:
-  // The bits of a double as an integer that compares like it.
+  // The bits of a double as an integer that compares like it, and back.
   static Count in_order(double value) {
     const Count bits = std::bit_cast<Count>(value);
     return bits >= 0 ? bits : std::numeric_limits<Count>::min() - bits;
   }
+  static double from_order(Count order) {
+    return std::bit_cast<double>(order >= 0 ? order : std::numeric_limits<Count>::min() - order);
+  }
 
+ private:
   Call call_;
   std::vector<double> values_;
-  std::vector<Count> keys_;
 };
 
 // A number that compares like the value: for Matthews' correlation its square with the sign, for a function the order of
@@ -94,7 +94,7 @@ inline Fraction formula_value(const Form& form, const Counts& c) {
       return ratio(top < 0 ? -top * top : top * top, (tp + fp) * (tp + fn) * (tn + fp) * (tn + fn));
     }
     case Formula::function:
-      return {form.valuer->key(c), 1};
+      return {Valuer::in_order(form.valuer->value(c)), 1};
     case Formula::none:
       break;
   }

@@ -139,6 +139,10 @@ class GeneralScan {
         filter_(node.labels, state, form), sums_(node, state), min_coverage_(min_coverage),
         shortlist_(std::move(shortlist)), kinds_(node.labels.size() * 4),
         question_(form.valuer ? kAskAtOnce + 2 * node.labels.size() : 0) {
+    for (const NodeLabel& label : node.labels) {
+      present_.push_back(double(label.present));
+      absent_.push_back(double(state.working_weight - label.present));
+    }
     raise();
   }
 
@@ -298,32 +302,41 @@ class GeneralScan {
   // Values of a function are asked for in batches; a candidate waits until the answers are there.
   template <class At>
   void ask(const Condition& condition, At&& at) {
-    if (!question_.has_room(node_.labels.size() * 2)) answer();
-    asked_.push_back({condition, literals_.size()});
+    const std::size_t most = node_.labels.size() * 2;
+    if (!question_.has_room(most)) answer();
+    asked_.push_back({condition, question_.size()});
+    literals_.resize(std::max(literals_.size(), question_.size() + most));
+    Asked* entry = literals_.data() + question_.size();
     for (std::size_t e = 0; e < node_.labels.size(); ++e) {
       const NodeLabel& label = node_.labels[e];
       const Four sums = at(e);
-      const double tn = double(state_.working_weight - label.present) - sums[3], fn = double(label.present) - sums[2];
-      for (int v = 1; v >= 0; --v)
-        if (label.allowed[v] && sums[1 - v] > 0) {
-          question_.add(sums[1 - v], sums[v], tn, fn);
-          literals_.push_back({label.label, v, Count(sums[1 - v]), Count(sums[v])});
-        }
+      const double tn = absent_[e] - sums[3], fn = present_[e] - sums[2];
+      if (label.allowed[1] && sums[0] > 0) {
+        question_.add(sums[0], sums[1], tn, fn);
+        *entry++ = {static_cast<std::uint32_t>(e), sums[0]};
+      }
+      if (label.allowed[0] && sums[1] > 0) {
+        question_.add(sums[1], sums[0], tn, fn);
+        *entry++ = {static_cast<std::uint32_t>(e), sums[1]};
+      }
     }
   }
 
   void answer() {
-    const std::vector<Count>& keys = form_.valuer->ask(question_);
-    asked_.push_back({{}, literals_.size()});
-    for (std::size_t i = 0; i + 1 < asked_.size(); ++i) {
-      const std::size_t first = asked_[i].first, last = asked_[i + 1].first;
-      const auto best = std::max_element(keys.begin() + std::ptrdiff_t(first), keys.begin() + std::ptrdiff_t(last));
-      if (first == last || (has_level_ && *best < least_key_)) continue;
-      const Head head = judge_.best_of(literals_.data() + first, keys.data() + first, last - first, *best);
-      if (shortlist_.offer({head.value, head.tp, asked_[i].condition})) raise();
+    const std::size_t end = question_.size();
+    const double* values = form_.valuer->ask(question_).data();
+    for (std::size_t i = 0; i < asked_.size(); ++i) {
+      const std::size_t first = asked_[i].first, last = i + 1 < asked_.size() ? asked_[i + 1].first : end;
+      double best = -Filter::kInfinity;
+      for (std::size_t k = first; k < last; ++k) best = std::max(best, values[k]);
+      if (first == last || (has_level_ && best < least_)) continue;
+      std::vector<HeadLiteral> tied;
+      for (std::size_t k = first; k < last; ++k)
+        if (values[k] == best) HeadJudge::join(tied, {literals_[k].e, 0, Count(literals_[k].tp), 0});
+      judge_.cut(tied);
+      if (shortlist_.offer({{Valuer::in_order(best), 1}, HeadJudge::total_tp(tied), asked_[i].condition})) raise();
     }
     asked_.clear();
-    literals_.clear();
   }
 
   void solve(const Condition& condition) {
@@ -337,7 +350,7 @@ class GeneralScan {
     const Fraction* level = shortlist_.level();
     has_level_ = level != nullptr;
     if (!level) return;
-    least_key_ = static_cast<Count>(level->num);
+    if (form_.valuer) least_ = Valuer::from_order(static_cast<Count>(level->num));
     filter_.set_level(*level);
   }
 
@@ -360,7 +373,7 @@ class GeneralScan {
   double min_coverage_;
   Shortlist shortlist_;
   bool has_level_ = false;
-  Count least_key_ = 0;
+  double least_ = 0;  // the value of a function that must be reached
 
   std::uint32_t index_ = 0;
   const std::uint32_t* rows_ = nullptr;
@@ -370,14 +383,19 @@ class GeneralScan {
   double joins_from_ = 0, leaves_from_ = 0;  // the weights moved before which no candidate of a side can count
   std::vector<Count> kinds_;
 
-  struct Asked {
+  struct Waiting {
     Condition condition;
     std::size_t first;  // of its literals
   };
+  struct Asked {
+    std::uint32_t e;
+    double tp;
+  };
   static constexpr std::size_t kAskAtOnce = 16'384;
   Question question_;
-  std::vector<Asked> asked_;
-  std::vector<HeadLiteral> literals_;
+  std::vector<Waiting> asked_;
+  std::vector<Asked> literals_;
+  std::vector<double> present_, absent_;
 };
 
 }  // namespace polyrule

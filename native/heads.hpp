@@ -45,50 +45,10 @@ class HeadJudge {
             label.present - k[kPresent] - k[kPresentSet]};
   }
 
-  // The head of the literals (in label order, `= 1` first) that have the best of their values.
-  Head best_of(const HeadLiteral* literals, const Count* keys, std::size_t size, Count best) const {
-    Head head;
-    head.value = {best, 1};
-    for (std::size_t i = 0; i < size; ++i)
-      if (keys[i] == best) join(head.literals, literals[i]);
-    cut(head.literals);
-    head.tp = total_tp(head.literals);
-    return head;
-  }
-
   // The best head, or none. `cover` is needed for subset accuracy only.
   Head solve(const Count* kinds, const Bits& cover) const {
     if (form_.kind == HeadKind::ratio) return solve_ratio(kinds);
     return solve_singles(kinds, cover);
-  }
-
- private:
-  Counts outside_counts(std::size_t e, const Count* kinds) const {
-    if (form_.scope == Scope::full) return counts(e, kinds, 0);
-    return {0, 0, state_.working_weight - labels_[e].present, labels_[e].present};
-  }
-
-  Fraction single_value(const Counts& c) const {
-    if (form_.formula != Formula::none) return formula_value(form_, c);
-    const Wide bottom = linear<Wide>(den_, c);
-    return bottom == 0 ? Fraction{0, 1} : Fraction{linear<Wide>(num_, c), bottom};
-  }
-
-  // The values of all literals, where a function must be asked.
-  std::vector<Count> ask_singles(const Count* kinds) const {
-    if (form_.formula != Formula::function) return {};
-    Question question(labels_.size() * 2);
-    for (std::size_t e = 0; e < labels_.size(); ++e)
-      for (int v = 1; v >= 0; --v)
-        if (labels_[e].allowed[v] && kinds[e * 4 + std::size_t(v)] > 0) {
-          const Counts c = counts(e, kinds, v);
-          question.add(double(c.tp), double(c.fp), double(c.tn), double(c.fn));
-        }
-    return form_.valuer->ask(question);
-  }
-
-  HeadLiteral literal(std::size_t e, const Count* kinds, int value) const {
-    return {labels_[e].label, value, kinds[e * 4 + std::size_t(value)], kinds[e * 4 + std::size_t(1 - value)]};
   }
 
   // Of a label's two literals, which come one after the other, the one with more true positives.
@@ -112,15 +72,44 @@ class HeadJudge {
     return total;
   }
 
+ private:
+  Counts outside_counts(std::size_t e, const Count* kinds) const {
+    if (form_.scope == Scope::full) return counts(e, kinds, 0);
+    return {0, 0, state_.working_weight - labels_[e].present, labels_[e].present};
+  }
+
+  Fraction single_value(const Counts& c) const {
+    if (form_.formula != Formula::none) return formula_value(form_, c);
+    const Wide bottom = linear<Wide>(den_, c);
+    return bottom == 0 ? Fraction{0, 1} : Fraction{linear<Wide>(num_, c), bottom};
+  }
+
+  // The values of all literals, where a function must be asked.
+  std::vector<double> ask_singles(const Count* kinds) const {
+    if (form_.formula != Formula::function) return {};
+    Question question(labels_.size() * 2);
+    for (std::size_t e = 0; e < labels_.size(); ++e)
+      for (int v = 1; v >= 0; --v)
+        if (labels_[e].allowed[v] && kinds[e * 4 + std::size_t(v)] > 0) {
+          const Counts c = counts(e, kinds, v);
+          question.add(double(c.tp), double(c.fp), double(c.tn), double(c.fn));
+        }
+    return form_.valuer->ask(question);
+  }
+
+  HeadLiteral literal(std::size_t e, const Count* kinds, int value) const {
+    return {labels_[e].label, value, kinds[e * 4 + std::size_t(value)], kinds[e * 4 + std::size_t(1 - value)]};
+  }
+
   Head solve_singles(const Count* kinds, const Bits& cover) const {
     Head head;
     std::vector<HeadLiteral>& tied = head.literals;
-    const std::vector<Count> asked = ask_singles(kinds);
+    const std::vector<double> asked = ask_singles(kinds);
     std::size_t place = 0;
     for (std::size_t e = 0; e < labels_.size(); ++e)
       for (int v = 1; v >= 0; --v) {
         if (!labels_[e].allowed[v] || kinds[e * 4 + std::size_t(v)] <= 0) continue;
-        const Fraction value = asked.empty() ? single_value(counts(e, kinds, v)) : Fraction{asked[place++], 1};
+        const Fraction value = asked.empty() ? single_value(counts(e, kinds, v)) : Fraction{Valuer::in_order(asked[place++]), 1};
         const int order = tied.empty() ? 1 : compare(value, head.value);
         if (order < 0) continue;
         if (order > 0) tied.clear(), head.value = value;

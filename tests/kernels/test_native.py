@@ -65,6 +65,11 @@ OBJECTIVES += [
     Objective(FunctionMeasure("steep", lambda tp, fp, tn, fn: tp * np.sqrt(tp) / (1 + fp) - fn), averaging="label"),
     Objective(FunctionMeasure("coarse", lambda tp, fp, tn, fn: np.floor((tp - fp) / 2)), averaging="label"),
     Objective(FunctionMeasure("flat", lambda tp, fp, tn, fn: 0 * tp), averaging="label", max_head_size=2),
+    Objective(FunctionMeasure("right", lambda tp, fp, tn, fn: tp / np.maximum(tp + fp, 1), monotone=True)),
+    Objective(
+        FunctionMeasure("half", lambda tp, fp, tn, fn: 1.25 * tp / (1e-9 + tp), monotone=True), averaging="label"
+    ),
+    Objective(FunctionMeasure("whole", lambda tp, fp, tn, fn: (tp + tn) / np.maximum(tp + fp + tn + fn, 1))),
     Objective(FunctionMeasure("below", lambda tp, fp, tn, fn: -fp / (1 + tp + tn))),
     Objective(get("f0.5"), scope="full", lift=Lift.root(3)),
     Objective(get("laplace"), scope="all", lift=Lift.kln(1)),

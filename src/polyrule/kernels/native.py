@@ -36,7 +36,7 @@ def is_supported(objective: Objective, rows: int, labels: int, total_weight: int
     """
     if native is None or rows >= 2**31 or not 0 < total_weight <= LARGEST_WEIGHT or objective.search != "auto":
         return False
-    form = objective.fast_form(labels)
+    form = objective.fast_form(labels, total_weight)
     if form is None or form.formula != "matthews":
         return form is not None
     # squares of correlations need four counts; averages are rounded, which must not join different values
@@ -60,7 +60,7 @@ class NativeEngine:
         options: GrowOptions,
         n_jobs: int = 1,
     ) -> None:
-        form = objective.fast_form(truth.shape[1])
+        form = objective.fast_form(truth.shape[1], int(weights.sum()))
         if native is None or form is None:
             raise OptionError(f"the compiled kernels cannot optimise {objective}; use kernels='reference'")
         self.objective = objective

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
@@ -47,8 +47,8 @@ class FastForm:
         Head-size factor in 2**-30 steps, by head size (entry 0 is unused); None without lift.
     max_head_size : int or None
     formula : str
-        What is measured where it is no ratio: ``wracc``, ``rate_difference``, ``m_estimate``, ``matthews``, or
-        ``function`` for one whose values are asked for.
+        What is measured where it is no ratio measure: ``wracc``, ``rate_difference``, ``m_estimate``, ``matthews``,
+        ``function`` for one whose values are asked for, or ``ratio`` for a function that is ordered like num / den.
     m : (int, int)
         Numerator and denominator of the m-estimate's m.
     """
@@ -63,8 +63,8 @@ class FastForm:
     m: tuple[int, int] = (0, 1)
 
 
-def fast_form(objective: Objective, n_labels: int) -> FastForm | None:
-    """Return the fast form of an objective, or None.
+def fast_form(objective: Objective, n_labels: int, weight: int = 0) -> FastForm | None:
+    """Return the fast form of an objective for examples of some total weight, or None.
 
     >>> from polyrule.measures import Objective
     >>> fast_form(Objective("f0.5"), 6)
@@ -88,11 +88,22 @@ def fast_form(objective: Objective, n_labels: int) -> FastForm | None:
         zero: Row = (0, 0, 0, 0, 0)
         return FastForm("subset", zero, zero, "head", None, objective.max_head_size)
     if not isinstance(measure, RatioMeasure):
-        return _counted_form(objective, n_labels)
+        return _traced_form(objective, n_labels, weight) or _counted_form(objective, n_labels)
     kind = _ratio_kind(objective, measure, lifted=rho is not None)
     if kind is None or max(map(abs, measure.numerator + measure.denominator)) > LARGEST_COEFFICIENT:
         return None
     return FastForm(kind, measure.numerator, measure.denominator, objective.scope, rho, objective.max_head_size)
+
+
+def _traced_form(objective: Objective, n_labels: int, weight: int) -> FastForm | None:
+    """Return the form of a function that is known to compute a ratio, as long as its doubles are ordered like it."""
+    measure = objective.measure
+    if not isinstance(measure, FunctionMeasure) or objective.scope != "head" or not objective.lift.is_none:
+        return None
+    if measure.traced is None or weight * n_labels > measure.traced.largest_total:
+        return None
+    found = fast_form(replace(objective, measure=measure.traced.measure), n_labels)
+    return None if found is None else replace(found, formula="ratio")
 
 
 def _counted_form(objective: Objective, n_labels: int) -> FastForm | None:

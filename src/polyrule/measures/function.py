@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ import numpy.typing as npt
 
 from polyrule.errors import MeasureError
 from polyrule.measures.base import Measure
+from polyrule.measures.tracing import TracedRatio, trace
 
 
 class FunctionMeasure(Measure):
@@ -44,6 +46,11 @@ class FunctionMeasure(Measure):
         self.function = function
         self.monotone = monotone
         self.values(*np.array([[0.0, 2], [0, 1], [1, 3], [0, 2]]))
+
+    @cached_property
+    def traced(self) -> TracedRatio | None:
+        """The ratio of linear functions that the function computes, where that could be made out and proved exact."""
+        return trace(self.name, self.function, self.values)
 
     def values(self, tp: Any, fp: Any, tn: Any, fn: Any) -> npt.NDArray[np.float64]:
         """Call the function on arrays of counts and check what it returns."""

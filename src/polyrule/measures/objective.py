@@ -76,11 +76,14 @@ class Objective:
         """Return what is proved about the measure with this averaging and scope."""
         return self.measure.properties(self.averaging, self.scope, self.negative, nothing_set)
 
-    def fast_form(self, n_labels: int) -> FastForm | None:
-        """Return the form in which the native engine optimises heads, or None if there is none."""
+    def fast_form(self, n_labels: int, weight: int = 0) -> FastForm | None:
+        """Return the form in which the native engine optimises heads, or None if there is none.
+
+        `weight` is the total weight of the examples; some forms hold up to a largest one.
+        """
         from polyrule.measures.fast_form import fast_form
 
-        return fast_form(self, n_labels)
+        return fast_form(self, n_labels, weight)
 
     def __str__(self) -> str:
         parts = [self.measure.name, self.averaging, f"scope {self.scope}"]
