@@ -14,7 +14,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from polyrule.ensemble.building import BuildOptions
-from polyrule.ensemble.decisions import KINDS, choose
+from polyrule.ensemble.decisions import KINDS
 from polyrule.ensemble.explaining import EnsembleExplanation
 from polyrule.ensemble.gain import native_kernel
 from polyrule.ensemble.growing import Growth
@@ -22,6 +22,7 @@ from polyrule.ensemble.learning import Callback, LearnOptions, learn
 from polyrule.ensemble.measures import MEASURES
 from polyrule.ensemble.model import RuleEnsemble
 from polyrule.ensemble.teacher import Teaching
+from polyrule.ensemble.tuning import choose
 from polyrule.errors import OptionError
 from polyrule.learning.estimator import RuleEstimator
 

@@ -13,19 +13,15 @@ from typing import Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import expit, logit
+from scipy.special import expit
 
-from polyrule.ensemble.measures import MEASURES, Labels
-from polyrule.errors import OptionError
+from polyrule.ensemble.measures import Labels
 
 Matrix = npt.NDArray[np.float64]
 DecisionKind = Literal["threshold", "subset", "per-label", "expected-f1"]
 KINDS: tuple[DecisionKind, ...] = get_args(DecisionKind)
 
-_GRID = np.asarray(logit(np.arange(5, 81) / 100))
 _MOST_SETS = 1000
-_LARGEST_TUNED = 4_000_000  # examples times label sets; of more examples only some are used
-_SMOOTHING = 2  # neighbouring thresholds on either side that a threshold is averaged with
 
 
 @dataclass(frozen=True)
@@ -110,122 +106,6 @@ def seen_label_sets(truth: Labels) -> tuple[tuple[int, ...], ...]:
     sets, counts = np.unique(truth, axis=0, return_counts=True)
     order = sorted(range(len(sets)), key=lambda k: (-counts[k], tuple(1 - sets[k])))[:_MOST_SETS]
     return tuple(tuple(int(label) for label in np.flatnonzero(sets[k])) for k in order)
-
-
-@dataclass(frozen=True, eq=False)
-class Evidence:
-    """Scores of training examples by models that did not see them, from which decisions are tuned.
-
-    Parameters
-    ----------
-    scores : ndarray, shape (examples, labels)
-    truth : ndarray of uint8, same shape
-    weights : ndarray, shape (examples,)
-    fold : ndarray of int
-        Which part of the cross-validation each example was held out in.
-    """
-
-    scores: Matrix
-    truth: Labels
-    weights: Matrix
-    fold: npt.NDArray[np.int64]
-
-    def of(self, rows: npt.NDArray[np.bool_]) -> Evidence:
-        """Return the evidence of some examples."""
-        return Evidence(self.scores[rows], self.truth[rows], self.weights[rows], self.fold[rows])
-
-
-def choose(evidence: Evidence, kind: str, optimize: str, *, by_hand: bool = False) -> tuple[Decision, dict[str, float]]:
-    """Tune a decision, or the best of all kinds where `kind` is "auto".
-
-    A kind later in the list "threshold", "subset", "per-label", "expected-f1" is harder to follow, so it must be
-    clearly better than those before it. Kinds are compared fairly: each is tuned on all folds but one and judged on
-    that one, in turn, because a threshold per label always looks better than one for all on the examples it was tuned
-    on.
-
-    Parameters
-    ----------
-    evidence : Evidence
-    kind, optimize : str
-    by_hand : bool
-        Whether "auto" leaves out the decisions that nobody makes with pencil and paper: those among label sets.
-
-    Returns
-    -------
-    decision : Decision
-        Tuned on all the evidence.
-    merits : dict
-        What each kind that was tried reached for the measure `optimize`.
-    """
-    if optimize not in MEASURES:
-        raise OptionError(f"optimize must be one of {', '.join(MEASURES)}, not {optimize!r}")
-    if kind != "auto" and kind not in KINDS:
-        raise OptionError(f"decision must be 'auto' or one of {', '.join(KINDS)}, not {kind!r}")
-    tried = [k for k in KINDS if kind == k or (kind == "auto" and not (by_hand and k in ("subset", "expected-f1")))]
-    merits: dict[str, float] = {}
-    for candidate in tried:
-        predicted = np.zeros_like(evidence.truth)
-        for fold in np.unique(evidence.fold):
-            held = evidence.fold == fold
-            others = evidence.of(~held) if not held.all() else evidence
-            predicted[held] = tune(others, candidate, optimize).labels(evidence.scores[held])
-        merits[candidate] = MEASURES[optimize](evidence.truth, predicted, evidence.weights)
-    # A difference of about half its standard error is taken for luck.
-    clearly = 0.1 / np.sqrt(max(1.0, evidence.weights.sum()))
-    best = tried[0]
-    for candidate in tried[1:]:
-        if merits[candidate] > merits[best] + clearly:
-            best = candidate
-    return tune(evidence, best, optimize), merits
-
-
-def tune(evidence: Evidence, kind: DecisionKind, optimize: str) -> Decision:
-    """Find the thresholds, or collect the label sets, of one kind of decision."""
-    labels = evidence.truth.shape[1]
-    if kind == "expected-f1":
-        return Decision(kind, (), seen_label_sets(evidence.truth))
-    if kind == "subset":
-        sets = seen_label_sets(evidence.truth)
-        return Decision(kind, (_set_cut(evidence, sets, optimize),) * labels, sets)
-    shared = _shared_cut(evidence, optimize)
-    if kind == "threshold":
-        return Decision(kind, (shared,) * labels)
-    return Decision(kind, tuple(_label_cut(evidence, label, shared, optimize) for label in range(labels)))
-
-
-def _shared_cut(evidence: Evidence, optimize: str) -> float:
-    measure = MEASURES[optimize]
-    reached = [measure(evidence.truth, (evidence.scores >= cut).view(np.uint8), evidence.weights) for cut in _GRID]
-    return float(_GRID[_best(np.array(reached))])
-
-
-def _set_cut(evidence: Evidence, label_sets: tuple[tuple[int, ...], ...], optimize: str) -> float:
-    """Best shared cut where whole label sets are chosen; a lower one favours larger sets."""
-    members = membership(label_sets, evidence.truth.shape[1])
-    every = max(1, len(evidence.truth) * len(members) // _LARGEST_TUNED)
-    rows = np.arange(0, len(evidence.truth), every)
-    totals = evidence.scores[rows] @ members.T.astype(np.float64)
-    sizes = members.sum(axis=1, dtype=np.float64)
-    measure, truth, weights = MEASURES[optimize], evidence.truth[rows], evidence.weights[rows]
-    reached = [measure(truth, members[np.argmax(totals - cut * sizes, axis=1)], weights) for cut in _GRID]
-    return float(_GRID[_best(np.array(reached))])
-
-
-def _label_cut(evidence: Evidence, label: int, shared: float, optimize: str) -> float:
-    """Best threshold of one label by itself; the shared one where the label never occurs."""
-    one = Evidence(evidence.scores[:, [label]], evidence.truth[:, [label]], evidence.weights, evidence.fold)
-    if not one.truth.any():
-        return shared
-    return _shared_cut(one, "hamming" if optimize in ("hamming", "subset") else "micro-f1")
-
-
-def _best(reached: npt.NDArray[np.float64]) -> int:
-    """Place of the largest value after smoothing, since a lone peak is luck; of equals the one nearest 0.5."""
-    width = 2 * _SMOOTHING + 1
-    padded = np.pad(reached, _SMOOTHING, mode="edge")
-    smooth = np.convolve(padded, np.full(width, 1 / width), mode="valid")
-    best = np.flatnonzero(smooth >= smooth.max() - 1e-12)
-    return int(best[np.argmin(np.abs(_GRID[best]))])
 
 
 def chance(cut: float, unit: float = 1.0) -> float:

@@ -16,10 +16,10 @@ from polyrule.data.table import Table
 from polyrule.ensemble.bins import Binning
 from polyrule.ensemble.building import Builder, BuildOptions, Chosen, covers_of
 from polyrule.ensemble.calibration import Calibration
-from polyrule.ensemble.decisions import Evidence, choose
 from polyrule.ensemble.model import Entry, RuleEnsemble, WeightedRule
 from polyrule.ensemble.scorecard import to_points
 from polyrule.ensemble.teacher import Teaching, plain_lesson, teach
+from polyrule.ensemble.tuning import Evidence, choose
 from polyrule.ensemble.weights import Matrix, loss
 
 # A table with more cells than this is neither taught nor held as a dense matrix of bins.
@@ -48,7 +48,7 @@ class LearnOptions:
     points : int
         Most points of a scorecard; 0 keeps real weights.
     decision, optimize : str
-        See `polyrule.ensemble.decisions.choose`.
+        See `polyrule.ensemble.tuning.choose`.
     seed, threads : int
     """
 

@@ -1,0 +1,58 @@
+"""One cut per label for macro-F1, where a label with five examples counts as much as one with five hundred.
+
+A cut tuned on five examples is mostly luck. So all cuts first lie on one line over the labels' log-odds of being
+present at all; then each label moves away from the line as far as its own examples speak for it: its F1 is averaged
+with that of all labels, which weighs as much as a few examples.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import logit
+
+from polyrule.ensemble.measures import Labels
+from polyrule.ensemble.smoothing import smoothed
+
+Matrix = npt.NDArray[np.float64]
+
+_HEIGHTS = np.linspace(-3.5, 2.0, 56)
+_TILTS = (0.0, 0.25, 0.5, 0.75, 1.0)
+_MOVES = np.linspace(-2.0, 2.0, 41)
+_PRIOR_EXAMPLES = 30.0
+
+
+def rare_label_cuts(scores: Matrix, truth: Labels, weights: Matrix) -> Matrix:
+    """Return a cut for every label.
+
+    Parameters
+    ----------
+    scores : ndarray, shape (examples, labels)
+        Log-odds of examples that the model did not see.
+    truth : ndarray of uint8, same shape
+    weights : ndarray, shape (examples,)
+    """
+    present = weights @ truth
+    usual = logit((present + 0.5) / (weights.sum() + 1))
+    best, line = -1.0, np.zeros(truth.shape[1])
+    for tilt in _TILTS:
+        heights = smoothed(_f1(scores - tilt * usual, truth, weights, _HEIGHTS).mean(axis=1))
+        if heights.max() > best + 1e-12:
+            best = float(heights.max())
+            line = _HEIGHTS[int(np.argmax(heights))] + tilt * usual
+    own = _f1(scores - line, truth, weights, _MOVES)
+    shrunk = (present * own + _PRIOR_EXAMPLES * own.mean(axis=1, keepdims=True)) / (present + _PRIOR_EXAMPLES)
+    return np.asarray(line + _MOVES[np.argmax(smoothed(shrunk), axis=0)])
+
+
+def _f1(scores: Matrix, truth: Labels, weights: Matrix, cuts: Matrix) -> Matrix:
+    """F1 of every label at every cut; 0 where it is neither present nor predicted."""
+    right, claimed = np.empty((2, len(cuts), truth.shape[1]))
+    weighted = weights[:, None] * truth
+    present = weighted.sum(axis=0)
+    for place, cut in enumerate(cuts):
+        above = scores >= cut
+        right[place] = (weighted * above).sum(axis=0)
+        claimed[place] = weights @ above
+    total = claimed + present
+    return np.asarray(np.divide(2 * right, total, out=np.zeros_like(total), where=total > 0))

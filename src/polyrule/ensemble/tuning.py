@@ -1,0 +1,175 @@
+"""Tuning decisions by cross-validated scores: which kind, and where to cut."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import logit
+
+from polyrule.ensemble.decisions import KINDS, Decision, DecisionKind, membership, seen_label_sets
+from polyrule.ensemble.measures import MEASURES, Labels
+from polyrule.ensemble.rare_labels import rare_label_cuts
+from polyrule.ensemble.smoothing import smoothed
+from polyrule.errors import OptionError
+
+Matrix = npt.NDArray[np.float64]
+
+_GRID = np.asarray(logit(np.arange(5, 81) / 100))
+_LARGEST_TUNED = 4_000_000  # examples times label sets; of more examples only some are used
+
+# The peak of an F1 over cuts is flat. Whoever gives up this much of it may gain a lot of the other measures.
+_SLACK = {"micro-f1": 0.005, "example-f1": 0.005}
+
+
+@dataclass(frozen=True, eq=False)
+class Evidence:
+    """Scores of training examples by models that did not see them, from which decisions are tuned.
+
+    Parameters
+    ----------
+    scores : ndarray, shape (examples, labels)
+    truth : ndarray of uint8, same shape
+    weights : ndarray, shape (examples,)
+    fold : ndarray of int
+        Which part of the cross-validation each example was held out in.
+    """
+
+    scores: Matrix
+    truth: Labels
+    weights: Matrix
+    fold: npt.NDArray[np.int64]
+
+    def of(self, rows: npt.NDArray[np.bool_]) -> Evidence:
+        """Return the evidence of some examples."""
+        return Evidence(self.scores[rows], self.truth[rows], self.weights[rows], self.fold[rows])
+
+
+class Merit(NamedTuple):
+    """What a decision reaches: the measure asked for, and what else one would like, which settles near-ties."""
+
+    asked: float
+    rest: float
+
+
+def choose(evidence: Evidence, kind: str, optimize: str, *, by_hand: bool = False) -> tuple[Decision, dict[str, float]]:
+    """Tune a decision, or the best of all kinds where `kind` is "auto".
+
+    A kind later in the list "threshold", "subset", "per-label", "expected-f1" is harder to follow, so it must be
+    clearly better than those before it: in the measure asked for, or in the rest (Hamming loss and subset accuracy)
+    where that measure is as good. Kinds are compared fairly: each is tuned on all folds but one and judged on that one,
+    in turn, because a threshold per label always looks better than one for all on the examples it was tuned on.
+
+    Parameters
+    ----------
+    evidence : Evidence
+    kind, optimize : str
+    by_hand : bool
+        Whether "auto" leaves out the decisions that nobody makes with pencil and paper: those among label sets.
+
+    Returns
+    -------
+    decision : Decision
+        Tuned on all the evidence.
+    merits : dict
+        What each kind that was tried reached for the measure `optimize`.
+    """
+    if optimize not in MEASURES:
+        raise OptionError(f"optimize must be one of {', '.join(MEASURES)}, not {optimize!r}")
+    if kind != "auto" and kind not in KINDS:
+        raise OptionError(f"decision must be 'auto' or one of {', '.join(KINDS)}, not {kind!r}")
+    tried = [k for k in KINDS if kind == k or (kind == "auto" and not (by_hand and k in ("subset", "expected-f1")))]
+    merits: dict[DecisionKind, Merit] = {}
+    for candidate in tried:
+        predicted = np.zeros_like(evidence.truth)
+        for fold in np.unique(evidence.fold):
+            held = evidence.fold == fold
+            others = evidence.of(~held) if not held.all() else evidence
+            predicted[held] = tune(others, candidate, optimize).labels(evidence.scores[held])
+        merits[candidate] = _merit(evidence.truth, predicted, evidence.weights, optimize)
+    # A difference of about half its standard error is taken for luck.
+    luck = 0.1 / np.sqrt(max(1.0, evidence.weights.sum()))
+    best = simplest_good(merits, luck)
+    return tune(evidence, best, optimize), {candidate: merit.asked for candidate, merit in merits.items()}
+
+
+def simplest_good(merits: dict[DecisionKind, Merit], luck: float) -> DecisionKind:
+    """Return the first kind that none is clearly better than; `luck` is the largest difference that means nothing.
+
+    Examples
+    --------
+    >>> simplest_good({"threshold": Merit(0.70, 0.5), "subset": Merit(0.71, 0.5)}, 0.02)
+    'threshold'
+    >>> simplest_good({"threshold": Merit(0.70, 0.5), "subset": Merit(0.69, 0.6)}, 0.02)
+    'subset'
+    >>> simplest_good({"threshold": Merit(0.70, 0.5), "subset": Merit(0.65, 0.6)}, 0.02)
+    'threshold'
+    """
+    most = max(merit.asked for merit in merits.values())
+    good = [kind for kind, merit in merits.items() if merit.asked >= most - luck]
+    best = good[0]
+    for kind in good[1:]:
+        if merits[kind].rest > merits[best].rest + 2 * luck:
+            best = kind
+    return best
+
+
+def _merit(truth: Labels, predicted: Labels, weights: Matrix, optimize: str) -> Merit:
+    asked = MEASURES[optimize](truth, predicted, weights)
+    if optimize not in _SLACK:
+        return Merit(asked, 0.0)
+    rest = MEASURES["hamming"](truth, predicted, weights) + MEASURES["subset"](truth, predicted, weights)
+    return Merit(asked, rest / 2)
+
+
+def tune(evidence: Evidence, kind: DecisionKind, optimize: str) -> Decision:
+    """Find the thresholds, or collect the label sets, of one kind of decision."""
+    labels = evidence.truth.shape[1]
+    if kind == "expected-f1":
+        return Decision(kind, (), seen_label_sets(evidence.truth))
+    if kind == "subset":
+        sets = seen_label_sets(evidence.truth)
+        return Decision(kind, (_set_cut(evidence, sets, optimize),) * labels, sets)
+    shared = _shared_cut(evidence, optimize)
+    if kind == "threshold":
+        return Decision(kind, (shared,) * labels)
+    if optimize == "macro-f1":
+        cuts = rare_label_cuts(evidence.scores, evidence.truth, evidence.weights)
+        return Decision(kind, tuple(np.where(evidence.truth.any(axis=0), cuts, shared).tolist()))
+    return Decision(kind, tuple(_label_cut(evidence, label, shared, optimize) for label in range(labels)))
+
+
+def _shared_cut(evidence: Evidence, optimize: str) -> float:
+    predicted = ((evidence.scores >= cut).view(np.uint8) for cut in _GRID)
+    return _best_cut(predicted, evidence.truth, evidence.weights, optimize)
+
+
+def _set_cut(evidence: Evidence, label_sets: tuple[tuple[int, ...], ...], optimize: str) -> float:
+    """Best shared cut where whole label sets are chosen; a lower one favours larger sets."""
+    members = membership(label_sets, evidence.truth.shape[1])
+    every = max(1, len(evidence.truth) * len(members) // _LARGEST_TUNED)
+    rows = np.arange(0, len(evidence.truth), every)
+    totals = evidence.scores[rows] @ members.T.astype(np.float64)
+    sizes = members.sum(axis=1, dtype=np.float64)
+    predicted = (members[np.argmax(totals - cut * sizes, axis=1)] for cut in _GRID)
+    return _best_cut(predicted, evidence.truth[rows], evidence.weights[rows], optimize)
+
+
+def _label_cut(evidence: Evidence, label: int, shared: float, optimize: str) -> float:
+    """Best threshold of one label by itself; the shared one where the label never occurs."""
+    one = Evidence(evidence.scores[:, [label]], evidence.truth[:, [label]], evidence.weights, evidence.fold)
+    if not one.truth.any():
+        return shared
+    return _shared_cut(one, "hamming" if optimize in ("hamming", "subset") else "micro-f1")
+
+
+def _best_cut(predicted: Iterable[Labels], truth: Labels, weights: Matrix, optimize: str) -> float:
+    """Cut with the best rest among those next to the peak; of equals the one nearest 0, a probability of 50 %."""
+    merits = np.array([_merit(truth, labels, weights, optimize) for labels in predicted])
+    asked, rest = smoothed(merits[:, 0]), smoothed(merits[:, 1])
+    good = np.flatnonzero(asked >= asked.max() - _SLACK.get(optimize, 0.0) - 1e-12)
+    best = good[rest[good] >= rest[good].max() - 1e-12]
+    return float(_GRID[best[np.argmin(np.abs(_GRID[best]))]])
