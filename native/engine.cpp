@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "parallel.hpp"
 #include "sweep.hpp"
+#include "ties.hpp"
 #include "walk.hpp"
 
 namespace polyrule {
@@ -22,9 +24,12 @@ Engine::Engine(Columns columns, State state, Form form, GrowLimits limits, int t
     : columns_(std::move(columns)), state_(std::move(state)), form_(std::move(form)), limits_(limits),
       threads_(std::max(1, threads)) {
   state_.refresh();
+  promise_.assign(columns_.size(), 0);
+  order_.resize(columns_.size());
+  std::iota(order_.begin(), order_.end(), std::size_t{0});
   if (!state_.unit || state_.rows > RowRecords::kMostRows || limits_.beam_width > 1) return;
   lists_ = Lists(columns_, state_.rows);
-  if (lists_.any()) state_.records.build(state_.truth, state_.set, state_.rows, state_.labels);
+  state_.records.build(state_.truth, state_.set, state_.rows, state_.labels);
 }
 
 const NodeLists& Engine::lists_of(const Node& node) {
@@ -222,6 +227,8 @@ std::vector<std::uint32_t> Engine::tested_labels() const {
 template <class Scan>
 void Engine::over_units(const Watch& watch, const Node& node, std::size_t others, Scan&& scan_unit) {
   const std::size_t units = columns_.size() + others;
+  // What was good last time comes first: the sooner the value rises, the less is left to be looked at closely.
+  std::stable_sort(order_.begin(), order_.end(), [&](auto a, auto b) { return promise_[a] > promise_[b]; });
   const std::size_t work = (node.rows.size() + 2 * node.touches.size()) * units;
   const int threads = work < kWorthThreads ? 1 : std::min<int>(threads_, static_cast<int>(units));
   std::atomic<std::size_t> next{0};
@@ -230,7 +237,7 @@ void Engine::over_units(const Watch& watch, const Node& node, std::size_t others
     auto last_poll = Clock::now();
     try {
       for (std::size_t i = next++; i < units && !over; i = next++) {
-        scan_unit(worker, i);
+        scan_unit(worker, i < columns_.size() ? order_[i] : i);
         if (worker == 0) {
           const auto now = Clock::now();
           if (now - last_poll < kPollEvery) continue;
@@ -360,6 +367,7 @@ struct Engine::Worker {
   std::uint64_t risen = 0;  // the value the sweep was made for
   std::optional<TallyJudge<Lane>> tally;
   std::uint64_t tallied = 0;  // the value the tally was made for
+  std::optional<TieScan> ties;
 };
 
 // The candidates of a column that is kept as lists, or of a label: few literals by the sweep, many by bits.
@@ -413,7 +421,7 @@ std::optional<Best> Engine::search_node(const Watch& watch, Node& node, const Fo
     const std::size_t other = unit - columns_.size();
     auto& worker = workers[static_cast<std::size_t>(w)];
     if (!worker) {
-      worker.reset(new Worker<Int, Lane>{{node, state_, form, start}, {node, state_, columns_}, Sweep<Lane>(node), false, 0, {}, 0});
+      worker.reset(new Worker<Int, Lane>{{node, state_, form, start}, {node, state_, columns_}, Sweep<Lane>(node), false, 0, {}, 0, {}});
       const double touches = double(node.touches.size()) / double(std::max<std::size_t>(1, node.rows.size()));
       worker->looks = fits && worker->sweep.table_bytes(state_.rows) <= Sweep<Lane>::kLargestTable &&
                       double(worker->sweep.width()) < 8 + 10 * touches;
@@ -434,10 +442,15 @@ std::optional<Best> Engine::search_node(const Watch& watch, Node& node, const Fo
       Sweep<Lane>* look = looks ? &worker->sweep : nullptr;
       if (listed && (is_label || lists_[unit].any())) {
         judge_lists(*worker, node, unit, is_label ? &label_lists[other] : nullptr, look);
+      } else if (!is_label && !look && columns_[unit].ordered && TieScan::applies(scan.gains(), node, state_)) {
+        all_swept = false;
+        if (!worker->ties) worker->ties.emplace(node, state_);
+        worker->ties->column(columns_[unit], static_cast<std::uint32_t>(unit), columns_, scan);
       } else {
         if (!look) all_swept = false;
         if (is_label) worker->walk.label(tested[other], scan, look);
         else worker->walk.feature(unit, scan, look);
+        if (look && !is_label) promise_[unit] = look->top();
       }
       settled = scan.settled([&](const Condition& condition, std::size_t label, Count kinds[4]) {
         const Bits cover = rows_of(condition, node.cover);

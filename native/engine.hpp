@@ -119,6 +119,8 @@ class Engine {
   GrowLimits limits_;
   int threads_;
   std::uint64_t paths_ = 0;
+  std::vector<double> promise_;  // by column, the largest gain of the last search
+  std::vector<std::size_t> order_;
   // By literal (2 * label + value): for the empty body, kept between rules, and along the rule under search.
   std::vector<Prospect> root_, path_;
   std::uint64_t root_version_ = 0;

@@ -45,6 +45,9 @@ class Sweep {
   std::size_t width() const { return width_; }
   std::size_t table_bytes(std::size_t rows) const { return rows * width_ * kLanes * sizeof(Lane); }
 
+  // The largest G / q of the last list.
+  double top() const { return top_; }
+
   // The largest G / q seen so far of every literal, over all candidates. Numbers taken at a lower value are larger, so
   // they bound what the literal can reach at the present one.
   template <class Visit>
@@ -55,6 +58,11 @@ class Sweep {
   template <class Int>
   void set_gains(const Gains<Int>& gains, Wide denominator, const State& state) {
     scale_ = double(denominator);
+    plain_ = state.unit;
+    for (int v = 0; v < 2; ++v) {
+      right_gain_[v] = static_cast<Lane>(gains.slope[v][v]);
+      for (int k = 0; k < 4; ++k) plain_ = plain_ && (k == v || gains.slope[v][k] != gains.slope[v][v]);
+    }
     table_.resize(state.rows * width_ * kLanes);
     empty_.assign(width_ * kLanes, 0);
     full_.assign(width_ * kLanes, 0);
@@ -98,13 +106,16 @@ class Sweep {
     const bool at_end = sides.join_last || sides.leave_last;
     sweep_rows(rows, size, table_.get(), width_, at_end, high_.get(), low_.get(), total_.get());
     followed_.clear();
+    Lane top = std::numeric_limits<Lane>::lowest();
     for (std::uint32_t i = 0; i < literals_.size(); ++i) {
       const Lane whole = sides.leaves_node ? full_[i] : empty_[i] + total_.get()[i];
       const Lane low = sides.leave_first ? std::min<Lane>(low_.get()[i], 0) : low_.get()[i];
       const Lane most = std::max<Lane>(empty_[i] + high_.get()[i], whole - low);
       reach_[i] = std::max(reach_[i], double(most) / scale_);
+      top = std::max(top, most);
       if (most >= 0) followed_.push_back({i, whole, 0, 0, 0});
     }
+    top_ = double(top) / scale_;
     if (followed_.empty()) return;
     for (Followed& f : followed_) {
       const NodeLabel& label = node_.labels[literals_[f.lane].e];
@@ -114,12 +125,20 @@ class Sweep {
     }
     if (sides.leave_first) judge_boundary(scan, 0, false, true, join, leave);
     for (std::size_t i = 0; i < size; ++i) {
-      if (i != 0 && (rows[i] & kStarts)) judge_boundary(scan, i, true, true, join, leave);
+      if (i != 0 && (rows[i] & kStarts) && any_reaches()) judge_boundary(scan, i, true, true, join, leave);
       const Row row = rows[i] & kRowMask;
-      for (Followed& f : followed_) {
-        f.sum += table_.get()[row * width_ * kLanes + f.lane];
-        f.tp += right(f.lane, row, state);
-      }
+      const Lane* adds = table_.get() + row * width_ * kLanes;
+      if (plain_)  // what a row adds tells whether it is a true positive
+        for (Followed& f : followed_) {
+          const Lane add = adds[f.lane];
+          f.sum += add;
+          f.tp += add == right_gain_[literals_[f.lane].value];
+        }
+      else
+        for (Followed& f : followed_) {
+          f.sum += adds[f.lane];
+          f.tp += right(f.lane, row, state);
+        }
     }
     judge_boundary(scan, size, sides.join_last, sides.leave_last, join, leave);
   }
@@ -137,6 +156,12 @@ class Sweep {
     Lane sum;
     Count tp;
   };
+
+  bool any_reaches() const {
+    for (const Followed& f : followed_)
+      if (empty_[f.lane] + f.sum >= 0 || f.whole - f.sum >= 0) return true;
+    return false;
+  }
 
   Count right(std::uint32_t lane, Row row, const State& state) const {
     const std::uint32_t label = node_.labels[literals_[lane].e].label;
@@ -178,7 +203,9 @@ class Sweep {
   std::vector<Slot> literals_;
   std::vector<Followed> followed_;
   std::vector<double> reach_;
-  double scale_ = 1;
+  double scale_ = 1, top_ = 0;
+  bool plain_ = false;
+  Lane right_gain_[2] = {0, 0};
   std::vector<std::size_t> slot_;
   std::size_t width_ = 0;
   LineArray<Lane> table_;  // per row, what it adds to every lane
