@@ -229,3 +229,36 @@ def test_errors_name_options_and_no_parameters_of_python(tmp_path, content, word
     data = tmp_path / "data.csv"
     data.write_text(content)
     complain(["train", data, *words.split()], message)
+
+
+@pytest.mark.parametrize(
+    ("content", "words", "message"),
+    [
+        ("tempo,key\n", "predict", "'loudness'"),
+        ('tempo,key,loudness\n"88,6",major,1\n', "predict", "if this is a decimal comma, pass --decimal ','"),
+        ("tempo,key,loudness\n1,major,1\n", "evaluate", "labels ('calm', 'happy', 'sad') are not all columns of it"),
+        ("id,tempo,key,loudness\ns1,1,major,1\n", "explain --row 7", "there is no row 7, only 1"),
+        (
+            "id,tempo,key,loudness\ns1,1,major,1\n",
+            "explain --id id --row-id s2",
+            "no row is named 's2'",
+        ),
+        ("id,tempo,key,loudness\na,1,major,1\na,1,major,1\n", "explain --id id --row-id a", "2 rows are named 'a'"),
+        ("PK\x03\x04 and so on\n", "predict", "save the sheet as CSV"),
+    ],
+)
+def test_data_that_does_not_fit_a_model(trained, tmp_path, content, words, message):
+    data = tmp_path / "data.csv"
+    data.write_text(content)
+    command, *options = words.split()
+    complain([command, trained, data, *options], message)
+
+
+def test_models_that_are_none(trained, songs):
+    complain(["show", songs], "songs.csv: no model file, because it is not valid JSON")
+    complain(["show", trained.with_name("modell.json")], "no such model file; did you mean 'model.json'?")
+
+
+def test_a_file_without_rows_cannot_be_learned_from(tmp_path):
+    (tmp_path / "none.csv").write_text("tempo,calm\n")
+    complain(["train", tmp_path / "none.csv", "--labels", "calm"], "none.csv: there are columns but no rows")

@@ -11,7 +11,7 @@ from polyrule.cli.command import command, json_option
 from polyrule.cli.output import print_json
 from polyrule.cli.reading import check_known, data_argument, data_options, load_data, load_model, model_argument
 from polyrule.cli.text import fit
-from polyrule.errors import DataError, OptionError
+from polyrule.errors import DataError, OptionError, did_you_mean
 from polyrule.model import RuleList
 from polyrule.model.files import kind_of
 from polyrule.model.narrowing import narrow
@@ -63,7 +63,7 @@ def explain(
     stored = narrow(stored)
     kept = set(fixed) & {feature.name for feature in stored.features}  # the others change nothing anyway
     dataset = load_data(data, reading, stored.features)
-    number = _find(dataset, row, row_id)
+    number = _find(data, dataset, row, row_id)
     example = dataset.X[number]
     told = _explain(stored, example, near, digits)
     found = [stored.smallest_flip(example, name, fixed=kept, limit=limit) for name in flips]
@@ -79,16 +79,18 @@ def _explain(model: Any, example: Any, near: int, digits: int | None) -> Any:
     return model.explain(example, near=near, digits=digits) if isinstance(model, RuleList) else model.explain(example)
 
 
-def _find(data: Dataset, row: int | None, row_id: str | None) -> int:
+def _find(name: str, data: Dataset, row: int | None, row_id: str | None) -> int:
     if (row is None) == (row_id is None):
         raise click.UsageError("say which example with --row N or --row-id TEXT")
     if row is not None:
         if row > len(data):
-            raise DataError(f"{data.name}: there is no row {row}, only {len(data)}")
+            raise DataError(f"{name}: there is no row {row}, only {len(data)}")
         return row - 1
     if data.row_ids is None:
         raise OptionError("--row-id needs --id, the column that names the rows")
-    found = [number for number, name in enumerate(data.row_ids) if name == row_id]
-    if len(found) != 1:
-        raise DataError(f"{data.name}: {len(found)} rows are named {row_id!r}")
+    found = [number for number, known in enumerate(data.row_ids) if known == row_id]
+    if not found:
+        raise DataError(f"{name}: no row is named {row_id!r}{did_you_mean(str(row_id), data.row_ids)}")
+    if len(found) > 1:
+        raise DataError(f"{name}: {len(found)} rows are named {row_id!r}; choose one with --row")
     return found[0]

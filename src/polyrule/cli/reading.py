@@ -83,6 +83,9 @@ def load_model(path: Path) -> Any:
     """Read a model file of any kind."""
     from polyrule.model import files
 
+    if not path.exists():
+        hint = did_you_mean(path.name, _beside(path, "*.json"))
+        raise ModelError(f"{path}: there is no such model file{hint}")
     return files.load(path)
 
 
@@ -90,7 +93,7 @@ def load_rule_list(path: Path) -> RuleList:
     """Read a model file that must hold a rule list."""
     from polyrule.model import RuleList, files
 
-    model = files.load(path)
+    model = load_model(path)
     if not isinstance(model, RuleList):
         raise ModelError(f"{path}: this needs a rule list, but the file holds a {files.kind_of(model)}")
     return model
@@ -202,17 +205,31 @@ def _check_exists(text: str) -> None:
 
     _, colon, part = text.partition(":")
     hint = did_you_mean(text, (f"{entry}{colon}{part}" for entry in ENTRIES))
-    if not hint and path.parent.is_dir():
-        hint = did_you_mean(path.name, (other.name for other in path.parent.iterdir()))
+    hint = hint or did_you_mean(path.name, _beside(path, "*"))
     raise DataError(f"{text}: no such file, and no data set of that name ('polyrule datasets' lists them){hint}")
+
+
+def _beside(path: Path, pattern: str) -> list[str]:
+    """Names of files in the folder of a path that does not exist."""
+    return [other.name for other in path.parent.glob(pattern)] if path.parent.is_dir() else []
 
 
 def load_labelled(text: str, reading: dict[str, Any], model: Any) -> Dataset:
     """Read data with the labels of a model, in the model's order."""
+    from polyrule.data.columns import listing
+
     options = dict(reading)
     if benchmark_name(text) is None and not any(options.get(name) for name in ("labels", "tags", "label_file")):
         options["labels"] = list(model.label_names)
-    data = load_data(text, options, model.features)
+    try:
+        data = load_data(text, options, model.features)
+    except DataError as error:
+        if reading.get("labels") or "--labels: there is no column" not in str(error):
+            raise
+        raise DataError(
+            f"{text}: the model's labels ({listing(model.label_names)}) are not all columns of it; say where they "
+            "stand with --labels, --tags or --label-file"
+        ) from error
     return align_labels(data, model)
 
 

@@ -23,6 +23,15 @@ def fit(text: str, indent: int = 6, stream: TextIO | None = None) -> str:
     return "\n".join(wrap_line(line, width, indent) for line in text.splitlines())
 
 
+def plural(count: float, word: str) -> str:
+    """Return a count and what is counted.
+
+    >>> plural(1, "rule"), plural(2, "rule")
+    ('1 rule', '2 rules')
+    """
+    return f"{count:g} {word}{'' if count == 1 else 's'}"
+
+
 def wrap_line(line: str, width: int, indent: int = 6) -> str:
     """Wrap one line at spaces, best after a comma or semicolon, so that conditions stay whole.
 

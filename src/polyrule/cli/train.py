@@ -14,7 +14,7 @@ from polyrule.cli.output import cannot_write, check_place, note, print_json, war
 from polyrule.cli.progress import counting_progress, learning_progress
 from polyrule.cli.reading import align_labels, data_argument, data_options, load_data, reading_names
 from polyrule.cli.show import rule_records
-from polyrule.cli.text import fit
+from polyrule.cli.text import fit, plural
 from polyrule.errors import DataError, OptionError
 
 if TYPE_CHECKING:
@@ -68,8 +68,10 @@ def train(
     dataset = load_data(data, reading)
     if not dataset.label_names:
         raise DataError(f"{dataset.name}: there are no labels to learn; say which columns are labels with --labels")
+    if not len(dataset):
+        raise DataError(f"{data}: there are columns but no rows to learn from")
     if not dataset.features:
-        raise DataError(f"{dataset.name}: no column is left to learn from; the others are labels, dropped, or --id")
+        raise DataError(f"{data}: no column is left to learn from; the others are labels, dropped, or --id")
     test = None if test_data is None else load_data(test_data, reading, dataset.features)
     with learning_progress(quiet) as callback, speaking_options():
         estimator = make_learner(ctx, learner, callback)
@@ -186,11 +188,11 @@ def _table_without_warning(comparison: Any) -> str:
 
 def summary(stats: dict[str, Any], seconds: float) -> str:
     """Return the size of a list in one line."""
-    parts = [f"{stats['rules']} rules", f"{stats['conditions']} conditions"]
+    parts = [plural(stats["rules"], "rule"), plural(stats["conditions"], "condition")]
     if "label_conditions" in stats:
         parts[-1] += f" ({stats['label_conditions']} on labels)"
     if "labels_per_head" in stats:
         parts.append(f"{stats['labels_per_head']:.2f} labels per head")
     if "stops" in stats:
-        parts.append(f"{stats['stops']} stops")
+        parts.append(plural(stats["stops"], "stop"))
     return ", ".join(parts) + f"; {seconds:.2f} s"

@@ -276,7 +276,7 @@ def _about_labels(data: Dataset, counts: npt.NDArray[np.int64]) -> list[Finding]
 
 def _about_examples(data: Dataset) -> list[Finding]:
     findings = []
-    if data.label_names and len(data):
+    if len(data.label_names) > 1 and len(data):  # of one label it says what the label's share says
         without = int((np.asarray(data.Y.sum(axis=1)).ravel() == 0).sum())
         if without:
             findings.append(Finding("examples without label", f"{without} of {len(data)} examples have no label"))

@@ -54,7 +54,10 @@ def find_format(source: Source, given: str | None = None) -> Format:
         if given not in known:
             raise OptionError(f"format must be one of {', '.join(known)}, not {given!r}")
         return given  # type: ignore[return-value]
-    return _by_content(source.head()) or _ENDINGS.get(ending(source)) or _guess(source)
+    head = source.head()
+    if head.startswith(b"PK\x03\x04"):
+        raise DataError(f"{source.name}: this is a workbook or zip archive; save the sheet as CSV, or unpack it")
+    return _by_content(head) or _ENDINGS.get(ending(source)) or _guess(source)
 
 
 def _by_content(head: bytes) -> Format | None:

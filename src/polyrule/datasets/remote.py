@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import sys
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -103,7 +104,9 @@ def from_openml(known: Entry) -> Dataset:
     from sklearn.datasets import fetch_openml
 
     try:
-        found: Any = fetch_openml(data_id=known.openml, as_frame=True, parser="auto")
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # about attempts that failed; what comes of them is said below
+            found: Any = fetch_openml(data_id=known.openml, as_frame=True, parser="auto")
     except (OSError, ValueError, ImportError) as problem:
         reason = " ".join(str(problem).split())
         raise Unreachable(f"OpenML data set {known.openml}: {reason}") from problem

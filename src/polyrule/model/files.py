@@ -180,7 +180,9 @@ def _parse(text: str, source: str) -> Any:
         return json.loads(text, parse_constant=no_constant, object_pairs_hook=no_duplicates)
     except json.JSONDecodeError as error:
         cut = "; the file looks cut off" if error.pos >= len(text.rstrip()) - 1 else ""
-        raise ModelError(f"{source}: not valid JSON at line {error.lineno}, column {error.colno}{cut}") from error
+        raise ModelError(
+            f"{source}: no model file, because it is not valid JSON at line {error.lineno}, column {error.colno}{cut}"
+        ) from error
     except PolyruleError:
         raise
     except (ValueError, RecursionError) as error:

@@ -19,6 +19,7 @@ from polyrule.errors import DataError
 Floats = npt.NDArray[np.float64]
 _PLAIN = b"0123456789.+-eE"
 _NUMBER = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
+_COMMA = re.compile(r"\s*[+-]?\d+,\d+\s*", re.ASCII)
 _WORDS = {"nan": np.nan, "inf": np.inf, "+inf": np.inf, "-inf": -np.inf, "infinity": np.inf, "-infinity": -np.inf}
 _LABEL_WORDS = {**TRUTH, "no": 0, "yes": 1}
 
@@ -174,7 +175,8 @@ class Encoder:
         if isinstance(numbers, int):
             if self.tentative:
                 raise KindConflict(self.name)
-            raise place.error(numbers, f"expected a number, found {shorten(cells[numbers])}")
+            hint = "; if this is a decimal comma, pass decimal=','" if _COMMA.fullmatch(str(cells[numbers])) else ""
+            raise place.error(numbers, f"expected a number, found {shorten(cells[numbers])}{hint}")
         infinite = np.isinf(numbers)
         if infinite.any():
             raise place.error(int(np.argmax(infinite)), "the value is infinite or too large for a number")
@@ -253,5 +255,5 @@ def label_truth(cell: Any, row: int, place: Place) -> int:
 
 def _no_label(cell: Any, row: int, place: Place) -> DataError:
     if cell is None:
-        return place.error(row, "the label is missing; a label is 0 or 1")
-    return place.error(row, f"{shorten(cell)} is not a label; a label is 0 or 1")
+        return place.error(row, "the label is missing; a label is 0 or 1, false or true, no or yes")
+    return place.error(row, f"{shorten(cell)} is not a label; a label is 0 or 1, false or true, no or yes")
