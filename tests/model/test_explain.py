@@ -1,6 +1,7 @@
 import json
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -75,6 +76,17 @@ def test_only_one_example_at_a_time():
     model = RuleList((), (Feature("a"),), ("y",))
     with pytest.raises(ModelError, match=r"one example with 1 feature value"):
         model.explain([[1.0], [2.0]])
+
+
+def test_an_example_of_a_frame_is_chosen_by_its_row():
+    rule = Rule((Literal(0, 1, 3, 0),), (NominalCondition(1, 1),))
+    model = RuleList((rule,), (Feature("size"), Feature("hue", "nominal", ("dark", "light"))), ("red",))
+    frame = pd.DataFrame({"other": [0, 0], "hue": ["dark", "light"], "size": [1.0, 2.0]})
+    assert model.explain(frame, row=1).labels[0].value == 1
+    assert str(model.smallest_flip(frame, "red", row=0)).endswith("present: hue = light (now dark)")
+    for call in (lambda: model.explain(frame), lambda: model.smallest_flip(["small", "dark"], "red")):
+        with pytest.raises(ModelError, match="choose the example with row="):
+            call()
 
 
 def test_rules_that_come_too_late_are_told_apart():

@@ -226,7 +226,13 @@ def example_row(rule_list: RuleList, example: Any) -> npt.NDArray[np.float64]:
         check_table(rule_list, example)
         values = np.asarray(example, dtype=np.float64)
     else:
-        values = np.asarray(example, dtype=np.float64)
+        try:
+            values = np.asarray(example, dtype=np.float64)
+        except (TypeError, ValueError) as error:
+            raise ModelError(
+                "an example is one row of a table, or numbers in feature order (a category by its position); of "
+                "a frame or data set, choose the example with row="
+            ) from error
         values = values[None, :] if values.ndim == 1 else values
     if values.shape != (1, len(rule_list.features)):
         raise ModelError(

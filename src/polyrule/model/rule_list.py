@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from polyrule.data.encode import to_table
 from polyrule.data.table import Feature
 from polyrule.errors import ModelError
 from polyrule.model import editing, printing
@@ -127,11 +128,16 @@ class RuleList:
         model, table = fit_to(self, example)
         return explain(model, table[row], near=near, digits=digits)
 
-    def smallest_flip(self, example: Any, label: int | str, **options: Any) -> Flip:
-        """Find the smallest change of one example that flips a label; see `polyrule.model.flips.smallest_flip`."""
+    def smallest_flip(self, example: Any, label: int | str, row: int | None = None, **options: Any) -> Flip:
+        """Find the smallest change of one example that flips a label; see `polyrule.model.flips.smallest_flip`.
+
+        `example` is one example, or with `row` (counted from 0) a table, frame, array or data set that holds it.
+        """
         from polyrule.model.flips import smallest_flip
 
-        return smallest_flip(self, example, label, **options)
+        if row is None:
+            return smallest_flip(self, example, label, **options)
+        return smallest_flip(self, to_table(example, self.features, others="skip")[row], label, **options)
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the list to a JSON model file, whole or not at all; see `polyrule.model.files`."""
