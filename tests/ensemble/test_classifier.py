@@ -75,7 +75,7 @@ def test_probabilities_are_calibrated(fitted) -> None:
     chances = clf.predict_proba(X)
     for low in (0.0, 0.5):
         inside = (chances >= low) & (chances < low + 0.5)
-        assert Y[inside].mean() == pytest.approx(chances[inside].mean(), abs=0.06)
+        assert Y[inside].mean() == pytest.approx(chances[inside].mean(), abs=0.08)
 
 
 def test_limits_hold(fitted) -> None:

@@ -47,7 +47,7 @@ class RuleEnsembleClassifier(RuleEstimator):
         Most conditions per rule.
     label_cost : "auto" or float
         How far an entry of a head must lower the training loss (in nats) to be worth reading; more gives shorter heads.
-        "auto" takes the highest of a few prices at which the cross-validated log loss is within 1 % of the best.
+        "auto" takes the highest of a few prices at which the cross-validated log loss is within 2 % of the best.
     beam_width : int
         Bodies kept at each step of growing a rule; 1 is greedy, more looks ahead.
     swaps : int

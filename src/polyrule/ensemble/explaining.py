@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from polyrule.data.results import frame_of_rows
 from polyrule.data.table import Table
 from polyrule.ensemble.printing import format_conditions, format_weight
 from polyrule.errors import ModelError
 from polyrule.model.printing import format_name
-from polyrule.model.statistics import frame_of
 
 if TYPE_CHECKING:
     from polyrule.ensemble.model import RuleEnsemble
@@ -82,7 +82,7 @@ class EnsembleExplanation:
         }
 
     def to_frame(self) -> Any:
-        """Return a pandas frame with one row per label and contribution; rule 0 is where the label starts."""
+        """Return a data frame with one row per label and contribution; rule 0 is where the label starts."""
         rows = []
         for item in self.labels:
             rows.append({"label": item.label, "rule": 0, "weight": item.start, "text": "start"})
@@ -90,7 +90,7 @@ class EnsembleExplanation:
                 {"label": item.label, "rule": part.rule + 1, "weight": part.weight, "text": part.text}
                 for part in item.contributions
             ]
-        return frame_of(rows, ["label", "rule", "weight", "text"])
+        return frame_of_rows(rows, ["label", "rule", "weight", "text"])
 
     def __str__(self) -> str:
         lines = []

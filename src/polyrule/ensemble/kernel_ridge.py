@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
-from scipy.linalg import cho_factor, cho_solve
+from scipy.linalg import cholesky
+from scipy.linalg.lapack import dpotri
 
 Matrix = npt.NDArray[np.float64]
 Design = npt.NDArray[np.float32]
@@ -46,7 +47,8 @@ class KernelRidge:
         self._start = share @ truth / share.sum()
         kernel = self._kernel(self._known)
         kernel[np.diag_indices_from(kernel)] += _RIDGE / share
-        inverse = cho_solve(cho_factor(kernel), np.eye(len(kernel)))
+        upper = dpotri(cholesky(kernel, overwrite_a=True))[0]
+        inverse = np.triu(upper) + np.triu(upper, 1).T
         self._influence = inverse @ (truth - self._start)
         self.left_out = truth - self._influence / np.diag(inverse)[:, None]
 

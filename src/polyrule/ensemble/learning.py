@@ -27,7 +27,7 @@ _LARGEST_TAUGHT = 50_000_000
 _FEWEST_TAUGHT = 10
 
 # Share of the cross-validated log loss that shorter heads may cost.
-_NEXT_TO_NOTHING = 0.01
+_NEXT_TO_NOTHING = 0.02
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,8 +54,8 @@ class LearnOptions:
 
     build: BuildOptions = field(default_factory=BuildOptions)
     teaching: Teaching | None = field(default_factory=Teaching)
-    prices: tuple[float, ...] = (0.1, 0.3, 1.0)
-    ridges: tuple[float, ...] = (0.3, 1.0, 3.0)
+    prices: tuple[float, ...] = (0.1, 0.3, 1.0, 3.0)
+    ridges: tuple[float, ...] = (0.3, 1.0, 3.0, 10.0)
     folds: int = 4
     max_bins: int = 64
     points: int = 0

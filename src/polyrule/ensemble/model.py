@@ -12,13 +12,13 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import expit
 
+from polyrule.data.results import frame_of_rows
 from polyrule.data.table import Feature, Table
 from polyrule.ensemble import printing
 from polyrule.ensemble.decisions import Decision
 from polyrule.errors import ModelError
 from polyrule.model.narrowing import fit_to
 from polyrule.model.rule import Condition, LabelCondition, NominalCondition, NumericCondition
-from polyrule.model.statistics import frame_of
 
 if TYPE_CHECKING:
     from polyrule.ensemble.explaining import EnsembleExplanation
@@ -140,8 +140,8 @@ class RuleEnsemble:
         return printing.format_weighted_rule(self.rules[index], self.features, self.label_names, counts=counts)
 
     def to_frame(self) -> Any:
-        """Return a pandas frame with one row per rule."""
-        return frame_of(printing.records(self))
+        """Return a data frame with one row per rule."""
+        return frame_of_rows(printing.records(self))
 
     def statistics(self) -> dict[str, float]:
         """Count rules, conditions, head entries and signs."""

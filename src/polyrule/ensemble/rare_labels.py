@@ -11,8 +11,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import logit
 
+from polyrule.ensemble.curves import f1_curves, smoothed
 from polyrule.ensemble.measures import Labels
-from polyrule.ensemble.smoothing import smoothed
 
 Matrix = npt.NDArray[np.float64]
 
@@ -36,23 +36,10 @@ def rare_label_cuts(scores: Matrix, truth: Labels, weights: Matrix) -> Matrix:
     usual = logit((present + 0.5) / (weights.sum() + 1))
     best, line = -1.0, np.zeros(truth.shape[1])
     for tilt in _TILTS:
-        heights = smoothed(_f1(scores - tilt * usual, truth, weights, _HEIGHTS).mean(axis=1))
+        heights = smoothed(f1_curves(scores - tilt * usual, truth, weights, _HEIGHTS).mean(axis=1))
         if heights.max() > best + 1e-12:
             best = float(heights.max())
             line = _HEIGHTS[int(np.argmax(heights))] + tilt * usual
-    own = _f1(scores - line, truth, weights, _MOVES)
+    own = f1_curves(scores - line, truth, weights, _MOVES)
     shrunk = (present * own + _PRIOR_EXAMPLES * own.mean(axis=1, keepdims=True)) / (present + _PRIOR_EXAMPLES)
     return np.asarray(line + _MOVES[np.argmax(smoothed(shrunk), axis=0)])
-
-
-def _f1(scores: Matrix, truth: Labels, weights: Matrix, cuts: Matrix) -> Matrix:
-    """F1 of every label at every cut; 0 where it is neither present nor predicted."""
-    right, claimed = np.empty((2, len(cuts), truth.shape[1]))
-    weighted = weights[:, None] * truth
-    present = weighted.sum(axis=0)
-    for place, cut in enumerate(cuts):
-        above = scores >= cut
-        right[place] = (weighted * above).sum(axis=0)
-        claimed[place] = weights @ above
-    total = claimed + present
-    return np.asarray(np.divide(2 * right, total, out=np.zeros_like(total), where=total > 0))

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 from scipy.special import logit
 
+from polyrule.ensemble.curves import accuracy_curves, f1_curves, smoothed
 from polyrule.ensemble.decisions import KINDS, Decision, DecisionKind, membership, seen_label_sets
 from polyrule.ensemble.measures import MEASURES, Labels
 from polyrule.ensemble.rare_labels import rare_label_cuts
-from polyrule.ensemble.smoothing import smoothed
 from polyrule.errors import OptionError
 
 Matrix = npt.NDArray[np.float64]
@@ -136,10 +137,9 @@ def tune(evidence: Evidence, kind: DecisionKind, optimize: str) -> Decision:
     shared = _shared_cut(evidence, optimize)
     if kind == "threshold":
         return Decision(kind, (shared,) * labels)
-    if optimize == "macro-f1":
-        cuts = rare_label_cuts(evidence.scores, evidence.truth, evidence.weights)
-        return Decision(kind, tuple(np.where(evidence.truth.any(axis=0), cuts, shared).tolist()))
-    return Decision(kind, tuple(_label_cut(evidence, label, shared, optimize) for label in range(labels)))
+    tuned = rare_label_cuts if optimize == "macro-f1" else partial(_label_cuts, optimize=optimize)
+    cuts = tuned(evidence.scores, evidence.truth, evidence.weights)
+    return Decision(kind, tuple(np.where(evidence.truth.any(axis=0), cuts, shared).tolist()))
 
 
 def _shared_cut(evidence: Evidence, optimize: str) -> float:
@@ -158,12 +158,13 @@ def _set_cut(evidence: Evidence, label_sets: tuple[tuple[int, ...], ...], optimi
     return _best_cut(predicted, evidence.truth[rows], evidence.weights[rows], optimize)
 
 
-def _label_cut(evidence: Evidence, label: int, shared: float, optimize: str) -> float:
-    """Best threshold of one label by itself; the shared one where the label never occurs."""
-    one = Evidence(evidence.scores[:, [label]], evidence.truth[:, [label]], evidence.weights, evidence.fold)
-    if not one.truth.any():
-        return shared
-    return _shared_cut(one, "hamming" if optimize in ("hamming", "subset") else "micro-f1")
+def _label_cuts(scores: Matrix, truth: Labels, weights: Matrix, optimize: str) -> Matrix:
+    """Best threshold of each label by itself."""
+    curves = accuracy_curves if optimize in ("hamming", "subset") else f1_curves
+    # The grid in order of distance from 0, of which the first of equals is taken.
+    order = np.argsort(np.abs(_GRID), kind="stable")
+    reached = smoothed(curves(scores, truth, weights, _GRID))[order]
+    return np.asarray(_GRID[order][np.argmax(reached >= reached.max(axis=0) - 1e-12, axis=0)])
 
 
 def _best_cut(predicted: Iterable[Labels], truth: Labels, weights: Matrix, optimize: str) -> float:
