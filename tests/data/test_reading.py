@@ -1,5 +1,6 @@
 """Options of `read` across formats, labels found beside a file, prediction against a model's features, memory."""
 
+import inspect
 import io
 import tracemalloc
 
@@ -214,3 +215,13 @@ def test_sparse_benchmark_file_against_a_naive_reader(benchmark_root):
     np.testing.assert_array_equal(data.X.values.toarray(), expected[:, :1449])
     np.testing.assert_array_equal(data.Y, expected[:, 1449:])
     assert data.X.values.nnz == int(expected[:, :1449].sum())
+
+
+def test_chunks_take_the_options_of_read_and_no_others():
+    told = set(inspect.signature(read).parameters) - {"path", "label_file"}
+    defaults = {name: inspect.signature(read).parameters[name].default for name in told}
+    text = b"size,hue,red\n1.5,dark,1\n"
+    part = next(read_chunks(io.BytesIO(text), **{**defaults, "labels": "red"}))
+    assert part.features == read(io.BytesIO(text), labels="red").features
+    with pytest.raises(OptionError, match=r"there is no option 'label'; did you mean 'labels'\?"):
+        next(read_chunks(io.BytesIO(text), label="red"))

@@ -5,7 +5,7 @@ import pytest
 
 from polyrule.evaluation.figures import CriticalDifferenceDiagram, TrainingTimes
 from polyrule.evaluation.figures.canvas import svg_text
-from polyrule.evaluation.frames import MissingExtraError
+from polyrule.data.results import MissingExtraError
 from polyrule.evaluation.statistics import compare_learners
 
 

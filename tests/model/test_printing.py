@@ -1,4 +1,5 @@
 import json
+import sys
 
 import pytest
 from hypothesis import given, settings
@@ -6,6 +7,7 @@ from hypothesis import strategies as st
 from tests.model.strategies import rule_lists
 
 from polyrule.data import Feature
+from polyrule.data.results import MissingExtraError
 from polyrule.model import LabelCondition, Literal, NominalCondition, NumericCondition, Rule, RuleList, printing
 
 
@@ -87,12 +89,14 @@ def test_statistics_and_frame_agree_with_the_rules(model):
         assert stats["labels_per_head"] == pytest.approx(frame["labels"].mean())
 
 
-def test_a_frame_without_pandas_is_refused_clearly(monkeypatch):
-    from polyrule.errors import OptionError
-
-    monkeypatch.setitem(__import__("sys").modules, "pandas", None)
-    with pytest.raises(OptionError, match="pip install pandas"):
-        RuleList((), (), ("a",)).to_frame()
+def test_a_frame_needs_some_library_for_frames(monkeypatch):
+    model = RuleList((Rule((Literal(0, 1),)),), (Feature("a"),), ("y",))
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    assert model.to_frame().shape[0] == 1, "polars or pyarrow will do"
+    for name in ("polars", "pyarrow"):
+        monkeypatch.setitem(sys.modules, name, None)
+    with pytest.raises(MissingExtraError, match="install one of them"):
+        model.to_frame()
 
 
 def test_thresholds_can_be_rounded_for_reading():

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from polyrule.cli.command import command, json_option
-from polyrule.cli.output import print_json, table, warn
+from polyrule.cli.output import print_json, warn
 from polyrule.cli.reading import data_argument, data_options, load_data
 from polyrule.cli.text import fit
+from polyrule.data.results import text_table
 
 if TYPE_CHECKING:
     from polyrule.data import Dataset
@@ -41,14 +42,14 @@ def data(data: str, test_data: str | None, columns: bool, as_json: bool, **readi
     click.echo(fit(str(found).split("\n! ")[0]))
     if columns:
         click.echo()
-        click.echo(table(["feature", "kind", "missing", "values"], _feature_rows(dataset), left=2))
+        click.echo(text_table(["feature", "kind", "missing", "values"], _feature_rows(dataset), left=2))
     if dataset.label_names:
         rows = [
             [name, str(count), f"{count / max(1, found.examples):.1%}"]
             for name, count in zip(found.label_names, found.label_counts, strict=True)
         ]
         click.echo()
-        click.echo(table(["label", "present", "share"], rows))
+        click.echo(text_table(["label", "present", "share"], rows))
     for finding in found.findings:
         warn(str(finding))
 

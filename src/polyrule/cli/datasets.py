@@ -8,8 +8,9 @@ from typing import Any
 import click
 
 from polyrule.cli.command import command, json_option
-from polyrule.cli.output import print_json, table
+from polyrule.cli.output import print_json
 from polyrule.cli.text import fit
+from polyrule.data.results import text_table
 
 
 @command("datasets")
@@ -33,8 +34,8 @@ def datasets(name: str | None, as_json: bool) -> None:
         records = [_record(known) for known in chosen]
         print_json(records if name is None else records[0])
     elif name is None:
-        rows = [_row(known) for known in chosen]
-        click.echo(table(["name", "domain", "here", "examples", "features", "labels", "cardinality"], rows, left=3))
+        header = ["name", "domain", "here", "examples", "features", "labels", "cardinality"]
+        click.echo(text_table(header, [_row(known) for known in chosen], left=3))
     else:
         for key, value in _record(chosen[0]).items():
             if value not in ("", None):

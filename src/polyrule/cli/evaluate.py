@@ -8,9 +8,10 @@ from typing import Any
 import click
 
 from polyrule.cli.command import command, json_option
-from polyrule.cli.output import print_json, table, warn
+from polyrule.cli.output import print_json, warn
 from polyrule.cli.reading import data_argument, data_options, load_labelled, load_model, model_argument
 from polyrule.cli.text import fit
+from polyrule.data.results import text_table
 from polyrule.model.narrowing import narrow
 
 
@@ -83,4 +84,4 @@ def _label_table(scores: Any) -> str:
         [format_name(name), *(f"{v:.4f}" if isinstance(v, float) else str(v) for v in values)]
         for name, *values in zip(columns["label"], *(columns[key] for key in chosen), strict=True)
     ]
-    return table(["label", *map(measure_words, chosen)], rows)
+    return text_table(["label", *map(measure_words, chosen)], rows)

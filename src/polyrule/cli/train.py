@@ -140,8 +140,8 @@ def _test(model: Any, train: Dataset, test: Dataset) -> Any:
 def _cross_validate(estimator: Any, data: Dataset, folds: int, seed: int, quiet: bool) -> Any:
     from sklearn.base import clone
 
+    from polyrule.data.results import MissingExtraError
     from polyrule.evaluation.cross_validation import cross_validate
-    from polyrule.evaluation.frames import MissingExtraError
 
     plain = clone(estimator).set_params(callback=None)
     with counting_progress("cross-validation", folds, quiet) as show:

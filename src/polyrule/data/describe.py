@@ -10,6 +10,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from polyrule.data.columns import listing
+from polyrule.data.results import make_frame
 
 if TYPE_CHECKING:
     from polyrule.data.dataset import Dataset
@@ -97,11 +98,9 @@ class Description:
         }
 
     def frame(self) -> Any:
-        """Return the labels and how often each is present, as a pandas frame."""
-        import pandas as pd
-
-        counts = np.array(self.label_counts, dtype=np.int64)
-        return pd.DataFrame({"label": self.label_names, "present": counts, "share": counts / max(self.examples, 1)})
+        """Return the labels and how often each is present, as a data frame."""
+        shares = [count / max(self.examples, 1) for count in self.label_counts]
+        return make_frame({"label": self.label_names, "present": self.label_counts, "share": shares})
 
     def __repr__(self) -> str:
         return str(self)  # what a notebook or a console shows

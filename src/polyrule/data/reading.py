@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,7 @@ from polyrule.data.roles import Roles, make_layout
 from polyrule.data.sniff import ending, find_format
 from polyrule.data.sources import LARGEST_EXPANSION, Source
 from polyrule.data.table import Feature
-from polyrule.errors import DataError, OptionError
+from polyrule.errors import DataError, OptionError, did_you_mean
 
 
 def read(
@@ -106,44 +107,22 @@ def read(
     >>> data.Y.tolist()
     [[1, 0], [0, 1]]
     """
-    roles = Roles(labels, drop, nominal, numeric, identifier, weights, tags, tag_separator, features)
     if label_file is not None:
         if labels not in ("auto", None) or tags is not None:
             raise OptionError("label_file= cannot be combined with labels= or tags=")
-        roles = replace(roles, labels=None)
-    source = path if isinstance(path, Source) else Source(path, max_bytes, encoding)
-    options = DelimitedOptions(delimiter, header, missing, decimal)
-    reader = open_reader(source, format, options)
-    made = _read_whole(reader, roles, source, name or _plain_name(source))
-    return made if label_file is None else _with_label_file(made, label_file, max_bytes, encoding, options)
+        labels = None
+    roles = Roles(labels, drop, nominal, numeric, identifier, weights, tags, tag_separator, features)
+    delimited = DelimitedOptions(delimiter, header, missing, decimal)
+    opened = _Opened(path, roles, delimited, format, encoding, max_bytes, name)
+    made = _read_whole(opened)
+    return made if label_file is None else _with_label_file(made, opened, label_file)
 
 
-def read_chunks(
-    path: Any,
-    *,
-    rows: int = 10_000,
-    labels: Any = "auto",
-    format: str | None = None,
-    drop: Any = (),
-    nominal: Any = (),
-    numeric: Any = (),
-    identifier: str | int | None = None,
-    weights: str | int | None = None,
-    tags: str | int | None = None,
-    tag_separator: str = "|",
-    features: Sequence[Feature] | None = None,
-    delimiter: str | None = None,
-    header: bool | None = None,
-    missing: Sequence[str] = MISSING,
-    decimal: str = ".",
-    encoding: str | None = None,
-    max_bytes: int = LARGEST_EXPANSION,
-    name: str | None = None,
-) -> Iterator[Dataset]:
+def read_chunks(path: Any, *, rows: int = 10_000, **options: Any) -> Iterator[Dataset]:
     r"""Read a file piece by piece: data sets of at most `rows` examples, in order, in bounded memory.
 
-    Parameters are those of `read`. All pieces have the same features; unless `features` is given or the format declares
-    them, a first pass over the file finds kinds and categories.
+    Options are those of `read`, except `label_file`. All pieces have the same features; unless `features` is given or
+    the format declares them, a first pass over the file finds kinds and categories.
 
     Examples
     --------
@@ -154,17 +133,48 @@ def read_chunks(
     """
     if rows < 1:
         raise OptionError(f"rows must be at least 1, got {rows}")
-    roles = Roles(labels, drop, nominal, numeric, identifier, weights, tags, tag_separator, features)
-    source = Source(path, max_bytes, encoding)
-    reader = open_reader(source, format, DelimitedOptions(delimiter, header, missing, decimal))
-    layout = _settled_layout(reader, roles, source)
-    assembler = Assembler(layout, source.name, name or _plain_name(source), reader.unit)
+    opened = _Opened.with_options(path, options)
+    reader, layout = opened.reader, _settled_layout(opened)
+    assembler = Assembler(layout, reader.name, opened.name, reader.unit)
     for block in reader.blocks(layout.numeric()):
         assembler.add(block)
         whole = assembler.dataset()
         for start in range(0, len(whole), rows):
             yield whole if len(whole) <= rows else whole[start : start + rows]
-    layout.unseen.warn(source.name)
+    layout.unseen.warn(reader.name)
+
+
+class _Opened:
+    """A file that has been opened, and what the caller said about it."""
+
+    def __init__(
+        self,
+        path: Any,
+        roles: Roles,
+        delimited: DelimitedOptions,
+        format: str | None = None,
+        encoding: str | None = None,
+        max_bytes: int = LARGEST_EXPANSION,
+        name: str | None = None,
+    ) -> None:
+        self.roles, self.delimited, self.encoding, self.max_bytes = roles, delimited, encoding, max_bytes
+        self.source = path if isinstance(path, Source) else Source(path, max_bytes, encoding)
+        self.reader = open_reader(self.source, format, delimited)
+        self.name = name or _plain_name(self.source)
+
+    @classmethod
+    def with_options(cls, path: Any, options: dict[str, Any]) -> _Opened:
+        """Open a file with the options of `read` by name; what is not given has the defaults of `read`."""
+        rest = dict(options)
+        roles = Roles(**{f.name: rest.pop(f.name) for f in fields(Roles) if f.name in rest})
+        delimited = DelimitedOptions(**{f.name: rest.pop(f.name) for f in fields(DelimitedOptions) if f.name in rest})
+        for name in sorted(rest.keys() - {"format", "encoding", "max_bytes", "name"}):
+            raise OptionError(f"there is no option {name!r}{did_you_mean(name, inspect.signature(read).parameters)}")
+        return cls(path, roles, delimited, **rest)
+
+    def layout(self) -> Layout:
+        """Decide which column plays which part."""
+        return make_layout(self.reader, self.roles, self.source)
 
 
 def open_reader(source: Source, format: str | None = None, options: DelimitedOptions | None = None) -> Reader:
@@ -181,25 +191,26 @@ def open_reader(source: Source, format: str | None = None, options: DelimitedOpt
     return DelimitedReader(source, options, ".tsv" if found == "tsv" else ending(source))
 
 
-def _read_whole(reader: Reader, roles: Roles, source: Source, name: str) -> Dataset:
+def _read_whole(opened: _Opened) -> Dataset:
     try:
-        return _pass(reader, make_layout(reader, roles, source), name)
+        return _pass(opened)
     except KindConflict:
-        _settle_kinds(reader)
-        return _pass(reader, make_layout(reader, roles, source), name)
+        _settle_kinds(opened.reader)
+        return _pass(opened)
 
 
-def _pass(reader: Reader, layout: Layout, name: str) -> Dataset:
-    assembler = Assembler(layout, reader.name, name, reader.unit)
+def _pass(opened: _Opened) -> Dataset:
+    reader, layout = opened.reader, opened.layout()
+    assembler = Assembler(layout, reader.name, opened.name, reader.unit)
     for block in reader.blocks(layout.numeric()):
         assembler.add(block)
     layout.unseen.warn(reader.name)
     return assembler.dataset()
 
 
-def _settled_layout(reader: Reader, roles: Roles, source: Source) -> Layout:
+def _settled_layout(opened: _Opened) -> Layout:
     """A layout whose kinds and categories hold for the whole file."""
-    layout = make_layout(reader, roles, source)
+    reader, layout = opened.reader, opened.layout()
     encoders = layout.encoders
     open_kinds = any(
         not encoder.frozen and (encoder.kind == "nominal" or encoder.tentative) for encoder in encoders.values()
@@ -208,7 +219,7 @@ def _settled_layout(reader: Reader, roles: Roles, source: Source) -> Layout:
         return layout
     if any(encoder.tentative for encoder in encoders.values()):
         _settle_kinds(reader)
-        layout = make_layout(reader, roles, source)
+        layout = opened.layout()
     for block in reader.blocks(layout.numeric()):
         for j, encoder in layout.encoders.items():
             if encoder.kind == "nominal" and not encoder.frozen:
@@ -237,15 +248,14 @@ def _settle_kinds(reader: Reader) -> None:
     ]
 
 
-def _with_label_file(
-    data: Dataset, label_file: Any, max_bytes: int, encoding: str | None, options: DelimitedOptions
-) -> Dataset:
-    source = Source(label_file, max_bytes, encoding)
-    reader = open_reader(source, None, options)
-    names = [column.name for column in reader.columns]
-    found = _read_whole(reader, Roles(labels=list(range(len(names)))), source, data.name)
+def _with_label_file(data: Dataset, opened: _Opened, label_file: Any) -> Dataset:
+    second = _Opened(label_file, Roles(), opened.delimited, None, opened.encoding, opened.max_bytes, data.name)
+    second.roles = Roles(labels=list(range(len(second.reader.columns))))
+    found = _read_whole(second)
     if len(found) != len(data):
-        raise DataError(f"{source.name}: {len(found)} rows of labels for the {len(data)} examples of {data.name}")
+        raise DataError(
+            f"{second.reader.name}: {len(found)} rows of labels for the {len(data)} examples of {data.name}"
+        )
     return replace(data, Y=found.Y, label_names=found.label_names)
 
 

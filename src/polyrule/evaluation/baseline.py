@@ -11,9 +11,9 @@ import numpy.typing as npt
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
+from polyrule.data.results import make_frame, text_table
 from polyrule.errors import DataError
 from polyrule.evaluation.counts import label_matrix
-from polyrule.evaluation.frames import make_frame, text_table
 from polyrule.evaluation.scores import LOWER_IS_BETTER, MEASURES, Scores, measure_words, score
 
 HEADLINE = ("hamming_accuracy", "subset_accuracy", "micro_f1", "macro_f1", "example_f1")

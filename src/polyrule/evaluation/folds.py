@@ -12,8 +12,8 @@ import scipy.sparse as sp
 from sklearn.model_selection import KFold
 
 from polyrule.data.dataset import Dataset
+from polyrule.data.results import MissingExtraError
 from polyrule.errors import OptionError
-from polyrule.evaluation.frames import MissingExtraError
 
 IndexArray = npt.NDArray[np.int64]
 

@@ -8,9 +8,9 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
+from polyrule.data.results import make_frame, text_table
 from polyrule.errors import OptionError
 from polyrule.evaluation.counts import ConfusionCounts, count, label_names_or_default
-from polyrule.evaluation.frames import make_frame, text_table
 
 RATIOS = ("precision", "recall", "f1", "jaccard")
 AVERAGES = ("micro", "macro", "example")

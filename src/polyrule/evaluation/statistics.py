@@ -15,8 +15,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy import stats
 
+from polyrule.data.results import make_frame, text_table
 from polyrule.errors import OptionError, PolyruleError
-from polyrule.evaluation.frames import make_frame, text_table
 from polyrule.evaluation.intervals import Interval, mean_interval
 
 FEWEST_DATA_SETS = 5

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from polyrule.data.results import frame_of_rows
 from polyrule.data.table import Feature, Table
 from polyrule.errors import ModelError
 from polyrule.model import printing
 from polyrule.model.predict import check_table
 from polyrule.model.probability import smoothed
 from polyrule.model.rule import Condition, LabelCondition, NominalCondition, NumericCondition, Rule
-from polyrule.model.statistics import frame_of
 
 if TYPE_CHECKING:
     from polyrule.model.rule_list import RuleList
@@ -116,10 +116,10 @@ class Explanation:
         }
 
     def to_frame(self) -> Any:
-        """Return a pandas frame with one row per label."""
+        """Return a data frame with one row per label."""
         columns = ["label", "value", "rule", "text", "probability", "tp", "fp", "conditions"]
         rows = [row | {"conditions": _because(row["conditions"])} for row in self.to_dict()["labels"]]
-        return frame_of(rows, columns)
+        return frame_of_rows(rows, columns)
 
     def __repr__(self) -> str:
         return str(self)  # what a notebook or a console shows

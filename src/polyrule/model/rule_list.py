@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from polyrule.data.encode import to_table
+from polyrule.data.results import frame_of_rows
 from polyrule.data.table import Feature
 from polyrule.errors import ModelError
 from polyrule.model import editing, printing
@@ -19,7 +20,7 @@ from polyrule.model import predict as prediction
 from polyrule.model.narrowing import fit_to
 from polyrule.model.probability import predict_proba
 from polyrule.model.rule import Condition, LabelCondition, NominalCondition, NumericCondition, Rule
-from polyrule.model.statistics import frame_of, records, statistics
+from polyrule.model.statistics import records, statistics
 
 if TYPE_CHECKING:
     from polyrule.data.dataset import Dataset
@@ -96,8 +97,8 @@ class RuleList:
         return printing.format_rule(self.rules[index], self.features, self.label_names, counts=counts)
 
     def to_frame(self) -> Any:
-        """Return a pandas frame with one row per rule."""
-        return frame_of(records(self))
+        """Return a data frame with one row per rule."""
+        return frame_of_rows(records(self))
 
     def statistics(self) -> dict[str, float]:
         """Count rules, conditions, heads and stops; see `polyrule.model.statistics.statistics`."""

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import importlib
 from typing import TYPE_CHECKING, Any
 
-from polyrule.errors import OptionError
 from polyrule.model import printing
 from polyrule.model.rule import LabelCondition
 
@@ -76,12 +74,3 @@ def records(rule_list: RuleList) -> list[dict[str, Any]]:
         }
         for number, rule in enumerate(rule_list, start=1)
     ]
-
-
-def frame_of(rows: list[dict[str, Any]], columns: list[str] | None = None) -> Any:
-    """Return a pandas frame of `rows`; pandas is optional, so its absence is said clearly."""
-    try:
-        pandas = importlib.import_module("pandas")
-    except ImportError as error:
-        raise OptionError("a data frame needs pandas, which is not installed: pip install pandas") from error
-    return pandas.DataFrame(rows, columns=columns)

@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 
+from polyrule.data.results import frame_of_rows
 from polyrule.errors import PolyruleError
 from polyrule.evaluation.counts import ConfusionCounts
 from polyrule.evaluation.experiment.plan import plan_runs
 from polyrule.evaluation.experiment.spec import ComparisonSpec, ExperimentSpec
 from polyrule.evaluation.experiment.store import Row, RowStore
-from polyrule.evaluation.frames import frame_of_rows
 from polyrule.evaluation.intervals import Interval, mean_interval
 from polyrule.evaluation.scores import LOWER_IS_BETTER, MEASURES, Scores, _share
 from polyrule.evaluation.statistics import LearnerComparison, compare_learners

@@ -8,6 +8,7 @@ import logging
 from pathlib import Path
 from typing import Any
 
+from polyrule.data.results import MissingExtraError
 from polyrule.evaluation.experiment.page import results_page
 from polyrule.evaluation.experiment.published import models_beside_published, performance_beside_published
 from polyrule.evaluation.experiment.report_tables import (
@@ -24,7 +25,6 @@ from polyrule.evaluation.experiment.store import write_atomically
 from polyrule.evaluation.experiment.tables import ResultTable
 from polyrule.evaluation.figures import CriticalDifferenceDiagram, TrainingTimes
 from polyrule.evaluation.figures.canvas import Figure, svg_text
-from polyrule.evaluation.frames import MissingExtraError
 
 _log = logging.getLogger(__name__)
 

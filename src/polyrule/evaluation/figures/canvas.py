@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 from typing import Any, Protocol
 
-from polyrule.evaluation.frames import MissingExtraError
+from polyrule.data.results import MissingExtraError
 
 
 class Figure(Protocol):

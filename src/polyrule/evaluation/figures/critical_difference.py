@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from polyrule.data.results import make_frame
 from polyrule.errors import PolyruleError
 from polyrule.evaluation.figures.canvas import new_axes
-from polyrule.evaluation.frames import make_frame
 from polyrule.evaluation.scores import measure_words
 from polyrule.evaluation.statistics import LearnerComparison
 

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from polyrule.data.results import frame_of_rows
 from polyrule.evaluation.figures.canvas import new_axes
-from polyrule.evaluation.frames import frame_of_rows
 
 _MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 _COLOURS = ("#2a6fbb", "#c2571a", "#3c8a3f", "#8a4fbf", "#b03060", "#7a6a00", "#007c80", "#555555")

@@ -2,25 +2,19 @@
 
 const MOST_CHIPS = 14;
 
-function headChips(rule, attributes = () => ({})) {
-  const box = el("div", { class: "chips" });
-  const add = (literals) =>
-    box.append(...literals.map(([label, value]) => chip(data.labels[label], value, attributes(label))));
-  add(rule.head.slice(0, MOST_CHIPS));
-  const rest = rule.head.slice(MOST_CHIPS);
+// The chips of a head; of a long one the first, and a button for the rest.
+function chipBox(literals, draw) {
+  const box = el("div", { class: "chips" }, literals.slice(0, MOST_CHIPS).map(draw));
+  const rest = literals.slice(MOST_CHIPS);
   if (rest.length) {
-    const more = button(
-      `+ ${rest.length} more`,
-      () => {
-        more.remove();
-        add(rest);
-      },
-      { class: "quiet" },
-    );
+    const more = button(`+ ${rest.length} more`, () => more.replaceWith(...rest.map(draw)), { class: "quiet" });
     box.append(more);
   }
   return box;
 }
+
+const headChips = (rule, attributes = () => ({})) =>
+  chipBox(rule.head, ([label, value]) => chip(data.labels[label], value, attributes(label)));
 
 function bodyList(rule) {
   if (!rule.body.length)

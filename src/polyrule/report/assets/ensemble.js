@@ -61,22 +61,7 @@ function weightChip([label, value, , , weight], attributes = {}, name = data.lab
 // The largest weights first, so that the point of a rule is seen at once.
 function weightChips(rule, attributes = () => ({})) {
   const order = [...rule.head].sort((a, b) => Math.abs(b[4]) - Math.abs(a[4]) || a[0] - b[0]);
-  const box = el("div", { class: "chips" });
-  const add = (entries) => box.append(...entries.map((entry) => weightChip(entry, attributes(entry[0]))));
-  add(order.slice(0, MOST_CHIPS));
-  const rest = order.slice(MOST_CHIPS);
-  if (rest.length) {
-    const more = button(
-      `+ ${rest.length} more`,
-      () => {
-        more.remove();
-        add(rest);
-      },
-      { class: "quiet" },
-    );
-    box.append(more);
-  }
-  return box;
+  return chipBox(order, (entry) => weightChip(entry, attributes(entry[0])));
 }
 
 // A label's sum in the what-if view, with the rules that contributed.

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from polyrule.data.results import make_frame
 from polyrule.errors import OptionError
 from polyrule.evaluation.figures.canvas import new_axes
-from polyrule.evaluation.frames import make_frame
 from polyrule.model.rule_list import RuleList
 from polyrule.report.inputs import read_inputs
 from polyrule.report.plots.style import RIGHT, SOFT, WRONG, quiet

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from polyrule.data.results import make_frame
 from polyrule.evaluation.figures.canvas import new_axes
-from polyrule.evaluation.frames import make_frame
 from polyrule.report.inputs import read_inputs
 from polyrule.report.kinds import signed_rules
 from polyrule.report.label_graph import MOST_EDGES, Edge, label_edges, layout

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from polyrule.data.results import make_frame
 from polyrule.errors import OptionError
 from polyrule.evaluation.figures.canvas import new_axes
-from polyrule.evaluation.frames import make_frame
 from polyrule.heads import HeadResult, Node
 from polyrule.report.plots.style import ACCENT, SOFT, WRONG
 

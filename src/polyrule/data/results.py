@@ -1,4 +1,4 @@
-"""Results as data frames: pandas where it is installed, else polars, else pyarrow; none of them is required."""
+"""Results as data frames and text tables: pandas where it is installed, else polars, else pyarrow; none is required."""
 
 from __future__ import annotations
 
