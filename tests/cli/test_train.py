@@ -199,7 +199,7 @@ def test_help_lists_options_under_the_learners_that_have_them():
     headings = [line.rstrip(":") for line in text.splitlines() if line.endswith(":") and not line.startswith(" ")]
     assert headings == [
         "Options",
-        "Reading DATA",
+        "Reading DATA (a file, - for standard input, or a name such as emotions:test)",
         "Learning, with every learner",
         "Learning, with --learner list or br",
         "Learning, with --learner list",

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 FORMATS = ("arff", "csv", "tsv", "parquet", "jsonl", "libsvm")
 
-SECTION = "Reading DATA"
+SECTION = "Reading DATA (a file, - for standard input, or a name such as emotions:test)"
 _option = partial(click.option, cls=Option, section=SECTION)
 
 _OPTIONS = (
