@@ -10,6 +10,7 @@
 #include <memory>
 
 #include "engine.hpp"
+#include "lanes.hpp"
 #include "predict.hpp"
 #include "gain.hpp"
 
@@ -266,6 +267,9 @@ void run_list(nb::object values, const Vector<std::int32_t>& used, const Vector<
 
 NB_MODULE(_native, m) {
   m.doc() = "Compiled kernels of polyrule; use them through polyrule.kernels and polyrule.model.";
+  m.def(
+      "limit_lanes", [](double capacity, double least) { lane_limits = {capacity, least}; }, "capacity"_a,
+      "least_denominator"_a, "For tests: from which sums on the 32-bit lanes look with a coarser value.");
   register_gain(m);
   m.def("predict", &run_list, "values"_a, "used"_a, "kind"_a, "index"_a, "value"_a, "body_start"_a, "head_label"_a,
         "head_value"_a, "head_start"_a, "stop"_a, "full"_a, "defaults"_a, "labels"_a, "setter"_a);

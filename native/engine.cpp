@@ -66,24 +66,6 @@ bool Engine::allows_singles(const Form& form) const {
          *std::min_element(form.den.begin(), form.den.end()) >= 0 && form.den[0] + form.den[1] > 0;
 }
 
-// A number that no sum of gains in a search of this node exceeds, from `value` on; several of them may be added up.
-double Engine::largest_sum(const Form& form, const Node& node, const Fraction& value) const {
-  const double covered = double(node.weight), all = double(state_.working_weight);
-  const double present = double(state_.present.empty() ? 0 : *std::max_element(state_.present.begin(), state_.present.end()));
-  double num[5], den[5];
-  for (std::size_t i = 0; i < 5; ++i) num[i] = std::abs(double(form.num[i])), den[i] = std::abs(double(form.den[i]));
-  const auto largest = [&](const double* row) {
-    return row[0] + std::max(row[1], row[2]) * covered + row[3] * all + row[4] * present;
-  };
-  // The value is one of this node's or the given one, as a fraction p / q; h[i] is what a count of kind i may weigh.
-  const double p = std::max(std::abs(double(value.num)), largest(num)), q = std::max(double(value.den), largest(den));
-  const bool plain = *std::min_element(form.num.begin(), form.num.end()) >= 0;  // then the two terms have opposite signs
-  double h[5];
-  for (std::size_t i = 0; i < 5; ++i) h[i] = plain ? std::max(num[i] * q, p * den[i]) : num[i] * q + p * den[i];
-  const double slope = std::max(h[1], h[2]) + std::max(h[3], h[4]);
-  return h[0] + slope * covered + h[3] * all + h[4] * present;
-}
-
 // The labels of a node below another one. Few rows are counted by their records, many by the labels' bits.
 std::vector<NodeLabel> Engine::describe_below(const Node& parent, const Node& child) const {
   std::vector<NodeLabel> labels;
@@ -206,7 +188,7 @@ std::optional<Condition> Engine::best_condition(const Watch& watch, Node& node, 
                                                 const Head& incumbent) {
   if (allows_singles(form)) {
     bool usable = true;
-    const auto found = largest_sum(form, node, incumbent.value) < std::ldexp(1.0, 58) ? best_by_singles<Count>(watch, node, form, incumbent, usable)
+    const auto found = largest_sum(form, node, state_, incumbent.value) < std::ldexp(1.0, 58) ? best_by_singles<Count>(watch, node, form, incumbent, usable)
                                         : best_by_singles<Wide>(watch, node, form, incumbent, usable);
     if (usable) return found;
   }
@@ -266,10 +248,7 @@ std::optional<Condition> Engine::best_by_singles(const Watch& watch, Node& node,
     if (label.allowed[0] || label.allowed[1]) live.push_back(label);
   }
   node.lists = lists_.any() ? &lists_of(node) : nullptr;
-  const double room = largest_sum(form, node, incumbent.value);
-  const std::optional<Best> found = room < Sweep<std::int32_t>::capacity()
-                                        ? search_in_parts<Int, std::int32_t>(watch, node, live, form, incumbent)
-                                        : search_in_parts<Int, double>(watch, node, live, form, incumbent);
+  const std::optional<Best> found = search_in_parts<Int>(watch, node, live, form, incumbent);
   node.labels = std::move(live);
   usable = found.has_value();
   if (!usable || !found->any) return std::nullopt;
@@ -278,7 +257,7 @@ std::optional<Condition> Engine::best_by_singles(const Watch& watch, Node& node,
 
 // Searches the literals that can reach the value with one more condition, the most promising ones first and not more at a
 // time than a sweep's table can hold. What they reach rules out most of the others.
-template <class Int, class Lane>
+template <class Int>
 std::optional<Best> Engine::search_in_parts(const Watch& watch, Node& node, const std::vector<NodeLabel>& live,
                                             const Form& form, const Head& incumbent) {
   double largest_denominator = double(form.den[0]);
@@ -289,7 +268,7 @@ std::optional<Best> Engine::search_in_parts(const Watch& watch, Node& node, cons
     for (int k = 0; k < 4; ++k)
       if (k != label.usual) unusual += static_cast<std::size_t>(label.kinds[k]);
   }
-  std::size_t most = std::max<std::size_t>(16, Sweep<Lane>::kLargestTable / sizeof(Lane) / state_.rows);
+  std::size_t most = std::max<std::size_t>(16, Sweep<Int>::kLargestTable / sizeof(std::int32_t) / state_.rows);
   if (double(unusual) / double(std::max<Count>(1, node.weight)) < double(literals) / 16)
     most = std::min<std::size_t>(most, 64);
   most -= most % kLanes;  // whole vectors, so that the table stays within its bound
@@ -298,7 +277,7 @@ std::optional<Best> Engine::search_in_parts(const Watch& watch, Node& node, cons
   const auto tp_to_beat = [&] { return compare(level, incumbent.value) == 0 ? incumbent.tp : 0; };
   const auto search = [&](const std::vector<NodeLabel>& labels, Count tp) {
     node.labels = labels;
-    return search_node<Int, Lane>(watch, node, form, Best{level, tp, false, {}});
+    return search_node<Int>(watch, node, form, Best{level, tp, false, {}});
   };
   const auto taken_by = [](const std::vector<std::pair<double, NodeLabel>>& ranked) {
     std::size_t lanes = 0;
@@ -329,7 +308,7 @@ std::optional<Best> Engine::search_in_parts(const Watch& watch, Node& node, cons
     if (ranked.empty()) break;
     std::stable_sort(ranked.begin(), ranked.end(), [](auto& a, auto& b) { return a.first > b.first; });
     // Lists are judged for all labels at the cost of a few: the most promising literals alone, then all that are left.
-    const bool many = lists_.all() && taken_by(ranked) > kLanes * TallyJudge<Lane>::vectors(state_.records, gains);
+    const bool many = lists_.all() && taken_by(ranked) > kLanes * TallyJudge<Int>::vectors(state_.records, gains);
     const bool at_once = many && (started || !std::isfinite(ranked.front().first));
     const std::size_t room = many ? kLanes : most;
     started = true;
@@ -358,29 +337,29 @@ std::optional<Best> Engine::search_in_parts(const Watch& watch, Node& node, cons
 }
 
 // What one thread needs to search a node.
-template <class Int, class Lane>
+template <class Int>
 struct Engine::Worker {
   SinglesScan<Int> scan;
-  Walk<Sweep<Lane>> walk;
-  Sweep<Lane> sweep;
+  Walk<Sweep<Int>> walk;
+  Sweep<Int> sweep;
   bool looks;               // whether a first look costs less than the scan it may save
   std::uint64_t risen = 0;  // the value the sweep was made for
-  std::optional<TallyJudge<Lane>> tally;
+  std::optional<TallyJudge<Int>> tally;
   std::uint64_t tallied = 0;  // the value the tally was made for
   std::optional<TieScan> ties;
 };
 
 // The candidates of a column that is kept as lists, or of a label: few literals by the sweep, many by bits.
-template <class Int, class Lane>
-void Engine::judge_lists(Worker<Int, Lane>& worker, const Node& node, std::size_t column, const LabelList* label,
-                         Sweep<Lane>* look) const {
+template <class Int>
+void Engine::judge_lists(Worker<Int>& worker, const Node& node, std::size_t column, const LabelList* label,
+                         const Form& form, Sweep<Int>* look) const {
   SinglesScan<Int>& scan = worker.scan;
-  ListWalk walk(node, state_, lists_, *node.lists);
+  ListWalk walk(node, state_, lists_, node.lists);
   const auto show = [&](auto&& judge) {
     if (label) walk.label(*label, judge);
     else walk.column(columns_[column], static_cast<std::uint32_t>(column), judge);
   };
-  if (look && look->width() <= TallyJudge<Lane>::vectors(state_.records, scan.gains())) {
+  if (look && look->width() <= TallyJudge<Int>::vectors(state_.records, scan.gains())) {
     show([&](const Row* rows, std::size_t size, bool joins, bool leaves, const Condition& join, const Condition& leave) {
       look->judge(rows, size, {true, false, joins, leaves}, state_, scan, [&](std::size_t) { return join; },
                   [&](std::size_t) { return leave; });
@@ -389,7 +368,7 @@ void Engine::judge_lists(Worker<Int, Lane>& worker, const Node& node, std::size_
   }
   if (!worker.tally) worker.tally.emplace(node, state_);
   if (worker.tallied != scan.risen()) {
-    worker.tally->set_gains(scan.gains(), scan.best().value.den, scan.fading());
+    worker.tally->set_gains(form, scan.gains(), scan.best().value, scan.fading());
     worker.tallied = scan.risen();
   }
   show([&](const Row* rows, std::size_t size, bool joins, bool leaves, const Condition& join, const Condition& leave) {
@@ -399,18 +378,18 @@ void Engine::judge_lists(Worker<Int, Lane>& worker, const Node& node, std::size_
 }
 
 // The best condition of a node; nothing if the measure's shape needs the general search.
-template <class Int, class Lane>
+template <class Int>
 std::optional<Best> Engine::search_node(const Watch& watch, Node& node, const Form& form, const Best& start) {
-  std::vector<std::unique_ptr<Worker<Int, Lane>>> workers(static_cast<std::size_t>(threads_));
-  const bool fits = largest_sum(form, node, start.value) < Sweep<Lane>::capacity();
-  const std::size_t vectors = TallyJudge<Lane>::vectors(state_.records, Gains<Int>(form, start.value, state_.working_weight));
-  const bool by_bits = node.lists && fits && lists_.all() && Sweep<Lane>(node).width() > vectors;
+  std::vector<std::unique_ptr<Worker<Int>>> workers(static_cast<std::size_t>(threads_));
+  const bool fits = lanes_fit(form, node, state_, start.value);
+  const std::size_t vectors = TallyJudge<Int>::vectors(state_.records, Gains<Int>(form, start.value, state_.working_weight));
+  const bool by_bits = node.lists && fits && lists_.all() && Sweep<Int>(node).width() > vectors;
   if (!by_bits) node.list_touches(state_);
   std::mutex guard;
   Fraction shared = start.value;
   std::atomic<bool> any_usable{true}, all_swept{true};
 
-  const bool listed = node.lists && fits;
+  const bool listed = state_.records.built() && fits;
   const std::vector<std::uint32_t> tested = tested_labels();
   std::vector<LabelList> label_lists;
   if (listed && limits_.label_conditions) label_lists = distinct_label_lists(node, state_);
@@ -421,9 +400,9 @@ std::optional<Best> Engine::search_node(const Watch& watch, Node& node, const Fo
     const std::size_t other = unit - columns_.size();
     auto& worker = workers[static_cast<std::size_t>(w)];
     if (!worker) {
-      worker.reset(new Worker<Int, Lane>{{node, state_, form, start}, {node, state_, columns_}, Sweep<Lane>(node), false, 0, {}, 0, {}});
+      worker.reset(new Worker<Int>{{node, state_, form, start}, {node, state_, columns_}, Sweep<Int>(node), false, 0, {}, 0, {}});
       const double touches = double(node.touches.size()) / double(std::max<std::size_t>(1, node.rows.size()));
-      worker->looks = fits && worker->sweep.table_bytes(state_.rows) <= Sweep<Lane>::kLargestTable &&
+      worker->looks = fits && worker->sweep.table_bytes(state_.rows) <= Sweep<Int>::kLargestTable &&
                       double(worker->sweep.width()) < 8 + 10 * touches;
     }
     SinglesScan<Int>& scan = worker->scan;
@@ -436,12 +415,12 @@ std::optional<Best> Engine::search_node(const Watch& watch, Node& node, const Fo
       // Where nothing but ties is left to find, almost every feature has one.
       const bool looks = worker->looks && !by_bits && !scan.fading();
       if (looks && worker->risen != scan.risen()) {
-        worker->sweep.set_gains(scan.gains(), scan.best().value.den, state_);
+        worker->sweep.set_gains(form, scan.gains(), scan.best().value, state_);
         worker->risen = scan.risen();
       }
-      Sweep<Lane>* look = looks ? &worker->sweep : nullptr;
-      if (listed && (is_label || lists_[unit].any())) {
-        judge_lists(*worker, node, unit, is_label ? &label_lists[other] : nullptr, look);
+      Sweep<Int>* look = looks ? &worker->sweep : nullptr;
+      if (listed && (is_label || (node.lists && lists_[unit].any()))) {
+        judge_lists(*worker, node, unit, is_label ? &label_lists[other] : nullptr, form, look);
       } else if (!is_label && !look && columns_[unit].ordered && TieScan::applies(scan.gains(), node, state_)) {
         all_swept = false;
         if (!worker->ties) worker->ties.emplace(node, state_);

@@ -16,7 +16,7 @@
 
 namespace polyrule {
 
-template <class Lane>
+template <class Int>
 class Sweep;
 
 struct GrowLimits {
@@ -86,15 +86,15 @@ class Engine {
   template <class Int>
   std::optional<Condition> best_by_singles(const Watch& watch, Node& node, const Form& form, const Head& incumbent,
                                            bool& usable);
-  template <class Int, class Lane>
+  template <class Int>
   std::optional<Best> search_in_parts(const Watch& watch, Node& node, const std::vector<NodeLabel>& live,
                                       const Form& form, const Head& incumbent);
-  template <class Int, class Lane>
+  template <class Int>
   struct Worker;
-  template <class Int, class Lane>
-  void judge_lists(Worker<Int, Lane>& worker, const Node& node, std::size_t column, const LabelList* label,
-                   Sweep<Lane>* look) const;
-  template <class Int, class Lane>
+  template <class Int>
+  void judge_lists(Worker<Int>& worker, const Node& node, std::size_t column, const LabelList* label,
+                   const Form& form, Sweep<Int>* look) const;
+  template <class Int>
   std::optional<Best> search_node(const Watch& watch, Node& node, const Form& form, const Best& start);
   const NodeLists& lists_of(const Node& node);
   void open_path(const Form& form);
@@ -107,7 +107,6 @@ class Engine {
   Bits rows_of(const Condition& condition, const Bits& cover) const;
   Head solve(const Node& node, const Form& form) const;
   ShownCondition shown(const Condition& condition) const;
-  double largest_sum(const Form& form, const Node& node, const Fraction& value) const;
   std::vector<NodeLabel> describe_below(const Node& parent, const Node& child) const;
 
   Columns columns_;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "columns.hpp"
+#include "lanes.hpp"
 #include "node.hpp"
 #include "singles.hpp"
 #include "tally.hpp"
@@ -118,9 +119,11 @@ class Lists {
 };
 
 // Judges lists by adding up the records of their rows.
-template <class Lane>
+template <class Int>
 class TallyJudge {
  public:
+  using Lane = TallyGains::Lane;
+
   TallyJudge(const Node& node, const State& state) : node_(node), state_(state) {
     const RowRecords& records = state.records;
     gains_.size = (state.labels + kLanes - 1) / kLanes * kLanes;
@@ -135,18 +138,20 @@ class TallyJudge {
   }
 
   // Vectors of 256 bits that a row brings along.
-  template <class Int>
   static std::size_t vectors(const RowRecords& records, const Gains<Int>& gains) {
     const std::size_t parts = needs_set(gains) ? 3 : 2;
     return (parts * records.words() + 3) / 4;
   }
 
-  template <class Int>
-  void set_gains(const Gains<Int>& gains, Wide denominator, bool fading) {
+  void set_gains(const Form& form, const Gains<Int>& exact, const Fraction& value, bool fading) {
     fold_reach();
+    const LaneLevel level(form, node_, state_, value);
     fading_ = fading;
     if (fading && unset_.empty()) count_unset();
-    scale_ = double(denominator);
+    gains_.exact = level.exact;
+    exact_gains_ = &exact;
+    const Gains<Int> gains(form, level.value, state_.working_weight);
+    scale_ = double(level.value.den);
     vectors_ = vectors(state_.records, gains);
     for (int v = 0; v < 2; ++v) {
       const Int base = gains.slope[v][kAbsentSet];
@@ -181,12 +186,12 @@ class TallyJudge {
     tally(state_.records, rows, size, vectors_, counts_.get());
     const std::size_t part = state_.records.words() * 64;
     const ListCounts list{counts_.get(), counts_.get() + part, counts_.get() + 2 * part, size};
-    TallySide<Lane> joining, leaving;
+    TallySide joining, leaving;
     judge_counts(list, gains_, joins ? &joining : nullptr, leaves ? &leaving : nullptr);
-    if (joining.gains) offer_gains(list, true, scan, join);
-    else if (joining.ties > 0) scan.offer_tie(joining.ties, 0, join);
-    if (leaving.gains) offer_gains(list, false, scan, leave);
-    else if (leaving.ties > 0) scan.offer_tie(leaving.ties, 0, leave);
+    if (joining.gains) look_closely(list, true, scan, join);
+    else if (gains_.exact && joining.ties > 0) scan.offer_tie(joining.ties, 0, join);
+    if (leaving.gains) look_closely(list, false, scan, leave);
+    else if (gains_.exact && leaving.ties > 0) scan.offer_tie(leaving.ties, 0, leave);
   }
 
   template <class Visit>
@@ -198,24 +203,32 @@ class TallyJudge {
   }
 
  private:
-  template <class Int>
   static bool needs_set(const Gains<Int>& gains) {
     return gains.slope[0][kPresentSet] != gains.slope[0][kAbsentSet] || gains.slope[1][kPresentSet] != gains.slope[1][kAbsentSet];
   }
 
+  // All labels of one side of a list, exactly.
   template <class Scan, class Resolve>
-  void offer_gains(const ListCounts& list, bool joining, Scan& scan, Resolve&& resolve) {
+  void look_closely(const ListCounts& list, bool joining, Scan& scan, Resolve&& resolve) {
+    Count ties = 0;
     for (std::uint32_t e = 0; e < node_.labels.size(); ++e) {
-      const std::size_t l = node_.labels[e].label;
+      const NodeLabel& label = node_.labels[e];
+      const std::size_t l = label.label;
+      Count kinds[4] = {list.absent[l], list.present[l], 0, list.present_set[l]};
+      kinds[kAbsentSet] = static_cast<Count>(list.rows) - kinds[0] - kinds[1] - kinds[3];
+      Count most = 0;
       for (int v = 0; v < 2; ++v) {
-        const Lane part = gains_.any[v] * Lane(list.rows) + gains_.absent[v] * Lane(list.absent[l]) +
-                          gains_.present[v] * Lane(list.present[l]) + gains_.present_set[v] * Lane(list.present_set[l]);
-        const Lane gain = joining ? gains_.empty[v].get()[l] + part : gains_.full[v].get()[l] - part;
-        const Count right = v ? list.present[l] : list.absent[l];
-        const Count tp = joining ? right : static_cast<Count>(gains_.true_positives[v].get()[l]) - right;
-        if (gain > 0 && tp > 0) scan.offer_beat(gain, e, v, 0, resolve);
+        if (!label.usable(v)) continue;
+        Int gain = joining ? exact_gains_->empty_sum(label) : exact_gains_->full_sum(label, v);
+        for (int k = 0; k < 4; ++k) gain += exact_gains_->slope[v][k] * Int(joining ? kinds[k] : -kinds[k]);
+        const Count tp = joining ? kinds[v] : label.kinds[v] - kinds[v];
+        if (gain < 0 || tp <= 0) continue;
+        if (gain > 0) scan.offer_beat(gain, e, v, 0, resolve);
+        else most = std::max(most, tp);
       }
+      ties += most;
     }
+    if (ties > 0) scan.offer_tie(ties, 0, resolve);
   }
 
   void count_unset() {
@@ -237,11 +250,12 @@ class TallyJudge {
       }
   }
 
-  static constexpr Lane kNever = sizeof(Lane) == 4 ? Lane(-(1 << 30)) : Lane(-1e300);
+  static constexpr Lane kNever = -(Lane{1} << 30);
 
   const Node& node_;
   const State& state_;
-  TallyGains<Lane> gains_;
+  TallyGains gains_;
+  const Gains<Int>* exact_gains_ = nullptr;
   LineArray<std::uint16_t> counts_;
   std::size_t vectors_ = 0;
   double scale_ = 1;
@@ -254,33 +268,33 @@ class TallyJudge {
 // Shows the lists of a column, or of a label condition, to a judge: judge(rows, size, joins, leaves, join, leave).
 class ListWalk {
  public:
-  ListWalk(const Node& node, const State& state, const Lists& lists, const NodeLists& here)
+  ListWalk(const Node& node, const State& state, const Lists& lists, const NodeLists* here)
       : node_(node), state_(state), lists_(lists), here_(here) {}
 
   template <class Judge>
   void column(const Column& column, std::uint32_t index, Judge&& judge) {
     const Lists::Group& group = lists_[index];
     const std::size_t covered = node_.rows.size();
-    const std::size_t all = here_.first[group.last + (group.misses ? 1 : 0)] - here_.first[group.first];
+    const std::size_t all = here_->first[group.last + (group.misses ? 1 : 0)] - here_->first[group.first];
     if (!column.nominal) {
       if (all == 0 || all == covered) return;
       const bool below = group.values[0] < column.block;
       const double edge = below ? group.values[0] : column.block;
       const Condition low{Test::at_most, false, index, edge}, high{Test::above, false, index, edge};
-      judge(here_.begin(group.first), all, true, true, below ? low : high, below ? high : low);
+      judge(here_->begin(group.first), all, true, true, below ? low : high, below ? high : low);
       return;
     }
     const Condition block{Test::category, false, index, column.block};
     const bool block_counts = column.blocked && all < covered && all > 0;
     for (std::uint32_t list = group.first; list < group.last; ++list) {
-      const std::size_t size = here_.size(list);
+      const std::size_t size = here_->size(list);
       if (size == 0) continue;
       const Condition value{Test::category, false, index, group.values[list - group.first]};
-      judge(here_.begin(list), size, size < covered, block_counts && size == all, value, block);
+      judge(here_->begin(list), size, size < covered, block_counts && size == all, value, block);
       if (size == all) return;
     }
     // The lists of one column lie side by side.
-    if (block_counts) judge(here_.begin(group.first), all, false, true, block, block);
+    if (block_counts) judge(here_->begin(group.first), all, false, true, block, block);
   }
 
   // A condition on a label, seen from its smaller side.
@@ -301,7 +315,7 @@ class ListWalk {
   const Node& node_;
   const State& state_;
   const Lists& lists_;
-  const NodeLists& here_;
+  const NodeLists* here_;
   std::vector<Row> rows_;
 };
 

@@ -12,11 +12,11 @@ namespace polyrule {
 
 namespace {
 
-typedef std::int32_t SmallLanes __attribute__((vector_size(32), may_alias));
-typedef double LargeLanes __attribute__((vector_size(64), may_alias));
+using Lane = std::int32_t;
+typedef Lane Lanes __attribute__((vector_size(32), may_alias));
 
 // Width vectors at a time, small enough that all sums stay in registers.
-template <std::size_t Width, class Lanes, class Lane>
+template <std::size_t Width>
 inline __attribute__((always_inline)) void sweep_some(const std::uint32_t* rows, std::size_t size, const Lane* table,
                                                       std::size_t stride, bool at_end, Lane* high, Lane* low,
                                                       Lane* total) {
@@ -44,31 +44,18 @@ inline __attribute__((always_inline)) void sweep_some(const std::uint32_t* rows,
   }
 }
 
-template <class Lanes, class Lane>
-inline __attribute__((always_inline)) void sweep_all(const std::uint32_t* rows, std::size_t size, const Lane* table,
-                                                     std::size_t width, bool at_end, Lane* high, Lane* low,
-                                                     Lane* total) {
-  std::size_t k = 0;
-  for (; k + 4 <= width; k += 4) sweep_some<4, Lanes>(rows, size, table + k * kLanes, width, at_end, high + k * kLanes, low + k * kLanes,
-                                                   total + k * kLanes);
-  for (; k + 2 <= width; k += 2) sweep_some<2, Lanes>(rows, size, table + k * kLanes, width, at_end, high + k * kLanes, low + k * kLanes,
-                                                   total + k * kLanes);
-  for (; k < width; ++k) sweep_some<1, Lanes>(rows, size, table + k * kLanes, width, at_end, high + k * kLanes, low + k * kLanes,
-                                                   total + k * kLanes);
-}
-
 }  // namespace
 
 POLYRULE_VECTOR_CLONES
 void sweep_rows(const std::uint32_t* rows, std::size_t size, const std::int32_t* table, std::size_t width, bool at_end,
                 std::int32_t* high, std::int32_t* low, std::int32_t* total) {
-  sweep_all<SmallLanes>(rows, size, table, width, at_end, high, low, total);
-}
-
-POLYRULE_VECTOR_CLONES
-void sweep_rows(const std::uint32_t* rows, std::size_t size, const double* table, std::size_t width, bool at_end,
-                double* high, double* low, double* total) {
-  sweep_all<LargeLanes>(rows, size, table, width, at_end, high, low, total);
+  std::size_t k = 0;
+  for (; k + 4 <= width; k += 4) sweep_some<4>(rows, size, table + k * kLanes, width, at_end, high + k * kLanes, low + k * kLanes,
+                                                   total + k * kLanes);
+  for (; k + 2 <= width; k += 2) sweep_some<2>(rows, size, table + k * kLanes, width, at_end, high + k * kLanes, low + k * kLanes,
+                                                   total + k * kLanes);
+  for (; k < width; ++k) sweep_some<1>(rows, size, table + k * kLanes, width, at_end, high + k * kLanes, low + k * kLanes,
+                                                   total + k * kLanes);
 }
 
 }  // namespace polyrule

@@ -2,8 +2,8 @@
 //
 // All literals of a node are lanes of a vector. A feature's rows pass by in order, each adds its vector of gains (see
 // singles.hpp) to the running sums, and only the largest and smallest sum of every lane is kept: whether `x <= t` or `x > t`
-// reaches the value for some t can be read off them. The sums are exact integers, and every boundary is looked at, so
-// "no" is always right; where the answer is "perhaps", the exact scan decides.
+// reaches the value for some t can be read off them. Every boundary is looked at, so "no" is always right; where the answer
+// is "perhaps", the literal is followed through the same rows with exact sums.
 #pragma once
 
 #include <cmath>
@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "columns.hpp"
+#include "lanes.hpp"
 #include "node.hpp"
 #include "singles.hpp"
 #include "tally.hpp"
@@ -21,15 +22,12 @@ namespace polyrule {
 // the final sums. `width` vectors of kLanes numbers, each starting at a multiple of their size.
 void sweep_rows(const std::uint32_t* rows, std::size_t size, const std::int32_t* table, std::size_t width, bool at_end,
                 std::int32_t* high, std::int32_t* low, std::int32_t* total);
-void sweep_rows(const std::uint32_t* rows, std::size_t size, const double* table, std::size_t width, bool at_end,
-                double* high, double* low, double* total);
 
-template <class Lane>
+template <class Int>
 class Sweep {
  public:
-  // The largest table worth building, in bytes, and the largest sum whose threefold a lane can hold.
-  static constexpr std::size_t kLargestTable = std::size_t{16} << 20;
-  static double capacity() { return std::ldexp(1.0, sizeof(Lane) == 4 ? 31 : 53) / 3.1; }
+  using Lane = std::int32_t;
+  static constexpr std::size_t kLargestTable = std::size_t{16} << 20;  // worth building, in bytes
 
   explicit Sweep(const Node& node) : node_(node) {
     for (std::uint32_t e = 0; e < node.labels.size(); ++e)
@@ -55,10 +53,13 @@ class Sweep {
     for (std::size_t i = 0; i < literals_.size(); ++i) visit(literals_[i].e, literals_[i].value, reach_[i]);
   }
 
-  template <class Int>
-  void set_gains(const Gains<Int>& gains, Wide denominator, const State& state) {
-    scale_ = double(denominator);
-    plain_ = state.unit;
+  void set_gains(const Form& form, const Gains<Int>& exact, const Fraction& value, const State& state) {
+    const LaneLevel level(form, node_, state, value);
+    exact_ = level.exact;
+    exact_gains_ = &exact;
+    const Gains<Int> gains(form, level.value, state.working_weight);
+    scale_ = double(level.value.den);
+    plain_ = state.unit && exact_;
     for (int v = 0; v < 2; ++v) {
       right_gain_[v] = static_cast<Lane>(gains.slope[v][v]);
       for (int k = 0; k < 4; ++k) plain_ = plain_ && (k == v || gains.slope[v][k] != gains.slope[v][v]);
@@ -113,16 +114,11 @@ class Sweep {
       const Lane most = std::max<Lane>(empty_[i] + high_.get()[i], whole - low);
       reach_[i] = std::max(reach_[i], double(most) / scale_);
       top = std::max(top, most);
-      if (most >= 0) followed_.push_back({i, whole, 0, 0, 0});
+      if (most >= 0) followed_.push_back({i, 0, 0, 0, 0, 0});
     }
     top_ = double(top) / scale_;
     if (followed_.empty()) return;
-    for (Followed& f : followed_) {
-      const NodeLabel& label = node_.labels[literals_[f.lane].e];
-      if (sides.leaves_node) f.tp_whole = label.kinds[literals_[f.lane].value];
-      else
-        for (std::size_t i = 0; i < size; ++i) f.tp_whole += right(f.lane, rows[i] & kRowMask, state);
-    }
+    for (Followed& f : followed_) start_following(f, rows, size, sides.leaves_node, state);
     if (sides.leave_first) judge_boundary(scan, 0, false, true, join, leave);
     for (std::size_t i = 0; i < size; ++i) {
       if (i != 0 && (rows[i] & kStarts) && any_reaches()) judge_boundary(scan, i, true, true, join, leave);
@@ -135,10 +131,7 @@ class Sweep {
           f.tp += add == right_gain_[literals_[f.lane].value];
         }
       else
-        for (Followed& f : followed_) {
-          f.sum += adds[f.lane];
-          f.tp += right(f.lane, row, state);
-        }
+        for (Followed& f : followed_) follow(f, row, state);
     }
     judge_boundary(scan, size, sides.join_last, sides.leave_last, join, leave);
   }
@@ -151,28 +144,47 @@ class Sweep {
 
   struct Followed {
     std::uint32_t lane;
-    Lane whole;
+    Int empty;
+    Int whole;
     Count tp_whole;
-    Lane sum;
+    Int sum;
     Count tp;
   };
 
-  bool any_reaches() const {
-    for (const Followed& f : followed_)
-      if (empty_[f.lane] + f.sum >= 0 || f.whole - f.sum >= 0) return true;
-    return false;
+  void start_following(Followed& f, const std::uint32_t* rows, std::size_t size, bool leaves_node, const State& state) {
+    const auto [e, v] = literals_[f.lane];
+    const NodeLabel& label = node_.labels[e];
+    f.empty = exact_gains_->empty_sum(label);
+    if (leaves_node) {
+      f.whole = exact_gains_->full_sum(label, v);
+      f.tp_whole = label.kinds[v];
+      return;
+    }
+    for (std::size_t i = 0; i < size; ++i) follow(f, rows[i] & kRowMask, state);
+    f.whole = f.empty + f.sum;
+    f.tp_whole = f.tp;
+    f.sum = 0;
+    f.tp = 0;
   }
 
-  Count right(std::uint32_t lane, Row row, const State& state) const {
-    const std::uint32_t label = node_.labels[literals_[lane].e].label;
-    const bool counts = !state.set.test(label, row) && int(state.truth.test(label, row)) == literals_[lane].value;
-    return counts ? state.weights[row] : 0;
+  void follow(Followed& f, Row row, const State& state) const {
+    const auto [e, v] = literals_[f.lane];
+    const std::uint32_t label = node_.labels[e].label;
+    const int kind = kind_of(state.truth.test(label, row), state.set.test(label, row));
+    f.sum += exact_gains_->slope[v][kind] * Int(state.weights[row]);
+    f.tp += is_right(kind, v) ? state.weights[row] : 0;
+  }
+
+  bool any_reaches() const {
+    for (const Followed& f : followed_)
+      if (f.empty + f.sum >= 0 || f.whole - f.sum >= 0) return true;
+    return false;
   }
 
   template <class Scan, class Join, class Leave>
   void judge_boundary(Scan& scan, std::size_t where, bool joins, bool leaves, Join&& join, Leave&& leave) const {
     if (joins)
-      judge_side(scan, where, join, [&](const Followed& f) { return std::pair(empty_[f.lane] + f.sum, f.tp); });
+      judge_side(scan, where, join, [&](const Followed& f) { return std::pair(f.empty + f.sum, f.tp); });
     if (leaves)
       judge_side(scan, where, leave, [&](const Followed& f) { return std::pair(f.whole - f.sum, f.tp_whole - f.tp); });
   }
@@ -204,6 +216,8 @@ class Sweep {
   std::vector<Followed> followed_;
   std::vector<double> reach_;
   double scale_ = 1, top_ = 0;
+  bool exact_ = true;  // whether the lanes' gains are those of the value itself
+  const Gains<Int>* exact_gains_ = nullptr;
   bool plain_ = false;
   Lane right_gain_[2] = {0, 0};
   std::vector<std::size_t> slot_;

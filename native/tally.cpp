@@ -80,45 +80,40 @@ void tally(const RowRecords& records, const std::uint32_t* rows, std::size_t siz
 namespace {
 
 typedef std::uint16_t Eight __attribute__((vector_size(16), may_alias));
-typedef std::int32_t SmallLanes __attribute__((vector_size(32), may_alias));
-typedef double LargeLanes __attribute__((vector_size(64), may_alias));
-typedef std::int64_t LargeMask __attribute__((vector_size(64), may_alias));
+typedef std::int32_t Lanes __attribute__((vector_size(32), may_alias));
 
-inline __attribute__((always_inline)) SmallLanes where(const SmallLanes& mask, const SmallLanes& x) { return mask & x; }
-inline __attribute__((always_inline)) LargeLanes where(const LargeMask& mask, const LargeLanes& x) {
-  return LargeLanes(mask & LargeMask(x));
-}
+inline __attribute__((always_inline)) Lanes& at(std::int32_t* lanes) { return *reinterpret_cast<Lanes*>(lanes); }
 
-template <class Lanes, class Mask, class Lane>
-inline __attribute__((always_inline)) void judge_all(const ListCounts& list, TallyGains<Lane>& gains,
-                                                     TallySide<Lane>* join, TallySide<Lane>* leave) {
-  Mask gain_joining = {}, gain_leaving = {};
-  Lanes tie_joining = {}, tie_leaving = {};
-  const Lane any[2] = {gains.any[0] * Lane(list.rows), gains.any[1] * Lane(list.rows)};
-  const Lanes zero = {};
+}  // namespace
+
+POLYRULE_VECTOR_CLONES
+void judge_counts(const ListCounts& list, TallyGains& gains, TallySide* join, TallySide* leave) {
+  Lanes gain_joining = {}, gain_leaving = {}, tie_joining = {}, tie_leaving = {};
+  const Lanes zero = {}, least = zero + (gains.exact ? 1 : 0);  // from which gain on a literal is worth a closer look
+  const auto rows = static_cast<std::int32_t>(list.rows);
   for (std::size_t l = 0; l < gains.size; l += kLanes) {
     const auto load = [&](const std::uint16_t* from) __attribute__((always_inline)) {
-      return __builtin_convertvector(__builtin_convertvector(*reinterpret_cast<const Eight*>(from + l), SmallLanes), Lanes);
+      return __builtin_convertvector(*reinterpret_cast<const Eight*>(from + l), Lanes);
     };
     const Lanes counts[2] = {load(list.absent), load(list.present)};
     const Lanes present_set = load(list.present_set);
     Lanes best_joining = {}, best_leaving = {};
     for (int v = 0; v < 2; ++v) {
-      const Lanes part =
-          any[v] + gains.absent[v] * counts[0] + gains.present[v] * counts[1] + gains.present_set[v] * present_set;
-      Lanes& reach = *reinterpret_cast<Lanes*>(gains.reach[v].get() + l);
+      const Lanes part = gains.any[v] * rows + gains.absent[v] * counts[0] + gains.present[v] * counts[1] +
+                         gains.present_set[v] * present_set;
+      Lanes& reach = at(gains.reach[v].get() + l);
       if (join) {
-        const Lanes gain = *reinterpret_cast<const Lanes*>(gains.empty[v].get() + l) + part;
-        gain_joining |= (gain > zero) & (counts[v] > zero);
-        const Lanes tie = where(gain == zero, counts[v]);
+        const Lanes gain = at(gains.empty[v].get() + l) + part;
+        gain_joining |= (gain >= least) & (counts[v] > zero);
+        const Lanes tie = (gain == zero) & counts[v];
         best_joining = tie > best_joining ? tie : best_joining;
         reach = gain > reach ? gain : reach;
       }
       if (leave) {
-        const Lanes gain = *reinterpret_cast<const Lanes*>(gains.full[v].get() + l) - part;
-        const Lanes left = *reinterpret_cast<const Lanes*>(gains.true_positives[v].get() + l) - counts[v];
-        gain_leaving |= (gain > zero) & (left > zero);
-        const Lanes tie = where(gain == zero, left);
+        const Lanes gain = at(gains.full[v].get() + l) - part;
+        const Lanes left = at(gains.true_positives[v].get() + l) - counts[v];
+        gain_leaving |= (gain >= least) & (left > zero);
+        const Lanes tie = (gain == zero) & left;
         best_leaving = tie > best_leaving ? tie : best_leaving;
         reach = gain > reach ? gain : reach;
       }
@@ -126,30 +121,16 @@ inline __attribute__((always_inline)) void judge_all(const ListCounts& list, Tal
     tie_joining += best_joining;
     tie_leaving += best_leaving;
   }
-  const auto sum_up = [](TallySide<Lane>* side, const Mask& any_gain, const Lanes& ties) __attribute__((always_inline)) {
+  const auto sum_up = [](TallySide* side, const Lanes& any_gain, const Lanes& ties) __attribute__((always_inline)) {
     if (!side) return;
-    side->gains = false;
-    side->ties = 0;
+    *side = {};
     for (std::size_t i = 0; i < kLanes; ++i) {
       side->gains = side->gains || any_gain[i] != 0;
-      side->ties += static_cast<Count>(ties[i]);
+      side->ties += ties[i];
     }
   };
   sum_up(join, gain_joining, tie_joining);
   sum_up(leave, gain_leaving, tie_leaving);
-}
-
-}  // namespace
-
-POLYRULE_VECTOR_CLONES
-void judge_counts(const ListCounts& list, TallyGains<std::int32_t>& gains, TallySide<std::int32_t>* join,
-                  TallySide<std::int32_t>* leave) {
-  judge_all<SmallLanes, SmallLanes>(list, gains, join, leave);
-}
-
-POLYRULE_VECTOR_CLONES
-void judge_counts(const ListCounts& list, TallyGains<double>& gains, TallySide<double>* join, TallySide<double>* leave) {
-  judge_all<LargeLanes, LargeMask>(list, gains, join, leave);
 }
 
 }  // namespace polyrule

@@ -79,16 +79,17 @@ class RowRecords {
 void tally(const RowRecords& records, const std::uint32_t* rows, std::size_t size, std::size_t vectors,
            std::uint16_t* counts);
 
-// What the gains of all literals are made of at one value; by literal value, then by label.
-template <class Lane>
+// What the gains of all literals are made of at one value (lanes.hpp); by literal value, then by label.
 struct TallyGains {
+  using Lane = std::int32_t;
   std::size_t size = 0;  // labels, rounded up to whole vectors
+  bool exact = true;
   Lane present[2], absent[2], present_set[2], any[2];  // what a row of the list adds
   LineArray<Lane> empty[2], full[2], true_positives[2], reach[2];
 };
 
-// What one side of a list offers: whether a literal gains, and the true positives of all labels that tie.
-template <class Lane>
+// What one side of a list offers: whether a literal gains (or, with inexact gains, may gain or tie), and the true positives
+// of all labels that tie.
 struct TallySide {
   bool gains = false;
   Count ties = 0;
@@ -100,8 +101,6 @@ struct ListCounts {
   std::size_t rows;
 };
 
-void judge_counts(const ListCounts& list, TallyGains<std::int32_t>& gains, TallySide<std::int32_t>* join,
-                  TallySide<std::int32_t>* leave);
-void judge_counts(const ListCounts& list, TallyGains<double>& gains, TallySide<double>* join, TallySide<double>* leave);
+void judge_counts(const ListCounts& list, TallyGains& gains, TallySide* join, TallySide* leave);
 
 }  // namespace polyrule

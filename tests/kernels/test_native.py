@@ -8,17 +8,18 @@ import subprocess
 import sys
 import textwrap
 import time
+from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.kernels.strategies import Problem, problems
 
-from polyrule.data.table import Table
+from polyrule.data.table import Feature, Table
 from polyrule.errors import MeasureError, OptionError
 from polyrule.kernels.dispatch import make_engine
 from polyrule.kernels.engine import Candidate, GrowOptions, OutOfTime
@@ -212,6 +213,54 @@ def test_a_function_may_keep_and_change_its_arguments() -> None:
     assert all((array >= 0).all() for array in kept)
 
 
+@pytest.fixture
+def narrow_lanes() -> Iterator[None]:
+    """Small data takes the ways of large data: a first look at a rounded value, then exact counts."""
+    assert native is not None
+    native.limit_lanes(400.0, 2.0)
+    yield
+    native.limit_lanes(2**31 / 3.1, 64.0)
+
+
+@pytest.mark.usefixtures("narrow_lanes")
+@settings(SOME, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(problem=problems(max_rows=24, max_features=4, max_labels=6), objective=st.sampled_from(OBJECTIVES))
+def test_values_too_fine_for_the_lanes(problem: Problem, objective: Objective) -> None:
+    learn_both(problem, objective, GrowOptions(), rounds=4)
+
+
+@pytest.mark.usefixtures("narrow_lanes")
+@pytest.mark.parametrize("measure", ["f0.5", "precision", "hamming"])
+def test_many_labels_and_values_too_fine(measure: str) -> None:
+    for seed in range(3):
+        learn_both(many_labels(50 + seed), Objective(measure), GrowOptions(), rounds=3)
+
+
+def nominal_with_many_labels(seed: int) -> Problem:
+    """Categories, two-valued numbers and gaps under up to 200 labels, many of them alike."""
+    rng = np.random.default_rng(seed)
+    rows, labels = int(rng.integers(60, 150)), int(rng.integers(10, 200))
+    categories = rng.integers(0, 4, (rows, 3)).astype(float)
+    rare = np.where(rng.random((rows, 3)) < 0.15, rng.integers(1, 3, (rows, 3)), 0).astype(float)
+    two_valued = np.where(rng.random((rows, 2)) < 0.2, -1.5, 2.0)
+    if rng.random() < 0.5:
+        rare[rng.random(rare.shape) < 0.1] = np.nan
+    values = np.hstack([categories, rare, two_valued])
+    features = [Feature(f"n{j}", "nominal", tuple("abcd")) for j in range(6)] + [Feature("x"), Feature("y")]
+    base = rng.random((rows, max(1, labels // 3))) < 0.3 * rng.random(max(1, labels // 3))
+    truth = (base[:, np.arange(labels) % base.shape[1]] ^ (rng.random((rows, labels)) < 0.02)).astype(np.uint8)
+    matrix = sp.csc_array(values) if rng.random() < 0.5 else values
+    return Problem(Table.from_array(matrix, features), truth, np.ones(rows, dtype=np.int64), seed)
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+@pytest.mark.parametrize("measure", ["f0.5", "precision", "laplace", "recall", "jaccard"])
+def test_nominal_columns_under_many_labels(measure: str, threads: int) -> None:
+    for seed in range(4):
+        problem = nominal_with_many_labels(20 * threads + seed)
+        learn_both(problem, Objective(measure, negative=seed % 2 == 0), GrowOptions(), threads, rounds=4)
+
+
 @FEW
 @given(problem=problems(max_rows=14, max_features=4, max_labels=4), objective=st.sampled_from(OBJECTIVES))
 def test_huge_weights(problem: Problem, objective: Objective) -> None:
@@ -251,7 +300,7 @@ def test_a_deadline_ends_a_search_and_leaves_the_state() -> None:
 def test_a_signal_ends_a_search() -> None:
     program = """
         import numpy as np
-        from polyrule.data.table import Table
+        from polyrule.data.table import Feature, Table
         from polyrule.kernels.engine import GrowOptions
         from polyrule.kernels.native import NativeEngine
         from polyrule.measures import Objective
