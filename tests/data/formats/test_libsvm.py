@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from sklearn.datasets import load_svmlight_file
 
 from polyrule.data import read, read_chunks
-from polyrule.errors import DataError
+from polyrule.errors import DataError, OptionError
 
 
 def svm(text: str, **options):
@@ -103,3 +103,11 @@ def test_chunks_agree_on_features_and_labels(monkeypatch):
     assert {part.label_names for part in parts} == {("1", "2", "3")}
     np.testing.assert_array_equal(np.vstack([part.Y for part in parts]), whole.Y)
     np.testing.assert_array_equal(np.vstack([part.X.values.toarray() for part in parts]), whole.X.values.toarray())
+
+
+def test_labels_can_be_named_in_a_text():
+    data = read(io.BytesIO(b"calm,sad 1:2\nsad 2:1\n"), format="libsvm", labels="sad, calm")
+    assert data.label_names == ("sad", "calm")
+    assert data.Y.tolist() == [[1, 1], [1, 0]]
+    with pytest.raises(OptionError, match="lists its labels in every row; leave labels= out, or give their names"):
+        read(io.BytesIO(b"calm 1:2\n"), format="libsvm", labels=3)
