@@ -203,11 +203,24 @@ def test_a_higher_price_gives_shorter_heads() -> None:
 def test_callback_hears_of_every_rule_and_can_stop() -> None:
     X, Y = planted()
     heard = []
-    RuleEnsembleClassifier(max_rules=3, cv=2, callback=heard.append).fit(X, Y)
-    assert [p.rules for p in heard if p.part == 0] == [1, 2, 3]
+    RuleEnsembleClassifier(max_rules=3, cv=2, restarts=2, callback=heard.append).fit(X, Y)
+    assert [(p.attempt, p.rules) for p in heard if p.part == 0] == [(a, n) for a in (0, 1) for n in (1, 2, 3)]
+    assert [(p.attempt, p.rules) for p in heard if p.part == 1] == [(0, 1), (0, 2), (0, 3)]
     assert {p.part for p in heard} == {0, 1, 2}
     stopped = RuleEnsembleClassifier(max_rules=9, cv=0, callback=lambda p: p.rules == 2).fit(X, Y)
     assert len(stopped.model_) == 2
+
+
+def test_of_several_starts_the_best_fit_is_kept() -> None:
+    X, Y = planted()
+    heard = []
+    once = RuleEnsembleClassifier(max_rules=4, cv=0, restarts=1).fit(X, Y)
+    often = RuleEnsembleClassifier(max_rules=4, cv=0, restarts=6, callback=heard.append).fit(X, Y)
+    last = [p.loss for p in heard if p.rules == 4]
+    assert len(last) == 6
+    assert min(last) < last[0]  # so the first is not the best here
+    assert not same(once, often)
+    assert same(often, clone(often).set_params(callback=None, n_jobs=2).fit(X, Y))
 
 
 def test_explanations_and_paths(fitted) -> None:

@@ -9,7 +9,7 @@ from polyrule.data import Feature, Table
 from polyrule.ensemble import forest, teacher
 from polyrule.ensemble.bins import Binning
 from polyrule.ensemble.forest import Forest
-from polyrule.ensemble.teacher import Teaching, design_matrix, mix, teach
+from polyrule.ensemble.teacher import Teacher, Teaching, design_matrix, mix
 
 
 @pytest.fixture(autouse=True)
@@ -34,7 +34,7 @@ def world(seed: int = 0, rows: int = 150):
 
 def test_targets_lie_between_label_and_estimate_and_are_nearer_the_truth() -> None:
     binning, codes, noisy, truth = world(rows=400)
-    lesson = teach(binning, codes, noisy, np.ones(400), Teaching(rounds=0), seed=0)
+    lesson = Teacher(binning, codes, noisy, np.ones(400), Teaching(rounds=0), seed=0).lesson()
     assert ((lesson.targets >= noisy / 2) & (lesson.targets <= (noisy + 1) / 2)).all()
     assert np.abs(lesson.targets - truth).mean() < 0.13 + np.abs(noisy - truth).mean() / 2
     flipped = noisy != truth
@@ -44,7 +44,7 @@ def test_targets_lie_between_label_and_estimate_and_are_nearer_the_truth() -> No
 def test_mixed_examples_weigh_as_much_as_the_real_ones() -> None:
     binning, codes, noisy, _ = world()
     weights = np.random.default_rng(0).integers(1, 4, 150).astype(float)
-    lesson = teach(binning, codes, noisy, weights, Teaching(rounds=2), seed=0)
+    lesson = Teacher(binning, codes, noisy, weights, Teaching(rounds=2), seed=0).lesson()
     assert lesson.targets.shape == (450, 2)
     assert np.array_equal(lesson.weights[:150], weights)
     assert lesson.weights[150:].sum() == pytest.approx(weights.sum())
@@ -54,8 +54,8 @@ def test_mixed_examples_weigh_as_much_as_the_real_ones() -> None:
 
 def test_no_more_examples_than_the_limit() -> None:
     binning, codes, noisy, _ = world()
-    assert teach(binning, codes, noisy, np.ones(150), Teaching(limit=170), seed=0).targets.shape[0] == 170
-    assert teach(binning, codes, noisy, np.ones(150), Teaching(limit=100), seed=0).targets.shape[0] == 150
+    assert Teacher(binning, codes, noisy, np.ones(150), Teaching(limit=170), seed=0).lesson().targets.shape[0] == 170
+    assert Teacher(binning, codes, noisy, np.ones(150), Teaching(limit=100), seed=0).lesson().targets.shape[0] == 150
 
 
 def test_mixed_examples_take_every_value_from_two_neighbours() -> None:
@@ -71,11 +71,21 @@ def test_mixed_examples_take_every_value_from_two_neighbours() -> None:
 @pytest.mark.parametrize("threads", [1, 3])
 def test_the_lesson_depends_on_the_seed_only(threads: int) -> None:
     binning, codes, noisy, _ = world()
-    first = teach(binning, codes, noisy, np.ones(150), Teaching(), seed=5)
-    again = teach(binning, codes, noisy, np.ones(150), Teaching(), seed=5, threads=threads)
-    other = teach(binning, codes, noisy, np.ones(150), Teaching(), seed=6)
+    first = Teacher(binning, codes, noisy, np.ones(150), Teaching(), seed=5).lesson()
+    again = Teacher(binning, codes, noisy, np.ones(150), Teaching(), seed=5, threads=threads).lesson()
+    other = Teacher(binning, codes, noisy, np.ones(150), Teaching(), seed=6).lesson()
     assert np.array_equal(first.targets, again.targets)
     assert not np.array_equal(first.targets, other.targets)
+
+
+def test_lessons_differ_in_their_mixed_examples_only() -> None:
+    binning, codes, noisy, _ = world()
+    teacher_ = Teacher(binning, codes, noisy, np.ones(150), Teaching(), seed=0)
+    first, second = teacher_.lesson(0), teacher_.lesson(1)
+    assert np.array_equal(first.targets[:150], second.targets[:150])
+    assert np.array_equal(first.columns[:, :150], second.columns[:, :150])
+    assert not np.array_equal(first.columns[:, 150:], second.columns[:, 150:])
+    assert first.weights.sum() == pytest.approx(second.weights.sum())
 
 
 def test_out_of_bag_estimates_do_not_copy_the_label() -> None:
@@ -91,9 +101,9 @@ def test_out_of_bag_estimates_do_not_copy_the_label() -> None:
 
 def test_more_examples_than_the_kernel_takes_are_taught_by_the_forest_alone(monkeypatch) -> None:
     binning, codes, noisy, _ = world()
-    both = teach(binning, codes, noisy, np.ones(150), Teaching(), seed=0)
+    both = Teacher(binning, codes, noisy, np.ones(150), Teaching(), seed=0).lesson()
     monkeypatch.setattr(teacher, "_LARGEST_KERNEL", 149)
-    alone = teach(binning, codes, noisy, np.ones(150), Teaching(), seed=0)
+    alone = Teacher(binning, codes, noisy, np.ones(150), Teaching(), seed=0).lesson()
     assert both.targets.shape == alone.targets.shape
     assert not np.array_equal(both.targets, alone.targets)
 

@@ -61,13 +61,16 @@ class Builder:
         self.table = BinnedTable.of(binning, lesson.columns)
         self.solver = Solver(lesson.targets, lesson.weights, options.ridge, options.max_rules + 1)
         self.bodies: list[Body] = []
+        self.stopped = False
 
     def build(self, watch: Watcher | None = None) -> Chosen:
         """Choose up to `max_rules` rules and exchange weak ones."""
         while len(self.bodies) < self.options.max_rules and self._add():
             if watch is not None and watch(len(self.bodies), self.solver.objective()):
+                self.stopped = True
                 break
         self._exchange()
+        self.solver.solve(steps=10)
         return Chosen(tuple(simplify(body.tests) for body in self.bodies), self.solver.support[1:].copy())
 
     def refitted(self, ridge: float) -> Matrix:

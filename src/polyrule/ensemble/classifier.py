@@ -52,6 +52,9 @@ class RuleEnsembleClassifier(RuleEstimator):
         Bodies kept at each step of growing a rule; 1 is greedy, more looks ahead.
     swaps : int
         How often, at the end, the weakest rule may be exchanged for a better one.
+    restarts : int
+        Greedy choices are partly luck, so rules are learned so many times, each time with other mixed examples of the
+        teacher, and those that fit best are kept; 1 takes the first, and less time.
     ridge : "auto" or float
         Penalty on squared weights; "auto" chooses by cross-validation.
     teacher : {"forest", None}
@@ -105,6 +108,7 @@ class RuleEnsembleClassifier(RuleEstimator):
         label_cost: str | float = "auto",
         beam_width: int = 1,
         swaps: int = 0,
+        restarts: int = 4,
         ridge: str | float = "auto",
         teacher: str | None = "forest",
         decision: str = "auto",
@@ -122,6 +126,7 @@ class RuleEnsembleClassifier(RuleEstimator):
         self.label_cost = label_cost
         self.beam_width = beam_width
         self.swaps = swaps
+        self.restarts = restarts
         self.ridge = ridge
         self.teacher = teacher
         self.decision = decision
@@ -206,7 +211,14 @@ class RuleEnsembleClassifier(RuleEstimator):
 
     def _options(self) -> LearnOptions:
         """Check all parameters and bring them into the form the learner takes."""
-        for name, least in (("max_rules", 0), ("max_conditions", 1), ("beam_width", 1), ("swaps", 0), ("cv", 0)):
+        for name, least in (
+            ("max_rules", 0),
+            ("max_conditions", 1),
+            ("beam_width", 1),
+            ("swaps", 0),
+            ("restarts", 1),
+            ("cv", 0),
+        ):
             _whole(name, getattr(self, name), least)
         _whole("max_bins", self.max_bins, 2, 60_000)
         if self.teacher not in ("forest", None):
@@ -234,6 +246,7 @@ class RuleEnsembleClassifier(RuleEstimator):
             teaching=Teaching() if self.teacher else None,
             prices=prices,
             ridges=plain.ridges if self.ridge == "auto" else (float(self.ridge),),
+            restarts=int(self.restarts),
             folds=int(self.cv),
             max_bins=int(self.max_bins),
             points=int(points),

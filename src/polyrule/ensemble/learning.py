@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import joblib
 import numpy as np
@@ -18,7 +18,7 @@ from polyrule.ensemble.building import Builder, BuildOptions, Chosen, covers_of
 from polyrule.ensemble.calibration import Calibration
 from polyrule.ensemble.model import Entry, RuleEnsemble, WeightedRule
 from polyrule.ensemble.scorecard import to_points
-from polyrule.ensemble.teacher import Teaching, plain_lesson, teach
+from polyrule.ensemble.teacher import Lesson, Teacher, Teaching, plain_lesson
 from polyrule.ensemble.tuning import Evidence, choose
 from polyrule.ensemble.weights import Matrix, loss
 
@@ -43,6 +43,8 @@ class LearnOptions:
         Ascending; what a head entry must lower the loss by to stay, to choose from by cross-validation.
     ridges : tuple of float
         Penalties on squared weights to choose from by cross-validation.
+    restarts : int
+        How many sets of rules are learned, each from other mixed examples, for the final model to be the best of.
     folds : int
     max_bins : int
     points : int
@@ -56,6 +58,7 @@ class LearnOptions:
     teaching: Teaching | None = field(default_factory=Teaching)
     prices: tuple[float, ...] = (0.1, 0.3, 1.0, 3.0)
     ridges: tuple[float, ...] = (0.3, 1.0, 3.0, 10.0)
+    restarts: int = 4
     folds: int = 4
     max_bins: int = 64
     points: int = 0
@@ -80,6 +83,8 @@ class EnsembleProgress:
     ----------
     part : int
         0 for the final model, 1, 2, … for the models of the cross-validation.
+    attempt : int
+        Which of several sets of rules for the same model, from 0.
     rules : int
         Rules of that model so far.
     loss : float
@@ -87,6 +92,7 @@ class EnsembleProgress:
     """
 
     part: int
+    attempt: int
     rules: int
     loss: float
 
@@ -108,22 +114,48 @@ class _Part:
     """Rules for one training set, and their weights for any penalty."""
 
     def __init__(
-        self, table: Table, truth: Matrix, weights: Matrix, options: LearnOptions, watch: Any, threads: int
+        self,
+        table: Table,
+        truth: Matrix,
+        weights: Matrix,
+        options: LearnOptions,
+        number: int,
+        callback: Callback | None,
+        threads: int,
     ) -> None:
         self.binning = Binning.of(table, options.max_bins)
         cells = table.shape[0] * table.shape[1]
+        lessons: Iterable[Lesson]
         if options.teaching is not None and cells <= _LARGEST_TAUGHT and len(table) >= _FEWEST_TAUGHT:
             codes = self.binning.codes(table)
-            lesson = teach(self.binning, codes, truth, weights, options.teaching, options.seed, threads)
+            teacher = Teacher(self.binning, codes, truth, weights, options.teaching, options.seed, threads)
+            # The models of the cross-validation only serve to choose what follows; one attempt each is enough.
+            attempts = options.restarts if number == 0 and teacher.wanted else 1
+            lessons = (teacher.lesson(attempt) for attempt in range(attempts))
         else:
-            lesson = plain_lesson(self.binning.columns(table), truth, weights)
-        self.builder = Builder(self.binning, lesson, options.build)
-        self.chosen: Chosen = self.builder.build(watch)
+            lessons = [plain_lesson(self.binning.columns(table), truth, weights)]
+        self.builder, self.chosen = self._best_of(lessons, options, number, callback)
         self.coefficients: dict[Setting, Matrix] = {}
         for price in options.prices:
             self.builder.prune_heads(price)
             for ridge in options.ridges:
                 self.coefficients[Setting(price, ridge)] = self.builder.refitted(ridge)
+
+    def _best_of(
+        self, lessons: Iterable[Lesson], options: LearnOptions, number: int, callback: Callback | None
+    ) -> tuple[Builder, Chosen]:
+        """Learn from each lesson and keep the rules that fit theirs best: greedy choices are partly luck."""
+        best: tuple[Builder, Chosen] | None = None
+        for attempt, lesson in enumerate(lessons):
+            builder = Builder(self.binning, lesson, options.build)
+            watch = None if callback is None else partial(_report, callback, number, attempt)
+            chosen = builder.build(watch)
+            if best is None or builder.solver.objective() < best[0].solver.objective():
+                best = builder, chosen
+            if builder.stopped:
+                break
+        assert best is not None
+        return best
 
     def covers(self, table: Table) -> Matrix:
         return covers_of(self.chosen.bodies, self.binning, table)
@@ -158,8 +190,7 @@ def learn(
     inner = options.threads if len(parts_wanted) == 1 else 1
 
     def make(number: int, rows: npt.NDArray[np.bool_]) -> _Part:
-        watch = None if callback is None else partial(_report, callback, number)
-        return _Part(table[rows], real[rows], weights[rows], options, watch, inner)
+        return _Part(table[rows], real[rows], weights[rows], options, number, callback, inner)
 
     # One BLAS thread: splitting a product over several would change its last digits with their number.
     with threadpool_limits(1, user_api="blas"):
@@ -168,8 +199,8 @@ def learn(
         return _assemble(table, truth, weights, label_names, options, fold, parts)
 
 
-def _report(callback: Callback, part: int, rules: int, value: float) -> bool:
-    return callback(EnsembleProgress(part, rules, value)) is True
+def _report(callback: Callback, part: int, attempt: int, rules: int, value: float) -> bool:
+    return callback(EnsembleProgress(part, attempt, rules, value)) is True
 
 
 def deal(truth: npt.NDArray[np.uint8], folds: int, seed: int) -> npt.NDArray[np.int64]:

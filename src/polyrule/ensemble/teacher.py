@@ -64,32 +64,61 @@ def plain_lesson(columns: Iterable[Codes], truth: Matrix, weights: Matrix) -> Le
     return Lesson(columns, truth, weights)
 
 
-def teach(
-    binning: Binning, codes: Codes, truth: Matrix, weights: Matrix, options: Teaching, seed: int, threads: int = 1
-) -> Lesson:
-    """Fit the forest and return what it makes of the training examples.
+class Teacher:
+    """A forest and a kernel regression, blended, that make lessons of the training examples.
 
-    The mixed examples together weigh as much as the real ones. The result depends on `seed`, not on `threads`.
+    Parameters
+    ----------
+    binning : Binning
+    codes : ndarray of uint16, shape (features, examples)
+    truth : ndarray, shape (examples, labels)
+    weights : ndarray, shape (examples,)
+    options : Teaching
+    seed : int
+        Decides everything that is random; the number of threads decides nothing.
+    threads : int
     """
-    random = np.random.default_rng(seed)
-    design = design_matrix(binning, codes)
-    teachers: list[Forest | KernelRidge] = [Forest(design, truth, weights, seed, threads)]
-    if len(design) <= _LARGEST_KERNEL:
-        teachers.append(KernelRidge(design, truth, weights))
-    left_out = [teacher.left_out for teacher in teachers]
-    blend = Blend.fit(left_out, truth, weights)
-    estimate = blend.apply(left_out)
-    targets = (1 - options.trust) * truth + options.trust * estimate
-    examples = codes.shape[1]
-    wanted = min(options.rounds * examples, options.limit - examples)
-    if wanted <= 0 or examples <= options.neighbours:
-        return Lesson(codes, targets, weights)
-    mixed, sources = mix(codes, design, wanted, options, random)
-    unseen = design_matrix(binning, mixed)
-    opinions = blend.apply([teacher.predict(unseen) for teacher in teachers])
-    mixed_weights = weights[sources]
-    mixed_weights *= weights.sum() / mixed_weights.sum()
-    return Lesson(np.hstack([codes, mixed]), np.vstack([targets, opinions]), np.concatenate([weights, mixed_weights]))
+
+    def __init__(
+        self,
+        binning: Binning,
+        codes: Codes,
+        truth: Matrix,
+        weights: Matrix,
+        options: Teaching,
+        seed: int,
+        threads: int = 1,
+    ) -> None:
+        self.binning, self.codes, self.weights, self.options, self.seed = binning, codes, weights, options, seed
+        self.design = design_matrix(binning, codes)
+        self._models: list[Forest | KernelRidge] = [Forest(self.design, truth, weights, seed, threads)]
+        if len(self.design) <= _LARGEST_KERNEL:
+            self._models.append(KernelRidge(self.design, truth, weights))
+        left_out = [model.left_out for model in self._models]
+        self._blend = Blend.fit(left_out, truth, weights)
+        self.targets = (1 - options.trust) * truth + options.trust * self._blend.apply(left_out)
+        examples = codes.shape[1]
+        wanted = min(options.rounds * examples, options.limit - examples)
+        self.wanted = wanted if wanted > 0 and examples > options.neighbours else 0
+
+    def lesson(self, number: int = 0) -> Lesson:
+        """Return the training examples and mixed ones, other ones for every `number`.
+
+        The mixed examples together weigh as much as the real ones.
+        """
+        if not self.wanted:
+            return Lesson(self.codes, self.targets, self.weights)
+        random = np.random.default_rng([self.seed, number])
+        mixed, sources = mix(self.codes, self.design, self.wanted, self.options, random)
+        unseen = design_matrix(self.binning, mixed)
+        opinions = self._blend.apply([model.predict(unseen) for model in self._models])
+        weights = self.weights[sources]
+        weights *= self.weights.sum() / weights.sum()
+        return Lesson(
+            np.hstack([self.codes, mixed]),
+            np.vstack([self.targets, opinions]),
+            np.concatenate([self.weights, weights]),
+        )
 
 
 def mix(
