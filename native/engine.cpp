@@ -108,11 +108,11 @@ std::vector<NodeLabel> Engine::root_labels(const Literal& literal, const Form& f
   return labels;
 }
 
-Head Engine::solve(const Node& node, const Form& form) const {
+Head Engine::solve(const Watch& watch, const Node& node, const Form& form) const {
   std::vector<Count> kinds;
   kinds.reserve(node.labels.size() * 4);
   for (const NodeLabel& label : node.labels) kinds.insert(kinds.end(), label.kinds, label.kinds + 4);
-  return HeadJudge(node.labels, state_, form).solve(kinds.data(), node.cover);
+  return HeadJudge(node.labels, state_, form, Patience(&watch)).solve(kinds.data(), node.cover);
 }
 
 Bits Engine::rows_of(const Condition& condition, const Bits& cover) const {
@@ -153,7 +153,7 @@ std::optional<Grown> Engine::greedy(const Watch& watch, const Form& form, std::v
   node.path_id = ++paths_;
   node.labels = std::move(labels);
   Grown grown;
-  grown.head = solve(node, form);
+  grown.head = solve(watch, node, form);
   if (!grown.head.any()) return std::nullopt;
   open_path(form);
   std::vector<Condition> body;
@@ -175,7 +175,7 @@ std::optional<Grown> Engine::greedy(const Watch& watch, const Form& form, std::v
     child.last = std::move(node.last);
     child.touches = std::move(node.touches);
     node = std::move(child);
-    grown.head = solve(node, form);
+    grown.head = solve(watch, node, form);
     note();
   }
   if (double(node.weight) < limits_.min_coverage) return std::nullopt;
@@ -552,7 +552,7 @@ std::optional<Grown> Engine::beam(const Watch& watch, const Form& form, std::vec
     Node root;
     root.set_cover(state_.working, state_);
     root.labels = labels;
-    start.grown.head = solve(root, form);
+    start.grown.head = solve(watch, root, form);
     start.grown.cover = state_.working;
     start.labels = std::move(labels);
   }
@@ -597,7 +597,7 @@ std::optional<Grown> Engine::beam(const Watch& watch, const Form& form, std::vec
       node.set_cover(child.grown.cover, state_);
       for (const NodeLabel& label : level[f.parent].labels)
         node.labels.push_back(Node::describe(label.label, label.allowed, node.cover, node.weight, state_));
-      child.grown.head = solve(node, form);
+      child.grown.head = solve(watch, node, form);
       child.labels = std::move(node.labels);
       next.push_back(std::move(child));
     }

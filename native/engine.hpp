@@ -105,7 +105,7 @@ class Engine {
   void over_units(const Watch& watch, const Node& node, std::size_t others, Scan&& scan_unit);
   std::vector<std::uint32_t> tested_labels() const;
   Bits rows_of(const Condition& condition, const Bits& cover) const;
-  Head solve(const Node& node, const Form& form) const;
+  Head solve(const Watch& watch, const Node& node, const Form& form) const;
   ShownCondition shown(const Condition& condition) const;
   std::vector<NodeLabel> describe_below(const Node& parent, const Node& child) const;
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "formula.hpp"
+#include "micro.hpp"
 #include "node.hpp"
 #include "state.hpp"
 
@@ -24,7 +25,7 @@ class Filter {
   enum class Verdict { no, tie, perhaps };
 
   Filter(const std::vector<NodeLabel>& labels, const State& state, const Form& form)
-      : labels_(labels), state_(state), form_(form) {
+      : labels_(labels), state_(state), form_(form), micro_(form) {
     if (form.kind == HeadKind::subset) {
       num_ = {0, 1, 0, 1, 0};
       den_ = {state.working_weight, 0, 0, 0, 0};
@@ -60,6 +61,7 @@ class Filter {
     always_ = !form_.rho.empty() && level.num <= 0;
     for (Group& group : groups_) set_group(group, level);
     if (!form_.rho.empty()) set_group(loosest_, level);
+    micro_.set_level(level);
     lowered_ = double(level.num) / double(level.den) - 1e-13;  // formulas and their parts lie between -1 and 1
   }
 
@@ -69,7 +71,8 @@ class Filter {
   Verdict judge(At&& at, bool leaving, double& wait, double& tp) {
     wait = 0;
     if (!has_level_ || always_) return Verdict::perhaps;
-    if (form_.formula != Formula::none) return any_literal(at) ? Verdict::perhaps : Verdict::no;
+    if (form_.formula != Formula::none)
+      return (form_.kind == HeadKind::micro ? any_head(at) : any_literal(at)) ? Verdict::perhaps : Verdict::no;
     if (!form_.rho.empty()) {
       // Few bodies get anywhere near the level: they are told by what the largest factor would make of them.
       if (judge_any_size(at, loosest_, leaving, wait, tp) == Verdict::no) return Verdict::no;
@@ -251,12 +254,48 @@ class Filter {
     return false;
   }
 
+  // Other measures of the counts summed over a head: see micro.hpp.
+  template <class At>
+  bool any_head(At&& at) {
+    if (!micro_.bounded()) return true;
+    const auto each = [&](auto&& visit) {
+      for (std::size_t e = 0; e < labels_.size(); ++e) {
+        const Four sums = at(e);
+        const double tn = double(state_.working_weight - labels_[e].present) - sums[3];
+        const double fn = double(labels_[e].present) - sums[2];
+        for (int v = 0; v < 2; ++v)
+          if (labels_[e].allowed[v] && sums[1 - v] > 0) visit(e, sums[1 - v], sums[v], tn, fn);
+      }
+    };
+    micro_.begin();
+    each([&](std::size_t, double tp, double fp, double tn, double fn) { micro_.see(tp, fp, tn, fn); });
+    micro_.end();
+    Gain best = kNoGain, sum{}, label = kNoGain;
+    std::size_t last = 0;
+    const auto close = [&] {
+      best = best.at_least(label);
+      sum += label.at_least({{0, 0}});
+      label = kNoGain;
+    };
+    each([&](std::size_t e, double tp, double fp, double tn, double fn) {
+      if (e != last) close();
+      last = e;
+      label = label.at_least(micro_.gain(tp, fp, tn, fn));
+    });
+    close();
+    const double slack = 1e-11 * double(state_.working_weight + 1) * double(labels_.size() * 2);
+    for (int corner = 0; corner < 2; ++corner)
+      if (micro_.constant() + (best.by[corner] > 0 ? sum.by[corner] : best.by[corner]) < -slack) return false;
+    return true;
+  }
+
   const std::vector<NodeLabel>& labels_;
   const State& state_;
   const Form& form_;
   std::array<Count, 5> num_{}, den_{};
   bool has_level_ = false, always_ = false;
   double lowered_ = 0;
+  MicroGains micro_;
   std::vector<Group> groups_;
   Group loosest_{};  // all sizes at once, with the largest factor
   std::vector<double> gains_, weights_;

@@ -342,7 +342,7 @@ class GeneralScan {
   void solve(const Condition& condition) {
     Bits cover;
     if (form_.kind == HeadKind::subset) cover = rows_of(condition);
-    const Head head = judge_.solve(kinds_.data(), cover);
+    const Head head = judge_.solve(kinds_.data(), cover, shortlist_.level());
     if (head.any() && shortlist_.offer({head.value, head.tp, condition})) raise();
   }
 

@@ -6,23 +6,11 @@
 #include <vector>
 
 #include "formula.hpp"
+#include "micro.hpp"
 #include "node.hpp"
 #include "watch.hpp"
 
 namespace polyrule {
-
-struct HeadLiteral {
-  std::uint32_t label;
-  int value;
-  Count tp, fp;
-};
-
-struct Head {
-  Fraction value;
-  Count tp = 0;
-  std::vector<HeadLiteral> literals;
-  bool any() const { return !literals.empty(); }
-};
 
 // Finds heads for the bodies of one node. Label counts come as kinds[e * 4 + kind], e counting the node's labels.
 class HeadJudge {
@@ -45,9 +33,10 @@ class HeadJudge {
             label.present - k[kPresent] - k[kPresentSet]};
   }
 
-  // The best head, or none. `cover` is needed for subset accuracy only.
-  Head solve(const Count* kinds, const Bits& cover) const {
+  // The best head, or none. `cover` is needed for subset accuracy only; a head that does not reach `level` may be left out.
+  Head solve(const Count* kinds, const Bits& cover, const Fraction* level = nullptr) const {
     if (form_.kind == HeadKind::ratio) return solve_ratio(kinds);
+    if (form_.kind == HeadKind::micro) return solve_micro(kinds, level);
     return solve_singles(kinds, cover);
   }
 
@@ -99,6 +88,16 @@ class HeadJudge {
 
   HeadLiteral literal(std::size_t e, const Count* kinds, int value) const {
     return {labels_[e].label, value, kinds[e * 4 + std::size_t(value)], kinds[e * 4 + std::size_t(1 - value)]};
+  }
+
+  Head solve_micro(const Count* kinds, const Fraction* level) const {
+    std::vector<MicroHeads::Literal> literals;
+    for (std::size_t e = 0; e < labels_.size(); ++e)
+      for (int v = 1; v >= 0; --v)
+        if (labels_[e].allowed[v] && kinds[e * 4 + std::size_t(v)] > 0)
+          literals.push_back({literal(e, kinds, v), counts(e, kinds, v)});
+    if (literals.empty()) return {};
+    return MicroHeads(form_, patience_).best(literals, form_.max_head, level);
   }
 
   Head solve_singles(const Count* kinds, const Bits& cover) const {

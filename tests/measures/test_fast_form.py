@@ -125,7 +125,7 @@ def test_the_form_gives_the_best_head(seed, measure, averaging, scope, lift, lim
         (Objective("subset"), "subset"),
         (Objective("subset", scope="all"), None),
         (Objective("subset", lift="kln:1"), None),
-        (Objective("m2"), "alone"),
+        (Objective("m2"), "micro"),
         (Objective("wracc", averaging="label"), "counted"),
         (Objective("matthews", max_head_size=1), "counted"),
         (Objective("rate_difference", scope="all"), None),

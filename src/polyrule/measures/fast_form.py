@@ -72,7 +72,7 @@ def fast_form(objective: Objective, n_labels: int, weight: int = 0) -> FastForm 
     >>> fast_form(Objective("laplace"), 6).kind
     'ratio'
     >>> fast_form(Objective("matthews"), 6).kind
-    'alone'
+    'micro'
     >>> fast_form(Objective("matthews", scope="all"), 6) is None
     True
     """
@@ -117,7 +117,7 @@ def _counted_form(objective: Objective, n_labels: int) -> FastForm | None:
     ):
         kind = "counted"
     elif objective.averaging == "micro":
-        kind = "alone"
+        kind = "alone" if formula == "function" else "micro"
     else:
         return None
     zero: Row = (0, 0, 0, 0, 0)
