@@ -74,7 +74,8 @@ class TieScan {
   struct Labels {  // of one word
     Word allowed[2] = {0, 0};
     Word racing = 0, with[2] = {0, 0};
-    std::vector<Word> planes;
+    std::size_t used = 0;
+    Word planes[16];  // enough for RowRecords::kMostRows
   };
 
   void start() {
@@ -83,7 +84,7 @@ class TieScan {
     for (Labels& here : labels_) {
       here.racing = here.allowed[0] | here.allowed[1];
       here.with[0] = here.with[1] = 0;
-      here.planes.clear();
+      here.used = 0;
     }
   }
 
@@ -100,7 +101,7 @@ class TieScan {
       Word carry = (present | absent) & ~out;
       total_ += std::popcount(carry);
       for (std::size_t j = 0; carry; ++j) {
-        if (j == here.planes.size()) here.planes.push_back(0);
+        if (j == here.used) here.planes[here.used++] = 0;
         const Word both = here.planes[j] & carry;
         here.planes[j] ^= carry;
         carry = both;
@@ -111,7 +112,7 @@ class TieScan {
   void drop(Labels& here, Word out, std::size_t w) {
     here.racing &= ~out;
     for_each_bit(out, 0, [&](std::size_t bit) {
-      for (std::size_t j = 0; j < here.planes.size(); ++j) {
+      for (std::size_t j = 0; j < here.used; ++j) {
         total_ -= static_cast<Count>((here.planes[j] >> bit & 1) << j);
         here.planes[j] &= ~(Word{1} << bit);
       }

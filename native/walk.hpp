@@ -320,7 +320,7 @@ class Walk {
     };
     const bool first = misses && columns_.any_below(index_, value(0), state_.working);
     const bool last = misses && columns_.any_above(index_, value(sequence_.size - 1), state_.working);
-    look_->judge(sequence_.rows, sequence_.size, {false, first, last, false}, state_, scan, at_most, above);
+    look_->judge(sequence_.rows, sequence_.size, {!misses, first, last, false}, state_, scan, at_most, above);
   }
 
   // Without missing values: from each end up to the block, rows on one side and all others on the other side.
