@@ -257,36 +257,15 @@ class Filter {
   // Other measures of the counts summed over a head: see micro.hpp.
   template <class At>
   bool any_head(At&& at) {
-    if (!micro_.bounded()) return true;
-    const auto each = [&](auto&& visit) {
-      for (std::size_t e = 0; e < labels_.size(); ++e) {
-        const Four sums = at(e);
-        const double tn = double(state_.working_weight - labels_[e].present) - sums[3];
-        const double fn = double(labels_[e].present) - sums[2];
-        for (int v = 0; v < 2; ++v)
-          if (labels_[e].allowed[v] && sums[1 - v] > 0) visit(e, sums[1 - v], sums[v], tn, fn);
-      }
-    };
-    micro_.begin();
-    each([&](std::size_t, double tp, double fp, double tn, double fn) { micro_.see(tp, fp, tn, fn); });
-    micro_.end();
-    Gain best = kNoGain, sum{}, label = kNoGain;
-    std::size_t last = 0;
-    const auto close = [&] {
-      best = best.at_least(label);
-      sum += label.at_least({{0, 0}});
-      label = kNoGain;
-    };
-    each([&](std::size_t e, double tp, double fp, double tn, double fn) {
-      if (e != last) close();
-      last = e;
-      label = label.at_least(micro_.gain(tp, fp, tn, fn));
-    });
-    close();
-    const double slack = 1e-11 * double(state_.working_weight + 1) * double(labels_.size() * 2);
-    for (int corner = 0; corner < 2; ++corner)
-      if (micro_.constant() + (best.by[corner] > 0 ? sum.by[corner] : best.by[corner]) < -slack) return false;
-    return true;
+    items_.clear();
+    for (std::uint32_t e = 0; e < labels_.size(); ++e) {
+      const Four sums = at(e);
+      const double tn = double(state_.working_weight - labels_[e].present) - sums[3];
+      const double fn = double(labels_[e].present) - sums[2];
+      for (int v = 0; v < 2; ++v)
+        if (labels_[e].allowed[v] && sums[1 - v] > 0) items_.push_back({sums[1 - v], sums[v], tn, fn, e, 0});
+    }
+    return micro_.narrow(items_, none_, 1e-11 * double(state_.working_weight + 1) * double(labels_.size() * 2));
   }
 
   const std::vector<NodeLabel>& labels_;
@@ -296,6 +275,7 @@ class Filter {
   bool has_level_ = false, always_ = false;
   double lowered_ = 0;
   MicroGains micro_;
+  std::vector<MicroItem> items_, none_;
   std::vector<Group> groups_;
   Group loosest_{};  // all sizes at once, with the largest factor
   std::vector<double> gains_, weights_;

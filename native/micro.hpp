@@ -46,6 +46,16 @@ struct Gain {
 
 inline constexpr Gain kNoGain{{-std::numeric_limits<double>::infinity(), -std::numeric_limits<double>::infinity()}};
 
+// A literal as the gains see it; `e` counts the labels of the node.
+struct MicroItem {
+  double tp, fp, tn, fn;
+  std::uint32_t e;
+  std::uint32_t place;  // among all literals of the body
+  Gain gain{};
+
+  double x() const { return (tp + fp) / (tp + fp + tn + fn); }  // equal parts must give equal quotients
+};
+
 // Gains at one level, for the literals of one body.
 class MicroGains {
  public:
@@ -60,27 +70,70 @@ class MicroGains {
   }
   bool bounded() const { return bounded_; }
 
-  // First all literals of the body ...
-  void begin() {
+  // Drop the literals (in label order) that are in no head which holds all of `fixed` and at least one of them and reaches
+  // the level. What is left makes the bounds tighter, and so on. False if nothing is left.
+  bool narrow(std::vector<MicroItem>& open, std::vector<MicroItem>& fixed, double slack) {
+    for (;;) {
+      if (open.empty()) return false;
+      see(open, fixed);
+      if (!bounded_) return true;
+      Gain base{{constant(), constant()}}, sum{}, best = kNoGain;
+      for (MicroItem& item : fixed) base += item.gain = gain(item);
+      for (MicroItem& item : open) item.gain = gain(item);
+      each_label(open, [&](std::size_t, std::size_t, const Gain& most) {
+        sum += most.at_least({{0, 0}});
+        best = best.at_least(most);
+      });
+      for (int c = 0; c < 2; ++c)
+        if (base.by[c] + (best.by[c] > 0 ? sum.by[c] : best.by[c]) < -slack) return false;
+      std::size_t kept = 0;
+      each_label(open, [&](std::size_t first, std::size_t last, const Gain& most) {
+        Gain others = base;
+        for (int c = 0; c < 2; ++c) others.by[c] += sum.by[c] - std::max(0.0, most.by[c]);
+        for (std::size_t i = first; i < last; ++i)
+          if (others.by[0] + open[i].gain.by[0] >= -slack && others.by[1] + open[i].gain.by[1] >= -slack)
+            open[kept++] = open[i];
+      });
+      if (kept == open.size()) return true;
+      open.resize(kept);
+    }
+  }
+
+  // Whether all literals last seen have the same x: then no head is better than its best literal, if that is not below 0.
+  bool singles_decide() const { return x_[0] == x_[1] && formula_ != Formula::m_estimate; }
+
+  template <class Visit>
+  static void each_label(const std::vector<MicroItem>& items, Visit&& visit) {
+    for (std::size_t first = 0; first < items.size();) {
+      std::size_t last = first;
+      Gain most = kNoGain;
+      for (; last < items.size() && items[last].e == items[first].e; ++last) most = most.at_least(items[last].gain);
+      visit(first, last, most);
+      first = last;
+    }
+  }
+
+ private:
+  void see(const std::vector<MicroItem>& open, const std::vector<MicroItem>& fixed) {
     x_[0] = s_[0] = 1;
     x_[1] = s_[1] = 0;
-  }
-  void see(double tp, double fp, double tn, double fn) {
-    const double total = tp + fp + tn + fn;
-    const double x = (tp + fp) / total, s = (tp + fn) / total;  // equal parts must give equal quotients
-    x_[0] = std::min(x_[0], x);
-    x_[1] = std::max(x_[1], x);
-    s_[0] = std::min(s_[0], s);
-    s_[1] = std::max(s_[1], s);
-  }
-  void end() {
+    for (const auto* items : {&open, &fixed})
+      for (const MicroItem& item : *items) {
+        const double x = item.x(), s = (item.tp + item.fn) / (item.tp + item.fp + item.tn + item.fn);
+        x_[0] = std::min(x_[0], x);
+        x_[1] = std::max(x_[1], x);
+        s_[0] = std::min(s_[0], s);
+        s_[1] = std::max(s_[1], s);
+      }
     if (formula_ != Formula::matthews) return;
     spread(x_, p_);
     spread(s_, f_);
   }
 
-  // ... then the gain of each, and what is added to the sum of a head's gains.
-  Gain gain(double tp, double fp, double tn, double fn) const {
+  double constant() const { return formula_ == Formula::m_estimate ? m_ * (s_[1] - level_) : 0; }
+
+  Gain gain(const MicroItem& item) const {
+    const double tp = item.tp, fp = item.fp, tn = item.tn, fn = item.fn;
     if (formula_ == Formula::m_estimate) {
       const double gain = tp - level_ * (tp + fp);
       return {{gain, gain}};
@@ -98,11 +151,7 @@ class MicroGains {
     };
     return {{at(0) - root(0), at(1) - root(1)}};
   }
-  double constant() const { return formula_ == Formula::m_estimate ? m_ * (s_[1] - level_) : 0; }
-  // Whether all literals have the same x: then no head is better than its best literal, if that is not below 0.
-  bool singles_decide() const { return x_[0] == x_[1] && formula_ != Formula::m_estimate; }
 
- private:
   // The smallest and largest root of y * (1 - y) over an interval.
   static void spread(const double y[2], double root[2]) {
     const double low = std::sqrt(std::max(0.0, y[0] * (1 - y[0]))), high = std::sqrt(std::max(0.0, y[1] * (1 - y[1])));
@@ -116,157 +165,111 @@ class MicroGains {
   double x_[2] = {1, 0}, s_[2] = {1, 0}, p_[2] = {0, 0}, f_[2] = {0, 0};
 };
 
-// Branch and bound over the labels of one body.
+// Branch and bound over the labels of one body. Labels with the smallest x are decided first: once all that is left has
+// the same x, single literals decide.
 class MicroHeads {
  public:
   struct Literal {
     HeadLiteral literal;
     Counts counts;
-    Gain gain{};
   };
 
   MicroHeads(const Form& form, const Patience& patience) : form_(form), patience_(patience), gains_(form) {}
 
   // The best head of literals in label order (`= 1` first), or none if a level is given that no head reaches.
   Head best(const std::vector<Literal>& literals, std::size_t most_labels, const Fraction* level) {
-    best_ = {};
-    labels_.clear();
-    for (const Literal& l : literals) {
-      if (labels_.empty() || labels_.back().choices.front().literal.label != l.literal.label) labels_.emplace_back();
-      labels_.back().choices.push_back(l);
-    }
-    most_ = std::min(most_labels, labels_.size());
-    slack_ = 0;
-    for (const Literal& l : literals)
-      slack_ += 1e-11 * double(l.counts.tp + l.counts.fp + l.counts.tn + l.counts.fn + 1);
+    literals_ = &literals;
+    most_ = most_labels;
     has_target_ = level != nullptr;
-    if (level) target_ = *level;
-    for (const Literal& l : literals) {
-      chosen_ = {l};
-      try_chosen(l.counts);
+    if (level) set_target(*level);
+    std::vector<MicroItem> open;
+    for (std::uint32_t i = 0; i < literals.size(); ++i) {
+      const Counts& c = literals[i].counts;
+      open.push_back({double(c.tp), double(c.fp), double(c.tn), double(c.fn), literals[i].literal.label, i});
+      slack_ += 1e-11 * double(c.tp + c.fp + c.tn + c.fn + 1);
+      fixed_ = {open.back()};
+      try_fixed(c);
     }
-    chosen_.clear();
-    if (!has_target_ || !drop_hopeless()) return best_;
-    std::stable_sort(labels_.begin(), labels_.end(), [](const Label& a, const Label& b) { return a.most.by[1] > b.most.by[1]; });
-    set_gains();
-    descend(0, {});
-    std::sort(best_.literals.begin(), best_.literals.end(), [](auto& a, auto& b) { return a.label < b.label; });
+    fixed_.clear();
+    if (most_ > 1) descend(std::move(open), {});
     return best_;
   }
 
  private:
-  struct Label {
-    std::vector<Literal> choices;
-    Gain most{};       // the largest gains
-    Gain gain_left{};  // what this label and those after it can add at most
-    Gain most_left{};  // the largest gains among them
-    Count tp_left = 0;
-  };
-
-  // Take out the literals that are in no head that reaches the target; what is left makes the bounds tighter, and so on.
-  // False if nothing is left.
-  bool drop_hopeless() {
-    for (bool dropped = true; dropped && !labels_.empty();) {
-      set_gains();
-      dropped = false;
-      if (!gains_.bounded()) return true;
-      const Gain all = labels_.front().gain_left;
-      for (Label& label : labels_) {
-        const auto hopeless = [&](const Literal& l) {
-          for (int corner = 0; corner < 2; ++corner) {
-            const double others = all.by[corner] - std::max(0.0, label.most.by[corner]);
-            if (gains_.constant() + others + l.gain.by[corner] < -slack_) return true;
-          }
-          return false;
-        };
-        dropped = std::erase_if(label.choices, hopeless) > 0 || dropped;
-      }
-      std::erase_if(labels_, [](const Label& label) { return label.choices.empty(); });
-    }
-    return !labels_.empty();
-  }
-
-  void set_gains() {
-    gains_.set_level(target_);
-    gains_.begin();
-    for (const Label& label : labels_)
-      for (const Literal& l : label.choices)
-        gains_.see(double(l.counts.tp), double(l.counts.fp), double(l.counts.tn), double(l.counts.fn));
-    gains_.end();
-    Gain gain_left{}, most_left = kNoGain;
-    Count tp_left = 0;
-    for (std::size_t i = labels_.size(); i-- > 0;) {
-      Label& label = labels_[i];
-      label.most = kNoGain;
-      Count tp = 0;
-      for (Literal& l : label.choices) {
-        l.gain = gains_.gain(double(l.counts.tp), double(l.counts.fp), double(l.counts.tn), double(l.counts.fn));
-        label.most = label.most.at_least(l.gain);
-        tp = std::max(tp, l.counts.tp);
-      }
-      gain_left += label.most.at_least({{0, 0}});
-      label.gain_left = gain_left;
-      label.most_left = most_left = most_left.at_least(label.most);
-      label.tp_left = tp_left += tp;
-    }
-    for (Literal& l : chosen_)
-      l.gain = gains_.gain(double(l.counts.tp), double(l.counts.fp), double(l.counts.tn), double(l.counts.fn));
-  }
-
-  void descend(std::size_t depth, const Counts& sum) {
+  void descend(std::vector<MicroItem> open, const Counts& sum) {
     patience_.step();
-    if (depth == labels_.size() || chosen_.size() == most_ || hopeless(depth, sum)) return;
-    for (std::size_t k = 0; k < labels_[depth].choices.size(); ++k) {
-      const Counts& c = labels_[depth].choices[k].counts;
+    if (fixed_.size() == most_ || !gains_.narrow(open, fixed_, slack_) || only_worse_ties(open, sum)) return;
+    const auto [first, last] = next_label(open);
+    std::vector<MicroItem> rest(open.begin(), open.begin() + std::ptrdiff_t(first));
+    rest.insert(rest.end(), open.begin() + std::ptrdiff_t(last), open.end());
+    for (std::size_t i = first; i < last; ++i) {
+      const Counts& c = (*literals_)[open[i].place].counts;
       const Counts grown{sum.tp + c.tp, sum.fp + c.fp, sum.tn + c.tn, sum.fn + c.fn};
-      chosen_.push_back(labels_[depth].choices[k]);
-      if (chosen_.size() > 1) try_chosen(grown);
-      descend(depth + 1, grown);
-      chosen_.pop_back();
+      fixed_.push_back(open[i]);
+      if (fixed_.size() > 1) try_fixed(grown);
+      descend(rest, grown);
+      fixed_.pop_back();
     }
-    descend(depth + 1, sum);
+    descend(std::move(rest), sum);
   }
 
-  // Whether no head that adds at least one of the labels from `depth` on can win.
-  bool hopeless(std::size_t depth, const Counts& sum) const {
-    const Label& label = labels_[depth];
-    if (gains_.bounded()) {
-      Gain chosen{{gains_.constant(), gains_.constant()}};
-      for (const Literal& l : chosen_) chosen += l.gain;
-      for (int corner = 0; corner < 2; ++corner) {
-        const double most = label.most_left.by[corner];
-        if (chosen.by[corner] + (most > 0 ? label.gain_left.by[corner] : most) < -slack_) return true;
-      }
-    }
+  // Whether nothing but ties is left, and those lose: more labels win, then more true positives.
+  bool only_worse_ties(const std::vector<MicroItem>& open, const Counts& sum) const {
     if (!best_.any() || !gains_.singles_decide() || target_.num < 0) return false;
-    // Nothing but ties is left: they go to more labels, then to more true positives.
-    const std::size_t size = std::min(most_, chosen_.size() + labels_.size() - depth);
-    if (size != best_.literals.size()) return size < best_.literals.size();
-    return sum.tp + label.tp_left < best_.tp;
+    std::size_t labels = 0;
+    double tp = double(sum.tp);
+    MicroGains::each_label(open, [&](std::size_t first, std::size_t last, const Gain&) {
+      ++labels;
+      double most = 0;
+      for (std::size_t i = first; i < last; ++i) most = std::max(most, open[i].tp);
+      tp += most;
+    });
+    const std::size_t size = std::min(most_, fixed_.size() + labels);
+    return size != best_.literals.size() ? size < best_.literals.size() : tp < double(best_.tp);
   }
 
-  void try_chosen(const Counts& sum) {
+  std::pair<std::size_t, std::size_t> next_label(const std::vector<MicroItem>& open) const {
+    std::pair<std::size_t, std::size_t> found{0, 0};
+    double least = 2, highest = 0;
+    const bool by_x = form_.formula != Formula::m_estimate;
+    MicroGains::each_label(open, [&](std::size_t first, std::size_t last, const Gain& most) {
+      double x = by_x ? 2 : 0;
+      for (std::size_t i = first; by_x && i < last; ++i) x = std::min(x, open[i].x());
+      if (x > least || (x == least && most.by[1] <= highest)) return;
+      least = x;
+      highest = most.by[1];
+      found = {first, last};
+    });
+    return found;
+  }
+
+  void try_fixed(const Counts& sum) {
     const Fraction value = formula_value(form_, sum);
     const int order = has_target_ ? compare(value, target_) : 1;
-    if (order < 0) return;
-    if (order == 0 && best_.any() && !wins_tie(sum.tp)) return;
+    if (order < 0 || (order == 0 && best_.any() && !wins_tie(sum.tp))) return;
     best_.value = value;
     best_.tp = sum.tp;
     best_.literals.clear();
-    for (const Literal& l : chosen_) best_.literals.push_back(l.literal);
+    for (const MicroItem& item : fixed_) best_.literals.push_back((*literals_)[item.place].literal);
     std::sort(best_.literals.begin(), best_.literals.end(), [](auto& a, auto& b) { return a.label < b.label; });
-    if (order == 0) return;
+    if (order > 0) set_target(value);
+  }
+
+  void set_target(const Fraction& value) {
     target_ = value;
-    if (has_target_ && chosen_.size() > 1) set_gains();
     has_target_ = true;
+    gains_.set_level(value);
   }
 
   // More labels, more true positives, the first labels, `= 1` before `= 0`.
   bool wins_tie(Count tp) const {
-    if (chosen_.size() != best_.literals.size()) return chosen_.size() > best_.literals.size();
+    if (fixed_.size() != best_.literals.size()) return fixed_.size() > best_.literals.size();
     if (tp != best_.tp) return tp > best_.tp;
     std::vector<std::pair<std::uint32_t, int>> mine;
-    for (const Literal& l : chosen_) mine.push_back({l.literal.label, -l.literal.value});
+    for (const MicroItem& item : fixed_) {
+      const HeadLiteral& literal = (*literals_)[item.place].literal;
+      mine.push_back({literal.label, -literal.value});
+    }
     std::sort(mine.begin(), mine.end());
     const auto differs = [&](auto&& mine_of, auto&& best_of) {
       for (std::size_t i = 0; i < mine.size(); ++i)
@@ -281,12 +284,12 @@ class MicroHeads {
   const Form& form_;
   const Patience& patience_;
   MicroGains gains_;
-  std::vector<Label> labels_;
+  const std::vector<Literal>* literals_ = nullptr;
   std::size_t most_ = 0;
   double slack_ = 0;
   bool has_target_ = false;
   Fraction target_;
-  std::vector<Literal> chosen_;
+  std::vector<MicroItem> fixed_;
   Head best_;
 };
 

@@ -187,6 +187,27 @@ def test_lifted_heads_of_many_labels(measure: str, lift: str) -> None:
         learn_both(few, Objective(measure, lift=lift), GrowOptions(max_conditions=2), rounds=2)
 
 
+@pytest.mark.parametrize("measure", ["wracc", "rate_difference", "matthews", "m2", "m0"])
+@FEW
+@given(seed=st.integers(0, 2**32 - 1), negative=st.booleans(), limit=st.sampled_from([None, 2]))
+def test_heads_by_summed_counts(measure: str, seed: int, negative: bool, limit: int | None) -> None:
+    """Several rules deep, so that labels are set on some of the covered examples and not on others."""
+    rng = np.random.default_rng(seed)
+    rows, labels = int(rng.integers(6, 20)), int(rng.integers(2, 6))
+    truth = (rng.random((rows, labels)) < rng.random(labels)).astype(np.uint8)
+    table = Table.from_array(rng.normal(size=(rows, 2)).round(1))
+    problem = Problem(table, truth, np.ones(rows, dtype=np.int64), seed)
+    objective = Objective(measure, negative=negative, max_head_size=limit)
+    args = (problem.table, problem.truth, problem.weights, objective, GrowOptions(max_conditions=2))
+    mine, reference = NativeEngine(*args), ReferenceEngine(*args)
+    for _ in range(4):
+        found, expected = mine.grow(), reference.grow()
+        assert_same(found, expected)
+        if found is None or expected is None:
+            break
+        assert mine.commit(found, 0.0, True) == reference.commit(expected, 0.0, True)
+
+
 def test_a_function_that_fails_ends_the_search() -> None:
     def fails(tp: np.ndarray, fp: np.ndarray, tn: np.ndarray, fn: np.ndarray) -> np.ndarray:
         return np.where(tp > 2, np.nan, tp)
