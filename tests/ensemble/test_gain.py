@@ -98,3 +98,18 @@ def test_a_rule_and_its_complement_gain_the_same_once_the_intercept_is_fitted() 
     rows = np.sort(rng.choice(50, 20, replace=False)).astype(np.int32)
     others = np.setdiff1d(np.arange(50, dtype=np.int32), rows)
     assert slopes.gain(rows) == pytest.approx(slopes.gain(others), rel=1e-5)
+
+
+@pytest.mark.parametrize("kernels", [None, "reference"])
+@given(st.integers(0, 10**6))
+@settings(max_examples=40, deadline=None)
+def test_some_features_alone_give_what_they_give_among_all(kernels: str | None, seed: int) -> None:
+    binned, slopes, rows = world(seed)
+    features = np.flatnonzero(np.random.default_rng(seed).random(len(binned.slot)) < 0.5).tolist()
+    if not features:
+        return
+    every = best_conditions(binned, rows, slopes, kernels=kernels)
+    some = best_conditions(binned.only(features), rows, slopes, kernels=kernels)
+    assert np.array_equal(some.gain, every.gain[features])
+    assert np.array_equal(some.bin, every.bin[features])
+    assert np.array_equal(some.kind, every.kind[features])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -175,6 +175,24 @@ class BinnedTable:
             listed_rows=np.concatenate(rows).astype(np.int32) if rows else np.empty(0, dtype=np.int32),
             listed_codes=np.concatenate(codes).astype(np.uint16) if codes else np.empty(0, dtype=np.uint16),
             rows=total,
+        )
+
+    def only(self, features: Sequence[int]) -> BinnedTable:
+        """Return the table of some features, which are then counted from 0."""
+        places = np.asarray(features, dtype=np.int64)
+        kept = [slice(self.starts[feature], self.starts[feature + 1]) for feature in features]
+        slot = self.slot[places]
+        stored = slot >= 0
+        return BinnedTable(
+            dense=np.ascontiguousarray(self.dense[slot[stored]]),
+            slot=np.where(stored, np.cumsum(stored) - 1, -1).astype(np.int32),
+            count=self.count[places],
+            nominal=self.nominal[places],
+            usual=self.usual[places],
+            starts=np.cumsum([0] + [entries.stop - entries.start for entries in kept]).astype(np.int64),
+            listed_rows=np.concatenate([self.listed_rows[entries] for entries in kept]),
+            listed_codes=np.concatenate([self.listed_codes[entries] for entries in kept]),
+            rows=self.rows,
         )
 
     def column(self, feature: int) -> Codes:

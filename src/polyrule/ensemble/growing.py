@@ -61,12 +61,17 @@ def _extend(table: BinnedTable, beam: Sequence[Body], slopes: Slopes, options: G
     """All bodies of the beam with one condition more, the best of them with different rows."""
     offers: list[tuple[float, Body, BinTest]] = []
     for body in beam:
-        found = best_conditions(table, body.rows, slopes, options.threads, options.kernels)
+        searched, features = table, np.arange(len(table.slot))
+        if len(simplify(body.tests)) >= options.max_conditions:
+            # Only a tighter test of a feature that is there already leaves the body as long as it is.
+            features = np.unique([test.feature for test in body.tests])
+            searched = table.only(features.tolist())
+        found = best_conditions(searched, body.rows, slopes, options.threads, options.kernels)
         order = np.argsort(-found.gain, kind="stable")
         taken = 0
-        for feature in order.tolist():
-            test = BinTest(feature, int(found.kind[feature]), int(found.bin[feature]))
-            gain = float(found.gain[feature])
+        for place in order.tolist():
+            test = BinTest(int(features[place]), int(found.kind[place]), int(found.bin[place]))
+            gain = float(found.gain[place])
             if taken == options.beam_width or gain <= body.gain * (1 + options.min_improvement):
                 break
             if len(simplify((*body.tests, test))) <= options.max_conditions:

@@ -1,0 +1,53 @@
+"""Growing a body: what is found is what a search over all features at every step finds, and never too long."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.ensemble.test_gain import world
+
+from polyrule.ensemble.bins import BinnedTable, BinTest, Rows
+from polyrule.ensemble.gain import Slopes, reference_best_conditions
+from polyrule.ensemble.growing import Growth, grow, simplify
+
+
+def plain_greedy(table: BinnedTable, slopes: Slopes, options: Growth) -> tuple[BinTest, ...]:
+    """Add the best allowed condition of any feature until none raises the gain enough."""
+    tests: tuple[BinTest, ...] = ()
+    rows: Rows = np.arange(table.rows, dtype=np.int32)
+    gain = 0.0
+    while True:
+        found = reference_best_conditions(table, rows, slopes)
+        for feature in np.argsort(-found.gain, kind="stable").tolist():
+            test = BinTest(feature, int(found.kind[feature]), int(found.bin[feature]))
+            if found.gain[feature] <= gain * (1 + options.min_improvement):
+                return tests
+            if len(simplify((*tests, test))) <= options.max_conditions:
+                break
+        else:
+            return tests
+        tests, rows, gain = (*tests, test), table.covered(test, rows), float(found.gain[feature])
+
+
+@given(st.integers(0, 10**6), st.integers(1, 3))
+@settings(max_examples=60, deadline=None)
+def test_greedy_growth_is_the_plain_one(seed: int, longest: int) -> None:
+    table, slopes, _ = world(seed)
+    options = Growth(max_conditions=longest)
+    body = grow(table, slopes, options)
+    expected = plain_greedy(table, slopes, options)
+    assert (body.tests if body else ()) == expected
+    if body:
+        assert len(simplify(body.tests)) <= longest
+        assert np.isclose(body.gain, slopes.gain(body.rows))
+
+
+@given(st.integers(0, 10**6))
+@settings(max_examples=40, deadline=None)
+def test_a_beam_finds_at_least_what_greedy_finds_in_the_first_step(seed: int) -> None:
+    table, slopes, _ = world(seed)
+    narrow, wide = (grow(table, slopes, Growth(max_conditions=1, beam_width=width)) for width in (1, 4))
+    assert (narrow is None) == (wide is None)
+    if narrow and wide:
+        assert wide.gain >= narrow.gain
