@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from fractions import Fraction
 
 import numpy as np
@@ -13,7 +14,7 @@ from tests.kernels.strategies import Problem, problems
 
 from polyrule.data.table import Table
 from polyrule.kernels.cuts import midpoint
-from polyrule.kernels.engine import Candidate, GrowOptions
+from polyrule.kernels.engine import Candidate, GrowOptions, OutOfTime
 from polyrule.kernels.reference import ReferenceEngine
 from polyrule.measures import FunctionMeasure, Lift, Objective, get
 
@@ -118,3 +119,17 @@ def test_subset_accuracy_of_one_literal_with_the_largest_weights() -> None:
         found = engine.grow(0, 1)
         assert found is not None
         assert (found.value, found.tp, found.body) == expected[:3]
+
+
+def test_a_deadline_ends_a_head_search() -> None:
+    """One head of 40 labels by the example-wise F-measure would take for ever."""
+    rng = np.random.default_rng(0)
+    truth = (rng.random((30, 40)) < 0.5).astype(np.uint8)
+    table = Table.from_array(rng.normal(size=(30, 1)))
+    engine = ReferenceEngine(
+        table, truth, np.ones(30, dtype=np.int64), Objective("f1", averaging="example"), GrowOptions()
+    )
+    engine.deadline = time.monotonic() + 0.1
+    with pytest.raises(OutOfTime):
+        engine.grow()
+    assert engine.remaining == 30

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from fractions import Fraction
 
 from polyrule.errors import OptionError
@@ -25,8 +25,10 @@ VARIANTS = (*SEARCHES, "antimonotone-tree")
 Seen = Mapping[Head, tuple[Fraction | None, str]]
 
 
-def best_head(world: World, objective: Objective) -> HeadResult | None:
+def best_head(world: World, objective: Objective, watch: Callable[[], None] | None = None) -> HeadResult | None:
     """Return the best head by the objective's own search; None if no usable literal has a true positive.
+
+    `watch` is called again and again and may end the search by raising.
 
     Examples
     --------
@@ -34,11 +36,16 @@ def best_head(world: World, objective: Objective) -> HeadResult | None:
     >>> result.head, result.value, result.strategy
     (((0, 1), (1, 1)), Fraction(2, 3), 'decomposable')
     """
-    return search(world, objective, objective.search)
+    return search(world, objective, objective.search, watch=watch)
 
 
 def search(
-    world: World, objective: Objective, strategy: str = "auto", trace: bool = False, min_tp: int = 1
+    world: World,
+    objective: Objective,
+    strategy: str = "auto",
+    trace: bool = False,
+    min_tp: int = 1,
+    watch: Callable[[], None] | None = None,
 ) -> HeadResult | None:
     """Return the best head by a given search.
 
@@ -53,6 +60,8 @@ def search(
         Whether to return the search tree.
     min_tp : int
         True positives a literal needs; 0 also tries literals that are never right, as the paper's figure does.
+    watch : callable, optional
+        Called before a head is valued; ends the search by raising.
 
     Raises
     ------
@@ -76,6 +85,7 @@ def search(
     if not space.choices:
         return None
     values = valuation(world, objective)
+    values.watch = watch
     form: LinearForm | SizeForm | None = None
     if strategy in ("auto", "ratio", "decomposable") and min_tp > 0:
         form = linear_form(values, space) or size_form(values, space)

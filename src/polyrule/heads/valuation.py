@@ -6,6 +6,7 @@ Four forms, one per way a value comes about; `valuation` chooses. Each must agre
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from fractions import Fraction
 
 import numpy as np
@@ -28,6 +29,8 @@ class Valuation(ABC):
         self.world = world
         self.objective = objective
         lift = objective.lift
+        #: called before every head; ends a search that takes too long by raising
+        self.watch: Callable[[], None] | None = None
         self._rho = None if lift.is_none else [lift.rho(k, world.n_labels) for k in range(1, world.n_labels + 1)]
 
     @abstractmethod
@@ -36,6 +39,8 @@ class Valuation(ABC):
 
     def value(self, head: Head) -> Fraction:
         """Return the value with lift."""
+        if self.watch is not None:
+            self.watch()
         plain = self.plain(head)
         return plain if self._rho is None else plain * self._rho[len(head) - 1]
 

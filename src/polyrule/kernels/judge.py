@@ -11,6 +11,7 @@ Three ways, all exact:
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -71,6 +72,8 @@ class Judge:
     def __init__(self, state: TrainingState, objective: Objective) -> None:
         self.state = state
         self.objective = objective
+        #: called during every head search; ends it by raising
+        self.watch: Callable[[], None] | None = None
         form = objective.fast_form(state.truth.shape[1])
         self.form = None if form is None or form.formula else form  # formulas are for the compiled engine
         self.refresh()
@@ -129,7 +132,7 @@ class Judge:
         world = World(
             self.state.truth[rows], covered[rows], self.state.assigned[rows], self.state.weights[rows], allowed
         )
-        found = best_head(world, self.objective)
+        found = best_head(world, self.objective, self.watch)
         if found is None:
             return None
         head = tuple(

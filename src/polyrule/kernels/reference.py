@@ -62,6 +62,7 @@ class ReferenceEngine:
         self._cuts = CutFinder(table, self.state, options.label_conditions)
         self._judge = Judge(self.state, objective)
         self.deadline: float | None = None
+        self._judge.watch = self._look_at_the_clock
 
     @property
     def remaining(self) -> int:
@@ -111,6 +112,10 @@ class ReferenceEngine:
                     best = found
         return best
 
+    def _look_at_the_clock(self) -> None:
+        if self.deadline is not None and time.monotonic() > self.deadline:
+            raise OutOfTime
+
     def _literals(self, label: int | None, value: int | None) -> npt.NDArray[np.bool_]:
         allowed = np.ones((self.state.truth.shape[1], 2), dtype=bool)
         allowed[:, 0] = self.objective.negative
@@ -139,8 +144,7 @@ class ReferenceEngine:
         nodes: list[_Node] = []
         tested = [condition.label for condition in body if isinstance(condition, LabelCondition)]
         for batch in self._cuts.batches(rows, body):
-            if self.deadline is not None and time.monotonic() > self.deadline:
-                raise OutOfTime
+            self._look_at_the_clock()
             allowed = literals.copy()
             allowed[tested] = False
             first = batch.condition(0)
