@@ -64,6 +64,15 @@ POLYRULE_VECTOR_CLONES void add_to(Sum* __restrict to, const Sum* __restrict fro
   for (std::size_t j = 0; j < count; ++j) to[j] += from[j];
 }
 
+POLYRULE_VECTOR_CLONES void add_rows(Sum* __restrict histogram, const Code* code, const Sum* __restrict sums,
+                                     std::size_t rows, std::size_t stride) {
+  for (std::size_t k = 0; k < rows; ++k) {
+    Sum* to = histogram + code[k] * stride;
+    const Sum* from = sums + k * stride;
+    for (std::size_t j = 0; j < stride; ++j) to[j] += from[j];
+  }
+}
+
 POLYRULE_VECTOR_CLONES void move(Sum* __restrict to, Sum* __restrict away, const Sum* __restrict what, std::size_t count) {
   for (std::size_t j = 0; j < count; ++j) to[j] += what[j], away[j] -= what[j];
 }
@@ -76,98 +85,167 @@ POLYRULE_VECTOR_CLONES void values(const Sum* __restrict g, const Sum* __restric
   }
 }
 
+// What one thread works with, feature after feature.
+struct Desk {
+  std::vector<Sum> histogram, running;
+  std::vector<double> gains;
+  std::vector<std::int32_t> rows_in;  // per bin
+  std::vector<std::int32_t> place;    // of the rows that are looked at ...
+  std::vector<Code> code;             // ... and their codes
+};
+
 class Scan {
  public:
   Scan(const Bins& bins, const std::int32_t* chosen, std::size_t count, const std::int32_t* gradient,
        const std::int32_t* curvature, const std::int64_t* root, std::size_t labels, double ridge, double cost)
-      : bins_(bins), chosen_(chosen), count_(count), labels_(labels), stride_(2 * labels + 1),
-        ridge_(ridge), cost_(cost), inverse_(labels), place_(bins.rows, -1), sums_(count * stride_), total_(stride_, 0) {
+      : bins_(bins), chosen_(chosen), count_(count), labels_(labels), ridge_(ridge), cost_(cost), inverse_(labels),
+        place_(bins.rows, -1), sums_(count * 2 * labels), total_(2 * labels, 0) {
     for (std::size_t l = 0; l < labels; ++l) inverse_[l] = 1.0 / static_cast<double>(root[l]);
-    for (std::size_t k = 0; k < count; ++k) {
-      const std::size_t row = static_cast<std::size_t>(chosen[k]);
-      place_[row] = static_cast<std::int32_t>(k);
-      Sum* to = &sums_[k * stride_];
-      std::copy_n(gradient + row * labels, labels, to);
-      std::copy_n(curvature + row * labels, labels, to + labels);
-      to[2 * labels] = 1;
-      add(total_.data(), to);
+    for (std::size_t k = 0; k < count; ++k) place_[static_cast<std::size_t>(chosen[k])] = static_cast<std::int32_t>(k);
+    for (std::size_t first = 0; first < labels; first += kBlock) {
+      const std::size_t wide = width(first);
+      Sum* to = &sums_[2 * first * count];
+      for (std::size_t k = 0; k < count; ++k, to += 2 * wide) {
+        const std::size_t from = static_cast<std::size_t>(chosen[k]) * labels + first;
+        std::copy_n(gradient + from, wide, to);
+        std::copy_n(curvature + from, wide, to + wide);
+        add_to(&total_[2 * first], to, 2 * wide);
+      }
     }
   }
 
-  Best feature(std::size_t f, std::vector<Sum>& histogram, std::vector<Sum>& running) const {
+  Best feature(std::size_t f, Desk& desk) const {
     const std::size_t bins = static_cast<std::size_t>(bins_.count[f]);
-    histogram.assign((bins + 1) * stride_, 0);
-    fill(f, histogram);
-    return bins_.nominal[f] ? best_category(bins, histogram) : best_threshold(bins, histogram, running);
+    const bool nominal = bins_.nominal[f] != 0;
+    look_up(f, bins, desk);
+    desk.gains.assign(2 * bins, 0);
+    for (std::size_t first = 0; first < labels_; first += kBlock) {
+      fill(f, bins, first, desk);
+      nominal ? add_categories(bins, first, desk) : add_thresholds(bins, first, desk);
+    }
+    return nominal ? best_category(bins, desk) : best_threshold(bins, desk);
   }
 
  private:
-  void add(Sum* to, const Sum* from) const { add_to(to, from, stride_); }
+  // Labels are taken a few at a time, so that the sums of all bins of a feature stay in the nearest cache. Gains are
+  // still added up label after label.
+  static constexpr std::size_t kBlock = 32;
 
-  void fill(std::size_t f, std::vector<Sum>& histogram) const {
+  std::size_t width(std::size_t first) const { return std::min(kBlock, labels_ - first); }
+
+  // Which rows are not in the usual bin, in which bin they are, and how many rows each bin has.
+  void look_up(std::size_t f, std::size_t bins, Desk& desk) const {
+    desk.rows_in.assign(bins + 1, 0);
+    desk.place.clear();
+    desk.code.clear();
     if (bins_.slot[f] >= 0) {
       const Code* codes = bins_.dense + static_cast<std::size_t>(bins_.slot[f]) * bins_.rows;
-      for (std::size_t k = 0; k < count_; ++k)
-        add(&histogram[codes[static_cast<std::size_t>(chosen_[k])] * stride_], &sums_[k * stride_]);
+      desk.code.resize(count_);
+      for (std::size_t k = 0; k < count_; ++k) {
+        desk.code[k] = codes[static_cast<std::size_t>(chosen_[k])];
+        ++desk.rows_in[desk.code[k]];
+      }
       return;
     }
-    Sum* usual = &histogram[static_cast<std::size_t>(bins_.usual[f]) * stride_];
-    add(usual, total_.data());
     for (std::int64_t e = bins_.starts[f]; e < bins_.starts[f + 1]; ++e) {
       const std::int32_t k = place_[static_cast<std::size_t>(bins_.listed_rows[e])];
       if (k < 0) continue;
-      const Sum* from = &sums_[static_cast<std::size_t>(k) * stride_];
-      Sum* to = &histogram[bins_.listed_codes[e] * stride_];
-      if (to != usual) move(to, usual, from, stride_);
+      desk.place.push_back(k);
+      desk.code.push_back(bins_.listed_codes[e]);
+      ++desk.rows_in[bins_.listed_codes[e]];
     }
+    desk.rows_in[static_cast<std::size_t>(bins_.usual[f])] += static_cast<std::int32_t>(count_ - desk.place.size());
   }
 
-  Best best_category(std::size_t bins, const std::vector<Sum>& histogram) const {
-    Best best;
-    for (std::size_t b = 0; b < bins; ++b) {
-      const Sum* here = &histogram[b * stride_];
-      if (proper(here[2 * labels_])) best.offer(gain(here), static_cast<std::int32_t>(b), category);
+  void fill(std::size_t f, std::size_t bins, std::size_t first, Desk& desk) const {
+    const std::size_t stride = 2 * width(first);
+    const Sum* sums = &sums_[2 * first * count_];
+    desk.histogram.assign((bins + 1) * stride, 0);
+    Sum* histogram = desk.histogram.data();
+    if (bins_.slot[f] >= 0) {
+      add_rows(histogram, desk.code.data(), sums, count_, stride);
+      return;
     }
-    return best;
+    Sum* usual = histogram + static_cast<std::size_t>(bins_.usual[f]) * stride;
+    add_to(usual, &total_[2 * first], stride);
+    for (std::size_t e = 0; e < desk.place.size(); ++e)
+      move(histogram + desk.code[e] * stride, usual, sums + static_cast<std::size_t>(desk.place[e]) * stride, stride);
   }
 
-  Best best_threshold(std::size_t bins, const std::vector<Sum>& histogram, std::vector<Sum>& running) const {
-    Best best;
-    const Sum* missing = &histogram[bins * stride_];
-    running.assign(2 * stride_, 0);
-    Sum *below = running.data(), *over = below + stride_;
-    for (std::size_t j = 0; j < stride_; ++j) over[j] = total_[j] - missing[j];
+  void add_categories(std::size_t bins, std::size_t first, Desk& desk) const {
+    const std::size_t wide = width(first);
+    for (std::size_t b = 0; b < bins; ++b)
+      if (proper(desk.rows_in[b])) add_gain(&desk.histogram[b * 2 * wide], first, desk.gains[2 * b]);
+  }
+
+  void add_thresholds(std::size_t bins, std::size_t first, Desk& desk) const {
+    const std::size_t stride = 2 * width(first);
+    desk.running.assign(2 * stride, 0);
+    Sum *below = desk.running.data(), *over = below + stride;
+    const Sum* missing = &desk.histogram[bins * stride];
+    for (std::size_t j = 0; j < stride; ++j) over[j] = total_[2 * first + j] - missing[j];
+    each_threshold(bins, desk, [&](std::size_t b, bool fresh, bool at_most_holds, bool above_holds) {
+      if (!fresh) return;
+      move(below, over, &desk.histogram[b * stride], stride);
+      if (at_most_holds && above_holds) return add_gains(below, over, first, &desk.gains[2 * b]);
+      if (at_most_holds) add_gain(below, first, desk.gains[2 * b]);
+      if (above_holds) add_gain(over, first, desk.gains[2 * b + 1]);
+    });
+  }
+
+  // Calls visit(bin, whether it has rows of its own, whether each direction is a proper condition).
+  template <class Visit>
+  void each_threshold(std::size_t bins, const Desk& desk, const Visit& visit) const {
+    std::int32_t below = 0, over = static_cast<std::int32_t>(count_) - desk.rows_in[bins];
     for (std::size_t b = 0; b + 1 < bins; ++b) {
-      const Sum* here = &histogram[b * stride_];
-      if (b > 0 && here[2 * labels_] == 0) continue;  // the same rows as the threshold before
-      move(below, over, here, stride_);
-      if (proper(below[2 * labels_])) best.offer(gain(below), static_cast<std::int32_t>(b), at_most);
-      if (proper(over[2 * labels_])) best.offer(gain(over), static_cast<std::int32_t>(b), above);
+      below += desk.rows_in[b], over -= desk.rows_in[b];
+      const bool fresh = b == 0 || desk.rows_in[b] != 0;  // otherwise the same rows as the threshold before
+      visit(b, fresh, fresh && proper(below), fresh && proper(over));
     }
+  }
+
+  Best best_category(std::size_t bins, const Desk& desk) const {
+    Best best;
+    for (std::size_t b = 0; b < bins; ++b)
+      if (proper(desk.rows_in[b])) best.offer(desk.gains[2 * b], static_cast<std::int32_t>(b), category);
     return best;
   }
 
-  bool proper(Sum rows) const { return rows > 0 && rows < static_cast<Sum>(count_); }
+  Best best_threshold(std::size_t bins, const Desk& desk) const {
+    Best best;
+    each_threshold(bins, desk, [&](std::size_t b, bool, bool at_most_holds, bool above_holds) {
+      if (at_most_holds) best.offer(desk.gains[2 * b], static_cast<std::int32_t>(b), at_most);
+      if (above_holds) best.offer(desk.gains[2 * b + 1], static_cast<std::int32_t>(b), above);
+    });
+    return best;
+  }
 
-  // Values are computed a block at a time, several at once, and added one after the other.
-  double gain(const Sum* sums) const {
-    constexpr std::size_t kBlock = 64;
-    double value[kBlock], total = 0;
-    for (std::size_t start = 0; start < labels_; start += kBlock) {
-      const std::size_t count = std::min(kBlock, labels_ - start);
-      values(sums + start, sums + labels_ + start, &inverse_[start], count, ridge_, cost_, value);
-      for (std::size_t i = 0; i < count; ++i) total += value[i];
-    }
-    return total;
+  bool proper(std::int32_t rows) const { return rows > 0 && static_cast<std::size_t>(rows) < count_; }
+
+  void add_gain(const Sum* sums, std::size_t first, double& total) const {
+    const std::size_t wide = width(first);
+    double value[kBlock];
+    values(sums, sums + wide, &inverse_[first], wide, ridge_, cost_, value);
+    for (std::size_t i = 0; i < wide; ++i) total += value[i];
+  }
+
+  // Both directions of a threshold side by side: each sum waits for its own last addition only.
+  void add_gains(const Sum* below, const Sum* over, std::size_t first, double* totals) const {
+    const std::size_t wide = width(first);
+    double low[kBlock], high[kBlock], a = totals[0], b = totals[1];
+    values(below, below + wide, &inverse_[first], wide, ridge_, cost_, low);
+    values(over, over + wide, &inverse_[first], wide, ridge_, cost_, high);
+    for (std::size_t i = 0; i < wide; ++i) a += low[i], b += high[i];
+    totals[0] = a, totals[1] = b;
   }
 
   const Bins bins_;
   const std::int32_t* chosen_;
-  const std::size_t count_, labels_, stride_;
+  const std::size_t count_, labels_;
   const double ridge_, cost_;
-  std::vector<double> inverse_;  // of the curvature of all examples, per label
-  std::vector<std::int32_t> place_;
-  std::vector<Sum> sums_, total_;
+  std::vector<double> inverse_;      // of the curvature of all examples, per label
+  std::vector<std::int32_t> place_;  // per example: where it is among the chosen ones, or -1
+  std::vector<Sum> sums_, total_;    // block after block: per chosen example, gradients and curvatures
 };
 
 template <class T>
@@ -201,8 +279,8 @@ auto best_conditions(const Array<Code, 2>& dense, const Array<std::int32_t, 1>& 
     const Scan scan(bins, rows.data(), rows.shape(0), gradient.data(), curvature.data(), root.data(), labels, ridge, cost);
     std::atomic<std::size_t> next{0};
     on_threads(static_cast<int>(std::min<std::size_t>(features, static_cast<std::size_t>(std::max(1, threads)))), [&](int) {
-      std::vector<Sum> histogram, running;
-      for (std::size_t f = next++; f < features; f = next++) best[f] = scan.feature(f, histogram, running);
+      Desk desk;
+      for (std::size_t f = next++; f < features; f = next++) best[f] = scan.feature(f, desk);
     });
   }
   std::vector<double> gains(features);

@@ -113,3 +113,14 @@ def test_some_features_alone_give_what_they_give_among_all(kernels: str | None, 
     assert np.array_equal(some.gain, every.gain[features])
     assert np.array_equal(some.bin, every.bin[features])
     assert np.array_equal(some.kind, every.kind[features])
+
+
+@needs_native
+@given(st.integers(0, 10**6), st.sampled_from([31, 32, 33, 70]))
+@settings(max_examples=40, deadline=None)
+def test_many_labels_too(seed: int, labels: int) -> None:
+    binned, slopes, rows = world(seed, labels=labels)
+    native, reference = best_conditions(binned, rows, slopes), reference_best_conditions(binned, rows, slopes)
+    assert np.array_equal(native.gain, reference.gain)
+    assert np.array_equal(native.bin, reference.bin)
+    assert np.array_equal(native.kind, reference.kind)
