@@ -104,7 +104,7 @@ class Scan {
     for (std::size_t k = 0; k < count; ++k) place_[static_cast<std::size_t>(chosen[k])] = static_cast<std::int32_t>(k);
     for (std::size_t first = 0; first < labels; first += kBlock) {
       const std::size_t wide = width(first);
-      Sum* to = &sums_[2 * first * count];
+      Sum* to = sums_.data() + 2 * first * count;
       for (std::size_t k = 0; k < count; ++k, to += 2 * wide) {
         const std::size_t from = static_cast<std::size_t>(chosen[k]) * labels + first;
         std::copy_n(gradient + from, wide, to);
@@ -159,7 +159,7 @@ class Scan {
 
   void fill(std::size_t f, std::size_t bins, std::size_t first, Desk& desk) const {
     const std::size_t stride = 2 * width(first);
-    const Sum* sums = &sums_[2 * first * count_];
+    const Sum* sums = sums_.data() + 2 * first * count_;
     desk.histogram.assign((bins + 1) * stride, 0);
     Sum* histogram = desk.histogram.data();
     if (bins_.slot[f] >= 0) {
