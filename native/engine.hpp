@@ -102,7 +102,7 @@ class Engine {
   std::vector<Scored> best_in_general(const Watch& watch, Node& node, const Form& form, const Head* incumbent,
                                       std::size_t size);
   template <class Scan>
-  void over_units(const Watch& watch, const Node& node, std::size_t others, Scan&& scan_unit);
+  void over_units(const Watch& watch, const Node& node, std::size_t others, bool quick, Scan&& scan_unit);
   std::vector<std::uint32_t> tested_labels() const;
   Bits rows_of(const Condition& condition, const Bits& cover) const;
   Head solve(const Watch& watch, const Node& node, const Form& form) const;

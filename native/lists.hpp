@@ -87,6 +87,11 @@ class Lists {
   bool any() const { return size_ > 0; }
   bool all() const { return all_ && any(); }  // whether no column needs another way
   const Group& operator[](std::size_t column) const { return groups_[column]; }
+  // Whether a column kept as lists has no candidate in a node.
+  bool is_empty(std::size_t column, const NodeLists& here) const {
+    const Group& group = groups_[column];
+    return group.any() && here.first[group.first] == here.first[group.last + (group.misses ? 1 : 0)];
+  }
 
   void gather(const std::vector<Row>& cover, NodeLists& out) const {
     out.first.assign(size_ + 1, 0);

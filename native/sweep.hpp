@@ -19,8 +19,8 @@
 namespace polyrule {
 
 // Extremes of the running sums over a list of rows at the starts of distinct values (and at its end, if asked for), and
-// the final sums. `width` vectors of kLanes numbers, each starting at a multiple of their size.
-void sweep_rows(const std::uint32_t* rows, std::size_t size, const std::int32_t* table, std::size_t width, bool at_end,
+// the final sums. A row of the table has `stride` numbers: 4, or a multiple of kLanes; each starts at a multiple of 16 bytes.
+void sweep_rows(const std::uint32_t* rows, std::size_t size, const std::int32_t* table, std::size_t stride, bool at_end,
                 std::int32_t* high, std::int32_t* low, std::int32_t* total);
 
 template <class Int>
@@ -34,14 +34,15 @@ class Sweep {
       for (int v = 0; v < 2; ++v)
         if (node.labels[e].usable(v)) literals_.push_back({e, v});
     width_ = (literals_.size() + kLanes - 1) / kLanes;
+    stride_ = literals_.size() <= 4 ? 4 : width_ * kLanes;  // a small table stays in the nearest cache
     reach_.assign(literals_.size(), -std::numeric_limits<double>::infinity());
-    high_.resize(width_ * kLanes);
-    low_.resize(width_ * kLanes);
-    total_.resize(width_ * kLanes);
+    high_.resize(stride_);
+    low_.resize(stride_);
+    total_.resize(stride_);
   }
 
   std::size_t width() const { return width_; }
-  std::size_t table_bytes(std::size_t rows) const { return rows * width_ * kLanes * sizeof(Lane); }
+  std::size_t table_bytes(std::size_t rows) const { return rows * stride_ * sizeof(Lane); }
 
   // The largest G / q of the last list.
   double top() const { return top_; }
@@ -64,10 +65,10 @@ class Sweep {
       right_gain_[v] = static_cast<Lane>(gains.slope[v][v]);
       for (int k = 0; k < 4; ++k) plain_ = plain_ && (k == v || gains.slope[v][k] != gains.slope[v][v]);
     }
-    table_.resize(state.rows * width_ * kLanes);
-    empty_.assign(width_ * kLanes, 0);
-    full_.assign(width_ * kLanes, 0);
-    std::vector<Lane> usual(width_ * kLanes, 0);
+    table_.resize(state.rows * stride_);
+    empty_.assign(stride_, 0);
+    full_.assign(stride_, 0);
+    std::vector<Lane> usual(stride_, 0);
     slot_.assign(node_.labels.size() * 2, SIZE_MAX);
     for (std::size_t i = 0; i < literals_.size(); ++i) {
       const auto [e, v] = literals_[i];
@@ -79,7 +80,7 @@ class Sweep {
     }
     for (const Row row : node_.rows) {
       const Lane w = static_cast<Lane>(state.weights[row]);
-      Lane* out = table_.get() + row * width_ * kLanes;
+      Lane* out = table_.get() + row * stride_;
       for (std::size_t i = 0; i < usual.size(); ++i) out[i] = usual[i] * w;
       for (std::uint32_t t = node_.first[row]; t < node_.last[row]; ++t) {
         const std::size_t e = node_.touches[t] >> 2;
@@ -105,7 +106,7 @@ class Sweep {
   void judge(const std::uint32_t* rows, std::size_t size, const Sides& sides, const State& state, Scan& scan,
              Join&& join, Leave&& leave) {
     const bool at_end = sides.join_last || sides.leave_last;
-    sweep_rows(rows, size, table_.get(), width_, at_end, high_.get(), low_.get(), total_.get());
+    sweep_rows(rows, size, table_.get(), stride_, at_end, high_.get(), low_.get(), total_.get());
     followed_.clear();
     Lane top = std::numeric_limits<Lane>::lowest();
     for (std::uint32_t i = 0; i < literals_.size(); ++i) {
@@ -123,7 +124,7 @@ class Sweep {
     for (std::size_t i = 0; i < size; ++i) {
       if (i != 0 && (rows[i] & kStarts) && any_reaches()) judge_boundary(scan, i, true, true, join, leave);
       const Row row = rows[i] & kRowMask;
-      const Lane* adds = table_.get() + row * width_ * kLanes;
+      const Lane* adds = table_.get() + row * stride_;
       if (plain_)  // what a row adds tells whether it is a true positive
         for (Followed& f : followed_) {
           const Lane add = adds[f.lane];
@@ -221,7 +222,7 @@ class Sweep {
   bool plain_ = false;
   Lane right_gain_[2] = {0, 0};
   std::vector<std::size_t> slot_;
-  std::size_t width_ = 0;
+  std::size_t width_ = 0, stride_ = 0;
   LineArray<Lane> table_;  // per row, what it adds to every lane
   LineArray<Lane> high_, low_, total_;
   std::vector<Lane> empty_, full_;

@@ -22,8 +22,8 @@ def fingerprint(table: Table, labels: Any, weights: npt.NDArray[np.int64] | None
     'blake2b:...'
     """
     digest = hashlib.blake2b(digest_size=16)
-    digest.update(repr((table.shape, table.features)).encode())
-    for matrix in (table.values, labels, weights):
+    digest.update(repr((table.shape, [(f.name, f.kind, f.categories) for f in table.features])).encode())
+    for matrix in (_short(table), labels, weights):
         if matrix is None:
             continue
         if sp.issparse(matrix):
@@ -35,3 +35,11 @@ def fingerprint(table: Table, labels: Any, weights: npt.NDArray[np.int64] | None
             array = np.asarray(matrix)
             digest.update(np.asarray(array, dtype=array.dtype.newbyteorder("<")).tobytes(order="F"))
     return f"blake2b:{digest.hexdigest()}"
+
+
+def _short(table: Table) -> Any:
+    """Return the values in less memory where all of them are categories, for they take longest to hash."""
+    values = table.values
+    if sp.issparse(values) or not all(feature.is_nominal for feature in table.features):
+        return values
+    return np.where(np.isnan(values), -1, values).astype(np.int32)
