@@ -100,7 +100,8 @@ class MicroGains {
   }
 
   // Whether all literals last seen have the same x: then no head is better than its best literal, if that is not below 0.
-  bool singles_decide() const { return x_[0] == x_[1] && formula_ != Formula::m_estimate; }
+  // Different quotients of numbers below 2**26 are different doubles.
+  bool singles_decide() const { return x_[0] == x_[1] && largest_ < 0x1p26 && formula_ != Formula::m_estimate; }
 
   template <class Visit>
   static void each_label(const std::vector<MicroItem>& items, Visit&& visit) {
@@ -116,10 +117,11 @@ class MicroGains {
  private:
   void see(const std::vector<MicroItem>& open, const std::vector<MicroItem>& fixed) {
     x_[0] = s_[0] = 1;
-    x_[1] = s_[1] = 0;
+    x_[1] = s_[1] = largest_ = 0;
     for (const auto* items : {&open, &fixed})
       for (const MicroItem& item : *items) {
-        const double x = item.x(), s = (item.tp + item.fn) / (item.tp + item.fp + item.tn + item.fn);
+        const double total = item.tp + item.fp + item.tn + item.fn, x = item.x(), s = (item.tp + item.fn) / total;
+        largest_ = std::max(largest_, total);
         x_[0] = std::min(x_[0], x);
         x_[1] = std::max(x_[1], x);
         s_[0] = std::min(s_[0], s);
@@ -163,6 +165,7 @@ class MicroGains {
   double m_, level_ = 0;
   bool bounded_ = false;
   double x_[2] = {1, 0}, s_[2] = {1, 0}, p_[2] = {0, 0}, f_[2] = {0, 0};
+  double largest_ = 0;  // counts of a literal
 };
 
 // Branch and bound over the labels of one body. Labels with the smallest x are decided first: once all that is left has
@@ -215,7 +218,8 @@ class MicroHeads {
 
   // Whether nothing but ties is left, and those lose: more labels win, then more true positives.
   bool only_worse_ties(const std::vector<MicroItem>& open, const Counts& sum) const {
-    if (!best_.any() || !gains_.singles_decide() || target_.num < 0) return false;
+    if (!gains_.singles_decide() || target_.num < 0) return false;
+    if (!best_.any()) return true;
     std::size_t labels = 0;
     double tp = double(sum.tp);
     MicroGains::each_label(open, [&](std::size_t first, std::size_t last, const Gain&) {
