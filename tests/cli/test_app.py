@@ -55,6 +55,11 @@ def test_help_needs_nothing_heavy():
     assert done.returncode == 0, done.stderr
 
 
+def test_the_package_is_the_command_too():
+    done = subprocess.run([sys.executable, "-m", "polyrule", "--version"], capture_output=True, text=True, check=True)
+    assert __version__ in done.stdout
+
+
 def test_version():
     assert ok("--version").strip() == f"polyrule, version {__version__}"
 
