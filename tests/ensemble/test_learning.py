@@ -7,6 +7,7 @@ import pytest
 
 from polyrule.data import Table
 from polyrule.ensemble import learning
+from polyrule.ensemble.bins import BinTest
 from polyrule.ensemble.building import BuildOptions
 from polyrule.ensemble.calibration import Calibration
 from polyrule.ensemble.learning import LearnOptions, Setting, deal, learn, shortest_good
@@ -31,6 +32,28 @@ def test_shorter_heads_may_cost_next_to_nothing() -> None:
     losses = {Setting(0.1, 1.0): 1.0, Setting(0.3, 1.0): 1.019, Setting(1.0, 1.0): 1.03}
     assert shortest_good(losses) == Setting(0.3, 1.0)
     assert shortest_good({Setting(0.1, r): r for r in (3.0, 1.0)}) == Setting(0.1, 1.0)
+
+
+def test_rules_that_test_the_same_are_one() -> None:
+    """On little data the best body is often the one that is there already."""
+    values = np.array([[0.0, 1.0], [1.0, 0.0]] * 25)
+    truth = values.astype(np.uint8)
+    model = learn(
+        Table.from_array(values), truth, np.ones(50), ("a", "b"), LearnOptions(BuildOptions(max_rules=6))
+    ).model
+    bodies = [frozenset(rule.body) for rule in model.rules]
+    assert bodies
+    assert len(set(bodies)) == len(bodies)
+
+
+def test_merging_adds_weights_and_keeps_places() -> None:
+    one, two = BinTest(0, 1, 2), BinTest(1, 0, 3)
+    coefficients = np.array([[0.0, 0.0], [1.0, 0.0], [2.0, 1.0], [0.5, -1.0]])
+    found = {
+        number: row.tolist() for number, row in learning.merged([(one, two), (two,), (two, one)], coefficients, True)
+    }
+    assert found == {1: [1.5, -1.0], 2: [2.0, 1.0]}
+    assert len(list(learning.merged([(one,), (one,)], coefficients, together=False))) == 2
 
 
 def test_labels_of_a_held_out_example_do_not_touch_its_scores(monkeypatch) -> None:

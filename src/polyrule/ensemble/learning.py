@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import NamedTuple
@@ -13,7 +13,7 @@ import numpy.typing as npt
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from polyrule.data.table import Table
-from polyrule.ensemble.bins import Binning
+from polyrule.ensemble.bins import Binning, BinTest
 from polyrule.ensemble.building import Builder, BuildOptions, Chosen, covers_of
 from polyrule.ensemble.calibration import Calibration
 from polyrule.ensemble.model import Entry, RuleEnsemble, WeightedRule
@@ -241,12 +241,10 @@ def _assemble(
     coefficients, unit = whole.finished(setting, calibration, options.points)
     covers = whole.covers(table)
     rules = []
-    for number, tests in enumerate(whole.chosen.bodies, start=1):
-        head = tuple(
-            Entry(int(label), float(coefficients[number, label])) for label in np.flatnonzero(coefficients[number])
-        )
+    for number, row in merged(whole.chosen.bodies, coefficients, together=not options.points):
+        head = tuple(Entry(int(label), float(row[label])) for label in np.flatnonzero(row))
         if head:
-            body = tuple(whole.binning.condition(test) for test in tests)
+            body = tuple(whole.binning.condition(test) for test in whole.chosen.bodies[number - 1])
             rules.append(WeightedRule(head, body, float(weights @ covers[:, number])))
     model = RuleEnsemble(
         tuple(rules),
@@ -258,6 +256,22 @@ def _assemble(
         {**setting._asdict(), "calibration": [calibration.slope, calibration.shift], "cross_validation": merits},
     )
     return Learned(model, evidence, merits, losses)
+
+
+def merged(
+    bodies: Sequence[tuple[BinTest, ...]], coefficients: Matrix, together: bool
+) -> Iterator[tuple[int, npt.NDArray[np.float64]]]:
+    """Give the number and the weights of every rule; rules that test the same are one, in the place of the first.
+
+    The same body is chosen again where little data offers nothing better. Points of a scorecard are left as they are,
+    for their sums could exceed the largest number of points.
+    """
+    places: dict[object, int] = {}
+    sums: dict[int, npt.NDArray[np.float64]] = {}
+    for number, tests in enumerate(bodies, start=1):
+        place = places.setdefault(frozenset(tests) if together else number, number)
+        sums[place] = sums[place] + coefficients[number] if place in sums else coefficients[number]
+    yield from sums.items()
 
 
 def shortest_good(losses: dict[Setting, float]) -> Setting:
