@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 
 #include "parallel.hpp"
 #include "sweep.hpp"
@@ -16,8 +15,8 @@ Engine::Engine(Columns columns, State state, Form form, GrowLimits limits, int t
       threads_(std::max(1, threads)) {
   state_.refresh();
   promise_.assign(columns_.size(), 0);
-  order_.resize(columns_.size());
-  std::iota(order_.begin(), order_.end(), std::size_t{0});
+  for (std::size_t j = 0; j < columns_.size(); ++j)
+    if (!columns_[j].rows.empty() || !columns_[j].missing.empty()) order_.push_back(j);  // the others are constant
   if (!state_.unit || state_.rows > RowRecords::kMostRows || limits_.beam_width > 1) return;
   lists_ = Lists(columns_, state_.rows);
   state_.records.build(state_.truth, state_.set, state_.rows, state_.labels);

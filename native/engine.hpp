@@ -119,7 +119,7 @@ class Engine {
   int threads_;
   std::uint64_t paths_ = 0;
   std::vector<double> promise_;  // by column, the largest gain of the last search
-  std::vector<std::size_t> order_;
+  std::vector<std::size_t> order_;  // the columns that can be tested, the most promising first
   // By literal (2 * label + value): for the empty body, kept between rules, and along the rule under search.
   std::vector<Prospect> root_, path_;
   std::uint64_t root_version_ = 0;

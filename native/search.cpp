@@ -59,7 +59,7 @@ std::vector<std::uint32_t> Engine::tested_labels() const {
 // Runs scan_unit(worker, unit) for every feature and then for every one of the `others`.
 template <class Scan>
 void Engine::over_units(const Watch& watch, const Node& node, std::size_t others, bool quick, Scan&& scan_unit) {
-  const std::size_t units = columns_.size() + others;
+  const std::size_t columns = order_.size(), units = columns + others;
   // What was good last time comes first: the sooner the value rises, the less is left to be looked at closely.
   const auto better = [&](std::size_t a, std::size_t b) { return promise_[a] > promise_[b]; };
   if (!std::is_sorted(order_.begin(), order_.end(), better)) std::stable_sort(order_.begin(), order_.end(), better);
@@ -74,7 +74,7 @@ void Engine::over_units(const Watch& watch, const Node& node, std::size_t others
     std::size_t since = 0;
     try {
       for (std::size_t i = next++; i < units && !over; i = next++) {
-        scan_unit(worker, i < columns_.size() ? order_[i] : i);
+        scan_unit(worker, i < columns ? order_[i] : columns_.size() + (i - columns));
         if (worker == 0 && ++since >= between) {
           since = 0;
           const auto now = Clock::now();
