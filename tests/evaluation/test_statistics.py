@@ -120,3 +120,12 @@ def test_means_carry_intervals():
     interval = comparison.means()[0]
     expected = stats.t.interval(0.95, 13, np.mean(DEMSAR["C4.5"]), stats.sem(DEMSAR["C4.5"]))
     assert (interval.low, interval.high) == pytest.approx(expected)
+
+
+def test_the_interval_of_a_mean_stays_within_what_a_score_can_be():
+    comparison = compare_learners({"a": [0.0, 1.0, 0.9], "b": [0.0, 0.1, 0.2]}, data_sets="xyz")
+    low, high = min(m.low for m in comparison.means()), max(m.high for m in comparison.means())
+    assert low < 0
+    assert high > 1
+    for mean in comparison.means(within=(0, 1)):
+        assert 0 <= mean.low <= mean.mean <= mean.high <= 1

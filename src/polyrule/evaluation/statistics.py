@@ -72,9 +72,9 @@ class LearnerComparison:
         """Mean rank of every learner."""
         return np.asarray(self.ranks.mean(axis=0))
 
-    def means(self, level: float = 0.95) -> list[Interval]:
-        """Mean score of every learner over the data sets, with its interval."""
-        return [mean_interval(column, level) for column in self.scores.T]
+    def means(self, level: float = 0.95, within: tuple[float, float] | None = None) -> list[Interval]:
+        """Mean score of every learner over the data sets, with its interval, cut to what the score can be."""
+        return [mean_interval(column, level, within=within) for column in self.scores.T]
 
     def friedman(self) -> FriedmanResult:
         """Test whether all learners could be equally good; refused with fewer than five data sets or three learners."""

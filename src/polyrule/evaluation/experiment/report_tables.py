@@ -9,7 +9,7 @@ from polyrule.evaluation.experiment.results import Results, best_of
 from polyrule.evaluation.experiment.spec import ComparisonSpec
 from polyrule.evaluation.experiment.tables import Cell, ResultTable
 from polyrule.evaluation.intervals import Interval
-from polyrule.evaluation.scores import LOWER_IS_BETTER, measure_words
+from polyrule.evaluation.scores import LOWER_IS_BETTER, MEASURES, measure_words
 
 
 def score_table(results: Results, measure: str) -> ResultTable:
@@ -94,7 +94,7 @@ def mean_table(results: Results, spec: ComparisonSpec) -> ResultTable:
         notes += [note for note in left_out if note not in notes]
         if comparison is None:
             continue
-        means = comparison.means()
+        means = comparison.means(within=(0, 1) if measure in MEASURES else None)
         best = best_of((mean.mean for mean in means), measure in LOWER_IS_BETTER)
         columns.append([Cell(str(mean), bold=i in best) for i, mean in enumerate(means)])
         header.append(words(measure))
