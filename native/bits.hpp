@@ -6,12 +6,14 @@
 #include <cstdint>
 #include <vector>
 
-// Baseline x86-64 has no popcnt instruction. Where the C library can choose a function at load time, the few counting
-// loops are compiled twice and the better one is taken; everything else gains nothing from wider instructions.
+// Baseline x86-64 has neither popcnt nor wide vectors. Where the C library can choose a function at load time, the few counting
+// and adding loops are compiled several times and the best one is taken; nothing else gains from wider instructions.
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && defined(__GLIBC__) && !defined(POLYRULE_SANITIZE)
 #define POLYRULE_CLONES __attribute__((target_clones("default", "popcnt", "arch=x86-64-v4")))
+#define POLYRULE_VECTOR_CLONES __attribute__((target_clones("default", "avx2", "arch=x86-64-v4")))
 #else
 #define POLYRULE_CLONES
+#define POLYRULE_VECTOR_CLONES
 #endif
 
 namespace polyrule {

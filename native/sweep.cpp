@@ -2,12 +2,6 @@
 
 #include <limits>
 
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && defined(__GLIBC__) && !defined(POLYRULE_SANITIZE)
-#define POLYRULE_VECTOR_CLONES __attribute__((target_clones("default", "avx2", "arch=x86-64-v4")))
-#else
-#define POLYRULE_VECTOR_CLONES
-#endif
-
 namespace polyrule {
 
 namespace {
