@@ -1,12 +1,6 @@
 #include "engine.hpp"
 
 #include <algorithm>
-#include <cmath>
-
-#include "parallel.hpp"
-#include "sweep.hpp"
-#include "ties.hpp"
-#include "walk.hpp"
 
 namespace polyrule {
 
@@ -30,10 +24,9 @@ Form Engine::form_for(const Literal& literal) const {
     form.kind = HeadKind::counted;
     return form;
   }
-  if (form.kind == HeadKind::subset) {
-    form.num = {0, 1, 0, 1, 0};
-    form.den = {state_.working_weight, 0, 0, 0, 0};
-  }
+  const Coefficients rows = coefficients(form, state_.working_weight);
+  form.num = rows.num;
+  form.den = rows.den;
   form.kind = HeadKind::singles;
   form.rho.clear();
   form.max_head = SIZE_MAX;

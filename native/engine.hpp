@@ -113,6 +113,7 @@ class Engine {
   Lists lists_;
   NodeLists root_lists_, node_lists_;
   std::uint64_t root_lists_version_ = 0;
+  std::vector<LabelList> label_lists_;  // of the node under search
   State state_;
   Form form_;
   GrowLimits limits_;

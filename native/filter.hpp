@@ -26,13 +26,9 @@ class Filter {
 
   Filter(const std::vector<NodeLabel>& labels, const State& state, const Form& form)
       : labels_(labels), state_(state), form_(form), micro_(form) {
-    if (form.kind == HeadKind::subset) {
-      num_ = {0, 1, 0, 1, 0};
-      den_ = {state.working_weight, 0, 0, 0, 0};
-    } else {
-      num_ = form.num;
-      den_ = form.den;
-    }
+    const Coefficients rows = coefficients(form, state.working_weight);
+    num_ = rows.num;
+    den_ = rows.den;
     gains_.resize(labels.size());
     weights_.resize(labels.size());
     group_sizes();

@@ -86,6 +86,16 @@ inline Int linear(const std::array<Count, 5>& row, const Counts& c, bool with_co
   return sum;
 }
 
+// The rows of coefficients that one literal is judged by; for subset accuracy, its share of rightly treated examples.
+struct Coefficients {
+  std::array<Count, 5> num, den;
+};
+
+inline Coefficients coefficients(const Form& form, Count working_weight) {
+  if (form.kind == HeadKind::subset) return {{0, 1, 0, 1, 0}, {working_weight, 0, 0, 0, 0}};
+  return {form.num, form.den};
+}
+
 inline Wide gcd_wide(Wide a, Wide b) {
   if (a < 0) a = -a;
   while (b) {

@@ -17,13 +17,9 @@ class HeadJudge {
  public:
   HeadJudge(const std::vector<NodeLabel>& labels, const State& state, const Form& form, Patience patience = Patience())
       : labels_(labels), state_(state), form_(form), patience_(patience) {
-    if (form.kind == HeadKind::subset) {
-      num_ = {0, 1, 0, 1, 0};
-      den_ = {state.working_weight, 0, 0, 0, 0};
-    } else {
-      num_ = form.num;
-      den_ = form.den;
-    }
+    const Coefficients rows = coefficients(form, state.working_weight);
+    num_ = rows.num;
+    den_ = rows.den;
   }
 
   Counts counts(std::size_t e, const Count* kinds, int value) const {

@@ -104,6 +104,10 @@ std::optional<Condition> Engine::best_by_singles(const Watch& watch, Node& node,
     if (label.allowed[0] || label.allowed[1]) live.push_back(label);
   }
   node.lists = lists_.any() ? &lists_of(node) : nullptr;
+  label_lists_.clear();
+  if (state_.records.built() && limits_.label_conditions) label_lists_ = distinct_label_lists(node, state_);
+  // Large lists first: what they reach rules out the small ones.
+  std::stable_sort(label_lists_.begin(), label_lists_.end(), [](auto& a, auto& b) { return a.size > b.size; });
   const std::optional<Best> found = search_in_parts<Int>(watch, node, live, form, incumbent);
   node.labels = std::move(live);
   usable = found.has_value();
@@ -247,11 +251,7 @@ std::optional<Best> Engine::search_node(const Watch& watch, Node& node, const Fo
 
   const bool listed = state_.records.built() && fits;
   const std::vector<std::uint32_t> tested = tested_labels();
-  std::vector<LabelList> label_lists;
-  if (listed && limits_.label_conditions) label_lists = distinct_label_lists(node, state_);
-  // Large lists first: what they reach rules out the small ones.
-  std::stable_sort(label_lists.begin(), label_lists.end(), [](auto& a, auto& b) { return a.size > b.size; });
-  over_units(watch, node, listed ? label_lists.size() : tested.size(), true, [&](int w, std::size_t unit) {
+  over_units(watch, node, listed ? label_lists_.size() : tested.size(), true, [&](int w, std::size_t unit) {
     const bool is_label = unit >= columns_.size();
     if (!is_label && listed && node.lists && lists_.is_empty(unit, *node.lists)) return;
     const std::size_t other = unit - columns_.size();
@@ -277,7 +277,7 @@ std::optional<Best> Engine::search_node(const Watch& watch, Node& node, const Fo
       }
       Sweep<Int>* look = looks ? &worker->sweep : nullptr;
       if (listed && (is_label || (node.lists && lists_[unit].any()))) {
-        judge_lists(*worker, node, unit, is_label ? &label_lists[other] : nullptr, form, look);
+        judge_lists(*worker, node, unit, is_label ? &label_lists_[other] : nullptr, form, look);
       } else if (!is_label && !look && columns_[unit].ordered && TieScan::applies(scan.gains(), node, state_)) {
         all_swept = false;
         if (!worker->ties) worker->ties.emplace(node, state_);
