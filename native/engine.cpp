@@ -8,6 +8,8 @@ Engine::Engine(Columns columns, State state, Form form, GrowLimits limits, int t
     : columns_(std::move(columns)), state_(std::move(state)), form_(std::move(form)), limits_(limits),
       threads_(std::max(1, threads)) {
   state_.refresh();
+  for (std::size_t j = 0; j < columns_.size(); ++j)
+    keeps_first_ = keeps_first_ && (columns_[j].nominal || !columns_[j].blocked || columns_[j].missing.empty());
   promise_.assign(columns_.size(), 0);
   for (std::size_t j = 0; j < columns_.size(); ++j)
     if (!columns_[j].rows.empty() || !columns_[j].missing.empty()) order_.push_back(j);  // the others are constant
@@ -133,6 +135,7 @@ std::optional<Grown> Engine::greedy(const Watch& watch, const Form& form, std::v
     const std::optional<Condition> found = best_condition(watch, node, form, grown.head);
     if (body.empty()) root_ = path_;
     if (!found) break;
+    if (body.empty()) opening_ = found;
     body.push_back(*found);
     Node child;
     child.set_cover(rows_of(*found, node.cover), state_);

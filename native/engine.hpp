@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "columns.hpp"
+#include "first.hpp"
 #include "form.hpp"
 #include "general.hpp"
 #include "heads.hpp"
@@ -88,14 +89,27 @@ class Engine {
                                            bool& usable);
   template <class Int>
   std::optional<Best> search_in_parts(const Watch& watch, Node& node, const std::vector<NodeLabel>& live,
-                                      const Form& form, const Head& incumbent);
+                                      const Form& form, const Head& incumbent, Fraction value);
   template <class Int>
   struct Worker;
   template <class Int>
   void judge_lists(Worker<Int>& worker, const Node& node, std::size_t column, const LabelList* label,
                    const Form& form, Sweep<Int>* look) const;
   template <class Int>
-  std::optional<Best> search_node(const Watch& watch, Node& node, const Form& form, const Best& start);
+  std::optional<Best> search_node(const Watch& watch, Node& node, const Form& form, const Best& start,
+                                  const std::vector<bool>* within = nullptr);
+  template <class Int>
+  std::optional<Best> search_first(const Watch& watch, Node& root, const std::vector<NodeLabel>& live, const Form& form,
+                                   const Head& incumbent);
+  template <class Int>
+  void find_first(const Watch& watch, Node& root, const Form& form,
+                  const std::vector<std::pair<NodeLabel, int>>& literals);
+  void update_first(const Node& root, const Form& form);
+  void leave_first(const Form& form);
+  std::optional<Bits> divides(const Node& root, const Condition& condition) const;
+  std::optional<Fraction> value_of(const NodeLabel& label, int value, const Bits& cover, const Form& form) const;
+  Fraction opening_value(const Node& root, const std::vector<NodeLabel>& live, const Form& form, Fraction least) const;
+  std::uint32_t unit_of(const Condition& condition) const;
   const NodeLists& lists_of(const Node& node);
   void open_path(const Form& form);
   void forget(const Node& node);
@@ -118,6 +132,7 @@ class Engine {
   Form form_;
   GrowLimits limits_;
   int threads_;
+  bool keeps_first_ = true;  // whether every column can be searched for first conditions to keep
   std::uint64_t paths_ = 0;
   std::vector<double> promise_;  // by column, the largest gain of the last search
   std::vector<std::size_t> order_;  // the columns that can be tested, the most promising first
@@ -125,6 +140,13 @@ class Engine {
   std::vector<Prospect> root_, path_;
   std::uint64_t root_version_ = 0;
   std::vector<std::uint64_t> root_changed_;
+  // By literal: the best first conditions, what they were found for, and the first condition of the last rule.
+  std::vector<FirstCondition> first_;
+  Form first_form_;
+  std::vector<std::uint64_t> first_changed_;
+  std::uint64_t first_version_ = 0;
+  Bits first_working_;
+  std::optional<Condition> opening_;
   // By literal: the rules of the last round of `grow_single`.
   std::vector<KeptRule> kept_;
   std::uint64_t kept_version_ = 0;

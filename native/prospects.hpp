@@ -1,6 +1,7 @@
 // What is known about how far a literal can get, so that it need not be searched everywhere and after every rule.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <vector>
@@ -8,6 +9,33 @@
 #include "singles.hpp"
 
 namespace polyrule {
+
+// The value that literals are to reach.
+template <class Int>
+struct Level {
+  Gains<Int> gains;
+  double value, denominator;
+  double den_constant, den_right;  // the parts of a measure's denominator that are there at least
+  double largest_denominator;
+
+  Level(const Form& form, const Fraction& at, Count working_weight)
+      : gains(form, at, working_weight), value(double(at.num) / double(at.den)), denominator(double(at.den)),
+        den_constant(double(form.den[0])), den_right(double(form.den[1])),
+        largest_denominator(double(form.den[0]) +
+                            double(*std::max_element(form.den.begin() + 1, form.den.end())) * double(working_weight)) {}
+
+  // No condition that reaches the value with this literal has a smaller denominator, here or in a larger cover: it
+  // needs so many true positives to make up for what every rule lacks.
+  double least_denominator(const NodeLabel& label, int literal) const {
+    double needed = -double(gains.empty_sum(label));
+    for (int k = 0; k < 4; ++k)
+      if (!is_right(k, literal) && gains.slope[literal][k] > 0)
+        needed -= double(gains.slope[literal][k]) * double(label.kinds[k]);
+    const double each = double(gains.slope[literal][literal]);
+    const double right = each > 0 ? std::max(1.0, needed / each * (1 - 1e-9)) : 1;
+    return den_constant + den_right * right;
+  }
+};
 
 // A sweep over all conditions of a node gives every literal's `reach`: no condition makes num - value * den larger. It
 // bounds the literal in every node below, too. A condition c covers C & c in a node with cover C, and A & c in an
@@ -22,23 +50,20 @@ struct Prospect {
   bool known() const { return std::isfinite(reach); }
 
   template <class Int>
-  bool can_reach(const NodeLabel& label, int literal, const Gains<Int>& gains, const Fraction& at,
-                 double largest_denominator) const {
-    if (!known()) return true;
-    return optimistic(label, literal, gains, at, largest_denominator) >= 0;
+  bool can_reach(const NodeLabel& label, int literal, const Level<Int>& level) const {
+    return !known() || optimistic(label, literal, level) >= 0;
   }
 
   template <class Int>
-  double optimistic(const NodeLabel& label, int literal, const Gains<Int>& gains, const Fraction& at,
-                    double largest_denominator) const {
+  double optimistic(const NodeLabel& label, int literal, const Level<Int>& level) const {
     if (!known()) return reach;
     double sum = reach;
     for (int k = 0; k < 4; ++k)
-      if (gains.slope[literal][k] < 0)
-        sum += double(-gains.slope[literal][k]) / double(at.den) * double(kinds[k] - label.kinds[k]);
-    const double now = double(at.num) / double(at.den);
-    if (value > now) sum += (value - now) * largest_denominator;
-    return sum + 1e-6 + 1e-9 * (std::abs(reach) + std::abs(sum) + largest_denominator);
+      if (level.gains.slope[literal][k] < 0)
+        sum += double(-level.gains.slope[literal][k]) / level.denominator * double(kinds[k] - label.kinds[k]);
+    if (value > level.value) sum += (value - level.value) * level.largest_denominator;
+    else sum -= (level.value - value) * level.least_denominator(label, literal);
+    return sum + 1e-6 + 1e-9 * (std::abs(reach) + std::abs(sum) + level.largest_denominator);
   }
 };
 

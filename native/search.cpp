@@ -3,21 +3,12 @@
 #include <cmath>
 
 #include "engine.hpp"
-#include "parallel.hpp"
 #include "sweep.hpp"
 #include "ties.hpp"
+#include "units.hpp"
 #include "walk.hpp"
 
 namespace polyrule {
-
-namespace {
-
-using Clock = std::chrono::steady_clock;
-constexpr auto kPollEvery = std::chrono::milliseconds(40);
-// Touches and rows a search must visit before a second thread pays for its start.
-constexpr std::size_t kWorthThreads = 400'000;
-
-}  // namespace
 
 bool Engine::allows_singles(const Form& form) const {
   return form.kind == HeadKind::singles && form.scope == Scope::head && form.rho.empty() &&
@@ -56,43 +47,6 @@ std::vector<std::uint32_t> Engine::tested_labels() const {
   return tested;
 }
 
-// Runs scan_unit(worker, unit) for every feature and then for every one of the `others`.
-template <class Scan>
-void Engine::over_units(const Watch& watch, const Node& node, std::size_t others, bool quick, Scan&& scan_unit) {
-  const std::size_t columns = order_.size(), units = columns + others;
-  // What was good last time comes first: the sooner the value rises, the less is left to be looked at closely.
-  const auto better = [&](std::size_t a, std::size_t b) { return promise_[a] > promise_[b]; };
-  if (!std::is_sorted(order_.begin(), order_.end(), better)) std::stable_sort(order_.begin(), order_.end(), better);
-  // Asking for the time takes as long as a short list.
-  const std::size_t between = quick ? 1 + 50'000 / (1 + node.rows.size()) : 1;
-  const std::size_t work = (node.rows.size() + 2 * node.touches.size()) * units;
-  const int threads = work < kWorthThreads ? 1 : std::min<int>(threads_, static_cast<int>(units));
-  std::atomic<std::size_t> next{0};
-  std::atomic<bool> over{false};
-  on_threads(threads, [&](int worker) {
-    auto last_poll = Clock::now();
-    std::size_t since = 0;
-    try {
-      for (std::size_t i = next++; i < units && !over; i = next++) {
-        scan_unit(worker, i < columns ? order_[i] : columns_.size() + (i - columns));
-        if (worker == 0 && ++since >= between) {
-          since = 0;
-          const auto now = Clock::now();
-          if (now - last_poll < kPollEvery) continue;
-          last_poll = now;
-          if (watch.poll && watch.poll()) throw Interrupted{};
-          if (watch.deadline && now > *watch.deadline) throw TimeIsUp{};
-        }
-      }
-    } catch (...) {
-      over = true;
-      throw;
-    }
-  });
-  const auto now = Clock::now();
-  if (watch.deadline && now > *watch.deadline) throw TimeIsUp{};
-}
-
 template <class Int>
 std::optional<Condition> Engine::best_by_singles(const Watch& watch, Node& node, const Form& form,
                                                  const Head& incumbent, bool& usable) {
@@ -108,7 +62,12 @@ std::optional<Condition> Engine::best_by_singles(const Watch& watch, Node& node,
   if (state_.records.built() && limits_.label_conditions) label_lists_ = distinct_label_lists(node, state_);
   // Large lists first: what they reach rules out the small ones.
   std::stable_sort(label_lists_.begin(), label_lists_.end(), [](auto& a, auto& b) { return a.size > b.size; });
-  const std::optional<Best> found = search_in_parts<Int>(watch, node, live, form, incumbent);
+  const Fraction level = node.is_root ? opening_value(node, live, form, incumbent.value) : incumbent.value;
+  // Where a pure cover is all that counts, most literals have one: nothing would be gained by knowing their best.
+  const bool keep = node.is_root && keeps_first_ && !Gains<Int>(form, {1, 1}, state_.working_weight).only_ties() &&
+                    lanes_fit(form, node, state_, incumbent.value);
+  const std::optional<Best> found = keep ? search_first<Int>(watch, node, live, form, incumbent)
+                                         : search_in_parts<Int>(watch, node, live, form, incumbent, level);
   node.labels = std::move(live);
   usable = found.has_value();
   if (!usable || !found->any) return std::nullopt;
@@ -119,9 +78,7 @@ std::optional<Condition> Engine::best_by_singles(const Watch& watch, Node& node,
 // time than a sweep's table can hold. What they reach rules out most of the others.
 template <class Int>
 std::optional<Best> Engine::search_in_parts(const Watch& watch, Node& node, const std::vector<NodeLabel>& live,
-                                            const Form& form, const Head& incumbent) {
-  double largest_denominator = double(form.den[0]);
-  largest_denominator += double(*std::max_element(form.den.begin() + 1, form.den.end())) * double(state_.working_weight);
+                                            const Form& form, const Head& incumbent, Fraction value) {
   std::size_t literals = 0, unusual = 0;
   for (const NodeLabel& label : live) {
     literals += std::size_t(label.allowed[0]) + std::size_t(label.allowed[1]);
@@ -133,11 +90,10 @@ std::optional<Best> Engine::search_in_parts(const Watch& watch, Node& node, cons
     most = std::min<std::size_t>(most, 64);
   most -= most % kLanes;  // whole vectors, so that the table stays within its bound
 
-  Fraction level = incumbent.value;
-  const auto tp_to_beat = [&] { return compare(level, incumbent.value) == 0 ? incumbent.tp : 0; };
+  const auto tp_to_beat = [&] { return compare(value, incumbent.value) == 0 ? incumbent.tp : 0; };
   const auto search = [&](const std::vector<NodeLabel>& labels, Count tp) {
     node.labels = labels;
-    return search_node<Int>(watch, node, form, Best{level, tp, false, {}});
+    return search_node<Int>(watch, node, form, Best{value, tp, false, {}});
   };
   const auto taken_by = [](const std::vector<std::pair<double, NodeLabel>>& ranked) {
     std::size_t lanes = 0;
@@ -145,30 +101,27 @@ std::optional<Best> Engine::search_in_parts(const Watch& watch, Node& node, cons
     return lanes;
   };
   std::vector<NodeLabel> rest = live, winners;
-  std::optional<Best> best = Best{level, incumbent.tp, false, {}};
+  std::optional<Best> best = Best{value, incumbent.tp, false, {}};
   bool several = false;  // parts that tie with each other
   bool started = false;
   while (!rest.empty()) {
-    const Gains<Int> gains(form, level, state_.working_weight);
-    bool fading = true;
-    for (int v = 0; v < 2; ++v)
-      for (int k = 0; k < 4; ++k) fading = fading && gains.slope[v][k] <= 0;
-    if (fading) return search(live, tp_to_beat());  // nothing but ties are left, of any literal
+    const Level<Int> level(form, value, state_.working_weight);
+    if (level.gains.only_ties()) return search(live, tp_to_beat());
     std::vector<std::pair<double, NodeLabel>> ranked;
     for (NodeLabel label : rest) {
       double promise = -std::numeric_limits<double>::infinity();
       for (int v = 0; v < 2; ++v) {
         const Prospect& prospect = path_[label.label * 2 + std::size_t(v)];
-        label.allowed[v] = label.allowed[v] && prospect.can_reach(label, v, gains, level, largest_denominator);
+        label.allowed[v] = label.allowed[v] && prospect.can_reach(label, v, level);
         if (label.allowed[v])
-          promise = std::max(promise, prospect.optimistic(label, v, gains, level, largest_denominator));
+          promise = std::max(promise, prospect.optimistic(label, v, level));
       }
       if (label.allowed[0] || label.allowed[1]) ranked.push_back({promise, label});
     }
     if (ranked.empty()) break;
     std::stable_sort(ranked.begin(), ranked.end(), [](auto& a, auto& b) { return a.first > b.first; });
     // Lists are judged for all labels at the cost of a few: the most promising literals alone, then all that are left.
-    const bool many = lists_.all() && taken_by(ranked) > kLanes * TallyJudge<Int>::vectors(state_.records, gains);
+    const bool many = lists_.all() && taken_by(ranked) > kLanes * TallyJudge<Int>::vectors(state_.records, level.gains);
     const bool at_once = many && (started || !std::isfinite(ranked.front().first));
     const std::size_t room = many ? kLanes : most;
     started = true;
@@ -184,10 +137,10 @@ std::optional<Best> Engine::search_in_parts(const Watch& watch, Node& node, cons
     const std::optional<Best> found = search(part, only ? tp_to_beat() : 0);
     if (!found) return std::nullopt;
     if (!found->any) continue;
-    const int order = compare(found->value, level);
+    const int order = compare(found->value, value);
     if (order > 0) winners.clear(), several = false;
     else several = several || !winners.empty() || !only;
-    level = found->value;
+    value = found->value;
     best = found;
     winners.insert(winners.end(), part.begin(), part.end());
   }
@@ -237,9 +190,10 @@ void Engine::judge_lists(Worker<Int>& worker, const Node& node, std::size_t colu
   });
 }
 
-// The best condition of a node; nothing if the measure's shape needs the general search.
+// The best condition of a node, or of some of its columns and labels; nothing if the measure's shape needs the general search.
 template <class Int>
-std::optional<Best> Engine::search_node(const Watch& watch, Node& node, const Form& form, const Best& start) {
+std::optional<Best> Engine::search_node(const Watch& watch, Node& node, const Form& form, const Best& start,
+                                        const std::vector<bool>* within) {
   std::vector<std::unique_ptr<Worker<Int>>> workers(static_cast<std::size_t>(threads_));
   const bool fits = lanes_fit(form, node, state_, start.value);
   const std::size_t vectors = TallyJudge<Int>::vectors(state_.records, Gains<Int>(form, start.value, state_.working_weight));
@@ -255,6 +209,11 @@ std::optional<Best> Engine::search_node(const Watch& watch, Node& node, const Fo
     const bool is_label = unit >= columns_.size();
     if (!is_label && listed && node.lists && lists_.is_empty(unit, *node.lists)) return;
     const std::size_t other = unit - columns_.size();
+    if (within) {
+      const std::uint32_t label = !is_label ? 0 : listed ? label_lists_[other].label : tested[other];
+      const std::size_t first = columns_.size() + 2 * label;
+      if (is_label ? !(*within)[first] && !(*within)[first + 1] : !(*within)[unit]) return;
+    }
     auto& worker = workers[static_cast<std::size_t>(w)];
     if (!worker) {
       worker.reset(new Worker<Int>{{node, state_, form, start}, {node, state_, columns_}, Sweep<Int>(node), false, 0, {}, 0, {}});
@@ -311,6 +270,7 @@ std::optional<Best> Engine::search_node(const Watch& watch, Node& node, const Fo
                                                             comes_before(found.condition, best.condition)))))
       best = found;
   }
+  if (within) return best;
   for (const NodeLabel& label : node.labels)
     for (int v = 0; v < 2; ++v) path_[label.label * 2 + std::size_t(v)].reach = std::numeric_limits<double>::infinity();
   if (all_swept) {
@@ -398,5 +358,10 @@ std::vector<Scored> Engine::best_in_general(const Watch& watch, Node& node, cons
   if (merged.size() > size) merged.resize(size);
   return merged;
 }
+
+template std::optional<Best> Engine::search_node<Count>(const Watch&, Node&, const Form&, const Best&,
+                                                        const std::vector<bool>*);
+template std::optional<Best> Engine::search_node<Wide>(const Watch&, Node&, const Form&, const Best&,
+                                                       const std::vector<bool>*);
 
 }  // namespace polyrule

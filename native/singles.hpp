@@ -50,6 +50,14 @@ struct Gains {
     }
   }
 
+  // Whether every row can only lose: then nothing but ties can be found.
+  bool only_ties() const {
+    for (const auto& by_kind : slope)
+      for (const Int& one : by_kind)
+        if (one > 0) return false;
+    return true;
+  }
+
   // G of a rule that covers nothing.
   Int empty_sum(const NodeLabel& label) const {
     return constant + true_negative * Int(working_weight - label.present) + false_negative * Int(label.present);
@@ -293,9 +301,7 @@ class SinglesScan {
     gains_ = Gains<Int>(form_, value, state_.working_weight);
     beat_ = {};
     ++risen_;
-    fading_ = true;
-    for (int v = 0; v < 2; ++v)
-      for (int k = 0; k < 4; ++k) fading_ = fading_ && gains_.slope[v][k] <= 0;
+    fading_ = gains_.only_ties();
     for (int mode = 0; mode < 2; ++mode) {
       active_start_[mode] = {};
       for (auto& by_value : highest_[mode]) by_value[0] = by_value[1] = kNever;

@@ -23,6 +23,15 @@ namespace polyrule {
 void sweep_rows(const std::uint32_t* rows, std::size_t size, const std::int32_t* table, std::size_t stride, bool at_end,
                 std::int32_t* high, std::int32_t* low, std::int32_t* total);
 
+// What a pass over a list of rows shows at its boundaries: `join` makes the condition that covers the rows on this side,
+// `leave` the one that covers the rest. Boundaries are known by the number of rows passed.
+struct Sides {
+  bool leaves_node;   // the rest is that of the node; otherwise that of the list
+  bool leave_first;   // whether the whole list is a candidate of `leave` before any row has passed
+  bool join_last;     // whether the whole list is a candidate of `join`
+  bool leave_last;    // whether what remains after the whole list is a candidate of `leave`
+};
+
 template <class Int>
 class Sweep {
  public:
@@ -90,15 +99,6 @@ class Sweep {
       }
     }
   }
-
-  // What a pass over a list of rows shows at its boundaries: `join` makes the condition that covers the rows on this side,
-  // `leave` the one that covers the rest. Boundaries are known by the number of rows passed.
-  struct Sides {
-    bool leaves_node;   // the rest is that of the node; otherwise that of the list
-    bool leave_first;   // whether the whole list is a candidate of `leave` before any row has passed
-    bool join_last;     // whether the whole list is a candidate of `join`
-    bool leave_last;    // whether what remains after the whole list is a candidate of `leave`
-  };
 
   // Judge all candidates of a list whose boundaries are distinct values. Lanes that can reach the value nowhere are dropped
   // after one sweep; for the others gains and true positives are followed boundary by boundary.
