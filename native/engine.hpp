@@ -9,7 +9,9 @@
 #include "heads.hpp"
 #include "lists.hpp"
 #include "node.hpp"
+#include "places.hpp"
 #include "prospects.hpp"
+#include "races.hpp"
 #include "singles.hpp"
 #include "state.hpp"
 #include "watch.hpp"
@@ -97,6 +99,7 @@ class Engine {
   template <class Int>
   std::optional<Best> search_node(const Watch& watch, Node& node, const Form& form, const Best& start);
   const NodeLists& lists_of(const Node& node);
+  bool follow_races(const Node& node, const Form& form);
   void open_path(const Form& form);
   void forget(const Node& node);
   std::vector<Scored> best_in_general(const Watch& watch, Node& node, const Form& form, const Head* incumbent,
@@ -114,6 +117,8 @@ class Engine {
   NodeLists root_lists_, node_lists_;
   std::uint64_t root_lists_version_ = 0;
   std::vector<LabelList> label_lists_;  // of the node under search
+  Places places_;
+  Races races_;
   State state_;
   Form form_;
   GrowLimits limits_;

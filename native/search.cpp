@@ -237,6 +237,19 @@ void Engine::judge_lists(Worker<Int>& worker, const Node& node, std::size_t colu
   });
 }
 
+// Whether the ties of this node are those that are remembered from rule to rule; if so, they are brought up to date, and the
+// columns that promise most come first.
+bool Engine::follow_races(const Node& node, const Form& form) {
+  if (!node.is_root || node.rows.size() < race_limits.least_rows) return false;
+  if (!places_.built()) places_.build(columns_, state_.rows);
+  if (places_.slots() == 0) return false;
+  races_.follow(places_, state_, form.negative);
+  if (!races_.concerns(node)) return false;
+  for (const std::size_t column : order_)
+    if (columns_[column].ordered) promise_[column] = double(races_.bound(places_.slot(column)));
+  return true;
+}
+
 // The best condition of a node; nothing if the measure's shape needs the general search.
 template <class Int>
 std::optional<Best> Engine::search_node(const Watch& watch, Node& node, const Form& form, const Best& start) {
@@ -244,6 +257,8 @@ std::optional<Best> Engine::search_node(const Watch& watch, Node& node, const Fo
   const bool fits = lanes_fit(form, node, state_, start.value);
   const std::size_t vectors = TallyJudge<Int>::vectors(state_.records, Gains<Int>(form, start.value, state_.working_weight));
   const bool by_bits = node.lists && fits && lists_.all() && Sweep<Int>(node).width() > vectors;
+  const bool tied = TieScan::applies(Gains<Int>(form, start.value, state_.working_weight), node, state_);
+  const bool raced = tied && follow_races(node, form);
   if (!by_bits) node.list_touches(state_);
   std::mutex guard;
   Fraction shared = start.value;
@@ -278,6 +293,9 @@ std::optional<Best> Engine::search_node(const Watch& watch, Node& node, const Fo
       Sweep<Int>* look = looks ? &worker->sweep : nullptr;
       if (listed && (is_label || (node.lists && lists_[unit].any()))) {
         judge_lists(*worker, node, unit, is_label ? &label_lists_[other] : nullptr, form, look);
+      } else if (raced && !is_label && columns_[unit].ordered) {
+        all_swept = false;
+        races_.column(columns_[unit], static_cast<std::uint32_t>(unit), places_.slot(unit), scan);
       } else if (!is_label && !look && columns_[unit].ordered && TieScan::applies(scan.gains(), node, state_)) {
         all_swept = false;
         if (!worker->ties) worker->ties.emplace(node, state_);
