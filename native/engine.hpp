@@ -100,6 +100,7 @@ class Engine {
   std::optional<Best> search_node(const Watch& watch, Node& node, const Form& form, const Best& start);
   const NodeLists& lists_of(const Node& node);
   bool follow_races(const Node& node, const Form& form);
+  bool only_ties(const Node& node) const;
   void open_path(const Form& form);
   void forget(const Node& node);
   std::vector<Scored> best_in_general(const Watch& watch, Node& node, const Form& form, const Head* incumbent,

@@ -250,6 +250,14 @@ bool Engine::follow_races(const Node& node, const Form& form) {
   return true;
 }
 
+// Whether a search among ties needs nothing but sorted columns and lists, so that nobody asks for a row's touches.
+bool Engine::only_ties(const Node& node) const {
+  if (!state_.records.built()) return false;
+  return std::all_of(order_.begin(), order_.end(), [&](std::size_t column) {
+    return columns_[column].ordered || (node.lists && lists_[column].any());
+  });
+}
+
 // The best condition of a node; nothing if the measure's shape needs the general search.
 template <class Int>
 std::optional<Best> Engine::search_node(const Watch& watch, Node& node, const Form& form, const Best& start) {
@@ -259,7 +267,11 @@ std::optional<Best> Engine::search_node(const Watch& watch, Node& node, const Fo
   const bool by_bits = node.lists && fits && lists_.all() && Sweep<Int>(node).width() > vectors;
   const bool tied = TieScan::applies(Gains<Int>(form, start.value, state_.working_weight), node, state_);
   const bool raced = tied && follow_races(node, form);
-  if (!by_bits) node.list_touches(state_);
+  if (!node.is_root && !places_.built() && state_.records.built() && 8 * node.rows.size() < state_.rows)
+    places_.build(columns_, state_.rows);
+  const Places* places = places_.built() ? &places_ : nullptr;
+  const bool bare = tied && fits && only_ties(node);
+  if (!by_bits && !bare) node.list_touches(state_);
   std::mutex guard;
   Fraction shared = start.value;
   std::atomic<bool> any_usable{true}, all_swept{true};
@@ -272,7 +284,7 @@ std::optional<Best> Engine::search_node(const Watch& watch, Node& node, const Fo
     const std::size_t other = unit - columns_.size();
     auto& worker = workers[static_cast<std::size_t>(w)];
     if (!worker) {
-      worker.reset(new Worker<Int>{{node, state_, form, start}, {node, state_, columns_}, Sweep<Int>(node), false, 0, {}, 0, {}});
+      worker.reset(new Worker<Int>{{node, state_, form, start}, {node, state_, columns_, places}, Sweep<Int>(node), false, 0, {}, 0, {}});
       const double touches = double(node.touches.size()) / double(std::max<std::size_t>(1, node.rows.size()));
       worker->looks = fits && worker->sweep.table_bytes(state_.rows) <= Sweep<Int>::kLargestTable &&
                       double(worker->sweep.width()) < 8 + 10 * touches;
@@ -299,7 +311,7 @@ std::optional<Best> Engine::search_node(const Watch& watch, Node& node, const Fo
       } else if (!is_label && !look && columns_[unit].ordered && TieScan::applies(scan.gains(), node, state_)) {
         all_swept = false;
         if (!worker->ties) worker->ties.emplace(node, state_);
-        worker->ties->column(columns_[unit], static_cast<std::uint32_t>(unit), columns_, scan);
+        worker->ties->column(columns_[unit], static_cast<std::uint32_t>(unit), columns_, places, scan);
       } else {
         if (!look) all_swept = false;
         if (is_label) worker->walk.label(tested[other], scan, look);
