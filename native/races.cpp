@@ -1,5 +1,7 @@
 #include "races.hpp"
 
+#include <limits>
+
 namespace polyrule {
 
 namespace {
@@ -55,6 +57,7 @@ void Races::begin(const Places& places, const State& state, bool negative) {
   counts_.assign(2 * state.labels * stride_, 0);
   for (auto& times : times_) times.assign(stride_, 0);
   changed_.assign(state.labels, 1);
+  highest_.assign(2 * places.slots(), std::numeric_limits<std::int32_t>::max());
   for (int v = 0; v < 2; ++v) left_[v].assign(state.labels, 0);
 }
 
@@ -124,6 +127,8 @@ void Races::move_on(std::size_t label) {
         if (has(truth, row) != value) break;
         ++count;
       }
+      // Candidates that it used to be out of have its true positives from now on, too.
+      highest_[2 * k + std::size_t(descending)] += static_cast<Count>(count);
       drops_[lane(label, descending, k)] = static_cast<Place>(time);
       counts_[lane(label, descending, k)] = static_cast<Place>(count);
     }
@@ -142,6 +147,10 @@ void Races::find_bounds() {
                    static_cast<std::uint16_t>(cells()[cell]), most, sums.data());
       for (std::size_t k = 0; k < slots; ++k) bounds_[(2 * k + std::size_t(descending)) * kCellCount + cell] = sums[k];
     }
+  for (std::size_t run = 0; run < 2 * slots; ++run) {
+    const std::uint32_t* cells = bounds_.data() + run * kCellCount;
+    highest_[run] = std::min<Count>(highest_[run], *std::max_element(cells, cells + kCellCount));
+  }
 }
 
 bool Races::concerns(const Node& node) const {
@@ -156,12 +165,13 @@ bool Races::concerns(const Node& node) const {
   return here == literals;
 }
 
-std::size_t Races::length(std::size_t slot, bool descending, Count least) const {
+std::pair<std::size_t, Count> Races::length(std::size_t slot, bool descending, Count least) const {
   const std::uint32_t* bounds = bounds_.data() + (2 * slot + std::size_t(descending)) * kCellCount;
   std::size_t cell = kCellCount;
-  while (cell > 0 && Count(bounds[cell - 1]) < least) --cell;
-  if (cell == 0) return 0;
-  return std::min<std::size_t>(places_->size(slot), cells()[cell] - 1);
+  Count rest = 0;
+  for (; cell > 0 && Count(bounds[cell - 1]) < least; --cell) rest = std::max<Count>(rest, bounds[cell - 1]);
+  if (cell == 0) return {0, rest};
+  return {std::min<std::size_t>(places_->size(slot), cells()[cell] - 1), rest};
 }
 
 Count Races::join(std::size_t slot, bool descending, const Stretch& stretch) const {

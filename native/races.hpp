@@ -32,10 +32,11 @@ class Races {
   bool concerns(const Node& node) const;
 
   // What no candidate of a column exceeds.
-  Count bound(std::size_t slot) const { return std::max(highest(2 * slot), highest(2 * slot + 1)); }
+  Count bound(std::size_t slot) const { return std::max(highest_[2 * slot], highest_[2 * slot + 1]); }
 
+  // Offers the candidates of a column that can win. Different columns may be looked at at the same time.
   template <class Scan>
-  void column(const Column& column, std::uint32_t index, std::size_t slot, Scan& scan) const {
+  void column(const Column& column, std::uint32_t index, std::size_t slot, Scan& scan) {
     for (const bool descending : {false, true}) run(column, index, slot, descending, scan);
   }
 
@@ -60,17 +61,18 @@ class Races {
   void take_over(Row row, const Word* gone);
   void move_on(std::size_t label);
   void find_bounds();
-  Count highest(std::size_t run) const { return *std::max_element(bounds_.begin() + std::ptrdiff_t(run * kCellCount),
-                                                                  bounds_.begin() + std::ptrdiff_t((run + 1) * kCellCount)); }
-  // How many rows a run must pass until no candidate can have `least` true positives any more.
-  std::size_t length(std::size_t slot, bool descending, Count least) const;
+  // How many rows a run must pass until no candidate can have `least` true positives any more, and what the candidates
+  // after that do not exceed.
+  std::pair<std::size_t, Count> length(std::size_t slot, bool descending, Count least) const;
   Count join(std::size_t slot, bool descending, const Stretch& stretch) const;
 
   template <class Scan>
-  void run(const Column& column, std::uint32_t index, std::size_t slot, bool descending, Scan& scan) const {
+  void run(const Column& column, std::uint32_t index, std::size_t slot, bool descending, Scan& scan) {
     const auto least = [&] { return scan.best().tp + (scan.best().any ? 0 : 1); };
-    const std::size_t end = length(slot, descending, least());
-    if (end == 0) return;
+    Count& highest = highest_[2 * slot + std::size_t(descending)];
+    if (highest < least()) return;
+    const auto [end, rest] = length(slot, descending, least());
+    Count most = rest;
     std::vector<std::pair<Place, std::uint32_t>> drops;  // when, which label
     for (std::uint32_t l = 0; l < state_->labels; ++l)
       if (const Place drop = drops_[lane(l, descending, slot)]; drop < end) drops.push_back({drop, l});
@@ -83,13 +85,15 @@ class Races {
       const Stretch stretch{from, to, racing.data()};
       const Count before = total;
       total += join(slot, descending, stretch);
+      most = std::max(most, total);
       if (total >= least()) offer(column, index, slot, descending, stretch, before, scan);
-      if (i == drops.size()) return;
+      if (i == drops.size()) break;
       const std::uint32_t label = drops[i].second;
       racing[label / 64] &= ~(Word{1} << label % 64);
       total -= counts_[lane(label, descending, slot)];
       from = to;
     }
+    highest = std::min(highest, most);
   }
 
   // All boundaries of a stretch, one by one: between rows of the working set with different values.
@@ -125,6 +129,7 @@ class Races {
   std::vector<Count> left_[2];            // by label, its unset rows by truth
   std::vector<Place> drops_, counts_;     // by label, direction and column: rows before it drops out, true positives among them
   std::vector<std::uint32_t> bounds_;     // by column, direction and cell, what no candidate exceeds
+  std::vector<Count> highest_;            // by column and direction, the same for all of its candidates
   std::vector<Place> times_[2];           // scratch: of one row, by direction and column
   std::vector<char> changed_;             // scratch: by label
 };
