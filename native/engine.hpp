@@ -10,7 +10,9 @@
 #include "heads.hpp"
 #include "lists.hpp"
 #include "node.hpp"
+#include "places.hpp"
 #include "prospects.hpp"
+#include "races.hpp"
 #include "singles.hpp"
 #include "state.hpp"
 #include "watch.hpp"
@@ -111,6 +113,8 @@ class Engine {
   Fraction opening_value(const Node& root, const std::vector<NodeLabel>& live, const Form& form, Fraction least) const;
   std::uint32_t unit_of(const Condition& condition) const;
   const NodeLists& lists_of(const Node& node);
+  bool follow_races(const Node& node, const Form& form);
+  bool only_ties(const Node& node) const;
   void open_path(const Form& form);
   void forget(const Node& node);
   std::vector<Scored> best_in_general(const Watch& watch, Node& node, const Form& form, const Head* incumbent,
@@ -128,6 +132,8 @@ class Engine {
   NodeLists root_lists_, node_lists_;
   std::uint64_t root_lists_version_ = 0;
   std::vector<LabelList> label_lists_;  // of the node under search
+  Places places_;
+  Races races_;
   State state_;
   Form form_;
   GrowLimits limits_;

@@ -154,7 +154,7 @@ void Engine::find_first(const Watch& watch, Node& root, const Form& form,
   over_units(watch, root, tested.size(), true, [&](int w, std::size_t unit) {
     auto& worker = workers[static_cast<std::size_t>(w)];
     if (!worker)
-      worker.reset(new Worker{{root, state_, form, start}, {root, state_, columns_}, {root, state_, form, Best{}}});
+      worker.reset(new Worker{{root, state_, form, start}, {root, state_, columns_, nullptr}, {root, state_, form, Best{}}});
     Own& own = worker->own;
     if (unit >= columns_.size()) {
       const std::uint32_t tested_label = tested[unit - columns_.size()];

@@ -190,6 +190,27 @@ void Engine::judge_lists(Worker<Int>& worker, const Node& node, std::size_t colu
   });
 }
 
+// Whether the ties of this node are those that are remembered from rule to rule; if so, they are brought up to date, and the
+// columns that promise most come first.
+bool Engine::follow_races(const Node& node, const Form& form) {
+  if (!node.is_root || node.rows.size() < race_limits.least_rows) return false;
+  if (!places_.built()) places_.build(columns_, state_.rows);
+  if (places_.slots() == 0) return false;
+  races_.follow(places_, state_, form.negative);
+  if (!races_.concerns(node)) return false;
+  for (const std::size_t column : order_)
+    if (columns_[column].ordered) promise_[column] = double(races_.bound(places_.slot(column)));
+  return true;
+}
+
+// Whether a search among ties needs nothing but sorted columns and lists, so that nobody asks for a row's touches.
+bool Engine::only_ties(const Node& node) const {
+  if (!state_.records.built()) return false;
+  return std::all_of(order_.begin(), order_.end(), [&](std::size_t column) {
+    return columns_[column].ordered || (node.lists && lists_[column].any());
+  });
+}
+
 // The best condition of a node, or of some of its columns and labels; nothing if the measure's shape needs the general search.
 template <class Int>
 std::optional<Best> Engine::search_node(const Watch& watch, Node& node, const Form& form, const Best& start,
@@ -198,7 +219,13 @@ std::optional<Best> Engine::search_node(const Watch& watch, Node& node, const Fo
   const bool fits = lanes_fit(form, node, state_, start.value);
   const std::size_t vectors = TallyJudge<Int>::vectors(state_.records, Gains<Int>(form, start.value, state_.working_weight));
   const bool by_bits = node.lists && fits && lists_.all() && Sweep<Int>(node).width() > vectors;
-  if (!by_bits) node.list_touches(state_);
+  const bool tied = TieScan::applies(Gains<Int>(form, start.value, state_.working_weight), node, state_);
+  const bool raced = tied && follow_races(node, form);
+  if (!node.is_root && !places_.built() && state_.records.built() && 8 * node.rows.size() < state_.rows)
+    places_.build(columns_, state_.rows);
+  const Places* places = places_.built() ? &places_ : nullptr;
+  const bool bare = tied && fits && only_ties(node);
+  if (!by_bits && !bare) node.list_touches(state_);
   std::mutex guard;
   Fraction shared = start.value;
   std::atomic<bool> any_usable{true}, all_swept{true};
@@ -216,7 +243,7 @@ std::optional<Best> Engine::search_node(const Watch& watch, Node& node, const Fo
     }
     auto& worker = workers[static_cast<std::size_t>(w)];
     if (!worker) {
-      worker.reset(new Worker<Int>{{node, state_, form, start}, {node, state_, columns_}, Sweep<Int>(node), false, 0, {}, 0, {}});
+      worker.reset(new Worker<Int>{{node, state_, form, start}, {node, state_, columns_, places}, Sweep<Int>(node), false, 0, {}, 0, {}});
       const double touches = double(node.touches.size()) / double(std::max<std::size_t>(1, node.rows.size()));
       worker->looks = fits && worker->sweep.table_bytes(state_.rows) <= Sweep<Int>::kLargestTable &&
                       double(worker->sweep.width()) < 8 + 10 * touches;
@@ -237,10 +264,13 @@ std::optional<Best> Engine::search_node(const Watch& watch, Node& node, const Fo
       Sweep<Int>* look = looks ? &worker->sweep : nullptr;
       if (listed && (is_label || (node.lists && lists_[unit].any()))) {
         judge_lists(*worker, node, unit, is_label ? &label_lists_[other] : nullptr, form, look);
+      } else if (raced && !is_label && columns_[unit].ordered) {
+        all_swept = false;
+        races_.column(columns_[unit], static_cast<std::uint32_t>(unit), places_.slot(unit), scan);
       } else if (!is_label && !look && columns_[unit].ordered && TieScan::applies(scan.gains(), node, state_)) {
         all_swept = false;
         if (!worker->ties) worker->ties.emplace(node, state_);
-        worker->ties->column(columns_[unit], static_cast<std::uint32_t>(unit), columns_, scan);
+        worker->ties->column(columns_[unit], static_cast<std::uint32_t>(unit), columns_, places, scan);
       } else {
         if (!look) all_swept = false;
         if (is_label) worker->walk.label(tested[other], scan, look);

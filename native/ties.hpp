@@ -3,17 +3,39 @@
 // Then a literal is in the race as long as no row contradicts it, whatever else it covers, and what counts is the number of
 // true positives of all literals still in the race. Rows join from one end of a sorted column; each label is with the value
 // of its first unset row until a row with the other value joins. Labels are bits, so a row costs a few instructions
-// per 64 labels; how many true positives a label has is kept in bit planes and read when the label drops out.
+// per 64 labels. Between two drops the total can only grow, so boundaries are looked at only where the stretch before a drop
+// ends with enough; how many true positives a label has is counted when it drops out.
 #pragma once
 
 #include <algorithm>
 #include <vector>
 
 #include "node.hpp"
+#include "places.hpp"
 #include "singles.hpp"
 #include "walk.hpp"
 
 namespace polyrule {
+
+// One word of labels during a race.
+struct RaceWord {
+  Word racing = 0;
+  Word seen[2] = {0, 0};  // which labels have met an unset row, by truth; a value that is not allowed counts as met
+};
+
+// The rows of a run in the order in which they join; `history` takes their unset labels, word by word.
+struct RaceRows {
+  const std::uint32_t* first;
+  std::ptrdiff_t step;
+  std::size_t size;
+  Word* history;
+  Row row(std::size_t i) const { return first[std::ptrdiff_t(i) * step] & kRowMask; }
+};
+
+// Rows join from `from` on until one lets a label drop out. Returns where; that row is not counted in `total` yet.
+std::size_t join_until_drop(const RowRecords& records, const RaceRows& rows, std::size_t from, RaceWord* words, Count& total);
+// How many of the words have a bit.
+Count count_bit(const Word* words, std::size_t size, std::size_t bit);
 
 class TieScan {
  public:
@@ -30,12 +52,14 @@ class TieScan {
   }
 
   TieScan(const Node& node, const State& state)
-      : node_(node), state_(state), words_(state.records.words()), most_(state.labels, 0), labels_(words_) {
+      : node_(node), state_(state), words_(state.records.words()), most_(state.labels, 0), start_(words_), race_(words_) {
+    for (RaceWord& word : start_) word.seen[0] = word.seen[1] = ~Word{0};
     for (const NodeLabel& label : node.labels) {
       const std::size_t l = label.label;
       for (int v = 0; v < 2; ++v)
         if (label.usable(v)) {
-          labels_[l / 64].allowed[v] |= Word{1} << l % 64;
+          start_[l / 64].racing |= Word{1} << l % 64;
+          start_[l / 64].seen[1 - v] &= ~(Word{1} << l % 64);
           most_[l] = std::max(most_[l], label.kinds[v]);
         }
       potential_ += most_[l];
@@ -44,89 +68,63 @@ class TieScan {
 
   // Both directions of an ordered column.
   template <class Scan>
-  void column(Column& column, std::uint32_t index, const Columns& columns, Scan& scan) {
-    const Sequence rows = covered_sequence(column, node_, state_);
+  void column(Column& column, std::uint32_t index, const Columns& columns, const Places* places, Scan& scan) {
+    const Sequence rows = covered_sequence(column, index, node_, state_, places, scratch_);
     if (rows.size == 0) return;
+    history_.resize(rows.size * words_);
     const auto value = [&](std::size_t place) { return column.dense[rows.row(place)]; };
     const bool misses = rows.size < node_.rows.size();
     const auto at_most = [&](std::size_t place) { return Condition{Test::at_most, false, index, value(place - 1)}; };
     const auto above = [&](std::size_t place) {
       return place == 0 ? Condition{Test::above, true, index, 0} : Condition{Test::above, false, index, value(place - 1)};
     };
-    start();
-    std::size_t i = 0;
-    for (; i < rows.size && potential_here_ >= scan.best().tp; ++i) {
-      if (rows.starts(i) && total_ > 0) scan.offer_tie(total_, i, at_most);
-      join(rows.row(i));
-    }
-    if (i == rows.size && total_ > 0 && misses && columns.any_above(index, value(i - 1), state_.working))
-      scan.offer_tie(total_, i, at_most);
-    start();
-    for (i = rows.size; i > 0 && potential_here_ >= scan.best().tp; --i) {
-      join(rows.row(i - 1));
-      if (i > 1 && rows.starts(i - 1) && total_ > 0) scan.offer_tie(total_, i - 1, above);
-    }
-    if (i == 0 && total_ > 0 && misses && columns.any_below(index, value(0), state_.working))
-      scan.offer_tie(total_, 0, above);
+    const bool last = misses && columns.any_above(index, value(rows.size - 1), state_.working);
+    run({rows.rows, 1, rows.size, history_.data()}, scan, [&](std::size_t time) {
+      return time == rows.size ? last : rows.starts(time);
+    }, at_most);
+    const bool first = misses && columns.any_below(index, value(0), state_.working);
+    run({rows.rows + rows.size - 1, -1, rows.size, history_.data()}, scan, [&](std::size_t time) {
+      return time == rows.size ? first : rows.starts(rows.size - time);
+    }, [&](std::size_t time) { return above(rows.size - time); });
   }
 
  private:
-  struct Labels {  // of one word
-    Word allowed[2] = {0, 0};
-    Word racing = 0, with[2] = {0, 0};
-    std::size_t used = 0;
-    Word planes[16];  // enough for RowRecords::kMostRows
-  };
-
-  void start() {
-    total_ = 0;
-    potential_here_ = potential_;
-    for (Labels& here : labels_) {
-      here.racing = here.allowed[0] | here.allowed[1];
-      here.with[0] = here.with[1] = 0;
-      here.used = 0;
-    }
-  }
-
-  void join(Row row) {
-    const Word* record = state_.records.data() + row * state_.records.stride();
-    for (std::size_t w = 0; w < words_; ++w) {
-      Labels& here = labels_[w];
-      if (!here.racing) continue;
-      const Word present = record[w] & here.racing, absent = record[words_ + w] & here.racing;
-      const Word out = (present & (here.with[0] | ~here.allowed[1])) | (absent & (here.with[1] | ~here.allowed[0]));
-      here.with[1] |= present;
-      here.with[0] |= absent;
-      if (out) drop(here, out, w);
-      Word carry = (present | absent) & ~out;
-      total_ += std::popcount(carry);
-      for (std::size_t j = 0; carry; ++j) {
-        if (j == here.used) here.planes[here.used++] = 0;
-        const Word both = here.planes[j] & carry;
-        here.planes[j] ^= carry;
-        carry = both;
+  // One direction. is_boundary(n) and make(n): whether there is a candidate of the first n rows, and which.
+  template <class Scan, class IsBoundary, class Make>
+  void run(const RaceRows& rows, Scan& scan, IsBoundary&& is_boundary, Make&& make) {
+    const auto least = [&] { return scan.best().tp + (scan.best().any ? 0 : 1); };
+    std::copy(start_.begin(), start_.end(), race_.begin());
+    Count total = 0, potential = potential_;
+    for (std::size_t from = 0; potential >= least();) {
+      Count before = total;
+      const std::size_t to = join_until_drop(state_.records, rows, from, race_.data(), total);
+      if (total >= least())
+        for (std::size_t time = from;; ++time) {
+          if (time > 0 && before > 0 && is_boundary(time)) scan.offer_tie(before, time, make);
+          if (time == to) break;
+          for (std::size_t w = 0; w < words_; ++w)
+            before += std::popcount(rows.history[w * rows.size + time] & race_[w].racing);
+        }
+      if (to == rows.size) return;
+      for (std::size_t w = 0; w < words_; ++w) {
+        const Word out = race_[w].racing & race_[w].seen[0] & race_[w].seen[1];
+        race_[w].racing &= ~out;
+        for_each_bit(out, 0, [&](std::size_t bit) {
+          total -= count_bit(rows.history + w * rows.size, to, bit);
+          potential -= most_[w * 64 + bit];
+        });
       }
+      from = to;
     }
-  }
-
-  void drop(Labels& here, Word out, std::size_t w) {
-    here.racing &= ~out;
-    for_each_bit(out, 0, [&](std::size_t bit) {
-      for (std::size_t j = 0; j < here.used; ++j) {
-        total_ -= static_cast<Count>((here.planes[j] >> bit & 1) << j);
-        here.planes[j] &= ~(Word{1} << bit);
-      }
-      potential_here_ -= most_[w * 64 + bit];
-    });
   }
 
   const Node& node_;
   const State& state_;
   const std::size_t words_;
   std::vector<Count> most_;  // by label, the true positives it can have
-  std::vector<Labels> labels_;
-  Count potential_ = 0, potential_here_ = 0;  // of all labels in the race
-  Count total_ = 0;
+  std::vector<RaceWord> start_, race_;
+  std::vector<Word> history_, scratch_;
+  Count potential_ = 0;  // of all labels
 };
 
 }  // namespace polyrule

@@ -7,6 +7,7 @@
 
 #include "columns.hpp"
 #include "node.hpp"
+#include "places.hpp"
 
 namespace polyrule {
 
@@ -19,24 +20,36 @@ struct Sequence {
   bool starts(std::size_t i) const { return (rows[i] & kStarts) != 0; }
 };
 
-inline Sequence covered_sequence(Column& column, const Node& node, const State& state) {
-  if (column.working_version != state.working_version) {
-    const std::vector<std::uint8_t>& working = state.working_bytes();
-    column.rows.resize(filter_rows(column.rows.data(), column.rows.size(), working.data(), column.rows.data()));
-    column.working_version = state.working_version;
-    column.path_id = 0;
-  }
-  if (node.is_root) return {column.rows.data(), column.rows.size()};
-  if (column.path_id != node.path_id) {
+// Covers along a rule are nested, so each is filtered from the last; one that is far smaller is put into order by its own
+// rows (`places` may be null; `scratch` as in places.hpp).
+inline Sequence covered_sequence(Column& column, std::size_t index, const Node& node, const State& state,
+                                 const Places* places, std::vector<Word>& scratch) {
+  const bool filtered = !node.is_root && column.path_id == node.path_id;
+  if (filtered && column.path_rows == node.rows.size()) return {column.path.data(), column.path_size};
+  const std::size_t from = filtered ? column.path_size : column.rows.size();
+  if (places && !node.is_root && 4 * node.rows.size() + state.rows / 64 < from) {
+    places->put_in_order(places->slot(index), node.rows, scratch, column.path);
+    column.path_size = column.path.size();
+  } else if (filtered) {
+    column.path_size = filter_rows(column.path.data(), column.path_size, node.inside.data(), column.path.data());
+  } else {
+    if (column.working_version != state.working_version) {
+      const std::vector<std::uint8_t>& working = state.working_bytes();
+      column.rows.resize(filter_rows(column.rows.data(), column.rows.size(), working.data(), column.rows.data()));
+      column.working_version = state.working_version;
+    }
+    if (node.is_root) return {column.rows.data(), column.rows.size()};
     column.path.resize(column.rows.size() + 1);
     column.path_size = filter_rows(column.rows.data(), column.rows.size(), node.inside.data(), column.path.data());
-    column.path_id = node.path_id;
-    column.path_rows = node.rows.size();
-  } else if (column.path_rows != node.rows.size()) {
-    column.path_size = filter_rows(column.path.data(), column.path_size, node.inside.data(), column.path.data());
-    column.path_rows = node.rows.size();
   }
+  column.path_id = node.path_id;
+  column.path_rows = node.rows.size();
   return {column.path.data(), column.path_size};
+}
+
+inline Sequence covered_sequence(Column& column, const Node& node, const State& state) {
+  std::vector<Word> unused;
+  return covered_sequence(column, 0, node, state, nullptr, unused);
 }
 
 // Shows the candidates of one feature (or label) to a scan, unless a first look (sweep.hpp; may be null) says that none
@@ -44,7 +57,8 @@ inline Sequence covered_sequence(Column& column, const Node& node, const State& 
 template <class Look>
 class Walk {
  public:
-  Walk(const Node& node, const State& state, Columns& columns) : node_(node), state_(state), columns_(columns) {}
+  Walk(const Node& node, const State& state, Columns& columns, const Places* places)
+      : node_(node), state_(state), columns_(columns), all_places_(places) {}
 
   template <class Scan>
   void feature(std::size_t index, Scan& scan, Look* look) {
@@ -52,7 +66,7 @@ class Walk {
     index_ = static_cast<std::uint32_t>(index);
     Column& column = columns_[index];
     if (column.ordered) {
-      sequence_ = covered_sequence(column, node_, state_);
+      sequence_ = covered_sequence(column, index, node_, state_, all_places_, scratch_);
       if (sequence_.size == 0) return;
       total_ = state_.unit ? static_cast<Count>(sequence_.size) : 0;
       if (!state_.unit)
@@ -389,6 +403,8 @@ class Walk {
   const Node& node_;
   const State& state_;
   Columns& columns_;
+  const Places* all_places_;
+  std::vector<Word> scratch_;
   std::uint32_t index_ = 0;
   Sequence sequence_;
   Count total_ = 0;

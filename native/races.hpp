@@ -1,0 +1,137 @@
+// Ties of the empty body (see ties.hpp), remembered from rule to rule.
+//
+// Rows join from one end of a sorted column, and a label drops out at the first unset row that contradicts it. A rule only
+// sets labels of rows, or takes rows out of the working set, which is the same as setting all their labels. So the place at
+// which a label drops out only moves on, and both that place and the true positives before it can be kept up to date at a cost
+// that, over all rules, is that of setting every label of every row once. From the two numbers follows how many true
+// positives the candidates of a column can have in total; only columns that can win are looked at row by row.
+#pragma once
+
+#include <algorithm>
+#include <vector>
+
+#include "node.hpp"
+#include "places.hpp"
+#include "singles.hpp"
+
+namespace polyrule {
+
+// Tests lower this, so that small data is searched like large data.
+struct RaceLimits {
+  std::size_t least_rows = 256;  // of the working set
+};
+inline RaceLimits race_limits;
+
+class Races {
+ public:
+  using Place = Places::Place;
+
+  // Take over what has been set since the last call. `negative`: whether label = 0 may be predicted.
+  void follow(const Places& places, const State& state, bool negative);
+  // Whether a node is searched for all literals that have a row left, as is done here.
+  bool concerns(const Node& node) const;
+
+  // What no candidate of a column exceeds.
+  Count bound(std::size_t slot) const { return std::max(highest_[2 * slot], highest_[2 * slot + 1]); }
+
+  // Offers the candidates of a column that can win. Different columns may be looked at at the same time.
+  template <class Scan>
+  void column(const Column& column, std::uint32_t index, std::size_t slot, Scan& scan) {
+    for (const bool descending : {false, true}) run(column, index, slot, descending, scan);
+  }
+
+ private:
+  // Candidates are divided by the number of rows passed: cell i has those from kCells[i] rows on.
+  static constexpr std::size_t kCellCount = 60;
+  static const std::vector<std::uint32_t>& cells();
+
+  struct Stretch {  // rows passed, and who has not dropped out
+    std::size_t from, to;
+    const Word* racing;
+  };
+
+  std::size_t lane(std::size_t label, bool descending, std::size_t slot) const {
+    return (2 * label + std::size_t(descending)) * stride_ + slot;
+  }
+  Row row_at(std::size_t slot, bool descending, std::size_t time) const {
+    return places_->rows_at(slot)[descending ? places_->size(slot) - 1 - time : time];
+  }
+
+  void begin(const Places& places, const State& state, bool negative);
+  void take_over(Row row, const Word* gone);
+  void move_on(std::size_t label);
+  void find_bounds();
+  // How many rows a run must pass until no candidate can have `least` true positives any more, and what the candidates
+  // after that do not exceed.
+  std::pair<std::size_t, Count> length(std::size_t slot, bool descending, Count least) const;
+  Count join(std::size_t slot, bool descending, const Stretch& stretch) const;
+
+  template <class Scan>
+  void run(const Column& column, std::uint32_t index, std::size_t slot, bool descending, Scan& scan) {
+    const auto least = [&] { return scan.best().tp + (scan.best().any ? 0 : 1); };
+    Count& highest = highest_[2 * slot + std::size_t(descending)];
+    if (highest < least()) return;
+    const auto [end, rest] = length(slot, descending, least());
+    Count most = rest;
+    std::vector<std::pair<Place, std::uint32_t>> drops;  // when, which label
+    for (std::uint32_t l = 0; l < state_->labels; ++l)
+      if (const Place drop = drops_[lane(l, descending, slot)]; drop < end) drops.push_back({drop, l});
+    std::sort(drops.begin(), drops.end());
+    std::vector<Word> racing(words_, ~Word{0});
+    Count total = 0;
+    std::size_t from = 0;
+    for (std::size_t i = 0; from < end; ++i) {
+      const std::size_t to = i < drops.size() ? drops[i].first : end;
+      const Stretch stretch{from, to, racing.data()};
+      const Count before = total;
+      total += join(slot, descending, stretch);
+      most = std::max(most, total);
+      if (total >= least()) offer(column, index, slot, descending, stretch, before, scan);
+      if (i == drops.size()) break;
+      const std::uint32_t label = drops[i].second;
+      racing[label / 64] &= ~(Word{1} << label % 64);
+      total -= counts_[lane(label, descending, slot)];
+      from = to;
+    }
+    highest = std::min(highest, most);
+  }
+
+  // All boundaries of a stretch, one by one: between rows of the working set with different values.
+  template <class Scan>
+  void offer(const Column& column, std::uint32_t index, std::size_t slot, bool descending, const Stretch& stretch,
+             Count total, Scan& scan) const {
+    const std::vector<std::uint8_t>& working = state_->working_bytes();
+    const double* value = column.dense;
+    std::size_t last = stretch.from;  // the row that passed last, as 1 + its time
+    while (last > 0 && !working[row_at(slot, descending, last - 1)]) --last;
+    for (std::size_t time = stretch.from; time <= stretch.to && time < places_->size(slot); ++time) {
+      const Row row = row_at(slot, descending, time);
+      if (working[row]) {
+        if (last > 0 && total > 0) {
+          const Row left = row_at(slot, descending, descending ? time : last - 1);
+          const Row right = row_at(slot, descending, descending ? last - 1 : time);
+          if (value[left] != value[right])
+            scan.offer_tie(total, 0, [&](std::size_t) {
+              return Condition{descending ? Test::above : Test::at_most, false, index, value[left]};
+            });
+        }
+        last = time + 1;
+      }
+      if (time < stretch.to) total += join(slot, descending, {time, time + 1, stretch.racing});
+    }
+  }
+
+  const Places* places_ = nullptr;
+  const State* state_ = nullptr;
+  bool negative_ = true;
+  std::size_t words_ = 0, stride_ = 0;
+  std::vector<Word> unset_;               // by row of the working set, the labels nobody has set
+  std::vector<Count> left_[2];            // by label, its unset rows by truth
+  std::vector<Place> drops_, counts_;     // by label, direction and column: rows before it drops out, true positives among them
+  std::vector<std::uint32_t> bounds_;     // by column, direction and cell, what no candidate exceeds
+  std::vector<Count> highest_;            // by column and direction, the same for all of its candidates
+  std::vector<Place> times_[2];           // scratch: of one row, by direction and column
+  std::vector<char> changed_;             // scratch: by label
+};
+
+}  // namespace polyrule
