@@ -24,6 +24,21 @@ Count count_bits(const Word* a, std::size_t words) {
 }
 
 POLYRULE_CLONES
+Count count_common(const Word* a, const Word* b, std::size_t words) {
+  Count total = 0;
+  for (std::size_t i = 0; i < words; ++i) total += std::popcount(a[i] & b[i]);
+  return total;
+}
+
+POLYRULE_CLONES
+Count count_common(const Word* a, const Word* b, const Word* c, bool outside, std::size_t words) {
+  const Word flip = outside ? ~Word{0} : 0;
+  Count total = 0;
+  for (std::size_t i = 0; i < words; ++i) total += std::popcount(a[i] & b[i] & (c[i] ^ flip));
+  return total;
+}
+
+POLYRULE_CLONES
 void running_counts(const Word* a, std::size_t words, std::uint32_t* out) {
   std::uint32_t total = 0;
   for (std::size_t i = 0; i < words; ++i) {

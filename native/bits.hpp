@@ -75,6 +75,9 @@ inline void for_each_bit(const Bits& bits, Visit&& visit) {
 // How many rows of `cover` are in `a`, in `b`, and in both.
 void count_three(const Word* cover, const Word* a, const Word* b, std::size_t words, Count out[3]);
 Count count_bits(const Word* a, std::size_t words);
+// How many rows are in `a` and in `b`; with three sets, in `a`, in `b`, and in `c` or (`outside`) not in it.
+Count count_common(const Word* a, const Word* b, std::size_t words);
+Count count_common(const Word* a, const Word* b, const Word* c, bool outside, std::size_t words);
 // out[i] = number of bits in a[0..i), for i = 0..words
 void running_counts(const Word* a, std::size_t words, std::uint32_t* out);
 

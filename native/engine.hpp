@@ -3,6 +3,7 @@
 
 #include <optional>
 
+#include "by_literal.hpp"
 #include "columns.hpp"
 #include "form.hpp"
 #include "general.hpp"
@@ -96,6 +97,11 @@ class Engine {
                    const Form& form, Sweep<Int>* look) const;
   template <class Int>
   std::optional<Best> search_node(const Watch& watch, Node& node, const Form& form, const Best& start);
+  // by_literal.hpp
+  template <class Int>
+  std::optional<Best> search_by_literal(const Watch& watch, Node& node, const std::vector<NodeLabel>& live,
+                                        const Form& form, const Head& incumbent);
+  const ConditionSizes& sizes_of(const Node& node);
   const NodeLists& lists_of(const Node& node);
   void open_path(const Form& form);
   void forget(const Node& node);
@@ -114,6 +120,10 @@ class Engine {
   NodeLists root_lists_, node_lists_;
   std::uint64_t root_lists_version_ = 0;
   std::vector<LabelList> label_lists_;  // of the node under search
+  // How many rows each condition covers in the last node that was asked for; see sizes_of.
+  ConditionSizes all_sizes_, sizes_;
+  std::uint64_t sizes_path_ = 0;
+  Bits sizes_cover_;
   State state_;
   Form form_;
   GrowLimits limits_;

@@ -103,6 +103,13 @@ std::optional<Condition> Engine::best_by_singles(const Watch& watch, Node& node,
     for (int v = 0; v < 2; ++v) label.allowed[v] = label.usable(v) && gains.bound(label, v) >= 0;
     if (label.allowed[0] || label.allowed[1]) live.push_back(label);
   }
+  if (state_.members.built() && lanes_fit(form, node, state_, incumbent.value)) {
+    if (const std::optional<Best> found = search_by_literal<Int>(watch, node, live, form, incumbent)) {
+      node.labels = std::move(live);
+      usable = true;
+      return found->any ? std::optional(found->condition) : std::nullopt;
+    }
+  }
   node.lists = lists_.any() ? &lists_of(node) : nullptr;
   label_lists_.clear();
   if (state_.records.built() && limits_.label_conditions) label_lists_ = distinct_label_lists(node, state_);

@@ -6,6 +6,7 @@
 
 #include "bits.hpp"
 #include "form.hpp"
+#include "members.hpp"
 #include "tally.hpp"
 
 namespace polyrule {
@@ -134,6 +135,7 @@ class State {
   bool unit = true;
   BitMatrix truth, set, ones;
   RowRecords records;  // the same row by row; built only if an engine needs it
+  Members members;     // which conditions the rows satisfy; likewise
   Bits working;
   Count working_weight = 0;
   std::vector<Count> present;  // weight of the working rows that have the label
@@ -152,6 +154,7 @@ class State {
       if (value) ones[label][w] |= free;
       if (records.built())
         for_each_bit(free, w * 64, [&](std::size_t i) { records.set(i, label, truth.test(label, i)); });
+      if (members.built()) for_each_bit(free, w * 64, [&](std::size_t i) { members.set_label(i, label, value); });
       fresh += std::popcount(free);
     }
     if (fresh) {
