@@ -92,8 +92,11 @@ const ConditionSizes& Engine::sizes_of(const Node& node) {
 template <class Int>
 std::optional<Best> Engine::search_by_literal(const Watch& watch, Node& node, const std::vector<NodeLabel>& live,
                                               const Form& form, const Head& incumbent) {
-  double largest_denominator = double(form.den[0]);
-  largest_denominator += double(*std::max_element(form.den.begin() + 1, form.den.end())) * double(state_.working_weight);
+  // No condition of this node gives the literal a larger denominator.
+  const auto denominator = [&](const NodeLabel& label, int v) {
+    return double(form.den[0]) + double(form.den[1]) * double(label.kinds[v]) + double(form.den[2]) * double(label.kinds[1 - v]) +
+           double(form.den[3]) * double(state_.working_weight - label.present) + double(form.den[4]) * double(label.present);
+  };
   const Best start{incumbent.value, incumbent.tp, false, {}};
   const auto is_fading = [](const Gains<Int>& gains) {
     bool fading = true;
@@ -111,7 +114,7 @@ std::optional<Best> Engine::search_by_literal(const Watch& watch, Node& node, co
     for (int v = 0; v < 2; ++v)
       if (label.allowed[v])
         promise = std::max(promise, path_[label.label * 2 + std::size_t(v)].optimistic(label, v, first_gains, incumbent.value,
-                                                                                       largest_denominator));
+                                                                                       denominator(label, v)));
     for (const HeadLiteral& literal : incumbent.literals)
       if (literal.label == label.label) promise = std::numeric_limits<double>::infinity();
     ranked.push_back({promise, label});
@@ -139,7 +142,7 @@ std::optional<Best> Engine::search_by_literal(const Watch& watch, Node& node, co
         for (int v = 0; v < 2; ++v) {
           const Prospect& prospect = path_[label.label * 2 + std::size_t(v)];
           label.allowed[v] = label.usable(v) && search->gains().bound(label, v) >= 0 &&
-                             prospect.can_reach(label, v, search->gains(), search->level(), largest_denominator);
+                             prospect.can_reach(label, v, search->gains(), search->level(), denominator(label, v));
         }
         if (!label.allowed[0] && !label.allowed[1]) continue;
         search->look(label, [&](int v, double reach, const Fraction& level) {

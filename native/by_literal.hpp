@@ -40,11 +40,11 @@ class LiteralSearch {
       : node_(node), state_(state), members_(state.members), form_(form), sizes_(sizes), start_(start),
         gains_(form, start.value, state.working_weight), ties_(members_.size(), 0), seen_tp_(members_.size(), 0),
         seen_at_(members_.size(), 0), absent_(node.cover.words()) {
-    for (LineArray<std::uint16_t>* counts : {&present_, &present_set_, &unset_}) {
-      counts->resize(members_.counters());
-      std::fill(counts->get(), counts->get() + members_.counters(), 0);
-    }
+    for (LineArray<std::uint16_t>* counts : {&present_, &present_set_, &unset_, &none_}) counts->resize(members_.counters());
+    std::fill(none_.get(), none_.get() + members_.counters(), 0);
     found_.resize(members_.counters());
+    for (std::size_t k = 0; k < members_.counters(); k += kVector)
+      largest_.push_back(*std::max_element(sizes.get() + k, sizes.get() + k + kVector));
     set_level(start.value);
   }
 
@@ -59,10 +59,16 @@ class LiteralSearch {
   void look(const NodeLabel& label, Note&& note) {
     ++stamp_;
     counted_.clear();
-    count_positives(label);
     const Fraction level = level_;
+    double beyond[2];
+    vectors_ = 0;
     for (int v = 0; v < 2; ++v)
-      if (label.usable(v)) note(v, look_at(label, v), level);
+      if (label.usable(v)) vectors_ = std::max(vectors_, vectors_for(label, v, 0, beyond[v]));
+    for (int v = 0; v < 2; ++v)
+      if (label.usable(v)) vectors_for(label, v, vectors_, beyond[v]);
+    if (vectors_ > 0) count_positives(label);
+    for (int v = 0; v < 2; ++v)
+      if (label.usable(v)) note(v, std::max(beyond[v], vectors_ > 0 ? look_at(label, v) : beyond[v]), level);
     while (rises(label)) {
     }
     for (const Counted& c : counted_)
@@ -83,19 +89,19 @@ class LiteralSearch {
     Best best = start_;
     best.value = level_;
     best.tp = compare(level_, start_.value) == 0 ? start_.tp : 0;
-    std::uint32_t first = UINT32_MAX;
     for (const std::uint32_t k : tied_) {
-      if (ties_[k] < best.tp || (ties_[k] == best.tp && k > first)) continue;
-      if (ties_[k] == best.tp && !best.any) continue;
+      if (ties_[k] < best.tp || (ties_[k] == best.tp && !best.any)) continue;
+      if (ties_[k] == best.tp && !comes_before(members_[k], best.condition)) continue;
       best.tp = ties_[k];
       best.any = true;
-      first = k;
+      best.condition = members_[k];
     }
-    if (best.any) best.condition = members_[first];
     return best;
   }
 
  private:
+  static constexpr std::size_t kVector = 256;  // conditions that are counted together
+
   struct Counted {
     std::uint32_t condition;
     int value;
@@ -114,6 +120,20 @@ class LiteralSearch {
 
   bool needs_set(int v) const { return gains_.slope[v][kPresentSet] != gains_.slope[v][kAbsentSet]; }
 
+  // Up to which vector of conditions there is one large enough for the literal, but not less than `least`. `beyond` gets
+  // what those after it cannot exceed.
+  std::size_t vectors_for(const NodeLabel& label, int v, std::size_t least, double& beyond) const {
+    beyond = double(kNeverReached) / scale_;
+    for (std::size_t g = largest_.size(); g > least; --g) {
+      Int bound = lane_gains_.empty_sum(label);
+      for (int k = 0; k < 4; ++k)
+        if (lane_gains_.slope[v][k] > 0) bound += lane_gains_.slope[v][k] * Int(std::min<Count>(label.kinds[k], largest_[g - 1]));
+      if (bound >= 0) return g;
+      beyond = std::max(beyond, double(bound) / scale_);
+    }
+    return least;
+  }
+
   void count_positives(const NodeLabel& label) {
     const Word *truth = state_.truth[label.label], *set = state_.set[label.label];
     rows_.clear();
@@ -125,13 +145,12 @@ class LiteralSearch {
       if (has_set_) for_each_bit(here & set[w], w * 64, [&](std::size_t i) { set_rows_.push_back(static_cast<Row>(i)); });
     }
     add_up(rows_, present_);
-    if (has_set_ || dirty_set_) add_up(set_rows_, present_set_);
-    dirty_set_ = has_set_;
+    if (has_set_) add_up(set_rows_, present_set_);
     has_absent_ = has_unset_ = false;
   }
 
   void add_up(const std::vector<Row>& rows, LineArray<std::uint16_t>& counts) const {
-    tally(members_.data(), members_.stride(), rows.data(), rows.size(), members_.vectors(), counts.get());
+    tally(members_.data(), members_.stride(), rows.data(), rows.size(), vectors_, counts.get());
   }
 
   // Returns the literal's reach.
@@ -148,8 +167,9 @@ class LiteralSearch {
     // Present rows that are set count like absent ones where they are not told apart.
     weights.all_absent_set = lane(label.kinds[kAbsentSet] + (has_set_ ? 0 : label.kinds[kPresentSet]));
     std::int32_t below = kNeverReached;
-    const std::size_t count = bound_conditions(weights, sizes_.get(), present_.get(), present_set_.get(),
-                                               members_.counters(), found_.get(), below);
+    const std::size_t count = bound_conditions(weights, sizes_.get(), present_.get(),
+                                               has_set_ ? present_set_.get() : none_.get(), vectors_ * kVector,
+                                               found_.get(), below);
     double reach = double(below) / scale_;
     if (count > 0) prepare_unset(label, count);
     for (std::size_t i = 0; i < count; ++i) {
@@ -178,7 +198,7 @@ class LiteralSearch {
       has_absent_ = true;
     }
     const auto rows = static_cast<std::size_t>(label.kinds[kAbsent]);
-    if (has_unset_ || 2 * rows * members_.vectors() > count * absent_.size()) return;
+    if (has_unset_ || 4 * rows * vectors_ > count * absent_.size()) return;
     rows_.clear();
     for (std::size_t w = 0; w < absent_.size(); ++w)
       for_each_bit(absent_[w], w * 64, [&](std::size_t i) { rows_.push_back(static_cast<Row>(i)); });
@@ -238,8 +258,10 @@ class LiteralSearch {
   std::vector<std::uint64_t> seen_at_;
   std::uint64_t stamp_ = 0;
   std::vector<Row> rows_, set_rows_;
-  LineArray<std::uint16_t> present_, present_set_, unset_;
-  bool has_set_ = false, dirty_set_ = false, has_absent_ = false, has_unset_ = false;
+  LineArray<std::uint16_t> present_, present_set_, unset_, none_;
+  std::vector<std::uint16_t> largest_;  // size of a condition, by vector of conditions
+  std::size_t vectors_ = 0;             // that the label under search needs
+  bool has_set_ = false, has_absent_ = false, has_unset_ = false;
   LineArray<std::uint32_t> found_;
   std::vector<Word> absent_;  // the covered rows that are absent and unset
   std::vector<Counted> counted_;

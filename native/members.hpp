@@ -1,8 +1,9 @@
 // Which conditions every row satisfies, as bits, where all columns are kept as lists (lists.hpp).
 //
-// Every condition that a search may choose has a number, in canonical order: so between equally good ones the smaller number
-// wins. A row's record has one bit per condition. Adding up the records of some rows (tally.hpp) counts those rows for
-// all conditions at once: a literal with few positive rows costs little, however many conditions there are.
+// Every condition that a search may choose has a number, and a row's record has one bit per condition. Adding up the records
+// of some rows (tally.hpp) counts those rows for all conditions at once: a literal with few positive rows costs little, however many
+// conditions there are. Conditions that cover most rows come first, those on features that cover few come last, so that
+// whole vectors of them can be left out where a condition must cover many.
 #pragma once
 
 #include <algorithm>
@@ -16,7 +17,7 @@ namespace polyrule {
 
 class Members {
  public:
-  static constexpr std::size_t kMostBytes = std::size_t{64} << 20;
+  static constexpr std::size_t kMostBytes = std::size_t{48} << 20;
 
   bool built() const { return stride_ != 0; }
   std::size_t size() const { return conditions_.size(); }
@@ -26,37 +27,50 @@ class Members {
   const Word* data() const { return records_.get(); }
   const Word* row(std::size_t i) const { return records_.get() + i * stride_; }
   const Condition& operator[](std::size_t condition) const { return conditions_[condition]; }
-  bool is_label(std::size_t condition) const { return condition >= first_label_; }
+  bool is_label(std::size_t condition) const {
+    return condition >= first_label_ && condition < first_label_ + 2 * labels_;
+  }
   // The rows of a condition on a feature.
-  const Word* rows_of(std::size_t condition) const { return features_[condition]; }
+  const Word* rows_of(std::size_t condition) const {
+    return features_[condition < first_label_ ? condition : condition - 2 * labels_];
+  }
 
   // `columns` are all kept as lists. Nothing is built where the records would take too much room.
   void build(const Columns& columns, std::size_t rows, const BitMatrix& set, const BitMatrix& ones, std::size_t labels,
              bool label_conditions) {
-    for (std::uint32_t j = 0; j < columns.size(); ++j) number_conditions(columns[j], j);
-    first_label_ = conditions_.size();
-    labels_ = label_conditions ? labels : 0;
-    for (std::uint32_t l = 0; l < labels_; ++l)
-      for (int value = 0; value < 2; ++value) conditions_.push_back({Test::label, false, l, double(value)});
+    for (const bool large : {true, false}) {
+      for (std::uint32_t j = 0; j < columns.size(); ++j)
+        each_value(columns[j], rows, [&](double value, double least, bool is_large) {
+          if (is_large == large) conditions_.push_back(condition(columns[j], j, value, least));
+        });
+      if (!large) break;
+      first_label_ = conditions_.size();
+      labels_ = label_conditions ? labels : 0;
+      for (int value = 0; value < 2; ++value)
+        for (std::uint32_t l = 0; l < labels_; ++l) conditions_.push_back({Test::label, false, l, double(value)});
+    }
     const std::size_t stride = (words_for(std::max<std::size_t>(1, conditions_.size())) + 3) / 4 * 4;
     if (rows * stride * sizeof(Word) > kMostBytes) return;
     stride_ = stride;
-    features_ = BitMatrix(first_label_, rows);
-    std::size_t next = 0;
-    for (std::uint32_t j = 0; j < columns.size(); ++j) next += fill_rows(columns[j], rows, next);
+    Bits all(rows);
+    for (std::size_t i = 0; i < rows; ++i) all.set(i);
+    features_ = BitMatrix(conditions_.size() - 2 * labels_, rows);
     records_.resize(rows * stride_);
     std::fill(records_.get(), records_.get() + rows * stride_, 0);
-    const auto each = [&](const Word* bits, auto&& visit) {
-      for (std::size_t w = 0; w < words_for(rows); ++w) for_each_bit(bits[w], w * 64, visit);
-    };
-    for (std::size_t k = 0; k < first_label_; ++k) each(features_[k], [&](std::size_t i) { put(i, k); });
+    for (std::size_t k = 0; k < conditions_.size(); ++k) {
+      if (is_label(k)) continue;
+      const Bits bits = columns.covered(conditions_[k], all);
+      std::copy(bits.data(), bits.data() + bits.words(), features_[k < first_label_ ? k : k - 2 * labels_]);
+      for_each_bit(bits, [&](std::size_t i) { put(i, k); });
+    }
     for (std::size_t l = 0; l < labels_; ++l)
-      each(set[l], [&](std::size_t i) { set_label(i, l, ones.test(l, i)); });
+      for (std::size_t w = 0; w < words_for(rows); ++w)
+        for_each_bit(set[l][w], w * 64, [&](std::size_t i) { set_label(i, l, ones.test(l, i)); });
   }
 
   // A row's label has been set.
   void set_label(std::size_t row, std::size_t label, int value) {
-    if (label < labels_) put(row, first_label_ + label * 2 + std::size_t(value));
+    if (label < labels_) put(row, first_label_ + (value ? labels_ : 0) + label);
   }
 
  private:
@@ -64,42 +78,23 @@ class Members {
     records_.get()[row * stride_ + condition / 64] |= Word{1} << condition % 64;
   }
 
-  // The values of a column that a condition can ask for, ascending.
-  static std::vector<double> values_of(const Column& column) {
-    std::vector<double> values;
-    if (column.rows.empty() && column.missing.empty()) return values;  // one value only
-    for (std::size_t p = 0; p < column.rows.size(); ++p)
-      if (values.empty() || values.back() != column.value_at(p)) values.push_back(column.value_at(p));
-    if (column.blocked) values.insert(std::upper_bound(values.begin(), values.end(), column.block), column.block);
-    return values;
+  static Condition condition(const Column& column, std::uint32_t index, double value, double least) {
+    if (column.nominal) return {Test::category, false, index, value};
+    return {value == least ? Test::at_most : Test::above, false, index, least};
   }
 
-  void number_conditions(const Column& column, std::uint32_t index) {
-    const std::vector<double> values = values_of(column);
-    for (const double value : values) {
-      if (column.nominal) conditions_.push_back({Test::category, false, index, value});
-      else conditions_.push_back({value == values[0] ? Test::at_most : Test::above, false, index, values[0]});
+  // Visits the values of a column that a condition can ask for: visit(value, least value, whether most rows have it).
+  template <class Visit>
+  static void each_value(const Column& column, std::size_t rows, Visit&& visit) {
+    if (column.rows.empty() && column.missing.empty()) return;  // one value only
+    const std::size_t listed = column.rows.size();
+    double least = listed > 0 ? column.value_at(0) : column.block;
+    if (column.blocked) least = std::min(least, column.block);
+    if (column.blocked) visit(column.block, least, 2 * (listed + column.missing.size()) <= rows);
+    for (std::size_t p = 0, end = 0; p < listed; p = end) {
+      while (end < listed && column.value_at(end) == column.value_at(p)) ++end;
+      visit(column.value_at(p), least, 2 * (end - p) >= rows);
     }
-  }
-
-  std::size_t fill_rows(const Column& column, std::size_t rows, std::size_t first) {
-    const std::vector<double> values = values_of(column);
-    if (values.empty()) return 0;
-    std::size_t place = 0;
-    for (std::size_t p = 0; p < column.rows.size(); ++p) {
-      while (values[place] != column.value_at(p)) ++place;
-      features_.put(first + place, column.row_at(p));
-    }
-    if (column.blocked) {
-      Bits others(rows);
-      for (std::size_t p = 0; p < column.rows.size(); ++p) others.set(column.row_at(p));
-      for (const Row row : column.missing) others.set(row);
-      while (place > 0 && values[place] > column.block) --place;
-      while (values[place] != column.block) ++place;
-      for (std::size_t i = 0; i < rows; ++i)
-        if (!others.test(i)) features_.put(first + place, i);
-    }
-    return values.size();
   }
 
   std::size_t first_label_ = 0, labels_ = 0, stride_ = 0;
