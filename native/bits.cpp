@@ -2,17 +2,14 @@
 
 namespace polyrule {
 
-namespace {
-
-// Newer machines count the bits of whole vectors. GCC cannot choose by that at load time, so it is asked for here.
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
-#define POLYRULE_COUNT_VECTORS __attribute__((target("popcnt,avx512f,avx512bw,avx512vl,avx512vpopcntdq")))
+#if POLYRULE_HAS_COUNT_VECTORS
 const bool counts_vectors = __builtin_cpu_supports("avx512vpopcntdq") && __builtin_cpu_supports("avx512vl") &&
                             __builtin_cpu_supports("avx512bw");
 #else
-#define POLYRULE_COUNT_VECTORS
-constexpr bool counts_vectors = false;
+const bool counts_vectors = false;
 #endif
+
+namespace {
 
 inline __attribute__((always_inline)) void three(const Word* cover, const Word* a, const Word* b, std::size_t words,
                                                  Count out[3]) {

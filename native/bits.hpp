@@ -16,7 +16,19 @@
 #define POLYRULE_VECTOR_CLONES
 #endif
 
+// Newer machines count the bits of whole vectors. GCC does not choose by that at load time, so such functions exist twice,
+// and `counts_vectors` tells which one to take.
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
+#define POLYRULE_HAS_COUNT_VECTORS 1
+#define POLYRULE_COUNT_VECTORS __attribute__((target("popcnt,avx512f,avx512bw,avx512vl,avx512vpopcntdq")))
+#else
+#define POLYRULE_HAS_COUNT_VECTORS 0
+#define POLYRULE_COUNT_VECTORS
+#endif
+
 namespace polyrule {
+
+extern const bool counts_vectors;
 
 using Word = std::uint64_t;
 using Row = std::uint32_t;

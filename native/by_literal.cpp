@@ -4,6 +4,7 @@
 
 #include "engine.hpp"
 #include "parallel.hpp"
+#include "pure.hpp"
 
 namespace polyrule {
 
@@ -104,6 +105,14 @@ std::optional<Best> Engine::search_by_literal(const Watch& watch, Node& node, co
       for (int k = 0; k < 4; ++k) fading = fading && gains.slope[v][k] <= 0;
     return fading;
   };
+  if (only_pure(Gains<Int>(form, Fraction{1, 1}, state_.working_weight))) {
+    const bool reached = compare(incumbent.value, {1, 1}) == 0;
+    const Best least{{1, 1}, reached ? incumbent.tp : 0, false, {}};
+    const bool kept = node.is_root && live.size() > 1 && PureTable::fits(state_);
+    const Best found = kept ? pure_table_.best(state_, form.negative, least, threads_)
+                            : best_pure(watch, node, state_, live, least);
+    if (found.any || reached) return found;
+  }
   const Gains<Int> first_gains(form, incumbent.value, state_.working_weight);
   if (is_fading(first_gains)) return std::nullopt;
 

@@ -11,6 +11,7 @@
 #include "lists.hpp"
 #include "node.hpp"
 #include "prospects.hpp"
+#include "pure_table.hpp"
 #include "singles.hpp"
 #include "state.hpp"
 #include "watch.hpp"
@@ -124,6 +125,7 @@ class Engine {
   ConditionSizes all_sizes_, sizes_;
   std::uint64_t sizes_path_ = 0;
   Bits sizes_cover_;
+  PureTable pure_table_;
   State state_;
   Form form_;
   GrowLimits limits_;
