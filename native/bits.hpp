@@ -16,7 +16,19 @@
 #define POLYRULE_VECTOR_CLONES
 #endif
 
+// Newer machines count the bits of whole vectors. GCC does not choose by that at load time, so such functions exist twice,
+// and `counts_vectors` tells which one to take.
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
+#define POLYRULE_HAS_COUNT_VECTORS 1
+#define POLYRULE_COUNT_VECTORS __attribute__((target("popcnt,avx512f,avx512bw,avx512vl,avx512vpopcntdq")))
+#else
+#define POLYRULE_HAS_COUNT_VECTORS 0
+#define POLYRULE_COUNT_VECTORS
+#endif
+
 namespace polyrule {
+
+extern const bool counts_vectors;
 
 using Word = std::uint64_t;
 using Row = std::uint32_t;
@@ -75,6 +87,9 @@ inline void for_each_bit(const Bits& bits, Visit&& visit) {
 // How many rows of `cover` are in `a`, in `b`, and in both.
 void count_three(const Word* cover, const Word* a, const Word* b, std::size_t words, Count out[3]);
 Count count_bits(const Word* a, std::size_t words);
+// How many rows are in `a` and in `b`; with three sets, in `a`, in `b`, and in `c` or (`outside`) not in it.
+Count count_common(const Word* a, const Word* b, std::size_t words);
+Count count_common(const Word* a, const Word* b, const Word* c, bool outside, std::size_t words);
 // out[i] = number of bits in a[0..i), for i = 0..words
 void running_counts(const Word* a, std::size_t words, std::uint32_t* out);
 

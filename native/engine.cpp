@@ -16,6 +16,8 @@ Engine::Engine(Columns columns, State state, Form form, GrowLimits limits, int t
   if (!state_.unit || state_.rows > RowRecords::kMostRows || limits_.beam_width > 1) return;
   lists_ = Lists(columns_, state_.rows);
   state_.records.build(state_.truth, state_.set, state_.rows, state_.labels);
+  if (lists_.all())
+    state_.members.build(columns_, state_.rows, state_.set, state_.ones, state_.labels, limits_.label_conditions);
 }
 
 // A rule for one literal is judged by that literal alone, whatever the form, as long as no other label counts.

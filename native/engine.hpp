@@ -3,6 +3,7 @@
 
 #include <optional>
 
+#include "by_literal.hpp"
 #include "columns.hpp"
 #include "first.hpp"
 #include "form.hpp"
@@ -12,6 +13,7 @@
 #include "node.hpp"
 #include "places.hpp"
 #include "prospects.hpp"
+#include "pure_table.hpp"
 #include "races.hpp"
 #include "singles.hpp"
 #include "state.hpp"
@@ -112,6 +114,11 @@ class Engine {
   std::optional<Fraction> value_of(const NodeLabel& label, int value, const Bits& cover, const Form& form) const;
   Fraction opening_value(const Node& root, const std::vector<NodeLabel>& live, const Form& form, Fraction least) const;
   std::uint32_t unit_of(const Condition& condition) const;
+  // by_literal.hpp
+  template <class Int>
+  std::optional<Best> search_by_literal(const Watch& watch, Node& node, const std::vector<NodeLabel>& live,
+                                        const Form& form, const Head& incumbent);
+  const ConditionSizes& sizes_of(const Node& node);
   const NodeLists& lists_of(const Node& node);
   bool follow_races(const Node& node, const Form& form);
   bool only_ties(const Node& node) const;
@@ -134,6 +141,11 @@ class Engine {
   std::vector<LabelList> label_lists_;  // of the node under search
   Places places_;
   Races races_;
+  // How many rows each condition covers in the last node that was asked for; see sizes_of.
+  ConditionSizes all_sizes_, sizes_;
+  std::uint64_t sizes_path_ = 0;
+  Bits sizes_cover_;
+  PureTable pure_table_;
   State state_;
   Form form_;
   GrowLimits limits_;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <vector>
@@ -12,17 +13,23 @@ namespace polyrule {
 
 // The value that literals are to reach.
 template <class Int>
-struct Level {
+struct Target {
   Gains<Int> gains;
-  double value, denominator;
-  double den_constant, den_right;  // the parts of a measure's denominator that are there at least
-  double largest_denominator;
+  double value, scale;
+  std::array<double, 5> den;
+  double working_weight;
 
-  Level(const Form& form, const Fraction& at, Count working_weight)
-      : gains(form, at, working_weight), value(double(at.num) / double(at.den)), denominator(double(at.den)),
-        den_constant(double(form.den[0])), den_right(double(form.den[1])),
-        largest_denominator(double(form.den[0]) +
-                            double(*std::max_element(form.den.begin() + 1, form.den.end())) * double(working_weight)) {}
+  Target(const Form& form, const Fraction& at, Count working_weight)
+      : gains(form, at, working_weight), value(double(at.num) / double(at.den)), scale(double(at.den)),
+        working_weight(double(working_weight)) {
+    std::copy(form.den.begin(), form.den.end(), den.begin());
+  }
+
+  // No condition of a node where the literal's label has these kinds gives a larger denominator.
+  double largest_denominator(const NodeLabel& label, const Count kinds[4], int literal) const {
+    return den[0] + den[1] * double(kinds[literal]) + den[2] * double(kinds[1 - literal]) +
+           den[3] * (working_weight - double(label.present)) + den[4] * double(label.present);
+  }
 
   // No condition that reaches the value with this literal has a smaller denominator, here or in a larger cover: it
   // needs so many true positives to make up for what every rule lacks.
@@ -33,7 +40,7 @@ struct Level {
         needed -= double(gains.slope[literal][k]) * double(label.kinds[k]);
     const double each = double(gains.slope[literal][literal]);
     const double right = each > 0 ? std::max(1.0, needed / each * (1 - 1e-9)) : 1;
-    return den_constant + den_right * right;
+    return den[0] + den[1] * right;
   }
 };
 
@@ -50,20 +57,21 @@ struct Prospect {
   bool known() const { return std::isfinite(reach); }
 
   template <class Int>
-  bool can_reach(const NodeLabel& label, int literal, const Level<Int>& level) const {
-    return !known() || optimistic(label, literal, level) >= 0;
+  bool can_reach(const NodeLabel& label, int literal, const Target<Int>& target) const {
+    return !known() || optimistic(label, literal, target) >= 0;
   }
 
   template <class Int>
-  double optimistic(const NodeLabel& label, int literal, const Level<Int>& level) const {
+  double optimistic(const NodeLabel& label, int literal, const Target<Int>& target) const {
     if (!known()) return reach;
     double sum = reach;
     for (int k = 0; k < 4; ++k)
-      if (level.gains.slope[literal][k] < 0)
-        sum += double(-level.gains.slope[literal][k]) / level.denominator * double(kinds[k] - label.kinds[k]);
-    if (value > level.value) sum += (value - level.value) * level.largest_denominator;
-    else sum -= (level.value - value) * level.least_denominator(label, literal);
-    return sum + 1e-6 + 1e-9 * (std::abs(reach) + std::abs(sum) + level.largest_denominator);
+      if (target.gains.slope[literal][k] < 0)
+        sum += double(-target.gains.slope[literal][k]) / target.scale * double(kinds[k] - label.kinds[k]);
+    const double largest = target.largest_denominator(label, kinds, literal);
+    if (value > target.value) sum += (value - target.value) * largest;
+    else sum -= (target.value - value) * target.least_denominator(label, literal);
+    return sum + 1e-6 + 1e-9 * (std::abs(reach) + std::abs(sum) + largest);
   }
 };
 

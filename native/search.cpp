@@ -57,6 +57,13 @@ std::optional<Condition> Engine::best_by_singles(const Watch& watch, Node& node,
     for (int v = 0; v < 2; ++v) label.allowed[v] = label.usable(v) && gains.bound(label, v) >= 0;
     if (label.allowed[0] || label.allowed[1]) live.push_back(label);
   }
+  if (state_.members.built() && lanes_fit(form, node, state_, incumbent.value)) {
+    if (const std::optional<Best> found = search_by_literal<Int>(watch, node, live, form, incumbent)) {
+      node.labels = std::move(live);
+      usable = true;
+      return found->any ? std::optional(found->condition) : std::nullopt;
+    }
+  }
   node.lists = lists_.any() ? &lists_of(node) : nullptr;
   label_lists_.clear();
   if (state_.records.built() && limits_.label_conditions) label_lists_ = distinct_label_lists(node, state_);
@@ -105,23 +112,23 @@ std::optional<Best> Engine::search_in_parts(const Watch& watch, Node& node, cons
   bool several = false;  // parts that tie with each other
   bool started = false;
   while (!rest.empty()) {
-    const Level<Int> level(form, value, state_.working_weight);
-    if (level.gains.only_ties()) return search(live, tp_to_beat());
+    const Target<Int> target(form, value, state_.working_weight);
+    if (target.gains.only_ties()) return search(live, tp_to_beat());
     std::vector<std::pair<double, NodeLabel>> ranked;
     for (NodeLabel label : rest) {
       double promise = -std::numeric_limits<double>::infinity();
       for (int v = 0; v < 2; ++v) {
         const Prospect& prospect = path_[label.label * 2 + std::size_t(v)];
-        label.allowed[v] = label.allowed[v] && prospect.can_reach(label, v, level);
+        label.allowed[v] = label.allowed[v] && prospect.can_reach(label, v, target);
         if (label.allowed[v])
-          promise = std::max(promise, prospect.optimistic(label, v, level));
+          promise = std::max(promise, prospect.optimistic(label, v, target));
       }
       if (label.allowed[0] || label.allowed[1]) ranked.push_back({promise, label});
     }
     if (ranked.empty()) break;
     std::stable_sort(ranked.begin(), ranked.end(), [](auto& a, auto& b) { return a.first > b.first; });
     // Lists are judged for all labels at the cost of a few: the most promising literals alone, then all that are left.
-    const bool many = lists_.all() && taken_by(ranked) > kLanes * TallyJudge<Int>::vectors(state_.records, level.gains);
+    const bool many = lists_.all() && taken_by(ranked) > kLanes * TallyJudge<Int>::vectors(state_.records, target.gains);
     const bool at_once = many && (started || !std::isfinite(ranked.front().first));
     const std::size_t room = many ? kLanes : most;
     started = true;

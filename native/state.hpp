@@ -6,6 +6,7 @@
 
 #include "bits.hpp"
 #include "form.hpp"
+#include "members.hpp"
 #include "tally.hpp"
 
 namespace polyrule {
@@ -25,7 +26,7 @@ class State {
  public:
   State(std::size_t rows, std::size_t labels, std::vector<Count> weights)
       : rows(rows), labels(labels), weights(std::move(weights)), truth(labels, rows), set(labels, rows),
-        ones(labels, rows), working(rows), present(labels, 0), ever_set(labels, 0), changed(labels, 1) {
+        ones(labels, rows), touched(rows), working(rows), present(labels, 0), ever_set(labels, 0), changed(labels, 1) {
     for (std::size_t i = 0; i < rows; ++i) {
       working.set(i);
       working_weight += this->weights[i];
@@ -134,6 +135,8 @@ class State {
   bool unit = true;
   BitMatrix truth, set, ones;
   RowRecords records;  // the same row by row; built only if an engine needs it
+  Members members;     // which conditions the rows satisfy; likewise
+  Bits touched;        // rows on which a label was set since somebody cleared this
   Bits working;
   Count working_weight = 0;
   std::vector<Count> present;  // weight of the working rows that have the label
@@ -152,6 +155,8 @@ class State {
       if (value) ones[label][w] |= free;
       if (records.built())
         for_each_bit(free, w * 64, [&](std::size_t i) { records.set(i, label, truth.test(label, i)); });
+      touched.data()[w] |= free;
+      if (members.built()) for_each_bit(free, w * 64, [&](std::size_t i) { members.set_label(i, label, value); });
       fresh += std::popcount(free);
     }
     if (fresh) {

@@ -29,13 +29,13 @@ inline __attribute__((always_inline)) void carry_into(Planes* planes, std::size_
 }  // namespace
 
 POLYRULE_VECTOR_CLONES
-void tally(const RowRecords& records, const std::uint32_t* rows, std::size_t size, std::size_t vectors,
+void tally(const Word* records, std::size_t stride, const std::uint32_t* rows, std::size_t size, std::size_t vectors,
            std::uint16_t* counts) {
   constexpr std::uint32_t kRow = (std::uint32_t{1} << 31) - 1;
   const Shorts bits = {1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384, 32768};
-  const std::size_t stride = records.stride(), used = static_cast<std::size_t>(std::bit_width(size));
+  const std::size_t used = static_cast<std::size_t>(std::bit_width(size));
   for (std::size_t k = 0; k < vectors; ++k) {
-    const Word* base = records.data() + k * 4;
+    const Word* base = records + k * 4;
     const auto record = [&](std::size_t i) __attribute__((always_inline)) {
       return *reinterpret_cast<const Planes*>(base + std::size_t(rows[i] & kRow) * stride);
     };
@@ -69,6 +69,11 @@ void tally(const RowRecords& records, const std::uint32_t* rows, std::size_t siz
       *reinterpret_cast<Shorts*>(counts + k * 256 + part * 16) = sum;
     }
   }
+}
+
+void tally(const RowRecords& records, const std::uint32_t* rows, std::size_t size, std::size_t vectors,
+           std::uint16_t* counts) {
+  tally(records.data(), records.stride(), rows, size, vectors, counts);
 }
 
 namespace {

@@ -75,7 +75,10 @@ class RowRecords {
   LineArray<Word> records_;
 };
 
-// How many of the listed rows have each bit of their records, for the first `vectors` groups of 256 bits.
+// How many of the listed rows have each bit of their records, for the first `vectors` groups of 256 bits. A row's record
+// starts at a multiple of `stride`, itself a multiple of four words.
+void tally(const Word* records, std::size_t stride, const std::uint32_t* rows, std::size_t size, std::size_t vectors,
+           std::uint16_t* counts);
 void tally(const RowRecords& records, const std::uint32_t* rows, std::size_t size, std::size_t vectors,
            std::uint16_t* counts);
 

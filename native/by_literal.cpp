@@ -1,0 +1,183 @@
+#include "by_literal.hpp"
+
+#include <algorithm>
+
+#include "engine.hpp"
+#include "parallel.hpp"
+#include "pure.hpp"
+
+namespace polyrule {
+
+namespace {
+
+typedef std::uint16_t Shorts __attribute__((vector_size(16), may_alias));
+typedef std::int32_t Lanes __attribute__((vector_size(32), may_alias));
+constexpr std::size_t kBlock = 4;  // vectors that are looked at together
+
+inline __attribute__((always_inline)) Lanes load(const std::uint16_t* from) {
+  return __builtin_convertvector(*reinterpret_cast<const Shorts*>(from), Lanes);
+}
+
+}  // namespace
+
+POLYRULE_VECTOR_CLONES
+std::size_t bound_conditions(const LiteralWeights& weights, const std::uint16_t* sizes, const std::uint16_t* present,
+                             const std::uint16_t* present_set, std::size_t counters, std::uint32_t* found,
+                             std::int32_t& below) {
+  const Lanes zero = {}, never = zero + kNeverReached;
+  const Lanes most = zero + weights.all_absent, set = zero + weights.all_absent_set;
+  const bool unset_helps = weights.absent > 0;
+  Lanes highest = never;
+  std::size_t count = 0;
+  for (std::size_t k = 0; k < counters; k += kBlock * kLanes) {
+    Lanes bounds[kBlock], any = {};
+    for (std::size_t b = 0; b < kBlock; ++b) {
+      const std::size_t at = k + b * kLanes;
+      const Lanes size = load(sizes + at), with = load(present + at), with_set = load(present_set + at);
+      const Lanes others = size - with - with_set;
+      const Lanes low = others - set > zero ? others - set : zero, high = others < most ? others : most;
+      const Lanes bound = weights.empty + weights.present * with + weights.present_set * with_set +
+                          weights.absent_set * others + weights.absent * (unset_helps ? high : low);
+      bounds[b] = size > zero ? bound : never;
+      const Lanes reaches = bounds[b] >= zero;
+      any |= reaches;
+      const Lanes rest = reaches ? never : bounds[b];
+      highest = rest > highest ? rest : highest;
+    }
+    bool one = false;
+    for (std::size_t i = 0; i < kLanes; ++i) one |= any[i] != 0;
+    if (!one) continue;
+    for (std::size_t b = 0; b < kBlock; ++b)
+      for (std::size_t i = 0; i < kLanes; ++i)
+        if (bounds[b][i] >= 0) found[count++] = static_cast<std::uint32_t>(k + b * kLanes + i);
+  }
+  for (std::size_t i = 0; i < kLanes; ++i) below = std::max(below, highest[i]);
+  return count;
+}
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+constexpr auto kPollEvery = std::chrono::milliseconds(40);
+constexpr std::size_t kWorthThreads = 128;  // labels that a second thread pays for
+
+}  // namespace
+
+// Covers along a rule are nested: where most rows stay, those that have left are taken off.
+const ConditionSizes& Engine::sizes_of(const Node& node) {
+  const Members& members = state_.members;
+  std::vector<Row> left;
+  const bool below = sizes_path_ == node.path_id && sizes_cover_.words() == node.cover.words();
+  if (below)
+    for (std::size_t w = 0; w < node.cover.words(); ++w)
+      for_each_bit(sizes_cover_.data()[w] & ~node.cover.data()[w], w * 64,
+                   [&](std::size_t i) { left.push_back(static_cast<Row>(i)); });
+  const bool fewer = below && left.size() < node.rows.size();
+  const std::vector<Row>& rows = fewer ? left : node.rows;
+  LineArray<std::uint16_t> counts;
+  counts.resize(members.counters());
+  tally(members.data(), members.stride(), rows.data(), rows.size(), members.vectors(), counts.get());
+  all_sizes_.resize(members.counters());
+  sizes_.resize(members.counters());
+  for (std::size_t k = 0; k < members.counters(); ++k) {
+    std::uint16_t& size = all_sizes_.get()[k];
+    size = static_cast<std::uint16_t>(fewer ? size - counts.get()[k] : counts.get()[k]);
+    sizes_.get()[k] = size == node.rows.size() ? std::uint16_t{0} : size;
+  }
+  sizes_path_ = node.path_id;
+  sizes_cover_ = node.cover;
+  return sizes_;
+}
+
+// The best condition of a node, or nothing if only ties are left to be found, of any literal.
+template <class Int>
+std::optional<Best> Engine::search_by_literal(const Watch& watch, Node& node, const std::vector<NodeLabel>& live,
+                                              const Form& form, const Head& incumbent) {
+  const Best start{incumbent.value, incumbent.tp, false, {}};
+  if (only_pure(Gains<Int>(form, Fraction{1, 1}, state_.working_weight))) {
+    const bool reached = compare(incumbent.value, {1, 1}) == 0;
+    const Best least{{1, 1}, reached ? incumbent.tp : 0, false, {}};
+    const bool kept = node.is_root && live.size() > 1 && PureTable::fits(state_);
+    const Best found = kept ? pure_table_.best(state_, form.negative, least, threads_)
+                            : best_pure(watch, node, state_, live, least);
+    if (found.any || reached) return found;
+  }
+  const Target<Int> target(form, incumbent.value, state_.working_weight);
+  if (target.gains.only_ties()) return std::nullopt;
+
+  // What the incumbent's labels reach rules out most of the others; then the most promising first.
+  std::vector<std::pair<double, NodeLabel>> ranked;
+  for (const NodeLabel& label : live) {
+    double promise = -std::numeric_limits<double>::infinity();
+    for (int v = 0; v < 2; ++v)
+      if (label.allowed[v])
+        promise = std::max(promise, path_[label.label * 2 + std::size_t(v)].optimistic(label, v, target));
+    for (const HeadLiteral& literal : incumbent.literals)
+      if (literal.label == label.label) promise = std::numeric_limits<double>::infinity();
+    ranked.push_back({promise, label});
+  }
+  std::stable_sort(ranked.begin(), ranked.end(), [](auto& a, auto& b) { return a.first > b.first; });
+
+  const ConditionSizes& sizes = sizes_of(node);
+  const int threads = ranked.size() < kWorthThreads ? 1 : threads_;
+  std::vector<std::unique_ptr<LiteralSearch<Int>>> searches(static_cast<std::size_t>(threads));
+  std::mutex guard;
+  Fraction shared = incumbent.value;
+  std::atomic<std::size_t> next{0};
+  std::atomic<bool> over{false}, fading{false};
+  on_threads(threads, [&](int worker) {
+    auto& search = searches[static_cast<std::size_t>(worker)];
+    search.reset(new LiteralSearch<Int>(node, state_, form, sizes, start));
+    auto last_poll = Clock::now();
+    try {
+      for (std::size_t i = next++; i < ranked.size() && !over && !fading; i = next++) {
+        if (threads > 1) {
+          const std::lock_guard lock(guard);
+          search->raise(shared);
+        }
+        NodeLabel label = ranked[i].second;
+        for (int v = 0; v < 2; ++v) {
+          const Prospect& prospect = path_[label.label * 2 + std::size_t(v)];
+          label.allowed[v] = label.usable(v) && search->target().gains.bound(label, v) >= 0 &&
+                             prospect.can_reach(label, v, search->target());
+        }
+        if (!label.allowed[0] && !label.allowed[1]) continue;
+        search->look(label, [&](int v, double reach, const Fraction& level) {
+          Prospect& prospect = path_[label.label * 2 + std::size_t(v)];
+          prospect.reach = reach;
+          prospect.value = double(level.num) / double(level.den);
+          std::copy(label.kinds, label.kinds + 4, prospect.kinds);
+        });
+        if (search->target().gains.only_ties()) fading = true;
+        if (threads > 1) {
+          const std::lock_guard lock(guard);
+          if (compare(search->level(), shared) > 0) shared = search->level();
+        }
+        if (const auto now = Clock::now(); worker == 0 && now - last_poll >= kPollEvery) {
+          last_poll = now;
+          if (watch.poll && watch.poll()) throw Interrupted{};
+          if (watch.deadline && now > *watch.deadline) throw TimeIsUp{};
+        }
+      }
+    } catch (...) {
+      over = true;
+      throw;
+    }
+  });
+  if (watch.deadline && Clock::now() > *watch.deadline) throw TimeIsUp{};
+  if (fading) return std::nullopt;
+  LiteralSearch<Int>* all = nullptr;
+  for (const auto& search : searches) {
+    if (!search) continue;
+    if (all) all->join(*search);
+    else all = search.get();
+  }
+  return all->best();
+}
+
+template std::optional<Best> Engine::search_by_literal<Count>(const Watch&, Node&, const std::vector<NodeLabel>&,
+                                                              const Form&, const Head&);
+template std::optional<Best> Engine::search_by_literal<Wide>(const Watch&, Node&, const std::vector<NodeLabel>&,
+                                                             const Form&, const Head&);
+
+}  // namespace polyrule
