@@ -15,6 +15,7 @@
 #include "prospects.hpp"
 #include "pure_table.hpp"
 #include "races.hpp"
+#include "runs.hpp"
 #include "singles.hpp"
 #include "state.hpp"
 #include "watch.hpp"
@@ -99,6 +100,17 @@ class Engine {
   template <class Int>
   void judge_lists(Worker<Int>& worker, const Node& node, std::size_t column, const LabelList* label,
                    const Form& form, Sweep<Int>* look) const;
+  std::optional<std::vector<NodeLabel>> apart_from(const Head& incumbent, const Node& node,
+                                                   const std::vector<NodeLabel>& live);
+  template <class Int>
+  std::vector<NodeLabel> can_reach(const Node& node, const std::vector<NodeLabel>& labels, const Target<Int>& target);
+  void rule_out(const Node& node, std::vector<NodeLabel>& labels, const Target<Count>& target);
+  template <class Int>
+  bool can_count(Worker<Int>& worker, const Node& node, std::size_t column);
+  template <class Int>
+  void rank_columns(const Node& node, const Form& form, const Best& start);
+  template <class Int>
+  void judge_counted(Worker<Int>& worker, const Node& node, const LabelList& list) const;
   template <class Int>
   std::optional<Best> search_node(const Watch& watch, Node& node, const Form& form, const Best& start,
                                   const std::vector<bool>* within = nullptr);
@@ -141,6 +153,7 @@ class Engine {
   std::vector<LabelList> label_lists_;  // of the node under search
   Places places_;
   Races races_;
+  RunEnds runs_;
   // How many rows each condition covers in the last node that was asked for; see sizes_of.
   ConditionSizes all_sizes_, sizes_;
   std::uint64_t sizes_path_ = 0;
@@ -150,6 +163,7 @@ class Engine {
   Form form_;
   GrowLimits limits_;
   int threads_;
+  bool all_ordered_ = true;  // whether runs.hpp can be used for every column
   bool keeps_first_ = true;  // whether every column can be searched for first conditions to keep
   std::uint64_t paths_ = 0;
   std::vector<double> promise_;  // by column, the largest gain of the last search

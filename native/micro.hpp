@@ -30,6 +30,9 @@ struct Head {
   Count tp = 0;
   std::vector<HeadLiteral> literals;
   bool any() const { return !literals.empty(); }
+  bool has(std::size_t label) const {
+    return std::any_of(literals.begin(), literals.end(), [&](const HeadLiteral& literal) { return literal.label == label; });
+  }
 };
 
 // By corner: the smallest, the largest.

@@ -81,6 +81,75 @@ std::optional<Condition> Engine::best_by_singles(const Watch& watch, Node& node,
   return found->condition;
 }
 
+// The labels outside the incumbent's head, if few are in it and the node is suited for a search of few labels.
+std::optional<std::vector<NodeLabel>> Engine::apart_from(const Head& incumbent, const Node& node,
+                                                         const std::vector<NodeLabel>& live) {
+  if (!all_ordered_ || node.is_root || node.rows.size() < run_limits.least_rows || !state_.records.built()) return std::nullopt;
+  std::vector<NodeLabel> others;
+  Count potential = 0;  // true positives that the head's labels can have in any refinement
+  for (const NodeLabel& label : live) {
+    if (!incumbent.has(label.label)) others.push_back(label);
+    else potential += std::max(label.usable(0) ? label.kinds[0] : 0, label.usable(1) ? label.kinds[1] : 0);
+  }
+  const std::size_t own = live.size() - others.size();
+  // Alone they must not be able to tie with the incumbent and win.
+  if (own == 0 || own > RunEnds::kMostLabels || others.empty() || potential > incumbent.tp) return std::nullopt;
+  if (!places_.built()) places_.build(columns_, state_.rows);
+  return others;
+}
+
+// Those of the labels with a literal for which the value is not out of reach; what is known of the others is noted.
+template <class Int>
+std::vector<NodeLabel> Engine::can_reach(const Node& node, const std::vector<NodeLabel>& labels, const Target<Int>& target) {
+  std::vector<NodeLabel> left;
+  std::vector<std::pair<NodeLabel, int>> doubtful;
+  for (NodeLabel label : labels) {
+    for (int v = 0; v < 2; ++v)
+      label.allowed[v] = label.allowed[v] && target.gains.bound(label, v) >= 0 &&
+                         path_[label.label * 2 + std::size_t(v)].can_reach(label, v, target);
+    if (label.allowed[0] || label.allowed[1]) left.push_back(label);
+  }
+  if constexpr (std::is_same_v<Int, Count>) {
+    if (!left.empty()) rule_out(node, left, target);
+  }
+  std::erase_if(left, [](const NodeLabel& label) { return !label.allowed[0] && !label.allowed[1]; });
+  return left;
+}
+
+// Takes away the literals that no condition brings to the value, as far as bounds tell.
+void Engine::rule_out(const Node& node, std::vector<NodeLabel>& labels, const Target<Count>& target) {
+  runs_.begin(places_, state_, node);
+  parallel_for(places_.slots(), threads_, [&](std::size_t slot) { runs_.update_cover(slot); });
+  std::vector<std::array<Count, 2>> bounds(labels.size(), {0, 0});
+  parallel_for(labels.size(), threads_, [&](std::size_t e) {
+    RunEnds::Scratch scratch;
+    for (int v = 0; v < 2; ++v)
+      if (labels[e].allowed[v] && runs_.is_suited(labels[e]) && RunEnds::can_bound(target.gains, v))
+        bounds[e][std::size_t(v)] = runs_.bound(labels[e], v, target.gains, scratch);
+  });
+  for (const LabelList& list : label_lists_) {
+    const Bits cover = rows_of({Test::label, false, list.label, double(list.value)}, node.cover);
+    for (std::size_t e = 0; e < labels.size(); ++e) {
+      if (std::max(bounds[e][0], bounds[e][1]) >= 0 && std::min(bounds[e][0], bounds[e][1]) >= 0) continue;
+      Count kinds[4];
+      state_.count_kinds(labels[e].label, cover, static_cast<Count>(list.size), kinds);
+      for (int v = 0; v < 2; ++v) {
+        Count gain = target.gains.empty_sum(labels[e]);
+        for (int k = 0; k < 4; ++k) gain += target.gains.slope[v][k] * kinds[k];
+        bounds[e][std::size_t(v)] = std::max(bounds[e][std::size_t(v)], gain);
+      }
+    }
+  }
+  for (std::size_t e = 0; e < labels.size(); ++e)
+    for (int v = 0; v < 2; ++v) {
+      if (!labels[e].allowed[v] || bounds[e][std::size_t(v)] >= 0) continue;
+      labels[e].allowed[v] = false;
+      Prospect& prospect = path_[labels[e].label * 2 + std::size_t(v)];
+      prospect = {double(bounds[e][std::size_t(v)]) / target.scale, target.value, {}};
+      std::copy_n(labels[e].kinds, 4, prospect.kinds);
+    }
+}
+
 // Searches the literals that can reach the value with one more condition, the most promising ones first and not more at a
 // time than a sweep's table can hold. What they reach rules out most of the others.
 template <class Int>
@@ -111,6 +180,25 @@ std::optional<Best> Engine::search_in_parts(const Watch& watch, Node& node, cons
   std::optional<Best> best = Best{value, incumbent.tp, false, {}};
   bool several = false;  // parts that tie with each other
   bool started = false;
+  const std::optional<std::vector<NodeLabel>> others = apart_from(incumbent, node, live);
+  if (others && !Gains<Int>(form, value, state_.working_weight).only_ties()) {
+    // What the incumbent's labels reach rules out most of the others.
+    std::vector<NodeLabel> own;
+    for (const NodeLabel& label : live)
+      if (incumbent.has(label.label)) own.push_back(label);
+    const std::optional<Best> found = search(own, std::numeric_limits<Count>::max());
+    if (!found) return std::nullopt;
+    if (found->any) value = found->value;
+    const Target<Int> target(form, value, state_.working_weight);
+    rest = can_reach(node, *others, target);
+    if (found->any) {
+      best = found;
+      winners = std::move(own);
+      started = true;
+    } else if (!rest.empty()) {
+      rest.insert(rest.end(), own.begin(), own.end());
+    }
+  }
   while (!rest.empty()) {
     const Target<Int> target(form, value, state_.working_weight);
     if (target.gains.only_ties()) return search(live, tp_to_beat());
@@ -167,7 +255,76 @@ struct Engine::Worker {
   std::optional<TallyJudge<Int>> tally;
   std::uint64_t tallied = 0;  // the value the tally was made for
   std::optional<TieScan> ties;
+  RunEnds::Scratch scratch = {};
 };
+
+// Whether a column has a condition that counts, for the few literals of a node.
+template <class Int>
+bool Engine::can_count(Worker<Int>& worker, const Node& node, std::size_t column) {
+  if constexpr (!std::is_same_v<Int, Count>) {
+    return true;
+  } else {
+    const Best& best = worker.scan.best();
+    Count top = std::numeric_limits<Count>::lowest(), potential = 0;
+    for (std::uint32_t e = 0; e < node.labels.size(); ++e) {
+      Count most = 0;
+      for (int v = 0; v < 2; ++v) {
+        if (!node.labels[e].usable(v)) continue;
+        const Count reach = runs_.reach(places_.slot(column), e, v, worker.scan.gains(), worker.scratch);
+        worker.sweep.note_reach(e, v, double(reach) / double(best.value.den));
+        top = std::max(top, reach);
+        most = std::max(most, node.labels[e].kinds[v]);
+      }
+      potential += most;
+    }
+    promise_[column] = double(top) / double(best.value.den);
+    return top > 0 || (top == 0 && (potential > best.tp || (potential == best.tp && best.any)));
+  }
+}
+
+// The columns that reach farthest come first.
+template <class Int>
+void Engine::rank_columns(const Node& node, const Form& form, const Best& start) {
+  if constexpr (std::is_same_v<Int, Count>) {
+    const Gains<Count> gains(form, start.value, state_.working_weight);
+    parallel_for(order_.size(), node.rows.size() * order_.size() < kWorthThreads ? 1 : threads_, [&](std::size_t i) {
+      const std::size_t column = order_[i];
+      if (!RunEnds::handles(columns_[column])) return;
+      RunEnds::Scratch scratch;
+      Count top = std::numeric_limits<Count>::lowest();
+      for (std::uint32_t e = 0; e < node.labels.size(); ++e)
+        for (int v = 0; v < 2; ++v)
+          if (node.labels[e].usable(v)) top = std::max(top, runs_.reach(places_.slot(column), e, v, gains, scratch));
+      promise_[column] = double(top) / double(start.value.den);
+    });
+  }
+}
+
+// A condition on a label, for the few literals of a node.
+template <class Int>
+void Engine::judge_counted(Worker<Int>& worker, const Node& node, const LabelList& list) const {
+  SinglesScan<Int>& scan = worker.scan;
+  const Condition condition{Test::label, false, list.label, double(list.value)};
+  const auto resolve = [&](std::size_t) { return condition; };
+  const Bits cover = rows_of(condition, node.cover);
+  Count ties = 0;
+  for (std::uint32_t e = 0; e < node.labels.size(); ++e) {
+    const NodeLabel& label = node.labels[e];
+    Count kinds[4], most = 0;
+    state_.count_kinds(label.label, cover, static_cast<Count>(list.size), kinds);
+    for (int v = 0; v < 2; ++v) {
+      if (!label.usable(v)) continue;
+      Int gain = scan.gains().empty_sum(label);
+      for (int k = 0; k < 4; ++k) gain += scan.gains().slope[v][k] * Int(kinds[k]);
+      worker.sweep.note_reach(e, v, double(gain) / double(scan.best().value.den));
+      if (gain < 0 || kinds[v] <= 0) continue;
+      if (gain > 0) scan.offer_beat(gain, e, v, 0, resolve);
+      else most = std::max(most, kinds[v]);
+    }
+    ties += most;
+  }
+  if (ties > 0) scan.offer_tie(ties, 0, resolve);
+}
 
 // The candidates of a column that is kept as lists, or of a label: few literals by the sweep, many by bits.
 template <class Int>
@@ -228,8 +385,12 @@ std::optional<Best> Engine::search_node(const Watch& watch, Node& node, const Fo
   const bool by_bits = node.lists && fits && lists_.all() && Sweep<Int>(node).width() > vectors;
   const bool tied = TieScan::applies(Gains<Int>(form, start.value, state_.working_weight), node, state_);
   const bool raced = tied && follow_races(node, form);
-  if (!node.is_root && !places_.built() && state_.records.built() && 8 * node.rows.size() < state_.rows)
+  const bool few = !node.is_root && std::is_same_v<Int, Count> && node.labels.size() <= RunEnds::kMostLabels &&
+                   node.rows.size() >= run_limits.least_rows && fits && !tied;
+  if (!node.is_root && !places_.built() && state_.records.built() && (few || 8 * node.rows.size() < state_.rows))
     places_.build(columns_, state_.rows);
+  const bool runs = few && places_.built() && runs_.begin(places_, state_, node);
+  if (runs) rank_columns<Int>(node, form, start);
   const Places* places = places_.built() ? &places_ : nullptr;
   const bool bare = tied && fits && only_ties(node);
   if (!by_bits && !bare) node.list_touches(state_);
@@ -260,16 +421,20 @@ std::optional<Best> Engine::search_node(const Watch& watch, Node& node, const Fo
       const std::lock_guard lock(guard);
       scan.raise(shared);
     }
+    if (runs && !is_label && RunEnds::handles(columns_[unit]) && !can_count(*worker, node, unit)) return;
     bool rose = false;
     for (bool settled = false; !settled && scan.usable();) {
       // Where nothing but ties is left to find, almost every feature has one.
-      const bool looks = worker->looks && !by_bits && !scan.fading();
+      const bool counted = runs && is_label && listed;
+      const bool looks = worker->looks && !by_bits && !scan.fading() && !counted;
       if (looks && worker->risen != scan.risen()) {
         worker->sweep.set_gains(form, scan.gains(), scan.best().value, state_);
         worker->risen = scan.risen();
       }
       Sweep<Int>* look = looks ? &worker->sweep : nullptr;
-      if (listed && (is_label || (node.lists && lists_[unit].any()))) {
+      if (counted) {
+        judge_counted(*worker, node, label_lists_[other]);
+      } else if (listed && (is_label || (node.lists && lists_[unit].any()))) {
         judge_lists(*worker, node, unit, is_label ? &label_lists_[other] : nullptr, form, look);
       } else if (raced && !is_label && columns_[unit].ordered) {
         all_swept = false;

@@ -63,6 +63,12 @@ class Sweep {
     for (std::size_t i = 0; i < literals_.size(); ++i) visit(literals_[i].e, literals_[i].value, reach_[i]);
   }
 
+  // Another look has found that no candidate it has seen exceeds this.
+  void note_reach(std::uint32_t e, int value, double reach) {
+    for (std::size_t i = 0; i < literals_.size(); ++i)
+      if (literals_[i].e == e && literals_[i].value == value) reach_[i] = std::max(reach_[i], reach);
+  }
+
   void set_gains(const Form& form, const Gains<Int>& exact, const Fraction& value, const State& state) {
     const LaneLevel level(form, node_, state, value);
     exact_ = level.exact;

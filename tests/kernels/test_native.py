@@ -257,6 +257,40 @@ def test_many_labels_and_values_too_fine(measure: str) -> None:
         learn_both(many_labels(50 + seed), Objective(measure), GrowOptions(), rounds=3)
 
 
+@pytest.fixture
+def short_runs() -> Iterator[None]:
+    """Even small covers are searched by the positive rows of their labels."""
+    assert native is not None
+    native.limit_runs(1)
+    yield
+    native.limit_runs(1024)
+
+
+def numbers_with_rare_labels(seed: int) -> Problem:
+    """Sorted columns, some with few distinct values, under labels that are mostly absent and follow the columns."""
+    rng = np.random.default_rng(seed)
+    rows, features, labels = int(rng.integers(60, 180)), int(rng.integers(2, 6)), int(rng.integers(2, 9))
+    values = rng.normal(size=(rows, features)).round(int(rng.integers(0, 4)))
+    leaning = values[:, rng.integers(features, size=labels)] + rng.normal(size=(rows, labels))
+    bars = [np.quantile(leaning[:, label], rng.uniform(0.8, 0.97)) for label in range(labels)]
+    return Problem(Table.from_array(values), (leaning > bars).astype(np.uint8), np.ones(rows, dtype=np.int64), seed)
+
+
+@pytest.mark.usefixtures("short_runs")
+@pytest.mark.parametrize("measure", ["f0.5", "f2", "jaccard", "hamming", "recall"])
+@pytest.mark.parametrize("threads", [1, 3])
+def test_few_literals_by_their_positive_rows(measure: str, threads: int) -> None:
+    for seed in range(8):
+        learn_both(numbers_with_rare_labels(seed), Objective(measure), GrowOptions(), rounds=12, threads=threads)
+
+
+@pytest.mark.usefixtures("short_runs")
+@settings(SOME, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(problem=problems(max_rows=40, max_features=4, max_labels=5), objective=st.sampled_from(OBJECTIVES))
+def test_positive_rows_on_any_data(problem: Problem, objective: Objective) -> None:
+    learn_both(problem, objective, GrowOptions(), rounds=5)
+
+
 def nominal_with_many_labels(seed: int) -> Problem:
     """Categories, two-valued numbers and gaps under up to 200 labels, many of them alike."""
     rng = np.random.default_rng(seed)
