@@ -101,6 +101,7 @@ class Engine {
   const NodeLists& lists_of(const Node& node);
   bool follow_races(const Node& node, const Form& form);
   bool only_ties(const Node& node) const;
+  void list_labels(const Node& node);
   void open_path(const Form& form);
   void forget(const Node& node);
   std::vector<Scored> best_in_general(const Watch& watch, Node& node, const Form& form, const Head* incumbent,
@@ -117,7 +118,8 @@ class Engine {
   Lists lists_;
   NodeLists root_lists_, node_lists_;
   std::uint64_t root_lists_version_ = 0;
-  std::vector<LabelList> label_lists_;  // of the node under search
+  std::vector<LabelList> label_lists_;  // of the node under search, once somebody has asked for them
+  bool label_lists_known_ = false;
   Places places_;
   Races races_;
   State state_;

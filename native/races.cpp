@@ -46,7 +46,7 @@ const std::vector<std::uint32_t>& Races::cells() {
   return limits;
 }
 
-void Races::begin(const Places& places, const State& state, bool negative) {
+void Races::begin(const Places& places, const State& state, bool negative, bool label_conditions) {
   places_ = &places;
   state_ = &state;
   negative_ = negative;
@@ -59,27 +59,35 @@ void Races::begin(const Places& places, const State& state, bool negative) {
   changed_.assign(state.labels, 1);
   highest_.assign(2 * places.slots(), std::numeric_limits<std::int32_t>::max());
   for (int v = 0; v < 2; ++v) left_[v].assign(state.labels, 0);
+  inside_.assign(state.rows, 0);
+  with_labels_ = label_conditions && state.labels <= LabelCounts::kMostLabels;
+  if (with_labels_) label_counts_.begin(state);
 }
 
-void Races::follow(const Places& places, const State& state, bool negative) {
+void Races::follow(const Places& places, const State& state, bool negative, bool label_conditions) {
   const bool first = state_ == nullptr;
-  if (first) begin(places, state, negative);
+  if (first) begin(places, state, negative, label_conditions);
   const RowRecords& records = state.records;
   const std::vector<std::uint8_t>& working = state.working_bytes();
-  std::vector<Word> gone(words_);
+  std::vector<Word> now(words_), gone(words_);
   for (std::size_t row = 0; row < state.rows; ++row) {
     const Word* record = records.data() + row * records.stride();
+    Word* known = unset_.data() + row * words_;
     Word any = 0;
     for (std::size_t w = 0; w < words_; ++w) {
-      const Word now = working[row] ? record[w] | record[words_ + w] : 0;
-      Word& known = unset_[row * words_ + w];
-      gone[w] = known & ~now;
+      now[w] = working[row] ? record[w] | record[words_ + w] : 0;
+      gone[w] = known[w] & ~now[w];
       any |= gone[w];
-      known = now;
-      if (first)
-        for_each_bit(now, w * 64, [&](std::size_t l) { ++left_[state.truth.test(l, row)][l]; });
     }
+    if (!any && working[row] == inside_[row]) continue;
+    if (with_labels_)
+      label_counts_.move(static_cast<Row>(row), inside_[row] ? known : nullptr, working[row] ? now.data() : nullptr);
     if (any) take_over(static_cast<Row>(row), gone.data());
+    inside_[row] = working[row];
+    std::copy(now.begin(), now.end(), known);
+    if (first)
+      for (std::size_t w = 0; w < words_; ++w)
+        for_each_bit(now[w], w * 64, [&](std::size_t l) { ++left_[state.truth.test(l, row)][l]; });
   }
   for (std::size_t l = 0; l < state.labels; ++l)
     if (changed_[l]) move_on(l);

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "label_counts.hpp"
 #include "node.hpp"
 #include "places.hpp"
 #include "singles.hpp"
@@ -27,12 +28,19 @@ class Races {
   using Place = Places::Place;
 
   // Take over what has been set since the last call. `negative`: whether label = 0 may be predicted.
-  void follow(const Places& places, const State& state, bool negative);
+  void follow(const Places& places, const State& state, bool negative, bool label_conditions);
   // Whether a node is searched for all literals that have a row left, as is done here.
   bool concerns(const Node& node) const;
 
   // What no candidate of a column exceeds.
   Count bound(std::size_t slot) const { return std::max(highest_[2 * slot], highest_[2 * slot + 1]); }
+
+  bool has_labels() const { return with_labels_; }
+  // Offers the conditions on labels.
+  template <class Scan>
+  void labels(Scan& scan) const {
+    label_counts_.offer(negative_, scan);
+  }
 
   // Offers the candidates of a column that can win. Different columns may be looked at at the same time.
   template <class Scan>
@@ -57,7 +65,7 @@ class Races {
     return places_->rows_at(slot)[descending ? places_->size(slot) - 1 - time : time];
   }
 
-  void begin(const Places& places, const State& state, bool negative);
+  void begin(const Places& places, const State& state, bool negative, bool label_conditions);
   void take_over(Row row, const Word* gone);
   void move_on(std::size_t label);
   void find_bounds();
@@ -132,6 +140,9 @@ class Races {
   std::vector<Count> highest_;            // by column and direction, the same for all of its candidates
   std::vector<Place> times_[2];           // scratch: of one row, by direction and column
   std::vector<char> changed_;             // scratch: by label
+  bool with_labels_ = false;
+  LabelCounts label_counts_;
+  std::vector<std::uint8_t> inside_;      // by row, whether it was in the working set
 };
 
 }  // namespace polyrule

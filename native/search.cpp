@@ -104,10 +104,7 @@ std::optional<Condition> Engine::best_by_singles(const Watch& watch, Node& node,
     if (label.allowed[0] || label.allowed[1]) live.push_back(label);
   }
   node.lists = lists_.any() ? &lists_of(node) : nullptr;
-  label_lists_.clear();
-  if (state_.records.built() && limits_.label_conditions) label_lists_ = distinct_label_lists(node, state_);
-  // Large lists first: what they reach rules out the small ones.
-  std::stable_sort(label_lists_.begin(), label_lists_.end(), [](auto& a, auto& b) { return a.size > b.size; });
+  label_lists_known_ = false;
   const std::optional<Best> found = search_in_parts<Int>(watch, node, live, form, incumbent);
   node.labels = std::move(live);
   usable = found.has_value();
@@ -237,13 +234,23 @@ void Engine::judge_lists(Worker<Int>& worker, const Node& node, std::size_t colu
   });
 }
 
+// The conditions on labels of a node, for all parts of its search.
+void Engine::list_labels(const Node& node) {
+  if (label_lists_known_) return;
+  label_lists_known_ = true;
+  label_lists_.clear();
+  if (state_.records.built() && limits_.label_conditions) label_lists_ = distinct_label_lists(node, state_);
+  // Large lists first: what they reach rules out the small ones.
+  std::stable_sort(label_lists_.begin(), label_lists_.end(), [](auto& a, auto& b) { return a.size > b.size; });
+}
+
 // Whether the ties of this node are those that are remembered from rule to rule; if so, they are brought up to date, and the
 // columns that promise most come first.
 bool Engine::follow_races(const Node& node, const Form& form) {
   if (!node.is_root || node.rows.size() < race_limits.least_rows) return false;
   if (!places_.built()) places_.build(columns_, state_.rows);
   if (places_.slots() == 0) return false;
-  races_.follow(places_, state_, form.negative);
+  races_.follow(places_, state_, form.negative, limits_.label_conditions);
   if (!races_.concerns(node)) return false;
   for (const std::size_t column : order_)
     if (columns_[column].ordered) promise_[column] = double(races_.bound(places_.slot(column)));
@@ -278,7 +285,10 @@ std::optional<Best> Engine::search_node(const Watch& watch, Node& node, const Fo
 
   const bool listed = state_.records.built() && fits;
   const std::vector<std::uint32_t> tested = tested_labels();
-  over_units(watch, node, listed ? label_lists_.size() : tested.size(), true, [&](int w, std::size_t unit) {
+  const bool labels_raced = raced && races_.has_labels();  // all of them at once
+  if (listed && !labels_raced) list_labels(node);
+  const std::size_t others = labels_raced ? 1 : listed ? label_lists_.size() : tested.size();
+  over_units(watch, node, others, true, [&](int w, std::size_t unit) {
     const bool is_label = unit >= columns_.size();
     if (!is_label && listed && node.lists && lists_.is_empty(unit, *node.lists)) return;
     const std::size_t other = unit - columns_.size();
@@ -303,7 +313,10 @@ std::optional<Best> Engine::search_node(const Watch& watch, Node& node, const Fo
         worker->risen = scan.risen();
       }
       Sweep<Int>* look = looks ? &worker->sweep : nullptr;
-      if (listed && (is_label || (node.lists && lists_[unit].any()))) {
+      if (is_label && labels_raced) {
+        all_swept = false;
+        races_.labels(scan);
+      } else if (listed && (is_label || (node.lists && lists_[unit].any()))) {
         judge_lists(*worker, node, unit, is_label ? &label_lists_[other] : nullptr, form, look);
       } else if (raced && !is_label && columns_[unit].ordered) {
         all_swept = false;

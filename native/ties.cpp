@@ -4,6 +4,8 @@ namespace polyrule {
 
 namespace {
 
+constexpr std::size_t kAhead = 16;  // records are asked for so many rows ahead, because they come in no order
+
 // With the number of words known, all of them stay in registers.
 template <std::size_t Words>
 inline __attribute__((always_inline)) std::size_t join_some(const RowRecords& records, const RaceRows& rows, std::size_t from,
@@ -21,6 +23,7 @@ inline __attribute__((always_inline)) std::size_t join_some(const RowRecords& re
   std::size_t i = from;
   for (; i < rows.size; ++i) {
     const Word* record = base + std::size_t(rows.row(i)) * stride;
+    if (i + kAhead < rows.size) __builtin_prefetch(base + std::size_t(rows.row(i + kAhead)) * stride);
     Word out = 0;
     for (std::size_t w = 0; w < count; ++w) {
       here[w].seen[1] |= record[w];
