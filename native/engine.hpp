@@ -100,6 +100,8 @@ class Engine {
   std::optional<Best> search_node(const Watch& watch, Node& node, const Form& form, const Best& start);
   const NodeLists& lists_of(const Node& node);
   bool follow_races(const Node& node, const Form& form);
+  template <class Int>
+  std::optional<Best> perfect_condition(const Watch& watch, Node& node, const std::vector<NodeLabel>& live, const Form& form);
   bool only_ties(const Node& node) const;
   void list_labels(const Node& node);
   void open_path(const Form& form);
@@ -122,6 +124,7 @@ class Engine {
   bool label_lists_known_ = false;
   Places places_;
   Races races_;
+  std::uint64_t raced_path_ = 0;  // the rule under search that they are up to date for
   State state_;
   Form form_;
   GrowLimits limits_;

@@ -8,6 +8,12 @@
 
 namespace polyrule {
 
+// Tests lower this, so that covers of small data are put into order like small covers of large data.
+struct PlaceLimits {
+  std::size_t share = 4;  // of the rows that would have to be looked at otherwise: one in so many
+};
+inline PlaceLimits place_limits;
+
 class Places {
  public:
   using Place = std::uint16_t;

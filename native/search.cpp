@@ -112,6 +112,18 @@ std::optional<Condition> Engine::best_by_singles(const Watch& watch, Node& node,
   return found->condition;
 }
 
+// Where a measure cannot exceed 1 and races are remembered, asking them for a condition that reaches 1 costs less than any
+// other search of the empty body. Nothing if there is none, or if this is another case.
+template <class Int>
+std::optional<Best> Engine::perfect_condition(const Watch& watch, Node& node, const std::vector<NodeLabel>& live,
+                                              const Form& form) {
+  const Fraction one{1, 1};
+  node.labels = live;
+  if (!TieScan::applies(Gains<Int>(form, one, state_.working_weight), node, state_) || !follow_races(node, form)) return {};
+  const std::optional<Best> found = search_node<Int>(watch, node, form, Best{one, 0, false, {}});
+  return found && found->any ? found : std::nullopt;
+}
+
 // Searches the literals that can reach the value with one more condition, the most promising ones first and not more at a
 // time than a sweep's table can hold. What they reach rules out most of the others.
 template <class Int>
@@ -141,6 +153,8 @@ std::optional<Best> Engine::search_in_parts(const Watch& watch, Node& node, cons
     for (const auto& [promise, label] : ranked) lanes += std::size_t(label.allowed[0]) + std::size_t(label.allowed[1]);
     return lanes;
   };
+  if (compare(level, {1, 1}) < 0)
+    if (const std::optional<Best> found = perfect_condition<Int>(watch, node, live, form)) return found;
   std::vector<NodeLabel> rest = live, winners;
   std::optional<Best> best = Best{level, incumbent.tp, false, {}};
   bool several = false;  // parts that tie with each other
@@ -250,7 +264,8 @@ bool Engine::follow_races(const Node& node, const Form& form) {
   if (!node.is_root || node.rows.size() < race_limits.least_rows) return false;
   if (!places_.built()) places_.build(columns_, state_.rows);
   if (places_.slots() == 0) return false;
-  races_.follow(places_, state_, form.negative, limits_.label_conditions);
+  if (raced_path_ != node.path_id) races_.follow(places_, state_, form.negative, limits_.label_conditions);
+  raced_path_ = node.path_id;
   if (!races_.concerns(node)) return false;
   for (const std::size_t column : order_)
     if (columns_[column].ordered) promise_[column] = double(races_.bound(places_.slot(column)));
@@ -274,7 +289,8 @@ std::optional<Best> Engine::search_node(const Watch& watch, Node& node, const Fo
   const bool by_bits = node.lists && fits && lists_.all() && Sweep<Int>(node).width() > vectors;
   const bool tied = TieScan::applies(Gains<Int>(form, start.value, state_.working_weight), node, state_);
   const bool raced = tied && follow_races(node, form);
-  if (!node.is_root && !places_.built() && state_.records.built() && 8 * node.rows.size() < state_.rows)
+  if (!node.is_root && !places_.built() && state_.records.built() &&
+      2 * place_limits.share * node.rows.size() < state_.rows)
     places_.build(columns_, state_.rows);
   const Places* places = places_.built() ? &places_ : nullptr;
   const bool bare = tied && fits && only_ties(node);

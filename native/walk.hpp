@@ -27,7 +27,7 @@ inline Sequence covered_sequence(Column& column, std::size_t index, const Node& 
   const bool filtered = !node.is_root && column.path_id == node.path_id;
   if (filtered && column.path_rows == node.rows.size()) return {column.path.data(), column.path_size};
   const std::size_t from = filtered ? column.path_size : column.rows.size();
-  if (places && !node.is_root && 4 * node.rows.size() + state.rows / 64 < from) {
+  if (places && !node.is_root && place_limits.share * node.rows.size() + state.rows / 64 < from) {
     places->put_in_order(places->slot(index), node.rows, scratch, column.path);
     column.path_size = column.path.size();
   } else if (filtered) {
