@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "columns.hpp"
+#include "state.hpp"
 
 namespace polyrule {
 
@@ -21,7 +22,8 @@ class Places {
   static constexpr Place kNowhere = 65535;  // of a row without a value
 
   bool built() const { return !slot_.empty(); }
-  void build(const Columns& columns, std::size_t rows);
+  // Only rows of the working set have a place.
+  void build(const Columns& columns, const State& state);
 
   // Ordered columns are numbered by their own slots.
   std::size_t slots() const { return size_.size(); }

@@ -1,7 +1,5 @@
 #include "races.hpp"
 
-#include <limits>
-
 namespace polyrule {
 
 namespace {
@@ -57,9 +55,10 @@ void Races::begin(const Places& places, const State& state, bool negative, bool 
   counts_.assign(2 * state.labels * stride_, 0);
   for (auto& times : times_) times.assign(stride_, 0);
   changed_.assign(state.labels, 1);
-  highest_.assign(2 * places.slots(), std::numeric_limits<std::int32_t>::max());
+  highest_.assign(2 * places.slots(), 0);
   for (int v = 0; v < 2; ++v) left_[v].assign(state.labels, 0);
   inside_.assign(state.rows, 0);
+  begun_with_ = static_cast<std::size_t>(state.working_weight);
   with_labels_ = label_conditions && state.labels <= LabelCounts::kMostLabels;
   if (with_labels_) label_counts_.begin(state);
 }
@@ -67,6 +66,7 @@ void Races::begin(const Places& places, const State& state, bool negative, bool 
 void Races::follow(const Places& places, const State& state, bool negative, bool label_conditions) {
   const bool first = state_ == nullptr;
   if (first) begin(places, state, negative, label_conditions);
+  working_ = static_cast<std::size_t>(state.working_weight);
   const RowRecords& records = state.records;
   const std::vector<std::uint8_t>& working = state.working_bytes();
   std::vector<Word> now(words_), gone(words_);
@@ -89,9 +89,11 @@ void Races::follow(const Places& places, const State& state, bool negative, bool
       for (std::size_t w = 0; w < words_; ++w)
         for_each_bit(now[w], w * 64, [&](std::size_t l) { ++left_[state.truth.test(l, row)][l]; });
   }
+  moved_.assign(2 * places.slots(), {});
   for (std::size_t l = 0; l < state.labels; ++l)
     if (changed_[l]) move_on(l);
   find_bounds();
+  limit_highest();
 }
 
 void Races::take_over(Row row, const Word* gone) {
@@ -136,7 +138,10 @@ void Races::move_on(std::size_t label) {
         ++count;
       }
       // Candidates that it used to be out of have its true positives from now on, too.
-      highest_[2 * k + std::size_t(descending)] += static_cast<Count>(count);
+      Moved& moved = moved_[2 * k + std::size_t(descending)];
+      moved.from = std::min(moved.from, drops_[lane(label, descending, k)]);
+      moved.to = std::max(moved.to, static_cast<Place>(time));
+      moved.more += static_cast<Count>(count);
       drops_[lane(label, descending, k)] = static_cast<Place>(time);
       counts_[lane(label, descending, k)] = static_cast<Place>(count);
     }
@@ -155,9 +160,18 @@ void Races::find_bounds() {
                    static_cast<std::uint16_t>(cells()[cell]), most, sums.data());
       for (std::size_t k = 0; k < slots; ++k) bounds_[(2 * k + std::size_t(descending)) * kCellCount + cell] = sums[k];
     }
-  for (std::size_t run = 0; run < 2 * slots; ++run) {
-    const std::uint32_t* cells = bounds_.data() + run * kCellCount;
-    highest_[run] = std::min<Count>(highest_[run], *std::max_element(cells, cells + kCellCount));
+}
+
+// What a run has shown last time still bounds it, except where labels have moved on.
+void Races::limit_highest() {
+  for (std::size_t run = 0; run < highest_.size(); ++run) {
+    const std::uint32_t* bounds = bounds_.data() + run * kCellCount;
+    Count all = 0, there = 0;
+    for (std::size_t cell = 0; cell < kCellCount; ++cell) {
+      all = std::max<Count>(all, bounds[cell]);
+      if (cells()[cell] <= moved_[run].to && cells()[cell + 1] > moved_[run].from) there = std::max<Count>(there, bounds[cell]);
+    }
+    highest_[run] = std::min(all, std::max(highest_[run], std::min(highest_[run] + moved_[run].more, there)));
   }
 }
 

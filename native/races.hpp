@@ -29,6 +29,9 @@ class Races {
 
   // Take over what has been set since the last call. `negative`: whether label = 0 may be predicted.
   void follow(const Places& places, const State& state, bool negative, bool label_conditions);
+  // Rows that have left the working set are still passed by. True if they have become so many that the places should be
+  // made anew, and the races with them.
+  bool outgrown() const { return state_ && 3 * working_ < 2 * begun_with_; }
   // Whether a node is searched for all literals that have a row left, as is done here.
   bool concerns(const Node& node) const;
 
@@ -69,6 +72,7 @@ class Races {
   void take_over(Row row, const Word* gone);
   void move_on(std::size_t label);
   void find_bounds();
+  void limit_highest();
   // How many rows a run must pass until no candidate can have `least` true positives any more, and what the candidates
   // after that do not exceed.
   std::pair<std::size_t, Count> length(std::size_t slot, bool descending, Count least) const;
@@ -132,12 +136,18 @@ class Races {
   const Places* places_ = nullptr;
   const State* state_ = nullptr;
   bool negative_ = true;
+  std::size_t begun_with_ = 0, working_ = 0;  // rows of the working set
   std::size_t words_ = 0, stride_ = 0;
   std::vector<Word> unset_;               // by row of the working set, the labels nobody has set
   std::vector<Count> left_[2];            // by label, its unset rows by truth
   std::vector<Place> drops_, counts_;     // by label, direction and column: rows before it drops out, true positives among them
   std::vector<std::uint32_t> bounds_;     // by column, direction and cell, what no candidate exceeds
+  struct Moved {  // by the labels that go on in a run: the candidates between two places may have so much more
+    Place from = UINT16_MAX, to = 0;
+    Count more = 0;
+  };
   std::vector<Count> highest_;            // by column and direction, the same for all of its candidates
+  std::vector<Moved> moved_;              // scratch: by column and direction
   std::vector<Place> times_[2];           // scratch: of one row, by direction and column
   std::vector<char> changed_;             // scratch: by label
   bool with_labels_ = false;

@@ -262,10 +262,13 @@ void Engine::list_labels(const Node& node) {
 // columns that promise most come first.
 bool Engine::follow_races(const Node& node, const Form& form) {
   if (!node.is_root || node.rows.size() < race_limits.least_rows) return false;
-  if (!places_.built()) places_.build(columns_, state_.rows);
-  if (places_.slots() == 0) return false;
-  if (raced_path_ != node.path_id) races_.follow(places_, state_, form.negative, limits_.label_conditions);
-  raced_path_ = node.path_id;
+  if (raced_path_ != node.path_id) {
+    if (races_.outgrown()) races_ = {}, places_ = {};
+    if (!places_.built()) places_.build(columns_, state_);
+    if (places_.slots() == 0) return false;
+    races_.follow(places_, state_, form.negative, limits_.label_conditions);
+    raced_path_ = node.path_id;
+  }
   if (!races_.concerns(node)) return false;
   for (const std::size_t column : order_)
     if (columns_[column].ordered) promise_[column] = double(races_.bound(places_.slot(column)));
@@ -291,7 +294,7 @@ std::optional<Best> Engine::search_node(const Watch& watch, Node& node, const Fo
   const bool raced = tied && follow_races(node, form);
   if (!node.is_root && !places_.built() && state_.records.built() &&
       2 * place_limits.share * node.rows.size() < state_.rows)
-    places_.build(columns_, state_.rows);
+    places_.build(columns_, state_);
   const Places* places = places_.built() ? &places_ : nullptr;
   const bool bare = tied && fits && only_ties(node);
   if (!by_bits && !bare) node.list_touches(state_);
