@@ -89,16 +89,21 @@ class TieScan {
   }
 
  private:
+  // The true positives that count.
+  template <class Scan>
+  static Count least(const Scan& scan) {
+    return scan.best().tp + (scan.best().any ? 0 : 1);
+  }
+
   // One direction. is_boundary(n) and make(n): whether there is a candidate of the first n rows, and which.
   template <class Scan, class IsBoundary, class Make>
   void run(const RaceRows& rows, Scan& scan, IsBoundary&& is_boundary, Make&& make) {
-    const auto least = [&] { return scan.best().tp + (scan.best().any ? 0 : 1); };
     std::copy(start_.begin(), start_.end(), race_.begin());
     Count total = 0, potential = potential_;
-    for (std::size_t from = 0; potential >= least();) {
+    for (std::size_t from = 0; potential >= least(scan);) {
       Count before = total;
       const std::size_t to = join_until_drop(state_.records, rows, from, race_.data(), total);
-      if (total >= least())
+      if (total >= least(scan))
         for (std::size_t time = from;; ++time) {
           if (time > 0 && before > 0 && is_boundary(time)) scan.offer_tie(before, time, make);
           if (time == to) break;
