@@ -101,7 +101,8 @@ class Engine {
   const NodeLists& lists_of(const Node& node);
   bool follow_races(const Node& node, const Form& form);
   template <class Int>
-  std::optional<Best> perfect_condition(const Watch& watch, Node& node, const std::vector<NodeLabel>& live, const Form& form);
+  std::optional<Best> perfect_condition(const Watch& watch, Node& node, const std::vector<NodeLabel>& live,
+                                        const Form& form);
   bool only_ties(const Node& node) const;
   void list_labels(const Node& node);
   void open_path(const Form& form);

@@ -6,7 +6,8 @@ namespace {
 
 // True positives of all labels that no row contradicts.
 POLYRULE_VECTOR_CLONES
-std::uint32_t count_ties(const std::uint16_t* absent, const std::uint16_t* present, std::size_t size, std::uint16_t negative) {
+std::uint32_t count_ties(const std::uint16_t* absent, const std::uint16_t* present, std::size_t size,
+                         std::uint16_t negative) {
   std::uint32_t total = 0;
   for (std::size_t l = 0; l < size; ++l) {
     const std::uint16_t with = absent[l] == 0 ? present[l] : std::uint16_t(0);

@@ -1,6 +1,6 @@
-// Conditions on labels in the search among ties of the empty body (races.hpp): for every label = value that rules have set, how
-// many unset rows every label has there, by truth. Kept from rule to rule like the races: a row that is set changes the counts
-// of the conditions it meets, and joins one more.
+// Conditions on labels in the search among ties of the empty body (races.hpp): for every label = value that rules have
+// set, how many unset rows every label has there, by truth. Kept from rule to rule like the races: a label that is set on a
+// row changes the counts of the conditions that the row meets, and lets it meet one more.
 #pragma once
 
 #include <vector>

@@ -22,8 +22,8 @@ void add_bounds(const std::uint16_t* drops, const std::uint16_t* counts, std::si
 }
 
 POLYRULE_CLONES
-Count count_racing(const Word* unset, std::size_t words, const Word* racing, const std::uint16_t* first, std::size_t size,
-                   std::ptrdiff_t step) {
+Count count_racing(const Word* unset, std::size_t words, const Word* racing, const std::uint16_t* first,
+                   std::size_t size, std::ptrdiff_t step) {
   Count total = 0;
   for (std::size_t i = 0; i < size; ++i, first += step)
     for (std::size_t w = 0; w < words; ++w) total += std::popcount(unset[std::size_t(*first) * words + w] & racing[w]);
@@ -169,7 +169,8 @@ void Races::limit_highest() {
     Count all = 0, there = 0;
     for (std::size_t cell = 0; cell < kCellCount; ++cell) {
       all = std::max<Count>(all, bounds[cell]);
-      if (cells()[cell] <= moved_[run].to && cells()[cell + 1] > moved_[run].from) there = std::max<Count>(there, bounds[cell]);
+      if (cells()[cell] <= moved_[run].to && cells()[cell + 1] > moved_[run].from)
+        there = std::max<Count>(there, bounds[cell]);
     }
     highest_[run] = std::min(all, std::max(highest_[run], std::min(highest_[run] + moved_[run].more, there)));
   }

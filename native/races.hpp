@@ -1,10 +1,10 @@
 // Ties of the empty body (see ties.hpp), remembered from rule to rule.
 //
 // Rows join from one end of a sorted column, and a label drops out at the first unset row that contradicts it. A rule only
-// sets labels of rows, or takes rows out of the working set, which is the same as setting all their labels. So the place at
-// which a label drops out only moves on, and both that place and the true positives before it can be kept up to date at a cost
-// that, over all rules, is that of setting every label of every row once. From the two numbers follows how many true
-// positives the candidates of a column can have in total; only columns that can win are looked at row by row.
+// sets labels of rows, or takes rows out of the working set, which is the same as setting all their labels. So the place
+// at which a label drops out only moves on, and both that place and the true positives before it can be kept up to date at
+// a cost that, over all rules, is that of setting every label of every row once. From the two numbers follows how many
+// true positives the candidates of a column can have in total; only columns that can win are looked at row by row.
 #pragma once
 
 #include <algorithm>
@@ -52,7 +52,7 @@ class Races {
   }
 
  private:
-  // Candidates are divided by the number of rows passed: cell i has those from kCells[i] rows on.
+  // Candidates are divided by the number of rows passed: cell i has those from cells()[i] rows on.
   static constexpr std::size_t kCellCount = 60;
   static const std::vector<std::uint32_t>& cells();
 
@@ -138,21 +138,21 @@ class Races {
   bool negative_ = true;
   std::size_t begun_with_ = 0, working_ = 0;  // rows of the working set
   std::size_t words_ = 0, stride_ = 0;
-  std::vector<Word> unset_;               // by row of the working set, the labels nobody has set
-  std::vector<Count> left_[2];            // by label, its unset rows by truth
-  std::vector<Place> drops_, counts_;     // by label, direction and column: rows before it drops out, true positives among them
-  std::vector<std::uint32_t> bounds_;     // by column, direction and cell, what no candidate exceeds
+  std::vector<Word> unset_;            // by row of the working set, the labels nobody has set
+  std::vector<Count> left_[2];         // by label, its unset rows by truth
+  std::vector<Place> drops_, counts_;  // by label, direction and column: rows before it drops out, its true positives
+  std::vector<std::uint32_t> bounds_;  // by column, direction and cell, what no candidate exceeds
   struct Moved {  // by the labels that go on in a run: the candidates between two places may have so much more
     Place from = UINT16_MAX, to = 0;
     Count more = 0;
   };
-  std::vector<Count> highest_;            // by column and direction, the same for all of its candidates
-  std::vector<Moved> moved_;              // scratch: by column and direction
-  std::vector<Place> times_[2];           // scratch: of one row, by direction and column
-  std::vector<char> changed_;             // scratch: by label
+  std::vector<Count> highest_;         // by column and direction, the same for all of its candidates
+  std::vector<Moved> moved_;           // scratch: by column and direction
+  std::vector<Place> times_[2];        // scratch: of one row, by direction and column
+  std::vector<char> changed_;          // scratch: by label
   bool with_labels_ = false;
   LabelCounts label_counts_;
-  std::vector<std::uint8_t> inside_;      // by row, whether it was in the working set
+  std::vector<std::uint8_t> inside_;   // by row, whether it was in the working set
 };
 
 }  // namespace polyrule

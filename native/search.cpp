@@ -112,14 +112,15 @@ std::optional<Condition> Engine::best_by_singles(const Watch& watch, Node& node,
   return found->condition;
 }
 
-// Where a measure cannot exceed 1 and races are remembered, asking them for a condition that reaches 1 costs less than any
-// other search of the empty body. Nothing if there is none, or if this is another case.
+// Where a measure cannot exceed 1 and races are remembered, asking them for a condition that reaches 1 costs less than
+// any other search of the empty body. Nothing if there is none, or if this is another case.
 template <class Int>
 std::optional<Best> Engine::perfect_condition(const Watch& watch, Node& node, const std::vector<NodeLabel>& live,
                                               const Form& form) {
   const Fraction one{1, 1};
   node.labels = live;
-  if (!TieScan::applies(Gains<Int>(form, one, state_.working_weight), node, state_) || !follow_races(node, form)) return {};
+  if (!TieScan::applies(Gains<Int>(form, one, state_.working_weight), node, state_)) return std::nullopt;
+  if (!follow_races(node, form)) return std::nullopt;
   const std::optional<Best> found = search_node<Int>(watch, node, form, Best{one, 0, false, {}});
   return found && found->any ? found : std::nullopt;
 }
@@ -258,10 +259,11 @@ void Engine::list_labels(const Node& node) {
   std::stable_sort(label_lists_.begin(), label_lists_.end(), [](auto& a, auto& b) { return a.size > b.size; });
 }
 
-// Whether the ties of this node are those that are remembered from rule to rule; if so, they are brought up to date, and the
-// columns that promise most come first.
+// Whether the ties of this node are those that are remembered from rule to rule; if so, they are brought up to date, and
+// the columns that promise most come first.
 bool Engine::follow_races(const Node& node, const Form& form) {
   if (!node.is_root || node.rows.size() < race_limits.least_rows) return false;
+  if (node.labels.size() == 1 && state_.labels > 1) return false;  // most likely a rule for one literal
   if (raced_path_ != node.path_id) {
     if (races_.outgrown()) races_ = {}, places_ = {};
     if (!places_.built()) places_.build(columns_, state_);
@@ -313,7 +315,8 @@ std::optional<Best> Engine::search_node(const Watch& watch, Node& node, const Fo
     const std::size_t other = unit - columns_.size();
     auto& worker = workers[static_cast<std::size_t>(w)];
     if (!worker) {
-      worker.reset(new Worker<Int>{{node, state_, form, start}, {node, state_, columns_, places}, Sweep<Int>(node), false, 0, {}, 0, {}});
+      worker.reset(new Worker<Int>{{node, state_, form, start}, {node, state_, columns_, places}, Sweep<Int>(node), false, 0,
+                                   {}, 0, {}});
       const double touches = double(node.touches.size()) / double(std::max<std::size_t>(1, node.rows.size()));
       worker->looks = fits && worker->sweep.table_bytes(state_.rows) <= Sweep<Int>::kLargestTable &&
                       double(worker->sweep.width()) < 8 + 10 * touches;

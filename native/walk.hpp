@@ -20,8 +20,8 @@ struct Sequence {
   bool starts(std::size_t i) const { return (rows[i] & kStarts) != 0; }
 };
 
-// Covers along a rule are nested, so each is filtered from the last; one that is far smaller is put into order by its own
-// rows (`places` may be null; `scratch` as in places.hpp).
+// Covers along a rule are nested, so each is filtered from the last; one that is far smaller is put into order by its
+// own rows (`places` may be null; `scratch` as in places.hpp).
 inline Sequence covered_sequence(Column& column, std::size_t index, const Node& node, const State& state,
                                  const Places* places, std::vector<Word>& scratch) {
   const bool filtered = !node.is_root && column.path_id == node.path_id;
