@@ -114,8 +114,8 @@ class Races {
              Count total, Scan& scan) const {
     const std::vector<std::uint8_t>& working = state_->working_bytes();
     const double* value = column.dense;
-    std::size_t last = stretch.from;  // the row that passed last, as 1 + its time
-    while (last > 0 && !working[row_at(slot, descending, last - 1)]) --last;
+    // The row that passed last, as 1 + its time. The boundary before the first row belongs to the stretch before.
+    std::size_t last = 0;
     for (std::size_t time = stretch.from; time <= stretch.to && time < places_->size(slot); ++time) {
       const Row row = row_at(slot, descending, time);
       if (working[row]) {

@@ -394,10 +394,10 @@ def remembered_ties() -> Iterator[None]:
     native.limit_races(256, 4)
 
 
-def numeric_problem(seed: int) -> Problem:
+def numeric_problem(seed: int, labels: int) -> Problem:
     """Numbers, some of them often equal or missing, under labels that depend on them: many perfect rules."""
     rng = np.random.default_rng(seed)
-    rows, labels = int(rng.integers(10, 120)), int(rng.choice([3, 20, 70]))
+    rows = int(rng.integers(10, 120))
     values = rng.normal(size=(rows, 5))
     values[:, 1] = np.round(values[:, 1], 1)
     values[:, 2] = np.round(values[:, 2])
@@ -414,9 +414,15 @@ def numeric_problem(seed: int) -> Problem:
 @pytest.mark.parametrize("measure", ["precision", "f0.5"])
 def test_ties_remembered_between_rules(measure: str, threads: int) -> None:
     for seed in range(6):
-        problem = numeric_problem(100 * threads + seed)
+        problem = numeric_problem(100 * threads + seed, (3, 20, 70)[seed % 3])
         options = GrowOptions(label_conditions=seed % 4 != 3)
         learn_both(problem, Objective(measure, negative=seed % 2 == 0), options, threads, rounds=12)
+
+
+@pytest.mark.usefixtures("remembered_ties")
+def test_ties_remembered_while_rows_leave() -> None:
+    for seed in range(12):
+        learn_both(numeric_problem(seed, 2), Objective("precision"), GrowOptions(), rounds=60)
 
 
 @pytest.mark.usefixtures("remembered_ties")
