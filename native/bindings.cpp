@@ -273,6 +273,14 @@ NB_MODULE(_native, m) {
   m.def(
       "limit_runs", [](std::size_t least_rows) { run_limits = {least_rows}; }, "least_rows"_a,
       "For tests: from how many covered rows on few literals are searched by their positive rows.");
+  m.def(
+      "limit_races",
+      [](std::size_t least_rows, std::size_t share) {
+        race_limits = {least_rows};
+        place_limits = {share};
+      },
+      "least_rows"_a, "share"_a,
+      "For tests: from how many rows on ties are remembered, and which share of the rows is a small cover.");
   register_gain(m);
   m.def("predict", &run_list, "values"_a, "used"_a, "kind"_a, "index"_a, "value"_a, "body_start"_a, "head_label"_a,
         "head_value"_a, "head_start"_a, "stop"_a, "full"_a, "defaults"_a, "labels"_a, "setter"_a);

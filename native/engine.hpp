@@ -133,7 +133,11 @@ class Engine {
   const ConditionSizes& sizes_of(const Node& node);
   const NodeLists& lists_of(const Node& node);
   bool follow_races(const Node& node, const Form& form);
+  template <class Int>
+  std::optional<Best> perfect_condition(const Watch& watch, Node& node, const std::vector<NodeLabel>& live,
+                                        const Form& form);
   bool only_ties(const Node& node) const;
+  void list_labels(const Node& node);
   void open_path(const Form& form);
   void forget(const Node& node);
   std::vector<Scored> best_in_general(const Watch& watch, Node& node, const Form& form, const Head* incumbent,
@@ -150,9 +154,11 @@ class Engine {
   Lists lists_;
   NodeLists root_lists_, node_lists_;
   std::uint64_t root_lists_version_ = 0;
-  std::vector<LabelList> label_lists_;  // of the node under search
+  std::vector<LabelList> label_lists_;  // of the node under search, once somebody has asked for them
+  bool label_lists_known_ = false;
   Places places_;
   Races races_;
+  std::uint64_t raced_path_ = 0;  // the rule under search that they are up to date for
   RunEnds runs_;
   // How many rows each condition covers in the last node that was asked for; see sizes_of.
   ConditionSizes all_sizes_, sizes_;

@@ -152,7 +152,7 @@ class TallyJudge {
     fold_reach();
     const LaneLevel level(form, node_, state_, value);
     fading_ = fading;
-    if (fading && unset_.empty()) count_unset();
+    if (fading && !unset_.get()) count_unset();
     gains_.exact = level.exact;
     exact_gains_ = &exact;
     const Gains<Int> gains(form, level.value, state_.working_weight);
@@ -182,7 +182,7 @@ class TallyJudge {
     if (fading_ && (joins || leaves)) {
       // Nothing but ties: a row is a true positive of no more literals than it has unset labels.
       Count inside = 0;
-      for (std::size_t i = 0; i < size; ++i) inside += unset_[rows[i]];
+      for (std::size_t i = 0; i < size; ++i) inside += unset_.get()[rows[i]];
       joins = joins && inside >= scan.best().tp;
       leaves = leaves && all_unset_ - inside >= scan.best().tp;
       skipped_ = skipped_ || !joins || !leaves;
@@ -238,10 +238,11 @@ class TallyJudge {
 
   void count_unset() {
     const RowRecords& records = state_.records;
-    unset_.assign(state_.rows, 0);
+    unset_.resize(state_.rows);  // only covered rows are asked for
     for (const Row row : node_.rows) {
-      unset_[row] = static_cast<std::uint32_t>(count_bits(records.data() + row * records.stride(), 2 * records.words()));
-      all_unset_ += unset_[row];
+      const Count unset = count_bits(records.data() + row * records.stride(), 2 * records.words());
+      unset_.get()[row] = static_cast<std::uint32_t>(unset);
+      all_unset_ += unset;
     }
   }
 
@@ -266,7 +267,7 @@ class TallyJudge {
   double scale_ = 1;
   std::vector<double> reach_;  // G / q by literal, as in sweep.hpp
   bool fading_ = false, skipped_ = false;
-  std::vector<std::uint32_t> unset_;  // by row, how many labels are unset
+  LineArray<std::uint32_t> unset_;  // by row, how many labels are unset
   Count all_unset_ = 0;
 };
 
@@ -307,9 +308,9 @@ class ListWalk {
   void label(const LabelList& list, Judge&& judge) {
     const bool inside = 2 * list.size <= node_.rows.size();
     rows_.clear();
-    for (std::size_t w = 0; w < node_.cover.words(); ++w) {
+    for (const std::uint32_t w : node_.filled) {
       const Word all = list.word(state_, w);
-      for_each_bit(node_.cover.data()[w] & (inside ? all : ~all), w * 64,
+      for_each_bit(node_.cover.data()[w] & (inside ? all : ~all), std::size_t(w) * 64,
                    [&](std::size_t i) { rows_.push_back(static_cast<Row>(i)); });
     }
     const Condition condition{Test::label, false, list.label, double(list.value)};

@@ -31,6 +31,7 @@ struct Node {
   Bits cover;
   Count weight = 0;
   std::vector<Row> rows;
+  std::vector<std::uint32_t> filled;  // which words of the cover have a row
   bool is_root = false;
   std::uint64_t path_id = 0;  // nodes with the same number have nested covers
   std::vector<NodeLabel> labels;
@@ -46,10 +47,15 @@ struct Node {
     cover = std::move(bits);
     rows.clear();
     inside.assign(state.rows, 0);
-    for_each_bit(cover, [&](std::size_t i) {
-      rows.push_back(static_cast<Row>(i));
-      inside[i] = 1;
-    });
+    filled.clear();
+    for (std::size_t w = 0; w < cover.words(); ++w) {
+      if (!cover.data()[w]) continue;
+      filled.push_back(static_cast<std::uint32_t>(w));
+      for_each_bit(cover.data()[w], w * 64, [&](std::size_t i) {
+        rows.push_back(static_cast<Row>(i));
+        inside[i] = 1;
+      });
+    }
     weight = state.weigh(cover.data());
   }
 

@@ -2,8 +2,9 @@
 
 namespace polyrule {
 
-void Places::build(const Columns& columns, std::size_t rows) {
-  rows_ = rows;
+void Places::build(const Columns& columns, const State& state) {
+  const std::size_t rows = rows_ = state.rows;
+  const std::vector<std::uint8_t>& working = state.working_bytes();
   slot_.assign(columns.size(), SIZE_MAX);
   std::vector<std::size_t> ordered;
   for (std::size_t j = 0; j < columns.size(); ++j)
@@ -12,14 +13,19 @@ void Places::build(const Columns& columns, std::size_t rows) {
   place_.assign(ordered.size() * rows, kNowhere);
   order_.assign(ordered.size() * rows, 0);
   starts_.assign(ordered.size() * words, 0);
+  size_.assign(ordered.size(), 0);
   for (std::size_t k = 0; k < ordered.size(); ++k) {
-    const std::vector<Row>& listed = columns[ordered[k]].rows;
-    size_.push_back(listed.size());
-    for (std::size_t p = 0; p < listed.size(); ++p) {
-      const Row row = listed[p] & kRowMask;
+    bool start = false;
+    std::size_t& p = size_[k];
+    for (const Row entry : columns[ordered[k]].rows) {
+      const Row row = entry & kRowMask;
+      start = start || (entry & kStarts);
+      if (!working[row]) continue;
       place_[k * rows + row] = static_cast<Place>(p);
       order_[k * rows + p] = static_cast<Place>(row);
-      if (listed[p] & kStarts) starts_[k * words + p / 64] |= Word{1} << p % 64;
+      if (start) starts_[k * words + p / 64] |= Word{1} << p % 64;
+      start = false;
+      ++p;
     }
   }
 }

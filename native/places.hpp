@@ -1,12 +1,19 @@
-// Where every row lies in every ordered column, in 16 bits: what a small cover needs to be put into order without a look at all
-// other rows, and what a search that remembers places (races.hpp) needs to tell which of them a row concerns.
+// Where every row lies in every ordered column, in 16 bits: what a small cover needs to be put into order without a look
+// at all other rows, and what a search that remembers places (races.hpp) needs to tell which of them a row concerns.
 #pragma once
 
 #include <vector>
 
 #include "columns.hpp"
+#include "state.hpp"
 
 namespace polyrule {
+
+// Tests lower this, so that covers of small data are put into order like small covers of large data.
+struct PlaceLimits {
+  std::size_t share = 4;  // of the rows that would have to be looked at otherwise: one in so many
+};
+inline PlaceLimits place_limits;
 
 class Places {
  public:
@@ -15,7 +22,8 @@ class Places {
   static constexpr Place kNowhere = 65535;  // of a row without a value
 
   bool built() const { return !slot_.empty(); }
-  void build(const Columns& columns, std::size_t rows);
+  // Only rows of the working set have a place.
+  void build(const Columns& columns, const State& state);
 
   // Ordered columns are numbered by their own slots.
   std::size_t slots() const { return size_.size(); }

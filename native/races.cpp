@@ -1,7 +1,5 @@
 #include "races.hpp"
 
-#include <limits>
-
 namespace polyrule {
 
 namespace {
@@ -24,8 +22,8 @@ void add_bounds(const std::uint16_t* drops, const std::uint16_t* counts, std::si
 }
 
 POLYRULE_CLONES
-Count count_racing(const Word* unset, std::size_t words, const Word* racing, const std::uint16_t* first, std::size_t size,
-                   std::ptrdiff_t step) {
+Count count_racing(const Word* unset, std::size_t words, const Word* racing, const std::uint16_t* first,
+                   std::size_t size, std::ptrdiff_t step) {
   Count total = 0;
   for (std::size_t i = 0; i < size; ++i, first += step)
     for (std::size_t w = 0; w < words; ++w) total += std::popcount(unset[std::size_t(*first) * words + w] & racing[w]);
@@ -46,7 +44,7 @@ const std::vector<std::uint32_t>& Races::cells() {
   return limits;
 }
 
-void Races::begin(const Places& places, const State& state, bool negative) {
+void Races::begin(const Places& places, const State& state, bool negative, bool label_conditions) {
   places_ = &places;
   state_ = &state;
   negative_ = negative;
@@ -57,33 +55,45 @@ void Races::begin(const Places& places, const State& state, bool negative) {
   counts_.assign(2 * state.labels * stride_, 0);
   for (auto& times : times_) times.assign(stride_, 0);
   changed_.assign(state.labels, 1);
-  highest_.assign(2 * places.slots(), std::numeric_limits<std::int32_t>::max());
+  highest_.assign(2 * places.slots(), 0);
   for (int v = 0; v < 2; ++v) left_[v].assign(state.labels, 0);
+  inside_.assign(state.rows, 0);
+  begun_with_ = static_cast<std::size_t>(state.working_weight);
+  with_labels_ = label_conditions && state.labels <= LabelCounts::kMostLabels;
+  if (with_labels_) label_counts_.begin(state);
 }
 
-void Races::follow(const Places& places, const State& state, bool negative) {
+void Races::follow(const Places& places, const State& state, bool negative, bool label_conditions) {
   const bool first = state_ == nullptr;
-  if (first) begin(places, state, negative);
+  if (first) begin(places, state, negative, label_conditions);
+  working_ = static_cast<std::size_t>(state.working_weight);
   const RowRecords& records = state.records;
   const std::vector<std::uint8_t>& working = state.working_bytes();
-  std::vector<Word> gone(words_);
+  std::vector<Word> now(words_), gone(words_);
   for (std::size_t row = 0; row < state.rows; ++row) {
     const Word* record = records.data() + row * records.stride();
+    Word* known = unset_.data() + row * words_;
     Word any = 0;
     for (std::size_t w = 0; w < words_; ++w) {
-      const Word now = working[row] ? record[w] | record[words_ + w] : 0;
-      Word& known = unset_[row * words_ + w];
-      gone[w] = known & ~now;
+      now[w] = working[row] ? record[w] | record[words_ + w] : 0;
+      gone[w] = known[w] & ~now[w];
       any |= gone[w];
-      known = now;
-      if (first)
-        for_each_bit(now, w * 64, [&](std::size_t l) { ++left_[state.truth.test(l, row)][l]; });
     }
+    if (!any && working[row] == inside_[row]) continue;
+    if (with_labels_)
+      label_counts_.move(static_cast<Row>(row), inside_[row] ? known : nullptr, working[row] ? now.data() : nullptr);
     if (any) take_over(static_cast<Row>(row), gone.data());
+    inside_[row] = working[row];
+    std::copy(now.begin(), now.end(), known);
+    if (first)
+      for (std::size_t w = 0; w < words_; ++w)
+        for_each_bit(now[w], w * 64, [&](std::size_t l) { ++left_[state.truth.test(l, row)][l]; });
   }
+  moved_.assign(2 * places.slots(), {});
   for (std::size_t l = 0; l < state.labels; ++l)
     if (changed_[l]) move_on(l);
   find_bounds();
+  limit_highest();
 }
 
 void Races::take_over(Row row, const Word* gone) {
@@ -128,7 +138,10 @@ void Races::move_on(std::size_t label) {
         ++count;
       }
       // Candidates that it used to be out of have its true positives from now on, too.
-      highest_[2 * k + std::size_t(descending)] += static_cast<Count>(count);
+      Moved& moved = moved_[2 * k + std::size_t(descending)];
+      moved.from = std::min(moved.from, drops_[lane(label, descending, k)]);
+      moved.to = std::max(moved.to, static_cast<Place>(time));
+      moved.more += static_cast<Count>(count);
       drops_[lane(label, descending, k)] = static_cast<Place>(time);
       counts_[lane(label, descending, k)] = static_cast<Place>(count);
     }
@@ -147,9 +160,19 @@ void Races::find_bounds() {
                    static_cast<std::uint16_t>(cells()[cell]), most, sums.data());
       for (std::size_t k = 0; k < slots; ++k) bounds_[(2 * k + std::size_t(descending)) * kCellCount + cell] = sums[k];
     }
-  for (std::size_t run = 0; run < 2 * slots; ++run) {
-    const std::uint32_t* cells = bounds_.data() + run * kCellCount;
-    highest_[run] = std::min<Count>(highest_[run], *std::max_element(cells, cells + kCellCount));
+}
+
+// What a run has shown last time still bounds it, except where labels have moved on.
+void Races::limit_highest() {
+  for (std::size_t run = 0; run < highest_.size(); ++run) {
+    const std::uint32_t* bounds = bounds_.data() + run * kCellCount;
+    Count all = 0, there = 0;
+    for (std::size_t cell = 0; cell < kCellCount; ++cell) {
+      all = std::max<Count>(all, bounds[cell]);
+      if (cells()[cell] <= moved_[run].to && cells()[cell + 1] > moved_[run].from)
+        there = std::max<Count>(there, bounds[cell]);
+    }
+    highest_[run] = std::min(all, std::max(highest_[run], std::min(highest_[run] + moved_[run].more, there)));
   }
 }
 

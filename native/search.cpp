@@ -65,10 +65,7 @@ std::optional<Condition> Engine::best_by_singles(const Watch& watch, Node& node,
     }
   }
   node.lists = lists_.any() ? &lists_of(node) : nullptr;
-  label_lists_.clear();
-  if (state_.records.built() && limits_.label_conditions) label_lists_ = distinct_label_lists(node, state_);
-  // Large lists first: what they reach rules out the small ones.
-  std::stable_sort(label_lists_.begin(), label_lists_.end(), [](auto& a, auto& b) { return a.size > b.size; });
+  label_lists_known_ = false;
   const Fraction level = node.is_root ? opening_value(node, live, form, incumbent.value) : incumbent.value;
   // Where a pure cover is all that counts, most literals have one: nothing would be gained by knowing their best.
   const bool keep = node.is_root && keeps_first_ && !Gains<Int>(form, {1, 1}, state_.working_weight).only_ties() &&
@@ -94,7 +91,7 @@ std::optional<std::vector<NodeLabel>> Engine::apart_from(const Head& incumbent, 
   const std::size_t own = live.size() - others.size();
   // Alone they must not be able to tie with the incumbent and win.
   if (own == 0 || own > RunEnds::kMostLabels || others.empty() || potential > incumbent.tp) return std::nullopt;
-  if (!places_.built()) places_.build(columns_, state_.rows);
+  if (!places_.built()) places_.build(columns_, state_);
   return others;
 }
 
@@ -118,6 +115,7 @@ std::vector<NodeLabel> Engine::can_reach(const Node& node, const std::vector<Nod
 
 // Takes away the literals that no condition brings to the value, as far as bounds tell.
 void Engine::rule_out(const Node& node, std::vector<NodeLabel>& labels, const Target<Count>& target) {
+  list_labels(node);
   runs_.begin(places_, state_, node);
   parallel_for(places_.slots(), threads_, [&](std::size_t slot) { runs_.update_cover(slot); });
   std::vector<std::array<Count, 2>> bounds(labels.size(), {0, 0});
@@ -150,6 +148,19 @@ void Engine::rule_out(const Node& node, std::vector<NodeLabel>& labels, const Ta
     }
 }
 
+// Where a measure cannot exceed 1 and races are remembered, asking them for a condition that reaches 1 costs less than
+// any other search of the empty body. Nothing if there is none, or if this is another case.
+template <class Int>
+std::optional<Best> Engine::perfect_condition(const Watch& watch, Node& node, const std::vector<NodeLabel>& live,
+                                              const Form& form) {
+  const Fraction one{1, 1};
+  node.labels = live;
+  if (!TieScan::applies(Gains<Int>(form, one, state_.working_weight), node, state_)) return std::nullopt;
+  if (!follow_races(node, form)) return std::nullopt;
+  const std::optional<Best> found = search_node<Int>(watch, node, form, Best{one, 0, false, {}});
+  return found && found->any ? found : std::nullopt;
+}
+
 // Searches the literals that can reach the value with one more condition, the most promising ones first and not more at a
 // time than a sweep's table can hold. What they reach rules out most of the others.
 template <class Int>
@@ -176,6 +187,8 @@ std::optional<Best> Engine::search_in_parts(const Watch& watch, Node& node, cons
     for (const auto& [promise, label] : ranked) lanes += std::size_t(label.allowed[0]) + std::size_t(label.allowed[1]);
     return lanes;
   };
+  if (compare(value, {1, 1}) < 0)
+    if (const std::optional<Best> found = perfect_condition<Int>(watch, node, live, form)) return found;
   std::vector<NodeLabel> rest = live, winners;
   std::optional<Best> best = Best{value, incumbent.tp, false, {}};
   bool several = false;  // parts that tie with each other
@@ -354,13 +367,28 @@ void Engine::judge_lists(Worker<Int>& worker, const Node& node, std::size_t colu
   });
 }
 
-// Whether the ties of this node are those that are remembered from rule to rule; if so, they are brought up to date, and the
-// columns that promise most come first.
+// The conditions on labels of a node, for all parts of its search.
+void Engine::list_labels(const Node& node) {
+  if (label_lists_known_) return;
+  label_lists_known_ = true;
+  label_lists_.clear();
+  if (state_.records.built() && limits_.label_conditions) label_lists_ = distinct_label_lists(node, state_);
+  // Large lists first: what they reach rules out the small ones.
+  std::stable_sort(label_lists_.begin(), label_lists_.end(), [](auto& a, auto& b) { return a.size > b.size; });
+}
+
+// Whether the ties of this node are those that are remembered from rule to rule; if so, they are brought up to date, and
+// the columns that promise most come first.
 bool Engine::follow_races(const Node& node, const Form& form) {
   if (!node.is_root || node.rows.size() < race_limits.least_rows) return false;
-  if (!places_.built()) places_.build(columns_, state_.rows);
-  if (places_.slots() == 0) return false;
-  races_.follow(places_, state_, form.negative);
+  if (node.labels.size() == 1 && state_.labels > 1) return false;  // most likely a rule for one literal
+  if (raced_path_ != node.path_id) {
+    if (races_.outgrown()) races_ = {}, places_ = {};
+    if (!places_.built()) places_.build(columns_, state_);
+    if (places_.slots() == 0) return false;
+    races_.follow(places_, state_, form.negative, limits_.label_conditions);
+    raced_path_ = node.path_id;
+  }
   if (!races_.concerns(node)) return false;
   for (const std::size_t column : order_)
     if (columns_[column].ordered) promise_[column] = double(races_.bound(places_.slot(column)));
@@ -387,8 +415,9 @@ std::optional<Best> Engine::search_node(const Watch& watch, Node& node, const Fo
   const bool raced = tied && follow_races(node, form);
   const bool few = !node.is_root && std::is_same_v<Int, Count> && node.labels.size() <= RunEnds::kMostLabels &&
                    node.rows.size() >= run_limits.least_rows && fits && !tied;
-  if (!node.is_root && !places_.built() && state_.records.built() && (few || 8 * node.rows.size() < state_.rows))
-    places_.build(columns_, state_.rows);
+  if (!node.is_root && !places_.built() && state_.records.built() && 
+      (few || 2 * place_limits.share * node.rows.size() < state_.rows))
+    places_.build(columns_, state_);
   const bool runs = few && places_.built() && runs_.begin(places_, state_, node);
   if (runs) rank_columns<Int>(node, form, start);
   const Places* places = places_.built() ? &places_ : nullptr;
@@ -400,7 +429,10 @@ std::optional<Best> Engine::search_node(const Watch& watch, Node& node, const Fo
 
   const bool listed = state_.records.built() && fits;
   const std::vector<std::uint32_t> tested = tested_labels();
-  over_units(watch, node, listed ? label_lists_.size() : tested.size(), true, [&](int w, std::size_t unit) {
+  const bool labels_raced = raced && races_.has_labels();  // all of them at once
+  if (listed && !labels_raced) list_labels(node);
+  const std::size_t others = labels_raced ? 1 : listed ? label_lists_.size() : tested.size();
+  over_units(watch, node, others, true, [&](int w, std::size_t unit) {
     const bool is_label = unit >= columns_.size();
     if (!is_label && listed && node.lists && lists_.is_empty(unit, *node.lists)) return;
     const std::size_t other = unit - columns_.size();
@@ -411,7 +443,8 @@ std::optional<Best> Engine::search_node(const Watch& watch, Node& node, const Fo
     }
     auto& worker = workers[static_cast<std::size_t>(w)];
     if (!worker) {
-      worker.reset(new Worker<Int>{{node, state_, form, start}, {node, state_, columns_, places}, Sweep<Int>(node), false, 0, {}, 0, {}});
+      worker.reset(new Worker<Int>{{node, state_, form, start}, {node, state_, columns_, places}, Sweep<Int>(node), false, 0,
+                                   {}, 0, {}});
       const double touches = double(node.touches.size()) / double(std::max<std::size_t>(1, node.rows.size()));
       worker->looks = fits && worker->sweep.table_bytes(state_.rows) <= Sweep<Int>::kLargestTable &&
                       double(worker->sweep.width()) < 8 + 10 * touches;
@@ -434,6 +467,9 @@ std::optional<Best> Engine::search_node(const Watch& watch, Node& node, const Fo
       Sweep<Int>* look = looks ? &worker->sweep : nullptr;
       if (counted) {
         judge_counted(*worker, node, label_lists_[other]);
+      } else if (is_label && labels_raced) {
+        all_swept = false;
+        races_.labels(scan);
       } else if (listed && (is_label || (node.lists && lists_[unit].any()))) {
         judge_lists(*worker, node, unit, is_label ? &label_lists_[other] : nullptr, form, look);
       } else if (raced && !is_label && columns_[unit].ordered) {

@@ -4,10 +4,12 @@ namespace polyrule {
 
 namespace {
 
+constexpr std::size_t kAhead = 16;  // records are asked for so many rows ahead, because they come in no order
+
 // With the number of words known, all of them stay in registers.
 template <std::size_t Words>
-inline __attribute__((always_inline)) std::size_t join_some(const RowRecords& records, const RaceRows& rows, std::size_t from,
-                                                            RaceWord* words, Count& total) {
+inline __attribute__((always_inline)) std::size_t join_some(const RowRecords& records, const RaceRows& rows,
+                                                            std::size_t from, RaceWord* words, Count& total) {
   constexpr std::size_t kKept = Words ? Words : 1;
   const std::size_t count = Words ? Words : records.words(), stride = records.stride();
   const Word* base = records.data();
@@ -21,6 +23,7 @@ inline __attribute__((always_inline)) std::size_t join_some(const RowRecords& re
   std::size_t i = from;
   for (; i < rows.size; ++i) {
     const Word* record = base + std::size_t(rows.row(i)) * stride;
+    if (i + kAhead < rows.size) __builtin_prefetch(base + std::size_t(rows.row(i + kAhead)) * stride);
     Word out = 0;
     for (std::size_t w = 0; w < count; ++w) {
       here[w].seen[1] |= record[w];
@@ -43,7 +46,8 @@ inline __attribute__((always_inline)) std::size_t join_some(const RowRecords& re
 }  // namespace
 
 POLYRULE_CLONES
-std::size_t join_until_drop(const RowRecords& records, const RaceRows& rows, std::size_t from, RaceWord* words, Count& total) {
+std::size_t join_until_drop(const RowRecords& records, const RaceRows& rows, std::size_t from, RaceWord* words,
+                            Count& total) {
   if (records.words() == 1) return join_some<1>(records, rows, from, words, total);
   if (records.words() == 2) return join_some<2>(records, rows, from, words, total);
   return join_some<0>(records, rows, from, words, total);

@@ -1,10 +1,10 @@
 // The search among ties: where every wrong row costs and no right one gains, as with precision at the value 1.
 //
-// Then a literal is in the race as long as no row contradicts it, whatever else it covers, and what counts is the number of
-// true positives of all literals still in the race. Rows join from one end of a sorted column; each label is with the value
-// of its first unset row until a row with the other value joins. Labels are bits, so a row costs a few instructions
-// per 64 labels. Between two drops the total can only grow, so boundaries are looked at only where the stretch before a drop
-// ends with enough; how many true positives a label has is counted when it drops out.
+// Then a literal is in the race as long as no row contradicts it, whatever else it covers, and what counts is the number
+// of true positives of all literals still in the race. Rows join from one end of a sorted column; each label is with the
+// value of its first unset row until a row with the other value joins. Labels are bits, so a row costs a few instructions
+// per 64 labels. Between two drops the total can only grow, so boundaries are looked at only where the stretch before a
+// drop ends with enough; how many true positives a label has is counted when it drops out.
 #pragma once
 
 #include <algorithm>
@@ -33,7 +33,8 @@ struct RaceRows {
 };
 
 // Rows join from `from` on until one lets a label drop out. Returns where; that row is not counted in `total` yet.
-std::size_t join_until_drop(const RowRecords& records, const RaceRows& rows, std::size_t from, RaceWord* words, Count& total);
+std::size_t join_until_drop(const RowRecords& records, const RaceRows& rows, std::size_t from, RaceWord* words,
+                            Count& total);
 // How many of the words have a bit.
 Count count_bit(const Word* words, std::size_t size, std::size_t bit);
 
@@ -52,7 +53,8 @@ class TieScan {
   }
 
   TieScan(const Node& node, const State& state)
-      : node_(node), state_(state), words_(state.records.words()), most_(state.labels, 0), start_(words_), race_(words_) {
+      : node_(node), state_(state), words_(state.records.words()), most_(state.labels, 0), start_(words_),
+        race_(words_) {
     for (RaceWord& word : start_) word.seen[0] = word.seen[1] = ~Word{0};
     for (const NodeLabel& label : node.labels) {
       const std::size_t l = label.label;
@@ -76,7 +78,8 @@ class TieScan {
     const bool misses = rows.size < node_.rows.size();
     const auto at_most = [&](std::size_t place) { return Condition{Test::at_most, false, index, value(place - 1)}; };
     const auto above = [&](std::size_t place) {
-      return place == 0 ? Condition{Test::above, true, index, 0} : Condition{Test::above, false, index, value(place - 1)};
+      return place == 0 ? Condition{Test::above, true, index, 0}
+                        : Condition{Test::above, false, index, value(place - 1)};
     };
     const bool last = misses && columns.any_above(index, value(rows.size - 1), state_.working);
     run({rows.rows, 1, rows.size, history_.data()}, scan, [&](std::size_t time) {
@@ -89,16 +92,21 @@ class TieScan {
   }
 
  private:
+  // The true positives that count.
+  template <class Scan>
+  static Count least(const Scan& scan) {
+    return scan.best().tp + (scan.best().any ? 0 : 1);
+  }
+
   // One direction. is_boundary(n) and make(n): whether there is a candidate of the first n rows, and which.
   template <class Scan, class IsBoundary, class Make>
   void run(const RaceRows& rows, Scan& scan, IsBoundary&& is_boundary, Make&& make) {
-    const auto least = [&] { return scan.best().tp + (scan.best().any ? 0 : 1); };
     std::copy(start_.begin(), start_.end(), race_.begin());
     Count total = 0, potential = potential_;
-    for (std::size_t from = 0; potential >= least();) {
+    for (std::size_t from = 0; potential >= least(scan);) {
       Count before = total;
       const std::size_t to = join_until_drop(state_.records, rows, from, race_.data(), total);
-      if (total >= least())
+      if (total >= least(scan))
         for (std::size_t time = from;; ++time) {
           if (time > 0 && before > 0 && is_boundary(time)) scan.offer_tie(before, time, make);
           if (time == to) break;

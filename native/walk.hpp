@@ -20,14 +20,14 @@ struct Sequence {
   bool starts(std::size_t i) const { return (rows[i] & kStarts) != 0; }
 };
 
-// Covers along a rule are nested, so each is filtered from the last; one that is far smaller is put into order by its own
-// rows (`places` may be null; `scratch` as in places.hpp).
+// Covers along a rule are nested, so each is filtered from the last; one that is far smaller is put into order by its
+// own rows (`places` may be null; `scratch` as in places.hpp).
 inline Sequence covered_sequence(Column& column, std::size_t index, const Node& node, const State& state,
                                  const Places* places, std::vector<Word>& scratch) {
   const bool filtered = !node.is_root && column.path_id == node.path_id;
   if (filtered && column.path_rows == node.rows.size()) return {column.path.data(), column.path_size};
   const std::size_t from = filtered ? column.path_size : column.rows.size();
-  if (places && !node.is_root && 4 * node.rows.size() + state.rows / 64 < from) {
+  if (places && !node.is_root && place_limits.share * node.rows.size() + state.rows / 64 < from) {
     places->put_in_order(places->slot(index), node.rows, scratch, column.path);
     column.path_size = column.path.size();
   } else if (filtered) {

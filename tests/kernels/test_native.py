@@ -417,3 +417,50 @@ def test_reference_kernels_by_environment() -> None:
     environment = {**os.environ, "POLYRULE_KERNELS": "reference"}
     done = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.fixture
+def remembered_ties() -> Iterator[None]:
+    """Small data takes the ways of large data: ties are remembered between rules, small covers put into order."""
+    assert native is not None
+    native.limit_races(1, 0)
+    yield
+    native.limit_races(256, 4)
+
+
+def numeric_problem(seed: int, labels: int) -> Problem:
+    """Numbers, some of them often equal or missing, under labels that depend on them: many perfect rules."""
+    rng = np.random.default_rng(seed)
+    rows = int(rng.integers(10, 120))
+    values = rng.normal(size=(rows, 5))
+    values[:, 1] = np.round(values[:, 1], 1)
+    values[:, 2] = np.round(values[:, 2])
+    if seed % 3 == 0:
+        values[rng.random(rows) < 0.1, 3] = np.nan
+    sums = values[:, :3] @ rng.normal(size=(3, labels)) + 0.3 * rng.normal(size=(rows, labels))
+    truth = (sums > rng.normal(size=labels)).astype(np.uint8)
+    table = Table.from_array(values, [Feature(f"x{j}") for j in range(5)])
+    return Problem(table, truth, np.ones(rows, dtype=np.int64), seed)
+
+
+@pytest.mark.usefixtures("remembered_ties")
+@pytest.mark.parametrize("threads", [1, 3])
+@pytest.mark.parametrize("measure", ["precision", "f0.5"])
+def test_ties_remembered_between_rules(measure: str, threads: int) -> None:
+    for seed in range(6):
+        problem = numeric_problem(100 * threads + seed, (3, 20, 70)[seed % 3])
+        options = GrowOptions(label_conditions=seed % 4 != 3)
+        learn_both(problem, Objective(measure, negative=seed % 2 == 0), options, threads, rounds=12)
+
+
+@pytest.mark.usefixtures("remembered_ties")
+def test_ties_remembered_while_rows_leave() -> None:
+    for seed in range(12):
+        learn_both(numeric_problem(seed, 2), Objective("precision"), GrowOptions(), rounds=60)
+
+
+@pytest.mark.usefixtures("remembered_ties")
+@settings(SOME, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(problem=problems(max_rows=24, max_features=4, max_labels=6), objective=st.sampled_from(OBJECTIVES))
+def test_ties_remembered_on_any_table(problem: Problem, objective: Objective) -> None:
+    learn_both(problem, objective, GrowOptions(), rounds=8)
