@@ -7,32 +7,36 @@ namespace polyrule {
 
 POLYRULE_CLONES
 void find_extremes(RunLook& look) {
-  const Count* slope = look.slope;
-  const bool counts_rest = slope[kAbsentSet] != 0;
-  Count unset = 0, present = 0, present_set = 0, covered = 0, high = 0, low = 0;
-  const auto note = [&](Count unset_here, Count covered_here) {
-    const Count sum = slope[kAbsent] * unset_here + slope[kPresent] * present + slope[kPresentSet] * present_set +
-                      slope[kAbsentSet] * (covered_here - unset_here - present - present_set);
-    high = std::max(high, sum);
-    low = std::min(low, sum);
-  };
+  const Count absent = look.slope[kAbsent], present = look.slope[kPresent], absent_set = look.slope[kAbsentSet],
+              present_set = look.slope[kPresentSet];
+  const auto positive = [](Count x) { return std::max<Count>(x, 0); };
+  Count sum = 0, high = 0, low = 0;
   for (std::size_t w = 0; w < look.words; ++w) {
-    const Word here = look.cover[w], open = look.unset[w] & here;
-    for (Word rare = look.present[w] | look.present_set[w]; rare; rare &= rare - 1) {
-      const Word bit = rare & -rare, before = bit - 1;
-      const Count unset_here = unset + std::popcount(open & before);
-      const Count covered_here = counts_rest ? covered + std::popcount(here & before) : 0;
-      note(unset_here, covered_here);
-      if (look.present[w] & bit) ++present;
-      else ++present_set;
-      note(unset_here, covered_here + 1);
+    const Word here = look.cover[w], unset = look.unset[w] & here, with = look.truth[w] & here;
+    const auto worth = [&](Word some) __attribute__((always_inline)) {
+      const Word open = some & unset;
+      const Count a = std::popcount(open & ~with), p = std::popcount(open & with), s = std::popcount(some & with & ~open);
+      return absent * a + present * p + present_set * s + absent_set * (std::popcount(some) - a - p - s);
+    };
+    const Count all = worth(here);
+    if (with) {
+      // How far the sum can rise within the word, and how far it can fall.
+      const Count a = std::popcount(unset & ~with), p = std::popcount(unset & with), s = std::popcount(with & ~unset);
+      const Count rise = positive(absent) * a + positive(present) * p + positive(present_set) * s +
+                         positive(absent_set) * (std::popcount(here) - a - p - s);
+      if (sum + rise > high || sum + all - rise < low)
+        for (Word rare = with; rare; rare &= rare - 1) {
+          const Word bit = rare & -rare;
+          const Count before = sum + worth(here & (bit - 1));
+          const Count after = before + (unset & bit ? present : present_set);
+          high = std::max({high, before, after});
+          low = std::min({low, before, after});
+        }
     }
-    unset += std::popcount(open);
-    if (counts_rest) covered += std::popcount(here);
+    sum += all;
   }
-  note(unset, covered);
-  look.high = high;
-  look.low = low;
+  look.high = std::max(high, sum);
+  look.low = std::min(low, sum);
 }
 
 POLYRULE_CLONES
@@ -68,24 +72,15 @@ Count find_bound(const RunBound& look) {
   return best;
 }
 
-bool RunEnds::is_suited(const NodeLabel& label) const {
-  return 8 * (label.kinds[kPresent] + label.kinds[kPresentSet]) <= node_->weight;
-}
-
 bool RunEnds::begin(const Places& places, const State& state, const Node& node) {
   if (node.rows.size() < run_limits.least_rows || !state.unit || node.is_root) return false;
   places_ = &places;
   state_ = &state;
   node_ = &node;
   follow(node);
-  positives_.clear();
   if (node.labels.size() > kMostLabels) return false;
-  for (const NodeLabel& label : node.labels)
-    if (!is_suited(label)) return false;
-  for (const NodeLabel& label : node.labels) {
-    positives_.push_back(positives_of(label));
-    positives_.back().rows = rows_of(label.label);
-  }
+  rows_.clear();
+  for (const NodeLabel& label : node.labels) rows_.push_back(rows_of(label.label));
   return true;
 }
 
@@ -131,9 +126,10 @@ std::size_t RunEnds::rows_of(std::uint32_t label) {
     fresh.label = label;
     fresh.id = ++ids_;
     fresh.log.clear();
-    fresh.strips.resize(places_->slots());
+    fresh.unset_strips.resize(places_->slots());
+    fresh.truth_strips.resize(places_->slots());
     fresh.unset.assign(words, 0);
-    for (std::size_t w = 0; w < words; ++w) fresh.unset[w] = ~state_->truth[label][w] & ~state_->set[label][w] & state_->working.data()[w];
+    for (std::size_t w = 0; w < words; ++w) fresh.unset[w] = ~state_->set[label][w] & state_->working.data()[w];
   } else {
     LabelRows& kept = *found;
     for (std::size_t w = 0; w < words; ++w) {
@@ -180,20 +176,16 @@ void RunEnds::gather(const Positives& positives, const Places::Place* place, Scr
   for (const Row row : positives.present_set) scratch.present_set[place[row] / 64] = 0;
 }
 
-Count RunEnds::reach(std::size_t slot, std::size_t e, int value, const Gains<Count>& gains, Scratch& scratch) {
+Count RunEnds::reach(std::size_t slot, std::size_t e, int value, const Gains<Count>& gains) {
   const NodeLabel& label = node_->labels[e];
-  const Positives& positives = positives_[e];
-  LabelRows& rows = labels_[positives.rows];
-  Strip& unset = rows.strips[slot];
+  LabelRows& rows = labels_[rows_[e]];
+  Strip &unset = rows.unset_strips[slot], &truth = rows.truth_strips[slot];
   update_cover(slot);
   update(unset, rows.id, slot, rows.log, rows.unset.data(), node_->rows.size());
+  update(truth, rows.id, slot, {}, state_->truth[label.label], node_->rows.size());
   const std::vector<Word>& cover = covers_[slot].bits;
-  const Places::Place* place = places_->of_rows(slot);
-  scatter(positives, place, cover.size(), scratch);
-  RunLook look{cover.data(), unset.bits.data(), scratch.present.data(), scratch.present_set.data(), cover.size(),
-               gains.slope[value], 0, 0};
+  RunLook look{cover.data(), truth.bits.data(), unset.bits.data(), cover.size(), gains.slope[value], 0, 0};
   find_extremes(look);
-  gather(positives, place, scratch);
   return std::max(gains.empty_sum(label) + look.high, gains.full_sum(label, value) - look.low);
 }
 

@@ -2,8 +2,8 @@
 //
 // Along rows that are alike for a label G (singles.hpp) moves on a straight line, so it is largest next to a row of another
 // kind. A label's positive rows are mostly few. Where they lie in a column tells all boundaries that matter; how many of the
-// other rows lie before each of them is a matter of counting bits, once the cover and the label's unset rows are known as
-// bits in the order of the column. Both change little from one body to the next and from one rule to the next, so they are kept.
+// other rows lie before each of them is a matter of counting bits, once the cover and the label are known as bits in the order
+// of the column. These change little from one body to the next and from one rule to the next, so they are kept.
 #pragma once
 
 #include <vector>
@@ -16,14 +16,13 @@ namespace polyrule {
 
 // Tests lower this, so that small data is searched like large data.
 struct RunLimits {
-  std::size_t least_rows = 1024;  // of a cover
+  std::size_t least_rows = 4096;  // of a cover
 };
 inline RunLimits run_limits;
 
-// Places of a label's covered positive rows in one column, and the largest and the smallest sum of gains before a boundary.
+// Bits in the order of a column, and the largest and the smallest sum of gains before a boundary.
 struct RunLook {
-  const Word *cover, *unset;  // in the order of the column; unset: absent rows on which the label is not set
-  const Word *present, *present_set;
+  const Word *cover, *truth, *unset;  // the rows that have the label, and those on which it is not set yet
   std::size_t words;
   const Count* slope;  // by kind
   Count high, low;
@@ -48,19 +47,19 @@ class RunEnds {
     std::vector<Word> present, present_set;  // all zero between two looks
   };
 
-  // Turns to a node, for `reach` if its labels are few.
+  // Turns to a node. False if its rows or labels are not suited for `reach`.
   bool begin(const Places& places, const State& state, const Node& node);
-  bool is_suited(const NodeLabel& label) const;
 
   static bool handles(const Column& column) { return column.ordered && column.missing.empty(); }
 
   // What no condition on the column exceeds with a literal of the node's e-th label. It may be the gain of the node itself.
   // Different columns may be looked at at the same time.
-  Count reach(std::size_t slot, std::size_t e, int value, const Gains<Count>& gains, Scratch& scratch);
+  Count reach(std::size_t slot, std::size_t e, int value, const Gains<Count>& gains);
 
-  // Whether the other bound, which needs nothing but the cover, can be had.
-  static bool can_bound(const Gains<Count>& gains, int value) {
-    return gains.slope[value][kAbsent] >= gains.slope[value][kAbsentSet] && gains.slope[value][kAbsentSet] >= 0;
+  // Whether the other bound, which needs nothing but the cover, can be had at a low price.
+  bool can_bound(const NodeLabel& label, int value, const Gains<Count>& gains) const {
+    return 8 * (label.kinds[kPresent] + label.kinds[kPresentSet]) <= node_->weight &&
+           gains.slope[value][kAbsent] >= gains.slope[value][kAbsentSet] && gains.slope[value][kAbsentSet] >= 0;
   }
   void update_cover(std::size_t slot) { update(covers_[slot], path_, slot, left_, node_->cover.data(), node_->rows.size()); }
   // What no condition on any column exceeds with a literal; covers must be up to date. Ends when that is not negative.
@@ -74,24 +73,23 @@ class RunEnds {
     std::vector<Word> bits;
   };
 
-  // The absent rows of a label that are unset. Rows are only ever set.
+  // The rows that have a label, and those on which it is unset. Rows are only ever set.
   struct LabelRows {
     std::uint32_t label = 0;
     std::uint64_t id = 0, last_used = 0;
     std::vector<Word> unset;
     std::vector<Row> log;  // rows set since the id was given
-    std::vector<Strip> strips;
+    std::vector<Strip> unset_strips, truth_strips;
   };
 
   struct Positives {
     std::vector<Row> present, present_set;
-    std::size_t rows = 0;  // of `labels_`
   };
   Positives positives_of(const NodeLabel& label) const;
   static void scatter(const Positives& positives, const Places::Place* place, std::size_t words, Scratch& scratch);
   static void gather(const Positives& positives, const Places::Place* place, Scratch& scratch);
 
-  static constexpr std::size_t kMostKept = 12;
+  static constexpr std::size_t kMostKept = 8;
 
   void follow(const Node& node);
   std::size_t rows_of(std::uint32_t label);
@@ -105,7 +103,7 @@ class RunEnds {
   std::vector<Row> left_;  // rows that have left the cover along the path
   std::vector<Strip> covers_;
   std::vector<LabelRows> labels_;
-  std::vector<Positives> positives_;  // by label of the node
+  std::vector<std::size_t> rows_;  // by label of the node, which of `labels_`
 };
 
 }  // namespace polyrule

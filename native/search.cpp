@@ -99,7 +99,6 @@ std::optional<std::vector<NodeLabel>> Engine::apart_from(const Head& incumbent, 
 template <class Int>
 std::vector<NodeLabel> Engine::can_reach(const Node& node, const std::vector<NodeLabel>& labels, const Target<Int>& target) {
   std::vector<NodeLabel> left;
-  std::vector<std::pair<NodeLabel, int>> doubtful;
   for (NodeLabel label : labels) {
     for (int v = 0; v < 2; ++v)
       label.allowed[v] = label.allowed[v] && target.gains.bound(label, v) >= 0 &&
@@ -122,7 +121,7 @@ void Engine::rule_out(const Node& node, std::vector<NodeLabel>& labels, const Ta
   parallel_for(labels.size(), threads_, [&](std::size_t e) {
     RunEnds::Scratch scratch;
     for (int v = 0; v < 2; ++v)
-      if (labels[e].allowed[v] && runs_.is_suited(labels[e]) && RunEnds::can_bound(target.gains, v))
+      if (labels[e].allowed[v] && runs_.can_bound(labels[e], v, target.gains))
         bounds[e][std::size_t(v)] = runs_.bound(labels[e], v, target.gains, scratch);
   });
   for (const LabelList& list : label_lists_) {
@@ -268,7 +267,6 @@ struct Engine::Worker {
   std::optional<TallyJudge<Int>> tally;
   std::uint64_t tallied = 0;  // the value the tally was made for
   std::optional<TieScan> ties;
-  RunEnds::Scratch scratch = {};
 };
 
 // Whether a column has a condition that counts, for the few literals of a node.
@@ -283,7 +281,7 @@ bool Engine::can_count(Worker<Int>& worker, const Node& node, std::size_t column
       Count most = 0;
       for (int v = 0; v < 2; ++v) {
         if (!node.labels[e].usable(v)) continue;
-        const Count reach = runs_.reach(places_.slot(column), e, v, worker.scan.gains(), worker.scratch);
+        const Count reach = runs_.reach(places_.slot(column), e, v, worker.scan.gains());
         worker.sweep.note_reach(e, v, double(reach) / double(best.value.den));
         top = std::max(top, reach);
         most = std::max(most, node.labels[e].kinds[v]);
@@ -303,11 +301,10 @@ void Engine::rank_columns(const Node& node, const Form& form, const Best& start)
     parallel_for(order_.size(), node.rows.size() * order_.size() < kWorthThreads ? 1 : threads_, [&](std::size_t i) {
       const std::size_t column = order_[i];
       if (!RunEnds::handles(columns_[column])) return;
-      RunEnds::Scratch scratch;
       Count top = std::numeric_limits<Count>::lowest();
       for (std::uint32_t e = 0; e < node.labels.size(); ++e)
         for (int v = 0; v < 2; ++v)
-          if (node.labels[e].usable(v)) top = std::max(top, runs_.reach(places_.slot(column), e, v, gains, scratch));
+          if (node.labels[e].usable(v)) top = std::max(top, runs_.reach(places_.slot(column), e, v, gains));
       promise_[column] = double(top) / double(start.value.den);
     });
   }

@@ -263,7 +263,7 @@ def short_runs() -> Iterator[None]:
     assert native is not None
     native.limit_runs(1)
     yield
-    native.limit_runs(1024)
+    native.limit_runs(4096)
 
 
 def numbers_with_rare_labels(seed: int) -> Problem:
