@@ -59,7 +59,6 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 constexpr auto kPollEvery = std::chrono::milliseconds(40);
-constexpr std::size_t kWorthThreads = 128;  // labels that a second thread pays for
 
 }  // namespace
 
@@ -108,7 +107,8 @@ std::optional<Best> Engine::search_by_literal(const Watch& watch, Node& node, co
   if (only_pure(Gains<Int>(form, Fraction{1, 1}, state_.working_weight))) {
     const bool reached = compare(incumbent.value, {1, 1}) == 0;
     const Best least{{1, 1}, reached ? incumbent.tp : 0, false, {}};
-    const bool kept = node.is_root && live.size() > 1 && PureTable::fits(state_);
+    const bool kept = node.is_root && live.size() > 1 && state_.rows >= list_limits.kept_rows &&
+                      PureTable::fits(state_);
     const Best found = kept ? pure_table_.best(state_, form.negative, least, threads_)
                             : best_pure(watch, node, state_, live, least);
     if (found.any || reached) return found;
@@ -131,36 +131,47 @@ std::optional<Best> Engine::search_by_literal(const Watch& watch, Node& node, co
   std::stable_sort(ranked.begin(), ranked.end(), [](auto& a, auto& b) { return a.first > b.first; });
 
   const ConditionSizes& sizes = sizes_of(node);
-  const int threads = ranked.size() < kWorthThreads ? 1 : threads_;
-  std::vector<std::unique_ptr<LiteralSearch<Int>>> searches(static_cast<std::size_t>(threads));
-  std::mutex guard;
-  Fraction shared = incumbent.value;
-  std::atomic<std::size_t> next{0};
+  using Search = LiteralSearch<Int>;
+  std::vector<std::unique_ptr<Search>> searches(static_cast<std::size_t>(threads_));
+  searches[0].reset(new Search(node, state_, form, sizes, start));
+  // Drops the literals of a label that cannot reach the level; false if none is left.
+  const auto can_reach = [&](const Search& search, NodeLabel& label) {
+    for (int v = 0; v < 2; ++v)
+      label.allowed[v] = label.usable(v) && search.gains().bound(label, v) >= 0 &&
+                         path_[label.label * 2 + std::size_t(v)].can_reach(label, v, search.gains(), search.level(),
+                                                                           denominator(label, v));
+    return label.allowed[0] || label.allowed[1];
+  };
   std::atomic<bool> over{false}, fading{false};
+  const auto look = [&](Search& search, const NodeLabel& label) {
+    search.look(label, [&](int v, double reach, const Fraction& level) {
+      Prospect& prospect = path_[label.label * 2 + std::size_t(v)];
+      prospect.reach = reach;
+      prospect.value = double(level.num) / double(level.den);
+      std::copy(label.kinds, label.kinds + 4, prospect.kinds);
+    });
+    if (is_fading(search.gains())) fading = true;
+  };
+  if (!ranked.empty() && can_reach(*searches[0], ranked[0].second)) look(*searches[0], ranked[0].second);
+  std::vector<NodeLabel> rest;
+  for (std::size_t i = 1; i < ranked.size(); ++i)
+    if (can_reach(*searches[0], ranked[i].second)) rest.push_back(ranked[i].second);
+
+  const int threads = rest.size() < list_limits.threaded_labels ? 1 : threads_;
+  std::mutex guard;
+  Fraction shared = searches[0]->level();
+  std::atomic<std::size_t> next{0};
   on_threads(threads, [&](int worker) {
     auto& search = searches[static_cast<std::size_t>(worker)];
-    search.reset(new LiteralSearch<Int>(node, state_, form, sizes, start));
+    if (!search) search.reset(new Search(node, state_, form, sizes, start));
     auto last_poll = Clock::now();
     try {
-      for (std::size_t i = next++; i < ranked.size() && !over && !fading; i = next++) {
+      for (std::size_t i = next++; i < rest.size() && !over && !fading; i = next++) {
         if (threads > 1) {
           const std::lock_guard lock(guard);
           search->raise(shared);
         }
-        NodeLabel label = ranked[i].second;
-        for (int v = 0; v < 2; ++v) {
-          const Prospect& prospect = path_[label.label * 2 + std::size_t(v)];
-          label.allowed[v] = label.usable(v) && search->gains().bound(label, v) >= 0 &&
-                             prospect.can_reach(label, v, search->gains(), search->level(), denominator(label, v));
-        }
-        if (!label.allowed[0] && !label.allowed[1]) continue;
-        search->look(label, [&](int v, double reach, const Fraction& level) {
-          Prospect& prospect = path_[label.label * 2 + std::size_t(v)];
-          prospect.reach = reach;
-          prospect.value = double(level.num) / double(level.den);
-          std::copy(label.kinds, label.kinds + 4, prospect.kinds);
-        });
-        if (is_fading(search->gains())) fading = true;
+        if (NodeLabel label = rest[i]; can_reach(*search, label)) look(*search, label);
         if (threads > 1) {
           const std::lock_guard lock(guard);
           if (compare(search->level(), shared) > 0) shared = search->level();
@@ -178,13 +189,9 @@ std::optional<Best> Engine::search_by_literal(const Watch& watch, Node& node, co
   });
   if (watch.deadline && Clock::now() > *watch.deadline) throw TimeIsUp{};
   if (fading) return std::nullopt;
-  LiteralSearch<Int>* all = nullptr;
-  for (const auto& search : searches) {
-    if (!search) continue;
-    if (all) all->join(*search);
-    else all = search.get();
-  }
-  return all->best();
+  for (std::size_t i = 1; i < searches.size(); ++i)
+    if (searches[i]) searches[0]->join(*searches[i]);
+  return searches[0]->best();
 }
 
 template std::optional<Best> Engine::search_by_literal<Count>(const Watch&, Node&, const std::vector<NodeLabel>&,

@@ -29,6 +29,13 @@ std::size_t bound_conditions(const LiteralWeights& weights, const std::uint16_t*
                              const std::uint16_t* present_set, std::size_t counters, std::uint32_t* found,
                              std::int32_t& below);
 
+// Tests lower these, so that small data takes the ways of large data.
+struct ListLimits {
+  std::size_t kept_rows = 1000;      // from how many rows on counts of the empty body are worth keeping (pure_table.hpp)
+  std::size_t threaded_labels = 48;  // that a second thread pays for
+};
+inline ListLimits list_limits;
+
 // How many rows each condition covers in a node; 0 for those that do not divide it.
 using ConditionSizes = LineArray<std::uint16_t>;
 
