@@ -49,7 +49,8 @@ class Members {
       for (int value = 0; value < 2; ++value)
         for (std::uint32_t l = 0; l < labels_; ++l) conditions_.push_back({Test::label, false, l, double(value)});
     }
-    const std::size_t stride = (words_for(std::max<std::size_t>(1, conditions_.size())) + 3) / 4 * 4;
+    std::size_t stride = (words_for(std::max<std::size_t>(1, conditions_.size())) + 3) / 4 * 4;
+    if (stride > 8) stride = (stride + 7) / 8 * 8;  // whole cache lines
     if (rows * stride * sizeof(Word) > kMostBytes) return;
     stride_ = stride;
     Bits all(rows);
