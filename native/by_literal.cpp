@@ -22,8 +22,8 @@ inline __attribute__((always_inline)) Lanes load(const std::uint16_t* from) {
 
 POLYRULE_VECTOR_CLONES
 std::size_t bound_conditions(const LiteralWeights& weights, const std::uint16_t* sizes, const std::uint16_t* present,
-                             const std::uint16_t* present_set, std::size_t counters, std::uint32_t* found,
-                             std::int32_t& below) {
+                             const std::uint16_t* present_set, const std::uint16_t* absent, std::size_t counters,
+                             std::uint32_t* found, std::int32_t& below) {
   const Lanes zero = {}, never = zero + kNeverReached;
   const Lanes most = zero + weights.all_absent, set = zero + weights.all_absent_set;
   const bool unset_helps = weights.absent > 0;
@@ -36,8 +36,9 @@ std::size_t bound_conditions(const LiteralWeights& weights, const std::uint16_t*
       const Lanes size = load(sizes + at), with = load(present + at), with_set = load(present_set + at);
       const Lanes others = size - with - with_set;
       const Lanes low = others - set > zero ? others - set : zero, high = others < most ? others : most;
+      const Lanes unset = absent ? load(absent + at) : unset_helps ? high : low;
       const Lanes bound = weights.empty + weights.present * with + weights.present_set * with_set +
-                          weights.absent_set * others + weights.absent * (unset_helps ? high : low);
+                          weights.absent_set * others + weights.absent * unset;
       bounds[b] = size > zero ? bound : never;
       const Lanes reaches = bounds[b] >= zero;
       any |= reaches;
@@ -53,6 +54,11 @@ std::size_t bound_conditions(const LiteralWeights& weights, const std::uint16_t*
   }
   for (std::size_t i = 0; i < kLanes; ++i) below = std::max(below, highest[i]);
   return count;
+}
+
+POLYRULE_VECTOR_CLONES
+void subtract_from(const std::uint16_t* all, std::uint16_t* counts, std::size_t size) {
+  for (std::size_t k = 0; k < size; ++k) counts[k] = static_cast<std::uint16_t>(all[k] - counts[k]);
 }
 
 namespace {
@@ -132,8 +138,10 @@ std::optional<Best> Engine::search_by_literal(const Watch& watch, Node& node, co
 
   const ConditionSizes& sizes = sizes_of(node);
   using Search = LiteralSearch<Int>;
+  LabelCounts* const kept = state_.rows >= list_limits.kept_rows && LabelCounts::fits(state_) ? &label_counts_ : nullptr;
+  if (kept) kept->refresh(state_);
   std::vector<std::unique_ptr<Search>> searches(static_cast<std::size_t>(threads_));
-  searches[0].reset(new Search(node, state_, form, sizes, start));
+  searches[0].reset(new Search(node, state_, form, sizes, start, kept));
   // Drops the literals of a label that cannot reach the level; false if none is left.
   const auto can_reach = [&](const Search& search, NodeLabel& label) {
     for (int v = 0; v < 2; ++v)
@@ -163,7 +171,7 @@ std::optional<Best> Engine::search_by_literal(const Watch& watch, Node& node, co
   std::atomic<std::size_t> next{0};
   on_threads(threads, [&](int worker) {
     auto& search = searches[static_cast<std::size_t>(worker)];
-    if (!search) search.reset(new Search(node, state_, form, sizes, start));
+    if (!search) search.reset(new Search(node, state_, form, sizes, start, kept));
     auto last_poll = Clock::now();
     try {
       for (std::size_t i = next++; i < rest.size() && !over && !fading; i = next++) {

@@ -8,6 +8,7 @@
 #include <limits>
 #include <vector>
 
+#include "label_counts.hpp"
 #include "lanes.hpp"
 #include "node.hpp"
 #include "singles.hpp"
@@ -23,11 +24,14 @@ struct LiteralWeights {
 
 inline constexpr std::int32_t kNeverReached = std::numeric_limits<std::int32_t>::lowest() / 4;
 
-// Lists the conditions whose bound is not negative in `found` (room for `counters` numbers) and returns how many; `below` gets the
+// `absent` may be null; then bounds take its place. Lists the conditions whose bound is not negative in `found` (room for `counters` numbers) and returns how many; `below` gets the
 // largest bound of the others. Conditions of size 0 do not count.
 std::size_t bound_conditions(const LiteralWeights& weights, const std::uint16_t* sizes, const std::uint16_t* present,
-                             const std::uint16_t* present_set, std::size_t counters, std::uint32_t* found,
-                             std::int32_t& below);
+                             const std::uint16_t* present_set, const std::uint16_t* absent, std::size_t counters,
+                             std::uint32_t* found, std::int32_t& below);
+
+// counts[k] becomes all[k] - counts[k].
+void subtract_from(const std::uint16_t* all, std::uint16_t* counts, std::size_t size);
 
 // Tests lower these, so that small data takes the ways of large data.
 struct ListLimits {
@@ -43,10 +47,13 @@ using ConditionSizes = LineArray<std::uint16_t>;
 template <class Int>
 class LiteralSearch {
  public:
-  LiteralSearch(const Node& node, const State& state, const Form& form, const ConditionSizes& sizes, const Best& start)
+  LiteralSearch(const Node& node, const State& state, const Form& form, const ConditionSizes& sizes, const Best& start,
+                LabelCounts* kept)
       : node_(node), state_(state), members_(state.members), form_(form), sizes_(sizes), start_(start),
         gains_(form, start.value, state.working_weight), ties_(members_.size(), 0), seen_tp_(members_.size(), 0),
-        seen_at_(members_.size(), 0), absent_(node.cover.words()) {
+        seen_at_(members_.size(), 0), absent_(node.cover.words()), kept_(kept),
+        outside_(state.working) {
+    for (std::size_t w = 0; w < outside_.words(); ++w) outside_.data()[w] &= ~node.cover.data()[w];
     for (LineArray<std::uint16_t>* counts : {&present_, &present_set_, &unset_, &none_}) counts->resize(members_.counters());
     std::fill(none_.get(), none_.get() + members_.counters(), 0);
     found_.resize(members_.counters());
@@ -107,7 +114,8 @@ class LiteralSearch {
   }
 
  private:
-  static constexpr std::size_t kVector = 256;  // conditions that are counted together
+  static constexpr std::size_t kVector = 256;   // conditions that are counted together
+  static constexpr Count kWorthCounting = 8000;  // rows times vectors, to have exact counts instead of bounds
 
   struct Counted {
     std::uint32_t condition;
@@ -142,18 +150,32 @@ class LiteralSearch {
   }
 
   void count_positives(const NodeLabel& label) {
-    const Word *truth = state_.truth[label.label], *set = state_.set[label.label];
-    rows_.clear();
-    set_rows_.clear();
     has_set_ = label.kinds[kPresentSet] > 0 && (needs_set(0) || needs_set(1));
-    for (std::size_t w = 0; w < node_.cover.words(); ++w) {
-      const Word here = node_.cover.data()[w] & truth[w];
-      for_each_bit(here & ~set[w], w * 64, [&](std::size_t i) { rows_.push_back(static_cast<Row>(i)); });
-      if (has_set_) for_each_bit(here & set[w], w * 64, [&](std::size_t i) { set_rows_.push_back(static_cast<Row>(i)); });
+    has_absent_ = false;
+    present_at_ = count_part(label, LabelCounts::present, label.kinds[kPresent], present_);
+    present_set_at_ = has_set_ ? count_part(label, LabelCounts::present_set, label.kinds[kPresentSet], present_set_) : none_.get();
+    unset_at_ = nullptr;
+    if (kept_) {
+      const Count all = label.kinds[kAbsent];
+      const Count rows = std::min(all, kept_->total(label.label, LabelCounts::absent) - all);
+      if (rows * Count(vectors_) <= kWorthCounting) unset_at_ = count_part(label, LabelCounts::absent, all, unset_);
     }
-    add_up(rows_, present_);
-    if (has_set_) add_up(set_rows_, present_set_);
-    has_absent_ = has_unset_ = false;
+  }
+
+  // Counts of one part of a label by condition, either of its covered rows or as what the others leave.
+  const std::uint16_t* count_part(const NodeLabel& label, LabelCounts::Part part, Count covered,
+                                  LineArray<std::uint16_t>& counts) {
+    const std::uint16_t* all = kept_ ? kept_->counts(state_, label.label, part) : nullptr;
+    const bool others = all && kept_->total(label.label, part) - covered < covered;
+    const Bits& among = others ? outside_ : node_.cover;
+    rows_.clear();
+    for (std::size_t w = 0; w < among.words(); ++w)
+      for_each_bit(among.data()[w] & LabelCounts::rows_of(state_, label.label, part, w), w * 64,
+                   [&](std::size_t i) { rows_.push_back(static_cast<Row>(i)); });
+    if (others && rows_.empty()) return all;
+    add_up(rows_, counts);
+    if (others) subtract_from(all, counts.get(), vectors_ * kVector);
+    return counts.get();
   }
 
   void add_up(const std::vector<Row>& rows, LineArray<std::uint16_t>& counts) const {
@@ -174,16 +196,15 @@ class LiteralSearch {
     // Present rows that are set count like absent ones where they are not told apart.
     weights.all_absent_set = lane(label.kinds[kAbsentSet] + (has_set_ ? 0 : label.kinds[kPresentSet]));
     std::int32_t below = kNeverReached;
-    const std::size_t count = bound_conditions(weights, sizes_.get(), present_.get(),
-                                               has_set_ ? present_set_.get() : none_.get(), vectors_ * kVector,
-                                               found_.get(), below);
+    const std::size_t count = bound_conditions(weights, sizes_.get(), present_at_, present_set_at_, unset_at_,
+                                               vectors_ * kVector, found_.get(), below);
     double reach = double(below) / scale_;
     if (count > 0) prepare_unset(label, count);
     for (std::size_t i = 0; i < count; ++i) {
       Counted c{found_.get()[i], v, {0, 0, 0, 0}};
       const std::uint32_t k = c.condition;
-      c.kinds[kPresent] = present_.get()[k];
-      c.kinds[kPresentSet] = has_set_ ? present_set_.get()[k] : 0;
+      c.kinds[kPresent] = present_at_[k];
+      c.kinds[kPresentSet] = present_set_at_[k];
       const Count others = Count(sizes_.get()[k]) - c.kinds[kPresent] - c.kinds[kPresentSet];
       const Count least = std::max<Count>(0, others - weights.all_absent_set);
       const Count most = std::min<Count>(others, label.kinds[kAbsent]);
@@ -199,22 +220,23 @@ class LiteralSearch {
 
   // Makes ready to count the unset absent rows of `count` conditions, all at once if that is cheaper.
   void prepare_unset(const NodeLabel& label, std::size_t count) {
+    if (unset_at_) return;
     if (!has_absent_) {
       const Word *truth = state_.truth[label.label], *set = state_.set[label.label];
       for (std::size_t w = 0; w < absent_.size(); ++w) absent_[w] = node_.cover.data()[w] & ~truth[w] & ~set[w];
       has_absent_ = true;
     }
     const auto rows = static_cast<std::size_t>(label.kinds[kAbsent]);
-    if (has_unset_ || 4 * rows * vectors_ > count * absent_.size()) return;
+    if (unset_at_ || 4 * rows * vectors_ > count * absent_.size()) return;
     rows_.clear();
     for (std::size_t w = 0; w < absent_.size(); ++w)
       for_each_bit(absent_[w], w * 64, [&](std::size_t i) { rows_.push_back(static_cast<Row>(i)); });
     add_up(rows_, unset_);
-    has_unset_ = true;
+    unset_at_ = unset_.get();
   }
 
   Count count_absent(std::uint32_t k) const {
-    if (has_unset_) return unset_.get()[k];
+    if (unset_at_) return unset_at_[k];
     if (!members_.is_label(k)) return count_common(absent_.data(), members_.rows_of(k), absent_.size());
     const Condition& condition = members_[k];
     return count_common(absent_.data(), state_.set[condition.index], state_.ones[condition.index], condition.edge == 0,
@@ -264,14 +286,17 @@ class LiteralSearch {
   std::vector<Count> seen_tp_;  // what the label under search has added
   std::vector<std::uint64_t> seen_at_;
   std::uint64_t stamp_ = 0;
-  std::vector<Row> rows_, set_rows_;
+  std::vector<Row> rows_;
   LineArray<std::uint16_t> present_, present_set_, unset_, none_;
   std::vector<std::uint16_t> largest_;  // size of a condition, by vector of conditions
   std::size_t vectors_ = 0;             // that the label under search needs
-  bool has_set_ = false, has_absent_ = false, has_unset_ = false;
+  bool has_set_ = false, has_absent_ = false;
+  const std::uint16_t *present_at_ = nullptr, *present_set_at_ = nullptr, *unset_at_ = nullptr;  // of the label under search
   LineArray<std::uint32_t> found_;
   std::vector<Word> absent_;  // the covered rows that are absent and unset
   std::vector<Counted> counted_;
+  LabelCounts* kept_;  // null if there are none
+  Bits outside_;       // the rows of the empty body that are not covered
 };
 
 }  // namespace polyrule

@@ -30,6 +30,10 @@ class Members {
   bool is_label(std::size_t condition) const {
     return condition >= first_label_ && condition < first_label_ + 2 * labels_;
   }
+  // Of a condition on a label; SIZE_MAX if there are none.
+  std::size_t number_of(std::size_t label, int value) const {
+    return label < labels_ ? first_label_ + (value ? labels_ : 0) + label : SIZE_MAX;
+  }
   // The rows of a condition on a feature.
   const Word* rows_of(std::size_t condition) const {
     return features_[condition < first_label_ ? condition : condition - 2 * labels_];
@@ -71,7 +75,7 @@ class Members {
 
   // A row's label has been set.
   void set_label(std::size_t row, std::size_t label, int value) {
-    if (label < labels_) put(row, first_label_ + (value ? labels_ : 0) + label);
+    if (label < labels_) put(row, number_of(label, value));
   }
 
  private:
