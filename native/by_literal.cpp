@@ -100,8 +100,10 @@ std::optional<Best> Engine::search_by_literal(const Watch& watch, Node& node, co
                                               const Form& form, const Head& incumbent) {
   // No condition of this node gives the literal a larger denominator.
   const auto denominator = [&](const NodeLabel& label, int v) {
-    return double(form.den[0]) + double(form.den[1]) * double(label.kinds[v]) + double(form.den[2]) * double(label.kinds[1 - v]) +
-           double(form.den[3]) * double(state_.working_weight - label.present) + double(form.den[4]) * double(label.present);
+    const Count most[5] = {1, label.kinds[v], label.kinds[1 - v], state_.working_weight - label.present, label.present};
+    double sum = 0;
+    for (std::size_t i = 0; i < 5; ++i) sum += double(form.den[i]) * double(most[i]);
+    return sum;
   };
   const Best start{incumbent.value, incumbent.tp, false, {}};
   const auto is_fading = [](const Gains<Int>& gains) {
@@ -128,8 +130,8 @@ std::optional<Best> Engine::search_by_literal(const Watch& watch, Node& node, co
     double promise = -std::numeric_limits<double>::infinity();
     for (int v = 0; v < 2; ++v)
       if (label.allowed[v])
-        promise = std::max(promise, path_[label.label * 2 + std::size_t(v)].optimistic(label, v, first_gains, incumbent.value,
-                                                                                       denominator(label, v)));
+        promise = std::max(promise, path_[label.label * 2 + std::size_t(v)].optimistic(
+                                        label, v, first_gains, incumbent.value, denominator(label, v)));
     for (const HeadLiteral& literal : incumbent.literals)
       if (literal.label == label.label) promise = std::numeric_limits<double>::infinity();
     ranked.push_back({promise, label});
@@ -138,7 +140,8 @@ std::optional<Best> Engine::search_by_literal(const Watch& watch, Node& node, co
 
   const ConditionSizes& sizes = sizes_of(node);
   using Search = LiteralSearch<Int>;
-  LabelCounts* const kept = state_.rows >= list_limits.kept_rows && LabelCounts::fits(state_) ? &label_counts_ : nullptr;
+  const bool keeps = state_.rows >= list_limits.kept_rows && LabelCounts::fits(state_);
+  LabelCounts* const kept = keeps ? &label_counts_ : nullptr;
   if (kept) kept->refresh(state_);
   std::vector<std::unique_ptr<Search>> searches(static_cast<std::size_t>(threads_));
   searches[0].reset(new Search(node, state_, form, sizes, start, kept));

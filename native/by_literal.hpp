@@ -1,8 +1,10 @@
 // The search for the best condition, one label after the other, where all columns are kept as lists.
 //
-// A label's positive rows are few. Adding up their member records (members.hpp) counts them for every condition at once.
-// How many of the other rows a condition covers is known, and how many of those are unset lies between two bounds; so every
-// condition has an upper bound on G (singles.hpp), and only where that is not negative the unset rows are counted as well.
+// A label's positive rows are few. Adding up their member records (members.hpp) counts them for every condition at once,
+// and where counts of the empty body are kept (label_counts.hpp), it is enough to add up those that the node does not
+// cover. How many of the other rows a condition covers is known. How many of those are unset is counted as well if that
+// costs little; if not, it lies between two bounds, so every condition has an upper bound on G (singles.hpp), and only
+// where that is not negative the unset rows are counted.
 #pragma once
 
 #include <limits>
@@ -24,8 +26,8 @@ struct LiteralWeights {
 
 inline constexpr std::int32_t kNeverReached = std::numeric_limits<std::int32_t>::lowest() / 4;
 
-// `absent` may be null; then bounds take its place. Lists the conditions whose bound is not negative in `found` (room for `counters` numbers) and returns how many; `below` gets the
-// largest bound of the others. Conditions of size 0 do not count.
+// Lists the conditions whose bound is not negative in `found` (room for `counters` numbers) and returns how many; `below`
+// gets the largest bound of the others. Conditions of size 0 do not count. `absent` may be null; then G is only bounded.
 std::size_t bound_conditions(const LiteralWeights& weights, const std::uint16_t* sizes, const std::uint16_t* present,
                              const std::uint16_t* present_set, const std::uint16_t* absent, std::size_t counters,
                              std::uint32_t* found, std::int32_t& below);
@@ -35,7 +37,7 @@ void subtract_from(const std::uint16_t* all, std::uint16_t* counts, std::size_t 
 
 // Tests lower these, so that small data takes the ways of large data.
 struct ListLimits {
-  std::size_t kept_rows = 1000;      // from how many rows on counts of the empty body are worth keeping (pure_table.hpp)
+  std::size_t kept_rows = 1000;      // from how many rows on counts of the empty body are worth keeping
   std::size_t threaded_labels = 48;  // that a second thread pays for
 };
 inline ListLimits list_limits;
@@ -54,7 +56,8 @@ class LiteralSearch {
         seen_at_(members_.size(), 0), absent_(node.cover.words()), kept_(kept),
         outside_(state.working) {
     for (std::size_t w = 0; w < outside_.words(); ++w) outside_.data()[w] &= ~node.cover.data()[w];
-    for (LineArray<std::uint16_t>* counts : {&present_, &present_set_, &unset_, &none_}) counts->resize(members_.counters());
+    for (LineArray<std::uint16_t>* counts : {&present_, &present_set_, &unset_, &none_})
+      counts->resize(members_.counters());
     std::fill(none_.get(), none_.get() + members_.counters(), 0);
     found_.resize(members_.counters());
     for (std::size_t k = 0; k < members_.counters(); k += kVector)
@@ -135,14 +138,15 @@ class LiteralSearch {
 
   bool needs_set(int v) const { return gains_.slope[v][kPresentSet] != gains_.slope[v][kAbsentSet]; }
 
-  // Up to which vector of conditions there is one large enough for the literal, but not less than `least`. `beyond` gets
-  // what those after it cannot exceed.
+  // Up to which vector of conditions there is one large enough for the literal, but not less than `least`. `beyond`
+  // gets what those after it cannot exceed.
   std::size_t vectors_for(const NodeLabel& label, int v, std::size_t least, double& beyond) const {
     beyond = double(kNeverReached) / scale_;
     for (std::size_t g = largest_.size(); g > least; --g) {
       Int bound = lane_gains_.empty_sum(label);
       for (int k = 0; k < 4; ++k)
-        if (lane_gains_.slope[v][k] > 0) bound += lane_gains_.slope[v][k] * Int(std::min<Count>(label.kinds[k], largest_[g - 1]));
+        if (lane_gains_.slope[v][k] > 0)
+          bound += lane_gains_.slope[v][k] * Int(std::min<Count>(label.kinds[k], largest_[g - 1]));
       if (bound >= 0) return g;
       beyond = std::max(beyond, double(bound) / scale_);
     }
@@ -153,7 +157,8 @@ class LiteralSearch {
     has_set_ = label.kinds[kPresentSet] > 0 && (needs_set(0) || needs_set(1));
     has_absent_ = false;
     present_at_ = count_part(label, LabelCounts::present, label.kinds[kPresent], present_);
-    present_set_at_ = has_set_ ? count_part(label, LabelCounts::present_set, label.kinds[kPresentSet], present_set_) : none_.get();
+    present_set_at_ = none_.get();
+    if (has_set_) present_set_at_ = count_part(label, LabelCounts::present_set, label.kinds[kPresentSet], present_set_);
     unset_at_ = nullptr;
     if (kept_) {
       const Count all = label.kinds[kAbsent];
@@ -291,7 +296,8 @@ class LiteralSearch {
   std::vector<std::uint16_t> largest_;  // size of a condition, by vector of conditions
   std::size_t vectors_ = 0;             // that the label under search needs
   bool has_set_ = false, has_absent_ = false;
-  const std::uint16_t *present_at_ = nullptr, *present_set_at_ = nullptr, *unset_at_ = nullptr;  // of the label under search
+  // Counts of the label under search; `unset_at_` is null if the unset absent rows are not counted yet.
+  const std::uint16_t *present_at_ = nullptr, *present_set_at_ = nullptr, *unset_at_ = nullptr;
   LineArray<std::uint32_t> found_;
   std::vector<Word> absent_;  // the covered rows that are absent and unset
   std::vector<Counted> counted_;

@@ -54,7 +54,8 @@ void LabelCounts::count(const State& state, std::size_t label) {
     for (std::size_t w = 0; w < working_.words(); ++w)
       for_each_bit(working_.data()[w] & rows_of(state, label, part, w), w * 64,
                    [&](std::size_t i) { rows.push_back(static_cast<Row>(i)); });
-    tally(state.members.data(), state.members.stride(), rows.data(), rows.size(), state.members.vectors(), row(label, part));
+    const Members& members = state.members;
+    tally(members.data(), members.stride(), rows.data(), rows.size(), members.vectors(), row(label, part));
     totals_[label * 3 + part] = static_cast<Count>(rows.size());
   }
   known_[label] = 1;
@@ -96,7 +97,8 @@ void LabelCounts::take_off(const State& state, const Bits& left) {
           for_each_bit(left.data()[w] & rows_of(state, l, part, w), w * 64,
                        [&](std::size_t i) { rows.push_back(static_cast<Row>(i)); });
       if (rows.empty()) continue;
-      tally(state.members.data(), state.members.stride(), rows.data(), rows.size(), state.members.vectors(), sums.get());
+      const Members& members = state.members;
+      tally(members.data(), members.stride(), rows.data(), rows.size(), members.vectors(), sums.get());
       std::uint16_t* counts = row(l, part);
       for (std::size_t k = 0; k < counters_; ++k) counts[k] = static_cast<std::uint16_t>(counts[k] - sums.get()[k]);
       totals_[l * 3 + part] -= static_cast<Count>(rows.size());

@@ -1,8 +1,8 @@
 // What each condition covers of each label in the empty body, kept from rule to rule.
 //
-// A body covers most rows of its parent, and its parent most of the empty body's, so the counts of a label in a node are
-// best found by taking off the few rows that are not covered. A rule changes little of the empty body's counts: those of the labels
-// it sets, which are made again when they are asked for, and those of the conditions on these labels.
+// Bodies often cover most rows, so the counts of a label in a node are best found by taking off the few rows that are not
+// covered. A rule changes little of the empty body's counts: those of the labels it sets, which are made again when they
+// are asked for, and those of the conditions on these labels.
 #pragma once
 
 #include <vector>

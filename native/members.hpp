@@ -1,9 +1,9 @@
 // Which conditions every row satisfies, as bits, where all columns are kept as lists (lists.hpp).
 //
-// Every condition that a search may choose has a number, and a row's record has one bit per condition. Adding up the records
-// of some rows (tally.hpp) counts those rows for all conditions at once: a literal with few positive rows costs little, however many
-// conditions there are. Conditions that cover most rows come first, those on features that cover few come last, so that
-// whole vectors of them can be left out where a condition must cover many.
+// Every condition that a search may choose has a number, and a row's record has one bit per condition. Adding up the
+// records of some rows (tally.hpp) counts those rows for all conditions at once: a literal with few positive rows costs
+// little, however many conditions there are. Conditions that cover most rows come first, those on features that cover few
+// come last, so that whole vectors of them can be left out where a condition must cover many.
 #pragma once
 
 #include <algorithm>

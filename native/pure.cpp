@@ -36,8 +36,8 @@ std::vector<std::uint32_t> sums_of(const std::vector<std::uint32_t>& numbers, co
   return sums;
 }
 
-// The right rows of those literals whose wrong rows are all outside `rows`, counted inside. Literals lie in blocks of eight, for each
-// word the wrong rows of all and then the right rows of all.
+// The right rows of those literals whose wrong rows are all outside `rows`, counted inside. Literals lie in blocks of
+// eight, for each word the wrong rows of all and then the right rows of all.
 POLYRULE_VECTOR_CLONES
 Count purified_by_words(const Word* blocks, std::size_t literals, const Word* rows, std::size_t words) {
   Count total = 0;
@@ -49,7 +49,8 @@ Count purified_by_words(const Word* blocks, std::size_t literals, const Word* ro
     std::memcpy(by_literal, &wrong, sizeof by_literal);
     for (std::size_t i = 0; i < kTogether; ++i) {
       if (by_literal[i] != 0) continue;
-      for (std::size_t w = 0; w < words; ++w) total += std::popcount(blocks[2 * kTogether * w + kTogether + i] & rows[w]);
+      const Word* right = blocks + kTogether + i;
+      for (std::size_t w = 0; w < words; ++w) total += std::popcount(right[2 * kTogether * w] & rows[w]);
     }
   }
   return total;
@@ -89,7 +90,8 @@ Count count_purified(const Word* blocks, std::size_t literals, const Word* rows,
 // The mixed literals of a node, those with few wrong rows first.
 class MixedLiterals {
  public:
-  MixedLiterals(const Node& node, const State& state, const std::vector<NodeLabel>& live) : words_(words_for(node.rows.size())) {
+  MixedLiterals(const Node& node, const State& state, const std::vector<NodeLabel>& live)
+      : words_(words_for(node.rows.size())) {
     struct Literal {
       Count wrong, right;
       std::size_t label;
@@ -98,7 +100,8 @@ class MixedLiterals {
     std::vector<Literal> literals;
     for (const NodeLabel& label : live)
       for (int v = 0; v < 2; ++v)
-        if (label.usable(v) && label.kinds[1 - v] > 0) literals.push_back({label.kinds[1 - v], label.kinds[v], label.label, v});
+        if (label.usable(v) && label.kinds[1 - v] > 0)
+          literals.push_back({label.kinds[1 - v], label.kinds[v], label.label, v});
     std::stable_sort(literals.begin(), literals.end(), [](auto& a, auto& b) { return a.wrong < b.wrong; });
     const RowRecords& records = state.records;
     CoveredRows unset(node.rows.size(), records.data(), records.stride(), node.rows.data());
@@ -128,7 +131,9 @@ class MixedLiterals {
   // Right rows of the first `count`.
   Count most(std::size_t count) const { return gain_[count]; }
   // What the first `count` add under a condition.
-  Count purified(std::size_t count, const Word* rows) const { return count_purified(blocks_.get(), count, rows, words_); }
+  Count purified(std::size_t count, const Word* rows) const {
+    return count_purified(blocks_.get(), count, rows, words_);
+  }
 
  private:
   std::size_t words_;
@@ -137,7 +142,8 @@ class MixedLiterals {
 };
 
 // By row, how many of the literals that are pure (or mixed) in the node it is a true positive of.
-std::vector<std::uint32_t> literals_by_row(const Node& node, const State& state, const std::vector<NodeLabel>& live, bool pure) {
+std::vector<std::uint32_t> literals_by_row(const Node& node, const State& state, const std::vector<NodeLabel>& live,
+                                           bool pure) {
   const RowRecords& records = state.records;
   std::vector<Word> some(2 * records.words(), 0);
   for (const NodeLabel& label : live)
@@ -166,12 +172,15 @@ Best best_pure(const Watch& watch, const Node& node, const State& state, const s
   sizes.resize(members.counters());
   tally(members.data(), members.stride(), rows.data(), rows.size(), members.vectors(), sizes.get());
   std::vector<std::uint32_t> within(rows.size() + 1);  // by number of rows left out
-  for (std::size_t left = 0; left <= rows.size(); ++left) within[left] = static_cast<std::uint32_t>(mixed.within(Count(left)));
+  for (std::size_t left = 0; left <= rows.size(); ++left)
+    within[left] = static_cast<std::uint32_t>(mixed.within(Count(left)));
 
   CoveredRows covered(rows.size(), members.data(), members.stride(), rows.data());
   const Patience patience(&watch);
   const auto literals = [&](std::size_t k) { return within[rows.size() - sizes.get()[k]]; };
-  const auto bound = [&](std::size_t k) { return Count(sums[k]) + std::min<Count>(mixed_sums[k], mixed.most(literals(k))); };
+  const auto bound = [&](std::size_t k) {
+    return Count(sums[k]) + std::min<Count>(mixed_sums[k], mixed.most(literals(k)));
+  };
   const auto judge = [&](std::uint32_t k) {
     patience.step();
     const Count total = Count(sums[k]) + mixed.purified(literals(k), covered[k]);

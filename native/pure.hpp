@@ -1,9 +1,9 @@
 // The search for the best condition where only literals without a wrong row count: precision, once it can reach 1.
 //
-// All literals that are right on every row of a condition where their label is unset go into the head, and the condition with the
-// most true positives wins. Literals that are pure in the node are so under every condition: what they add is a sum over rows.
-// A mixed literal counts if the condition leaves out all rows where it is wrong, so there must be at least that many
-// rows left out; for few conditions it must be looked at whether it does.
+// All literals that are right on every row of a condition where their label is unset go into the head, and the condition
+// with the most true positives wins. Literals that are pure in the node are so under every condition: what they add is a
+// sum over rows. A mixed literal counts if the condition leaves out all rows where it is wrong, so at least that many rows
+// must be left out; only for some conditions it must be looked at which literals that are.
 #pragma once
 
 #include <vector>
