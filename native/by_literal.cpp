@@ -112,14 +112,16 @@ std::optional<Best> Engine::search_by_literal(const Watch& watch, Node& node, co
       for (int k = 0; k < 4; ++k) fading = fading && gains.slope[v][k] <= 0;
     return fading;
   };
-  if (only_pure(Gains<Int>(form, Fraction{1, 1}, state_.working_weight))) {
+  const bool pure = only_pure(Gains<Int>(form, Fraction{1, 1}, state_.working_weight));
+  if (pure) {
     const bool reached = compare(incumbent.value, {1, 1}) == 0;
     const Best least{{1, 1}, reached ? incumbent.tp : 0, false, {}};
-    const bool kept = node.is_root && live.size() > 1 && state_.rows >= list_limits.kept_rows &&
-                      PureTable::fits(state_);
-    const Best found = kept ? pure_table_.best(state_, form.negative, least, threads_)
-                            : best_pure(watch, node, state_, live, least);
-    if (found.any || reached) return found;
+    if (node.is_root && live.size() > 1 && state_.rows >= list_limits.kept_rows && PureTable::fits(state_)) {
+      const Best found = pure_table_.best(state_, form.negative, least, threads_);
+      if (found.any || reached) return found;
+    } else if (reached) {
+      return best_pure(watch, node, state_, live, least);
+    }
   }
   const Gains<Int> first_gains(form, incumbent.value, state_.working_weight);
   if (is_fading(first_gains)) return std::nullopt;
@@ -199,6 +201,7 @@ std::optional<Best> Engine::search_by_literal(const Watch& watch, Node& node, co
     }
   });
   if (watch.deadline && Clock::now() > *watch.deadline) throw TimeIsUp{};
+  if (fading && pure) return best_pure(watch, node, state_, live, {{1, 1}, 0, false, {}});
   if (fading) return std::nullopt;
   for (std::size_t i = 1; i < searches.size(); ++i)
     if (searches[i]) searches[0]->join(*searches[i]);
