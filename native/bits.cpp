@@ -42,15 +42,19 @@ inline __attribute__((always_inline)) Count common(const Word* a, const Word* b,
 POLYRULE_CLONES void three_by_words(const Word* cover, const Word* a, const Word* b, std::size_t words, Count out[3]) {
   three(cover, a, b, words, out);
 }
-POLYRULE_COUNT_VECTORS void three_by_vectors(const Word* cover, const Word* a, const Word* b, std::size_t words, Count out[3]) {
+POLYRULE_COUNT_VECTORS void three_by_vectors(const Word* cover, const Word* a, const Word* b, std::size_t words,
+                                             Count out[3]) {
   three(cover, a, b, words, out);
 }
 POLYRULE_CLONES Count common_by_words(const Word* a, const Word* b, std::size_t words) { return common(a, b, words); }
-POLYRULE_COUNT_VECTORS Count common_by_vectors(const Word* a, const Word* b, std::size_t words) { return common(a, b, words); }
+POLYRULE_COUNT_VECTORS Count common_by_vectors(const Word* a, const Word* b, std::size_t words) {
+  return common(a, b, words);
+}
 POLYRULE_CLONES Count common_by_words(const Word* a, const Word* b, const Word* c, bool outside, std::size_t words) {
   return common(a, b, c, outside, words);
 }
-POLYRULE_COUNT_VECTORS Count common_by_vectors(const Word* a, const Word* b, const Word* c, bool outside, std::size_t words) {
+POLYRULE_COUNT_VECTORS Count common_by_vectors(const Word* a, const Word* b, const Word* c, bool outside,
+                                               std::size_t words) {
   return common(a, b, c, outside, words);
 }
 

@@ -20,7 +20,8 @@
 // and `counts_vectors` tells which one to take.
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
 #define POLYRULE_HAS_COUNT_VECTORS 1
-#define POLYRULE_COUNT_VECTORS __attribute__((target("popcnt,avx512f,avx512bw,avx512vl,avx512vpopcntdq")))
+#define POLYRULE_COUNT_VECTORS \
+  __attribute__((target("popcnt,avx512f,avx512bw,avx512vl,avx512vpopcntdq,prefer-vector-width=512")))
 #else
 #define POLYRULE_HAS_COUNT_VECTORS 0
 #define POLYRULE_COUNT_VECTORS

@@ -22,8 +22,8 @@ inline __attribute__((always_inline)) Lanes load(const std::uint16_t* from) {
 
 POLYRULE_VECTOR_CLONES
 std::size_t bound_conditions(const LiteralWeights& weights, const std::uint16_t* sizes, const std::uint16_t* present,
-                             const std::uint16_t* present_set, std::size_t counters, std::uint32_t* found,
-                             std::int32_t& below) {
+                             const std::uint16_t* present_set, const std::uint16_t* absent, std::size_t counters,
+                             std::uint32_t* found, std::int32_t& below) {
   const Lanes zero = {}, never = zero + kNeverReached;
   const Lanes most = zero + weights.all_absent, set = zero + weights.all_absent_set;
   const bool unset_helps = weights.absent > 0;
@@ -36,8 +36,9 @@ std::size_t bound_conditions(const LiteralWeights& weights, const std::uint16_t*
       const Lanes size = load(sizes + at), with = load(present + at), with_set = load(present_set + at);
       const Lanes others = size - with - with_set;
       const Lanes low = others - set > zero ? others - set : zero, high = others < most ? others : most;
+      const Lanes unset = absent ? load(absent + at) : unset_helps ? high : low;
       const Lanes bound = weights.empty + weights.present * with + weights.present_set * with_set +
-                          weights.absent_set * others + weights.absent * (unset_helps ? high : low);
+                          weights.absent_set * others + weights.absent * unset;
       bounds[b] = size > zero ? bound : never;
       const Lanes reaches = bounds[b] >= zero;
       any |= reaches;
@@ -55,11 +56,15 @@ std::size_t bound_conditions(const LiteralWeights& weights, const std::uint16_t*
   return count;
 }
 
+POLYRULE_VECTOR_CLONES
+void subtract_from(const std::uint16_t* all, std::uint16_t* counts, std::size_t size) {
+  for (std::size_t k = 0; k < size; ++k) counts[k] = static_cast<std::uint16_t>(all[k] - counts[k]);
+}
+
 namespace {
 
 using Clock = std::chrono::steady_clock;
 constexpr auto kPollEvery = std::chrono::milliseconds(40);
-constexpr std::size_t kWorthThreads = 128;  // labels that a second thread pays for
 
 }  // namespace
 
@@ -94,13 +99,16 @@ template <class Int>
 std::optional<Best> Engine::search_by_literal(const Watch& watch, Node& node, const std::vector<NodeLabel>& live,
                                               const Form& form, const Head& incumbent) {
   const Best start{incumbent.value, incumbent.tp, false, {}};
-  if (only_pure(Gains<Int>(form, Fraction{1, 1}, state_.working_weight))) {
+  const bool pure = only_pure(Gains<Int>(form, Fraction{1, 1}, state_.working_weight));
+  if (pure) {
     const bool reached = compare(incumbent.value, {1, 1}) == 0;
     const Best least{{1, 1}, reached ? incumbent.tp : 0, false, {}};
-    const bool kept = node.is_root && live.size() > 1 && PureTable::fits(state_);
-    const Best found = kept ? pure_table_.best(state_, form.negative, least, threads_)
-                            : best_pure(watch, node, state_, live, least);
-    if (found.any || reached) return found;
+    if (node.is_root && live.size() > 1 && state_.rows >= list_limits.kept_rows && PureTable::fits(state_)) {
+      const Best found = pure_table_.best(state_, form.negative, least, threads_);
+      if (found.any || reached) return found;
+    } else if (reached) {
+      return best_pure(watch, node, state_, live, least);
+    }
   }
   const Target<Int> target(form, incumbent.value, state_.working_weight);
   if (target.gains.only_ties()) return std::nullopt;
@@ -119,36 +127,49 @@ std::optional<Best> Engine::search_by_literal(const Watch& watch, Node& node, co
   std::stable_sort(ranked.begin(), ranked.end(), [](auto& a, auto& b) { return a.first > b.first; });
 
   const ConditionSizes& sizes = sizes_of(node);
-  const int threads = ranked.size() < kWorthThreads ? 1 : threads_;
-  std::vector<std::unique_ptr<LiteralSearch<Int>>> searches(static_cast<std::size_t>(threads));
-  std::mutex guard;
-  Fraction shared = incumbent.value;
-  std::atomic<std::size_t> next{0};
+  using Search = LiteralSearch<Int>;
+  const bool keeps = state_.rows >= list_limits.kept_rows && LabelCounts::fits(state_);
+  LabelCounts* const kept = keeps ? &label_counts_ : nullptr;
+  if (kept) kept->refresh(state_);
+  std::vector<std::unique_ptr<Search>> searches(static_cast<std::size_t>(threads_));
+  searches[0].reset(new Search(node, state_, form, sizes, start, kept));
+  // Drops the literals of a label that cannot reach the level; false if none is left.
+  const auto can_reach = [&](const Search& search, NodeLabel& label) {
+    for (int v = 0; v < 2; ++v)
+      label.allowed[v] = label.usable(v) && search.target().gains.bound(label, v) >= 0 &&
+                         path_[label.label * 2 + std::size_t(v)].can_reach(label, v, search.target());
+    return label.allowed[0] || label.allowed[1];
+  };
   std::atomic<bool> over{false}, fading{false};
+  const auto look = [&](Search& search, const NodeLabel& label) {
+    search.look(label, [&](int v, double reach, const Fraction& level) {
+      Prospect& prospect = path_[label.label * 2 + std::size_t(v)];
+      prospect.reach = reach;
+      prospect.value = double(level.num) / double(level.den);
+      std::copy(label.kinds, label.kinds + 4, prospect.kinds);
+    });
+    if (search.target().gains.only_ties()) fading = true;
+  };
+  if (!ranked.empty() && can_reach(*searches[0], ranked[0].second)) look(*searches[0], ranked[0].second);
+  std::vector<NodeLabel> rest;
+  for (std::size_t i = 1; i < ranked.size(); ++i)
+    if (can_reach(*searches[0], ranked[i].second)) rest.push_back(ranked[i].second);
+
+  const int threads = rest.size() < list_limits.threaded_labels ? 1 : threads_;
+  std::mutex guard;
+  Fraction shared = searches[0]->level();
+  std::atomic<std::size_t> next{0};
   on_threads(threads, [&](int worker) {
     auto& search = searches[static_cast<std::size_t>(worker)];
-    search.reset(new LiteralSearch<Int>(node, state_, form, sizes, start));
+    if (!search) search.reset(new Search(node, state_, form, sizes, start, kept));
     auto last_poll = Clock::now();
     try {
-      for (std::size_t i = next++; i < ranked.size() && !over && !fading; i = next++) {
+      for (std::size_t i = next++; i < rest.size() && !over && !fading; i = next++) {
         if (threads > 1) {
           const std::lock_guard lock(guard);
           search->raise(shared);
         }
-        NodeLabel label = ranked[i].second;
-        for (int v = 0; v < 2; ++v) {
-          const Prospect& prospect = path_[label.label * 2 + std::size_t(v)];
-          label.allowed[v] = label.usable(v) && search->target().gains.bound(label, v) >= 0 &&
-                             prospect.can_reach(label, v, search->target());
-        }
-        if (!label.allowed[0] && !label.allowed[1]) continue;
-        search->look(label, [&](int v, double reach, const Fraction& level) {
-          Prospect& prospect = path_[label.label * 2 + std::size_t(v)];
-          prospect.reach = reach;
-          prospect.value = double(level.num) / double(level.den);
-          std::copy(label.kinds, label.kinds + 4, prospect.kinds);
-        });
-        if (search->target().gains.only_ties()) fading = true;
+        if (NodeLabel label = rest[i]; can_reach(*search, label)) look(*search, label);
         if (threads > 1) {
           const std::lock_guard lock(guard);
           if (compare(search->level(), shared) > 0) shared = search->level();
@@ -165,14 +186,11 @@ std::optional<Best> Engine::search_by_literal(const Watch& watch, Node& node, co
     }
   });
   if (watch.deadline && Clock::now() > *watch.deadline) throw TimeIsUp{};
+  if (fading && pure) return best_pure(watch, node, state_, live, {{1, 1}, 0, false, {}});
   if (fading) return std::nullopt;
-  LiteralSearch<Int>* all = nullptr;
-  for (const auto& search : searches) {
-    if (!search) continue;
-    if (all) all->join(*search);
-    else all = search.get();
-  }
-  return all->best();
+  for (std::size_t i = 1; i < searches.size(); ++i)
+    if (searches[i]) searches[0]->join(*searches[i]);
+  return searches[0]->best();
 }
 
 template std::optional<Best> Engine::search_by_literal<Count>(const Watch&, Node&, const std::vector<NodeLabel>&,

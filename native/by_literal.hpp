@@ -1,13 +1,16 @@
 // The search for the best condition, one label after the other, where all columns are kept as lists.
 //
-// A label's positive rows are few. Adding up their member records (members.hpp) counts them for every condition at once.
-// How many of the other rows a condition covers is known, and how many of those are unset lies between two bounds; so every
-// condition has an upper bound on G (singles.hpp), and only where that is not negative the unset rows are counted as well.
+// A label's positive rows are few. Adding up their member records (members.hpp) counts them for every condition at once,
+// and where counts of the empty body are kept (label_counts.hpp), it is enough to add up those that the node does not
+// cover. How many of the other rows a condition covers is known. How many of those are unset is counted as well if that
+// costs little; if not, it lies between two bounds, so every condition has an upper bound on G (singles.hpp), and only
+// where that is not negative the unset rows are counted.
 #pragma once
 
 #include <limits>
 #include <vector>
 
+#include "label_counts.hpp"
 #include "lanes.hpp"
 #include "node.hpp"
 #include "prospects.hpp"
@@ -24,11 +27,21 @@ struct LiteralWeights {
 
 inline constexpr std::int32_t kNeverReached = std::numeric_limits<std::int32_t>::lowest() / 4;
 
-// Lists the conditions whose bound is not negative in `found` (room for `counters` numbers) and returns how many; `below` gets the
-// largest bound of the others. Conditions of size 0 do not count.
+// Lists the conditions whose bound is not negative in `found` (room for `counters` numbers) and returns how many; `below`
+// gets the largest bound of the others. Conditions of size 0 do not count. `absent` may be null; then G is only bounded.
 std::size_t bound_conditions(const LiteralWeights& weights, const std::uint16_t* sizes, const std::uint16_t* present,
-                             const std::uint16_t* present_set, std::size_t counters, std::uint32_t* found,
-                             std::int32_t& below);
+                             const std::uint16_t* present_set, const std::uint16_t* absent, std::size_t counters,
+                             std::uint32_t* found, std::int32_t& below);
+
+// counts[k] becomes all[k] - counts[k].
+void subtract_from(const std::uint16_t* all, std::uint16_t* counts, std::size_t size);
+
+// Tests lower these, so that small data takes the ways of large data.
+struct ListLimits {
+  std::size_t kept_rows = 1000;      // from how many rows on counts of the empty body are worth keeping
+  std::size_t threaded_labels = 48;  // that a second thread pays for
+};
+inline ListLimits list_limits;
 
 // How many rows each condition covers in a node; 0 for those that do not divide it.
 using ConditionSizes = LineArray<std::uint16_t>;
@@ -37,11 +50,15 @@ using ConditionSizes = LineArray<std::uint16_t>;
 template <class Int>
 class LiteralSearch {
  public:
-  LiteralSearch(const Node& node, const State& state, const Form& form, const ConditionSizes& sizes, const Best& start)
+  LiteralSearch(const Node& node, const State& state, const Form& form, const ConditionSizes& sizes, const Best& start,
+                LabelCounts* kept)
       : node_(node), state_(state), members_(state.members), form_(form), sizes_(sizes), start_(start),
         target_(form, start.value, state.working_weight), ties_(members_.size(), 0), seen_tp_(members_.size(), 0),
-        seen_at_(members_.size(), 0), absent_(node.cover.words()) {
-    for (LineArray<std::uint16_t>* counts : {&present_, &present_set_, &unset_, &none_}) counts->resize(members_.counters());
+        seen_at_(members_.size(), 0), absent_(node.cover.words()), kept_(kept),
+        outside_(state.working) {
+    for (std::size_t w = 0; w < outside_.words(); ++w) outside_.data()[w] &= ~node.cover.data()[w];
+    for (LineArray<std::uint16_t>* counts : {&present_, &present_set_, &unset_, &none_})
+      counts->resize(members_.counters());
     std::fill(none_.get(), none_.get() + members_.counters(), 0);
     found_.resize(members_.counters());
     for (std::size_t k = 0; k < members_.counters(); k += kVector)
@@ -101,7 +118,8 @@ class LiteralSearch {
   }
 
  private:
-  static constexpr std::size_t kVector = 256;  // conditions that are counted together
+  static constexpr std::size_t kVector = 256;   // conditions that are counted together
+  static constexpr Count kWorthCounting = 8000;  // rows times vectors, to have exact counts instead of bounds
 
   struct Counted {
     std::uint32_t condition;
@@ -121,14 +139,15 @@ class LiteralSearch {
 
   bool needs_set(int v) const { return target_.gains.slope[v][kPresentSet] != target_.gains.slope[v][kAbsentSet]; }
 
-  // Up to which vector of conditions there is one large enough for the literal, but not less than `least`. `beyond` gets
-  // what those after it cannot exceed.
+  // Up to which vector of conditions there is one large enough for the literal, but not less than `least`. `beyond`
+  // gets what those after it cannot exceed.
   std::size_t vectors_for(const NodeLabel& label, int v, std::size_t least, double& beyond) const {
     beyond = double(kNeverReached) / scale_;
     for (std::size_t g = largest_.size(); g > least; --g) {
       Int bound = lane_gains_.empty_sum(label);
       for (int k = 0; k < 4; ++k)
-        if (lane_gains_.slope[v][k] > 0) bound += lane_gains_.slope[v][k] * Int(std::min<Count>(label.kinds[k], largest_[g - 1]));
+        if (lane_gains_.slope[v][k] > 0)
+          bound += lane_gains_.slope[v][k] * Int(std::min<Count>(label.kinds[k], largest_[g - 1]));
       if (bound >= 0) return g;
       beyond = std::max(beyond, double(bound) / scale_);
     }
@@ -136,18 +155,33 @@ class LiteralSearch {
   }
 
   void count_positives(const NodeLabel& label) {
-    const Word *truth = state_.truth[label.label], *set = state_.set[label.label];
-    rows_.clear();
-    set_rows_.clear();
     has_set_ = label.kinds[kPresentSet] > 0 && (needs_set(0) || needs_set(1));
-    for (std::size_t w = 0; w < node_.cover.words(); ++w) {
-      const Word here = node_.cover.data()[w] & truth[w];
-      for_each_bit(here & ~set[w], w * 64, [&](std::size_t i) { rows_.push_back(static_cast<Row>(i)); });
-      if (has_set_) for_each_bit(here & set[w], w * 64, [&](std::size_t i) { set_rows_.push_back(static_cast<Row>(i)); });
+    has_absent_ = false;
+    present_at_ = count_part(label, LabelCounts::present, label.kinds[kPresent], present_);
+    present_set_at_ = none_.get();
+    if (has_set_) present_set_at_ = count_part(label, LabelCounts::present_set, label.kinds[kPresentSet], present_set_);
+    unset_at_ = nullptr;
+    if (kept_) {
+      const Count all = label.kinds[kAbsent];
+      const Count rows = std::min(all, kept_->total(label.label, LabelCounts::absent) - all);
+      if (rows * Count(vectors_) <= kWorthCounting) unset_at_ = count_part(label, LabelCounts::absent, all, unset_);
     }
-    add_up(rows_, present_);
-    if (has_set_) add_up(set_rows_, present_set_);
-    has_absent_ = has_unset_ = false;
+  }
+
+  // Counts of one part of a label by condition, either of its covered rows or as what the others leave.
+  const std::uint16_t* count_part(const NodeLabel& label, LabelCounts::Part part, Count covered,
+                                  LineArray<std::uint16_t>& counts) {
+    const std::uint16_t* all = kept_ ? kept_->counts(state_, label.label, part) : nullptr;
+    const bool others = all && kept_->total(label.label, part) - covered < covered;
+    const Bits& among = others ? outside_ : node_.cover;
+    rows_.clear();
+    for (std::size_t w = 0; w < among.words(); ++w)
+      for_each_bit(among.data()[w] & LabelCounts::rows_of(state_, label.label, part, w), w * 64,
+                   [&](std::size_t i) { rows_.push_back(static_cast<Row>(i)); });
+    if (others && rows_.empty()) return all;
+    add_up(rows_, counts);
+    if (others) subtract_from(all, counts.get(), vectors_ * kVector);
+    return counts.get();
   }
 
   void add_up(const std::vector<Row>& rows, LineArray<std::uint16_t>& counts) const {
@@ -168,16 +202,15 @@ class LiteralSearch {
     // Present rows that are set count like absent ones where they are not told apart.
     weights.all_absent_set = lane(label.kinds[kAbsentSet] + (has_set_ ? 0 : label.kinds[kPresentSet]));
     std::int32_t below = kNeverReached;
-    const std::size_t count = bound_conditions(weights, sizes_.get(), present_.get(),
-                                               has_set_ ? present_set_.get() : none_.get(), vectors_ * kVector,
-                                               found_.get(), below);
+    const std::size_t count = bound_conditions(weights, sizes_.get(), present_at_, present_set_at_, unset_at_,
+                                               vectors_ * kVector, found_.get(), below);
     double reach = double(below) / scale_;
     if (count > 0) prepare_unset(label, count);
     for (std::size_t i = 0; i < count; ++i) {
       Counted c{found_.get()[i], v, {0, 0, 0, 0}};
       const std::uint32_t k = c.condition;
-      c.kinds[kPresent] = present_.get()[k];
-      c.kinds[kPresentSet] = has_set_ ? present_set_.get()[k] : 0;
+      c.kinds[kPresent] = present_at_[k];
+      c.kinds[kPresentSet] = present_set_at_[k];
       const Count others = Count(sizes_.get()[k]) - c.kinds[kPresent] - c.kinds[kPresentSet];
       const Count least = std::max<Count>(0, others - weights.all_absent_set);
       const Count most = std::min<Count>(others, label.kinds[kAbsent]);
@@ -193,22 +226,23 @@ class LiteralSearch {
 
   // Makes ready to count the unset absent rows of `count` conditions, all at once if that is cheaper.
   void prepare_unset(const NodeLabel& label, std::size_t count) {
+    if (unset_at_) return;
     if (!has_absent_) {
       const Word *truth = state_.truth[label.label], *set = state_.set[label.label];
       for (std::size_t w = 0; w < absent_.size(); ++w) absent_[w] = node_.cover.data()[w] & ~truth[w] & ~set[w];
       has_absent_ = true;
     }
     const auto rows = static_cast<std::size_t>(label.kinds[kAbsent]);
-    if (has_unset_ || 4 * rows * vectors_ > count * absent_.size()) return;
+    if (unset_at_ || 4 * rows * vectors_ > count * absent_.size()) return;
     rows_.clear();
     for (std::size_t w = 0; w < absent_.size(); ++w)
       for_each_bit(absent_[w], w * 64, [&](std::size_t i) { rows_.push_back(static_cast<Row>(i)); });
     add_up(rows_, unset_);
-    has_unset_ = true;
+    unset_at_ = unset_.get();
   }
 
   Count count_absent(std::uint32_t k) const {
-    if (has_unset_) return unset_.get()[k];
+    if (unset_at_) return unset_at_[k];
     if (!members_.is_label(k)) return count_common(absent_.data(), members_.rows_of(k), absent_.size());
     const Condition& condition = members_[k];
     return count_common(absent_.data(), state_.set[condition.index], state_.ones[condition.index], condition.edge == 0,
@@ -259,14 +293,18 @@ class LiteralSearch {
   std::vector<Count> seen_tp_;  // what the label under search has added
   std::vector<std::uint64_t> seen_at_;
   std::uint64_t stamp_ = 0;
-  std::vector<Row> rows_, set_rows_;
+  std::vector<Row> rows_;
   LineArray<std::uint16_t> present_, present_set_, unset_, none_;
   std::vector<std::uint16_t> largest_;  // size of a condition, by vector of conditions
   std::size_t vectors_ = 0;             // that the label under search needs
-  bool has_set_ = false, has_absent_ = false, has_unset_ = false;
+  bool has_set_ = false, has_absent_ = false;
+  // Counts of the label under search; `unset_at_` is null if the unset absent rows are not counted yet.
+  const std::uint16_t *present_at_ = nullptr, *present_set_at_ = nullptr, *unset_at_ = nullptr;
   LineArray<std::uint32_t> found_;
   std::vector<Word> absent_;  // the covered rows that are absent and unset
   std::vector<Counted> counted_;
+  LabelCounts* kept_;  // null if there are none
+  Bits outside_;       // the rows of the empty body that are not covered
 };
 
 }  // namespace polyrule

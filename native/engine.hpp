@@ -165,6 +165,7 @@ class Engine {
   std::uint64_t sizes_path_ = 0;
   Bits sizes_cover_;
   PureTable pure_table_;
+  LabelCounts label_counts_;
   State state_;
   Form form_;
   GrowLimits limits_;

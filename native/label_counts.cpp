@@ -1,61 +1,108 @@
 #include "label_counts.hpp"
 
+#include <algorithm>
+
 namespace polyrule {
 
 namespace {
 
-// True positives of all labels that no row contradicts.
-POLYRULE_VECTOR_CLONES
-std::uint32_t count_ties(const std::uint16_t* absent, const std::uint16_t* present, std::size_t size,
-                         std::uint16_t negative) {
-  std::uint32_t total = 0;
-  for (std::size_t l = 0; l < size; ++l) {
-    const std::uint16_t with = absent[l] == 0 ? present[l] : std::uint16_t(0);
-    const std::uint16_t without = present[l] == 0 ? std::uint16_t(absent[l] & negative) : std::uint16_t(0);
-    total += std::uint32_t(with) + without;
-  }
-  return total;
+constexpr std::size_t kMostChanged = 16;  // labels; with more of them, all counts are made again
+constexpr Count kMostLeft = 256;          // rows
+
+std::vector<Row> list_rows(const Bits& bits) {
+  std::vector<Row> rows;
+  for_each_bit(bits, [&](std::size_t i) { rows.push_back(static_cast<Row>(i)); });
+  return rows;
 }
 
 }  // namespace
 
-void LabelCounts::begin(const State& state) {
-  state_ = &state;
-  words_ = state.records.words();
-  stride_ = words_ * 64;
-  counts_.assign(4 * state.labels * stride_, 0);
-  sizes_.assign(2 * state.labels, 0);
-  change_.assign(words_, 0);
-  all_.assign(words_, 0);
-  for (std::size_t l = 0; l < state.labels; ++l) all_[l / 64] |= Word{1} << l % 64;
+void LabelCounts::forget(const State& state) {
+  counters_ = state.members.counters();
+  counts_.resize(state.labels * 3 * counters_);
+  totals_.assign(state.labels * 3, 0);
+  known_.assign(state.labels, 0);
+  changed_ = state.changed;
+  set_ = state.set;
+  working_ = state.working;
 }
 
-void LabelCounts::move(Row row, const Word* before, const Word* now) {
-  for (std::size_t w = 0; w < words_; ++w) change_[w] = (before ? before[w] : 0) & ~(now ? now[w] : 0);
-  for (std::size_t w = 0; w < words_; ++w) {
-    const Word met = before ? all_[w] & ~before[w] : 0, meets = now ? all_[w] & ~now[w] : 0;
-    for_each_bit(met, w * 64, [&](std::size_t l) { add(row, l, change_.data(), -1); });
-    for_each_bit(meets & ~met, w * 64, [&](std::size_t l) { add(row, l, now, 1); });
-    for_each_bit(met & ~meets, w * 64, [&](std::size_t l) { --sizes_[2 * l + state_->ones.test(l, row)]; });
-    for_each_bit(meets & ~met, w * 64, [&](std::size_t l) { ++sizes_[2 * l + state_->ones.test(l, row)]; });
+void LabelCounts::refresh(const State& state) {
+  if (known_.empty()) return forget(state);
+  std::vector<std::size_t> changed;
+  for (std::size_t l = 0; l < state.labels; ++l)
+    if (changed_[l] != state.changed[l]) changed.push_back(l);
+  Bits left = working_;
+  for (std::size_t w = 0; w < left.words(); ++w) left.data()[w] &= ~state.working.data()[w];
+  const Count gone = count_bits(left.data(), left.words());
+  if (changed.size() > kMostChanged || gone > kMostLeft) return forget(state);
+  for (const std::size_t l : changed) {
+    known_[l] = 0;
+    changed_[l] = state.changed[l];
   }
+  for (const std::size_t l : changed)
+    for (int value = 0; value < 2; ++value) add_newly_set(state, l, value);
+  for (const std::size_t l : changed) std::copy(state.set[l], state.set[l] + working_.words(), set_[l]);
+  if (gone > 0) take_off(state, left);
+  working_ = state.working;
 }
 
-void LabelCounts::add(Row row, std::size_t label, const Word* labels, int sign) {
-  const Word* record = state_->records.data() + row * state_->records.stride();
-  std::uint16_t* counts = counts_.data() + 2 * (2 * label + state_->ones.test(label, row)) * stride_;
-  for (std::size_t w = 0; w < words_; ++w) {
-    const Word present = record[w] | record[2 * words_ + w];
-    for_each_bit(labels[w], w * 64, [&](std::size_t l) {
-      std::uint16_t& count = counts[(present >> l % 64 & 1) * stride_ + l];
-      count = static_cast<std::uint16_t>(count + sign);
-    });
+void LabelCounts::count(const State& state, std::size_t label) {
+  std::vector<Row> rows;
+  for (const Part part : {present, absent, present_set}) {
+    rows.clear();
+    for (std::size_t w = 0; w < working_.words(); ++w)
+      for_each_bit(working_.data()[w] & rows_of(state, label, part, w), w * 64,
+                   [&](std::size_t i) { rows.push_back(static_cast<Row>(i)); });
+    const Members& members = state.members;
+    tally(members.data(), members.stride(), rows.data(), rows.size(), members.vectors(), row(label, part));
+    totals_[label * 3 + part] = static_cast<Count>(rows.size());
   }
+  known_[label] = 1;
 }
 
-Count LabelCounts::ties(std::size_t list, bool negative) const {
-  const std::uint16_t* counts = counts_.data() + 2 * list * stride_;
-  return count_ties(counts, counts + stride_, state_->labels, negative ? 0xffff : 0);
+// A condition on a label covers more rows: what they are for all other labels is added up at once.
+void LabelCounts::add_newly_set(const State& state, std::size_t label, int value) {
+  const std::size_t condition = state.members.number_of(label, value);
+  if (condition == SIZE_MAX) return;
+  Bits fresh = working_;
+  for (std::size_t w = 0; w < fresh.words(); ++w) {
+    const Word ones = state.ones[label][w];
+    fresh.data()[w] &= state.set[label][w] & ~set_[label][w] & (value ? ones : ~ones);
+  }
+  const std::vector<Row> rows = list_rows(fresh);
+  if (rows.empty()) return;
+  const RowRecords& records = state.records;
+  LineArray<std::uint16_t> sums;
+  sums.resize(records.stride() * 64);
+  tally(records, rows.data(), rows.size(), records.stride() / 4, sums.get());
+  for (std::size_t l = 0; l < state.labels; ++l)
+    for (std::size_t part = 0; known_[l] && part < 3; ++part) {
+      std::uint16_t& sum = row(l, part)[condition];
+      sum = static_cast<std::uint16_t>(sum + sums.get()[part * records.words() * 64 + l]);
+    }
+}
+
+// Rows that have left the working set.
+void LabelCounts::take_off(const State& state, const Bits& left) {
+  LineArray<std::uint16_t> sums;
+  sums.resize(counters_);
+  std::vector<Row> rows;
+  for (std::size_t l = 0; l < state.labels; ++l)
+    for (const Part part : {present, absent, present_set}) {
+      if (!known_[l]) continue;
+      rows.clear();
+      for (std::size_t w = 0; w < left.words(); ++w)
+        if (left.data()[w] != 0)
+          for_each_bit(left.data()[w] & rows_of(state, l, part, w), w * 64,
+                       [&](std::size_t i) { rows.push_back(static_cast<Row>(i)); });
+      if (rows.empty()) continue;
+      const Members& members = state.members;
+      tally(members.data(), members.stride(), rows.data(), rows.size(), members.vectors(), sums.get());
+      std::uint16_t* counts = row(l, part);
+      for (std::size_t k = 0; k < counters_; ++k) counts[k] = static_cast<std::uint16_t>(counts[k] - sums.get()[k]);
+      totals_[l * 3 + part] -= static_cast<Count>(rows.size());
+    }
 }
 
 }  // namespace polyrule

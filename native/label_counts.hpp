@@ -1,45 +1,58 @@
-// Conditions on labels in the search among ties of the empty body (races.hpp): for every label = value that rules have
-// set, how many unset rows every label has there, by truth. Kept from rule to rule like the races: a label that is set on a
-// row changes the counts of the conditions that the row meets, and lets it meet one more.
+// What each condition covers of each label in the empty body, kept from rule to rule.
+//
+// Bodies often cover most rows, so the counts of a label in a node are best found by taking off the few rows that are not
+// covered. A rule changes little of the empty body's counts: those of the labels it sets, which are made again when they
+// are asked for, and those of the conditions on these labels.
 #pragma once
 
 #include <vector>
 
-#include "singles.hpp"
+#include "members.hpp"
 #include "state.hpp"
 
 namespace polyrule {
 
 class LabelCounts {
  public:
-  static constexpr std::size_t kMostLabels = 1024;  // the table has 8 bytes for every two labels
+  static constexpr std::size_t kMostBytes = std::size_t{64} << 20;
+  enum Part { present = 0, absent = 1, present_set = 2 };  // unset and present, unset and absent, set and present
 
-  void begin(const State& state);
+  static bool fits(const State& state) {
+    return state.labels * 3 * state.members.counters() * sizeof(std::uint16_t) <= kMostBytes;
+  }
 
-  // A row had the unset labels `before` and has those in `now`; null if it is not in the working set.
-  void move(Row row, const Word* before, const Word* now);
+  // To be called after rules, by one thread.
+  void refresh(const State& state);
 
-  template <class Scan>
-  void offer(bool negative, Scan& scan) const {
-    for (std::size_t list = 0; list < sizes_.size(); ++list) {
-      if (sizes_[list] == 0 || sizes_[list] == state_->working_weight) continue;
-      const Count total = ties(list, negative);
-      if (total > 0)
-        scan.offer_tie(total, 0, [&](std::size_t) {
-          return Condition{Test::label, false, static_cast<std::uint32_t>(list / 2), double(list % 2)};
-        });
-    }
+  // By condition; different labels may be asked for at the same time.
+  const std::uint16_t* counts(const State& state, std::size_t label, Part part) {
+    if (!known_[label]) count(state, label);
+    return row(label, part);
+  }
+  // All rows of a part.
+  Count total(std::size_t label, Part part) const { return totals_[label * 3 + part]; }
+
+  // The rows of a part, 64 of them.
+  static Word rows_of(const State& state, std::size_t label, Part part, std::size_t w) {
+    const Word truth = state.truth[label][w], set = state.set[label][w];
+    return part == present ? truth & ~set : part == absent ? ~truth & ~set : truth & set;
   }
 
  private:
-  void add(Row row, std::size_t label, const Word* labels, int sign);
-  Count ties(std::size_t list, bool negative) const;
+  std::uint16_t* row(std::size_t label, std::size_t part) { return counts_.get() + (label * 3 + part) * counters_; }
+  void forget(const State& state);
+  void count(const State& state, std::size_t label);
+  void add_newly_set(const State& state, std::size_t label, int value);
+  void take_off(const State& state, const Bits& left);
 
-  const State* state_ = nullptr;
-  std::size_t words_ = 0, stride_ = 0;
-  std::vector<std::uint16_t> counts_;  // by condition (2 * label + value) and truth, by label
-  std::vector<Count> sizes_;
-  std::vector<Word> all_, change_;  // all labels; scratch
+  std::size_t counters_ = 0;
+  LineArray<std::uint16_t> counts_;  // by label, part and condition
+  std::vector<Count> totals_;
+  std::vector<char> known_;
+  // The state that was counted.
+  std::vector<std::uint64_t> changed_;
+  BitMatrix set_;
+  Bits working_;
 };
 
 }  // namespace polyrule

@@ -1,9 +1,9 @@
 // Which conditions every row satisfies, as bits, where all columns are kept as lists (lists.hpp).
 //
-// Every condition that a search may choose has a number, and a row's record has one bit per condition. Adding up the records
-// of some rows (tally.hpp) counts those rows for all conditions at once: a literal with few positive rows costs little, however many
-// conditions there are. Conditions that cover most rows come first, those on features that cover few come last, so that
-// whole vectors of them can be left out where a condition must cover many.
+// Every condition that a search may choose has a number, and a row's record has one bit per condition. Adding up the
+// records of some rows (tally.hpp) counts those rows for all conditions at once: a literal with few positive rows costs
+// little, however many conditions there are. Conditions that cover most rows come first, those on features that cover few
+// come last, so that whole vectors of them can be left out where a condition must cover many.
 #pragma once
 
 #include <algorithm>
@@ -30,6 +30,10 @@ class Members {
   bool is_label(std::size_t condition) const {
     return condition >= first_label_ && condition < first_label_ + 2 * labels_;
   }
+  // Of a condition on a label; SIZE_MAX if there are none.
+  std::size_t number_of(std::size_t label, int value) const {
+    return label < labels_ ? first_label_ + (value ? labels_ : 0) + label : SIZE_MAX;
+  }
   // The rows of a condition on a feature.
   const Word* rows_of(std::size_t condition) const {
     return features_[condition < first_label_ ? condition : condition - 2 * labels_];
@@ -49,7 +53,8 @@ class Members {
       for (int value = 0; value < 2; ++value)
         for (std::uint32_t l = 0; l < labels_; ++l) conditions_.push_back({Test::label, false, l, double(value)});
     }
-    const std::size_t stride = (words_for(std::max<std::size_t>(1, conditions_.size())) + 3) / 4 * 4;
+    std::size_t stride = (words_for(std::max<std::size_t>(1, conditions_.size())) + 3) / 4 * 4;
+    if (stride > 8) stride = (stride + 7) / 8 * 8;  // whole cache lines
     if (rows * stride * sizeof(Word) > kMostBytes) return;
     stride_ = stride;
     Bits all(rows);
@@ -70,7 +75,7 @@ class Members {
 
   // A row's label has been set.
   void set_label(std::size_t row, std::size_t label, int value) {
-    if (label < labels_) put(row, first_label_ + (value ? labels_ : 0) + label);
+    if (label < labels_) put(row, number_of(label, value));
   }
 
  private:

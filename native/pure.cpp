@@ -1,6 +1,7 @@
 #include "pure.hpp"
 
 #include <algorithm>
+#include <cstring>
 
 #include "members.hpp"
 #include "tally.hpp"
@@ -14,76 +15,8 @@ namespace polyrule {
 
 namespace {
 
-// Some words of each part at a time.
-template <std::size_t Chunk>
-inline __attribute__((always_inline)) Count pure_chunk(const Word* records, std::size_t stride, std::size_t words,
-                                                       const Word* allowed, const Row* rows, std::size_t size) {
-  Word present[Chunk] = {}, absent[Chunk] = {};
-  for (std::size_t i = 0; i < size; ++i) {
-    const Word* row = records + rows[i] * stride;
-    for (std::size_t j = 0; j < Chunk; ++j) present[j] |= row[j];
-    for (std::size_t j = 0; j < Chunk; ++j) absent[j] |= row[words + j];
-  }
-  Word any = 0;
-  for (std::size_t j = 0; j < Chunk; ++j) {
-    const Word mixed = present[j] & absent[j];
-    present[j] &= ~mixed & allowed[j];
-    absent[j] &= ~mixed & allowed[words + j];
-    any |= present[j] | absent[j];
-  }
-  if (!any) return 0;
-  Count sums[Chunk] = {}, total = 0;
-  for (std::size_t i = 0; i < size; ++i) {
-    const Word* row = records + rows[i] * stride;
-    for (std::size_t j = 0; j < Chunk; ++j)  // no label is both present and absent
-      sums[j] += std::popcount((row[j] & present[j]) | (row[words + j] & absent[j]));
-  }
-  for (const Count sum : sums) total += sum;
-  return total;
-}
-
-POLYRULE_CLONES Count pure_by_words(const RowRecords& records, const Word* allowed, const Row* rows, std::size_t size) {
-  const std::size_t words = records.words();
-  Count total = 0;
-  std::size_t w = 0;
-  for (; w + 4 <= words; w += 4)
-    total += pure_chunk<4>(records.data() + w, records.stride(), words, allowed + w, rows, size);
-  for (; w < words; ++w)
-    total += pure_chunk<1>(records.data() + w, records.stride(), words, allowed + w, rows, size);
-  return total;
-}
-
-#if POLYRULE_HAS_COUNT_VECTORS
-// The same for eight words at a time; the last ones are masked.
-POLYRULE_COUNT_VECTORS Count pure_by_vectors(const RowRecords& records, const Word* allowed, const Row* rows,
-                                             std::size_t size) {
-  const std::size_t words = records.words(), stride = records.stride();
-  __m512i sum = {};
-  for (std::size_t w = 0; w < words; w += 8) {
-    const auto some = static_cast<__mmask8>(words - w >= 8 ? 255 : (1 << (words - w)) - 1);
-    const Word* base = records.data() + w;
-    __m512i present = {}, absent = {};
-    for (std::size_t i = 0; i < size; ++i) {
-      const Word* row = base + rows[i] * stride;
-      present |= _mm512_maskz_loadu_epi64(some, row);
-      absent |= _mm512_maskz_loadu_epi64(some, row + words);
-    }
-    const __m512i mixed = present & absent;
-    present &= ~mixed & _mm512_maskz_loadu_epi64(some, allowed + w);
-    absent &= ~mixed & _mm512_maskz_loadu_epi64(some, allowed + words + w);
-    const __m512i any = present | absent;
-    if (_mm512_test_epi64_mask(any, any) == 0) continue;
-    for (std::size_t i = 0; i < size; ++i) {
-      const Word* row = base + rows[i] * stride;
-      const __m512i right = (present & _mm512_maskz_loadu_epi64(some, row)) | (absent & _mm512_maskz_loadu_epi64(some, row + words));
-      sum += _mm512_popcnt_epi64(right);
-    }
-  }
-  Count total = 0;
-  for (std::size_t j = 0; j < 8; ++j) total += sum[j];
-  return total;
-}
-#endif
+typedef Word Eight __attribute__((vector_size(64), may_alias));
+constexpr std::size_t kTogether = 8;
 
 // For every condition, the sum of the given numbers over its covered rows.
 std::vector<std::uint32_t> sums_of(const std::vector<std::uint32_t>& numbers, const std::vector<Row>& rows,
@@ -103,78 +36,167 @@ std::vector<std::uint32_t> sums_of(const std::vector<std::uint32_t>& numbers, co
   return sums;
 }
 
-// A condition that may win.
-struct Contender {
-  std::uint32_t bound, condition;
-  Word summary;  // of the covered rows: the same rows have the same one
+// The right rows of those literals whose wrong rows are all outside `rows`, counted inside. Literals lie in blocks of
+// eight, for each word the wrong rows of all and then the right rows of all.
+POLYRULE_VECTOR_CLONES
+Count purified_by_words(const Word* blocks, std::size_t literals, const Word* rows, std::size_t words) {
+  Count total = 0;
+  for (std::size_t j = 0; j < literals; j += kTogether, blocks += 2 * kTogether * words) {
+    Eight wrong = {};
+    for (std::size_t w = 0; w < words; ++w)
+      wrong |= *reinterpret_cast<const Eight*>(blocks + 2 * kTogether * w) & rows[w];
+    Word by_literal[kTogether];
+    std::memcpy(by_literal, &wrong, sizeof by_literal);
+    for (std::size_t i = 0; i < kTogether; ++i) {
+      if (by_literal[i] != 0) continue;
+      const Word* right = blocks + kTogether + i;
+      for (std::size_t w = 0; w < words; ++w) total += std::popcount(right[2 * kTogether * w] & rows[w]);
+    }
+  }
+  return total;
+}
+
+#if POLYRULE_HAS_COUNT_VECTORS
+POLYRULE_COUNT_VECTORS Count purified_by_vectors(const Word* blocks, std::size_t literals, const Word* rows,
+                                                 std::size_t words) {
+  __m512i total = {};
+  for (std::size_t j = 0; j < literals; j += kTogether, blocks += 2 * kTogether * words) {
+    __m512i wrong = {}, right = {};
+    for (std::size_t w = 0; w < words; ++w) {
+      const __m512i here = _mm512_set1_epi64(static_cast<long long>(rows[w]));
+      wrong |= here & _mm512_load_si512(blocks + 2 * kTogether * w);
+      if (words <= 4) right += _mm512_popcnt_epi64(here & _mm512_load_si512(blocks + 2 * kTogether * w + kTogether));
+    }
+    const __mmask8 pure = _mm512_testn_epi64_mask(wrong, wrong);
+    if (words > 4 && pure != 0)
+      for (std::size_t w = 0; w < words; ++w)
+        right += _mm512_popcnt_epi64(_mm512_set1_epi64(static_cast<long long>(rows[w])) &
+                                     _mm512_load_si512(blocks + 2 * kTogether * w + kTogether));
+    total += _mm512_maskz_mov_epi64(pure, right);
+  }
+  Count sum = 0;
+  for (std::size_t i = 0; i < kTogether; ++i) sum += total[i];
+  return sum;
+}
+#endif
+
+Count count_purified(const Word* blocks, std::size_t literals, const Word* rows, std::size_t words) {
+#if POLYRULE_HAS_COUNT_VECTORS
+  if (counts_vectors) return purified_by_vectors(blocks, literals, rows, words);
+#endif
+  return purified_by_words(blocks, literals, rows, words);
+}
+
+// The mixed literals of a node, those with few wrong rows first.
+class MixedLiterals {
+ public:
+  MixedLiterals(const Node& node, const State& state, const std::vector<NodeLabel>& live)
+      : words_(words_for(node.rows.size())) {
+    struct Literal {
+      Count wrong, right;
+      std::size_t label;
+      int value;
+    };
+    std::vector<Literal> literals;
+    for (const NodeLabel& label : live)
+      for (int v = 0; v < 2; ++v)
+        if (label.usable(v) && label.kinds[1 - v] > 0)
+          literals.push_back({label.kinds[1 - v], label.kinds[v], label.label, v});
+    std::stable_sort(literals.begin(), literals.end(), [](auto& a, auto& b) { return a.wrong < b.wrong; });
+    const RowRecords& records = state.records;
+    CoveredRows unset(node.rows.size(), records.data(), records.stride(), node.rows.data());
+    blocks_.resize((literals.size() + kTogether) * 2 * words_);
+    gain_.push_back(0);
+    for (std::size_t j = 0; j < literals.size(); ++j) {
+      const Literal& literal = literals[j];
+      wrong_.push_back(literal.wrong);
+      gain_.push_back(gain_.back() + literal.right);
+      Word* out = blocks_.get() + j / kTogether * 2 * kTogether * words_ + j % kTogether;
+      for (const bool right : {false, true}) {
+        const bool present = right == (literal.value == 1);
+        const Word* bits = unset[(present ? 0 : records.words() * 64) + literal.label];
+        for (std::size_t w = 0; w < words_; ++w) out[(2 * w + right) * kTogether] = bits[w];
+      }
+    }
+    // What is left of the last block counts for nothing.
+    for (std::size_t j = literals.size(); j % kTogether != 0; ++j)
+      for (std::size_t w = 0; w < 2 * words_; ++w)
+        blocks_.get()[j / kTogether * 2 * kTogether * words_ + j % kTogether + w * kTogether] = 0;
+  }
+
+  // How many have no more wrong rows than this.
+  std::size_t within(Count wrong) const {
+    return static_cast<std::size_t>(std::upper_bound(wrong_.begin(), wrong_.end(), wrong) - wrong_.begin());
+  }
+  // Right rows of the first `count`.
+  Count most(std::size_t count) const { return gain_[count]; }
+  // What the first `count` add under a condition.
+  Count purified(std::size_t count, const Word* rows) const {
+    return count_purified(blocks_.get(), count, rows, words_);
+  }
+
+ private:
+  std::size_t words_;
+  std::vector<Count> wrong_, gain_;
+  LineArray<Word> blocks_;
 };
 
-}  // namespace
-
-std::vector<Word> allowed_literals(const std::vector<NodeLabel>& labels, const State& state) {
-  std::vector<Word> allowed(2 * state.records.words(), 0);
-  for (const NodeLabel& label : labels)
+// By row, how many of the literals that are pure (or mixed) in the node it is a true positive of.
+std::vector<std::uint32_t> literals_by_row(const Node& node, const State& state, const std::vector<NodeLabel>& live,
+                                           bool pure) {
+  const RowRecords& records = state.records;
+  std::vector<Word> some(2 * records.words(), 0);
+  for (const NodeLabel& label : live)
     for (int v = 0; v < 2; ++v)
-      if (label.allowed[v]) allowed[(v ? 0 : state.records.words()) + label.label / 64] |= Word{1} << label.label % 64;
-  return allowed;
+      if (label.usable(v) && (label.kinds[1 - v] == 0) == pure)
+        some[(v ? 0 : records.words()) + label.label / 64] |= Word{1} << label.label % 64;
+  std::vector<std::uint32_t> numbers(node.rows.size());
+  for (std::size_t i = 0; i < numbers.size(); ++i)
+    numbers[i] = static_cast<std::uint32_t>(
+        count_common(some.data(), records.data() + node.rows[i] * records.stride(), some.size()));
+  return numbers;
 }
 
-Count pure_true_positives(const RowRecords& records, const Word* allowed, const Row* rows, std::size_t size) {
-#if POLYRULE_HAS_COUNT_VECTORS
-  if (counts_vectors) return pure_by_vectors(records, allowed, rows, size);
-#endif
-  return pure_by_words(records, allowed, rows, size);
-}
+}  // namespace
 
 Best best_pure(const Watch& watch, const Node& node, const State& state, const std::vector<NodeLabel>& live,
                const Best& start) {
   const Members& members = state.members;
-  const RowRecords& records = state.records;
   const std::vector<Row>& rows = node.rows;
-  const std::vector<Word> allowed = allowed_literals(live, state);
   Best best = start;
   if (rows.empty()) return best;
+  const MixedLiterals mixed(node, state, live);
+  const std::vector<std::uint32_t> sums = sums_of(literals_by_row(node, state, live, true), rows, members);
+  const std::vector<std::uint32_t> mixed_sums = sums_of(literals_by_row(node, state, live, false), rows, members);
+  LineArray<std::uint16_t> sizes;
+  sizes.resize(members.counters());
+  tally(members.data(), members.stride(), rows.data(), rows.size(), members.vectors(), sizes.get());
+  std::vector<std::uint32_t> within(rows.size() + 1);  // by number of rows left out
+  for (std::size_t left = 0; left <= rows.size(); ++left)
+    within[left] = static_cast<std::uint32_t>(mixed.within(Count(left)));
 
-  std::vector<std::uint32_t> unset(rows.size());
-  for (std::size_t i = 0; i < rows.size(); ++i)
-    unset[i] = static_cast<std::uint32_t>(
-        count_common(allowed.data(), records.data() + rows[i] * records.stride(), allowed.size()));
-  const std::vector<std::uint32_t> sums = sums_of(unset, rows, members);
   CoveredRows covered(rows.size(), members.data(), members.stride(), rows.data());
-  std::vector<Contender> contenders;
-  for (std::uint32_t k = 0; k < members.size(); ++k) {
-    if (Count(sums[k]) <= start.tp) continue;
-    const Word* bits = covered[k];
-    Word summary = 0, factor = 0x9e3779b97f4a7c15;
-    for (std::size_t w = 0; w < covered.words(); ++w, factor += 0x6a09e667f3bcc908) summary += bits[w] * factor;
-    contenders.push_back({sums[k], k, summary});
-  }
-  // The most promising ones first; conditions that cover the same rows are neighbours.
-  std::sort(contenders.begin(), contenders.end(), [](const Contender& a, const Contender& b) {
-    return a.bound != b.bound ? a.bound > b.bound : a.summary != b.summary ? a.summary < b.summary : a.condition < b.condition;
-  });
   const Patience patience(&watch);
-  std::vector<Row> list;
-  const Contender* last = nullptr;
-  Count total = 0;
-  for (const Contender& contender : contenders) {
-    if (Count(contender.bound) < best.tp) break;
+  const auto literals = [&](std::size_t k) { return within[rows.size() - sizes.get()[k]]; };
+  const auto bound = [&](std::size_t k) {
+    return Count(sums[k]) + std::min<Count>(mixed_sums[k], mixed.most(literals(k)));
+  };
+  const auto judge = [&](std::uint32_t k) {
     patience.step();
-    const Word* bits = covered[contender.condition];
-    const bool same = last && last->summary == contender.summary && std::equal(bits, bits + covered.words(), covered[last->condition]);
-    if (!same) {
-      list.clear();
-      for (std::size_t w = 0; w < covered.words(); ++w)
-        for_each_bit(bits[w], w * 64, [&](std::size_t i) { list.push_back(rows[i]); });
-      total = pure_true_positives(records, allowed.data(), list.data(), list.size());
-      last = &contender;
-    }
-    if (total < best.tp || (total == best.tp && !best.any)) continue;
-    if (total == best.tp && !comes_before(members[contender.condition], best.condition)) continue;
+    const Count total = Count(sums[k]) + mixed.purified(literals(k), covered[k]);
+    if (total < best.tp || (total == best.tp && !best.any)) return;
+    if (total == best.tp && !comes_before(members[k], best.condition)) return;
     best.tp = total;
     best.any = true;
-    best.condition = members[contender.condition];
-  }
+    best.condition = members[k];
+  };
+  // The most promising one first: it rules out most of the others.
+  std::uint32_t first = 0;
+  for (std::uint32_t k = 1; k < members.size(); ++k)
+    if (bound(k) > bound(first)) first = k;
+  if (members.size() > 0) judge(first);
+  for (std::uint32_t k = 0; k < members.size(); ++k)
+    if (bound(k) > best.tp || (bound(k) == best.tp && best.any)) judge(k);
   return best;
 }
 

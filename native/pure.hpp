@@ -1,8 +1,9 @@
 // The search for the best condition where only literals without a wrong row count: precision, once it can reach 1.
 //
-// All literals that are right on every row of a condition where their label is unset go into the head, and the condition with the
-// most true positives wins. A row is a true positive of no more literals than it has unset labels, so most conditions are
-// ruled out by the sum of those numbers; for the others, which labels are pure is a matter of or-ing the rows' bits.
+// All literals that are right on every row of a condition where their label is unset go into the head, and the condition
+// with the most true positives wins. Literals that are pure in the node are so under every condition: what they add is a
+// sum over rows. A mixed literal counts if the condition leaves out all rows where it is wrong, so at least that many rows
+// must be left out; only for some conditions it must be looked at which literals that are.
 #pragma once
 
 #include <vector>
@@ -23,13 +24,7 @@ bool only_pure(const Gains<Int>& gains) {
   return pure;
 }
 
-// The literals that may be in the head, as a row's record has them: words of present labels, then of absent ones.
-std::vector<Word> allowed_literals(const std::vector<NodeLabel>& labels, const State& state);
-
-// The true positives of all pure literals over a list of rows.
-Count pure_true_positives(const RowRecords& records, const Word* allowed, const Row* rows, std::size_t size);
-
-// The best condition with more than `start.tp` true positives of pure literals.
+// The best condition with more than `start.tp` true positives of pure literals; `live` are the labels of the node.
 Best best_pure(const Watch& watch, const Node& node, const State& state, const std::vector<NodeLabel>& live,
                const Best& start);
 

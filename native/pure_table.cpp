@@ -106,7 +106,8 @@ PureTable::Change PureTable::find_change(State& state) {
 void PureTable::correct(const Change& change, std::size_t word) {
   static thread_local Scratch scratch;
   scratch.counts.resize(width_ * 64);
-  CoveredRows before(change.rows.size(), change.old_members.get(), stride_), now(change.rows.size(), change.members.get(), stride_);
+  CoveredRows before(change.rows.size(), change.old_members.get(), stride_);
+  CoveredRows now(change.rows.size(), change.members.get(), stride_);
   const auto add_up = [&](std::uint16_t* counts, const Word* records, bool subtract) {
     if (scratch.places.empty()) return false;
     tally(records, width_, scratch.places.data(), scratch.places.size(), width_ / 4, scratch.counts.get());

@@ -1,8 +1,8 @@
 // The empty body, where only literals without a wrong row count (pure.hpp): counts that are kept from rule to rule.
 //
-// For every condition and label it is known on how many rows the label is unset and present, and unset and absent. A rule sets
-// labels on the few rows it covers; only what these rows add is corrected, so that the largest lists, which take longest to
-// count, are counted once.
+// For every condition and label it is known on how many rows the label is unset and present, and unset and absent. A rule
+// sets labels on the few rows it covers; only what these rows add is corrected, so that the largest lists, which take
+// longest to count, are counted once.
 #pragma once
 
 #include <vector>
@@ -20,7 +20,7 @@ class PureTable {
   // Whether the counts take little enough room.
   static bool fits(const State& state);
 
-  // The best condition with more than `start.tp` true positives of pure literals; `negative`: of both values of a label.
+  // The best condition with more than `start.tp` true positives of pure literals; `negative`: of both values of labels.
   Best best(State& state, bool negative, const Best& start, int threads);
 
  private:

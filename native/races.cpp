@@ -59,8 +59,8 @@ void Races::begin(const Places& places, const State& state, bool negative, bool 
   for (int v = 0; v < 2; ++v) left_[v].assign(state.labels, 0);
   inside_.assign(state.rows, 0);
   begun_with_ = static_cast<std::size_t>(state.working_weight);
-  with_labels_ = label_conditions && state.labels <= LabelCounts::kMostLabels;
-  if (with_labels_) label_counts_.begin(state);
+  with_labels_ = label_conditions && state.labels <= LabelTies::kMostLabels;
+  if (with_labels_) label_ties_.begin(state);
 }
 
 void Races::follow(const Places& places, const State& state, bool negative, bool label_conditions) {
@@ -81,7 +81,7 @@ void Races::follow(const Places& places, const State& state, bool negative, bool
     }
     if (!any && working[row] == inside_[row]) continue;
     if (with_labels_)
-      label_counts_.move(static_cast<Row>(row), inside_[row] ? known : nullptr, working[row] ? now.data() : nullptr);
+      label_ties_.move(static_cast<Row>(row), inside_[row] ? known : nullptr, working[row] ? now.data() : nullptr);
     if (any) take_over(static_cast<Row>(row), gone.data());
     inside_[row] = working[row];
     std::copy(now.begin(), now.end(), known);

@@ -10,7 +10,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "label_counts.hpp"
+#include "label_ties.hpp"
 #include "node.hpp"
 #include "places.hpp"
 #include "singles.hpp"
@@ -42,7 +42,7 @@ class Races {
   // Offers the conditions on labels.
   template <class Scan>
   void labels(Scan& scan) const {
-    label_counts_.offer(negative_, scan);
+    label_ties_.offer(negative_, scan);
   }
 
   // Offers the candidates of a column that can win. Different columns may be looked at at the same time.
@@ -151,7 +151,7 @@ class Races {
   std::vector<Place> times_[2];        // scratch: of one row, by direction and column
   std::vector<char> changed_;          // scratch: by label
   bool with_labels_ = false;
-  LabelCounts label_counts_;
+  LabelTies label_ties_;
   std::vector<std::uint8_t> inside_;   // by row, whether it was in the working set
 };
 

@@ -316,6 +316,67 @@ def test_nominal_columns_under_many_labels(measure: str, threads: int) -> None:
         learn_both(problem, Objective(measure, negative=seed % 2 == 0), GrowOptions(), threads, rounds=4)
 
 
+@pytest.fixture
+def low_limits() -> Iterator[None]:
+    """Small tables of lists are searched like large ones: with counts kept between rules, and by several threads."""
+    assert native is not None
+    native.limit_lists(0, 2)
+    yield
+    native.limit_lists(1000, 48)
+
+
+@st.composite
+def list_problems(draw: st.DrawFn) -> Problem:
+    """Nominal and two-valued columns only, as dense or sparse tables, so that every condition is a list of rows."""
+    seed = draw(st.integers(0, 2**32 - 1))
+    rng = np.random.default_rng(seed)
+    rows, width, labels = draw(st.integers(1, 80)), draw(st.integers(1, 6)), draw(st.integers(1, 9))
+    columns, features = [], []
+    for j in range(width):
+        if draw(st.booleans()):
+            column = np.where(rng.random(rows) < 0.4, rng.integers(0, 3, rows), 1).astype(float)
+            features.append(Feature(f"n{j}", "nominal", tuple("abc")))
+            if draw(st.booleans()):
+                column[rng.random(rows) < 0.1] = np.nan
+        else:
+            column = np.where(rng.random(rows) < 0.3, *draw(st.sampled_from([(1.0, 0.0), (-1.0, 0.0), (0.0, 3.5)])))
+            features.append(Feature(f"x{j}"))
+        columns.append(column)
+    values = np.stack(columns, axis=1)
+    truth = (rng.random((rows, labels)) < rng.choice([0.05, 0.2, 0.5, 0.8], labels)).astype(np.uint8)
+    truth[:, labels // 2 :] |= (np.nan_to_num(values[:, :1]) > 0) & (rng.random((rows, 1)) < 0.9)
+    matrix = sp.csc_array(values) if draw(st.booleans()) else values
+    return Problem(Table.from_array(matrix, features), truth, np.ones(rows, dtype=np.int64), seed)
+
+
+LISTED = [Objective(get(name), negative=negative) for name in ("precision", "f0.5", "f2") for negative in (True, False)]
+LISTED += [Objective(get("recall")), Objective(get("jaccard")), Objective(get("laplace"), averaging="label")]
+LISTED += [Objective(RatioMeasure("odd", (0, 1, 0, 3, 0), (0, 2, 1, 1, 1)), averaging="label")]
+
+
+@pytest.mark.usefixtures("low_limits")
+@pytest.mark.parametrize("threads", [1, 3])
+@settings(SOME, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(problem=list_problems(), objective=st.sampled_from(LISTED), label_conditions=st.booleans())
+def test_tables_of_lists(problem: Problem, objective: Objective, label_conditions: bool, threads: int) -> None:
+    options = GrowOptions(label_conditions=label_conditions)
+    learn_both(problem, objective, options, threads, rounds=12)
+
+
+@pytest.mark.usefixtures("low_limits", "narrow_lanes")
+@settings(SOME, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(problem=list_problems(), objective=st.sampled_from(LISTED))
+def test_tables_of_lists_and_values_too_fine(problem: Problem, objective: Objective) -> None:
+    learn_both(problem, objective, GrowOptions(), rounds=6)
+
+
+@pytest.mark.usefixtures("low_limits")
+@pytest.mark.parametrize("measure", ["f0.5", "precision"])
+def test_long_lists_of_rules_under_many_labels(measure: str) -> None:
+    for seed in range(3):
+        learn_both(nominal_with_many_labels(90 + seed), Objective(measure), GrowOptions(), seed + 1, rounds=12)
+
+
 @FEW
 @given(problem=problems(max_rows=14, max_features=4, max_labels=4), objective=st.sampled_from(OBJECTIVES))
 def test_huge_weights(problem: Problem, objective: Objective) -> None:
