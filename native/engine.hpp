@@ -111,6 +111,26 @@ class Engine {
   void rank_columns(const Node& node, const Form& form, const Best& start);
   template <class Int>
   void judge_counted(Worker<Int>& worker, const Node& node, const LabelList& list) const;
+  // How the columns and labels of a node are searched.
+  struct Ways {
+    bool fits = false;          // the sums of gains into 32-bit lanes
+    bool by_bits = false;       // all candidates are lists, judged for all labels at once
+    bool raced = false;         // ties that are remembered from rule to rule
+    bool labels_raced = false;  // those of all conditions on labels, as one unit
+    bool runs = false;          // few literals, by their rows
+    bool listed = false;        // conditions on labels, and columns that are kept as lists
+    const Places* places = nullptr;
+    std::vector<std::uint32_t> tested;  // labels with conditions
+    std::size_t others = 0;             // units after the columns
+  };
+  template <class Int>
+  Ways find_ways(Node& node, const Form& form, const Best& start);
+  template <class Int>
+  bool judge_unit(Worker<Int>& worker, const Node& node, const Form& form, const Ways& ways, std::size_t unit);
+  bool is_within(const std::vector<bool>& within, const Ways& ways, std::size_t unit) const;
+  template <class Int>
+  void note_prospects(const Node& node, const std::vector<std::unique_ptr<Worker<Int>>>& workers, const Best& best,
+                      bool all_swept);
   template <class Int>
   std::optional<Best> search_node(const Watch& watch, Node& node, const Form& form, const Best& start,
                                   const std::vector<bool>* within = nullptr);
