@@ -77,6 +77,10 @@ class OwnValues {
         continue;
       }
       literals_[i].reach = std::max(literals_[i].reach, 0.0);
+      if (most == 0 && lane.tie_is_right) {
+        note_tie(i);
+        continue;
+      }
       bool rose = false;
       for (;;) {
         const Peak peak = follow(i, rows, size, sides);
@@ -118,6 +122,7 @@ class OwnValues {
     Lane add[4];
     Lane empty, full;
     double scale;
+    bool tie_is_right;  // whether a sum of 0 is a tie that has true positives
   };
 
   struct Peak {
@@ -131,11 +136,20 @@ class OwnValues {
     const Literal& literal = literals_[i];
     const LaneLevel level(form_, node_, state_, literal.best);
     const Gains<Int> gains(form_, level.value, state_.working_weight);
-    LaneState lane{Gains<Int>(form_, literal.best, state_.working_weight), {}, 0, 0, double(level.value.den)};
+    LaneState lane{Gains<Int>(form_, literal.best, state_.working_weight), {}, 0, 0, double(level.value.den),
+                   level.exact && needs_true_positives(literal)};
     for (int k = 0; k < 4; ++k) lane.add[k] = static_cast<Lane>(gains.slope[literal.value][k]);
     lane.empty = static_cast<Lane>(gains.empty_sum(literal.label));
     lane.full = static_cast<Lane>(gains.full_sum(literal.label, literal.value));
     return lane;
+  }
+
+  // Whether a candidate without true positives cannot tie: its value is 0, and its denominator is not, as there are positive
+  // rows that it covers wrongly or misses.
+  bool needs_true_positives(const Literal& literal) const {
+    const bool only_right = form_.num[0] == 0 && form_.num[2] == 0 && form_.num[3] == 0 && form_.num[4] == 0;
+    return only_right && literal.best.num > 0 && form_.den[2] > 0 && form_.den[4] > 0 &&
+           literal.label.present > literal.label.kinds[kPresentSet];
   }
 
   void fill(std::size_t i) {

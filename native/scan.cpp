@@ -53,7 +53,7 @@ bool Engine::can_count(Worker<Int>& worker, const Node& node, std::size_t column
       potential += most;
     }
     promise_[column] = double(top) / double(best.value.den);
-    return top > 0 || (top == 0 && (potential > best.tp || (potential == best.tp && best.any)));
+    return top > 0 || (top == 0 && worker.scan.could_tie(potential));
   }
 }
 

@@ -136,6 +136,9 @@ class SinglesScan {
     record(tp, where, resolve);
   }
 
+  // Whether a tie with so many true positives at most would count.
+  bool could_tie(Count tp) const { return tp > best_.tp || (tp == best_.tp && best_.any); }
+
   // -- one scan ------------------------------------------------------------------------------------------------------
   // Rows join (or, with `leaving`, leave) the candidate one group at a time; a boundary lies between two groups.
 

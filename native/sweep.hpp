@@ -115,16 +115,19 @@ class Sweep {
     sweep_rows(rows, size, table_.get(), stride_, at_end, high_.get(), low_.get(), total_.get());
     followed_.clear();
     Lane top = std::numeric_limits<Lane>::lowest();
+    Count potential = 0;  // true positives that all literals at the value have at most
     for (std::uint32_t i = 0; i < literals_.size(); ++i) {
       const Lane whole = sides.leaves_node ? full_[i] : empty_[i] + total_.get()[i];
       const Lane low = sides.leave_first ? std::min<Lane>(low_.get()[i], 0) : low_.get()[i];
       const Lane most = std::max<Lane>(empty_[i] + high_.get()[i], whole - low);
       reach_[i] = std::max(reach_[i], double(most) / scale_);
       top = std::max(top, most);
-      if (most >= 0) followed_.push_back({i, 0, 0, 0, 0, 0});
+      if (most < 0) continue;
+      followed_.push_back({i, 0, 0, 0, 0, 0});
+      potential += node_.labels[literals_[i].e].kinds[literals_[i].value];
     }
     top_ = double(top) / scale_;
-    if (followed_.empty()) return;
+    if (followed_.empty() || (exact_ && top == 0 && !scan.could_tie(potential))) return;
     for (Followed& f : followed_) start_following(f, rows, size, sides.leaves_node, state);
     if (sides.leave_first) judge_boundary(scan, 0, false, true, join, leave);
     for (std::size_t i = 0; i < size; ++i) {
