@@ -13,7 +13,8 @@ Engine::Engine(Columns columns, State state, Form form, GrowLimits limits, int t
   promise_.assign(columns_.size(), 0);
   for (std::size_t j = 0; j < columns_.size(); ++j)
     if (!columns_[j].rows.empty() || !columns_[j].missing.empty()) order_.push_back(j);  // the others are constant
-  all_ordered_ = !order_.empty() && std::all_of(order_.begin(), order_.end(), [&](std::size_t j) { return RunEnds::handles(columns_[j]); });
+  all_ordered_ = !order_.empty() && std::all_of(order_.begin(), order_.end(),
+                                                [&](std::size_t j) { return RunEnds::handles(columns_[j]); });
   if (!state_.unit || state_.rows > RowRecords::kMostRows || limits_.beam_width > 1) return;
   lists_ = Lists(columns_, state_.rows);
   state_.records.build(state_.truth, state_.set, state_.rows, state_.labels);

@@ -9,7 +9,8 @@ namespace polyrule {
 // The labels outside the incumbent's head, if few are in it and the node is suited for a search of few labels.
 std::optional<std::vector<NodeLabel>> Engine::apart_from(const Head& incumbent, const Node& node,
                                                          const std::vector<NodeLabel>& live) {
-  if (!all_ordered_ || node.is_root || node.rows.size() < run_limits.least_rows || !state_.records.built()) return std::nullopt;
+  if (!all_ordered_ || node.is_root || node.rows.size() < run_limits.least_rows || !state_.records.built())
+    return std::nullopt;
   std::vector<NodeLabel> others;
   Count potential = 0;  // true positives that the head's labels can have in any refinement
   for (const NodeLabel& label : live) {
@@ -25,7 +26,8 @@ std::optional<std::vector<NodeLabel>> Engine::apart_from(const Head& incumbent, 
 
 // Those of the labels with a literal for which the value is not out of reach; what is known of the others is noted.
 template <class Int>
-std::vector<NodeLabel> Engine::can_reach(const Node& node, const std::vector<NodeLabel>& labels, const Target<Int>& target) {
+std::vector<NodeLabel> Engine::can_reach(const Node& node, const std::vector<NodeLabel>& labels,
+                                         const Target<Int>& target) {
   std::vector<NodeLabel> left;
   for (NodeLabel label : labels) {
     for (int v = 0; v < 2; ++v)
@@ -55,7 +57,7 @@ void Engine::rule_out(const Node& node, std::vector<NodeLabel>& labels, const Ta
   for (const LabelList& list : label_lists_) {
     const Bits cover = rows_of({Test::label, false, list.label, double(list.value)}, node.cover);
     for (std::size_t e = 0; e < labels.size(); ++e) {
-      if (std::max(bounds[e][0], bounds[e][1]) >= 0 && std::min(bounds[e][0], bounds[e][1]) >= 0) continue;
+      if (std::min(bounds[e][0], bounds[e][1]) >= 0) continue;
       Count kinds[4];
       state_.count_kinds(labels[e].label, cover, static_cast<Count>(list.size), kinds);
       for (int v = 0; v < 2; ++v) {
@@ -92,8 +94,8 @@ void Engine::rank_columns(const Node& node, const Form& form, const Best& start)
   }
 }
 
-template std::vector<NodeLabel> Engine::can_reach<Count>(const Node&, const std::vector<NodeLabel>&, const Target<Count>&);
-template std::vector<NodeLabel> Engine::can_reach<Wide>(const Node&, const std::vector<NodeLabel>&, const Target<Wide>&);
+template std::vector<NodeLabel> Engine::can_reach(const Node&, const std::vector<NodeLabel>&, const Target<Count>&);
+template std::vector<NodeLabel> Engine::can_reach(const Node&, const std::vector<NodeLabel>&, const Target<Wide>&);
 template void Engine::rank_columns<Count>(const Node&, const Form&, const Best&);
 template void Engine::rank_columns<Wide>(const Node&, const Form&, const Best&);
 

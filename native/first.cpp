@@ -117,7 +117,8 @@ std::optional<Fraction> Engine::value_of(const NodeLabel& label, int value, cons
 }
 
 // What the first condition of the last rule would reach now: a value to start from.
-Fraction Engine::opening_value(const Node& root, const std::vector<NodeLabel>& live, const Form& form, Fraction least) const {
+Fraction Engine::opening_value(const Node& root, const std::vector<NodeLabel>& live, const Form& form,
+                               Fraction least) const {
   const std::optional<Bits> cover = opening_ ? divides(root, *opening_) : std::nullopt;
   if (!cover) return least;
   for (const NodeLabel& label : live)
@@ -154,7 +155,8 @@ void Engine::find_first(const Watch& watch, Node& root, const Form& form,
   over_units(watch, root, tested.size(), true, [&](int w, std::size_t unit) {
     auto& worker = workers[static_cast<std::size_t>(w)];
     if (!worker)
-      worker.reset(new Worker{{root, state_, form, start}, {root, state_, columns_, nullptr}, {root, state_, form, Best{}}});
+      worker.reset(new Worker{
+          {root, state_, form, start}, {root, state_, columns_, nullptr}, {root, state_, form, Best{}}});
     Own& own = worker->own;
     if (unit >= columns_.size()) {
       const std::uint32_t tested_label = tested[unit - columns_.size()];
@@ -179,7 +181,8 @@ void Engine::find_first(const Watch& watch, Node& root, const Form& form,
     }
     ListWalk walk(root, state_, lists_, root.lists);
     walk.column(columns_[unit], static_cast<std::uint32_t>(unit),
-                [&](const Row* rows, std::size_t size, bool joins, bool leaves, const Condition& join, const Condition& leave) {
+                [&](const Row* rows, std::size_t size, bool joins, bool leaves, const Condition& join,
+                    const Condition& leave) {
                   own.judge(rows, size, {true, false, joins, leaves}, state_, worker->unused,
                             [&](std::size_t) { return join; }, [&](std::size_t) { return leave; });
                 });
@@ -222,7 +225,8 @@ std::optional<Best> Engine::search_first(const Watch& watch, Node& root, const s
       for (int v = 0; v < 2; ++v)
         if (label.allowed[v]) visit(label, v, first_[label.label * 2 + std::size_t(v)]);
   };
-  const std::size_t most = std::max<std::size_t>(16, Sweep<Int>::kLargestTable / sizeof(std::int32_t) / state_.rows) / kLanes * kLanes;
+  const std::size_t fitting = Sweep<Int>::kLargestTable / sizeof(std::int32_t) / state_.rows;
+  const std::size_t most = std::max<std::size_t>(16, fitting) / kLanes * kLanes;
   for (;;) {
     each([&](const NodeLabel&, int, const FirstCondition& first) {
       if (first.exact && compare(first.value, level) > 0) level = first.value;

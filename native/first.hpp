@@ -64,7 +64,8 @@ class OwnValues {
 
   // The candidates of a list of rows; see Sweep::judge.
   template <class Scan, class Join, class Leave>
-  void judge(const std::uint32_t* rows, std::size_t size, const Sides& sides, const State&, Scan&, Join&& join, Leave&& leave) {
+  void judge(const std::uint32_t* rows, std::size_t size, const Sides& sides, const State&, Scan&, Join&& join,
+             Leave&& leave) {
     const bool at_end = sides.join_last || sides.leave_last;
     sweep_rows(rows, size, table_.get(), stride_, at_end, high_.get(), low_.get(), total_.get());
     for (std::size_t i = 0; i < literals_.size(); ++i) {

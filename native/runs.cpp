@@ -15,7 +15,8 @@ void find_extremes(RunLook& look) {
     const Word here = look.cover[w], unset = look.unset[w] & here, with = look.truth[w] & here;
     const auto worth = [&](Word some) __attribute__((always_inline)) {
       const Word open = some & unset;
-      const Count a = std::popcount(open & ~with), p = std::popcount(open & with), s = std::popcount(some & with & ~open);
+      const Count a = std::popcount(open & ~with), p = std::popcount(open & with);
+      const Count s = std::popcount(some & with & ~open);
       return absent * a + present * p + present_set * s + absent_set * (std::popcount(some) - a - p - s);
     };
     const Count all = worth(here);
@@ -114,14 +115,13 @@ void RunEnds::follow(const Node& node) {
 // The kept rows of a label, brought up to date.
 std::size_t RunEnds::rows_of(std::uint32_t label) {
   const std::size_t words = node_->cover.words();
-  const auto found = std::find_if(labels_.begin(), labels_.end(), [&](const LabelRows& kept) { return kept.label == label; });
+  const auto found =
+      std::find_if(labels_.begin(), labels_.end(), [&](const LabelRows& kept) { return kept.label == label; });
   std::size_t at = static_cast<std::size_t>(found - labels_.begin());
   if (found == labels_.end()) {
+    const auto earlier = [](const LabelRows& a, const LabelRows& b) { return a.last_used < b.last_used; };
     if (labels_.size() < kMostKept) labels_.emplace_back();
-    else
-      at = static_cast<std::size_t>(std::min_element(labels_.begin(), labels_.end(), [](const LabelRows& a, const LabelRows& b) {
-                                      return a.last_used < b.last_used;
-                                    }) - labels_.begin());
+    else at = static_cast<std::size_t>(std::min_element(labels_.begin(), labels_.end(), earlier) - labels_.begin());
     LabelRows& fresh = labels_[at];
     fresh.label = label;
     fresh.id = ++ids_;
@@ -197,8 +197,9 @@ Count RunEnds::bound(const NodeLabel& label, int value, const Gains<Count>& gain
     const std::vector<Word>& cover = covers_[slot].bits;
     const Places::Place* place = places_->of_rows(slot);
     scatter(positives, place, cover.size(), scratch);
-    best = std::max(best, empty + find_bound({cover.data(), scratch.present.data(), scratch.present_set.data(), cover.size(),
-                                              gains.slope[value], label.kinds}));
+    const RunBound look{cover.data(), scratch.present.data(), scratch.present_set.data(), cover.size(),
+                        gains.slope[value], label.kinds};
+    best = std::max(best, empty + find_bound(look));
     gather(positives, place, scratch);
   }
   return best;

@@ -29,7 +29,8 @@ struct RunLook {
 };
 void find_extremes(RunLook& look);
 
-// The same without the unset rows: bounds on G by what is known of their number. Needs `slope[kAbsent] >= slope[kAbsentSet] >= 0`.
+// The same without the unset rows: bounds on G by what is known of their number. An unset absent row must not be worth
+// less than a set one, and that not less than nothing.
 struct RunBound {
   const Word* cover;
   const Word *present, *present_set;
@@ -61,7 +62,9 @@ class RunEnds {
     return 8 * (label.kinds[kPresent] + label.kinds[kPresentSet]) <= node_->weight &&
            gains.slope[value][kAbsent] >= gains.slope[value][kAbsentSet] && gains.slope[value][kAbsentSet] >= 0;
   }
-  void update_cover(std::size_t slot) { update(covers_[slot], path_, slot, left_, node_->cover.data(), node_->rows.size()); }
+  void update_cover(std::size_t slot) {
+    update(covers_[slot], path_, slot, left_, node_->cover.data(), node_->rows.size());
+  }
   // What no condition on any column exceeds with a literal; covers must be up to date. Ends when that is not negative.
   Count bound(const NodeLabel& label, int value, const Gains<Count>& gains, Scratch& scratch) const;
 
@@ -93,7 +96,8 @@ class RunEnds {
 
   void follow(const Node& node);
   std::size_t rows_of(std::uint32_t label);
-  void update(Strip& strip, std::uint64_t id, std::size_t slot, const std::vector<Row>& log, const Word* all, std::size_t count);
+  void update(Strip& strip, std::uint64_t id, std::size_t slot, const std::vector<Row>& log, const Word* all,
+              std::size_t count);
 
   const Places* places_ = nullptr;
   const State* state_ = nullptr;

@@ -19,8 +19,9 @@ std::optional<Condition> Engine::best_condition(const Watch& watch, Node& node, 
                                                 const Head& incumbent) {
   if (allows_singles(form)) {
     bool usable = true;
-    const auto found = largest_sum(form, node, state_, incumbent.value) < std::ldexp(1.0, 58) ? best_by_singles<Count>(watch, node, form, incumbent, usable)
-                                        : best_by_singles<Wide>(watch, node, form, incumbent, usable);
+    const bool fits = largest_sum(form, node, state_, incumbent.value) < std::ldexp(1.0, 58);
+    const auto found = fits ? best_by_singles<Count>(watch, node, form, incumbent, usable)
+                            : best_by_singles<Wide>(watch, node, form, incumbent, usable);
     if (usable) return found;
   }
   const auto found = best_in_general(watch, node, form, &incumbent, 1);
