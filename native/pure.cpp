@@ -124,10 +124,8 @@ class MixedLiterals {
         blocks_.get()[j / kTogether * 2 * kTogether * words_ + j % kTogether + w * kTogether] = 0;
   }
 
-  // How many have no more wrong rows than this.
-  std::size_t within(Count wrong) const {
-    return static_cast<std::size_t>(std::upper_bound(wrong_.begin(), wrong_.end(), wrong) - wrong_.begin());
-  }
+  std::size_t size() const { return wrong_.size(); }
+  Count wrong(std::size_t literal) const { return wrong_[literal]; }
   // Right rows of the first `count`.
   Count most(std::size_t count) const { return gain_[count]; }
   // What the first `count` add under a condition.
@@ -171,19 +169,23 @@ Best best_pure(const Watch& watch, const Node& node, const State& state, const s
   LineArray<std::uint16_t> sizes;
   sizes.resize(members.counters());
   tally(members.data(), members.stride(), rows.data(), rows.size(), members.vectors(), sizes.get());
-  std::vector<std::uint32_t> within(rows.size() + 1);  // by number of rows left out
-  for (std::size_t left = 0; left <= rows.size(); ++left)
-    within[left] = static_cast<std::uint32_t>(mixed.within(Count(left)));
+  // By number of rows left out: how many mixed literals may become pure, and their right rows.
+  std::vector<std::size_t> within(rows.size() + 1);
+  std::vector<Count> most(rows.size() + 1);
+  for (std::size_t left = 0, literals = 0; left <= rows.size(); ++left) {
+    while (literals < mixed.size() && mixed.wrong(literals) <= Count(left)) ++literals;
+    within[left] = literals;
+    most[left] = mixed.most(literals);
+  }
+  std::vector<Count> bounds(members.size());
+  for (std::size_t k = 0; k < bounds.size(); ++k)
+    bounds[k] = Count(sums[k]) + std::min<Count>(mixed_sums[k], most[rows.size() - sizes.get()[k]]);
 
   CoveredRows covered(rows.size(), members.data(), members.stride(), rows.data());
   const Patience patience(&watch);
-  const auto literals = [&](std::size_t k) { return within[rows.size() - sizes.get()[k]]; };
-  const auto bound = [&](std::size_t k) {
-    return Count(sums[k]) + std::min<Count>(mixed_sums[k], mixed.most(literals(k)));
-  };
   const auto judge = [&](std::uint32_t k) {
     patience.step();
-    const Count total = Count(sums[k]) + mixed.purified(literals(k), covered[k]);
+    const Count total = Count(sums[k]) + mixed.purified(within[rows.size() - sizes.get()[k]], covered[k]);
     if (total < best.tp || (total == best.tp && !best.any)) return;
     if (total == best.tp && !comes_before(members[k], best.condition)) return;
     best.tp = total;
@@ -191,12 +193,10 @@ Best best_pure(const Watch& watch, const Node& node, const State& state, const s
     best.condition = members[k];
   };
   // The most promising one first: it rules out most of the others.
-  std::uint32_t first = 0;
-  for (std::uint32_t k = 1; k < members.size(); ++k)
-    if (bound(k) > bound(first)) first = k;
-  if (members.size() > 0) judge(first);
-  for (std::uint32_t k = 0; k < members.size(); ++k)
-    if (bound(k) > best.tp || (bound(k) == best.tp && best.any)) judge(k);
+  const auto first = std::max_element(bounds.begin(), bounds.end());
+  if (first != bounds.end()) judge(static_cast<std::uint32_t>(first - bounds.begin()));
+  for (std::uint32_t k = 0; k < bounds.size(); ++k)
+    if (bounds[k] > best.tp || (bounds[k] == best.tp && best.any)) judge(k);
   return best;
 }
 

@@ -35,7 +35,7 @@ def fingerprint(table: Table, labels: Any, weights: npt.NDArray[np.int64] | None
                 digest.update(part.tobytes())
         else:
             array = np.asarray(matrix)
-            digest.update(np.asarray(array, dtype=array.dtype.newbyteorder("<")).ravel(order="F"))
+            digest.update(np.asarray(array, dtype=array.dtype.newbyteorder("<")).tobytes(order="F"))
     return f"blake2b:{digest.hexdigest()}"
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal as Choice
@@ -115,10 +115,11 @@ class Learning:
 
     def _stored(self, found: Candidate, outcome: Outcome) -> Rule:
         """Turn a search result into a stored rule, its counts back in the units of the sample weights."""
-        head = tuple(
-            Literal(self.first_label + label, value, unscaled(tp, self.scale), unscaled(fp, self.scale))
-            for label, value, tp, fp in found.head
-        )
+        first, scale = self.first_label, self.scale
+        counts: Iterable[tuple[int, int, float, float]] = found.head
+        if scale != 1:
+            counts = [(label, value, unscaled(tp, scale), unscaled(fp, scale)) for label, value, tp, fp in found.head]
+        head = tuple(Literal(first + label, value, tp, fp) for label, value, tp, fp in counts)
         coverage = unscaled(outcome.covered, self.scale)
         return Rule(head, found.body, outcome.stopped, found.value, "learned", coverage)
 
