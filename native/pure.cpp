@@ -18,20 +18,28 @@ namespace {
 typedef Word Eight __attribute__((vector_size(64), may_alias));
 constexpr std::size_t kTogether = 8;
 
+POLYRULE_VECTOR_CLONES
+void add_shifted(std::uint32_t* sums, const std::uint16_t* counts, std::size_t size, std::uint32_t bit) {
+  for (std::size_t k = 0; k < size; ++k) sums[k] += std::uint32_t{counts[k]} << bit;
+}
+
 // For every condition, the sum of the given numbers over its covered rows.
 std::vector<std::uint32_t> sums_of(const std::vector<std::uint32_t>& numbers, const std::vector<Row>& rows,
                                    const Members& members) {
   std::vector<std::uint32_t> sums(members.counters(), 0);
   LineArray<std::uint16_t> counts;
   counts.resize(members.counters());
-  std::vector<Row> some;
+  std::vector<Row> some(rows.size());
   const std::uint32_t largest = *std::max_element(numbers.begin(), numbers.end());
   for (std::uint32_t bit = 0; largest >> bit != 0; ++bit) {
-    some.clear();
-    for (std::size_t i = 0; i < rows.size(); ++i)
-      if (numbers[i] >> bit & 1) some.push_back(rows[i]);
-    tally(members.data(), members.stride(), some.data(), some.size(), members.vectors(), counts.get());
-    for (std::size_t k = 0; k < sums.size(); ++k) sums[k] += std::uint32_t{counts.get()[k]} << bit;
+    std::size_t size = 0;
+    for (std::size_t i = 0; i < rows.size(); ++i) {  // nobody can predict the bits: no branch
+      some[size] = rows[i];
+      size += numbers[i] >> bit & 1;
+    }
+    if (size == 0) continue;
+    tally(members.data(), members.stride(), some.data(), size, members.vectors(), counts.get());
+    add_shifted(sums.data(), counts.get(), sums.size(), bit);
   }
   return sums;
 }

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+from itertools import groupby
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -22,9 +24,10 @@ def fingerprint(table: Table, labels: Any, weights: npt.NDArray[np.int64] | None
     'blake2b:...'
     """
     digest = hashlib.blake2b(digest_size=16)
-    kinds: dict[Any, int] = {}  # few: most features of a wide table have the same categories
-    numbers = [kinds.setdefault((feature.kind, feature.categories), len(kinds)) for feature in table.features]
-    digest.update(repr((table.shape, table.feature_names, list(kinds), numbers)).encode())
+    # neighbours in a wide table are mostly of one kind: it is named once, with how many there are
+    runs = groupby(table.features, attrgetter("kind", "categories"))
+    kinds = [(kind, len(list(same))) for kind, same in runs]
+    digest.update(repr((table.shape, table.feature_names, kinds)).encode())
     for matrix in (*_short(table), labels, weights):
         if matrix is None:
             continue
