@@ -95,11 +95,41 @@ Count count_purified(const Word* blocks, std::size_t literals, const Word* rows,
   return purified_by_words(blocks, literals, rows, words);
 }
 
+// Bits of rows are kept by their place among the node's rows, which takes a transposition, or by their number in the
+// table, which takes more words. Where most words of the table are needed anyway, the latter is quicker.
+bool by_number(const Node& node) { return node.cover.words() <= 2 * words_for(node.rows.size()); }
+
+// The rows of a condition.
+class ConditionRows {
+ public:
+  ConditionRows(const Node& node, const State& state)
+      : state_(state), by_number_(by_number(node)), label_rows_(state.rows),
+        covered_(node.rows.size(), state.members.data(), state.members.stride(), node.rows.data()) {}
+
+  // Valid until another one is asked for. By number, rows outside the node may be among them.
+  const Word* operator[](std::size_t condition) {
+    const Members& members = state_.members;
+    if (!by_number_) return covered_[condition];
+    if (!members.is_label(condition)) return members.rows_of(condition);
+    const Condition& asked = members[condition];
+    const Word *set = state_.set[asked.index], *ones = state_.ones[asked.index];
+    for (std::size_t w = 0; w < label_rows_.words(); ++w)
+      label_rows_.data()[w] = set[w] & (asked.edge != 0 ? ones[w] : ~ones[w]);
+    return label_rows_.data();
+  }
+
+ private:
+  const State& state_;
+  bool by_number_;
+  Bits label_rows_;
+  CoveredRows covered_;
+};
+
 // The mixed literals of a node, those with few wrong rows first.
 class MixedLiterals {
  public:
   MixedLiterals(const Node& node, const State& state, const std::vector<NodeLabel>& live)
-      : words_(words_for(node.rows.size())) {
+      : words_(by_number(node) ? node.cover.words() : words_for(node.rows.size())) {
     struct Literal {
       Count wrong, right;
       std::size_t label;
@@ -122,8 +152,14 @@ class MixedLiterals {
       Word* out = blocks_.get() + j / kTogether * 2 * kTogether * words_ + j % kTogether;
       for (const bool right : {false, true}) {
         const bool present = right == (literal.value == 1);
-        const Word* bits = unset[(present ? 0 : records.words() * 64) + literal.label];
-        for (std::size_t w = 0; w < words_; ++w) out[(2 * w + right) * kTogether] = bits[w];
+        if (by_number(node)) {
+          const Word *cover = node.cover.data(), *truth = state.truth[literal.label], *set = state.set[literal.label];
+          for (std::size_t w = 0; w < words_; ++w)
+            out[(2 * w + right) * kTogether] = cover[w] & ~set[w] & (present ? truth[w] : ~truth[w]);
+        } else {
+          const Word* bits = unset[(present ? 0 : records.words() * 64) + literal.label];
+          for (std::size_t w = 0; w < words_; ++w) out[(2 * w + right) * kTogether] = bits[w];
+        }
       }
     }
     // What is left of the last block counts for nothing.
@@ -147,6 +183,18 @@ class MixedLiterals {
   LineArray<Word> blocks_;
 };
 
+// For every row, how many of the given bits its record has.
+POLYRULE_CLONES
+void count_by_row(const std::vector<Word>& some, const RowRecords& records, const std::vector<Row>& rows,
+                  std::uint32_t* numbers) {
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const Word* record = records.data() + rows[i] * records.stride();
+    std::uint32_t number = 0;
+    for (std::size_t w = 0; w < some.size(); ++w) number += static_cast<std::uint32_t>(std::popcount(some[w] & record[w]));
+    numbers[i] = number;
+  }
+}
+
 // By row, how many of the literals that are pure (or mixed) in the node it is a true positive of.
 std::vector<std::uint32_t> literals_by_row(const Node& node, const State& state, const std::vector<NodeLabel>& live,
                                            bool pure) {
@@ -157,9 +205,7 @@ std::vector<std::uint32_t> literals_by_row(const Node& node, const State& state,
       if (label.usable(v) && (label.kinds[1 - v] == 0) == pure)
         some[(v ? 0 : records.words()) + label.label / 64] |= Word{1} << label.label % 64;
   std::vector<std::uint32_t> numbers(node.rows.size());
-  for (std::size_t i = 0; i < numbers.size(); ++i)
-    numbers[i] = static_cast<std::uint32_t>(
-        count_common(some.data(), records.data() + node.rows[i] * records.stride(), some.size()));
+  count_by_row(some, records, node.rows, numbers.data());
   return numbers;
 }
 
@@ -189,7 +235,7 @@ Best best_pure(const Watch& watch, const Node& node, const State& state, const s
   for (std::size_t k = 0; k < bounds.size(); ++k)
     bounds[k] = Count(sums[k]) + std::min<Count>(mixed_sums[k], most[rows.size() - sizes.get()[k]]);
 
-  CoveredRows covered(rows.size(), members.data(), members.stride(), rows.data());
+  ConditionRows covered(node, state);
   const Patience patience(&watch);
   const auto judge = [&](std::uint32_t k) {
     patience.step();
