@@ -106,15 +106,16 @@ class Members {
     return {value == least ? Test::at_most : Test::above, false, index, least};
   }
 
-  // Visits the values of a column that a condition can ask for: visit(value, least value, whether most rows have it, where
-  // they are listed).
+  // Visits the values of a column that a condition can ask for: visit(value, least value, whether most rows have it,
+  // where they are listed).
   template <class Visit>
   static void each_value(const Column& column, std::size_t rows, Visit&& visit) {
     if (column.rows.empty() && column.missing.empty()) return;  // one value only
     const std::size_t listed = column.rows.size();
     double least = listed > 0 ? column.value_at(0) : column.block;
     if (column.blocked) least = std::min(least, column.block);
-    if (column.blocked) visit(column.block, least, 2 * (listed + column.missing.size()) <= rows, Listed{0, listed, true});
+    const std::size_t others = listed + column.missing.size();
+    if (column.blocked) visit(column.block, least, 2 * others <= rows, Listed{0, listed, true});
     for (std::size_t p = 0, end = 0; p < listed; p = end) {
       while (end < listed && column.value_at(end) == column.value_at(p)) ++end;
       visit(column.value_at(p), least, 2 * (end - p) >= rows, Listed{p, end, false});

@@ -190,7 +190,8 @@ void count_by_row(const std::vector<Word>& some, const RowRecords& records, cons
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const Word* record = records.data() + rows[i] * records.stride();
     std::uint32_t number = 0;
-    for (std::size_t w = 0; w < some.size(); ++w) number += static_cast<std::uint32_t>(std::popcount(some[w] & record[w]));
+    for (std::size_t w = 0; w < some.size(); ++w)
+      number += static_cast<std::uint32_t>(std::popcount(some[w] & record[w]));
     numbers[i] = number;
   }
 }
