@@ -17,8 +17,33 @@ struct Entry {
 // By value, then by row; -0.0 and 0.0 are the same number.
 bool precedes(const Entry& a, const Entry& b) { return a.value != b.value ? a.value < b.value : a.row < b.row; }
 
+// How many values are 0, and how many are 1.
+POLYRULE_VECTOR_CLONES
+std::pair<std::uint64_t, std::uint64_t> count_pair(const double* values, std::size_t rows) {
+  std::uint64_t zeros = 0, ones = 0;
+  for (std::size_t i = 0; i < rows; ++i) {
+    zeros += values[i] == 0;
+    ones += values[i] == 1;
+  }
+  return {zeros, ones};
+}
+
+// The commonest nominal columns hold nothing but 0 and 1, one of them on most rows. False for all others.
+bool list_pair(Column& column, std::size_t rows) {
+  const auto [zeros, ones] = count_pair(column.dense, rows);
+  if (zeros + ones != rows || zeros == ones) return false;
+  column.blocked = true;
+  column.block = zeros > ones ? 0 : 1;
+  const std::size_t listed = std::min(zeros, ones);
+  column.rows.reserve(listed);
+  for (std::size_t i = 0; column.rows.size() < listed; ++i)
+    if (column.dense[i] != column.block) column.rows.push_back(static_cast<Row>(i));
+  return true;
+}
+
 // Nominal values are small numbers, so a dense nominal column is listed by counting. False if a value is not.
 bool list_by_counting(Column& column, std::size_t rows) {
+  if (list_pair(column, rows)) return true;
   constexpr std::size_t kMost = 4096;
   std::vector<std::size_t> places;
   for (std::size_t i = 0; i < rows; ++i) {

@@ -42,10 +42,13 @@ class Members {
   // `columns` are all kept as lists. Nothing is built where the records would take too much room.
   void build(const Columns& columns, std::size_t rows, const BitMatrix& set, const BitMatrix& ones, std::size_t labels,
              bool label_conditions) {
+    std::vector<Listed> listed;  // by condition on a feature
     for (const bool large : {true, false}) {
       for (std::uint32_t j = 0; j < columns.size(); ++j)
-        each_value(columns[j], rows, [&](double value, double least, bool is_large) {
-          if (is_large == large) conditions_.push_back(condition(columns[j], j, value, least));
+        each_value(columns[j], rows, [&](double value, double least, bool is_large, Listed where) {
+          if (is_large != large) return;
+          conditions_.push_back(condition(columns[j], j, value, least));
+          listed.push_back(where);
         });
       if (!large) break;
       first_label_ = conditions_.size();
@@ -57,16 +60,15 @@ class Members {
     if (stride > 8) stride = (stride + 7) / 8 * 8;  // whole cache lines
     if (rows * stride * sizeof(Word) > kMostBytes) return;
     stride_ = stride;
-    Bits all(rows);
-    for (std::size_t i = 0; i < rows; ++i) all.set(i);
-    features_ = BitMatrix(conditions_.size() - 2 * labels_, rows);
+    features_ = BitMatrix(listed.size(), rows);
+    for (std::size_t f = 0; f < listed.size(); ++f)
+      fill(features_[f], rows, columns[conditions_[f < first_label_ ? f : f + 2 * labels_].index], listed[f]);
     records_.resize(rows * stride_);
     std::fill(records_.get(), records_.get() + rows * stride_, 0);
     for (std::size_t k = 0; k < conditions_.size(); ++k) {
       if (is_label(k)) continue;
-      const Bits bits = columns.covered(conditions_[k], all);
-      std::copy(bits.data(), bits.data() + bits.words(), features_[k < first_label_ ? k : k - 2 * labels_]);
-      for_each_bit(bits, [&](std::size_t i) { put(i, k); });
+      for (std::size_t w = 0; w < words_for(rows); ++w)
+        for_each_bit(rows_of(k)[w], w * 64, [&](std::size_t i) { put(i, k); });
     }
     for (std::size_t l = 0; l < labels_; ++l)
       for (std::size_t w = 0; w < words_for(rows); ++w)
@@ -83,22 +85,40 @@ class Members {
     records_.get()[row * stride_ + condition / 64] |= Word{1} << condition % 64;
   }
 
+  // Which of a column's listed rows have a value; none of them and none of the missing ones, where it is the block's.
+  struct Listed {
+    std::size_t first = 0, last = 0;
+    bool is_block = false;
+  };
+
+  static void fill(Word* bits, std::size_t rows, const Column& column, const Listed& where) {
+    const auto flip = [&](Row row) { bits[row / 64] ^= Word{1} << row % 64; };
+    if (where.is_block) {
+      std::fill(bits, bits + rows / 64, ~Word{0});
+      if (rows % 64 != 0) bits[rows / 64] = (Word{1} << rows % 64) - 1;
+      for (const Row row : column.missing) flip(row);
+    }
+    for (std::size_t p = where.first; p < where.last; ++p) flip(column.row_at(p));
+  }
+
   static Condition condition(const Column& column, std::uint32_t index, double value, double least) {
     if (column.nominal) return {Test::category, false, index, value};
     return {value == least ? Test::at_most : Test::above, false, index, least};
   }
 
-  // Visits the values of a column that a condition can ask for: visit(value, least value, whether most rows have it).
+  // Visits the values of a column that a condition can ask for: visit(value, least value, whether most rows have it,
+  // where they are listed).
   template <class Visit>
   static void each_value(const Column& column, std::size_t rows, Visit&& visit) {
     if (column.rows.empty() && column.missing.empty()) return;  // one value only
     const std::size_t listed = column.rows.size();
     double least = listed > 0 ? column.value_at(0) : column.block;
     if (column.blocked) least = std::min(least, column.block);
-    if (column.blocked) visit(column.block, least, 2 * (listed + column.missing.size()) <= rows);
+    const std::size_t others = listed + column.missing.size();
+    if (column.blocked) visit(column.block, least, 2 * others <= rows, Listed{0, listed, true});
     for (std::size_t p = 0, end = 0; p < listed; p = end) {
       while (end < listed && column.value_at(end) == column.value_at(p)) ++end;
-      visit(column.value_at(p), least, 2 * (end - p) >= rows);
+      visit(column.value_at(p), least, 2 * (end - p) >= rows, Listed{p, end, false});
     }
   }
 

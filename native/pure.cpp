@@ -18,20 +18,28 @@ namespace {
 typedef Word Eight __attribute__((vector_size(64), may_alias));
 constexpr std::size_t kTogether = 8;
 
+POLYRULE_VECTOR_CLONES
+void add_shifted(std::uint32_t* sums, const std::uint16_t* counts, std::size_t size, std::uint32_t bit) {
+  for (std::size_t k = 0; k < size; ++k) sums[k] += std::uint32_t{counts[k]} << bit;
+}
+
 // For every condition, the sum of the given numbers over its covered rows.
 std::vector<std::uint32_t> sums_of(const std::vector<std::uint32_t>& numbers, const std::vector<Row>& rows,
                                    const Members& members) {
   std::vector<std::uint32_t> sums(members.counters(), 0);
   LineArray<std::uint16_t> counts;
   counts.resize(members.counters());
-  std::vector<Row> some;
+  std::vector<Row> some(rows.size());
   const std::uint32_t largest = *std::max_element(numbers.begin(), numbers.end());
   for (std::uint32_t bit = 0; largest >> bit != 0; ++bit) {
-    some.clear();
-    for (std::size_t i = 0; i < rows.size(); ++i)
-      if (numbers[i] >> bit & 1) some.push_back(rows[i]);
-    tally(members.data(), members.stride(), some.data(), some.size(), members.vectors(), counts.get());
-    for (std::size_t k = 0; k < sums.size(); ++k) sums[k] += std::uint32_t{counts.get()[k]} << bit;
+    std::size_t size = 0;
+    for (std::size_t i = 0; i < rows.size(); ++i) {  // nobody can predict the bits: no branch
+      some[size] = rows[i];
+      size += numbers[i] >> bit & 1;
+    }
+    if (size == 0) continue;
+    tally(members.data(), members.stride(), some.data(), size, members.vectors(), counts.get());
+    add_shifted(sums.data(), counts.get(), sums.size(), bit);
   }
   return sums;
 }
@@ -87,11 +95,41 @@ Count count_purified(const Word* blocks, std::size_t literals, const Word* rows,
   return purified_by_words(blocks, literals, rows, words);
 }
 
+// Bits of rows are kept by their place among the node's rows, which takes a transposition, or by their number in the
+// table, which takes more words. Where most words of the table are needed anyway, the latter is quicker.
+bool by_number(const Node& node) { return node.cover.words() <= 2 * words_for(node.rows.size()); }
+
+// The rows of a condition.
+class ConditionRows {
+ public:
+  ConditionRows(const Node& node, const State& state)
+      : state_(state), by_number_(by_number(node)), label_rows_(state.rows),
+        covered_(node.rows.size(), state.members.data(), state.members.stride(), node.rows.data()) {}
+
+  // Valid until another one is asked for. By number, rows outside the node may be among them.
+  const Word* operator[](std::size_t condition) {
+    const Members& members = state_.members;
+    if (!by_number_) return covered_[condition];
+    if (!members.is_label(condition)) return members.rows_of(condition);
+    const Condition& asked = members[condition];
+    const Word *set = state_.set[asked.index], *ones = state_.ones[asked.index];
+    for (std::size_t w = 0; w < label_rows_.words(); ++w)
+      label_rows_.data()[w] = set[w] & (asked.edge != 0 ? ones[w] : ~ones[w]);
+    return label_rows_.data();
+  }
+
+ private:
+  const State& state_;
+  bool by_number_;
+  Bits label_rows_;
+  CoveredRows covered_;
+};
+
 // The mixed literals of a node, those with few wrong rows first.
 class MixedLiterals {
  public:
   MixedLiterals(const Node& node, const State& state, const std::vector<NodeLabel>& live)
-      : words_(words_for(node.rows.size())) {
+      : words_(by_number(node) ? node.cover.words() : words_for(node.rows.size())) {
     struct Literal {
       Count wrong, right;
       std::size_t label;
@@ -114,8 +152,14 @@ class MixedLiterals {
       Word* out = blocks_.get() + j / kTogether * 2 * kTogether * words_ + j % kTogether;
       for (const bool right : {false, true}) {
         const bool present = right == (literal.value == 1);
-        const Word* bits = unset[(present ? 0 : records.words() * 64) + literal.label];
-        for (std::size_t w = 0; w < words_; ++w) out[(2 * w + right) * kTogether] = bits[w];
+        if (by_number(node)) {
+          const Word *cover = node.cover.data(), *truth = state.truth[literal.label], *set = state.set[literal.label];
+          for (std::size_t w = 0; w < words_; ++w)
+            out[(2 * w + right) * kTogether] = cover[w] & ~set[w] & (present ? truth[w] : ~truth[w]);
+        } else {
+          const Word* bits = unset[(present ? 0 : records.words() * 64) + literal.label];
+          for (std::size_t w = 0; w < words_; ++w) out[(2 * w + right) * kTogether] = bits[w];
+        }
       }
     }
     // What is left of the last block counts for nothing.
@@ -124,10 +168,8 @@ class MixedLiterals {
         blocks_.get()[j / kTogether * 2 * kTogether * words_ + j % kTogether + w * kTogether] = 0;
   }
 
-  // How many have no more wrong rows than this.
-  std::size_t within(Count wrong) const {
-    return static_cast<std::size_t>(std::upper_bound(wrong_.begin(), wrong_.end(), wrong) - wrong_.begin());
-  }
+  std::size_t size() const { return wrong_.size(); }
+  Count wrong(std::size_t literal) const { return wrong_[literal]; }
   // Right rows of the first `count`.
   Count most(std::size_t count) const { return gain_[count]; }
   // What the first `count` add under a condition.
@@ -141,6 +183,19 @@ class MixedLiterals {
   LineArray<Word> blocks_;
 };
 
+// For every row, how many of the given bits its record has.
+POLYRULE_CLONES
+void count_by_row(const std::vector<Word>& some, const RowRecords& records, const std::vector<Row>& rows,
+                  std::uint32_t* numbers) {
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const Word* record = records.data() + rows[i] * records.stride();
+    std::uint32_t number = 0;
+    for (std::size_t w = 0; w < some.size(); ++w)
+      number += static_cast<std::uint32_t>(std::popcount(some[w] & record[w]));
+    numbers[i] = number;
+  }
+}
+
 // By row, how many of the literals that are pure (or mixed) in the node it is a true positive of.
 std::vector<std::uint32_t> literals_by_row(const Node& node, const State& state, const std::vector<NodeLabel>& live,
                                            bool pure) {
@@ -151,9 +206,7 @@ std::vector<std::uint32_t> literals_by_row(const Node& node, const State& state,
       if (label.usable(v) && (label.kinds[1 - v] == 0) == pure)
         some[(v ? 0 : records.words()) + label.label / 64] |= Word{1} << label.label % 64;
   std::vector<std::uint32_t> numbers(node.rows.size());
-  for (std::size_t i = 0; i < numbers.size(); ++i)
-    numbers[i] = static_cast<std::uint32_t>(
-        count_common(some.data(), records.data() + node.rows[i] * records.stride(), some.size()));
+  count_by_row(some, records, node.rows, numbers.data());
   return numbers;
 }
 
@@ -171,19 +224,23 @@ Best best_pure(const Watch& watch, const Node& node, const State& state, const s
   LineArray<std::uint16_t> sizes;
   sizes.resize(members.counters());
   tally(members.data(), members.stride(), rows.data(), rows.size(), members.vectors(), sizes.get());
-  std::vector<std::uint32_t> within(rows.size() + 1);  // by number of rows left out
-  for (std::size_t left = 0; left <= rows.size(); ++left)
-    within[left] = static_cast<std::uint32_t>(mixed.within(Count(left)));
+  // By number of rows left out: how many mixed literals may become pure, and their right rows.
+  std::vector<std::size_t> within(rows.size() + 1);
+  std::vector<Count> most(rows.size() + 1);
+  for (std::size_t left = 0, literals = 0; left <= rows.size(); ++left) {
+    while (literals < mixed.size() && mixed.wrong(literals) <= Count(left)) ++literals;
+    within[left] = literals;
+    most[left] = mixed.most(literals);
+  }
+  std::vector<Count> bounds(members.size());
+  for (std::size_t k = 0; k < bounds.size(); ++k)
+    bounds[k] = Count(sums[k]) + std::min<Count>(mixed_sums[k], most[rows.size() - sizes.get()[k]]);
 
-  CoveredRows covered(rows.size(), members.data(), members.stride(), rows.data());
+  ConditionRows covered(node, state);
   const Patience patience(&watch);
-  const auto literals = [&](std::size_t k) { return within[rows.size() - sizes.get()[k]]; };
-  const auto bound = [&](std::size_t k) {
-    return Count(sums[k]) + std::min<Count>(mixed_sums[k], mixed.most(literals(k)));
-  };
   const auto judge = [&](std::uint32_t k) {
     patience.step();
-    const Count total = Count(sums[k]) + mixed.purified(literals(k), covered[k]);
+    const Count total = Count(sums[k]) + mixed.purified(within[rows.size() - sizes.get()[k]], covered[k]);
     if (total < best.tp || (total == best.tp && !best.any)) return;
     if (total == best.tp && !comes_before(members[k], best.condition)) return;
     best.tp = total;
@@ -191,12 +248,10 @@ Best best_pure(const Watch& watch, const Node& node, const State& state, const s
     best.condition = members[k];
   };
   // The most promising one first: it rules out most of the others.
-  std::uint32_t first = 0;
-  for (std::uint32_t k = 1; k < members.size(); ++k)
-    if (bound(k) > bound(first)) first = k;
-  if (members.size() > 0) judge(first);
-  for (std::uint32_t k = 0; k < members.size(); ++k)
-    if (bound(k) > best.tp || (bound(k) == best.tp && best.any)) judge(k);
+  const auto first = std::max_element(bounds.begin(), bounds.end());
+  if (first != bounds.end()) judge(static_cast<std::uint32_t>(first - bounds.begin()));
+  for (std::uint32_t k = 0; k < bounds.size(); ++k)
+    if (bounds[k] > best.tp || (bounds[k] == best.tp && best.any)) judge(k);
   return best;
 }
 

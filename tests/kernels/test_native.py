@@ -377,6 +377,26 @@ def test_long_lists_of_rules_under_many_labels(measure: str) -> None:
         learn_both(nominal_with_many_labels(90 + seed), Objective(measure), GrowOptions(), seed + 1, rounds=12)
 
 
+def nominal_with_pure_labels(seed: int) -> Problem:
+    """Labels that follow from two or three columns, so that every condition makes some of them pure."""
+    rng = np.random.default_rng(seed)
+    rows, width = 300, 9
+    values = (rng.random((rows, width)) < rng.choice([0.1, 0.3, 0.6], width)).astype(float)
+    values[:, 0] = rng.integers(0, 4, rows)
+    parts = [values[:, rng.choice(np.arange(1, width), size, replace=False)].min(axis=1) for size in (2, 2, 2, 3, 3)]
+    truth = np.stack([*parts, values[:, 0] == 2, np.zeros(rows)], axis=1).astype(np.uint8)
+    truth[rng.integers(0, rows, 6), rng.integers(0, 6, 6)] ^= 1
+    features = [Feature(f"n{j}", "nominal", tuple("abcd")) for j in range(width)]
+    return Problem(Table.from_array(values, features), truth, np.ones(rows, dtype=np.int64), seed)
+
+
+@pytest.mark.parametrize("negative", [True, False])
+def test_pure_literals_in_large_and_small_covers(negative: bool) -> None:
+    for seed in range(4):
+        problem = nominal_with_pure_labels(seed)
+        learn_both(problem, Objective(get("precision"), negative=negative), GrowOptions(), rounds=14)
+
+
 @FEW
 @given(problem=problems(max_rows=14, max_features=4, max_labels=4), objective=st.sampled_from(OBJECTIVES))
 def test_huge_weights(problem: Problem, objective: Objective) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+from itertools import groupby
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -22,8 +24,11 @@ def fingerprint(table: Table, labels: Any, weights: npt.NDArray[np.int64] | None
     'blake2b:...'
     """
     digest = hashlib.blake2b(digest_size=16)
-    digest.update(repr((table.shape, [(f.name, f.kind, f.categories) for f in table.features])).encode())
-    for matrix in (_short(table), labels, weights):
+    # neighbours in a wide table are mostly of one kind: it is named once, with how many there are
+    runs = groupby(table.features, attrgetter("kind", "categories"))
+    kinds = [(kind, len(list(same))) for kind, same in runs]
+    digest.update(repr((table.shape, table.feature_names, kinds)).encode())
+    for matrix in (*_short(table), labels, weights):
         if matrix is None:
             continue
         if sp.issparse(matrix):
@@ -37,9 +42,13 @@ def fingerprint(table: Table, labels: Any, weights: npt.NDArray[np.int64] | None
     return f"blake2b:{digest.hexdigest()}"
 
 
-def _short(table: Table) -> Any:
-    """Return the values in less memory where all of them are categories, for they take longest to hash."""
-    values = table.values
-    if sp.issparse(values) or not all(feature.is_nominal for feature in table.features):
-        return values
-    return np.where(np.isnan(values), -1, values).astype(np.int32)
+def _short(table: Table) -> list[Any]:
+    """Return the values, those that are categories in less memory, because hashing takes long."""
+    values: Any = table.values
+    nominal = np.array([feature.kind == "nominal" for feature in table.features], dtype=bool)
+    if sp.issparse(values) or not nominal.any():
+        return [values]
+    pairs = nominal & (values.max(axis=0, initial=0) < 2)  # nothing but the first two categories, none missing
+    others = values.T[nominal & ~pairs]
+    bits = np.packbits((values.T != 0)[pairs])
+    return [pairs, bits, np.where(np.isnan(others), -1, others).astype(np.int32), values.T[~nominal]]

@@ -116,7 +116,7 @@ class Table:
     @property
     def feature_names(self) -> tuple[str, ...]:
         """Names of the columns, in order."""
-        return tuple(feature.name for feature in self.features)
+        return tuple([feature.name for feature in self.features])
 
     def column(self, index: int) -> npt.NDArray[np.float64]:
         """Return one column as a dense array; a view where the table is dense."""

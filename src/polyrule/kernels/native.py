@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from fractions import Fraction
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -68,7 +69,7 @@ class NativeEngine:
         self.deadline: float | None = None
         self._engine = native.Engine(
             values=_values(table),
-            nominal=np.array([feature.is_nominal for feature in table.features], dtype=np.uint8),
+            nominal=np.array([feature.kind == "nominal" for feature in table.features], dtype=np.uint8),
             truth=_labels(truth),
             labels=truth.shape[1],
             weights=np.ascontiguousarray(weights, dtype=np.int64),
@@ -122,9 +123,7 @@ class NativeEngine:
 
     def commit(self, candidate: Candidate, stop_threshold: float | None, keep_covered: bool) -> Outcome:
         """Apply a rule to the training state."""
-        stop = None
-        if stop_threshold is not None:
-            stop = Fraction(repr(float(stop_threshold))).as_integer_ratio()
+        stop = None if stop_threshold is None else _ratio(float(stop_threshold))
         if self._form.kind == "alone":
             self._commits.append((candidate, stop_threshold, keep_covered))
         head = [(label, value) for label, value, _, _ in candidate.head]
@@ -176,6 +175,12 @@ def _asker(measure: Measure) -> Callable[..., npt.NDArray[np.float64]]:
         return np.ascontiguousarray(measure.values(*counts), dtype=np.float64) + 0.0  # no negative zeros
 
     return ask
+
+
+@cache
+def _ratio(number: float) -> tuple[int, int]:
+    """Return the fraction that a number is printed as; the same one is asked for after every rule."""
+    return Fraction(repr(number)).as_integer_ratio()
 
 
 def _values(table: Table) -> Any:

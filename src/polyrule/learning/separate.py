@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import starmap
+from math import floor
 from typing import Literal as Choice
 
 from polyrule.errors import OptionError
@@ -105,7 +107,7 @@ class Learning:
         logger.info("%d rules in %.3f s (%s)", len(self.rules), self.clock.elapsed, self.reason)
 
     def _steps(self, engine: Engine, grow: Callable[[], Candidate | None], total: int) -> Iterator[Rule]:
-        enough = Fraction(repr(float(self.options.remaining))) * total
+        enough = floor(Fraction(repr(float(self.options.remaining))) * total)  # what remains is a whole number, too
         while engine.remaining > enough and engine.has_unset:
             found = grow()
             if found is None:
@@ -115,10 +117,11 @@ class Learning:
 
     def _stored(self, found: Candidate, outcome: Outcome) -> Rule:
         """Turn a search result into a stored rule, its counts back in the units of the sample weights."""
-        head = tuple(
-            Literal(self.first_label + label, value, unscaled(tp, self.scale), unscaled(fp, self.scale))
-            for label, value, tp, fp in found.head
-        )
+        start, scale = self.first_label, self.scale
+        counts: Iterable[tuple[int, int, float, float]] = found.head
+        if start or scale != 1:
+            counts = ((start + label, v, unscaled(tp, scale), unscaled(fp, scale)) for label, v, tp, fp in found.head)
+        head = tuple(starmap(Literal, counts))
         coverage = unscaled(outcome.covered, self.scale)
         return Rule(head, found.body, outcome.stopped, found.value, "learned", coverage)
 
