@@ -435,7 +435,9 @@ def test_a_deadline_ends_a_search_and_leaves_the_state() -> None:
 @pytest.mark.skipif(os.name != "posix", reason="signals are sent the POSIX way")
 def test_a_signal_ends_a_search() -> None:
     program = """
+        import signal
         import numpy as np
+        signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs ignore it
         from polyrule.data.table import Feature, Table
         from polyrule.kernels.engine import GrowOptions
         from polyrule.kernels.native import NativeEngine
