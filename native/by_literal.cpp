@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "engine.hpp"
-#include "parallel.hpp"
 #include "pure.hpp"
+#include "units.hpp"
 
 namespace polyrule {
 
@@ -60,13 +60,6 @@ POLYRULE_VECTOR_CLONES
 void subtract_from(const std::uint16_t* all, std::uint16_t* counts, std::size_t size) {
   for (std::size_t k = 0; k < size; ++k) counts[k] = static_cast<std::uint16_t>(all[k] - counts[k]);
 }
-
-namespace {
-
-using Clock = std::chrono::steady_clock;
-constexpr auto kPollEvery = std::chrono::milliseconds(40);
-
-}  // namespace
 
 // Covers along a rule are nested: where most rows stay, those that have left are taken off.
 const ConditionSizes& Engine::sizes_of(const Node& node) {
@@ -140,7 +133,7 @@ std::optional<Best> Engine::search_by_literal(const Watch& watch, Node& node, co
                          path_[label.label * 2 + std::size_t(v)].can_reach(label, v, search.target());
     return label.allowed[0] || label.allowed[1];
   };
-  std::atomic<bool> over{false}, fading{false};
+  std::atomic<bool> fading{false};
   const auto look = [&](Search& search, const NodeLabel& label) {
     search.look(label, [&](int v, double reach, const Fraction& level) {
       Prospect& prospect = path_[label.label * 2 + std::size_t(v)];
@@ -158,34 +151,20 @@ std::optional<Best> Engine::search_by_literal(const Watch& watch, Node& node, co
   const int threads = rest.size() < list_limits.threaded_labels ? 1 : threads_;
   std::mutex guard;
   Fraction shared = searches[0]->level();
-  std::atomic<std::size_t> next{0};
-  on_threads(threads, [&](int worker) {
+  over_all(watch, rest.size(), threads, 1, [&](int worker, std::size_t i) {
+    if (fading) return;
     auto& search = searches[static_cast<std::size_t>(worker)];
     if (!search) search.reset(new Search(node, state_, form, sizes, start, kept));
-    auto last_poll = Clock::now();
-    try {
-      for (std::size_t i = next++; i < rest.size() && !over && !fading; i = next++) {
-        if (threads > 1) {
-          const std::lock_guard lock(guard);
-          search->raise(shared);
-        }
-        if (NodeLabel label = rest[i]; can_reach(*search, label)) look(*search, label);
-        if (threads > 1) {
-          const std::lock_guard lock(guard);
-          if (compare(search->level(), shared) > 0) shared = search->level();
-        }
-        if (const auto now = Clock::now(); worker == 0 && now - last_poll >= kPollEvery) {
-          last_poll = now;
-          if (watch.poll && watch.poll()) throw Interrupted{};
-          if (watch.deadline && now > *watch.deadline) throw TimeIsUp{};
-        }
-      }
-    } catch (...) {
-      over = true;
-      throw;
+    if (threads > 1) {
+      const std::lock_guard lock(guard);
+      search->raise(shared);
+    }
+    if (NodeLabel label = rest[i]; can_reach(*search, label)) look(*search, label);
+    if (threads > 1) {
+      const std::lock_guard lock(guard);
+      if (compare(search->level(), shared) > 0) shared = search->level();
     }
   });
-  if (watch.deadline && Clock::now() > *watch.deadline) throw TimeIsUp{};
   if (fading && pure) return best_pure(watch, node, state_, live, {{1, 1}, 0, false, {}});
   if (fading) return std::nullopt;
   for (std::size_t i = 1; i < searches.size(); ++i)

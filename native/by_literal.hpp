@@ -250,9 +250,7 @@ class LiteralSearch {
   }
 
   Int gain_of(const NodeLabel& label, const Counted& c) const {
-    Int gain = target_.gains.empty_sum(label);
-    for (int kind = 0; kind < 4; ++kind) gain += target_.gains.slope[c.value][kind] * Int(c.kinds[kind]);
-    return gain;
+    return target_.gains.sum(label, c.kinds, c.value);
   }
 
   // Whether a literal of the label exceeds the level, which then rises.

@@ -61,9 +61,8 @@ void Engine::rule_out(const Node& node, std::vector<NodeLabel>& labels, const Ta
       Count kinds[4];
       state_.count_kinds(labels[e].label, cover, static_cast<Count>(list.size), kinds);
       for (int v = 0; v < 2; ++v) {
-        Count gain = target.gains.empty_sum(labels[e]);
-        for (int k = 0; k < 4; ++k) gain += target.gains.slope[v][k] * kinds[k];
-        bounds[e][std::size_t(v)] = std::max(bounds[e][std::size_t(v)], gain);
+        Count& bound = bounds[e][std::size_t(v)];
+        bound = std::max(bound, target.gains.sum(labels[e], kinds, v));
       }
     }
   }

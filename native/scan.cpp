@@ -71,8 +71,7 @@ void Engine::judge_counted(Worker<Int>& worker, const Node& node, const LabelLis
     state_.count_kinds(label.label, cover, static_cast<Count>(list.size), kinds);
     for (int v = 0; v < 2; ++v) {
       if (!label.usable(v)) continue;
-      Int gain = scan.gains().empty_sum(label);
-      for (int k = 0; k < 4; ++k) gain += scan.gains().slope[v][k] * Int(kinds[k]);
+      const Int gain = scan.gains().sum(label, kinds, v);
       worker.sweep.note_reach(e, v, double(gain) / double(scan.best().value.den));
       if (gain < 0 || kinds[v] <= 0) continue;
       if (gain > 0) scan.offer_beat(gain, e, v, 0, resolve);
@@ -127,7 +126,7 @@ bool Engine::follow_races(const Node& node, const Form& form) {
   if (!node.is_root || node.rows.size() < race_limits.least_rows) return false;
   if (node.labels.size() == 1 && state_.labels > 1) return false;  // most likely a rule for one literal
   if (raced_path_ != node.path_id) {
-    if (races_.outgrown()) races_ = {}, places_ = {};
+    if (races_.outgrown()) races_ = {}, places_ = {}, runs_ = {};  // all of them go by places
     if (!places_.built()) places_.build(columns_, state_);
     if (places_.slots() == 0) return false;
     races_.follow(places_, state_, form.negative, limits_.label_conditions);

@@ -63,11 +63,14 @@ struct Gains {
     return constant + true_negative * Int(working_weight - label.present) + false_negative * Int(label.present);
   }
 
-  Int full_sum(const NodeLabel& label, int value) const {
+  // G of a rule that covers so many rows of each kind.
+  Int sum(const NodeLabel& label, const Count kinds[4], int value) const {
     Int sum = empty_sum(label);
-    for (int k = 0; k < 4; ++k) sum += slope[value][k] * Int(label.kinds[k]);
+    for (int k = 0; k < 4; ++k) sum += slope[value][k] * Int(kinds[k]);
     return sum;
   }
+
+  Int full_sum(const NodeLabel& label, int value) const { return sum(label, label.kinds, value); }
 
   // An upper bound on G over all refinements of the node: take only the rows that help. Negative: the literal is out of
   // the race here and in every body below, because covers only shrink and the value to reach only rises.
