@@ -9,10 +9,9 @@
 
 #include <memory>
 
-#include "engine.hpp"
-#include "lanes.hpp"
-#include "predict.hpp"
-#include "gain.hpp"
+#include "ensemble/gain.hpp"
+#include "predict/predict.hpp"
+#include "search/engine.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -267,23 +266,6 @@ void run_list(nb::object values, const Vector<std::int32_t>& used, const Vector<
 
 NB_MODULE(_native, m) {
   m.doc() = "Compiled kernels of polyrule; use them through polyrule.kernels and polyrule.model.";
-  m.def(
-      "limit_lanes", [](double capacity, double least) { lane_limits = {capacity, least}; }, "capacity"_a,
-      "least_denominator"_a, "For tests: from which sums on the 32-bit lanes look with a coarser value.");
-  m.def(
-      "limit_runs", [](std::size_t least_rows) { run_limits = {least_rows}; }, "least_rows"_a,
-      "For tests: from how many covered rows on few literals are searched by their positive rows.");
-  m.def(
-      "limit_races",
-      [](std::size_t least_rows, std::size_t share) {
-        race_limits = {least_rows};
-        place_limits = {share};
-      },
-      "least_rows"_a, "share"_a,
-      "For tests: from how many rows on ties are remembered, and which share of the rows is a small cover.");
-  m.def(
-      "limit_lists", [](std::size_t rows, std::size_t labels) { list_limits = {rows, labels}; }, "kept_rows"_a,
-      "threaded_labels"_a, "For tests: from how many rows on counts are kept, and from how many labels on threads start.");
   register_gain(m);
   m.def("predict", &run_list, "values"_a, "used"_a, "kind"_a, "index"_a, "value"_a, "body_start"_a, "head_label"_a,
         "head_value"_a, "head_start"_a, "stop"_a, "full"_a, "defaults"_a, "labels"_a, "setter"_a);
