@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 def edit() -> None:
     r"""Remove, move, add, replace or re-count rules. Rules are numbered from 1, as 'polyrule show' prints them.
 
-    Without -o the model file itself is replaced, and what it was stands beside it as MODEL.bak. Rules made or changed by hand are marked [hand] or [edited], and
-    have no counts until 'polyrule edit recount'.
+    Without -o the model file itself is replaced, and what it was stands beside it as MODEL.bak. Rules made or changed
+    by hand are marked [hand] or [edited], and have no counts until 'polyrule edit recount'.
 
     \b
     Examples:
@@ -37,9 +37,9 @@ def edit() -> None:
 def output_option(function: Callable[..., Any]) -> Callable[..., Any]:
     """Add ``-o`` and ``--json``."""
     place = click.Path(path_type=Path, dir_okay=False)
-    return click.option("-o", "--output", type=place, help="Where to write the model [MODEL itself; the old one is kept as MODEL.bak].")(
-        json_option(function)
-    )
+    return click.option(
+        "-o", "--output", type=place, help="Where to write the model [MODEL; the old one stays as MODEL.bak]."
+    )(json_option(function))
 
 
 @edit.command("remove", cls=Command)

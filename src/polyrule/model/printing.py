@@ -14,7 +14,9 @@ if TYPE_CHECKING:
     from polyrule.model.rule_list import RuleList
 
 # A name needs quotes where `parse_rule` could read it as something else than one name.
-_AMBIGUOUS = re.compile(r"""[,<>=¬"'\\]|^[!~]|^not\s|^true$|\s\s|^\s|\s$|^$|\(TP|\(not counted|\]$|^\d+[.:]""", re.IGNORECASE)
+_AMBIGUOUS = re.compile(
+    r"""[,<>=¬"'\\]|^[!~]|^not\s|^true$|\s\s|^\s|\s$|^$|\(TP|\(not counted|\]$|^\d+[.:]""", re.IGNORECASE
+)
 
 
 def format_number(number: float, digits: int | None = None) -> str:
@@ -39,7 +41,7 @@ def format_number(number: float, digits: int | None = None) -> str:
 def format_count(count: float) -> str:
     """Return a number of examples, or their weight to three digits.
 
-    >>> format_count(12), format_count(7.0), format_count(0.1 + 0.2), format_count(1234.56789), format_count(0.000123456)
+    >>> format_count(12), format_count(7.0), format_count(0.1 + 0.2), format_count(1234.56789), format_count(1.23456e-4)
     ('12', '7', '0.3', '1234.568', '0.000123')
     """
     if float(count).is_integer():
