@@ -20,9 +20,9 @@ from polyrule.errors import OptionError
 
 # Name on the command line -> module and class.
 LEARNERS = {
-    "list": ("polyrule.estimators", "RuleListClassifier"),
-    "br": ("polyrule.estimators", "BinaryRelevanceRuleClassifier"),
-    "ensemble": ("polyrule.estimators", "RuleEnsembleClassifier"),
+    "list": ("polyrule.estimators.rule_list", "RuleListClassifier"),
+    "br": ("polyrule.estimators.binary_relevance", "BinaryRelevanceRuleClassifier"),
+    "ensemble": ("polyrule.estimators.ensemble", "RuleEnsembleClassifier"),
 }
 
 _WHAT = {"list": "one rule list for all labels", "br": "one list per label", "ensemble": "a few weighted rules"}
