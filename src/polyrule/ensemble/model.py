@@ -189,14 +189,13 @@ class RuleEnsemble(Derived):
     def explain(self, example: Any, row: int | None = None) -> EnsembleExplanation:
         """Say for one example which rules added what to which label; see `polyrule.ensemble.explaining.explain`.
 
-        `example` is one example, or with `row` (counted from 0) a table, frame, array or data set that holds it.
+        `example` is one example (a mapping from feature name to value, a frame with one row, an array of values), or
+        with `row` (counted from 0) a frame, table, array or data set that holds it.
         """
         from polyrule.ensemble.explaining import explain
+        from polyrule.model.one_example import one_example
 
-        if row is None:
-            return explain(self, example)
-        model, table = fit_to(self, example)
-        return explain(model, table[row])
+        return explain(*one_example(self, example, row))
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the ensemble to a JSON model file, whole or not at all."""
