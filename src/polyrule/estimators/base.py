@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from importlib import import_module
 from typing import Any
 
 import joblib
@@ -22,6 +21,7 @@ from polyrule.data.table import Feature, Table
 from polyrule.data.targets import Target, read_target
 from polyrule.data.weights import integer_weights
 from polyrule.errors import DataError, OptionError
+from polyrule.native import warn_if_slow
 from polyrule.version import __version__
 
 
@@ -43,6 +43,7 @@ class RuleEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     features_: tuple[Feature, ...]
 
     def _read_training(self, X: Any, y: Any, sample_weight: Any, label_names: Sequence[str] | None) -> TrainingData:
+        warn_if_slow()
         if isinstance(X, Dataset):
             label_names = X.label_names if label_names is None else label_names
             sample_weight = X.weights if sample_weight is None else sample_weight
@@ -113,8 +114,10 @@ class RuleEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         title : str, optional
         """
         check_is_fitted(self)
-        # The report is a later stage, which knows about estimators; it is looked up by name when a user asks for it.
-        return import_module("polyrule.report").build(self, data=data, test=test, title=title)
+        # The one look ahead at a later stage, which knows about estimators; pyproject.toml names it as an exception.
+        from polyrule.report import build
+
+        return build(self, data=data, test=test, title=title)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
