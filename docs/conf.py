@@ -28,6 +28,7 @@ extensions = [
     "glossary_links",
     "live_reports",
     "outside_links",
+    "public_names",
     "run_blocks",
 ]
 exclude_patterns = ["_build", "results/*.md"]
