@@ -11,9 +11,9 @@ if TYPE_CHECKING:
     from polyrule import datasets, measures
     from polyrule.budget import limits
     from polyrule.data import Dataset, Feature, Table
-    from polyrule.ensemble.classifier import RuleEnsembleClassifier
-    from polyrule.estimators import BinaryRelevanceRuleClassifier, RuleListClassifier
-    from polyrule.model import Rule, RuleList, load
+    from polyrule.estimators import BinaryRelevanceRuleClassifier, RuleEnsembleClassifier, RuleListClassifier
+    from polyrule.kinds import load
+    from polyrule.model import Rule, RuleList
 
 __all__ = [
     "BinaryRelevanceRuleClassifier",
@@ -37,12 +37,12 @@ _HOME = {
     "Dataset": "polyrule.data",
     "Feature": "polyrule.data",
     "Rule": "polyrule.model",
-    "RuleEnsembleClassifier": "polyrule.ensemble.classifier",
+    "RuleEnsembleClassifier": "polyrule.estimators",
     "RuleList": "polyrule.model",
     "RuleListClassifier": "polyrule.estimators",
     "Table": "polyrule.data",
     "limits": "polyrule.budget",
-    "load": "polyrule.model",
+    "load": "polyrule.kinds",
 }
 
 
