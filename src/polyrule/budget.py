@@ -62,7 +62,7 @@ _CURRENT: ContextVar[Limits] = ContextVar("polyrule_limits", default=_NONE)
 def limits(
     *, max_bytes: int | None = None, max_cells: int | None = None, seconds: float | None = None
 ) -> Iterator[None]:
-    """Limit what everything inside the block may cost: the way to accept files from strangers.
+    r"""Limit what everything inside the block may cost: the way to accept files from strangers.
 
     Reading data, loading a model, parsing a rule or a measure and predicting raise `polyrule.errors.LimitError` as soon
     as an input asks for more. Inside another such block the tighter limit of each kind holds. The limits belong to the
@@ -82,10 +82,10 @@ def limits(
     >>> import io, polyrule
     >>> from polyrule.data import read
     >>> with polyrule.limits(max_bytes=1_000_000, max_cells=100_000, seconds=10):
-    ...     len(read(io.BytesIO(b"size,red\\n" + b"1,0\\n" * 5), labels=["red"]))
+    ...     len(read(io.BytesIO(b"size,red\n" + b"1,0\n" * 5), labels=["red"]))
     5
     >>> with polyrule.limits(max_cells=4):
-    ...     read(io.BytesIO(b"size,red\\n" + b"1,0\\n" * 5), labels=["red"], name="upload")
+    ...     read(io.BytesIO(b"size,red\n" + b"1,0\n" * 5), labels=["red"], name="upload")
     Traceback (most recent call last):
     ...
     polyrule.errors.LimitError: stream: a table of 10 cells is more than the 4 that are allowed
@@ -127,7 +127,8 @@ class Budget:
         self.name, self.limits = name, set_here
         self._stored = stored
         self._explicit_bytes = _tighter(set_here.max_bytes, max_bytes)
-        self.most_bytes = max(DEFAULT_BYTES, _EXPANSION * stored) if self._explicit_bytes is None else self._explicit_bytes
+        generous = max(DEFAULT_BYTES, _EXPANSION * stored)
+        self.most_bytes = generous if self._explicit_bytes is None else self._explicit_bytes
         self._content = stored
 
     @property

@@ -23,9 +23,7 @@ from polyrule.errors import DataError
 class Assembler:
     """Takes in blocks and gives out a data set of everything since the last one."""
 
-    def __init__(
-        self, layout: Layout, file: str, name: str, unit: str = "line", budget: Budget | None = None
-    ) -> None:
+    def __init__(self, layout: Layout, file: str, name: str, unit: str = "line", budget: Budget | None = None) -> None:
         self._layout, self._file, self._name, self._unit = layout, file, name, unit
         self._budget = budget or Budget(file)
         self._plan: SparsePlan | None = None

@@ -142,10 +142,7 @@ class Encoder:
         if isinstance(cells, np.ndarray):
             return self._codes_of_numbers(cells, place)
         codes = np.array(
-            [
-                np.nan if cell is None else self._index.get(cell, -1) if isinstance(cell, str) else -1
-                for cell in cells
-            ],
+            [np.nan if cell is None else self._index.get(cell, -1) if isinstance(cell, str) else -1 for cell in cells],
             dtype=np.float64,
         )
         for row in np.flatnonzero(codes < 0):
