@@ -56,7 +56,8 @@ class Table:
     Parameters
     ----------
     values : ndarray of float64 in Fortran order, or scipy.sparse.csc_array of float64
-        Columns are contiguous, because learning reads one feature at a time.
+        Columns are contiguous, because learning reads one feature at a time. A table made only to predict may have
+        another order.
     features : tuple of Feature
         One per column.
 

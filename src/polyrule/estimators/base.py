@@ -23,6 +23,7 @@ from polyrule.data.table import Feature, Table
 from polyrule.data.targets import Target, read_target
 from polyrule.data.weights import integer_weights
 from polyrule.errors import DataError, OptionError
+from polyrule.native import warn_if_slow
 from polyrule.version import __version__
 
 
@@ -44,6 +45,7 @@ class RuleEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     features_: tuple[Feature, ...]
 
     def _read_training(self, X: Any, y: Any, sample_weight: Any, label_names: Sequence[str] | None) -> TrainingData:
+        warn_if_slow()
         if isinstance(X, Dataset):
             label_names = X.label_names if label_names is None else label_names
             sample_weight = X.weights if sample_weight is None else sample_weight
