@@ -78,8 +78,9 @@ class Table:
         if self.values.ndim != 2:
             raise DataError(f"a table needs a 2-dimensional matrix, got {self.values.ndim} dimension(s)")
         if sp.issparse(self.values):
-            if self.values.format != "csc":
-                raise DataError(f"a sparse table needs a csc_array, got {self.values.format}; see Table.from_array")
+            layout = getattr(self.values, "format", None)
+            if layout != "csc":
+                raise DataError(f"a sparse table needs a csc_array, got {layout}; Table.from_array takes any")
             check_sparse(self.values, "the table")
         if self.values.shape[1] != len(self.features):
             raise DataError(f"{self.values.shape[1]} column(s) but {len(self.features)} feature description(s)")
