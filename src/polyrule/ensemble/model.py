@@ -17,7 +17,7 @@ from polyrule.data.table import Feature, Table
 from polyrule.ensemble import printing
 from polyrule.ensemble.decisions import Decision
 from polyrule.errors import ModelError
-from polyrule.model.narrowing import fit_to
+from polyrule.model.narrowing import Derived, fit_to
 from polyrule.model.rule import Condition, LabelCondition, NominalCondition, NumericCondition
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ class WeightedRule:
 
 
 @dataclass(frozen=True, eq=False)
-class RuleEnsemble:
+class RuleEnsemble(Derived):
     """Rules whose weights add up: the score of a label is its intercept plus the weights of the rules that fire.
 
     Parameters

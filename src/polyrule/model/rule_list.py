@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from math import isfinite
 from os import PathLike
 from typing import TYPE_CHECKING, Any, ClassVar, overload
@@ -16,7 +17,7 @@ from polyrule.data.table import Feature
 from polyrule.errors import ModelError
 from polyrule.model import editing, printing
 from polyrule.model import predict as prediction
-from polyrule.model.narrowing import fit_to
+from polyrule.model.narrowing import Derived, fit_to
 from polyrule.model.probability import predict_proba
 from polyrule.model.rule import Condition, LabelCondition, NominalCondition, NumericCondition, Rule
 from polyrule.model.statistics import records, statistics
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class RuleList:
+class RuleList(Derived):
     """Rules in order; the first rule to set a label wins.
 
     Parameters
@@ -68,6 +69,11 @@ class RuleList:
                 raise ModelError(f"{name}: {len(given)} entries for {width} labels")
         for number, rule in enumerate(self.rules, start=1):
             _check_indices(rule, number, self.features, width)
+
+    @cached_property
+    def flat(self) -> prediction.FlatRules:
+        """The rules as the arrays that prediction runs on."""
+        return prediction.FlatRules.of(self)
 
     def __len__(self) -> int:
         return len(self.rules)
