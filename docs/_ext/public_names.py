@@ -5,6 +5,8 @@ It stands in an ``eval-rst`` block, because docstrings are reStructuredText::
     .. public-names:: polyrule.measures
        :kinds: functions
        :first: get, available
+
+``:without:`` names what another page describes.
 """
 
 from __future__ import annotations
@@ -29,11 +31,11 @@ def kind_of(value: Any) -> str | None:
     return "classes" if inspect.isclass(value) else "functions" if inspect.isroutine(value) else "data"
 
 
-def names_of(module: str, kinds: list[str], first: list[str]) -> list[tuple[str, str]]:
+def names_of(module: str, kinds: list[str], first: list[str], without: list[str]) -> list[tuple[str, str]]:
     """Return name and kind of what the module exports: those named first, then functions, classes and data."""
     home = import_module(module)
     found = [(name, kind_of(getattr(home, name))) for name in home.__all__ if not name.startswith("__")]
-    chosen = [(name, kind) for name, kind in found if kind in kinds]
+    chosen = [(name, kind) for name, kind in found if kind in kinds and name not in without]
     order = {name: position for position, name in enumerate(first)}
     return sorted(chosen, key=lambda item: (order.get(item[0], len(order)), KINDS.index(item[1])))  # type: ignore[arg-type]
 
@@ -42,13 +44,14 @@ class PublicNames(SphinxDirective):
     """Hands every name over to autodoc."""
 
     required_arguments = 1
-    option_spec = {"kinds": directives.unchanged, "first": directives.unchanged}  # noqa: RUF012 - docutils' way
+    option_spec = dict.fromkeys(("kinds", "first", "without"), directives.unchanged)
 
     def run(self) -> list[nodes.Node]:
         """Write the directives of autodoc and parse them."""
         module = self.arguments[0]
         lines: list[str] = []
-        for name, kind in names_of(module, self._words("kinds") or list(KINDS), self._words("first")):
+        kinds = self._words("kinds") or list(KINDS)
+        for name, kind in names_of(module, kinds, self._words("first"), self._words("without")):
             entry = {"classes": "autoclass", "functions": "autofunction", "data": "autodata"}[kind]
             lines += [f".. {entry}:: {module}.{name}", ""]
         holder = nodes.container()
