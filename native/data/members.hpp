@@ -25,6 +25,7 @@ class Members {
   std::size_t vectors() const { return counters_ / 256; }
   bool all_in_records() const { return listed_from_ == counters_; }
   const Condition& operator[](std::size_t number) const { return conditions_[number]; }
+  bool has_labels() const { return labels_ > 0; }
   bool is_label(std::size_t number) const { return number >= first_label_ && number < first_label_ + 2 * labels_; }
   std::size_t number_of(std::size_t label, int value) const { return first_label_ + (value ? labels_ : 0) + label; }
 

@@ -28,6 +28,7 @@ struct Node {
   std::size_t depth = 0;      // 0: the empty body
   std::uint64_t path_id = 0;  // nodes with the same number have nested covers
   std::vector<NodeLabel> labels;
+  std::vector<std::uint32_t> leading;  // those of the body's own head: what they reach rules out most of the others
   // For depth > 0, by slot of the parent (the row, where the parent is the empty body): the slot here, or kOutside.
   std::vector<std::uint32_t> from_parent;
 

@@ -193,6 +193,8 @@ std::optional<Grown> Engine::greedy(const Watch& watch, const Form& form, std::v
   note();
   while (body.size() < options_.max_conditions) {
     Shortlist best(1, grown.head.value, grown.head.tp);
+    node.leading.clear();
+    for (const HeadLiteral& literal : grown.head.literals) node.leading.push_back(literal.label);
     search(watch, node, form, whole, best);
     if (best.entries().empty()) break;
     body.push_back(best.entries().front().condition);

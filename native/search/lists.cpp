@@ -1,6 +1,6 @@
 #include "search/lists.hpp"
 
-#include <atomic>
+#include <cstring>
 #include <mutex>
 
 namespace polyrule {
@@ -8,6 +8,7 @@ namespace polyrule {
 namespace {
 
 constexpr std::size_t kVector = 256;  // conditions that are counted together
+constexpr std::size_t kEach = 8, kBlock = 4;  // conditions in a vector of bounds, and vectors that are looked at together
 
 // What bounds G of one literal, in lanes: weights of the counts, and the counts of the node.
 template <class Lane>
@@ -26,31 +27,42 @@ inline __attribute__((always_inline)) std::size_t bound_all(const LiteralWeights
                                                             const Counter* present, const Counter* present_set,
                                                             const Counter* absent, std::size_t counters,
                                                             std::uint32_t* found, Lane& below) {
-  constexpr std::size_t kBlock = 32;
+  typedef Counter Counters __attribute__((vector_size(kEach * sizeof(Counter))));
+  typedef Lane Lanes __attribute__((vector_size(kEach * sizeof(Lane))));
+  const auto load = [](const Counter* from) __attribute__((always_inline)) {
+    Counters some;
+    std::memcpy(&some, from, sizeof some);
+    return __builtin_convertvector(some, Lanes);
+  };
+  const Lanes zero = {}, never = zero + kNever<Lane>;
+  const Lanes most = zero + weights.all_absent, set = zero + weights.all_absent_set;
   const bool unset_helps = weights.absent > 0;
+  Lanes highest = never;
   std::size_t count = 0;
-  Lane highest[kBlock];
-  for (Lane& one : highest) one = kNever<Lane>;
-  for (std::size_t k = 0; k < counters; k += kBlock) {
-    Lane bounds[kBlock];
-    int any = 0;
-    for (std::size_t i = 0; i < kBlock; ++i) {
-      const Lane size = static_cast<Lane>(sizes[k + i]), with = static_cast<Lane>(present[k + i]);
-      const Lane with_set = static_cast<Lane>(present_set[k + i]), others = size - with - with_set;
-      const Lane low = std::max<Lane>(0, others - weights.all_absent_set), high = std::min(others, weights.all_absent);
-      const Lane unset = absent ? static_cast<Lane>(absent[k + i]) : unset_helps ? high : low;
-      const Lane bound = weights.empty + weights.present * with + weights.present_set * with_set +
-                         weights.absent_set * others + weights.absent * unset;
-      bounds[i] = size > 0 ? bound : kNever<Lane>;
-      const bool reaches = bounds[i] >= 0;
+  for (std::size_t k = 0; k < counters; k += kBlock * kEach) {
+    Lanes bounds[kBlock], any = {};
+    for (std::size_t b = 0; b < kBlock; ++b) {
+      const std::size_t at = k + b * kEach;
+      const Lanes size = load(sizes + at), with = load(present + at), with_set = load(present_set + at);
+      const Lanes others = size - with - with_set;
+      const Lanes low = others - set > zero ? others - set : zero, high = others < most ? others : most;
+      const Lanes unset = absent ? load(absent + at) : unset_helps ? high : low;
+      const Lanes bound = weights.empty + weights.present * with + weights.present_set * with_set +
+                          weights.absent_set * others + weights.absent * unset;
+      bounds[b] = size > zero ? bound : never;
+      const Lanes reaches = bounds[b] >= zero;
       any |= reaches;
-      highest[i] = std::max(highest[i], reaches ? kNever<Lane> : bounds[i]);
+      const Lanes rest = reaches ? never : bounds[b];
+      highest = rest > highest ? rest : highest;
     }
-    if (!any) continue;
-    for (std::size_t i = 0; i < kBlock; ++i)
-      if (bounds[i] >= 0) found[count++] = static_cast<std::uint32_t>(k + i);
+    bool one = false;
+    for (std::size_t i = 0; i < kEach; ++i) one |= any[i] != 0;
+    if (!one) continue;
+    for (std::size_t b = 0; b < kBlock; ++b)
+      for (std::size_t i = 0; i < kEach; ++i)
+        if (bounds[b][i] >= 0) found[count++] = static_cast<std::uint32_t>(k + b * kEach + i);
   }
-  for (const Lane one : highest) below = std::max(below, one);
+  for (std::size_t i = 0; i < kEach; ++i) below = std::max(below, highest[i]);
   return count;
 }
 
@@ -75,20 +87,52 @@ std::size_t bound_conditions(const LiteralWeights<std::int64_t>& weights, const 
   return bound_all(weights, sizes, present, present_set, absent, counters, found, below);
 }
 
+}  // namespace
+
+// The best value of a condition so far, and the true positives of all labels that reach it.
+struct HeldCondition {
+  Fraction value;
+  Count tp = 0, label_tp = 0;
+  std::uint32_t label = 0;  // the last of them
+};
+
+// What a search needs room for, kept from node to node. Between two searches nothing is held.
+template <class Counter>
+struct ListRoom {
+  LineArray<Counter> present, present_set, unset, none;
+  LineArray<std::uint32_t> found;
+  std::vector<HeldCondition> held;  // by condition
+  std::vector<Row> rows;
+  std::vector<Word> absent, absent_set;
+
+  explicit ListRoom(const Members& members) : held(members.size()) {
+    for (LineArray<Counter>* counts : {&present, &present_set, &unset}) counts->resize(members.counters());
+    none.assign(members.counters(), 0);
+    found.resize(members.counters());
+  }
+};
+
+namespace {
+
 // The best conditions of the labels shown so far.
 template <class Counter, class Lane>
 class LiteralSearch {
  public:
   LiteralSearch(const Node& node, const State& state, const Members& members, const Form& form, const Counter* sizes,
-                double capacity, std::size_t wanted, const Fraction& level)
-      : node_(node), state_(state), members_(members), form_(form), sizes_(sizes), capacity_(capacity), wanted_(wanted),
-        target_(form, level), lane_gains_(form, level), held_(members.size()), absent_(node.cover.words()) {
-    for (LineArray<Counter>* counts : {&present_, &present_set_, &unset_}) counts->resize(members_.counters());
-    none_.assign(members_.counters(), 0);
-    found_.resize(members_.counters());
+                LabelCounts<Counter>* kept, ListRoom<Counter>& room, double capacity, std::size_t wanted,
+                const Fraction& level)
+      : node_(node), state_(state), members_(members), form_(form), sizes_(sizes), kept_(kept), room_(room),
+        capacity_(capacity), wanted_(wanted),
+        // absent rows are many: they are worth counting where few labels share the work
+        keeps_absent_(64 * state.labels <= state.rows), target_(form, level), lane_gains_(form, level), held_(room.held) {
+    room.absent.resize(node.cover.words());
     for (std::size_t k = 0; k < members_.counters(); k += kVector)
       largest_.push_back(*std::max_element(sizes + k, sizes + k + kVector));
     set_level(level);
+  }
+
+  ~LiteralSearch() {
+    for (const std::uint32_t k : numbers_) held_[k].tp = 0;
   }
 
   const Fraction& level() const { return level_; }
@@ -117,9 +161,10 @@ class LiteralSearch {
   void join(const LiteralSearch& other) {
     raise(other.level_);
     for (const std::uint32_t k : other.numbers_) {
-      const Held& more = other.held_[k];
+      const HeldCondition& more = other.held_[k];
       if (more.tp > 0) hold(k, more.value, more.tp, more.label);
     }
+    better_ = true;
     rise();
   }
 
@@ -130,13 +175,6 @@ class LiteralSearch {
   }
 
  private:
-  // The best value of a condition so far, and the true positives of all labels that reach it.
-  struct Held {
-    Fraction value;
-    Count tp = 0, label_tp = 0;
-    std::uint32_t label = 0;  // the last of them
-  };
-
   void set_level(const Fraction& level) {
     level_ = level;
     target_ = Target(form_, level);
@@ -152,7 +190,14 @@ class LiteralSearch {
 
   // The level is the value of the last condition wanted.
   void rise() {
-    if (numbers_.size() < wanted_) return;
+    if (!better_ || numbers_.size() < wanted_) return;
+    better_ = false;
+    if (wanted_ == 1) {
+      Fraction top = level_;
+      for (const std::uint32_t k : numbers_)
+        if (compare(held_[k].value, top) > 0) top = held_[k].value;
+      return set_level(make_fraction(top.num, top.den));
+    }
     std::vector<Fraction> values;
     for (const std::uint32_t k : numbers_) values.push_back(held_[k].value);
     std::nth_element(values.begin(), values.begin() + std::ptrdiff_t(wanted_ - 1), values.end(),
@@ -162,7 +207,7 @@ class LiteralSearch {
   }
 
   void hold(std::uint32_t k, const Fraction& value, Count tp, std::uint32_t label) {
-    Held& held = held_[k];
+    HeldCondition& held = held_[k];
     const int order = held.tp == 0 ? 1 : compare(value, held.value);
     if (order < 0) return;
     if (held.tp == 0) numbers_.push_back(k);
@@ -194,25 +239,40 @@ class LiteralSearch {
   }
 
   void count_positives(const NodeLabel& label) {
-    const Word *truth = state_.truth[label.label], *set = state_.set[label.label];
     has_set_ = label.kinds[kPresentSet] > 0 && (needs_set(0) || needs_set(1));
     has_absent_ = false;
     unset_at_ = nullptr;
-    present_set_at_ = none_.get();
-    count_part([&](std::size_t w) { return truth[w] & ~set[w]; }, present_);
-    if (has_set_) {
-      count_part([&](std::size_t w) { return truth[w] & set[w]; }, present_set_);
-      present_set_at_ = present_set_.get();
-    }
+    present_at_ = count_part(label, Part::present, room_.present);
+    present_set_at_ = has_set_ ? count_part(label, Part::present_set, room_.present_set) : room_.none.get();
+    // Where the unset absent rows are known at little cost, there is no need for bounds.
+    if (kept_ && keeps_absent_ && (node_.is_root() || outside() < node_.rows.size()))
+      unset_at_ = count_part(label, Part::absent, room_.unset);
   }
 
-  template <class Part>
-  void count_part(Part&& part, LineArray<Counter>& counts) {
-    rows_.clear();
-    for (std::size_t w = 0; w < node_.cover.words(); ++w)
-      for_each_bit(node_.cover.data()[w] & part(w), w * 64,
-                   [&](std::size_t i) { rows_.push_back(static_cast<Row>(i)); });
-    members_.count(rows_, vectors_, counts.get());
+  // Counts of one part of a label by condition, of its covered rows or as what the others leave of the empty body's.
+  const Counter* count_part(const NodeLabel& label, Part part, LineArray<Counter>& counts) {
+    const Counter* all = nullptr;
+    if (kept_ && (node_.is_root() || outside() < node_.rows.size())) all = kept_->counts(label.label, part);
+    if (node_.is_root() && all) return all;
+    const Bits& among = all ? outside_ : node_.cover;
+    room_.rows.clear();
+    for (std::size_t w = 0; w < among.words(); ++w)
+      for_each_bit(among.data()[w] & part_rows(state_, label.label, part, w), w * 64,
+                   [&](std::size_t i) { room_.rows.push_back(static_cast<Row>(i)); });
+    members_.count(room_.rows, vectors_, counts.get());
+    if (all)
+      for (std::size_t k = 0; k < vectors_ * kVector; ++k) counts[k] = static_cast<Counter>(all[k] - counts[k]);
+    return counts.get();
+  }
+
+  // Rows of the empty body that are not covered.
+  std::size_t outside() {
+    if (outside_.words() == 0) {
+      outside_ = state_.working;
+      for (std::size_t w = 0; w < outside_.words(); ++w) outside_.data()[w] &= ~node_.cover.data()[w];
+      outside_rows_ = static_cast<std::size_t>(count_bits(outside_.data(), outside_.words()));
+    }
+    return outside_rows_;
   }
 
   // Returns the literal's reach.
@@ -234,33 +294,37 @@ class LiteralSearch {
     weights.all_absent_set = lane(node_.weight - label.kinds[kAbsent] - label.kinds[kPresent] -
                                   (has_set_ ? label.kinds[kPresentSet] : 0));
     Lane below = kNever<Lane>;
-    const std::size_t count = bound_conditions(weights, sizes_, present_.get(), present_set_at_, unset_at_,
-                                               vectors_ * kVector, found_.get(), below);
-    double reach = double(below) / scale_;
+    const std::size_t count = bound_conditions(weights, sizes_, present_at_, present_set_at_, unset_at_,
+                                               vectors_ * kVector, room_.found.get(), below);
+    Count most_gain = below;
     if (count > 0) prepare_unset(label, count);
     if (count > 0 && vague) {
       const Word *truth = state_.truth[label.label], *set = state_.set[label.label];
-      absent_set_.resize(absent_.size());
-      for (std::size_t w = 0; w < absent_set_.size(); ++w)
-        absent_set_[w] = node_.cover.data()[w] & ~truth[w] & set[w] & state_.known_word(label.label, w);
+      room_.absent_set.resize(room_.absent.size());
+      for (std::size_t w = 0; w < room_.absent_set.size(); ++w)
+        room_.absent_set[w] = node_.cover.data()[w] & ~truth[w] & set[w] & state_.known_word(label.label, w);
     }
     for (std::size_t i = 0; i < count; ++i) {
-      const std::uint32_t k = found_[i];
+      const std::uint32_t k = room_.found[i];
       KindCounts kinds;
-      kinds[kPresent] = present_[k];
+      kinds[kPresent] = present_at_[k];
       kinds[kPresentSet] = present_set_at_[k];
       const Count others = Count(sizes_[k]) - kinds[kPresent] - kinds[kPresentSet];
       const Count least = std::max<Count>(0, others - Count(weights.all_absent_set));
       const Count most = std::min<Count>(others, label.kinds[kAbsent]);
-      kinds[kAbsent] = least == most ? least : unset_at_ ? Count(unset_at_[k]) : members_.count_among(k, absent_.data());
-      kinds[kAbsentSet] = vague ? members_.count_among(k, absent_set_.data()) : others - kinds[kAbsent];
-      const Wide gain = lane_gains_.sum(label, kinds, v);
-      reach = std::max(reach, double(gain) / scale_);
+      kinds[kAbsent] = least == most ? least : unset_at_ ? Count(unset_at_[k]) : members_.count_among(k, room_.absent.data());
+      kinds[kAbsentSet] = vague ? members_.count_among(k, room_.absent_set.data()) : others - kinds[kAbsent];
+      const Count gain = Count(weights.empty) + Count(weights.present) * kinds[kPresent] +
+                         Count(weights.present_set) * kinds[kPresentSet] + Count(slope[kAbsent]) * kinds[kAbsent] +
+                         Count(slope[kAbsentSet]) * kinds[kAbsentSet];
+      most_gain = std::max(most_gain, gain);
       if (gain < 0 || kinds[v] <= 0) continue;
       const Fraction value = literal_value(form_, literal_counts(label, kinds, v));
-      if (compare(value, level_) >= 0) hold(k, value, kinds[v], label.label);
+      const int order = compare(value, level_);
+      better_ = better_ || order > 0;
+      if (order >= 0) hold(k, value, kinds[v], label.label);
     }
-    return reach;
+    return double(most_gain) / scale_;
   }
 
   // Makes ready to count the unset absent rows of `count` conditions, all at once if that is cheaper.
@@ -268,16 +332,16 @@ class LiteralSearch {
     if (unset_at_) return;
     const Word *truth = state_.truth[label.label], *set = state_.set[label.label];
     if (!has_absent_)
-      for (std::size_t w = 0; w < absent_.size(); ++w)
-        absent_[w] = node_.cover.data()[w] & ~truth[w] & ~set[w] & state_.known_word(label.label, w);
+      for (std::size_t w = 0; w < room_.absent.size(); ++w)
+        room_.absent[w] = node_.cover.data()[w] & ~truth[w] & ~set[w] & state_.known_word(label.label, w);
     has_absent_ = true;
     const auto rows = static_cast<std::size_t>(label.kinds[kAbsent]);
-    if (4 * rows * vectors_ > count * absent_.size()) return;
-    rows_.clear();
-    for (std::size_t w = 0; w < absent_.size(); ++w)
-      for_each_bit(absent_[w], w * 64, [&](std::size_t i) { rows_.push_back(static_cast<Row>(i)); });
-    members_.count(rows_, vectors_, unset_.get());
-    unset_at_ = unset_.get();
+    if (4 * rows * vectors_ > count * room_.absent.size()) return;
+    room_.rows.clear();
+    for (std::size_t w = 0; w < room_.absent.size(); ++w)
+      for_each_bit(room_.absent[w], w * 64, [&](std::size_t i) { room_.rows.push_back(static_cast<Row>(i)); });
+    members_.count(room_.rows, vectors_, room_.unset.get());
+    unset_at_ = room_.unset.get();
   }
 
   const Node& node_;
@@ -285,24 +349,24 @@ class LiteralSearch {
   const Members& members_;
   const Form& form_;
   const Counter* sizes_;
+  LabelCounts<Counter>* kept_;  // null if there are none
+  ListRoom<Counter>& room_;
+  Bits outside_;
+  std::size_t outside_rows_ = 0;
   const double capacity_;
   const std::size_t wanted_;
+  const bool keeps_absent_;
   Fraction level_;
   Target target_;
   Gains lane_gains_;
   double scale_ = 1;
-  std::vector<Held> held_;              // by condition
+  std::vector<HeldCondition>& held_;
   std::vector<std::uint32_t> numbers_;  // of those that are held
-  std::vector<Row> rows_;
-  LineArray<Counter> present_, present_set_, unset_, none_;
   std::vector<Counter> largest_;  // size of a condition, by vector of conditions
   std::size_t vectors_ = 0;       // that the label under search needs
-  bool has_set_ = false, has_absent_ = false;
+  bool has_set_ = false, has_absent_ = false, better_ = false;
   // Counts of the label under search; `unset_at_` is null if the unset absent rows are not counted yet.
-  const Counter *present_set_at_ = nullptr, *unset_at_ = nullptr;
-  LineArray<std::uint32_t> found_;
-  std::vector<Word> absent_;  // the covered rows that are absent and unset
-  std::vector<Word> absent_set_;
+  const Counter *present_at_ = nullptr, *present_set_at_ = nullptr, *unset_at_ = nullptr;
 };
 
 }  // namespace
@@ -334,11 +398,13 @@ void Sizes<Counter>::follow(const Members& members, const Node& node, Count leas
 ListSearch::ListSearch(const Members& members, const State& state, const Limits& limits, double min_coverage,
                        int threads)
     : members_(members), state_(state), limits_(limits), min_coverage_(min_coverage), threads_(threads),
-      root_(state.labels), path_(state.labels), label_version_(state.labels, 0) {}
+      short_counts_(members, state), long_counts_(members, state), root_(state.labels), path_(state.labels), label_version_(state.labels, 0) {}
 
 // What is known of a literal at the empty body stays true while its label and the working set do; only conditions on labels
 // that have been set on more rows must be looked at again.
 void ListSearch::begin_rule(const Form& form, bool label_conditions) {
+  short_counts_.begin_rule();
+  long_counts_.begin_rule();
   std::vector<std::size_t> changed;
   for (std::size_t l = 0; l < state_.labels; ++l)
     if (label_version_[l] != state_.label_version[l]) changed.push_back(l);
@@ -379,23 +445,27 @@ void ListSearch::search(const Watch& watch, const Node& node, const std::vector<
                         bool keeps, Shortlist& best) {
   const bool is_short = state_.unit && state_.rows <= UINT16_MAX;
   if (LaneLevel::fits(form, state_, limits_.lane_capacity / 16))
-    is_short ? search_as<std::uint16_t, std::int32_t>(watch, node, labels, form, short_sizes_, best)
-             : search_as<std::uint32_t, std::int32_t>(watch, node, labels, form, long_sizes_, best);
+    is_short ? search_as<std::uint16_t, std::int32_t>(watch, node, labels, form, short_sizes_, short_counts_, short_rooms_, best)
+             : search_as<std::uint32_t, std::int32_t>(watch, node, labels, form, long_sizes_, long_counts_, long_rooms_, best);
   else
-    search_as<std::uint32_t, std::int64_t>(watch, node, labels, form, long_sizes_, best);
+    search_as<std::uint32_t, std::int64_t>(watch, node, labels, form, long_sizes_, long_counts_, long_rooms_, best);
   if (keeps) root_ = path_;
 }
 
 template <class Counter, class Lane>
 void ListSearch::search_as(const Watch& watch, const Node& node, const std::vector<NodeLabel>& labels, const Form& form,
-                           Sizes<Counter>& sizes, Shortlist& best) {
+                           Sizes<Counter>& sizes, LabelCounts<Counter>& counts, Rooms<Counter>& rooms, Shortlist& best) {
   using Search = LiteralSearch<Counter, Lane>;
   sizes.follow(members_, node, static_cast<Count>(std::ceil(min_coverage_)));
   const double capacity = sizeof(Lane) == 4 ? limits_.lane_capacity : 2e18;
-  const auto start = [&] {
-    return std::make_unique<Search>(node, state_, members_, form, sizes.get(), capacity, best.size(), best.level());
+  LabelCounts<Counter>* const kept = state_.rows >= limits_.kept_rows && counts.fits() ? &counts : nullptr;
+  rooms.resize(static_cast<std::size_t>(threads_));
+  const auto start = [&](std::size_t worker) {
+    if (!rooms[worker]) rooms[worker] = std::make_shared<ListRoom<Counter>>(members_);
+    return std::make_unique<Search>(node, state_, members_, form, sizes.get(), kept, *rooms[worker], capacity,
+                                    best.size(), best.level());
   };
-  const std::vector<NodeLabel> ranked = path_.ranked(labels, Target(form, best.level()));
+  const std::vector<NodeLabel> ranked = path_.ranked(labels, Target(form, best.level()), node.leading);
   if (ranked.empty()) return;
   const auto look = [&](Search& search, NodeLabel label) {
     if (!path_.narrow(label, search.target())) return;
@@ -404,7 +474,7 @@ void ListSearch::search_as(const Watch& watch, const Node& node, const std::vect
     });
   };
   std::vector<std::unique_ptr<Search>> searches(static_cast<std::size_t>(threads_));
-  searches[0] = start();
+  searches[0] = start(0);
   look(*searches[0], ranked[0]);
   std::vector<NodeLabel> rest;
   double work = 0;
@@ -418,7 +488,7 @@ void ListSearch::search_as(const Watch& watch, const Node& node, const std::vect
   Fraction shared = searches[0]->level();
   over_all(watch, rest.size(), threads, 1, [&](int worker, std::size_t i) {
     auto& search = searches[static_cast<std::size_t>(worker)];
-    if (!search) search = start();
+    if (!search) search = start(static_cast<std::size_t>(worker));
     if (threads > 1) {
       const std::lock_guard lock(guard);
       search->raise(shared);

@@ -12,6 +12,7 @@
 #include "core/parallel.hpp"
 #include "data/members.hpp"
 #include "judge/shortlist.hpp"
+#include "search/label_counts.hpp"
 #include "search/prospects.hpp"
 
 namespace polyrule {
@@ -30,6 +31,9 @@ class Sizes {
   std::uint64_t path_id_ = 0;
 };
 
+template <class Counter>
+struct ListRoom;
+
 class ListSearch {
  public:
   ListSearch(const Members& members, const State& state, const Limits& limits, double min_coverage, int threads);
@@ -43,9 +47,12 @@ class ListSearch {
               Shortlist& best);
 
  private:
+  template <class Counter>
+  using Rooms = std::vector<std::shared_ptr<ListRoom<Counter>>>;  // by thread
+
   template <class Counter, class Lane>
   void search_as(const Watch& watch, const Node& node, const std::vector<NodeLabel>& labels, const Form& form,
-                 Sizes<Counter>& sizes, Shortlist& best);
+                 Sizes<Counter>& sizes, LabelCounts<Counter>& kept, Rooms<Counter>& rooms, Shortlist& best);
 
   const Members& members_;
   const State& state_;
@@ -54,6 +61,10 @@ class ListSearch {
   const int threads_;
   Sizes<std::uint16_t> short_sizes_;
   Sizes<std::uint32_t> long_sizes_;
+  LabelCounts<std::uint16_t> short_counts_;
+  LabelCounts<std::uint32_t> long_counts_;
+  Rooms<std::uint16_t> short_rooms_;
+  Rooms<std::uint32_t> long_rooms_;
   Prospects root_, path_;
   std::array<Count, 5> num_{}, den_{};  // what the root was searched for
   std::uint64_t working_version_ = 0;

@@ -1,6 +1,5 @@
 #include "search/numeric.hpp"
 
-#include <atomic>
 #include <mutex>
 
 namespace polyrule {
@@ -169,7 +168,7 @@ void NumericSearch::search_in_parts(const Watch& watch, const Node& node, const 
   std::vector<Fraction> own;
   std::vector<NodeLabel> rest = labels;
   for (bool first = true;; first = false) {
-    rest = path_.ranked(rest, Target(form, scout.level()));
+    rest = path_.ranked(rest, Target(form, scout.level()), node.leading);
     if (rest.empty()) break;
     std::vector<NodeLabel> part;
     std::size_t taken = 0;

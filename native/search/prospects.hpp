@@ -96,11 +96,15 @@ class Prospects {
     return most;
   }
 
-  // The labels that can reach the target, the most promising first.
-  std::vector<NodeLabel> ranked(const std::vector<NodeLabel>& labels, const Target& target) const {
+  // The labels that can reach the target, the `leading` and then the most promising ones first.
+  std::vector<NodeLabel> ranked(const std::vector<NodeLabel>& labels, const Target& target,
+                                const std::vector<std::uint32_t>& leading) const {
     std::vector<std::pair<double, NodeLabel>> found;
-    for (NodeLabel label : labels)
-      if (narrow(label, target)) found.push_back({promise(label, target), label});
+    for (NodeLabel label : labels) {
+      if (!narrow(label, target)) continue;
+      const bool leads = std::find(leading.begin(), leading.end(), label.label) != leading.end();
+      found.push_back({leads ? std::numeric_limits<double>::infinity() : promise(label, target), label});
+    }
     std::stable_sort(found.begin(), found.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
     std::vector<NodeLabel> out;
     for (auto& [promise, label] : found) out.push_back(std::move(label));
