@@ -35,7 +35,7 @@ OBJECTIVES = [
 
 
 @pytest.mark.parametrize("objective", OBJECTIVES, ids=str)
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=10, deadline=None)
 @given(
     problem=problems(max_rows=14, max_features=4, max_labels=4),
     blocks=st.sampled_from([1, 2, 5]),
@@ -49,7 +49,7 @@ def test_every_objective(objective: Objective, problem: Problem, blocks: int, th
     learn_both(mine, reference, problem.seed)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(
     problem=problems(max_rows=14, max_features=4, max_labels=4),
     width=st.integers(1, 3),
@@ -64,7 +64,7 @@ def test_every_option(problem, width, coverage, longest, label_conditions) -> No
     learn_both(counted(packed, local(packed), objective, options), reference, problem.seed)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(problem=problems(max_rows=30, max_features=3, max_labels=3), most=st.integers(2, 5))
 def test_bins_are_learned_like_values(problem: Problem, most: int) -> None:
     """With fewer bins than values the engine learns what the reference learns from the codes."""

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
+from importlib import import_module
 from typing import Any, Literal
 
 import numpy as np
@@ -61,7 +63,7 @@ class Layout:
         """Lay out the given columns."""
         return cls(columns, tuple(len(bins[c]) + 1 if c < len(bins) else LABEL_CODES for c in columns), labels)
 
-    @property
+    @cached_property
     def starts(self) -> Ints:
         """First row of each column, and the end."""
         return np.concatenate([[0], np.cumsum(self.widths, dtype=np.int64)]).astype(np.int64)
@@ -87,3 +89,14 @@ class Counts:
 
     def __sub__(self, other: Counts) -> Counts:
         return Counts(self.kinds - other.kinds, self.weight - other.weight)
+
+    def followed_by(self, other: Counts) -> Counts:
+        """Return these counts and those of more columns."""
+        xp = np if isinstance(self.weight, np.ndarray) else import_module("cupy")
+        return Counts(xp.concatenate([self.kinds, other.kinds]), xp.concatenate([self.weight, other.weight]))
+
+    def on_host(self) -> Counts:
+        """Return the counts as NumPy arrays."""
+        if isinstance(self.weight, np.ndarray):
+            return self
+        return Counts(self.kinds.get(), self.weight.get())

@@ -6,7 +6,6 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -15,11 +14,14 @@ from polyrule.data.table import Feature
 from polyrule.errors import OptionError
 from polyrule.kernels.engine import Candidate, GrowOptions, Outcome, OutOfTime
 from polyrule.kernels.judge import Verdict
+from polyrule.kernels.singles import RatioValues
 from polyrule.measures import Objective
 from polyrule.model.rule import Condition, LabelCondition
+from polyrule.native import native
 from polyrule.scale.batches import equality_batch, numeric_batch, whole_batch
 from polyrule.scale.coded import KINDS, Body, Counts, Layout, Step
 from polyrule.scale.counter import Counter
+from polyrule.scale.decide import ColumnViews, decide
 from polyrule.scale.judge import CountedBatch, CountedJudge
 from polyrule.scale.questions import Agreement, CountRows, Leftover, Weight, WhatIf
 from polyrule.store.bins import Bins
@@ -85,7 +87,8 @@ class CountedEngine:
         self.labels = labels
         self.objective = objective
         self.options = options
-        self.compiled = compiled
+        self.compiled = compiled and native is not None
+        self._can_decide = self.compiled
         self.deadline: float | None = None
         self.total = int(counter.ask(Weight()))
         self.remaining = self.total
@@ -148,9 +151,7 @@ class CountedEngine:
         added = Layout.of(self.bins, self.labels, fresh)
         if self._root is not None:
             more = self.counter.ask(CountRows((), added, self._usual, None, self.compiled))
-            self._root = Counts(
-                np.concatenate([self._root.kinds, more.kinds]), np.concatenate([self._root.weight, more.weight])
-            )
+            self._root = self._root.followed_by(more)
         self._layout = Layout.of(self.bins, self.labels, (*self._layout.columns, *fresh))
         self._check_size()
 
@@ -188,16 +189,12 @@ class CountedEngine:
 
     def _totals(self) -> Ints:
         """Rows of the working set by label and kind."""
-        return np.asarray(self._column(self._whole(), 0).kinds.sum(axis=0))
+        return np.asarray(self._column(self._whole(), 0).on_host().kinds.sum(axis=0))
 
     def _column(self, counts: Counts, position: int) -> Counts:
-        starts = self._starts
+        starts = self._layout.starts
         rows = slice(int(starts[position]), int(starts[position + 1]))
         return Counts(counts.kinds[rows], counts.weight[rows])
-
-    @property
-    def _starts(self) -> Ints:
-        return self._layout.starts
 
     # -- search ----------------------------------------------------------------------------------------------------
 
@@ -207,7 +204,7 @@ class CountedEngine:
         kinds = self._totals()
         self._usual = tuple(int(kind) for kind in kinds.argmax(axis=1))
         self._judge.update(kinds[:, :2] + kinds[:, 2:], self.remaining)
-        start = self._judge.best(whole_batch(self._column(self._whole(), 0)), literals)  # type: ignore[arg-type]
+        start = self._judge.best(whole_batch(self._column(self._whole(), 0).on_host()), literals)  # type: ignore[arg-type]
         root = _Node((), (), self.remaining, start, None, self._whole())
         best = None if start is None else root
         beam = [root]
@@ -255,6 +252,9 @@ class CountedEngine:
 
     def _refinements(self, parent: _Node, literals: Mask) -> list[_Node]:
         """The best `beam_width` extensions of one body, in canonical order among equals."""
+        values = self._judge.fast_values(literals) if self.options.beam_width == 1 and self._can_decide else None
+        if values is not None:
+            return self._decide(parent, literals, values)
         nodes: list[_Node] = []
         width = self.options.beam_width
         tested = [condition.label for condition in parent.body if isinstance(condition, LabelCondition)]
@@ -279,21 +279,66 @@ class CountedEngine:
                 del nodes[width:]
         return nodes
 
+    def _decide(self, parent: _Node, literals: Mask, values: RatioValues) -> list[_Node]:
+        """Find the best extension by the compiled decider; the judge then names its head."""
+        allowed = literals.copy()
+        allowed[[condition.label for condition in parent.body if isinstance(condition, LabelCondition)]] = False
+        columns = self._open_columns(parent)
+        single = self.objective.max_head_size == 1
+        counts, whole, total = self._counts(parent), self._whole(), self._judge.total
+        found = decide(
+            counts, whole.weight, self._views(columns), allowed, total, values, self.options.min_coverage, single
+        )
+        if found is None:
+            return []
+        position, cut, above = found
+        column = columns[position]
+        batch = self._batch(parent, column)
+        chosen = batch.find(cut, above)
+        skip = np.ones(len(batch), dtype=bool)
+        skip[chosen] = False
+        if column >= len(self.features):
+            allowed[column - len(self.features)] = False
+        verdict = self._judge.best(batch, allowed, skip)  # type: ignore[arg-type]
+        assert verdict is not None
+        body = (*parent.body, batch.condition(chosen))
+        return [_Node(body, batch.body(chosen), int(batch.weight[chosen]), verdict, parent)]
+
+    def _views(self, columns: list[int]) -> ColumnViews:
+        starts = self._layout.starts
+        place = self._place
+        features = len(self.features)
+        return ColumnViews(
+            np.array([starts[place[c]] for c in columns], dtype=np.int64),
+            np.array([starts[place[c] + 1] for c in columns], dtype=np.int64),
+            np.array([self._is_numeric(c) for c in columns], dtype=np.uint8),
+            np.array([c - features if c >= features else -1 for c in columns], dtype=np.int32),
+        )
+
+    @property
+    def _place(self) -> dict[int, int]:
+        return {column: position for position, column in enumerate(self._layout.columns)}
+
+    def _is_numeric(self, column: int) -> bool:
+        return column < len(self.features) and not self.features[column].is_nominal
+
+    def _open_columns(self, parent: _Node) -> list[int]:
+        """Columns that may extend a body, in canonical order."""
+        tested = {coded.column for coded in parent.coded}
+        return [c for c in sorted(self._layout.columns) if self._is_numeric(c) or c not in tested]
+
+    def _batch(self, parent: _Node, column: int) -> CountedBatch:
+        place = self._place[column]
+        own = self._column(self._counts(parent), place).on_host()
+        if not self._is_numeric(column):
+            return equality_batch(parent.coded, column, self.features, own)
+        occurs = self._column(self._whole(), place).on_host().weight
+        return numeric_batch(parent.coded, column, self.bins[column], own, occurs)
+
     def _batches(self, parent: _Node) -> Iterator[tuple[int, CountedBatch]]:
         """Yield the batches that extend a body, in canonical order."""
-        counts, whole = self._counts(parent), self._whole()
-        tested = {coded.column for coded in parent.coded}
-        place = {column: position for position, column in enumerate(self._layout.columns)}
-        for column in sorted(place):
-            numeric = column < len(self.features) and not self.features[column].is_nominal
-            if not numeric and column in tested:
-                continue
-            own = self._column(counts, place[column])
-            if numeric:
-                occurs = self._column(whole, place[column]).weight
-                batch = numeric_batch(parent.coded, column, self.bins[column], own, occurs)
-            else:
-                batch = equality_batch(parent.coded, column, self.features, own)
+        for column in self._open_columns(parent):
+            batch = self._batch(parent, column)
             if len(batch):
                 yield column, batch
 

@@ -14,6 +14,7 @@ from polyrule.errors import OptionError
 from polyrule.heads import World, best_head
 from polyrule.heads.world import LabelCounts as WorldCounts
 from polyrule.kernels.judge import Judge, LabelCounts, Verdict
+from polyrule.kernels.singles import RatioValues
 from polyrule.measures import Objective, SubsetAccuracy
 from polyrule.model.rule import Condition
 from polyrule.scale.coded import Body, Range
@@ -36,6 +37,15 @@ class CountedBatch:
 
     def __len__(self) -> int:
         return len(self.weight)
+
+    def find(self, code: int, above: bool) -> int:
+        """Return the candidate that ends (or, above a cut, begins after) at a code."""
+        assert self.ranges is not None
+        for index in range(len(self)):
+            found = self.ranges(index)
+            if (found.low == code + 1 and found.high >= found.low) if above else found.high == code and found.low <= code:
+                return index
+        raise LookupError("no such candidate")
 
     def body(self, index: int) -> Body:
         """Return the body of a candidate, coded."""
@@ -86,6 +96,19 @@ class CountedJudge(Judge):
         """Take note of the working set: (labels, absent or present) and its weight."""
         self._total = total
         self._working_weight = working_weight
+
+    @property
+    def total(self) -> Ints:
+        """The working set: (labels, absent or present)."""
+        return self._total
+
+    def fast_values(self, allowed: Mask) -> RatioValues | None:
+        """How to value single literals, where the compiled decider can: ratios in 64 bits, heads not cut to a size."""
+        limit = self.objective.max_head_size
+        if limit is not None and 1 < limit < len(allowed):
+            return None
+        values = self._literal_values(allowed)
+        return values if isinstance(values, RatioValues) else None
 
     def counts(self, batch: Any) -> LabelCounts:
         """Label counts of every candidate."""
