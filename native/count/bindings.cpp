@@ -27,18 +27,22 @@ void require(bool good, const char* what) {
   if (!good) throw nb::value_error((std::string("count: wrong shape of ") + what).c_str());
 }
 
+// Codes are read where they lie: an array of another type is refused, never converted into a copy that would be gone.
 void read_codes(const nb::object& codes, BlockView& block) {
-  if (Matrix<std::uint8_t> bytes; nb::try_cast(codes, bytes)) {
+  Matrix<std::uint8_t> bytes;
+  Matrix<std::uint16_t> pairs;
+  if (nb::try_cast(codes, bytes, false)) {
     block.codes = bytes.data();
     block.features = bytes.shape(0);
     block.rows = bytes.shape(1);
-    return;
+  } else if (nb::try_cast(codes, pairs, false)) {
+    block.codes = pairs.data();
+    block.wide_codes = true;
+    block.features = pairs.shape(0);
+    block.rows = pairs.shape(1);
+  } else {
+    require(false, "codes");
   }
-  const auto pairs = nb::cast<Matrix<std::uint16_t>>(codes);
-  block.codes = pairs.data();
-  block.wide_codes = true;
-  block.features = pairs.shape(0);
-  block.rows = pairs.shape(1);
 }
 
 void py_count_rows(nb::object codes, const Matrix<std::uint64_t>& truth, const Matrix<std::uint64_t>& set,
@@ -56,8 +60,8 @@ void py_count_rows(nb::object codes, const Matrix<std::uint64_t>& truth, const M
     require(words->shape(0) == block.rows && words->shape(1) == block.words, "labels");
   require(block.labels <= block.words * 64, "labels");
   if (!weights.is_none()) {
-    const auto own = nb::cast<Vector<std::int64_t>>(weights);
-    require(own.shape(0) == block.rows, "weights");
+    Vector<std::int64_t> own;
+    require(nb::try_cast(weights, own, false) && own.shape(0) == block.rows, "weights");
     block.weights = own.data();
   }
   const std::size_t n = rows.shape(0), n_columns = columns.shape(0);

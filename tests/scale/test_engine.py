@@ -9,10 +9,12 @@ from hypothesis import strategies as st
 from tests.kernels.strategies import Problem, problems
 from tests.scale.worlds import code_table, counted, learn_both, local, packed_of
 
+from polyrule.data.table import Table
 from polyrule.errors import OptionError
 from polyrule.kernels.engine import GrowOptions
 from polyrule.kernels.reference import ReferenceEngine
 from polyrule.measures import Lift, Objective, get
+from polyrule.store import pack_table
 
 OBJECTIVES = [
     Objective(get("precision")),
@@ -75,9 +77,6 @@ def test_bins_are_learned_like_values(problem: Problem, most: int) -> None:
 
 def test_seventy_labels_take_two_words() -> None:
     rng = np.random.default_rng(0)
-    problem = Problem.__new__(Problem)
-    from polyrule.data.table import Table
-
     table = Table.from_array(rng.integers(0, 5, (60, 3)).astype(float))
     problem = Problem(table, (rng.random((60, 70)) < 0.1).astype(np.uint8), np.ones(60, dtype=np.int64), 1)
     for name in ("f0.5", "precision", "subset"):
@@ -87,11 +86,7 @@ def test_seventy_labels_take_two_words() -> None:
 
 
 def test_what_counts_cannot_tell_is_refused() -> None:
-    problem_table = np.zeros((3, 1))
-    from polyrule.data.table import Table
-    from polyrule.store import pack_table
-
-    packed = pack_table(Table.from_array(problem_table), np.eye(3, dtype=np.uint8), None, ("a", "b", "c"))
+    packed = pack_table(Table.from_array(np.zeros((3, 1))), np.eye(3, dtype=np.uint8), None, ("a", "b", "c"))
     with pytest.raises(OptionError, match="averaging='example' needs whole examples"):
         counted(packed, local(packed), Objective("f1", averaging="example"), GrowOptions())
     with pytest.raises(OptionError, match="scope='head'"):

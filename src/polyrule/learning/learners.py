@@ -21,6 +21,8 @@ from polyrule.learning.progress import Callback
 from polyrule.learning.separate import Learning, Reason, SeparateOptions, unscaled
 from polyrule.measures import Objective
 from polyrule.model.rule_list import RuleList
+from polyrule.scale.counting import Counting, counted_engine, one_label, present_weight
+from polyrule.store import Packed
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,6 +41,8 @@ class Learner:
         Which engine; None takes the fastest that can do it.
     n_jobs : int
         Threads; the result does not depend on it.
+    counting : Counting
+        How packed data is counted.
     """
 
     objective: Objective
@@ -46,10 +50,11 @@ class Learner:
     separating: SeparateOptions = field(default_factory=SeparateOptions)
     kernels: str | None = None
     n_jobs: int = 1
+    counting: Counting = field(default_factory=Counting)
 
     def rule_list(
         self,
-        table: Table,
+        table: Table | Packed,
         truth: Any,
         weights: Ints,
         label_names: tuple[str, ...],
@@ -78,7 +83,7 @@ class Learner:
 
     def binary_relevance(
         self,
-        table: Table,
+        table: Table | Packed,
         truth: Any,
         weights: Ints,
         label_names: tuple[str, ...],
@@ -95,11 +100,10 @@ class Learner:
         counts: list[tuple[float, float]] = []
         total = int(weights.sum())
         for label in range(len(label_names)):
-            column = _dense(truth[:, [label]])
-            present = int(weights @ column[:, 0].astype(np.int64))
+            one, column, present = _one_label(table, truth, weights, label)
             rarer = 1 if 2 * present <= total else 0
             if learning.reason == "complete":
-                engine = self._engine(table, column, weights, replace(self.growing, label_conditions=False))
+                engine = self._engine(one, column, weights, replace(self.growing, label_conditions=False))
                 learning.first_label = label
                 learning.run(engine, _improving(engine, rarer), total)
                 left = engine.leftover()[0]
@@ -110,9 +114,19 @@ class Learner:
         model = RuleList(tuple(learning.rules), table.features, label_names, tuple(defaults), tuple(counts))
         return model, learning.reason
 
-    def _engine(self, table: Table, truth: Any, weights: Ints, growing: GrowOptions | None = None) -> Engine:
+    def _engine(self, table: Table | Packed, truth: Any, weights: Ints, growing: GrowOptions | None = None) -> Engine:
         options = growing or self.growing
+        if isinstance(table, Packed):
+            return counted_engine(table, self.objective, options, self.counting, self.n_jobs, self.kernels)
         return make_engine(table, truth, weights, self.objective, options, self.n_jobs, self.kernels)
+
+
+def _one_label(table: Table | Packed, truth: Any, weights: Ints, label: int) -> tuple[Table | Packed, Any, int]:
+    """Return the data with one label, that label's column, and the weight of the examples that have it."""
+    if isinstance(table, Packed):
+        return one_label(table, label), None, present_weight(table, label)
+    column = _dense(truth[:, [label]])
+    return table, column, int(weights @ column[:, 0].astype(np.int64))
 
 
 def _dense(column: Any) -> npt.NDArray[np.uint8]:

@@ -11,12 +11,19 @@ from polyrule.scale.coded import KINDS, Counts, Layout
 from polyrule.scale.state import BlockState
 
 
-def count_rows(state: BlockState, rows: Any, layout: Layout, usual: tuple[int, ...], compiled: bool = True) -> Counts:
+def count_rows(
+    state: BlockState,
+    rows: Any,
+    layout: Layout,
+    usual: tuple[int, ...],
+    compiled: bool = True,
+    occurring: tuple[int, ...] | None = None,
+) -> Counts:
     """Count some rows of a block by column, bin, label and kind."""
     if state.xp is not np:
         from polyrule.scale.gpu import count_on_device
 
-        return count_on_device(state, rows, layout, usual)
+        return count_on_device(state, rows, layout, usual, occurring)
     if compiled and native is not None and hasattr(native, "count_rows"):
         return _compiled(state, rows, layout, usual)
     return count_plainly(state, rows, layout)

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 from functools import reduce
-from operator import iadd
+from operator import add
 from typing import Any, Protocol, TypeVar
-
-import numpy as np
 
 from polyrule.scale.coded import Step
 from polyrule.scale.questions import Question
@@ -32,6 +30,7 @@ class LocalCounter:
 
     Examples
     --------
+    >>> import numpy as np
     >>> from polyrule.data import Table
     >>> from polyrule.scale.questions import Weight
     >>> from polyrule.store import pack_table
@@ -53,7 +52,8 @@ class LocalCounter:
         if len(shares) <= 1:
             return self._total(question, blocks)
         with ThreadPoolExecutor(len(shares)) as pool:
-            return _sum(list(pool.map(lambda share: self._total(question, share), shares)))
+            answer: Answer = _sum(list(pool.map(lambda share: self._total(question, share), shares)))
+            return answer
 
     def advance(self, step: Step) -> None:
         """Note the rule; blocks replay it when they are asked again."""
@@ -63,7 +63,10 @@ class LocalCounter:
         total: Any = None
         for index in blocks:
             found = question.answer(self._state(index))
-            total = found if total is None else iadd(total, found)
+            if total is None:
+                total = found
+            else:
+                total += found
         return total  # type: ignore[no-any-return]
 
     def _state(self, index: int) -> BlockState:
@@ -75,4 +78,4 @@ class LocalCounter:
 
 
 def _sum(answers: list[Any]) -> Any:
-    return reduce(iadd, answers)
+    return reduce(add, answers)

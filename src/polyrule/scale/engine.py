@@ -96,6 +96,7 @@ class CountedEngine:
         self._judge.watch = self._look_at_the_clock
         self._layout = Layout.of(bins, labels, tuple(range(len(features))))
         self._usual = (0,) * labels
+        self._ever_set = np.zeros(labels, dtype=bool)
         self._root: Counts | None = None
         self._check_size()
 
@@ -124,6 +125,7 @@ class CountedEngine:
             step = replace(step, stay="none")
         elif stop_threshold is None or not keep_covered:
             step = replace(step, stay="open")
+        self._ever_set |= newly > 0
         self._advance(step, covered)
         self.remaining -= {"none": covered, "open": covered - still_open, "all": 0}[step.stay]
         self._add_columns([label for label in range(self.labels) if newly[label]])
@@ -150,7 +152,7 @@ class CountedEngine:
             return
         added = Layout.of(self.bins, self.labels, fresh)
         if self._root is not None:
-            more = self.counter.ask(CountRows((), added, self._usual, None, self.compiled))
+            more = self.counter.ask(CountRows((), added, self._usual, None, self.compiled, self._occurring()))
             self._root = self._root.followed_by(more)
         self._layout = Layout.of(self.bins, self.labels, (*self._layout.columns, *fresh))
         self._check_size()
@@ -168,7 +170,12 @@ class CountedEngine:
     def _count(self, body: Body, without: Body = ()) -> Counts:
         self._look_at_the_clock()
         excluded = without[0] if without else None
-        return self.counter.ask(CountRows(body, self._layout, self._usual, excluded, self.compiled))
+        question = CountRows(body, self._layout, self._usual, excluded, self.compiled, self._occurring())
+        return self.counter.ask(question)
+
+    def _occurring(self) -> tuple[int, ...]:
+        """Kinds that rows can have, as bits, label by label: a label that nobody has set is never found set."""
+        return tuple(15 if was_set else 3 for was_set in self._ever_set)
 
     def _whole(self) -> Counts:
         """Counts of the empty body, kept between rules."""

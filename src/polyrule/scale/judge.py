@@ -43,7 +43,11 @@ class CountedBatch:
         assert self.ranges is not None
         for index in range(len(self)):
             found = self.ranges(index)
-            if (found.low == code + 1 and found.high >= found.low) if above else found.high == code and found.low <= code:
+            if (
+                (found.low == code + 1 and found.high >= found.low)
+                if above
+                else found.high == code and found.low <= code
+            ):
                 return index
         raise LookupError("no such candidate")
 
@@ -100,7 +104,7 @@ class CountedJudge(Judge):
     @property
     def total(self) -> Ints:
         """The working set: (labels, absent or present)."""
-        return self._total
+        return np.asarray(self._total)
 
     def fast_values(self, allowed: Mask) -> RatioValues | None:
         """How to value single literals, where the compiled decider can: ratios in 64 bits, heads not cut to a size."""
@@ -122,11 +126,13 @@ class CountedJudge(Judge):
         found = best_head(world, self.objective, self.watch)
         if found is None:
             return None
-        head = tuple((label, value, int(unset[label, value]), int(unset[label, 1 - value])) for label, value in found.head)
+        head = tuple(
+            (label, value, int(unset[label, value]), int(unset[label, 1 - value])) for label, value in found.head
+        )
         return Verdict(index, found.value, found.tp, head)
 
     def _search_subset(self, batch: Any, index: int, allowed: Mask) -> Verdict | None:
-        """Literals go together where they are right on the same examples: where they agree on as much as each is right."""
+        """Literals that are right on the same examples go together: they agree on as much as each is right."""
         unset = batch.unset[index]
         usable = allowed & (unset > 0)
         if not usable.any():
@@ -143,7 +149,7 @@ class CountedJudge(Judge):
                 members = sorted(members[: self.objective.max_head_size])
             tp = int(sum(unset[literal] for literal in members))
             groups.append((-len(members), -tp, [m[0] for m in members], [-m[1] for m in members]))
-        size, tp, labels, values = min(groups)
+        _, tp, labels, values = min(groups)
         head = tuple(
             (label, -value, int(unset[label, -value]), int(unset[label, 1 + value]))
             for label, value in zip(labels, values, strict=True)

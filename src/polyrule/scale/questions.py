@@ -28,7 +28,7 @@ class CountRows:
     """How many rows of each kind has each bin, among those that satisfy the body and not the condition `without`?
 
     `usual` is the kind that most rows have, label by label: it is found by subtraction, so that it costs nothing. The
-    answer does not depend on it.
+    answer does not depend on it. `occurring` says as bits which kinds there can be at all.
     """
 
     body: Body
@@ -36,13 +36,14 @@ class CountRows:
     usual: tuple[int, ...]
     without: Range | None = None
     compiled: bool = True
+    occurring: tuple[int, ...] | None = None
 
     def answer(self, state: BlockState) -> Counts:
         """Count."""
         rows = state.rows(self.body)
         if self.without is not None:
             rows = rows[~state.satisfies(self.without, rows)]
-        return count_rows(state, rows, self.layout, self.usual, self.compiled)
+        return count_rows(state, rows, self.layout, self.usual, self.compiled, self.occurring)
 
 
 @dataclass(frozen=True, eq=False)

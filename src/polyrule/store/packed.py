@@ -50,6 +50,11 @@ class Packed:
     def __len__(self) -> int:
         return sum(map(len, self.blocks))
 
+    @property
+    def total_weight(self) -> int:
+        """Weight of all examples."""
+        return sum(len(block) if block.weights is None else int(block.weights.sum()) for block in self.blocks)
+
 
 def pack_table(
     table: Table,
