@@ -9,6 +9,7 @@ from polyrule.version import __version__
 
 if TYPE_CHECKING:
     from polyrule import datasets, measures
+    from polyrule.budget import limits
     from polyrule.data import Dataset, Feature, Table
     from polyrule.estimators import BinaryRelevanceRuleClassifier, RuleEnsembleClassifier, RuleListClassifier
     from polyrule.kinds import load
@@ -27,6 +28,7 @@ __all__ = [
     "Table",
     "__version__",
     "datasets",
+    "limits",
     "load",
     "measures",
     "pack",
@@ -43,6 +45,7 @@ _HOME = {
     "RuleListClassifier": "polyrule.estimators",
     "Store": "polyrule.store",
     "Table": "polyrule.data",
+    "limits": "polyrule.budget",
     "load": "polyrule.kinds",
     "pack": "polyrule.store",
 }

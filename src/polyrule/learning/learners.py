@@ -93,20 +93,23 @@ class Learner:
         """Learn an independent list per label and join them.
 
         Each list predicts the rarer value of its label, from features only, until no rule with more true than false
-        positives is found; its default is the majority of the examples no rule covers.
+        positives is found; its default is the majority of the examples no rule covers. All counts are those of the
+        binary problem whose positive class is the predicted value: where that is "absent", the engine learns the
+        label's opposite.
         """
         learning = Learning(self.separating, scale, callback)
         defaults: list[int] = []
         counts: list[tuple[float, float]] = []
         total = int(weights.sum())
         for label in range(len(label_names)):
-            one, column, present = _one_label(table, truth, weights, label)
+            present = _present(table, truth, weights, label)
             rarer = 1 if 2 * present <= total else 0
             if learning.reason == "complete":
-                engine = self._engine(one, column, weights, replace(self.growing, label_conditions=False))
-                learning.first_label = label
-                learning.run(engine, _improving(engine, rarer), total)
-                left = engine.leftover()[0]
+                one, target = _one_label(table, truth, label, rarer)
+                engine = self._engine(one, target, weights, replace(self.growing, label_conditions=False))
+                learning.target = label, rarer
+                learning.run(engine, _improving(engine), total)
+                left = engine.leftover()[0] if rarer else engine.leftover()[0][::-1]
             else:
                 left = np.array([present, total - present])
             defaults.append(int(left[0] > left[1]) if left.any() else 1 - rarer)
@@ -121,21 +124,28 @@ class Learner:
         return make_engine(table, truth, weights, self.objective, options, self.n_jobs, self.kernels)
 
 
-def _one_label(table: Table | Packed, truth: Any, weights: Ints, label: int) -> tuple[Table | Packed, Any, int]:
-    """Return the data with one label, that label's column, and the weight of the examples that have it."""
+def _present(table: Table | Packed, truth: Any, weights: Ints, label: int) -> int:
+    """Return the weight of the examples that have a label."""
     if isinstance(table, Packed):
-        return one_label(table, label), None, present_weight(table, label)
+        return present_weight(table, label)
+    return int(weights @ _dense(truth[:, [label]])[:, 0].astype(np.int64))
+
+
+def _one_label(table: Table | Packed, truth: Any, label: int, rarer: int) -> tuple[Table | Packed, Any]:
+    """Return the data and the one column to learn, in which 1 is the rarer value of a label."""
+    if isinstance(table, Packed):
+        return one_label(table, label, rarer), None
     column = _dense(truth[:, [label]])
-    return table, column, int(weights @ column[:, 0].astype(np.int64))
+    return table, column if rarer else 1 - column
 
 
 def _dense(column: Any) -> npt.NDArray[np.uint8]:
     return np.ascontiguousarray(column.toarray() if sp.issparse(column) else column, dtype=np.uint8)
 
 
-def _improving(engine: Engine, rarer: int) -> Callable[[], Candidate | None]:
+def _improving(engine: Engine) -> Callable[[], Candidate | None]:
     def grow() -> Candidate | None:
-        found = engine.grow(0, rarer)
+        found = engine.grow(0, 1)
         return found if found is not None and found.tp > sum(literal[3] for literal in found.head) else None
 
     return grow

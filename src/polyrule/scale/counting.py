@@ -96,14 +96,10 @@ def present_weight(packed: Packed, label: int) -> int:
     return total
 
 
-def one_label(packed: Packed, label: int) -> Packed:
-    """Return the same examples with one label only."""
-    return replace_blocks(packed, (packed.label_names[label],), _OneLabel(packed.blocks, label))
-
-
-def replace_blocks(packed: Packed, label_names: tuple[str, ...], blocks: Sequence[Block]) -> Packed:
-    """Return other blocks of the same features."""
-    return Packed(packed.features, packed.bins, label_names, blocks)
+def one_label(packed: Packed, label: int, value: int = 1) -> Packed:
+    """Return the same examples with one label only, present where the label has the given value."""
+    blocks = _OneLabel(packed.blocks, label, value)
+    return Packed(packed.features, packed.bins, (packed.label_names[label],), blocks)
 
 
 @dataclass(frozen=True)
@@ -112,6 +108,7 @@ class _OneLabel(Sequence[Block]):
 
     blocks: Sequence[Block]
     label: int
+    value: int
 
     def __len__(self) -> int:
         return len(self.blocks)
@@ -125,4 +122,5 @@ class _OneLabel(Sequence[Block]):
             return [self[i] for i in range(len(self))[index]]
         block = self.blocks[index]
         word = block.truth[:, self.label // 64] >> np.uint64(self.label % 64)
-        return replace(block, truth=np.ascontiguousarray((word & np.uint64(1))[:, None]))
+        present = (word & np.uint64(1)) ^ np.uint64(1 - self.value)
+        return replace(block, truth=np.ascontiguousarray(present[:, None]))
