@@ -1,4 +1,5 @@
 #include "bindings/bindings.hpp"
+#include "count/bindings.hpp"
 #include "ensemble/gain.hpp"
 
 NB_MODULE(_native, m) {
@@ -6,4 +7,5 @@ NB_MODULE(_native, m) {
   polyrule::register_engine(m);
   polyrule::register_predict(m);
   polyrule::register_gain(m);
+  polyrule_count::register_count(m);
 }

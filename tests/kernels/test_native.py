@@ -275,7 +275,14 @@ def numbers_with_rare_labels(seed: int) -> Problem:
 @pytest.mark.parametrize("threads", [1, 3])
 def test_few_literals_by_their_positive_rows(measure: str, threads: int) -> None:
     for seed in range(8):
-        learn_both(numbers_with_rare_labels(seed), Objective(measure), GrowOptions(), rounds=12, threads=threads, limits=SMALL_BINS)
+        learn_both(
+            numbers_with_rare_labels(seed),
+            Objective(measure),
+            GrowOptions(),
+            rounds=12,
+            threads=threads,
+            limits=SMALL_BINS,
+        )
 
 
 @SOME
@@ -355,7 +362,14 @@ def test_tables_of_lists_and_values_too_fine(problem: Problem, objective: Object
 @pytest.mark.parametrize("measure", ["f0.5", "precision"])
 def test_long_lists_of_rules_under_many_labels(measure: str) -> None:
     for seed in range(3):
-        learn_both(nominal_with_many_labels(90 + seed), Objective(measure), GrowOptions(), seed + 1, rounds=12, limits=KEPT_COUNTS)
+        learn_both(
+            nominal_with_many_labels(90 + seed),
+            Objective(measure),
+            GrowOptions(),
+            seed + 1,
+            rounds=12,
+            limits=KEPT_COUNTS,
+        )
 
 
 def nominal_with_pure_labels(seed: int) -> Problem:
