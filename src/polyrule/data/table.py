@@ -100,7 +100,25 @@ class Table:
         if features is None:
             width = matrix.shape[1] if matrix.ndim == 2 else 0
             features = [Feature(f"x{j}") for j in range(width)]
-        return cls(matrix, tuple(features))
+        made = cls(matrix, tuple(features))
+        made._check_values()
+        return made
+
+    def _check_values(self) -> None:
+        """Refuse numbers that no condition can mean: infinite ones, and codes that are no category."""
+        matrix: Any = self.values
+        if np.isinf(matrix.data if self.is_sparse else matrix).any():
+            raise DataError("a table holds infinite numbers; use NaN for a missing value or clip them")
+        for j, feature in enumerate(self.features):
+            if not feature.is_nominal:
+                continue
+            codes = matrix.data[slice(*matrix.indptr[j : j + 2])] if self.is_sparse else matrix[:, j]
+            whole = (codes >= 0) & (codes < len(feature.categories)) & (codes == np.floor(codes))
+            if not np.all(whole | np.isnan(codes)):
+                raise DataError(
+                    f"feature {feature.name!r}: nominal values are positions among its {len(feature.categories)} "
+                    "categories, counted from 0, or NaN"
+                )
 
     @property
     def shape(self) -> tuple[int, int]:
