@@ -3,6 +3,7 @@
 import json
 
 import pytest
+import scipy.sparse as sp
 
 import polyrule
 from polyrule import RuleListClassifier, datasets
@@ -153,8 +154,10 @@ def test_predictions_in_pieces_are_the_same(fitted, monkeypatch):
 def test_codes_that_are_no_category():
     hue = polyrule.Feature("hue", "nominal", ("red", "blue"))
     for code in (2.0, -1.0, 0.5, float("inf")):
-        with pytest.raises(polyrule.errors.DataError, match=r"nominal values are positions|infinite"):
-            polyrule.Table.from_array([[0.0], [code]], [hue])
+        for values in ([[0.0], [code]], sp.csc_array([[0.0], [code]])):
+            table = polyrule.Table.from_array(values, [hue])
+            with pytest.raises(polyrule.errors.DataError, match=r"that are no category|infinite"):
+                RuleListClassifier(max_rules=1).fit(table, [[0], [1]])
     assert RuleList((Rule((Literal(0, 1),), (NominalCondition(0, 1),)),), (hue,), ("y",)).predict(
         polyrule.Table.from_array([[0.0], [1.0]], [hue])
     ).tolist() == [[0], [1]]
