@@ -6,7 +6,6 @@ import pytest
 
 from polyrule import Feature
 from polyrule.data.names import is_visible, visible
-from polyrule.errors import ModelError
 from polyrule.model import Literal, NumericCondition, Rule, RuleList
 from polyrule.model.exports import export
 from polyrule.model.parsing import parse_rule
@@ -58,9 +57,3 @@ def test_exports_hold_no_mark_that_turns_the_line(language):
     model = RuleList((Rule((Literal(0, 1),), (NumericCondition(0, ">", 1.5),)),), (Feature(name),), (name,))
     text = export(model, language)
     assert not any(mark in text for mark in "\u202e\u2066")
-
-
-def test_sql_refuses_what_it_cannot_escape():
-    model = RuleList((Rule((Literal(0, 1),), (NumericCondition(0, ">", 1.5),)),), (Feature("a\u202eb"),), ("y",))
-    with pytest.raises(ModelError, match="turns the line around; rename it"):
-        export(model, "sql")

@@ -10,7 +10,6 @@ from polyrule.errors import ModelError, OptionError
 
 # What could end a comment or a line, join it with the next one, start another comment, or end a script in a page:
 # backslashes, C's trigraphs, "/" beside "*", and "<" before "/" or "!".
-_TURNS = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 _RISKY = re.compile(r"\\|\?(?=\?)|(?<=\?)\?|\*(?=/)|(?<=\*)/|/(?=\*)|(?<=/)\*|(?<=<)[/!]")
 
 
@@ -102,6 +101,4 @@ def c_identifier(text: str) -> str:
 def _sql_safe(text: str) -> str:
     if "\x00" in text or any("\ud800" <= character <= "\udfff" for character in text):
         raise ModelError(f"the name {text!r} holds a character that SQL cannot express; rename it")
-    if _TURNS.search(text):  # SQL has no escape for it that every engine reads, and the query would read backwards
-        raise ModelError(f"the name {text!r} holds a mark that turns the line around; rename it")
     return text
