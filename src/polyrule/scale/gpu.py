@@ -46,6 +46,8 @@ def cupy() -> Any:
 class GpuCounter:
     """Answers questions about rows that all lie on one GPU."""
 
+    decides = True
+
     def __init__(self, packed: Packed) -> None:
         xp = cupy()
         blocks = list(packed.blocks)
