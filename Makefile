@@ -6,7 +6,7 @@ WORKERS ?= 2
 
 NATIVE := CMakeLists.txt $(wildcard native/*/*.[ch]pp src/polyrule/scale/*.h)
 
-.PHONY: demo docs test lint bench bench-quality gallery sanitize sanitize-threads fuzz versions clean help
+.PHONY: demo docs test lint bench bench-paths bench-quality gallery sanitize sanitize-threads fuzz versions clean help
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -49,6 +49,9 @@ lint: $(VENV)/test.stamp  ## format, lint, types and the order of the stages
 
 bench: $(VENV)/test.stamp  ## speed against the reference and MLRL-SeCo
 	$(BIN)/python benchmarks/speed.py
+
+bench-paths: $(VENV)/test.stamp  ## what each way of the compiled search buys
+	$(BIN)/python benchmarks/paths.py
 
 bench-quality: $(VENV)/test.stamp  ## scores of small ensembles against BOOMER's published figures
 	$(BIN)/python benchmarks/quality.py

@@ -108,7 +108,8 @@ Limits make_limits(const nb::dict& changed) {
   Limits limits;
   const std::map<std::string, std::size_t*> sizes = {
       {"sorted_rows", &limits.sorted_rows}, {"binned_rows", &limits.binned_rows}, {"raced_rows", &limits.raced_rows},
-      {"kept_rows", &limits.kept_rows},     {"record_bytes", &limits.record_bytes}, {"threaded_work", &limits.threaded_work}};
+      {"kept_rows", &limits.kept_rows},     {"record_bytes", &limits.record_bytes}, {"threaded_work", &limits.threaded_work},
+      {"prospects", &limits.prospects}, {"first_conditions", &limits.first_conditions}, {"pure_search", &limits.pure_search}};
   for (const auto& [key, value] : changed) {
     const std::string name = nb::cast<std::string>(key);
     if (name == "lane_capacity") limits.lane_capacity = nb::cast<double>(value);

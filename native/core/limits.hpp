@@ -14,6 +14,8 @@ struct Limits {
   std::size_t kept_rows = 1000;               // from so many rows on counts of pure conditions are kept between rules
   std::size_t record_bytes = std::size_t{64} << 20;  // of member records as bits; larger tables keep lists
   std::size_t threaded_work = 400'000;        // rows to visit from which on a second thread pays for its start
+  // 0 switches a way off, to see what it is worth (benchmarks/paths.py).
+  std::size_t prospects = 1, first_conditions = 1, pure_search = 1;
 };
 
 }  // namespace polyrule

@@ -14,7 +14,7 @@ Engine::Engine(Columns columns, State state, Form form, GrowOptions options, Lim
       numeric_(columns_, state_, limits_, options.min_coverage, threads_),
       lists_(members_, state_, limits_, options.min_coverage, threads_) {
   state_.refresh();
-  if (form_.kind == HeadKind::singles && PureSearch::applies(form_))
+  if (limits_.pure_search != 0 && form_.kind == HeadKind::singles && PureSearch::applies(form_))
     pure_ = std::make_unique<PureSearch>(columns_, state_, members_, records_, limits_, options.min_coverage, threads_);
 }
 

@@ -398,7 +398,8 @@ void Sizes<Counter>::follow(const Members& members, const Node& node, Count leas
 ListSearch::ListSearch(const Members& members, const State& state, const Limits& limits, double min_coverage,
                        int threads)
     : members_(members), state_(state), limits_(limits), min_coverage_(min_coverage), threads_(threads),
-      short_counts_(members, state), long_counts_(members, state), root_(state.labels), path_(state.labels), label_version_(state.labels, 0) {}
+      short_counts_(members, state), long_counts_(members, state), root_(state.labels, limits.prospects != 0),
+      path_(state.labels, limits.prospects != 0), label_version_(state.labels, 0) {}
 
 // What is known of a literal at the empty body stays true while its label and the working set do; only conditions on labels
 // that have been set on more rows must be looked at again.

@@ -43,7 +43,7 @@ std::vector<Literal> literals_of(const std::vector<NodeLabel>& labels) {
 
 NumericSearch::NumericSearch(Columns& columns, const State& state, const Limits& limits, double min_coverage, int threads)
     : columns_(columns), state_(state), limits_(limits), min_coverage_(min_coverage), threads_(threads),
-      sequences_(columns, state, limits), promise_(columns.size(), 0), path_(state.labels), first_(state.labels) {
+      sequences_(columns, state, limits), promise_(columns.size(), 0), path_(state.labels, limits.prospects != 0), first_(state.labels) {
   for (std::size_t j = 0; j < columns.size(); ++j)
     if (columns[j].shape != Shape::constant && columns[j].shape != Shape::listed) order_.push_back(j);
 }
@@ -52,7 +52,7 @@ void NumericSearch::search(const Watch& watch, const Node& node, const std::vect
                            bool keeps, Shortlist& best) {
   constexpr double kCoarse = 16;  // lanes that can only look at coarser fractions than this rule out too little
   const bool narrow = LaneLevel::fits(form, state_, std::min(limits_.lane_capacity, Sweep<std::int32_t>::kCapacity) / kCoarse);
-  if (keeps)
+  if (keeps && limits_.first_conditions != 0)
     narrow ? search_first<std::int32_t>(watch, node, labels, form, best)
            : search_first<std::int64_t>(watch, node, labels, form, best);
   else
@@ -305,7 +305,8 @@ void NumericSearch::search_first(const Watch& watch, const Node& root, const std
   for (const Literal& literal : literals) {
     const FirstCondition& first = first_.at(literal.label.label, literal.value);
     Prospect& prospect = path_.at(literal.label.label, literal.value);
-    if (!prospect.known() && first.known) prospect = {0, as_double(first.value), literal.label.kinds};
+    if (!prospect.known() && first.known && limits_.prospects != 0)
+      prospect = {0, as_double(first.value), literal.label.kinds};
     if (!first.exact || compare(first.value, level) != 0) continue;
     winners.push_back(literal);
     for (const std::uint32_t column : first.columns) within[column] = 1;

@@ -71,14 +71,14 @@ struct Prospect {
 // By literal, 2 * label + value.
 class Prospects {
  public:
-  explicit Prospects(std::size_t labels) : known_(labels * 2) {}
+  explicit Prospects(std::size_t labels, bool remembers = true) : known_(labels * 2), remembers_(remembers) {}
 
   Prospect& at(std::size_t label, int value) { return known_[label * 2 + std::size_t(value)]; }
   const Prospect& at(std::size_t label, int value) const { return known_[label * 2 + std::size_t(value)]; }
   void forget() { known_.assign(known_.size(), {}); }
   void forget(std::size_t label) { at(label, 0) = at(label, 1) = {}; }
   void note(const NodeLabel& label, int value, double reach, double at_value) {
-    at(label.label, value) = {reach, at_value, label.kinds};
+    if (remembers_) at(label.label, value) = {reach, at_value, label.kinds};
   }
 
   // Drops the literals that cannot reach the target; false if none of the label is left.
@@ -113,6 +113,7 @@ class Prospects {
 
  private:
   std::vector<Prospect> known_;
+  bool remembers_;
 };
 
 }  // namespace polyrule
