@@ -1,0 +1,238 @@
+"""A short list: grow lists for bodies, then choose few rules with several labels each for the list as a whole.
+
+The steps, each in a file of its own: a `teacher` says how sure one can be of each training label; lists are grown by
+separate-and-conquer, from the labels and from the teacher's opinion, and their bodies go into a `pool`, whole and in
+parts; the `selection` picks bodies and heads. Counts are those on the training labels.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+from polyrule.data.table import Table
+from polyrule.errors import OptionError
+from polyrule.learning.learners import Learner
+from polyrule.learning.pool import Body, Pool
+from polyrule.learning.progress import Callback
+from polyrule.learning.selection import QUANTUM, Chosen, Costs, Selection
+from polyrule.learning.separate import Clock, Reason, unscaled
+from polyrule.learning.teacher import best_cut, out_of_bag
+from polyrule.learning.thresholds import Shortener
+from polyrule.measures import Objective, get
+from polyrule.model.rule import Literal, Rule
+from polyrule.model.rule_list import RuleList
+
+Weights = npt.NDArray[np.int64]
+Truth = npt.NDArray[np.uint8]
+Bits = npt.NDArray[np.bool_]
+Matrix = npt.NDArray[np.float64]
+
+TRUST = 0.5  # share of the teacher's opinion in a target
+_ROUNDS = 3  # of finding the value that the list reaches
+_SWEEPS = 3  # of exchanging rules for better ones
+
+
+@dataclass(frozen=True)
+class Pruning:
+    """What the list as a whole is judged by, and what its parts must earn.
+
+    Parameters
+    ----------
+    measure : str
+        "f1" or another F-measure, or "hamming".
+    simplicity : float
+        Factor of all costs: 2 gives shorter lists, 0.5 longer ones.
+    teacher : bool
+        Whether a forest's opinion is half of each target.
+    max_rules, max_head_size : int or None
+    short : bool
+        Whether thresholds are written as short decimals.
+    """
+
+    measure: str = "f1"
+    simplicity: float = 1.0
+    teacher: bool = True
+    max_rules: int | None = None
+    max_head_size: int | None = None
+    short: bool = True
+
+    def __post_init__(self) -> None:
+        self.beta_squared  # noqa: B018  # refuses what is no such measure
+        if not self.simplicity >= 0:
+            raise OptionError(f"simplicity must be a number of at least 0, got {self.simplicity}")
+
+    @property
+    def beta_squared(self) -> Fraction | None:
+        """Square of the F-measure's beta; None for Hamming accuracy."""
+        name = str(self.measure).lower()
+        if name == "hamming":
+            return None
+        try:
+            beta = Fraction(name.removeprefix("f"))
+        except ValueError:
+            beta = Fraction(-1)
+        if not name.startswith("f") or beta <= 0:
+            raise OptionError(f"prune must be 'f1', another F-measure such as 'f0.5', 'hamming' or None, got {self.measure!r}")
+        return beta * beta
+
+    def costs(self, total: float, example: float) -> Costs:
+        """Return the costs for targets that add up to `total`, where one example weighs `example`.
+
+        A rule must add at least 0.4 of an example's label, and raise the F-measure by about 0.0002; a condition and a
+        label of a head half as much each.
+        """
+        unit = self.simplicity * max(0.4 * QUANTUM * example, 0.0004 * total)
+        return Costs(max(1, round(unit)), max(1, round(unit / 2)), max(1, round(unit / 2)))
+
+
+@dataclass(eq=False)
+class Composition:
+    """Data and options of one fit; `learn` does it all."""
+
+    table: Table
+    truth: Truth
+    weights: Weights
+    names: tuple[str, ...]
+    learner: Learner
+    pruning: Pruning
+    scale: Fraction = Fraction(1)
+    callback: Callback | None = None
+    clock: Clock = field(default_factory=Clock)
+
+    def learn(self) -> tuple[RuleList, Reason]:
+        """Return the list and why growing ended."""
+        self.clock = Clock(self.learner.separating.time_limit)
+        self.opinion = self._opinion()
+        pool, reason = self._grown()
+        bodies, covers = pool.bodies, pool.covers()
+        chosen, pruned = self.select(covers, np.array([len(body) for body in bodies]))
+        model = self._counted([(bodies[rule.body], rule.labels) for rule in chosen], [covers[r.body] for r in chosen])
+        model.info["pruning"] = pruned
+        return model, reason
+
+    def _opinion(self) -> Matrix | None:
+        if not self.pruning.teacher:
+            return None
+        return out_of_bag(self.table, self.truth, self.weights, self.learner.n_jobs, self.clock.deadline)
+
+    def targets(self) -> Matrix:
+        """Whole numbers from 0 to QUANTUM, how present each label of each example is."""
+        if self.opinion is None:
+            return QUANTUM * self.truth.astype(np.float64)
+        return np.rint(QUANTUM * ((1 - TRUST) * self.truth + TRUST * self.opinion))
+
+    def _grown(self) -> tuple[Pool, Reason]:
+        pool, reason = Pool(self.table), "complete"
+        versions = [self.truth]
+        if self.opinion is not None:
+            cut, _ = best_cut(self.opinion, self.truth, self.weights)
+            versions.append((self.opinion >= cut).astype(np.uint8))
+        for truth in versions:
+            for measure in dict.fromkeys([self.learner.objective.measure, get("f1")]):
+                grown, reason = self._list(truth, measure)
+                pool.add(rule.body for rule in grown)
+                if reason != "complete":
+                    return pool, reason
+        return pool, reason
+
+    def _list(self, truth: Truth, measure: Any) -> tuple[RuleList, Reason]:
+        separating = self.learner.separating
+        if self.clock.limit is not None:
+            left = max(1e-3, self.clock.limit - self.clock.elapsed)
+            separating = replace(separating, time_limit=left)
+        learner = replace(self.learner, objective=Objective(measure, negative=False), separating=separating)
+        return learner.rule_list(self.table, truth, self.weights, self.names, "multi", self.scale, self.callback)
+
+    def select(self, covers: Bits, lengths: npt.NDArray[np.int64]) -> tuple[list[Chosen], dict[str, Any]]:
+        """Choose rules; also return what a check needs to know: the value reached and the costs."""
+        targets, squared = self.targets(), self.pruning.beta_squared
+        every = self.weights[:, None].astype(np.float64)
+        total = float((every * targets).sum())
+        example = min(float(1 / self.scale), float(self.weights.mean()))
+        costs = self.pruning.costs(total, example)
+        level = QUANTUM // 2 if squared is None else round(QUANTUM * 0.6)
+        rules: list[Chosen] = []
+        for _ in range(1 if squared is None else _ROUNDS):
+            gains = every * cell_gains(targets, squared, level)
+            selection = Selection(
+                covers, lengths, gains, costs, np.zeros(targets.shape, dtype=bool), widest=self.pruning.max_head_size
+            )
+            for rule in rules:
+                selection.add(rule)
+            for _ in range(_SWEEPS):
+                if not (selection.exchange() | selection.grow(self.pruning.max_rules)):
+                    break
+            selection.settle()
+            rules = selection.rules
+            reached = _level(targets, every, selection.count > 0, squared)
+            if squared is None or reached == level:
+                break
+            used, level = level, reached
+        else:
+            level = used
+        return selection.ordered(), {"level": level, "costs": [costs.rule, costs.condition, costs.literal]}
+
+    def _counted(self, rules: list[tuple[Body, tuple[int, ...]]], covers: list[Bits]) -> RuleList:
+        """Return the list with its counts on the training labels and the chances that follow from the targets."""
+        unset = np.ones(self.truth.shape, dtype=bool)
+        short = Shortener(self.table).condition if self.pruning.short else _same
+        made = []
+        for (body, labels), covered in zip(rules, covers, strict=True):
+            head = []
+            for label in labels:
+                mine = covered & unset[:, label]
+                unset[mine, label] = False
+                head.append(self._literal(label, mine))
+            weight = unscaled(int(self.weights[covered].sum()), self.scale)
+            made.append(Rule(tuple(head), tuple(map(short, body)), coverage=weight))
+        counts = [self._literal(label, unset[:, label]) for label in range(len(self.names))]
+        defaults = tuple((literal.tp, literal.fp) for literal in counts)
+        return RuleList(tuple(made), self.table.features, self.names, default_counts=defaults)
+
+    def _literal(self, label: int, mine: Bits) -> Literal:
+        present = int(self.weights[mine & (self.truth[:, label] == 1)].sum())
+        every = int(self.weights[mine].sum())
+        return Literal(label, 1, unscaled(present, self.scale), unscaled(every - present, self.scale))
+
+
+def cell_gains(targets: Matrix, squared: Fraction | None, level: int) -> Matrix:
+    """Return what each cell adds when it is said to be present, in whole numbers.
+
+    Examples
+    --------
+    >>> cell_gains(np.array([[256.0, 0.0]]), Fraction(1), 128)  # F1 where a value of 1/2 is reached
+    array([[ 384., -128.]])
+    """
+    if squared is None:
+        return 2 * targets - QUANTUM
+    # (1 + beta²) t - F, times beta's denominator squared, so that it is whole
+    share, whole = 1 + squared, squared.denominator
+    return float(share * whole) * targets - float(whole * level)
+
+
+def _level(targets: Matrix, every: Matrix, said: Bits, squared: Fraction | None) -> int:
+    """F-measure of the cells said to be present, in units of 1 / QUANTUM."""
+    if squared is None:
+        return QUANTUM // 2
+    right = float((every * np.where(said, targets, 0.0)).sum())
+    bottom = float((every * said).sum()) * QUANTUM + float(squared) * float((every * targets).sum())
+    return round(QUANTUM * float(1 + squared) * right / bottom) if bottom else 0
+
+
+def dense_truth(truth: Any) -> Truth:
+    """Return labels as an array of 0 and 1."""
+    return np.ascontiguousarray(truth.toarray() if sp.issparse(truth) else truth, dtype=np.uint8)
+
+
+def _same(condition: Any) -> Any:
+    return condition
+
+
+Shorten = Callable[[Any], Any]
