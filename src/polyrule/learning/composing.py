@@ -18,11 +18,12 @@ import scipy.sparse as sp
 
 from polyrule.data.table import Table
 from polyrule.errors import OptionError
+from polyrule.kernels.engine import Candidate, Engine
 from polyrule.learning.learners import Learner
 from polyrule.learning.pool import Body, Pool
 from polyrule.learning.progress import Callback
 from polyrule.learning.selection import QUANTUM, Chosen, Costs, Selection
-from polyrule.learning.separate import Clock, Reason, unscaled
+from polyrule.learning.separate import NEVER, Clock, Learning, Reason, SeparateOptions, unscaled
 from polyrule.learning.teacher import best_cut, out_of_bag
 from polyrule.learning.thresholds import Shortener
 from polyrule.measures import Objective, get
@@ -34,7 +35,10 @@ Truth = npt.NDArray[np.uint8]
 Bits = npt.NDArray[np.bool_]
 Matrix = npt.NDArray[np.float64]
 
+LONGEST_BODY = 3  # conditions of a pruned list, where the user sets no limit
 TRUST = 0.5  # share of the teacher's opinion in a target
+_LONGEST_LIST = 1000
+_PATIENCE = 20  # rules in a row that are too small to be chosen
 _ROUNDS = 3  # of finding the value that the list reaches
 _SWEEPS = 3  # of exchanging rules for better ones
 
@@ -64,7 +68,7 @@ class Pruning:
     short: bool = True
 
     def __post_init__(self) -> None:
-        self.beta_squared  # noqa: B018  # refuses what is no such measure
+        _ = self.beta_squared  # refuses what is no such measure
         if not self.simplicity >= 0:
             raise OptionError(f"simplicity must be a number of at least 0, got {self.simplicity}")
 
@@ -79,16 +83,17 @@ class Pruning:
         except ValueError:
             beta = Fraction(-1)
         if not name.startswith("f") or beta <= 0:
-            raise OptionError(f"prune must be 'f1', another F-measure such as 'f0.5', 'hamming' or None, got {self.measure!r}")
+            known = "'f1', another F-measure such as 'f0.5', 'hamming' or None"
+            raise OptionError(f"prune must be {known}, got {self.measure!r}")
         return beta * beta
 
     def costs(self, total: float, example: float) -> Costs:
         """Return the costs for targets that add up to `total`, where one example weighs `example`.
 
-        A rule must add at least 0.4 of an example's label, and raise the F-measure by about 0.0002; a condition and a
+        A rule must add at least half of an example's label, and raise the F-measure by about 0.0002; a condition and a
         label of a head half as much each.
         """
-        unit = self.simplicity * max(0.4 * QUANTUM * example, 0.0004 * total)
+        unit = self.simplicity * max(0.5 * QUANTUM * example, 0.0004 * total)
         return Costs(max(1, round(unit)), max(1, round(unit / 2)), max(1, round(unit / 2)))
 
 
@@ -129,34 +134,41 @@ class Composition:
         return np.rint(QUANTUM * ((1 - TRUST) * self.truth + TRUST * self.opinion))
 
     def _grown(self) -> tuple[Pool, Reason]:
-        pool, reason = Pool(self.table), "complete"
+        """Return the bodies of lists grown from the labels and from the teacher's opinion, by two measures each."""
+        pool = Pool(self.table)
         versions = [self.truth]
         if self.opinion is not None:
             cut, _ = best_cut(self.opinion, self.truth, self.weights)
             versions.append((self.opinion >= cut).astype(np.uint8))
+        measures = dict.fromkeys([self.learner.objective.measure, get("f1")])
         for truth in versions:
-            for measure in dict.fromkeys([self.learner.objective.measure, get("f1")]):
-                grown, reason = self._list(truth, measure)
-                pool.add(rule.body for rule in grown)
-                if reason != "complete":
-                    return pool, reason
-        return pool, reason
+            for measure in measures:
+                learning = Learning(SeparateOptions(0, NEVER, True, _LONGEST_LIST), self.scale, self.callback)
+                learning.clock = self.clock
+                learner = replace(self.learner, objective=Objective(measure, negative=False))
+                engine = learner.engine(self.table, truth, self.weights)
+                learning.run(engine, _patient(engine, self._least()), int(self.weights.sum()))
+                pool.add(rule.body for rule in learning.rules)
+                if learning.reason == "max_rules":
+                    continue
+                if learning.reason != "complete":
+                    return pool, learning.reason
+        return pool, "complete"
 
-    def _list(self, truth: Truth, measure: Any) -> tuple[RuleList, Reason]:
-        separating = self.learner.separating
-        if self.clock.limit is not None:
-            left = max(1e-3, self.clock.limit - self.clock.elapsed)
-            separating = replace(separating, time_limit=left)
-        learner = replace(self.learner, objective=Objective(measure, negative=False), separating=separating)
-        return learner.rule_list(self.table, truth, self.weights, self.names, "multi", self.scale, self.callback)
+    def _least(self) -> float:
+        """Return the weight that a rule must get right to earn the price of a rule with one condition and one label."""
+        costs = self._costs(self.targets())
+        return (costs.rule + costs.condition + costs.literal) / (2 * QUANTUM)
+
+    def _costs(self, targets: Matrix) -> Costs:
+        total = float((self.weights[:, None] * targets).sum())
+        return self.pruning.costs(total, min(float(1 / self.scale), float(self.weights.mean())))
 
     def select(self, covers: Bits, lengths: npt.NDArray[np.int64]) -> tuple[list[Chosen], dict[str, Any]]:
         """Choose rules; also return what a check needs to know: the value reached and the costs."""
         targets, squared = self.targets(), self.pruning.beta_squared
         every = self.weights[:, None].astype(np.float64)
-        total = float((every * targets).sum())
-        example = min(float(1 / self.scale), float(self.weights.mean()))
-        costs = self.pruning.costs(total, example)
+        costs = self._costs(targets)
         level = QUANTUM // 2 if squared is None else round(QUANTUM * 0.6)
         rules: list[Chosen] = []
         for _ in range(1 if squared is None else _ROUNDS):
@@ -192,14 +204,39 @@ class Composition:
                 head.append(self._literal(label, mine))
             weight = unscaled(int(self.weights[covered].sum()), self.scale)
             made.append(Rule(tuple(head), tuple(map(short, body)), coverage=weight))
-        counts = [self._literal(label, unset[:, label]) for label in range(len(self.names))]
-        defaults = tuple((literal.tp, literal.fp) for literal in counts)
-        return RuleList(tuple(made), self.table.features, self.names, default_counts=defaults)
+        rest = [self._literal(label, unset[:, label]) for label in range(len(self.names))]
+        return RuleList(
+            tuple(made),
+            self.table.features,
+            self.names,
+            default_counts=tuple((literal.tp, literal.fp) for literal in rest),
+            default_chances=tuple(literal.chance for literal in rest if literal.chance is not None),
+        )
 
     def _literal(self, label: int, mine: Bits) -> Literal:
+        """Return a present label with what is true of the examples on which it is set."""
         present = int(self.weights[mine & (self.truth[:, label] == 1)].sum())
         every = int(self.weights[mine].sum())
-        return Literal(label, 1, unscaled(present, self.scale), unscaled(every - present, self.scale))
+        chance = None
+        if self.opinion is not None:
+            # What models without the example say of it, and one imagined example of either kind.
+            told = float(self.weights[mine] @ self.opinion[mine, label])
+            chance = round((told + 1) / (every + 2), 4)
+        return Literal(label, 1, unscaled(present, self.scale), unscaled(every - present, self.scale), chance)
+
+
+def _patient(engine: Engine, least: float) -> Callable[[], Candidate | None]:
+    """Grow rules until many in a row get too little right to be of use; smaller ones may come between larger ones."""
+    misses = 0
+
+    def grow() -> Candidate | None:
+        nonlocal misses
+        found = engine.grow()
+        if found is not None:
+            misses = misses + 1 if found.tp < least else 0
+        return found if misses <= _PATIENCE else None
+
+    return grow
 
 
 def cell_gains(targets: Matrix, squared: Fraction | None, level: int) -> Matrix:
@@ -233,6 +270,3 @@ def dense_truth(truth: Any) -> Truth:
 
 def _same(condition: Any) -> Any:
     return condition
-
-
-Shorten = Callable[[Any], Any]

@@ -60,7 +60,7 @@ class Learner:
         """Learn one list for all labels, with heads of several labels (`multi`) or of one (`single`)."""
         if len(label_names) > 1:
             check_search(self.objective)  # an engine with a faster exact form would never run the search asked for
-        engine = self._engine(table, truth, weights)
+        engine = self.engine(table, truth, weights)
         growers: dict[str, Callable[[], Candidate | None]] = {"multi": engine.grow, "single": engine.grow_single}
         if heads not in growers:
             raise OptionError(f"heads must be 'multi' or 'single', got {heads!r}")
@@ -99,7 +99,7 @@ class Learner:
             present = int(weights @ column[:, 0].astype(np.int64))
             rarer = 1 if 2 * present <= total else 0
             if learning.reason == "complete":
-                engine = self._engine(table, column, weights, replace(self.growing, label_conditions=False))
+                engine = self.engine(table, column, weights, replace(self.growing, label_conditions=False))
                 learning.first_label = label
                 learning.run(engine, _improving(engine, rarer), total)
                 left = engine.leftover()[0]
@@ -110,7 +110,8 @@ class Learner:
         model = RuleList(tuple(learning.rules), table.features, label_names, tuple(defaults), tuple(counts))
         return model, learning.reason
 
-    def _engine(self, table: Table, truth: Any, weights: Ints, growing: GrowOptions | None = None) -> Engine:
+    def engine(self, table: Table, truth: Any, weights: Ints, growing: GrowOptions | None = None) -> Engine:
+        """Return the engine that grows rules for this data."""
         options = growing or self.growing
         return make_engine(table, truth, weights, self.objective, options, self.n_jobs, self.kernels)
 

@@ -18,6 +18,8 @@ from polyrule.model.rule import Literal, Rule
 
 logger = logging.getLogger(__name__)
 
+NEVER = -1.0
+
 Reason = Choice["complete", "max_rules", "time_limit", "callback", "interrupted"]
 
 
@@ -31,6 +33,7 @@ class SeparateOptions:
         Learning ends when the working set holds no more than this share of the training weight.
     stop_threshold : float or None
         A rule gets a stop when at most this share of what it covers still has an unset label. None: no stops.
+        `NEVER`: no stops, and with `keep_covered` all examples stay, so that no body depends on rules before it.
     keep_covered : bool
         Whether examples covered by a rule without a stop all stay, or only those with an unset label.
     max_rules : int or None
@@ -48,7 +51,7 @@ class SeparateOptions:
     def __post_init__(self) -> None:
         if not 0 <= self.remaining <= 1:
             raise OptionError(f"remaining must be a share between 0 and 1, got {self.remaining}")
-        if self.stop_threshold is not None and not 0 <= self.stop_threshold <= 1:
+        if self.stop_threshold not in (None, NEVER) and not 0 <= self.stop_threshold <= 1:
             raise OptionError(f"stop_threshold must be None or a share between 0 and 1, got {self.stop_threshold}")
         if self.max_rules is not None and self.max_rules < 1:
             raise OptionError(f"max_rules must be None or at least 1, got {self.max_rules}")
