@@ -76,7 +76,7 @@ def measure_prediction(results: Path, quick: bool) -> None:
     from polyrule import datasets
 
     data = datasets.load("emotions", "train")
-    model = RuleListClassifier(measure="f0.5").fit(data)
+    model = RuleListClassifier.paper(measure="f0.5").fit(data)
     values = np.tile(np.asarray(data.X), (100 if quick else 1000, 1))
     frame = pd.DataFrame(values, columns=list(data.feature_names))
     rows = []

@@ -13,9 +13,9 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import scipy.sparse as sp
 
+from polyrule.arrays import Bools, Bytes, Ints, Matrix
 from polyrule.data.table import Table
 from polyrule.errors import OptionError
 from polyrule.kernels.engine import Candidate, Engine
@@ -23,17 +23,12 @@ from polyrule.learning.learners import Learner
 from polyrule.learning.pool import Body, Pool
 from polyrule.learning.progress import Callback
 from polyrule.learning.selection import QUANTUM, Chosen, Costs, Selection
-from polyrule.learning.separate import NEVER, Clock, Learning, Reason, SeparateOptions, unscaled
+from polyrule.learning.separate import Clock, Learning, Reason, SeparateOptions, unscaled
 from polyrule.learning.teacher import best_cut, out_of_bag
 from polyrule.learning.thresholds import Shortener
 from polyrule.measures import Objective, get
 from polyrule.model.rule import Literal, Rule
 from polyrule.model.rule_list import RuleList
-
-Weights = npt.NDArray[np.int64]
-Truth = npt.NDArray[np.uint8]
-Bits = npt.NDArray[np.bool_]
-Matrix = npt.NDArray[np.float64]
 
 LONGEST_BODY = 3  # conditions of a pruned list, where the user sets no limit
 TRUST = 0.5  # share of the teacher's opinion in a target
@@ -69,6 +64,10 @@ class Pruning:
 
     def __post_init__(self) -> None:
         _ = self.beta_squared  # refuses what is no such measure
+        for name in ("max_rules", "max_head_size"):
+            limit = getattr(self, name)
+            if limit is not None and limit < 1:
+                raise OptionError(f"{name} must be None or at least 1, got {limit}")
         if not self.simplicity >= 0:
             raise OptionError(f"simplicity must be a number of at least 0, got {self.simplicity}")
 
@@ -99,17 +98,24 @@ class Pruning:
 
 @dataclass(eq=False)
 class Composition:
-    """Data and options of one fit; `learn` does it all."""
+    """Data and options of one fit; `learn` does it all.
+
+    Attributes
+    ----------
+    opinion : ndarray or None
+        What the teacher says of each label of each example without having seen that example.
+    """
 
     table: Table
-    truth: Truth
-    weights: Weights
+    truth: Bytes
+    weights: Ints
     names: tuple[str, ...]
     learner: Learner
     pruning: Pruning
     scale: Fraction = Fraction(1)
     callback: Callback | None = None
     clock: Clock = field(default_factory=Clock)
+    opinion: Matrix | None = None
 
     def learn(self) -> tuple[RuleList, Reason]:
         """Return the list and why growing ended."""
@@ -128,10 +134,8 @@ class Composition:
         return out_of_bag(self.table, self.truth, self.weights, self.learner.n_jobs, self.clock.deadline)
 
     def targets(self) -> Matrix:
-        """Whole numbers from 0 to QUANTUM, how present each label of each example is."""
-        if self.opinion is None:
-            return QUANTUM * self.truth.astype(np.float64)
-        return np.rint(QUANTUM * ((1 - TRUST) * self.truth + TRUST * self.opinion))
+        """Return what the list shall say; see `targets_of`."""
+        return targets_of(self.truth, self.opinion)
 
     def _grown(self) -> tuple[Pool, Reason]:
         """Return the bodies of lists grown from the labels and from the teacher's opinion, by two measures each."""
@@ -143,7 +147,9 @@ class Composition:
         measures = dict.fromkeys([self.learner.objective.measure, get("f1")])
         for truth in versions:
             for measure in measures:
-                learning = Learning(SeparateOptions(0, NEVER, True, _LONGEST_LIST), self.scale, self.callback)
+                learning = Learning(
+                    SeparateOptions(0, max_rules=_LONGEST_LIST, all_stay=True), self.scale, self.callback
+                )
                 learning.clock = self.clock
                 learner = replace(self.learner, objective=Objective(measure, negative=False))
                 engine = learner.engine(self.table, truth, self.weights)
@@ -164,7 +170,7 @@ class Composition:
         total = float((self.weights[:, None] * targets).sum())
         return self.pruning.costs(total, min(float(1 / self.scale), float(self.weights.mean())))
 
-    def select(self, covers: Bits, lengths: npt.NDArray[np.int64]) -> tuple[list[Chosen], dict[str, Any]]:
+    def select(self, covers: Bools, lengths: Ints) -> tuple[list[Chosen], dict[str, Any]]:
         """Choose rules; also return what a check needs to know: the value reached and the costs."""
         targets, squared = self.targets(), self.pruning.beta_squared
         every = self.weights[:, None].astype(np.float64)
@@ -191,7 +197,7 @@ class Composition:
             level = used
         return selection.ordered(), {"level": level, "costs": [costs.rule, costs.condition, costs.literal]}
 
-    def _counted(self, rules: list[tuple[Body, tuple[int, ...]]], covers: list[Bits]) -> RuleList:
+    def _counted(self, rules: list[tuple[Body, tuple[int, ...]]], covers: list[Bools]) -> RuleList:
         """Return the list with its counts on the training labels and the chances that follow from the targets."""
         unset = np.ones(self.truth.shape, dtype=bool)
         short = Shortener(self.table).condition if self.pruning.short else _same
@@ -213,7 +219,7 @@ class Composition:
             default_chances=tuple(literal.chance for literal in rest if literal.chance is not None),
         )
 
-    def _literal(self, label: int, mine: Bits) -> Literal:
+    def _literal(self, label: int, mine: Bools) -> Literal:
         """Return a present label with what is true of the examples on which it is set."""
         present = int(self.weights[mine & (self.truth[:, label] == 1)].sum())
         every = int(self.weights[mine].sum())
@@ -239,6 +245,19 @@ def _patient(engine: Engine, least: float) -> Callable[[], Candidate | None]:
     return grow
 
 
+def targets_of(truth: Bytes, opinion: Matrix | None) -> Matrix:
+    """Whole numbers from 0 to QUANTUM, how present each label of each example is: its label and the teacher's opinion.
+
+    Examples
+    --------
+    >>> targets_of(np.array([[1, 0]], dtype=np.uint8), np.array([[0.5, 0.25]]))
+    array([[192.,  32.]])
+    """
+    if opinion is None:
+        return QUANTUM * truth.astype(np.float64)
+    return np.rint(QUANTUM * ((1 - TRUST) * truth + TRUST * opinion))
+
+
 def cell_gains(targets: Matrix, squared: Fraction | None, level: int) -> Matrix:
     """Return what each cell adds when it is said to be present, in whole numbers.
 
@@ -254,7 +273,7 @@ def cell_gains(targets: Matrix, squared: Fraction | None, level: int) -> Matrix:
     return float(share * whole) * targets - float(whole * level)
 
 
-def _level(targets: Matrix, every: Matrix, said: Bits, squared: Fraction | None) -> int:
+def _level(targets: Matrix, every: Matrix, said: Bools, squared: Fraction | None) -> int:
     """F-measure of the cells said to be present, in units of 1 / QUANTUM."""
     if squared is None:
         return QUANTUM // 2
@@ -263,7 +282,7 @@ def _level(targets: Matrix, every: Matrix, said: Bits, squared: Fraction | None)
     return round(QUANTUM * float(1 + squared) * right / bottom) if bottom else 0
 
 
-def dense_truth(truth: Any) -> Truth:
+def dense_truth(truth: Any) -> Bytes:
     """Return labels as an array of 0 and 1."""
     return np.ascontiguousarray(truth.toarray() if sp.issparse(truth) else truth, dtype=np.uint8)
 

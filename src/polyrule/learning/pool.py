@@ -6,14 +6,13 @@ from collections.abc import Iterable
 from itertools import combinations
 
 import numpy as np
-import numpy.typing as npt
 
+from polyrule.arrays import Bools
 from polyrule.data.table import Table
 from polyrule.model.conditions import holds
 from polyrule.model.rule import Condition, LabelCondition
 
 Body = tuple[Condition, ...]
-Bits = npt.NDArray[np.bool_]
 
 _MOST_CELLS = 200_000_000  # bodies times examples, one byte each
 _LONGEST = 4  # of longer bodies only beginnings are taken apart: parts grow with 2 to the length
@@ -26,7 +25,7 @@ class Pool:
         self._table = table
         self._most = max(1, _MOST_CELLS // max(1, len(table)))
         self._bodies: dict[frozenset[Condition], Body] = {frozenset(): ()}
-        self._masks: dict[Condition, Bits] = {}
+        self._masks: dict[Condition, Bools] = {}
 
     def __len__(self) -> int:
         return len(self._bodies)
@@ -45,7 +44,7 @@ class Pool:
                     return
                 self._bodies.setdefault(frozenset(part), part)
 
-    def covers(self) -> Bits:
+    def covers(self) -> Bools:
         """Which body covers which example, shape (bodies, examples)."""
         covers = np.ones((len(self), len(self._table)), dtype=bool)
         for number, body in enumerate(self._bodies.values()):
@@ -53,7 +52,7 @@ class Pool:
                 covers[number] &= self._mask(condition)
         return covers
 
-    def _mask(self, condition: Condition) -> Bits:
+    def _mask(self, condition: Condition) -> Bools:
         if condition not in self._masks:
             self._masks[condition] = holds(condition, self._table)
         return self._masks[condition]

@@ -14,11 +14,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
-Matrix = npt.NDArray[np.float64]  # whole numbers below 2**53, which doubles add without rounding in any order
-Bits = npt.NDArray[np.bool_]
-Labels = npt.NDArray[np.intp]
+from polyrule.arrays import Bools, Floats, Ints
+
+Matrix = Floats  # whole numbers below 2**53, which doubles add without rounding in any order
 
 QUANTUM = 256  # targets are multiples of 1/256
 _BLOCK = 8_000_000  # entries of a cover that are doubles at one time
@@ -62,12 +61,12 @@ class Selection:
 
     def __init__(
         self,
-        covers: Bits,
-        lengths: npt.NDArray[np.int64],
+        covers: Bools,
+        lengths: Ints,
         gains: Matrix,
         costs: Costs,
-        taken: Bits,
-        allowed: Bits | None = None,
+        taken: Bools,
+        allowed: Bools | None = None,
         widest: int | None = None,
     ) -> None:
         self.covers, self.costs, self.allowed = covers, costs, allowed
@@ -95,7 +94,7 @@ class Selection:
         self._shift(rows, labels, self.count[cells] == 0, 1.0)
         return rule
 
-    def _shift(self, rows: npt.NDArray[np.intp], labels: Labels, free: Bits, sign: float) -> None:
+    def _shift(self, rows: Ints, labels: Ints, free: Bools, sign: float) -> None:
         """Add what free cells are worth to the scores of all bodies that cover them, or take it away."""
         some = free.any(axis=1)
         rows, worth = rows[some], sign * np.where(free[some], self.gains[np.ix_(rows[some], labels)], 0.0)
@@ -181,7 +180,7 @@ class Selection:
         return order
 
 
-def _float_blocks(covers: Bits, rows: npt.NDArray[np.intp] | None = None) -> Iterator[Matrix]:
+def _float_blocks(covers: Bools, rows: Ints | None = None) -> Iterator[Matrix]:
     """Covers of some bodies at a time as doubles, for the given rows; so that memory stays bounded."""
     width = covers.shape[1] if rows is None else len(rows)
     step = max(1, _BLOCK // max(1, width))

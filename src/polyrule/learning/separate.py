@@ -18,8 +18,6 @@ from polyrule.model.rule import Literal, Rule
 
 logger = logging.getLogger(__name__)
 
-NEVER = -1.0
-
 Reason = Choice["complete", "max_rules", "time_limit", "callback", "interrupted"]
 
 
@@ -33,13 +31,14 @@ class SeparateOptions:
         Learning ends when the working set holds no more than this share of the training weight.
     stop_threshold : float or None
         A rule gets a stop when at most this share of what it covers still has an unset label. None: no stops.
-        `NEVER`: no stops, and with `keep_covered` all examples stay, so that no body depends on rules before it.
     keep_covered : bool
         Whether examples covered by a rule without a stop all stay, or only those with an unset label.
     max_rules : int or None
         Longest list.
     time_limit : float or None
         Seconds after which learning ends with the list so far.
+    all_stay : bool
+        No stops, and every example stays, so that no body depends on the rules before it.
     """
 
     remaining: float = 0.1
@@ -47,11 +46,12 @@ class SeparateOptions:
     keep_covered: bool = True
     max_rules: int | None = None
     time_limit: float | None = None
+    all_stay: bool = False
 
     def __post_init__(self) -> None:
         if not 0 <= self.remaining <= 1:
             raise OptionError(f"remaining must be a share between 0 and 1, got {self.remaining}")
-        if self.stop_threshold not in (None, NEVER) and not 0 <= self.stop_threshold <= 1:
+        if self.stop_threshold is not None and not 0 <= self.stop_threshold <= 1:
             raise OptionError(f"stop_threshold must be None or a share between 0 and 1, got {self.stop_threshold}")
         if self.max_rules is not None and self.max_rules < 1:
             raise OptionError(f"max_rules must be None or at least 1, got {self.max_rules}")
@@ -111,11 +111,15 @@ class Learning:
 
     def _steps(self, engine: Engine, grow: Callable[[], Candidate | None], total: int) -> Iterator[Rule]:
         enough = floor(Fraction(repr(float(self.options.remaining))) * total)  # what remains is a whole number, too
+        # Open examples are never so few as a negative share, so none of the covered ones leaves.
+        threshold, keep = (
+            (-1.0, True) if self.options.all_stay else (self.options.stop_threshold, self.options.keep_covered)
+        )
         while engine.remaining > enough and engine.has_unset:
             found = grow()
             if found is None:
                 return
-            outcome = engine.commit(found, self.options.stop_threshold, self.options.keep_covered)
+            outcome = engine.commit(found, threshold, keep)
             yield self._stored(found, outcome)
 
     def _stored(self, found: Candidate, outcome: Outcome) -> Rule:

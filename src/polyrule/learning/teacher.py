@@ -8,17 +8,17 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from hashlib import blake2b
 from typing import Any
 
 import joblib
 import numpy as np
-import numpy.typing as npt
-from sklearn.tree import ExtraTreeClassifier, ExtraTreeRegressor
+from sklearn.tree import ExtraTreeRegressor
 
+from polyrule.arrays import Bytes, Floats32, Ints, Matrix
 from polyrule.data.table import Table
 
-Matrix = npt.NDArray[np.float64]
-Design = npt.NDArray[np.float32]
+Design = Floats32
 
 FEWEST_EXAMPLES = 50  # below, a forest knows too little to correct anybody
 _TREES = 70
@@ -27,13 +27,14 @@ _LEAVES = 2_000  # of one tree
 _FEATURE_SHARE = 0.2
 _FEWEST_FEATURES = 10
 _MOST_CATEGORIES = 100  # a nominal feature with more is an identifier, not a property
+_MOST_MEMBERSHIPS = 5_000_000  # examples times label sets
 _MOST_DESIGN = 200_000_000  # bytes of the matrix that the trees see
 
 
 def out_of_bag(
     table: Table,
-    truth: npt.NDArray[np.uint8],
-    weights: npt.NDArray[np.int64],
+    truth: Bytes,
+    weights: Ints,
     threads: int = 1,
     deadline: float | None = None,
 ) -> Matrix | None:
@@ -46,11 +47,32 @@ def out_of_bag(
     design = design_matrix(table)
     if len(truth) < FEWEST_EXAMPLES or not design.shape[1]:
         return None
+    order = _by_content(design, truth, weights)
+    told = _of_ordered(design[order], truth[order], weights[order], threads, deadline)
+    if told is None:
+        return None
+    opinion = np.empty_like(told)
+    opinion[order] = told
+    return opinion
+
+
+def _by_content(design: Design, truth: Bytes, weights: Ints) -> Ints:
+    """Order of the rows by what they hold, so that the samples drawn do not depend on the order in the file."""
+    parts = zip(np.ascontiguousarray(design), np.ascontiguousarray(truth), weights, strict=True)
+    digests = [blake2b(x.tobytes() + y.tobytes() + w.tobytes(), digest_size=16).digest() for x, y, w in parts]
+    return np.array(sorted(range(len(digests)), key=digests.__getitem__), dtype=np.int64)
+
+
+def _of_ordered(design: Design, truth: Bytes, weights: Ints, threads: int, deadline: float | None) -> Matrix | None:
     trees = int(np.clip(500_000 // len(truth), 20, _TREES))
     opinion = _votes(_label_tree, design, truth.astype(np.float64), weights, trees, threads, deadline)
     sets, member = np.unique(truth, axis=0, return_inverse=True)
-    if opinion is not None and truth.shape[1] > 1 and 1 < len(sets) <= min(len(truth) / 2, 1000):
-        told = _votes(_set_tree(sets), design, member.ravel(), weights, trees, threads, deadline, first=_TREES)
+    # Where most label sets are unique, predicting whole sets is hopeless.
+    hopeful = 1 < len(sets) <= min(len(truth) / 2, _MOST_MEMBERSHIPS / len(truth))
+    if opinion is not None and truth.shape[1] > 1 and hopeful:
+        told = _votes(
+            _set_tree(sets), design, np.eye(len(sets))[member.ravel()], weights, trees, threads, deadline, first=_TREES
+        )
         opinion = opinion if told is None else (opinion + told) / 2
     return opinion
 
@@ -63,10 +85,9 @@ def _label_tree(options: Any, design: Design, target: Any, weights: Any, asked: 
     return np.asarray(tree.predict(asked), dtype=np.float64).reshape(len(asked), -1)
 
 
-def _set_tree(sets: npt.NDArray[np.uint8]) -> Grower:
+def _set_tree(sets: Bytes) -> Grower:
     def grow(options: Any, design: Design, target: Any, weights: Any, asked: Design) -> Matrix:
-        tree = ExtraTreeClassifier(**options).fit(design, target, sample_weight=weights)
-        return np.asarray(tree.predict_proba(asked) @ sets[tree.classes_], dtype=np.float64)
+        return np.asarray(_label_tree(options, design, target, weights, asked) @ sets, dtype=np.float64)
 
     return grow
 
@@ -75,7 +96,7 @@ def _votes(
     grow: Grower,
     design: Design,
     target: Any,
-    weights: npt.NDArray[np.int64],
+    weights: Ints,
     trees: int,
     threads: int,
     deadline: float | None,
@@ -89,7 +110,7 @@ def _votes(
         "min_samples_leaf": max(1, drawn // _LEAVES),
     }
 
-    def one(number: int) -> tuple[npt.NDArray[np.intp], Matrix]:
+    def one(number: int) -> tuple[Ints, Matrix]:
         random = np.random.default_rng(number)
         bag = np.bincount(random.integers(examples, size=drawn), minlength=examples)
         inside, outside = np.flatnonzero(bag), np.flatnonzero(bag == 0)
@@ -120,7 +141,7 @@ def _until(deadline: float | None, trees: int) -> Any:
         yield number
 
 
-def best_cut(opinion: Matrix, truth: npt.NDArray[np.uint8], weights: npt.NDArray[np.int64]) -> tuple[float, float]:
+def best_cut(opinion: Matrix, truth: Bytes, weights: Ints) -> tuple[float, float]:
     """Return the cut at which the opinion's micro-F1 is largest, and that F1.
 
     Examples
@@ -140,8 +161,11 @@ def best_cut(opinion: Matrix, truth: npt.NDArray[np.uint8], weights: npt.NDArray
 
 
 def design_matrix(table: Table) -> Design:
-    """Return the features as trees see them: numbers, and one column per category; missing is NaN."""
-    columns: list[npt.NDArray[np.float32]] = []
+    """Return the features as trees see them: ranks of numbers, and one column per category; missing is NaN.
+
+    Ranks, because rules do not see how far apart two numbers are either.
+    """
+    columns: list[Floats32] = []
     largest = max(1, _MOST_DESIGN // (4 * max(1, len(table))))
     for index, feature in enumerate(table.features):
         if len(columns) >= largest:
@@ -153,6 +177,8 @@ def design_matrix(table: Table) -> Design:
         if feature.is_nominal and count > 2:
             columns.extend((column == value).astype(np.float32) for value in range(count))
         else:
-            limits = np.finfo(np.float32)
-            columns.append(np.clip(column, limits.min, limits.max).astype(np.float32))
+            known = ~np.isnan(column)
+            ranks = np.full(len(column), np.nan, dtype=np.float32)
+            ranks[known] = np.unique(column[known], return_inverse=True)[1]
+            columns.append(ranks)
     return np.stack(columns, axis=1) if columns else np.zeros((len(table), 0), dtype=np.float32)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
+from polyrule.arrays import Bools
 from polyrule.data.table import Table
 from polyrule.errors import ModelError
 from polyrule.model.rule import Condition, LabelCondition, NominalCondition, NumericCondition
 
 
-def holds(condition: Condition, table: Table) -> npt.NDArray[np.bool_]:
+def holds(condition: Condition, table: Table) -> Bools:
     """Return for every example whether the condition is satisfied; a missing value satisfies no comparison.
 
     Examples
