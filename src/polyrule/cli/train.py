@@ -61,7 +61,7 @@ def train(
       polyrule train songs.csv --labels calm,sad,happy -o model.json
       polyrule train flags-train.arff --labels flags.xml --test flags-test.arff
       polyrule train emotions:train --simplicity 2 --cv 10
-      polyrule train emotions:train --preset paper --measure hamming --lift kln:0.1
+      polyrule train emotions:train --preset paper --measure hamming
       polyrule train songs.csv --tags mood --learner ensemble --max-rules 10
       polyrule train songs.csv --labels last:3 --dump-config > songs.toml
       polyrule train songs.csv --config songs.toml

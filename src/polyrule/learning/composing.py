@@ -122,6 +122,8 @@ class Composition:
         self.clock = Clock(self.learner.separating.time_limit)
         self.opinion = self._opinion()
         pool, reason = self._grown()
+        if reason == "interrupted" and len(pool) == 1:
+            return self._counted([], []), reason
         bodies, covers = pool.bodies, pool.covers()
         chosen, pruned = self.select(covers, np.array([len(body) for body in bodies]))
         model = self._counted([(bodies[rule.body], rule.labels) for rule in chosen], [covers[r.body] for r in chosen])
