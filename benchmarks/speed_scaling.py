@@ -105,7 +105,7 @@ def measure_one_row() -> None:
     """Milliseconds for one row of 50 features, given to a fitted classifier with many rules of three conditions."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(200, 50))
-    classifier = RuleListClassifier(max_rules=1).fit(X, X[:, :20] > 0)
+    classifier = RuleListClassifier.paper(max_rules=1).fit(X, X[:, :20] > 0)
     for size in (1_000, 10_000):
         rules = tuple(
             Rule(
