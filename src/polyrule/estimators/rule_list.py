@@ -5,8 +5,10 @@ from __future__ import annotations
 import inspect
 from typing import Any, Self
 
+from polyrule.data.table import Table
 from polyrule.errors import OptionError
 from polyrule.estimators.base import TrainingData
+from polyrule.estimators.counting import packed_training
 from polyrule.estimators.rule_classifier import RuleClassifier
 from polyrule.kernels.engine import GrowOptions
 from polyrule.learning.composing import LONGEST_BODY, Composition, Pruning, dense_truth
@@ -16,6 +18,7 @@ from polyrule.learning.separate import Reason, SeparateOptions
 from polyrule.learning.thresholds import check_kind, shorten
 from polyrule.measures import Lift, Measure, Objective, get
 from polyrule.model import RuleList
+from polyrule.store import Packed
 
 
 class RuleListClassifier(RuleClassifier):
@@ -34,7 +37,7 @@ class RuleListClassifier(RuleClassifier):
         `Measure`.
     prune : str or None
         What the list as a whole is judged by when rules are chosen: "f1", another F-measure such as "f0.5" or "f2",
-        or "hamming". None keeps the list as it was grown.
+        or "hamming". None keeps the list as it was grown, and so does counting (`max_bins`, a store).
     simplicity : float
         Price of rules, conditions and labels of heads: 2 gives shorter lists, 0.5 longer ones.
     teacher : {"forest", None}
@@ -76,6 +79,13 @@ class RuleListClassifier(RuleClassifier):
         Which engine; both give the same list.
     n_jobs : int or None
         Threads; the list does not depend on it.
+    max_bins : int or None
+        Most bins of a numeric feature: rules are then learned from counts per bin, as from a store made by
+        `polyrule.pack`. A feature with no more distinct values loses nothing. None uses every value.
+    refine : bool
+        Whether thresholds between the bins are looked for, too, so that bins only save work.
+    device : {"cpu", "cuda"}
+        Where bins are counted; the list does not depend on it.
 
     Attributes
     ----------
@@ -123,6 +133,9 @@ class RuleListClassifier(RuleClassifier):
         callback: Callback | None = None,
         kernels: str | None = None,
         n_jobs: int | None = None,
+        max_bins: int | None = None,
+        refine: bool = False,
+        device: str = "cpu",
     ) -> None:
         self.measure = measure
         self.heads = heads
@@ -148,6 +161,9 @@ class RuleListClassifier(RuleClassifier):
         self.callback = callback
         self.kernels = kernels
         self.n_jobs = n_jobs
+        self.max_bins = max_bins
+        self.refine = refine
+        self.device = device
 
     @classmethod
     def paper(cls, measure: str | Measure = "f0.5", **options: Any) -> Self:
@@ -169,7 +185,10 @@ class RuleListClassifier(RuleClassifier):
             raise OptionError(f"heads must be 'multi' or 'single', got {self.heads!r}")
         if self.heads == "single" and self.max_head_size not in (None, 1):
             raise OptionError("max_head_size contradicts heads='single'; leave it out or use heads='multi'")
-        return self._grown(training) if self.prune is None else self._chosen(training)
+        training = packed_training(training, self._counting())
+        if self.prune is None or isinstance(training.table, Packed):
+            return self._grown(training)
+        return self._chosen(training)
 
     def _grown(self, training: TrainingData) -> tuple[RuleList, Reason]:
         """Return the list as separate-and-conquer makes it."""
@@ -178,7 +197,9 @@ class RuleListClassifier(RuleClassifier):
         model, reason = learner.rule_list(
             t.table, t.truth, t.weights, t.target.names, self.heads, t.scale, self.callback
         )
-        return shorten(model, t.table) if self.thresholds == "short" else model, reason
+        if self.thresholds == "short" and isinstance(t.table, Table):
+            model = shorten(model, t.table)
+        return model, reason
 
     def _chosen(self, training: TrainingData) -> tuple[RuleList, Reason]:
         """Return a short list whose rules are chosen for the list as a whole."""
@@ -197,11 +218,12 @@ class RuleListClassifier(RuleClassifier):
         )
         learner = self._learner(training, negative=False, label_conditions=False)
         t = training
+        assert isinstance(t.table, Table)
         truth = dense_truth(t.truth)
         return Composition(t.table, truth, t.weights, t.target.names, learner, pruning, t.scale, self.callback).learn()
 
     def _learner(self, training: TrainingData, negative: bool, label_conditions: bool) -> Learner:
-        grown = self.prune is None
+        grown = self.prune is None or isinstance(training.table, Packed)
         objective = Objective(
             get(self.measure),
             averaging=self.averaging,
@@ -220,7 +242,7 @@ class RuleListClassifier(RuleClassifier):
             self.max_rules if grown else None,
             self.time_limit,
         )
-        return Learner(objective, growing, separating, self.kernels, self._threads())
+        return Learner(objective, growing, separating, self.kernels, self._threads(), self._counting())
 
 
 # Options of separate-and-conquer that a pruned list has no use for.

@@ -59,7 +59,7 @@ def verify(model: RuleList, data: Dataset) -> Verification:
         stated = _data_words(model.info.get("examples"), model.info.get("data_fingerprint"))
         found = _data_words(len(training.table), training.fingerprint)
         return Verification(0, 0, 0, (Finding(None, DATA, stated, found),))
-    if training.options.get("prune") is not None:
+    if "pruning" in model.info:
         return training.pruned(model).verify(model)
     findings: list[Finding] = []
     certified = searched = 0
@@ -89,7 +89,7 @@ def certify(model: RuleList, data: Dataset) -> RuleList:
     training = _Training.of(model, data)
     if training.fingerprint != model.info.get("data_fingerprint"):
         raise ModelError("this is not the data that the model was learned from, so nothing can be proved about it")
-    if training.options.get("prune") is not None:
+    if "pruning" in model.info:
         return training.pruned(model).certify(model)
     rules = list(model.rules)
     for step in training.replay(model):
