@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Mapping, Sequence
 from typing import Any, Self
 
 from polyrule.data.table import Table
@@ -12,12 +13,14 @@ from polyrule.estimators.counting import packed_training
 from polyrule.estimators.rule_classifier import RuleClassifier
 from polyrule.kernels.engine import GrowOptions
 from polyrule.learning.composing import LONGEST_BODY, Composition, Pruning, dense_truth
+from polyrule.learning.constraints import Constraints
 from polyrule.learning.learners import Learner
 from polyrule.learning.progress import Callback
 from polyrule.learning.separate import Reason, SeparateOptions
 from polyrule.learning.thresholds import check_kind, shorten
 from polyrule.measures import Lift, Measure, Objective, get
 from polyrule.model import RuleList
+from polyrule.model.predict import check_table
 from polyrule.store import Packed
 
 
@@ -44,6 +47,12 @@ class RuleListClassifier(RuleClassifier):
         Whether a forest says how sure one can be of each training label; it is thrown away after the fit.
     thresholds : {"short", "midpoint"}
         The shortest decimal between two neighbouring values, or their middle.
+    features : dict of str to list of str, or None
+        Per label, the only features that rules for it may test; labels that are not named may use all.
+    forbid : list of str or None
+        Features that no rule may test.
+    monotone : dict of str to {"up", "down"}, or None
+        Features that may count in one direction only: "up" allows ``>``, "down" allows ``<=``.
     heads : {"multi", "single"}
         Heads of any number of labels, or of one label.
     beam_width : int
@@ -129,6 +138,9 @@ class RuleListClassifier(RuleClassifier):
         simplicity: float = 1.0,
         teacher: str | None = "forest",
         thresholds: str = "short",
+        features: Mapping[str, Sequence[str]] | None = None,
+        forbid: Sequence[str] | None = None,
+        monotone: Mapping[str, Any] | None = None,
         time_limit: float | None = None,
         callback: Callback | None = None,
         kernels: str | None = None,
@@ -157,6 +169,9 @@ class RuleListClassifier(RuleClassifier):
         self.simplicity = simplicity
         self.teacher = teacher
         self.thresholds = thresholds
+        self.features = features
+        self.forbid = forbid
+        self.monotone = monotone
         self.time_limit = time_limit
         self.callback = callback
         self.kernels = kernels
@@ -164,6 +179,31 @@ class RuleListClassifier(RuleClassifier):
         self.max_bins = max_bins
         self.refine = refine
         self.device = device
+
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        sample_weight: Any = None,
+        label_names: Sequence[str] | None = None,
+        start: RuleList | None = None,
+    ) -> Self:
+        """Learn rules; see `RuleClassifier.fit`.
+
+        Parameters
+        ----------
+        X, y, sample_weight, label_names
+            The training data.
+        start : RuleList, optional
+            Rules to keep in front; only what they leave open is learned. For pruned lists.
+        """
+        if start is not None and self.prune is None:
+            raise OptionError("start is for pruned lists; leave it out or give prune='f1'")
+        self._start = start
+        try:
+            return super().fit(X, y, sample_weight, label_names)
+        finally:
+            del self._start
 
     @classmethod
     def paper(cls, measure: str | Measure = "f0.5", **options: Any) -> Self:
@@ -192,6 +232,9 @@ class RuleListClassifier(RuleClassifier):
 
     def _grown(self, training: TrainingData) -> tuple[RuleList, Reason]:
         """Return the list as separate-and-conquer makes it."""
+        for name in ("features", "forbid", "monotone"):
+            if getattr(self, name):
+                raise OptionError(f"{name} is for pruned lists; leave it out or give prune='f1'")
         learner = self._learner(training, self.negative is not False, self.label_conditions is not False)
         t = training
         model, reason = learner.rule_list(
@@ -220,7 +263,24 @@ class RuleListClassifier(RuleClassifier):
         t = training
         assert isinstance(t.table, Table)
         truth = dense_truth(t.truth)
-        return Composition(t.table, truth, t.weights, t.target.names, learner, pruning, t.scale, self.callback).learn()
+        limits = Constraints.read(t.table, t.target.names, self.features, self.forbid, self.monotone)
+        start = self._start
+        if start is not None:
+            check_table(start, t.table)
+            if start.label_names != t.target.names:
+                raise OptionError("start: its labels are not those of the data, in the same order")
+        return Composition(
+            t.table,
+            truth,
+            t.weights,
+            t.target.names,
+            learner,
+            pruning,
+            t.scale,
+            self.callback,
+            None if limits.none else limits,
+            start,
+        ).learn()
 
     def _learner(self, training: TrainingData, negative: bool, label_conditions: bool) -> Learner:
         grown = self.prune is None or isinstance(training.table, Packed)

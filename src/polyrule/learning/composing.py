@@ -7,7 +7,7 @@ parts; the `selection` picks bodies and heads. Counts are those on the training 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
@@ -19,6 +19,7 @@ from polyrule.arrays import Bools, Bytes, Ints, Matrix
 from polyrule.data.table import Table
 from polyrule.errors import OptionError
 from polyrule.kernels.engine import Candidate, Engine
+from polyrule.learning.constraints import Constraints, without
 from polyrule.learning.learners import Learner
 from polyrule.learning.pool import Body, Pool
 from polyrule.learning.progress import Callback
@@ -27,6 +28,7 @@ from polyrule.learning.separate import Clock, Learning, Reason, SeparateOptions,
 from polyrule.learning.teacher import best_cut, out_of_bag
 from polyrule.learning.thresholds import Shortener
 from polyrule.measures import Objective, get
+from polyrule.model.predict import predict
 from polyrule.model.rule import Literal, Rule
 from polyrule.model.rule_list import RuleList
 
@@ -114,6 +116,8 @@ class Composition:
     pruning: Pruning
     scale: Fraction = Fraction(1)
     callback: Callback | None = None
+    constraints: Constraints | None = None
+    start: RuleList | None = None
     clock: Clock = field(default_factory=Clock)
     opinion: Matrix | None = None
 
@@ -125,9 +129,10 @@ class Composition:
         if reason == "interrupted" and len(pool) == 1:
             return self._counted([], []), reason
         bodies, covers = pool.bodies, pool.covers()
-        chosen, pruned = self.select(covers, np.array([len(body) for body in bodies]))
+        allowed = None if self.constraints is None else self.constraints.heads(bodies)
+        chosen, pruned = self.select(covers, np.array([len(body) for body in bodies]), allowed)
         model = self._counted([(bodies[rule.body], rule.labels) for rule in chosen], [covers[r.body] for r in chosen])
-        model.info["pruning"] = pruned
+        model.info["pruning"] = pruned | ({"kept": len(self.start)} if self.start else {})
         return model, reason
 
     def _opinion(self) -> Matrix | None:
@@ -147,21 +152,29 @@ class Composition:
             cut, _ = best_cut(self.opinion, self.truth, self.weights)
             versions.append((self.opinion >= cut).astype(np.uint8))
         measures = dict.fromkeys([self.learner.objective.measure, get("f1")])
-        for truth in versions:
-            for measure in measures:
-                learning = Learning(
-                    SeparateOptions(0, max_rules=_LONGEST_LIST, all_stay=True), self.scale, self.callback
-                )
-                learning.clock = self.clock
-                learner = replace(self.learner, objective=Objective(measure, negative=False))
-                engine = learner.engine(self.table, truth, self.weights)
-                learning.run(engine, _patient(engine, self._least()), int(self.weights.sum()))
-                pool.add(rule.body for rule in learning.rules)
-                if learning.reason == "max_rules":
-                    continue
-                if learning.reason != "complete":
-                    return pool, learning.reason
+        for truth, table, measure in self._tasks(versions, measures):
+            learning = Learning(SeparateOptions(0, max_rules=_LONGEST_LIST, all_stay=True), self.scale, self.callback)
+            learning.clock = self.clock
+            learner = replace(self.learner, objective=Objective(measure, negative=False))
+            engine = learner.engine(table, truth, self.weights)
+            learning.run(engine, _patient(engine, self._least()), int(self.weights.sum()))
+            pool.add(self._kept(rule.body) for rule in learning.rules)
+            if learning.reason not in ("complete", "max_rules"):
+                return pool, learning.reason
         return pool, "complete"
+
+    def _tasks(self, versions: list[Bytes], measures: Iterable[Any]) -> Iterator[tuple[Bytes, Table, Any]]:
+        """What lists are grown from: labels that may use the same features are grown together."""
+        groups = [(None, None)] if self.constraints is None else self.constraints.groups()
+        for truth in versions:
+            for features, labels in groups:
+                table = self.table if features is None else without(self.table, features)
+                some = truth if labels is None else np.ascontiguousarray(truth[:, labels])
+                for measure in measures:
+                    yield some, table, measure
+
+    def _kept(self, body: Body) -> Body:
+        return body if self.constraints is None else self.constraints.kept(body)
 
     def _least(self) -> float:
         """Return the weight that a rule must get right to earn the price of a rule with one condition and one label."""
@@ -172,26 +185,26 @@ class Composition:
         total = float((self.weights[:, None] * targets).sum())
         return self.pruning.costs(total, min(float(1 / self.scale), float(self.weights.mean())))
 
-    def select(self, covers: Bools, lengths: Ints) -> tuple[list[Chosen], dict[str, Any]]:
+    def select(self, covers: Bools, lengths: Ints, allowed: Bools | None = None) -> tuple[list[Chosen], dict[str, Any]]:
         """Choose rules; also return what a check needs to know: the value reached and the costs."""
         targets, squared = self.targets(), self.pruning.beta_squared
         every = self.weights[:, None].astype(np.float64)
         costs = self._costs(targets)
         level = QUANTUM // 2 if squared is None else round(QUANTUM * 0.6)
+        taken, given, _ = self._taken()
         rules: list[Chosen] = []
         for _ in range(1 if squared is None else _ROUNDS):
             gains = every * cell_gains(targets, squared, level)
-            selection = Selection(
-                covers, lengths, gains, costs, np.zeros(targets.shape, dtype=bool), widest=self.pruning.max_head_size
-            )
+            selection = Selection(covers, lengths, gains, costs, taken, allowed, self.pruning.max_head_size)
             for rule in rules:
                 selection.add(rule)
             for _ in range(_SWEEPS):
-                if not (selection.exchange() | selection.grow(self.pruning.max_rules)):
+                most = self.pruning.max_rules
+                if not (selection.exchange() | selection.relearn(most) | selection.grow(most)):
                     break
             selection.settle()
             rules = selection.rules
-            reached = _level(targets, every, selection.count > 0, squared)
+            reached = _level(targets, every, np.where(taken, given, selection.count > 0), squared)
             if squared is None or reached == level:
                 break
             used, level = level, reached
@@ -199,9 +212,22 @@ class Composition:
             level = used
         return selection.ordered(), {"level": level, "costs": [costs.rule, costs.condition, costs.literal]}
 
+    def _taken(self) -> tuple[Bools, Bools, Bools]:
+        """Cells that the rules at the start leave no other, those they make present, and those they leave unset."""
+        if self.start is None or not len(self.start):
+            nothing = np.zeros(self.truth.shape, dtype=bool)
+            return nothing, nothing, nothing
+        result = predict(self.start, self.table)
+        stops = np.array([rule.stop for rule in self.start.rules])
+        ended = ((result.setter >= 0) & stops[result.setter]).any(axis=1)
+        taken = (result.setter >= 0) | ended[:, None]
+        return taken, (result.setter >= 0) & (result.labels == 1), taken & (result.setter < 0)
+
     def _counted(self, rules: list[tuple[Body, tuple[int, ...]]], covers: list[Bools]) -> RuleList:
         """Return the list with its counts on the training labels and the chances that follow from the targets."""
-        unset = np.ones(self.truth.shape, dtype=bool)
+        taken, _, left = self._taken()
+        unset = ~taken
+        kept = () if self.start is None else self.start.rules
         short = Shortener(self.table).condition if self.pruning.short else _same
         made = []
         for (body, labels), covered in zip(rules, covers, strict=True):
@@ -212,9 +238,10 @@ class Composition:
                 head.append(self._literal(label, mine))
             weight = unscaled(int(self.weights[covered].sum()), self.scale)
             made.append(Rule(tuple(head), tuple(map(short, body)), coverage=weight))
+        unset |= left
         rest = [self._literal(label, unset[:, label]) for label in range(len(self.names))]
         return RuleList(
-            tuple(made),
+            (*kept, *made),
             self.table.features,
             self.names,
             default_counts=tuple((literal.tp, literal.fp) for literal in rest),

@@ -74,7 +74,8 @@ class Selection:
         self.gains = np.where(taken, 0.0, gains)
         self.price = costs.rule + costs.condition * lengths.astype(np.float64)
         self.count = np.zeros(gains.shape, dtype=np.int32)
-        self.scores = np.concatenate([block @ self.gains for block in _float_blocks(covers)])
+        self.alone = np.concatenate([block @ self.gains for block in _float_blocks(covers)])
+        self.scores = self.alone.copy()
         self.rules: list[Chosen] = []
 
     def add(self, rule: Chosen) -> None:
@@ -142,6 +143,68 @@ class Selection:
         for place in reversed(range(len(self.rules))):
             changed |= self._settle(place, exchange=True)
         return changed
+
+    def relearn(self, most: int | None) -> bool:
+        """Choose anew, label by label, over which bodies it stands; whether anything changed.
+
+        A large head over a general body is worth more than any one rule that could replace it, but its labels may each
+        do better elsewhere. Standing over a body that other labels use anyway costs no rule.
+        """
+        changed = False
+        for label in range(self.gains.shape[1]):
+            changed |= self._relearn(label, most)
+        return changed
+
+    def _relearn(self, label: int, most: int | None) -> bool:
+        old = list(dict.fromkeys(rule.body for rule in self.rules if label in rule.labels))
+        shared: dict[int, set[int]] = {}
+        for rule in self.rules:
+            others = set(rule.labels) - {label}
+            if others:
+                shared.setdefault(rule.body, set()).update(others)
+        prices = self.price + self.costs.literal
+        for body, others in shared.items():
+            prices[body] = np.inf if len(others) >= self.widest else self.costs.literal
+        if self.allowed is not None:
+            prices[~self.allowed[:, label]] = np.inf
+        new = self._bodies_for(label, prices)
+        before, after = self._worth(label, old, prices), self._worth(label, new, prices)
+        rules = len(shared) + len(set(new) - set(shared))
+        if after <= before or (most is not None and rules > max(most, len(self.rules))):
+            return False
+        touched = list(dict.fromkeys([*new, *old]))
+        for place in reversed([number for number, rule in enumerate(self.rules) if rule.body in touched]):
+            self.remove(place)
+        for body in touched:
+            labels = shared.get(body, set()) | ({label} if body in new else set())
+            if labels:
+                self.add(Chosen(body, tuple(sorted(labels))))
+        return True
+
+    def _bodies_for(self, label: int, prices: Matrix) -> list[int]:
+        """Cover the examples that one label should have, greedily, and drop what turns out not to be needed."""
+        worth, scores = self.gains[:, label].copy(), self.alone[:, label].copy()
+        found: list[int] = []
+        while True:
+            best = int(np.argmax(scores - prices))
+            if not scores[best] > prices[best]:
+                break
+            rows = np.flatnonzero(self.covers[best] & (worth != 0))
+            start = 0
+            for block in _float_blocks(self.covers, rows):
+                scores[start : start + len(block)] -= block @ worth[rows]
+                start += len(block)
+            worth[rows] = 0.0
+            found.append(best)
+        for body in reversed(found.copy()):
+            others = [other for other in found if other != body]
+            if self._worth(label, others, prices) >= self._worth(label, found, prices):
+                found = others
+        return found
+
+    def _worth(self, label: int, bodies: list[int], prices: Matrix) -> float:
+        said = self.covers[bodies].any(axis=0)
+        return float(self.gains[said, label].sum() - prices[bodies].sum())
 
     def settle(self) -> None:
         """Drop rules and labels that do not earn their costs, and add labels that would, until nothing changes."""
