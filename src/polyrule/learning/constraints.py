@@ -1,4 +1,4 @@
-"""What bodies may test: features that are forbidden, that belong to some labels only, or that count in one direction."""
+"""What bodies may test: features that are forbidden, belong to some labels only, or count in one direction only."""
 
 from __future__ import annotations
 
