@@ -24,6 +24,13 @@ from polyrule.model.conditions import holds
 from polyrule.model.rule_list import RuleList
 
 
+def _is_whole(stored: Any) -> bool:
+    """Whether a file says, in whole numbers, which value was reached and what things cost."""
+    if not isinstance(stored, dict) or not isinstance(stored.get("costs"), list) or len(stored["costs"]) != 3:
+        return False
+    return all(isinstance(number, int) and 0 <= number < 2**53 for number in (stored.get("level"), *stored["costs"]))
+
+
 @dataclass(frozen=True, eq=False)
 class PrunedCheck:
     """A pruned list on its training data: what every rule covers, and what each of its cells is worth."""
@@ -42,7 +49,7 @@ class PrunedCheck:
     ) -> PrunedCheck:
         """Replay a list on its training data."""
         stored = model.info.get("pruning")
-        if not isinstance(stored, dict) or len(stored.get("costs", ())) != 3:
+        if not _is_whole(stored):
             raise ModelError("the model does not say at which prices its rules were chosen, so it cannot be checked")
         opinion = None if options.get("teacher") is None else out_of_bag(table, truth, weights)
         squared = Pruning(str(options["prune"])).beta_squared
