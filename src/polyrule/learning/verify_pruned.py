@@ -49,7 +49,7 @@ class PrunedCheck:
     ) -> PrunedCheck:
         """Replay a list on its training data."""
         stored = model.info.get("pruning")
-        if not _is_whole(stored):
+        if stored is None or not _is_whole(stored):
             raise ModelError("the model does not say at which prices its rules were chosen, so it cannot be checked")
         opinion = None if options.get("teacher") is None else out_of_bag(table, truth, weights)
         squared = Pruning(str(options["prune"])).beta_squared
