@@ -3,10 +3,12 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 WORKERS ?= 2
+MINUTES ?= 10
+SEED ?= 0
 
 NATIVE := CMakeLists.txt $(wildcard native/*.cpp native/*.hpp)
 
-.PHONY: demo test lint bench bench-quality gallery sanitize clean help
+.PHONY: demo test lint campaign bench bench-quality gallery sanitize clean help
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -45,6 +47,9 @@ bench-quality: $(VENV)/test.stamp  ## scores of small ensembles against BOOMER's
 
 gallery: $(VENV)/install.stamp  ## reports for three kinds of data, in gallery/
 	$(BIN)/python examples/gallery.py
+
+campaign: $(VENV)/test.stamp  ## new random worlds for MINUTES from SEED: the compiled engine against the reference and a slow twin
+	$(BIN)/python -m tests.campaign --minutes $(MINUTES) --seed $(SEED)
 
 sanitize: $(VENV)/test.stamp  ## the native tests under the address and undefined-behaviour sanitizers
 	PYTHON=$(BIN)/python native/sanitize.sh

@@ -107,6 +107,8 @@ class NativeEngine:
     def grow(self, label: int | None = None, value: int | None = None) -> Candidate | None:
         """Return the best rule by greedy or beam search."""
         wanted = 1 if value is None else int(value)
+        if label is not None and not wanted and not self.objective.negative:
+            return None
         if label is None and self._form.kind == "alone":
             return self._grow_by_reference()
         try:
