@@ -8,7 +8,7 @@ SEED ?= 0
 
 NATIVE := CMakeLists.txt $(wildcard native/*.[ch]pp native/*/*.[ch]pp src/polyrule/scale/*.h)
 
-.PHONY: demo docs test campaign lint bench bench-quality gallery sanitize clean help
+.PHONY: demo docs test campaign golden lint bench bench-quality gallery sanitize sanitize-threads fuzz versions clean help
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -61,8 +61,24 @@ gallery: $(VENV)/install.stamp  ## reports for three kinds of data, in gallery/
 campaign: $(VENV)/test.stamp  ## new random worlds for MINUTES from SEED: the compiled engine against the reference and a slow twin
 	$(BIN)/python -m tests.campaign --minutes $(MINUTES) --seed $(SEED)
 
-sanitize: $(VENV)/test.stamp  ## the native tests under the address and undefined-behaviour sanitizers
+golden: $(VENV)/test.stamp  ## the rule lists of all benchmark data sets against their hashes, small ones against the reference
+	$(BIN)/python -m tests.golden --reference 0.3
+
+$(VENV)/sanitize.stamp: pyproject.toml $(VENV)/test.stamp
+	$(BIN)/python -m pip install --quiet --group sanitize
+	touch $@
+
+sanitize: $(VENV)/sanitize.stamp  ## the native tests under the address and undefined-behaviour sanitizers
 	PYTHON=$(BIN)/python native/sanitize.sh
+
+sanitize-threads: $(VENV)/sanitize.stamp  ## the native tests under the thread sanitizer
+	SANITIZERS=thread PYTHON=$(BIN)/python native/sanitize.sh
+
+fuzz: $(VENV)/test.stamp  ## attack every reader, parser and command with mutated inputs for MINUTES
+	$(BIN)/python -m fuzz --minutes $(MINUTES)
+
+versions:  ## the tests with the oldest and newest dependencies, on every Python that can be found
+	tools/versions.sh
 
 clean:  ## remove what the other targets made
 	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache
