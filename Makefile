@@ -8,7 +8,7 @@ SEED ?= 0
 
 NATIVE := CMakeLists.txt $(wildcard native/*.[ch]pp native/*/*.[ch]pp src/polyrule/scale/*.h)
 
-.PHONY: demo docs test campaign lint bench bench-quality gallery sanitize clean help
+.PHONY: demo docs test campaign golden lint bench bench-quality gallery sanitize clean help
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -60,6 +60,9 @@ gallery: $(VENV)/install.stamp  ## reports for three kinds of data, in gallery/
 
 campaign: $(VENV)/test.stamp  ## new random worlds for MINUTES from SEED: the compiled engine against the reference and a slow twin
 	$(BIN)/python -m tests.campaign --minutes $(MINUTES) --seed $(SEED)
+
+golden: $(VENV)/test.stamp  ## the rule lists of all benchmark data sets against their hashes, small ones against the reference
+	$(BIN)/python -m tests.golden --reference 0.3
 
 sanitize: $(VENV)/test.stamp  ## the native tests under the address and undefined-behaviour sanitizers
 	PYTHON=$(BIN)/python native/sanitize.sh
