@@ -16,7 +16,7 @@ def main() -> int:
     parser.add_argument("--write", action="store_true", help="add the hashes that are missing")
     parser.add_argument("--quick", action="store_true", help="only the lists that `make test` checks")
     parser.add_argument("--only", default="", help="only cases with this text in their name")
-    parser.add_argument("--reference", type=float, default=0, help="compare with the reference for lists up to so many s")
+    parser.add_argument("--reference", type=float, default=0, help="up to so many s, compare with the reference")
     parser.add_argument("--minutes", type=float, default=1e9, help="start no case after so long")
     args = parser.parse_args()
     hashes, changed, end = known(), 0, time.monotonic() + 60 * args.minutes
