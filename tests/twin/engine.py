@@ -64,6 +64,8 @@ class TwinEngine:
         truth, scope = self.truth[e][label], self.objective.scope
         if label not in said and scope == "head":
             return None
+        if truth == 2:  # unknown: neither right nor wrong
+            return (0, 0, 0, 0)
         if not covered or (label not in said and scope == "all"):
             return (0, 0, 0, 1) if truth else (0, 0, 1, 0)
         if self.assigned[e][label] >= 0:
@@ -74,6 +76,8 @@ class TwinEngine:
         """Whether subset accuracy counts an example as right."""
         for label in range(self.labels):
             truth = self.truth[e][label]
+            if truth == 2:
+                continue
             if label in said and covered:
                 if self.assigned[e][label] >= 0 or truth != said[label]:
                     return False
@@ -118,7 +122,7 @@ class TwinEngine:
 
     def literal_counts(self, label: int, wanted: int, cover: set[int]) -> tuple[int, int]:
         """TP and FP of one literal."""
-        unset = [e for e in cover if self.assigned[e][label] < 0]
+        unset = [e for e in cover if self.assigned[e][label] < 0 and self.truth[e][label] < 2]
         tp = sum(self.weights[e] for e in unset if self.truth[e][label] == wanted)
         return tp, sum(self.weights[e] for e in unset) - tp
 
@@ -225,10 +229,9 @@ class TwinEngine:
     # -- the training state -----------------------------------------------------------------------------------------
 
     def is_open(self, e: int) -> bool:
-        """Whether an example has a label that is unset (and present, where absence is not predicted)."""
-        return any(
-            self.assigned[e][k] < 0 and (self.objective.negative or self.truth[e][k] == 1) for k in range(self.labels)
-        )
+        """Whether an example has a known label that is unset (and present, where absence is not predicted)."""
+        wanted = (0, 1) if self.objective.negative else (1,)
+        return any(self.assigned[e][k] < 0 and self.truth[e][k] in wanted for k in range(self.labels))
 
     @property
     def remaining(self) -> int:
@@ -243,7 +246,7 @@ class TwinEngine:
         sums = [[0, 0] for _ in range(self.labels)]
         for e, weight in enumerate(self.weights):
             for k in range(self.labels):
-                if self.assigned[e][k] < 0:
+                if self.assigned[e][k] < 0 and self.truth[e][k] < 2:
                     sums[k][1 - self.truth[e][k]] += weight
         return sums
 

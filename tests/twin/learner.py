@@ -44,9 +44,9 @@ def binary_relevance(
     rules: Rules = []
     defaults, left = [], []
     for label in range(truth.shape[1]):
-        present = sum(w for w, cell in zip(weights, truth[:, label], strict=True) if cell)
-        rarer = 1 if present <= sum(weights) - present else 0
-        positive = (truth[:, [label]] == rarer).astype(int)
+        cells = list(zip(weights, truth[:, label], strict=True))
+        rarer = 1 if sum(w for w, cell in cells if cell == 1) <= sum(w for w, cell in cells if cell == 0) else 0
+        positive = np.where(truth[:, [label]] == 2, 2, truth[:, [label]] == rarer).astype(int)
         engine = TwinEngine(table, positive, weights, Objective(measure), options)
         while engine.remaining > 0 and engine.has_unset:
             found = engine.grow(0, 1)

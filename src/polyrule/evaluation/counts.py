@@ -11,6 +11,9 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from polyrule.arrays import Ints
+from polyrule.data.frames import is_frame
+from polyrule.data.label_matrix import LabelMatrix
+from polyrule.data.labels import UNKNOWN, has_unknown, to_labels
 from polyrule.data.sparse import check_sparse
 from polyrule.errors import DataError
 
@@ -27,6 +30,8 @@ class ConfusionCounts:
         True positives, false positives and false negatives; true negatives are the rest.
     example_groups : ndarray of int64, shape (groups, 4)
         Examples that look alike to example-wise scores, counted together: tp, predicted, present, number of examples.
+    known : ndarray of int64 or None
+        Per label, the examples for which it is known; None where all are.
     """
 
     examples: int
@@ -34,6 +39,17 @@ class ConfusionCounts:
     fp: Ints
     fn: Ints
     example_groups: Ints
+    known: Ints | None = None
+
+    @property
+    def cells(self) -> int:
+        """Labels that count: all of every example, but for those that are unknown."""
+        return self.examples * self.labels if self.known is None else int(self.known.sum())
+
+    @property
+    def counted_examples(self) -> int:
+        """Examples that count where whole examples do: those with a known label."""
+        return int(self.example_groups[:, 3].sum())
 
     @property
     def labels(self) -> int:
@@ -43,7 +59,7 @@ class ConfusionCounts:
     @property
     def tn(self) -> Ints:
         """True negatives per label."""
-        return self.examples - self.tp - self.fp - self.fn
+        return (self.examples if self.known is None else self.known) - self.tp - self.fp - self.fn
 
     @property
     def exact_matches(self) -> int:
@@ -63,14 +79,22 @@ def count(Y_true: Any, Y_pred: Any) -> ConfusionCounts:
     >>> counts.exact_matches
     0
     """
-    truth, predicted = label_matrix(Y_true, "Y_true"), label_matrix(Y_pred, "Y_pred")
+    truth, unknown = known_labels(Y_true)
+    predicted = label_matrix(Y_pred, "Y_pred")
     if truth.shape != predicted.shape:
         raise DataError(f"Y_true has shape {truth.shape} but Y_pred has shape {predicted.shape}: they must be the same")
     if truth.shape[0] == 0 or truth.shape[1] == 0:
         raise DataError(f"nothing to score: the label matrix has shape {truth.shape}")
+    known, counted = None, np.ones(truth.shape[0], dtype=bool)
+    if unknown is not None:
+        predicted = sp.csr_array(predicted - predicted.multiply(unknown))
+        known = truth.shape[0] - _sums(unknown, 0)
+        counted = _sums(unknown, 1) < truth.shape[1]
+        if not counted.any():
+            raise DataError("nothing to score: no label of Y_true is known")
     both = truth.multiply(predicted)
     tp, predicted_per_label, present_per_label = (_sums(matrix, 0) for matrix in (both, predicted, truth))
-    per_example = np.stack([_sums(matrix, 1) for matrix in (both, predicted, truth)], axis=1)
+    per_example = np.stack([_sums(matrix, 1) for matrix in (both, predicted, truth)], axis=1)[counted]
     kinds, numbers = np.unique(per_example, axis=0, return_counts=True)
     return ConfusionCounts(
         examples=int(truth.shape[0]),
@@ -78,7 +102,21 @@ def count(Y_true: Any, Y_pred: Any) -> ConfusionCounts:
         fp=predicted_per_label - tp,
         fn=present_per_label - tp,
         example_groups=np.column_stack([kinds, numbers]).astype(np.int64),
+        known=known,
     )
+
+
+def known_labels(Y: Any) -> tuple[sp.csr_array, sp.csr_array | None]:
+    """Split true labels into those present and those unknown: NaN or None, or 2 as `polyrule.data` writes it."""
+    if not sp.issparse(Y):
+        dense = np.asarray(Y)
+        if dense.dtype.kind in "biu" and not (dense.size and int(dense.max()) == UNKNOWN):
+            return label_matrix(Y, "Y_true"), None
+    labels, _ = to_labels(Y if sp.issparse(Y) or is_frame(Y) else LabelMatrix.of(Y, None), unknown=True)
+    if not has_unknown(labels):
+        return label_matrix(labels, "Y_true"), None
+    matrix = sp.csr_array(labels)
+    return sp.csr_array((matrix == 1).astype(np.int64)), sp.csr_array((matrix == UNKNOWN).astype(np.int64))
 
 
 def label_matrix(Y: Any, name: str) -> sp.csr_array:
