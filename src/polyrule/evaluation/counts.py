@@ -11,9 +11,8 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from polyrule.arrays import Ints
-from polyrule.data.frames import is_frame
 from polyrule.data.label_matrix import LabelMatrix
-from polyrule.data.labels import UNKNOWN, has_unknown, to_labels
+from polyrule.data.labels import UNKNOWN
 from polyrule.data.sparse import check_sparse
 from polyrule.errors import DataError
 
@@ -106,17 +105,25 @@ def count(Y_true: Any, Y_pred: Any) -> ConfusionCounts:
     )
 
 
-def known_labels(Y: Any) -> tuple[sp.csr_array, sp.csr_array | None]:
-    """Split true labels into those present and those unknown: NaN or None, or 2 as `polyrule.data` writes it."""
-    if not sp.issparse(Y):
-        dense = np.asarray(Y)
-        if dense.dtype.kind in "biu" and not (dense.size and int(dense.max()) == UNKNOWN):
-            return label_matrix(Y, "Y_true"), None
-    labels, _ = to_labels(Y if sp.issparse(Y) or is_frame(Y) else LabelMatrix.of(Y, None), unknown=True)
-    if not has_unknown(labels):
-        return label_matrix(labels, "Y_true"), None
-    matrix = sp.csr_array(labels)
-    return sp.csr_array((matrix == 1).astype(np.int64)), sp.csr_array((matrix == UNKNOWN).astype(np.int64))
+def known_labels(Y: Any, name: str = "Y_true") -> tuple[sp.csr_array, sp.csr_array | None]:
+    """Split true labels into those present and those unknown: NaN or None, or 2 where `polyrule.data` has read them."""
+    if sp.issparse(Y):
+        filled = sp.csr_array(check_sparse(Y, name), copy=True)
+        missing = np.isnan(filled.data) if filled.dtype.kind == "f" else filled.data == UNKNOWN
+        if not missing.any() or filled.dtype.kind not in "fu":
+            return label_matrix(Y, name), None
+        unknown = sp.csr_array((missing.astype(np.int64), filled.indices, filled.indptr), shape=filled.shape)
+        filled.data = np.where(missing, 0, filled.data)
+        unknown.eliminate_zeros()
+        return label_matrix(filled, name), unknown
+    dense = np.asarray(Y)
+    if dense.dtype == object:
+        dense = _as_numbers(dense, name)
+    read = isinstance(Y, LabelMatrix)
+    holes = np.isnan(dense) if dense.dtype.kind == "f" else dense == UNKNOWN if read else np.zeros(0, dtype=bool)
+    if not holes.any():
+        return label_matrix(Y, name), None
+    return label_matrix(np.where(holes, 0, dense), name), label_matrix(holes, name)
 
 
 def label_matrix(Y: Any, name: str) -> sp.csr_array:
