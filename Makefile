@@ -6,7 +6,7 @@ WORKERS ?= 2
 MINUTES ?= 10
 SEED ?= 0
 
-NATIVE := CMakeLists.txt $(wildcard native/*.[ch]pp native/*/*.[ch]pp src/polyrule/scale/*.h)
+NATIVE := CMakeLists.txt $(wildcard native/*/*.[ch]pp src/polyrule/scale/*.h)
 
 .PHONY: demo docs test campaign golden lint bench bench-quality gallery sanitize sanitize-threads fuzz versions clean help
 

@@ -34,7 +34,7 @@ class TrainingState:
         self.weights = weights
         self.negative = negative
         self.full = full
-        self.working = weights > 0
+        self.working = weights > 0  # an example of weight 0 counts nowhere, so it is not looked at either
         self.assigned = np.full(truth.shape, UNSET, dtype=np.int8)
         #: labels that some head has set; only those may be tested in a body
         self.ever_set = np.zeros(truth.shape[1], dtype=bool)
