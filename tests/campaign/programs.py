@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from tests.campaign.comparing import Result
 from tests.campaign.worlds import World
-from tests.kernels.limits import as_code
 
 _ENGINES = '''"""{title}"""
 
@@ -19,7 +18,6 @@ from polyrule.kernels.engine import GrowOptions
 from polyrule.kernels.native import NativeEngine
 from polyrule.kernels.reference import ReferenceEngine
 from polyrule.measures import Objective
-from polyrule.native import native
 
 X = {X}
 Y = {Y}
@@ -34,8 +32,8 @@ table = Table.from_array({values}, features)
 truth = {truth}
 objective, options = Objective(**{objective}), GrowOptions(**{options})
 arguments = (table, truth, np.array(weights, dtype=np.int64), objective, options)
-{limits}
-mine, reference = NativeEngine(*arguments, n_jobs={threads}), ReferenceEngine(*arguments)
+mine = NativeEngine(*arguments, n_jobs={threads}, limits={limits})
+reference = ReferenceEngine(*arguments)
 
 
 def shown(rule):
@@ -68,7 +66,6 @@ import scipy.sparse as sp
 
 from polyrule import {estimator}
 from polyrule.data.table import Feature, Table
-from polyrule.native import native
 
 X = {X}
 Y = {Y}
@@ -79,7 +76,6 @@ features = [Feature(f"f{{j}}", "nominal", tuple(k)) if k else Feature(f"f{{j}}")
 values = np.array(X, dtype=float).reshape(len(X), len(kinds))
 table = Table.from_array({values}, features)
 truth = {truth}
-{limits}
 lists = []
 for kernels in (None, "reference"):
     model = {estimator}(**{parameters}, kernels=kernels).fit(table, truth, weights).rules_
@@ -103,12 +99,16 @@ def program(world: World, result: Result) -> str:
         "weights": world.weights,
         "values": "sp.csc_array(values)" if world.sparse else "values",
         "truth": "sp.csr_array(np.array(Y, dtype=np.uint8))" if world.sparse_labels else "np.array(Y, dtype=np.uint8)",
-        "limits": "\n".join(as_code(world.limits)),
     }
     if world.fit is not None:
         return _FIT.format(**shared, estimator=world.fit[0], parameters=world.fit[1])
     return _ENGINES.format(
-        **shared, steps=_rows(world.steps), objective=world.objective, options=world.options, threads=world.threads
+        **shared,
+        steps=_rows(world.steps),
+        objective=world.objective,
+        options=world.options,
+        threads=world.threads,
+        limits=world.limits,
     )
 
 

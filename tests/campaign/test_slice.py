@@ -33,7 +33,6 @@ def test_worlds_of_every_kind(part: int) -> None:
     assert mismatches(range(60 * part, 60 * part + 60), with_zero_weights=False) == []
 
 
-@pytest.mark.xfail(reason="the compiled engine keeps examples of weight 0 in its working set", strict=True)
 def test_examples_of_weight_0_are_left_out() -> None:
     assert mismatches(range(150), with_zero_weights=True) == []
 
@@ -44,7 +43,7 @@ def test_the_program_of_a_mismatch_runs_alone(tmp_path, fit) -> None:
     nan = float("nan")
     world = World(
         [[0.0, 1.0], [nan, 0.0], [2.0, 1.0]], [[1, 0], [0, 1], [1, 1]], ["", "ab"], [1, 2, 1],
-        {"measure": "f1"}, {"beam_width": 2}, {"limit_runs": (1,)},
+        {"measure": "f1"}, {"beam_width": 2}, {"sorted_rows": 1},
         [("grow", None, (0.01, True)), ("single", None, (None, False))],
         fit=fit,
     )  # fmt: skip

@@ -37,7 +37,7 @@ class World:
     weights: list[int]
     objective: dict[str, Any] = field(default_factory=dict)
     options: dict[str, Any] = field(default_factory=dict)
-    limits: dict[str, tuple[float, ...]] = field(default_factory=dict)
+    limits: dict[str, float] = field(default_factory=dict)
     steps: list[tuple[str, tuple[int, int] | None, Commit]] = field(default_factory=list)
     sparse: bool = False
     sparse_labels: bool = False

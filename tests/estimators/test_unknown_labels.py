@@ -146,8 +146,8 @@ class TestLearning:
         for options in ({"averaging": "example"}, {"measure": "subset", "scope": "all"}):
             with pytest.raises(OptionError, match="needs every label to be known"):
                 RuleListClassifier(**options).fit(X, Y)
-        with pytest.raises(OptionError, match="kernels='native' cannot learn from unknown labels"):
-            RuleListClassifier(kernels="native").fit(X, Y)
+        with pytest.raises(OptionError, match="kernels='native' cannot learn subset accuracy from unknown labels"):
+            RuleListClassifier("subset", kernels="native").fit(X, Y)
         with pytest.raises(DataError, match="an ensemble of rules needs every label to be known"):
             RuleEnsembleClassifier().fit(X, Y)
 

@@ -50,12 +50,14 @@ def make_engine(
         raise OptionError(f"kernels must be None or one of {', '.join(KERNELS)}, got {kernels!r}")
     if kernels == "native" and native is None:
         raise OptionError("kernels='native' was asked for, but the compiled kernels are not installed or switched off")
-    unknown = has_unknown(truth)  # which the compiled engine does not know yet
-    if unknown:
+    unknown_subset = False
+    if has_unknown(truth):
         _check_unknown(objective)
-        if kernels == "native":
-            raise OptionError("kernels='native' cannot learn from unknown labels yet; leave it out")
-    if kernels == "reference" or unknown:
+        # where an example may be right without a TP or TN, the compiled search for subset accuracy is not exact
+        unknown_subset = isinstance(objective.measure, SubsetAccuracy)
+        if kernels == "native" and unknown_subset:
+            raise OptionError("kernels='native' cannot learn subset accuracy from unknown labels; leave it out")
+    if kernels == "reference" or unknown_subset:
         return ReferenceEngine(table, truth, weights, objective, options, n_jobs)
     if kernels == "native" or is_supported(objective, len(table), truth.shape[1], int(weights.sum())):
         return NativeEngine(table, truth, weights, objective, options, n_jobs)
