@@ -10,9 +10,9 @@ from polyrule.version import __version__
 if TYPE_CHECKING:
     from polyrule import datasets, measures
     from polyrule.data import Dataset, Feature, Table
-    from polyrule.ensemble.classifier import RuleEnsembleClassifier
-    from polyrule.estimators import BinaryRelevanceRuleClassifier, RuleListClassifier
-    from polyrule.model import Rule, RuleList, load
+    from polyrule.estimators import BinaryRelevanceRuleClassifier, RuleEnsembleClassifier, RuleListClassifier
+    from polyrule.kinds import load
+    from polyrule.model import Rule, RuleList
 
 __all__ = [
     "BinaryRelevanceRuleClassifier",
@@ -35,11 +35,11 @@ _HOME = {
     "Dataset": "polyrule.data",
     "Feature": "polyrule.data",
     "Rule": "polyrule.model",
-    "RuleEnsembleClassifier": "polyrule.ensemble.classifier",
+    "RuleEnsembleClassifier": "polyrule.estimators",
     "RuleList": "polyrule.model",
     "RuleListClassifier": "polyrule.estimators",
     "Table": "polyrule.data",
-    "load": "polyrule.model",
+    "load": "polyrule.kinds",
 }
 
 

@@ -21,7 +21,7 @@ from polyrule.errors import OptionError
 LEARNERS = {
     "list": ("polyrule.estimators", "RuleListClassifier"),
     "br": ("polyrule.estimators", "BinaryRelevanceRuleClassifier"),
-    "ensemble": ("polyrule.ensemble.classifier", "RuleEnsembleClassifier"),
+    "ensemble": ("polyrule.estimators", "RuleEnsembleClassifier"),
 }
 
 _WHAT = {"list": "one rule list for all labels", "br": "one list per label", "ensemble": "a few weighted rules"}

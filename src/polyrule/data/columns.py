@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from polyrule.arrays import Floats
 from polyrule.data.table import Feature
 from polyrule.errors import DataError
 
 if TYPE_CHECKING:
     from polyrule.data.unseen import UnseenCategories
 
-Floats = npt.NDArray[np.float64]
 BOOLEAN_CATEGORIES = ("False", "True")
 
 

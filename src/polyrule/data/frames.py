@@ -9,9 +9,9 @@ import narwhals as nw
 import numpy as np
 import scipy.sparse as sp
 
+from polyrule.arrays import Floats
 from polyrule.data.columns import (
     BOOLEAN_CATEGORIES,
-    Floats,
     category_text,
     check_finite,
     encode_column,

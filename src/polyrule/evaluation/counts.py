@@ -10,9 +10,8 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
+from polyrule.arrays import Ints
 from polyrule.errors import DataError
-
-IntArray = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,10 +29,10 @@ class ConfusionCounts:
     """
 
     examples: int
-    tp: IntArray
-    fp: IntArray
-    fn: IntArray
-    example_groups: IntArray
+    tp: Ints
+    fp: Ints
+    fn: Ints
+    example_groups: Ints
 
     @property
     def labels(self) -> int:
@@ -41,7 +40,7 @@ class ConfusionCounts:
         return len(self.tp)
 
     @property
-    def tn(self) -> IntArray:
+    def tn(self) -> Ints:
         """True negatives per label."""
         return self.examples - self.tp - self.fp - self.fn
 
@@ -123,5 +122,5 @@ def _as_numbers(values: npt.NDArray[Any], name: str) -> npt.NDArray[np.float64]:
         raise DataError(f"{name} may hold only 0 (absent) and 1 (present), not {values.flat[0]!r}") from None
 
 
-def _sums(matrix: sp.csr_array, axis: int) -> IntArray:
+def _sums(matrix: sp.csr_array, axis: int) -> Ints:
     return np.asarray(matrix.sum(axis=axis), dtype=np.int64).ravel()

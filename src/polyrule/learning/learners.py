@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
+from polyrule.arrays import Ints
 from polyrule.data.table import Table
 from polyrule.errors import OptionError
 from polyrule.heads.soundness import check_search
@@ -20,8 +21,6 @@ from polyrule.learning.progress import Callback
 from polyrule.learning.separate import Learning, Reason, SeparateOptions, unscaled
 from polyrule.measures import Objective
 from polyrule.model.rule_list import RuleList
-
-Weights = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,7 +51,7 @@ class Learner:
         self,
         table: Table,
         truth: Any,
-        weights: Weights,
+        weights: Ints,
         label_names: tuple[str, ...],
         heads: str = "multi",
         scale: Fraction = Fraction(1),
@@ -81,7 +80,7 @@ class Learner:
         self,
         table: Table,
         truth: Any,
-        weights: Weights,
+        weights: Ints,
         label_names: tuple[str, ...],
         scale: Fraction = Fraction(1),
         callback: Callback | None = None,
@@ -111,7 +110,7 @@ class Learner:
         model = RuleList(tuple(learning.rules), table.features, label_names, tuple(defaults), tuple(counts))
         return model, learning.reason
 
-    def _engine(self, table: Table, truth: Any, weights: Weights, growing: GrowOptions | None = None) -> Engine:
+    def _engine(self, table: Table, truth: Any, weights: Ints, growing: GrowOptions | None = None) -> Engine:
         options = growing or self.growing
         return make_engine(table, truth, weights, self.objective, options, self.n_jobs, self.kernels)
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import isfinite
 from os import PathLike
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -76,8 +76,15 @@ class RuleList:
     def __iter__(self) -> Iterator[Rule]:
         return iter(self.rules)
 
-    def __getitem__(self, index: int) -> Rule:
-        return self.rules[index]
+    @overload
+    def __getitem__(self, index: int) -> Rule: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> RuleList: ...
+
+    def __getitem__(self, index: int | slice) -> Rule | RuleList:
+        """Return one rule, or for a slice the list of these rules alone."""
+        return replace(self, rules=self.rules[index]) if isinstance(index, slice) else self.rules[index]
 
     def __str__(self) -> str:
         return printing.format_list(self)

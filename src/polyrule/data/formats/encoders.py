@@ -10,13 +10,13 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from polyrule.arrays import Floats
 from polyrule.data.columns import category_text, listing, shorten
 from polyrule.data.labels import TRUTH
 from polyrule.data.table import Feature
 from polyrule.data.unseen import UnseenCategories
 from polyrule.errors import DataError
 
-Floats = npt.NDArray[np.float64]
 _PLAIN = b"0123456789.+-eE"
 _NUMBER = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
 _COMMA = re.compile(r"\s*[+-]?\d+,\d+\s*", re.ASCII)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from importlib import import_module
 from typing import Any
 
 import joblib
@@ -113,8 +112,10 @@ class RuleEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         title : str, optional
         """
         check_is_fitted(self)
-        # The report is a later stage, which knows about estimators; it is looked up by name when a user asks for it.
-        return import_module("polyrule.report").build(self, data=data, test=test, title=title)
+        # The one look ahead at a later stage, which knows about estimators; pyproject.toml names it as an exception.
+        from polyrule.report import build
+
+        return build(self, data=data, test=test, title=title)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
