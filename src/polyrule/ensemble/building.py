@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
-import numpy.typing as npt
 
-from polyrule.arrays import Codes, Matrix
+from polyrule.arrays import Bools, Bytes, Codes, Ints, Matrix
 from polyrule.data.table import Table
 from polyrule.ensemble.bins import BinnedTable, Binning, BinTest, holds
 from polyrule.ensemble.gain import Slopes
 from polyrule.ensemble.growing import Body, Growth, grow, simplify
-from polyrule.ensemble.teacher import Lesson
-from polyrule.ensemble.weights import Solver, slopes
+from polyrule.ensemble.lessons import Lesson
+from polyrule.ensemble.weights import Solver
 
 _PRUNING_ROUNDS = 12
+_MOST_RISES = 40
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ class Chosen:
     """Rules as they were chosen: tests and which labels each may weigh."""
 
     bodies: tuple[tuple[BinTest, ...], ...]
-    heads: npt.NDArray[np.bool_]
+    heads: Bools
 
 
 #: Called after every rule with the number of rules so far and the penalised loss; True ends the search.
@@ -57,14 +57,15 @@ Watcher = Callable[[int, float], bool]
 class Builder:
     """Chooses rules for one lesson."""
 
-    def __init__(self, binning: Binning, lesson: Lesson, options: BuildOptions) -> None:
+    def __init__(self, binning: Binning, lesson: Lesson, options: BuildOptions, threads: int = 1) -> None:
         self.options = options
+        self._growth = replace(options.growth, threads=threads)
         self.table = BinnedTable.of(binning, lesson.columns)
         self.solver = Solver(lesson.targets, lesson.weights, options.ridge, options.max_rules + 1)
         self.bodies: list[Body] = []
         self.stopped = False
 
-    def build(self, watch: Watcher | None = None) -> Chosen:
+    def build(self, watch: Watcher | None = None) -> None:
         """Choose up to `max_rules` rules and exchange weak ones."""
         while len(self.bodies) < self.options.max_rules and self._add():
             if watch is not None and watch(len(self.bodies), self.solver.objective()):
@@ -72,7 +73,26 @@ class Builder:
                 break
         self._exchange()
         self.solver.solve(steps=10)
+
+    def chosen(self) -> Chosen:
+        """The rules there are."""
         return Chosen(tuple(simplify(body.tests) for body in self.bodies), self.solver.support[1:].copy())
+
+    def prices(self, wanted: Sequence[float], labels_per_head: float | None = None) -> Iterator[float]:
+        """Go through ascending prices, heads pruned accordingly, and on until they are short enough on average."""
+        price = 0.0
+        for price in wanted:
+            self.prune_heads(price)
+            yield price
+        if labels_per_head is None:
+            return
+        short = labels_per_head * len(self.bodies)
+        steps = 0
+        while self.solver.support[1:].sum() > short and steps < _MOST_RISES:
+            while self.solver.support[1:].sum() > short and steps < _MOST_RISES:
+                price, steps = max(0.1, 1.5 * price), steps + 1
+                self.prune_heads(price)
+            yield price
 
     def refitted(self, ridge: float) -> Matrix:
         """Return the best intercepts and weights of the chosen rules for another penalty."""
@@ -82,12 +102,11 @@ class Builder:
 
     def _add(self) -> bool:
         solver = self.solver
-        gradient, curvature = slopes(solver.scores, solver.targets, solver.weights)
         # Bodies are judged by what they do for all labels: judged by the best few only, they fit noise sooner. Only
         # when no label of such a body pays for its entry any more are bodies sought that have one that does.
         for price in dict.fromkeys((0.0, self.options.label_cost)):
-            priced = Slopes.of(gradient, curvature, self.options.ridge, price)
-            body = grow(self.table, priced, self.options.growth)
+            priced = Slopes.of(solver.gradient, solver.curvature, solver.scale, self.options.ridge, price)
+            body = grow(self.table, priced, self._growth)
             if body is None:
                 return False
             head = priced.label_gains(body.rows) > self.options.label_cost
@@ -105,7 +124,7 @@ class Builder:
             solver.solve(steps=10)
             price = self.options.label_cost
             before = solver.objective() + price * solver.support[1:].sum()
-            kept = (list(self.bodies), solver.coefficients.copy(), solver.support.copy(), solver.scores.copy())
+            kept = (list(self.bodies), solver.coefficients.copy(), solver.support.copy())
             columns = solver.covers.copy()
             worth = np.where(solver.support[1:], solver.saliency() - price, 0).sum(axis=1)
             weakest = int(np.argmin(worth))
@@ -129,8 +148,7 @@ class Builder:
         solver = self.solver
         solver.ridge = self.options.ridge
         solver.solve(steps=10)
-        solver.renew()
-        touched: npt.NDArray[np.int64] | None = None
+        touched: Ints | None = None
         for _ in range(_PRUNING_ROUNDS if price > 0 else 0):
             worth = solver.saliency(touched)
             weak = worth < price
@@ -142,18 +160,17 @@ class Builder:
                 order = np.argsort(worth[:, label], kind="stable")
                 count = max(1, int(solver.support[1:, label].sum()) // 4)
                 for rule in [rule for rule in order.tolist() if weak[rule, label]][:count]:
-                    solver.support[rule + 1, label] = False
-                    solver.coefficients[rule + 1, label] = 0
+                    solver.drop(rule, label)
             solver.solve(touched, steps=10)
 
 
-def covers_of(bodies: Sequence[tuple[BinTest, ...]], binning: Binning, table: Table) -> Matrix:
+def covers_of(bodies: Sequence[tuple[BinTest, ...]], binning: Binning, table: Table) -> Bytes:
     """1 where a body covers an example, after a first column of ones; only the features that are tested are read."""
-    covers = np.ones((len(table), 1 + len(bodies)))
+    covers = np.ones((len(table), 1 + len(bodies)), dtype=np.uint8)
     codes: dict[int, Codes] = {}
     for place, tests in enumerate(bodies, start=1):
         for test in tests:
             if test.feature not in codes:
                 codes[test.feature] = binning.encode(test.feature, table.column(test.feature))
-            covers[:, place] *= holds(test, codes[test.feature], binning.count(test.feature))
+            covers[:, place] &= holds(test, codes[test.feature], binning.count(test.feature))
     return covers

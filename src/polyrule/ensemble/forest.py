@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable 
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 import scipy.sparse as sp
 from sklearn.tree import ExtraTreeRegressor
 
-Matrix = npt.NDArray[np.float32]
-Labels = npt.NDArray[np.uint8]
-Design = npt.NDArray[np.float32]
+from polyrule.arrays import Bytes, Floats, Floats32, Ints, Ints32, Matrix
 
 _FEATURE_SHARE = 0.2
 _FEWEST_FEATURES = 10
+_LARGEST_WORK = 300_000  # examples times features tried at a node
 _LARGEST_BAG = 5000
 _CODE_WIDTH = 8
+_MANY_EXAMPLES = 1000
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,11 +25,11 @@ class _Grown:
     """One tree, the rows it was grown from with their weights, and the leaf of every training row."""
 
     tree: ExtraTreeRegressor
-    rows: npt.NDArray[np.int64]
-    weights: npt.NDArray[np.float32]
-    leaves: npt.NDArray[np.int32]
+    rows: Ints
+    weights: Floats32
+    leaves: Ints32
 
-    def means(self, truth: Labels) -> tuple[Matrix, npt.NDArray[np.int64]]:
+    def means(self, truth: Bytes) -> tuple[Floats32, Ints]:
         """Share of each label in every leaf, and where each node of the tree is among the leaves."""
         found, place = np.unique(self.leaves[self.rows], return_inverse=True)
         spread = sp.csr_array(
@@ -39,7 +38,8 @@ class _Grown:
         total = np.asarray(spread.sum(axis=1), dtype=np.float32).reshape(-1, 1)
         where = np.zeros(int(self.leaves.max(initial=0)) + 1, dtype=np.int64)
         where[found] = np.arange(len(found))
-        return np.asarray(spread @ truth[self.rows].astype(np.float32)) / total, where
+        sums = np.asarray(spread @ truth[self.rows].astype(np.float32), dtype=np.float32)
+        return np.asarray(sums / total, dtype=np.float32), where
 
 
 class Forest:
@@ -69,9 +69,9 @@ class Forest:
 
     def __init__(
         self,
-        design: Design,
-        truth: Labels,
-        weights: npt.NDArray[np.float64],
+        design: Floats32,
+        truth: Bytes,
+        weights: Floats,
         trees: int,
         seed: int,
         threads: int = 1,
@@ -80,7 +80,11 @@ class Forest:
         self._truth = truth
         self._weights = (weights / weights.mean()).astype(np.float32)
         self._known = _filled(design)
-        self._tried = min(design.shape[1], max(_FEWEST_FEATURES, round(_FEATURE_SHARE * design.shape[1])))
+        features, rows = design.shape[1], min(len(design), _LARGEST_BAG)
+        wanted = min(_FEATURE_SHARE * features, max(3 * _FEWEST_FEATURES, _LARGEST_WORK / rows))
+        self._tried = min(features, max(_FEWEST_FEATURES, round(wanted)))
+        # Where examples are plenty, leaves of one only add noise and time.
+        self._smallest_leaf = 2 if rows >= _MANY_EXAMPLES else 1
         self._sets = _label_sets(truth)
         self._grown: list[_Grown] = []
         sums = np.zeros(truth.shape, dtype=np.float32)
@@ -99,9 +103,9 @@ class Forest:
         always = times == 0
         if always.any():
             sums[always] = self.predict(design[always])
-        self.left_out: Matrix = sums / np.maximum(times, 1)[:, None]
+        self.left_out: Floats32 = np.asarray(sums / np.maximum(times, 1)[:, None], dtype=np.float32)
 
-    def predict(self, design: Design) -> Matrix:
+    def predict(self, design: Floats32) -> Floats32:
         """Estimate the probability of each label."""
         known = _filled(design)
         sums = np.zeros((len(design), self._truth.shape[1]), dtype=np.float32)
@@ -116,14 +120,16 @@ class Forest:
         counts = np.bincount(random.integers(examples, size=min(examples, _LARGEST_BAG)), minlength=examples)
         rows = np.flatnonzero(counts)
         weights = counts[rows].astype(np.float32) * self._weights[rows]
-        tree = ExtraTreeRegressor(max_features=self._tried, random_state=int(random.integers(2**31)))
+        tree = ExtraTreeRegressor(
+            max_features=self._tried,
+            min_samples_leaf=self._smallest_leaf,
+            random_state=int(random.integers(2**31)),
+        )
         targets = self._code(rows, number[1], random)
         tree.fit(self._known[rows], targets, sample_weight=weights.astype(np.float64), check_input=False)
         return _Grown(tree, rows, weights, tree.tree_.apply(self._known).astype(np.int32))
 
-    def _code(
-        self, rows: npt.NDArray[np.int64], number: int, random: np.random.Generator
-    ) -> npt.NDArray[np.float64]:
+    def _code(self, rows: Ints, number: int, random: np.random.Generator) -> Matrix:
         """A few numbers for each row whose spread tells how much the rows differ in their labels, or label sets."""
         if self._sets is not None and number % 2:
             return random.standard_normal((int(self._sets.max()) + 1, _CODE_WIDTH))[self._sets[rows]]
@@ -134,7 +140,7 @@ class Forest:
         return (truth.astype(np.float32) @ signs).astype(np.float64)
 
 
-def _label_sets(truth: Labels) -> npt.NDArray[np.int64] | None:
+def _label_sets(truth: Bytes) -> Ints | None:
     """Which label set each example has; None where most are unique, for predicting whole sets is hopeless then."""
     if truth.shape[1] < 2:
         return None
@@ -143,7 +149,7 @@ def _label_sets(truth: Labels) -> npt.NDArray[np.int64] | None:
     return places.ravel().astype(np.int64) if 1 < len(sets) <= len(truth) / 2 else None
 
 
-def _filled(design: Design) -> Design:
+def _filled(design: Floats32) -> Floats32:
     """A missing value lies below all others."""
     missing = np.isnan(design)
     return np.where(missing, np.float32(-1), design) if missing.any() else np.ascontiguousarray(design)
