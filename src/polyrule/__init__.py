@@ -9,6 +9,7 @@ from polyrule.version import __version__
 
 if TYPE_CHECKING:
     from polyrule import datasets, measures
+    from polyrule.budget import limits
     from polyrule.data import Dataset, Feature, Table
     from polyrule.estimators import BinaryRelevanceRuleClassifier, RuleEnsembleClassifier, RuleListClassifier
     from polyrule.kinds import load
@@ -25,6 +26,7 @@ __all__ = [
     "Table",
     "__version__",
     "datasets",
+    "limits",
     "load",
     "measures",
 ]
@@ -39,6 +41,7 @@ _HOME = {
     "RuleList": "polyrule.model",
     "RuleListClassifier": "polyrule.estimators",
     "Table": "polyrule.data",
+    "limits": "polyrule.budget",
     "load": "polyrule.kinds",
 }
 

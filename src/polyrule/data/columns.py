@@ -175,7 +175,7 @@ def listing(names: Iterable[str], most: int = 5) -> str:
 
 def shorten(value: Any, most: int = 60) -> str:
     """Show a value as Python would, cut to a length that fits an error message."""
-    text = repr(value)
+    text = repr(value[: most + 1] if isinstance(value, str) else value)
     return text if len(text) <= most else text[: most - 1] + "…"
 
 

@@ -16,7 +16,8 @@ class BinaryRelevanceRuleClassifier(RuleClassifier):
     """One independent rule list per label, the paper's baseline.
 
     Each list predicts the rarer value of its label from the features only, stops when a new rule has no more true than
-    false positives, and falls back to the majority of the training examples that no rule covers.
+    false positives, and falls back to the majority of the training examples that no rule covers. Rules are judged by
+    the counts of the binary problem whose positive class is the value they predict, be it present or absent.
 
     Parameters
     ----------

@@ -11,6 +11,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from polyrule.arrays import Ints
+from polyrule.data.sparse import check_sparse
 from polyrule.errors import DataError
 
 
@@ -83,7 +84,7 @@ def count(Y_true: Any, Y_pred: Any) -> ConfusionCounts:
 def label_matrix(Y: Any, name: str) -> sp.csr_array:
     """Check that `Y` holds only 0 and 1 and bring it to one sparse integer form; a vector becomes one column."""
     if sp.issparse(Y):
-        matrix = sp.csr_array(Y)
+        matrix = sp.csr_array(check_sparse(Y, name))
         matrix.sum_duplicates()
         stored = matrix.data
     else:

@@ -88,7 +88,9 @@ class Learner:
         """Learn an independent list per label and join them.
 
         Each list predicts the rarer value of its label, from features only, until no rule with more true than false
-        positives is found; its default is the majority of the examples no rule covers.
+        positives is found; its default is the majority of the examples no rule covers. All counts are those of the
+        binary problem whose positive class is the predicted value: where that is "absent", the engine learns the
+        label's opposite.
         """
         learning = Learning(self.separating, scale, callback)
         defaults: list[int] = []
@@ -99,10 +101,11 @@ class Learner:
             present = int(weights @ column[:, 0].astype(np.int64))
             rarer = 1 if 2 * present <= total else 0
             if learning.reason == "complete":
-                engine = self._engine(table, column, weights, replace(self.growing, label_conditions=False))
-                learning.first_label = label
-                learning.run(engine, _improving(engine, rarer), total)
-                left = engine.leftover()[0]
+                target = column if rarer else 1 - column
+                engine = self._engine(table, target, weights, replace(self.growing, label_conditions=False))
+                learning.target = label, rarer
+                learning.run(engine, _improving(engine), total)
+                left = engine.leftover()[0] if rarer else engine.leftover()[0][::-1]
             else:
                 left = np.array([present, total - present])
             defaults.append(int(left[0] > left[1]) if left.any() else 1 - rarer)
@@ -119,9 +122,9 @@ def _dense(column: Any) -> npt.NDArray[np.uint8]:
     return np.ascontiguousarray(column.toarray() if sp.issparse(column) else column, dtype=np.uint8)
 
 
-def _improving(engine: Engine, rarer: int) -> Callable[[], Candidate | None]:
+def _improving(engine: Engine) -> Callable[[], Candidate | None]:
     def grow() -> Candidate | None:
-        found = engine.grow(0, rarer)
+        found = engine.grow(0, 1)
         return found if found is not None and found.tp > sum(literal[3] for literal in found.head) else None
 
     return grow

@@ -67,6 +67,15 @@ def format_name(name: str) -> str:
     return '"' + "".join(_escape(character) for character in name) + '"'
 
 
+def format_category(name: str) -> str:
+    """Return a category as it stands behind ``=``, where ``true`` can only be a category.
+
+    >>> print(format_category("True"), format_category("a, b"))
+    True "a, b"
+    """
+    return name if name.lower() == "true" else format_name(name)
+
+
 def _escape(character: str) -> str:
     if character in '"\\':
         return "\\" + character
@@ -93,7 +102,7 @@ def format_condition(
         case NumericCondition(feature, op, threshold):
             return f"{format_name(features[feature].name)} {op} {format_number(threshold, digits)}"
         case NominalCondition(feature, value):
-            return f"{format_name(features[feature].name)} = {format_name(features[feature].categories[value])}"
+            return f"{format_name(features[feature].name)} = {format_category(features[feature].categories[value])}"
         case LabelCondition(label, value):
             return _signed(label, value, label_names)
 

@@ -142,7 +142,8 @@ class Encoder:
         if isinstance(cells, np.ndarray):
             return self._codes_of_numbers(cells, place)
         codes = np.array(
-            [self._index.get(cell, -1) if isinstance(cell, str) else -1 for cell in cells], dtype=np.float64
+            [np.nan if cell is None else self._index.get(cell, -1) if isinstance(cell, str) else -1 for cell in cells],
+            dtype=np.float64,
         )
         for row in np.flatnonzero(codes < 0):
             codes[row] = self._code(cells[row], int(row), place)
