@@ -27,6 +27,7 @@ from polyrule.ensemble.options import LearnOptions
 from polyrule.ensemble.tuning import choose
 from polyrule.errors import OptionError
 from polyrule.estimators.base import RuleEstimator
+from polyrule.store import Packed
 
 logger = logging.getLogger(__name__)
 
@@ -168,6 +169,8 @@ class RuleEnsembleClassifier(RuleEstimator):
         """
         options = self._options()
         training = self._read_training(X, y, sample_weight, label_names)
+        if isinstance(training.table, Packed):
+            raise OptionError("the ensemble is not learned from stores yet; use RuleListClassifier, or fit in memory")
         truth = training.truth.toarray() if sp.issparse(training.truth) else np.asarray(training.truth)
         truth = truth.astype(np.uint8, copy=False)
         weights = training.weights.astype(np.float64) * float(training.scale)
