@@ -16,7 +16,6 @@ from polyrule.ensemble.lessons import Lesson
 from polyrule.ensemble.weights import Solver
 
 _PRUNING_ROUNDS = 12
-_MOST_RISES = 40
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +29,9 @@ class BuildOptions:
         Penalty on squared weights while rules are chosen.
     label_cost : float
         What an entry of a head must lower the loss by to be tried at all; `Builder.prune_heads` may ask for more.
+    search_cost : float
+        What a label must gain to count for a body while bodies are searched. 0 judges bodies by what they do for all
+        labels, which suits long heads; a price leads to bodies that do much for the few labels a short head names.
     swaps : int
         How often the weakest rule may be exchanged for a better one once all rules are there.
     growth : Growth
@@ -38,6 +40,7 @@ class BuildOptions:
     max_rules: int = 30
     ridge: float = 2.0
     label_cost: float = 0.1
+    search_cost: float = 0.0
     swaps: int = 0
     growth: Growth = field(default_factory=Growth)
 
@@ -79,20 +82,22 @@ class Builder:
         return Chosen(tuple(simplify(body.tests) for body in self.bodies), self.solver.support[1:].copy())
 
     def prices(self, wanted: Sequence[float], labels_per_head: float | None = None) -> Iterator[float]:
-        """Go through ascending prices, heads pruned accordingly, and on until they are short enough on average."""
-        price = 0.0
+        """Go through ascending prices, heads pruned accordingly; one of them leaves heads just short enough."""
+        short = None if labels_per_head is None else int(labels_per_head * len(self.bodies))
+        reached = 0.0
         for price in wanted:
+            if short is not None and price > wanted[0] and self.solver.support[1:].sum() > short:
+                between = self._shorten(short, price)
+                if between is not None:
+                    reached = max(between, 1.001 * reached)
+                    yield reached
             self.prune_heads(price)
+            reached = price
             yield price
-        if labels_per_head is None:
-            return
-        short = labels_per_head * len(self.bodies)
-        steps = 0
-        while self.solver.support[1:].sum() > short and steps < _MOST_RISES:
-            while self.solver.support[1:].sum() > short and steps < _MOST_RISES:
-                price, steps = max(0.1, 1.5 * price), steps + 1
-                self.prune_heads(price)
-            yield price
+        if short is not None and self.solver.support[1:].sum() > short:
+            between = self._shorten(short, np.inf)
+            if between is not None:
+                yield max(between, 1.001 * reached)
 
     def refitted(self, ridge: float) -> Matrix:
         """Return the best intercepts and weights of the chosen rules for another penalty."""
@@ -102,9 +107,8 @@ class Builder:
 
     def _add(self) -> bool:
         solver = self.solver
-        # Bodies are judged by what they do for all labels: judged by the best few only, they fit noise sooner. Only
-        # when no label of such a body pays for its entry any more are bodies sought that have one that does.
-        for price in dict.fromkeys((0.0, self.options.label_cost)):
+        # Only when no label of the best body pays for its entry any more are bodies sought that have one that does.
+        for price in dict.fromkeys((self.options.search_cost, self.options.label_cost)):
             priced = Slopes.of(solver.gradient, solver.curvature, solver.scale, self.options.ridge, price)
             body = grow(self.table, priced, self._growth)
             if body is None:
@@ -162,6 +166,27 @@ class Builder:
                 for rule in [rule for rule in order.tolist() if weak[rule, label]][:count]:
                     solver.drop(rule, label)
             solver.solve(touched, steps=10)
+
+    def _shorten(self, entries: int, most: float) -> float | None:
+        """Drop the entries that are missed least until so many are left, unless one is missed by `most` or more.
+
+        Returns the largest loss that an entry was dropped for; None where `most` was reached first.
+        """
+        solver = self.solver
+        solver.ridge = self.options.ridge
+        solver.solve(steps=10)
+        price = 0.0
+        while (count := int(solver.support[1:].sum())) > entries:
+            worth = solver.saliency()
+            order = np.argsort(worth, axis=None, kind="stable")[: min(count - entries, 1 + count // 6)]
+            price = max(price, float(worth.flat[order[-1]]))
+            if price >= most:
+                return None
+            rules, labels = np.unravel_index(order, worth.shape)
+            for rule, label in zip(rules.tolist(), labels.tolist(), strict=True):
+                solver.drop(rule, label)
+            solver.solve(np.unique(labels), steps=5)
+        return price
 
 
 def covers_of(bodies: Sequence[tuple[BinTest, ...]], binning: Binning, table: Table) -> Bytes:

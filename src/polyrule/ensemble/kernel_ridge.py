@@ -13,7 +13,7 @@ _JITTER = 1e-8
 _BLOCK = 2000
 _MOST_EXAMPLES = 5000  # that it is fitted to; what it says about the others is left out by itself
 _EXACT = 2000  # up to so many examples ...
-_MOST_LANDMARKS = 1500  # ... there may be so many landmarks,
+_MOST_LANDMARKS = 1000  # ... there may be so many landmarks,
 _FEW_LANDMARKS = 700  # and above it so many
 
 
@@ -21,7 +21,7 @@ class KernelRidge:
     """Smooth estimates: each example speaks for those near it, by a Gaussian kernel as wide as the mean distance.
 
     Where trees see steps along single features, this sees distances in all of them; the two err differently. Distances
-    are taken to some of the examples only (Nyström's approximation; exact for up to 1,500 examples), so that memory and
+    are taken to some of the examples only (Nyström's approximation; exact for up to 1,000 examples), so that memory and
     time grow with the number of examples, not with its square and cube.
 
     Parameters

@@ -25,6 +25,7 @@ from polyrule.ensemble.weights import loss
 
 # Share of the cross-validated log loss that shorter heads may cost.
 _NEXT_TO_NOTHING = 0.02
+_NOTHING = 0.003
 # Of more examples, one fold is held out instead of each in turn: that is evidence enough.
 _PLENTY = 20_000
 _LARGEST_SIDE_BY_SIDE = 2_000_000  # labels of all examples; above it, parts are learned one after the other
@@ -153,6 +154,9 @@ def _assemble(
             rules.append(WeightedRule(head, body, float(weights[covers[:, number] > 0].sum())))
     reason = "interrupted" if control.interrupted else "time_limit" if control.late else "complete"
     info = {**setting._asdict(), "calibration": [calibration.slope, calibration.shift], "cross_validation": merits}
+    plain = not whole.teacher and not options.points and len(rules) == len(set(whole.chosen.bodies))
+    if plain:  # what `RuleEnsemble.verify` can check
+        info["weights"] = {"targets": "labels", "ridge": setting.ridge, "calibration": info["calibration"], "kept": []}
     if whole.teacher:
         info["teacher"] = {"listened_to": whole.teacher, "made_with": versions()}
     model = RuleEnsemble(
@@ -211,7 +215,9 @@ def shortest_good(
         allowed = short or [max(entries)]
         losses = {setting: value for setting, value in losses.items() if setting.price in allowed}
     best = min(losses.values())
-    good = [setting for setting, value in losses.items() if value <= best * (1 + _NEXT_TO_NOTHING)]
+    # Heads that are short enough as they are need not pay for being shorter still.
+    slack = _NEXT_TO_NOTHING if labels_per_head is None else _NOTHING
+    good = [setting for setting, value in losses.items() if value <= best * (1 + slack)]
     price = max(setting.price for setting in good)
     return min((setting for setting in losses if setting.price == price), key=lambda setting: losses[setting])
 

@@ -32,6 +32,7 @@ from polyrule.store import Packed
 logger = logging.getLogger(__name__)
 
 _POINTS = 10
+_SEARCH_COST = 0.5  # what a label must gain to count for a body, where heads shall be short
 
 
 class RuleEnsembleClassifier(RuleEstimator):
@@ -119,13 +120,13 @@ class RuleEnsembleClassifier(RuleEstimator):
         labels_per_head: float | None = 4,
         beam_width: int = 1,
         swaps: int = 0,
-        restarts: int = 4,
+        restarts: int = 3,
         ridge: str | float = "auto",
         teacher: str | None = "forest",
         decision: str = "auto",
         optimize: str = "micro-f1",
         points: bool | int = False,
-        cv: Any = 4,
+        cv: int | Any = 4,
         max_bins: int = 64,
         time_limit: float | None = None,
         callback: Callback | None = None,
@@ -285,7 +286,13 @@ class RuleEnsembleClassifier(RuleEstimator):
         plain = LearnOptions()
         prices = plain.prices if self.label_cost == "auto" else (float(self.label_cost),)
         return LearnOptions(
-            build=BuildOptions(self.max_rules, label_cost=prices[0], swaps=self.swaps, growth=growth),
+            build=BuildOptions(
+                self.max_rules,
+                label_cost=prices[0],
+                search_cost=0.0 if wanted is None else _SEARCH_COST,
+                swaps=self.swaps,
+                growth=growth,
+            ),
             teaching=Teaching() if self.teacher else None,
             prices=prices,
             ridges=plain.ridges if self.ridge == "auto" else (float(self.ridge),),
