@@ -279,8 +279,8 @@ def test_folds_may_come_from_a_splitter() -> None:
 def test_of_several_starts_the_best_fit_is_kept() -> None:
     X, Y = planted()
     heard = []
-    once = RuleEnsembleClassifier(max_rules=4, cv=0, restarts=1).fit(X, Y)
-    often = RuleEnsembleClassifier(max_rules=4, cv=0, restarts=6, callback=heard.append).fit(X, Y)
+    once = RuleEnsembleClassifier(max_rules=4, cv=0, restarts=1, labels_per_head=None).fit(X, Y)
+    often = clone(once).set_params(restarts=6, callback=heard.append).fit(X, Y)
     last = [p.loss for p in heard if p.rules == 4][:-1]  # the last one is said again at the end
     assert len(last) == 6
     assert min(last) < last[0]  # so the first is not the best here
