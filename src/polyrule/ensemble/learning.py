@@ -133,7 +133,7 @@ def _assemble(
     control: Control,
 ) -> Learned:
     losses = {s: held.loss(s, truth, weights) for s in whole.coefficients}
-    setting = shortest_good(losses, whole.entries, len(whole.chosen.bodies), options.labels_per_head)
+    setting = shortest_good(losses, whole.labels_per_head, options.labels_per_head)
     rows = held.rows
     scores = held.scores(setting, Calibration(), 0)
     calibration = Calibration()
@@ -197,22 +197,21 @@ def merged(bodies: Sequence[tuple[BinTest, ...]], coefficients: Matrix, together
 
 def shortest_good(
     losses: dict[Setting, float],
-    entries: dict[float, int] | None = None,
-    rules: int = 0,
+    lengths: dict[float, float] | None = None,
     labels_per_head: float | None = None,
 ) -> Setting:
     """Return the setting with the smallest loss among those of the highest price that costs next to nothing.
 
-    Where heads must be short on average, lower prices are out of the question.
+    Where heads must be short on average, prices that leave them longer (`lengths`) are out of the question.
 
     Examples
     --------
     >>> shortest_good({Setting(0.1, 1.0): 2.0, Setting(0.3, 1.0): 2.01, Setting(0.3, 3.0): 2.6, Setting(1.0, 1.0): 2.2})
     Setting(price=0.3, ridge=1.0)
     """
-    if labels_per_head is not None and entries is not None:
-        short = [price for price, count in entries.items() if count <= labels_per_head * rules]
-        allowed = short or [max(entries)]
+    if labels_per_head is not None and lengths is not None:
+        short = [price for price, length in lengths.items() if length <= labels_per_head]
+        allowed = short or [max(lengths)]
         losses = {setting: value for setting, value in losses.items() if setting.price in allowed}
     best = min(losses.values())
     # Heads that are short enough as they are need not pay for being shorter still.

@@ -63,9 +63,9 @@ class Part:
             builder = self._built(plain_lesson(self.binning.columns(table), truth, weights), options, 0, 1, threads)
         self.chosen = builder.chosen()
         self.coefficients: dict[Setting, Matrix] = {}
-        self.entries: dict[float, int] = {}
+        self.labels_per_head: dict[float, float] = {}
         for price in builder.prices(options.prices, options.labels_per_head):
-            self.entries[price] = int(builder.solver.support[1:].sum())
+            self.labels_per_head[price] = builder.labels_per_head()
             for ridge in options.ridges:
                 self.coefficients[Setting(price, ridge)] = builder.refitted(ridge)
             if control.out_of_time(number, 1.0):

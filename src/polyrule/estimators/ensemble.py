@@ -32,6 +32,7 @@ from polyrule.store import Packed
 logger = logging.getLogger(__name__)
 
 _POINTS = 10
+_TRIED_LABELS = 8  # labels that a rule may weigh before pruning, for every one that may stay on average
 _SEARCH_COST = 0.5  # what a label must gain to count for a body, where heads shall be short
 
 
@@ -290,6 +291,7 @@ class RuleEnsembleClassifier(RuleEstimator):
                 self.max_rules,
                 label_cost=prices[0],
                 search_cost=0.0 if wanted is None else _SEARCH_COST,
+                max_head=None if wanted is None else int(_TRIED_LABELS * wanted),
                 swaps=self.swaps,
                 growth=growth,
             ),
