@@ -99,7 +99,8 @@ def _work(target: Target, seconds: float, rng: random.Random, shared: mmap.mmap,
         raw = fresh.pop() if fresh else target.mutate(rng.choice(pool), pool, target.words, rng)
         _write(shared, count, raw, len(found), len(shapes))
         count += 1
-        _set_timers(SECONDS)
+        if count % 64 == 1:
+            _set_timers(SECONDS)  # for a few dozen inputs at a time: setting a timer takes as long as a small one
         try:
             shape = target.run(raw)
         except (Exception, TooLong) as problem:
@@ -107,13 +108,13 @@ def _work(target: Target, seconds: float, rng: random.Random, shared: mmap.mmap,
             if shape not in found:
                 found.add(shape)
                 _save(target, raw, "".join(traceback.format_exception(problem)))
-        finally:
-            _set_timers(0)
+            _set_timers(SECONDS)
         if shape not in shapes and len(pool) < 5000:
             shapes.add(shape)
             pool.append(raw)
             if keep and len(raw) <= 300 and "finding" not in shape:
                 _keep(target, raw)
+    _set_timers(0)
     _write(shared, count, b"", len(found), len(shapes))
 
 
