@@ -87,9 +87,9 @@ def random_world(rng: np.random.Generator) -> Packed:
     return pack_table(table, truth, weights, names, int(rng.choice([3, 16, 255, 1000])))
 
 
-def check(worlds: int, seconds: float) -> dict:
+def check(worlds: int, seconds: float, seed: int) -> dict:
     """Learn a few rules with both; after every rule compare counts of random bodies, then the next rule."""
-    started, rng = time.monotonic(), np.random.default_rng(2026)
+    started, rng = time.monotonic(), np.random.default_rng(seed)
     rules = counts = done = 0
     while done < worlds and time.monotonic() - started < seconds:
         packed = random_world(rng)
@@ -219,6 +219,7 @@ def main() -> None:
     parser.add_argument("what", choices=["check", "time"])
     parser.add_argument("--worlds", type=int, default=10_000)
     parser.add_argument("--seconds", type=float, default=240)
+    parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--rows", type=int, default=10_000_000)
     parser.add_argument("--features", type=int, default=100)
     parser.add_argument("--labels", type=int, default=20)
@@ -226,7 +227,7 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=16)
     given = parser.parse_args()
     if given.what == "check":
-        print(json.dumps(check(given.worlds, given.seconds)))
+        print(json.dumps(check(given.worlds, given.seconds, given.seed)))
     else:
         found = measure(given.rows, given.features, given.labels, given.rules, given.threads)
         print(json.dumps(found, indent=1))

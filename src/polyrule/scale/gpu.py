@@ -273,8 +273,9 @@ def decide_on_device(
     single: bool,
 ) -> tuple[int, int, bool] | None:
     """Return position, code and side of the best candidate; see `polyrule.scale.decide.decide`."""
-    xp = cupy()
-    kernels = _kernels()
+    if not len(columns.starts):
+        return None
+    xp, kernels = cupy(), _kernels()
     labels = counts.kinds.shape[1]
     width, n_columns = labels * KINDS, len(columns.starts)
     starts, ends = xp.asarray(columns.starts), xp.asarray(columns.ends)
