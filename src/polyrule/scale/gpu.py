@@ -19,7 +19,7 @@ from polyrule.scale.state import BlockState
 from polyrule.store.packed import Block, Packed
 
 Answer = TypeVar("Answer")
-TOGETHER = 8  # kTogether of kernels.cu
+TOGETHER = 4  # kTogether of kernels.cu
 THREADS, DECIDERS = 1024, 256
 
 
