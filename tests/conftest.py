@@ -6,8 +6,18 @@ import os
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
+
+# Fixed draws: a green main stays green for everyone. `make campaign` looks for new worlds.
+settings.register_profile("fixed", derandomize=True, database=None)
+settings.load_profile("fixed")
 
 ROOT = Path(__file__).resolve().parent.parent
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    # scikit-learn 1.6 parametrizes its checks with a generator, of which pytest 9 warns
+    config.addinivalue_line("filterwarnings", "ignore:Passing a non-Collection iterable to parametrize")
 
 
 def _benchmark_root() -> Path | None:

@@ -37,13 +37,14 @@ class Codec:
         From a model to the plain JSON values of the members that belong to this kind.
     decode : callable
         From those members, the features, the label names and the information back to the model.
-    members : tuple of str
-        Names of the members.
+    members, optional : tuple of str
+        Names of the members, and of those that may be absent.
     """
 
     encode: Callable[[Any], dict[str, Any]]
     decode: Callable[[dict[str, Node], tuple[Feature, ...], tuple[str, ...], dict[str, Any]], Any]
     members: tuple[str, ...]
+    optional: tuple[str, ...] = ()
 
 
 # The model class's KIND -> how to get its codec; a later stage adds its kinds here (see `polyrule.kinds`).
@@ -148,12 +149,12 @@ def loads(text: str, *, source: str = "model", check: bool = True) -> Any:
         _check_sum(document, source)
     codec = _KINDS[kind]()
     shared = ("format", "version", "kind", "info", "labels", "features", "checksum")
-    members = root.fields((*shared[:-1], *codec.members), ("checksum",))
+    members = root.fields((*shared[:-1], *codec.members), ("checksum", *codec.optional))
     labels = tuple(node.text() for node in members["labels"])
     features = tuple(_decode_feature(node) for node in members["features"])
     info = decode_info(members["info"])
     allowed.check_cells(source, _size(document))
-    own = {name: members[name] for name in codec.members}
+    own = {name: members[name] for name in (*codec.members, *codec.optional)}
     try:
         return codec.decode(own, features, labels, info)
     except ModelError as error:
@@ -224,7 +225,8 @@ def _check_sum(document: dict[str, Any], source: str) -> None:
 def _size(document: dict[str, Any]) -> int:
     """Names, conditions and literals of a model: what its cost grows with."""
     features = [feature for feature in document["features"] if isinstance(feature, dict)]
-    rules = [rule for rule in document.get("rules") or () if isinstance(rule, dict)]
+    listed = document.get("rules")
+    rules = [rule for rule in listed if isinstance(rule, dict)] if isinstance(listed, list) else []
     parts = [document["labels"], features, *(feature.get("categories") for feature in features)]
     parts += [rule.get(half) for rule in rules for half in ("head", "body")]
     return sum(len(part) for part in parts if isinstance(part, list))
