@@ -87,7 +87,9 @@ class TestLearning:
             expected, left = rule_list(
                 world.table(), truth, weights, Objective(measure, negative=negative), GrowOptions(), remaining=0.0
             )
-            model = RuleListClassifier.paper(measure, negative=negative, remaining=0.0).fit(world.table(), as_given(truth))
+            model = RuleListClassifier.paper(measure, negative=negative, remaining=0.0).fit(
+                world.table(), as_given(truth)
+            )
             found = [
                 (tuple((x.label, x.value, x.tp, x.fp) for x in r.head), r.body, r.stop, r.value, r.coverage)
                 for r in model.rules_
