@@ -6,7 +6,7 @@ WORKERS ?= 2
 
 NATIVE := CMakeLists.txt $(wildcard native/*.cpp native/*.hpp)
 
-.PHONY: demo test lint bench bench-quality gallery sanitize clean help
+.PHONY: demo test lint prove bench bench-quality gallery sanitize clean help
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -36,6 +36,9 @@ lint: $(VENV)/test.stamp  ## format, lint, types and the order of the stages
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+prove: $(VENV)/test.stamp  ## settle the fifty random measures of the tests anew, with z3
+	PYTHONPATH=. $(BIN)/python tests/measures/random_expressions.py
 
 bench: $(VENV)/test.stamp  ## speed against the reference and MLRL-SeCo
 	$(BIN)/python benchmarks/speed.py

@@ -14,9 +14,9 @@ from polyrule.heads.ratio import search_ratio
 from polyrule.heads.result import HeadResult, Node, Rank
 from polyrule.heads.singles import search_decomposable, search_label_sets, search_subset
 from polyrule.heads.sizewise import SizeForm, size_form
-from polyrule.heads.soundness import is_average, require_sound
+from polyrule.heads.soundness import is_average, known_properties, require_sound
 from polyrule.heads.space import HeadSpace
-from polyrule.heads.valuation import SubsetValuation, Valuation, valuation
+from polyrule.heads.valuation import MicroValuation, SubsetValuation, Valuation, valuation
 from polyrule.heads.world import World
 from polyrule.measures.counting import Head
 from polyrule.measures.objective import SEARCHES, Objective
@@ -89,7 +89,7 @@ def search(
     form: LinearForm | SizeForm | None = None
     if strategy in ("auto", "ratio", "decomposable") and min_tp > 0:
         form = linear_form(values, space) or size_form(values, space)
-    chosen = _choose(values, form, min_tp) if strategy == "auto" else strategy
+    chosen = _choose(values, space, form, min_tp) if strategy == "auto" else strategy
     require_sound(chosen, values, space, form)
     head, rank, evaluated, seen = _run(chosen, space, values, form)
     c = world.counts
@@ -98,7 +98,7 @@ def search(
     return HeadResult(head, rank[0], counts, evaluated, space.size - evaluated, chosen, tree)
 
 
-def _choose(values: Valuation, form: LinearForm | SizeForm | None, min_tp: int) -> str:
+def _choose(values: Valuation, space: HeadSpace, form: LinearForm | SizeForm | None, min_tp: int) -> str:
     """Return the cheapest search that is proved exact here; the proofs need literals with a true positive."""
     if min_tp < 1:
         return "bound"
@@ -107,7 +107,19 @@ def _choose(values: Valuation, form: LinearForm | SizeForm | None, min_tp: int) 
         return "subset" if plain else "bound"
     if plain and is_average(form):
         return "decomposable"
-    return "bound" if form is None else "ratio"
+    if form is not None:
+        return "ratio"
+    return _by_kind(values, space) if plain else "bound"
+
+
+def _by_kind(values: Valuation, space: HeadSpace) -> str:
+    """Choose by what is proved about the measure, where its form says nothing."""
+    known = known_properties(values, space)
+    if known.proved and known.kind == "decomposable":
+        return "decomposable"
+    counts = (0, 0, 0, 0), (1, 1, 1, 1)
+    unbounded = isinstance(values, MicroValuation) and values.objective.measure.upper_bound(*counts) is None
+    return "antimonotone" if unbounded and known.proved and known.kind == "anti-monotone" else "bound"
 
 
 def _run(

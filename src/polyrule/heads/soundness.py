@@ -9,7 +9,7 @@ from polyrule.heads.space import HeadSpace
 from polyrule.heads.valuation import SubsetValuation, Valuation
 from polyrule.measures.objective import Objective
 from polyrule.measures.properties import Properties
-from polyrule.measures.witness import find_witness
+from polyrule.measures.trial import find_witness
 
 Form = LinearForm | SizeForm | None
 

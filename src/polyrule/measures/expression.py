@@ -17,9 +17,14 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property, reduce
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
 
 from polyrule.errors import MeasureError
 from polyrule.measures.base import Measure
@@ -58,6 +63,18 @@ class ExpressionMeasure(Measure):
         self.exact = not _has_roots(root)
         self.value(2, 1, 3, 1)
 
+    @cached_property
+    def monotone(self) -> bool:  # type: ignore[override]
+        """Whether the value never falls as TP or TN grows and never rises as FP or FN grows, where that is proved."""
+        from polyrule.measures.proofs.directions import is_monotone
+
+        return self.exact and is_monotone(self.root)
+
+    @cached_property
+    def variables(self) -> frozenset[str]:
+        """The counts that occur."""
+        return frozenset(_variables(self.root))
+
     def value(self, tp: int, fp: int, tn: int, fn: int) -> Fraction:
         """Evaluate the expression; doubles become exact fractions."""
         try:
@@ -71,6 +88,13 @@ class ExpressionMeasure(Measure):
                 "example with max(…, 0)"
             )
         return number
+
+    def quick_values(self, tp: Any, fp: Any, tn: Any, fn: Any) -> npt.NDArray[np.float64]:
+        """Evaluate in doubles, whole arrays at once; exactly where that runs into infinity or has no value."""
+        counts = {name: np.asarray(x, dtype=np.float64) for name, x in zip(VARIABLES, (tp, fp, tn, fn), strict=True)}
+        with np.errstate(all="ignore"):
+            found = np.broadcast_to(_evaluate_arrays(self.root, counts), counts["tp"].shape)
+        return np.array(found) if np.isfinite(found).all() else self.values(tp, fp, tn, fn)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, ExpressionMeasure) and (self.name, self.root) == (other.name, other.root)
@@ -95,11 +119,23 @@ def parse(text: str) -> Measure:
     polyrule.errors.MeasureError: measure 'tp/(tp+fp+0.5*fn': expected ')' at position 17, found the end
     """
     name = " ".join(text.split())
-    root = _Parser(text).run()
+    root = tree(text)
     rows = _as_ratio(root)
     if rows is not None and any(rows[1]):
         return RatioMeasure(name, *rows)
     return ExpressionMeasure(name, root)
+
+
+def _variables(node: Node) -> Iterator[str]:
+    if node.kind in VARIABLES:
+        yield node.kind
+    for operand in node.operands:
+        yield from _variables(operand)
+
+
+def tree(text: str) -> Node:
+    """Return an expression as a tree, whatever kind of measure it is."""
+    return _Parser(text).run()
 
 
 class _Parser:
@@ -250,6 +286,36 @@ _APPLY: dict[str, Callable[..., Number]] = {
     "abs": abs,
     "min": min,
     "max": max,
+}
+
+
+Floats = npt.NDArray[np.float64]
+
+
+def _evaluate_arrays(node: Node, counts: dict[str, Floats]) -> Floats:
+    if node.kind == "number":
+        return np.array(float(node.number))
+    if node.kind in counts:
+        return counts[node.kind]
+    parts = [_evaluate_arrays(operand, counts) for operand in node.operands]
+    if node.kind == "/":
+        top, bottom = np.broadcast_arrays(*parts)
+        return np.asarray(np.divide(top, bottom, out=np.zeros(top.shape), where=bottom != 0))
+    if node.kind == "**":
+        raised = parts[0] ** parts[1]
+        return np.asarray(np.where(parts[0] == 0, 0.0, raised) if node.operands[1].number < 0 else raised)
+    return np.asarray(reduce(_ON_ARRAYS[node.kind], parts) if len(parts) > 1 else _ON_ARRAYS[node.kind](parts[0]))
+
+
+_ON_ARRAYS: dict[str, Callable[..., Any]] = {
+    "+": np.add,
+    "-": np.subtract,
+    "*": np.multiply,
+    "sqrt": np.sqrt,
+    "log": np.log,
+    "abs": np.abs,
+    "min": np.minimum,
+    "max": np.maximum,
 }
 
 
