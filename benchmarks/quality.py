@@ -26,7 +26,7 @@ from pathlib import Path
 import numpy as np
 
 from polyrule import datasets
-from polyrule.ensemble.classifier import RuleEnsembleClassifier
+from polyrule.estimators.ensemble import RuleEnsembleClassifier
 from polyrule.evaluation.folds import make_folds, take_rows
 from polyrule.evaluation.scores import score
 

@@ -61,11 +61,6 @@ void BlockSource::load(std::size_t first, std::size_t count, double* block) {
 void predict(const FlatList& list, BlockSource& source, std::size_t rows, std::uint8_t* labels, std::int32_t* setter) {
   const std::size_t width = list.labels;
   std::vector<double> block(std::max<std::size_t>(1, source.used().size()) * 64, 0.0);
-  std::vector<std::size_t> slot(static_cast<std::size_t>(list.body_start[list.rules]));
-  for (std::size_t c = 0; c < slot.size(); ++c)
-    if (list.kind[c] != kLabel)
-      slot[c] = static_cast<std::size_t>(
-          std::lower_bound(source.used().begin(), source.used().end(), list.index[c]) - source.used().begin());
   std::vector<Word> set(width), ones(width);
   std::fill(setter, setter + rows * width, -1);
 
@@ -86,7 +81,7 @@ void predict(const FlatList& list, BlockSource& source, std::size_t rows, std::u
           fired &= set[l] & (value != 0 ? ones[l] : ~ones[l]);
           continue;
         }
-        const double* x = block.data() + slot[static_cast<std::size_t>(c)] * 64;
+        const double* x = block.data() + static_cast<std::size_t>(list.index[c]) * 64;
         if (std::popcount(fired) > 12) {
           fired &= compare_block(kind, x, value);
         } else {

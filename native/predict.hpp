@@ -11,7 +11,7 @@ namespace polyrule {
 // A rule list as flat arrays; see FlatRules on the Python side.
 struct FlatList {
   const std::uint8_t* kind;
-  const std::int32_t* index;
+  const std::int32_t* index;  // a place among the used columns, or a label
   const double* value;
   const std::int32_t *body_start, *head_start, *head_label;
   const std::uint8_t *head_value, *stop, *defaults;

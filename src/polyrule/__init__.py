@@ -9,10 +9,11 @@ from polyrule.version import __version__
 
 if TYPE_CHECKING:
     from polyrule import datasets, measures
+    from polyrule.budget import limits
     from polyrule.data import Dataset, Feature, Table
-    from polyrule.ensemble.classifier import RuleEnsembleClassifier
-    from polyrule.estimators import BinaryRelevanceRuleClassifier, RuleListClassifier
-    from polyrule.model import Rule, RuleList, load
+    from polyrule.estimators import BinaryRelevanceRuleClassifier, RuleEnsembleClassifier, RuleListClassifier
+    from polyrule.kinds import load
+    from polyrule.model import Rule, RuleList
 
 __all__ = [
     "BinaryRelevanceRuleClassifier",
@@ -25,6 +26,7 @@ __all__ = [
     "Table",
     "__version__",
     "datasets",
+    "limits",
     "load",
     "measures",
 ]
@@ -35,11 +37,12 @@ _HOME = {
     "Dataset": "polyrule.data",
     "Feature": "polyrule.data",
     "Rule": "polyrule.model",
-    "RuleEnsembleClassifier": "polyrule.ensemble.classifier",
+    "RuleEnsembleClassifier": "polyrule.estimators",
     "RuleList": "polyrule.model",
     "RuleListClassifier": "polyrule.estimators",
     "Table": "polyrule.data",
-    "load": "polyrule.model",
+    "limits": "polyrule.budget",
+    "load": "polyrule.kinds",
 }
 
 

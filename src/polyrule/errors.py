@@ -14,6 +14,10 @@ class DataError(PolyruleError, ValueError):
     """The data cannot be used as it is: a file, a column, a value or a shape is wrong."""
 
 
+class LimitError(DataError):
+    """An input asks for more bytes, cells or seconds than it is allowed; see `polyrule.limits`."""
+
+
 class OptionError(PolyruleError, ValueError):
     """An option has a value that is not allowed, or two options contradict each other."""
 

@@ -5,25 +5,41 @@ from __future__ import annotations
 import importlib
 import logging
 import os
+from functools import cache
 from types import ModuleType
 
 logger = logging.getLogger(__name__)
 
 
-def _load() -> ModuleType | None:
-    """Import the extension unless the environment variable POLYRULE_KERNELS is set to ``reference``."""
+def _load() -> tuple[ModuleType | None, str]:
+    """Import the extension unless POLYRULE_KERNELS is set to ``reference``; else say why it is not there."""
     if os.environ.get("POLYRULE_KERNELS", "").strip().lower() == "reference":
-        return None
+        return None, ""
     try:
-        return importlib.import_module("polyrule._native")
+        return importlib.import_module("polyrule._native"), ""
     except ImportError as error:
-        logger.warning(
-            "polyrule runs on its slow NumPy kernels because the compiled ones cannot be loaded (%s); "
-            "install it where a C++ compiler is at hand to get them",
-            error,
-        )
-        return None
+        return None, str(error)
 
 
 #: The extension module, or None.
-native: ModuleType | None = _load()
+native: ModuleType | None
+native, _problem = _load()
+
+
+@cache
+def warn_if_slow() -> None:
+    """Warn, once and only when something is learned, that nobody asked for the slow kernels and yet they are used.
+
+    Not while this module is imported: whoever listens may be half imported then, and most uses need no kernels.
+    """
+    if _problem:
+        logger.warning(
+            "polyrule learns with its slow NumPy kernels because the compiled ones cannot be loaded (%s); "
+            "install a wheel for this platform, or build it where a C++ compiler is at hand",
+            _problem,
+        )
+
+
+def which_kernels() -> str:
+    """Say in two words which kernels learn here."""
+    return "NumPy kernels" if native is None else "compiled kernels"

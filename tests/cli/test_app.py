@@ -1,12 +1,17 @@
+import inspect
 import os
 import subprocess
 import sys
+from importlib import import_module
 
 import click
 import pytest
 from tests.cli.helpers import PLAIN, PROGRAM, ok, program, run
 
 from polyrule.cli.app import COMMANDS, app
+from polyrule.cli.learner_options import LEARNERS
+from polyrule.cli.signatures import read_signature
+from polyrule.native import which_kernels
 from polyrule.version import __version__
 
 
@@ -46,13 +51,46 @@ def test_every_command_that_prints_results_can_print_json():
 
 def test_help_needs_nothing_heavy():
     code = (
-        "import sys\nfrom polyrule.cli import app\n"
-        "try:\n    app.main(['--help'])\nexcept SystemExit:\n    pass\n"
+        "import sys\nfrom polyrule.cli import app\nfrom polyrule.cli.app import COMMANDS\n"
+        "for words in (['--help'], *([name, '--help'] for name in COMMANDS)):\n"
+        "    try:\n        app.main(words)\n    except SystemExit:\n        pass\n"
         "heavy = {'numpy', 'scipy', 'sklearn', 'pandas', 'rich'} & set(sys.modules)\n"
         "assert not heavy, heavy"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
+
+
+def test_options_of_learners_are_read_without_importing_them_and_are_theirs():
+    for home in LEARNERS.values():
+        read, real = read_signature(*home), getattr(import_module(home[0]), home[1])
+        told = inspect.signature(real).parameters
+        assert list(read.parameters) == list(told)
+        assert {n: (p.default, p.annotation) for n, p in read.parameters.items()} == {
+            n: (p.default, p.annotation) for n, p in told.items()
+        }
+        assert read.docstring == inspect.cleandoc(real.__doc__)
+
+
+def without_compiled_kernels(*words):
+    """Run a command as on a machine where the package was installed without a compiler."""
+    code = (
+        "import sys\nsys.modules['polyrule._native'] = None\nfrom polyrule.cli import main\n"
+        f"sys.argv = ['polyrule', *{words!r}]\nmain()"
+    )
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+
+
+def test_without_compiled_kernels_everything_works_and_learning_says_once_that_it_is_slow(tmp_path):
+    assert "(NumPy kernels)" in without_compiled_kernels("--version").stdout
+    data = tmp_path / "small.csv"
+    data.write_text("size,red\n1,0\n2,0\n3,1\n4,1\n")
+    model = tmp_path / "model.json"
+    learned = without_compiled_kernels("train", str(data), "--labels", "red", "-o", str(model), "--cv", "2")
+    assert learned.returncode == 0, learned.stderr
+    assert learned.stderr.count("slow NumPy kernels") == 1
+    shown = without_compiled_kernels("show", str(model))
+    assert (shown.returncode, shown.stderr) == (0, "")
 
 
 def test_the_package_is_the_command_too():
@@ -61,7 +99,7 @@ def test_the_package_is_the_command_too():
 
 
 def test_version():
-    assert ok("--version").strip() == f"polyrule, version {__version__}"
+    assert ok("--version").strip() == f"polyrule, version {__version__} ({which_kernels()})"
 
 
 @pytest.mark.parametrize("line", ["nonsense", "train", "show --nonsense", "show a b", "train x --cv 1"])

@@ -38,6 +38,14 @@ def test_the_original_stays_where_an_output_is_given(model, tmp_path):
     assert len(RuleList.load(tmp_path / "smaller.json")) == len(told["rules"])
 
 
+def test_the_old_model_stands_beside_the_new_one(model):
+    before = model.read_bytes()
+    result = run("edit", "remove", model, "1")
+    backup = model.with_name(model.name + ".bak")
+    assert backup.read_bytes() == before
+    assert f"the old one is {backup}" in result.stderr
+
+
 def test_recounting_on_the_training_data(model, songs):
     ok("edit", "add", model, "calm <- tempo <= 99", "--at", "1")
     ok("edit", "recount", model, songs)
@@ -69,7 +77,7 @@ def test_a_file_edited_by_hand_can_be_sealed(model):
     model.write_text(json.dumps(document))
     assert "polyrule edit seal" in run("show", model).stderr
     ok("edit", "seal", model)
-    assert "calm <- tempo <= 99   (TP 0, FP 0) [hand]" in ok("show", model)
+    assert "calm <- tempo <= 99   (not counted) [hand]" in ok("show", model)
 
 
 @pytest.mark.parametrize(

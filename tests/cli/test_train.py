@@ -57,7 +57,7 @@ def test_every_parameter_of_the_learners_is_an_option():
 
 
 def test_descriptions_come_from_the_docstrings():
-    texts = parameter_texts(RuleListClassifier)
+    texts = parameter_texts(inspect.cleandoc(RuleListClassifier.__doc__))
     assert texts["remaining"][1].startswith("End when")
     assert texts["heads"][0] == '{"multi", "single"}'
     assert texts["max_rules"] == texts["max_conditions"]

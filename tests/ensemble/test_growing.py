@@ -7,7 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.ensemble.test_gain import world
 
-from polyrule.ensemble.bins import BinnedTable, BinTest, Rows
+from polyrule.arrays import Ints32
+from polyrule.ensemble.bins import BinnedTable, BinTest
 from polyrule.ensemble.gain import Slopes, reference_best_conditions
 from polyrule.ensemble.growing import Growth, grow, simplify
 
@@ -15,7 +16,7 @@ from polyrule.ensemble.growing import Growth, grow, simplify
 def plain_greedy(table: BinnedTable, slopes: Slopes, options: Growth) -> tuple[BinTest, ...]:
     """Add the best allowed condition of any feature until none raises the gain enough."""
     tests: tuple[BinTest, ...] = ()
-    rows: Rows = np.arange(table.rows, dtype=np.int32)
+    rows: Ints32 = np.arange(table.rows, dtype=np.int32)
     gain = 0.0
     while True:
         found = reference_best_conditions(table, rows, slopes)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -55,6 +57,38 @@ class TestBinaryRelevance:
             own = [rule for rule in joint.rules_ if rule.head[0].label == label]
             assert [rule.body for rule in own] == [rule.body for rule in alone.rules_]
             np.testing.assert_array_equal(joint.predict(X)[:, [label]], alone.predict(X))
+
+    @pytest.mark.parametrize("measure", ["precision", "f0.5", "hamming", "laplace", "wracc"])
+    def test_the_rarer_value_is_the_positive_class(self, data, measure) -> None:
+        """Learning that a label is absent is learning that its opposite is present."""
+        X, Y = data
+        frequent = [j for j in range(Y.shape[1]) if Y[:, j].mean() > 0.5]
+        assert frequent
+        turned = Y.copy()
+        turned[:, frequent] = 1 - turned[:, frequent]
+        model = BinaryRelevanceRuleClassifier(measure).fit(X, Y).rules_
+        opposite = BinaryRelevanceRuleClassifier(measure).fit(X, turned).rules_
+        assert len(model) == len(opposite)
+        for mine, other in zip(model, opposite, strict=True):
+            flipped = mine.head[0].label in frequent
+            assert (mine.body, mine.value, mine.coverage) == (other.body, other.value, other.coverage)
+            assert mine.head[0] == replace(other.head[0], value=other.head[0].value ^ flipped)
+        for label, pair in enumerate(model.default_counts):
+            assert pair == (
+                opposite.default_counts[label][::-1] if label in frequent else opposite.default_counts[label]
+            )
+
+    def test_hamming_learns_rules_for_labels_that_most_examples_have(self, data) -> None:
+        X, Y = data
+        assert Y[:, 0].mean() > 0.5
+        rules = BinaryRelevanceRuleClassifier("hamming").fit(X, Y).rules_
+        assert any(rule.head[0].label == 0 and rule.head[0].value == 0 for rule in rules)
+
+    def test_a_rule_that_is_wrong_as_often_as_right_is_not_added(self) -> None:
+        X, Y = [[1], [1], [2], [2], [2]], [[1], [0], [0], [0], [0]]
+        model = BinaryRelevanceRuleClassifier("precision").fit(X, Y)
+        assert len(model.rules_) == 0
+        assert model.rules_.default_counts == ((1, 4),)
 
     def test_the_default_is_the_majority_of_what_is_left(self, data) -> None:
         X, Y = data

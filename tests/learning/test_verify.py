@@ -73,10 +73,11 @@ def test_proofs_hold_and_survive_a_file(options):
     assert [rule.certificate for rule in again] == [rule.certificate for rule in model]
 
 
-def test_one_list_per_label():
+@pytest.mark.parametrize("measure", ["precision", "hamming", "f0.5"])
+def test_one_list_per_label(measure):
     for seed in range(3):
         data = random_data(seed, weighted=seed == 2)
-        model = BinaryRelevanceRuleClassifier("precision").fit(data).model_
+        model = BinaryRelevanceRuleClassifier(measure).fit(data).model_
         assert verify(model, data).ok
         broken = _with_rule(model, 0, value=Fraction(1, 7))
         assert not verify(broken, data).ok

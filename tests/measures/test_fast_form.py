@@ -146,3 +146,10 @@ def test_which_objectives_have_one(objective, kind):
 def test_factors_of_the_lift():
     form = Objective("f1", lift="root:2").fast_form(4)
     assert [round(x / 2**30, 6) for x in form.rho] == [1, 1, 1.414214, 1.732051, 2]
+
+
+@pytest.mark.parametrize("wrong", [{"kind": "pairs"}, {"scope": "body"}, {"formula": "kappa"}])
+def test_a_form_no_kernel_knows_is_refused(wrong):
+    form = Objective("f1").fast_form(3)
+    with pytest.raises(ValueError, match=f"no kernel knows the {next(iter(wrong))} '{next(iter(wrong.values()))}'"):
+        replace(form, **wrong)

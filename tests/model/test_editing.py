@@ -20,6 +20,22 @@ def three() -> RuleList:
     return RuleList(rules, FEATURES, LABELS)
 
 
+def test_a_slice_is_a_list():
+    first = three()[:2]
+    assert isinstance(first, RuleList)
+    assert first.rules == three().rules[:2]
+    assert first.features == FEATURES
+    assert isinstance(three()[0], Rule)
+
+
+def test_a_rule_by_hand_is_not_counted_until_it_is():
+    model = three().insert(0, "red <- colours > 4.5")
+    assert model.format_rule(0) == "red <- colours > 4.5   (not counted) [hand]"
+    assert from_text(model, str(model)).rules == model.rules
+    data = Dataset(Table.from_array([[5.0, 0.0]], FEATURES), np.array([[1, 0, 0]]), LABELS)
+    assert model.recount(data).format_rule(0) == "red <- colours > 4.5   (TP 1, FP 0) [hand]"
+
+
 def order(model: RuleList) -> list[int]:
     return [rule.head[0].label for rule in model]
 

@@ -1,3 +1,7 @@
+import copy
+import pickle
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -5,7 +9,7 @@ from hypothesis import strategies as st
 from tests.model.strategies import random_table, rule_lists, slow_predict
 
 from polyrule.data import Feature, Table
-from polyrule.errors import ModelError
+from polyrule.errors import DataError, ModelError
 from polyrule.model import Literal, NumericCondition, Rule, RuleList
 from polyrule.model import predict as prediction
 from polyrule.model.predict import FlatRules, predict, predict_flat
@@ -69,3 +73,34 @@ def test_flat_arrays_have_the_promised_types():
     assert flat.index.dtype == flat.body_start.dtype == flat.head_label.dtype == flat.head_start.dtype == np.int32
     assert flat.value.dtype == np.float64
     assert flat.rules == 1
+
+
+def test_what_prediction_runs_on_is_kept_but_never_stored():
+    rules = tuple(Rule((Literal(0, value),), (NumericCondition(1, ">", 0.5),)) for value in (1, 0))
+    model = RuleList(rules, (Feature("a"), Feature("b")), ("y",))
+    fresh = pickle.dumps(model)
+    assert model.predict(np.array([[0.0, 1.0]])).tolist() == [[1]]
+    assert model.flat is model.flat
+    assert model.narrowed is model.narrowed
+    assert pickle.dumps(model) == fresh
+    for again in (pickle.loads(fresh), copy.copy(model), copy.deepcopy(model)):
+        assert not vars(again).keys() & {"flat", "narrowed"}
+        assert again.predict(np.array([[0.0, 1.0]])).tolist() == [[1]]
+    turned = replace(model, rules=rules[::-1])
+    assert turned.predict(np.array([[0.0, 1.0]])).tolist() == [[0]], "another list has arrays of its own"
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int16])
+def test_arrays_of_any_order_and_number_type(order, dtype):
+    model = RuleList((Rule((Literal(0, 1),), (NumericCondition(2, ">", 1.5),)),), tuple(map(Feature, "abc")), ("y",))
+    rows = np.arange(600).reshape(200, 3) % 5
+    assert np.array_equal(model.predict(rows.astype(dtype, order=order))[:, 0], rows[:, 2] > 1.5)
+
+
+def test_an_infinite_value_far_down_is_named():
+    model = RuleList((), tuple(map(Feature, "ab")), ("y",))
+    rows = np.zeros((600_000, 2))
+    rows[599_998, 1] = -np.inf
+    with pytest.raises(DataError, match="column 'b', row 599998: the value is infinite"):
+        model.predict(rows)

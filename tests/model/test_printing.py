@@ -28,7 +28,7 @@ def test_conditions_on_labels_and_categories():
     features = (Feature("religion", "nominal", ("catholic", "true")),)
     rule = Rule((Literal(0, 1),), (NominalCondition(0, 1), LabelCondition(1, 1), LabelCondition(2, 0)), stop=True)
     model = RuleList((rule,), features, ("red", "yellow", "religion"), (0, 1, 0), full=True)
-    assert model.format_rule(0) == 'red <- religion = "true", yellow, ¬religion   (TP 0, FP 0) [stop]'
+    assert model.format_rule(0) == "red <- religion = true, yellow, ¬religion   (TP 0, FP 0) [stop]"
     assert "yellow present, all others absent" in str(model)
     assert "sets all labels outside its head to absent" in str(model)
     assert RuleList((Rule((Literal(0, 1),)),), (), ("a",), (1,)).format(counts=False) == (

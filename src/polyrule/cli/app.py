@@ -207,13 +207,22 @@ def _colour_wanted() -> bool | None:
     return False if os.environ.get("NO_COLOR") else None
 
 
+def _version(ctx: click.Context, param: click.Parameter, value: bool) -> None:
+    """Print the version, and which kernels there are: pip does not say that a package without compiled ones is slow."""
+    if value and not ctx.resilient_parsing:
+        from polyrule.native import which_kernels
+
+        click.echo(f"polyrule, version {__version__} ({which_kernels()})")
+        ctx.exit()
+
+
 @click.group(
     "polyrule",
     cls=App,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     epilog="Exit codes: 0 done, 1 wrong data, model or value, 2 wrong usage, 130 interrupted.",
 )
-@click.version_option(__version__, prog_name="polyrule")
+@click.option("--version", is_flag=True, is_eager=True, expose_value=False, callback=_version, help="Show the version.")
 @click.option("--debug", is_flag=True, expose_value=False, help="Show where an error came from; works in every place.")
 def app() -> None:
     r"""Readable, exact rules for multi-label classification.

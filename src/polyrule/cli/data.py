@@ -10,7 +10,6 @@ from polyrule.cli.command import command, json_option
 from polyrule.cli.output import print_json, warn
 from polyrule.cli.reading import data_argument, data_options, load_data
 from polyrule.cli.text import fit
-from polyrule.data.results import text_table
 
 if TYPE_CHECKING:
     from polyrule.data import Dataset
@@ -32,6 +31,7 @@ def data(data: str, test_data: str | None, columns: bool, as_json: bool, **readi
       polyrule data genbase:train --test genbase:test
     """
     from polyrule.data.describe import describe
+    from polyrule.data.results import text_table
 
     dataset = load_data(data, reading, unlabelled=True)
     test = None if test_data is None else load_data(test_data, reading, dataset.features)
@@ -71,12 +71,12 @@ def _features(dataset: Dataset) -> list[dict[str, Any]]:
 
 
 def _feature_rows(dataset: Dataset) -> list[list[str]]:
-    from polyrule.model.printing import format_name, format_number
+    from polyrule.model.printing import format_category, format_name, format_number
 
     rows = []
     for record in _features(dataset):
         if "categories" in record:
-            shown = ", ".join(format_name(name) for name in record["categories"][:4])
+            shown = ", ".join(map(format_category, record["categories"][:4]))
             values = shown + (f", … ({len(record['categories'])} in all)" if len(record["categories"]) > 4 else "")
         elif "least" in record:
             values = f"{format_number(record['least'])} to {format_number(record['greatest'])}"

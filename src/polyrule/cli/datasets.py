@@ -10,7 +10,6 @@ import click
 from polyrule.cli.command import command, json_option
 from polyrule.cli.output import print_json
 from polyrule.cli.text import fit
-from polyrule.data.results import text_table
 
 
 @command("datasets")
@@ -27,6 +26,7 @@ def datasets(name: str | None, as_json: bool) -> None:
       polyrule datasets yeast
       polyrule train yeast:train --test yeast:test
     """
+    from polyrule.data.results import text_table
     from polyrule.datasets.registry import ENTRIES, entry
 
     chosen = list(ENTRIES.values()) if name is None else [entry(name)]

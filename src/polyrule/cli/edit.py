@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,8 +23,8 @@ if TYPE_CHECKING:
 def edit() -> None:
     r"""Remove, move, add, replace or re-count rules. Rules are numbered from 1, as 'polyrule show' prints them.
 
-    Without -o the model file itself is replaced. Rules made or changed by hand are marked [hand] or [edited], and
-    have no counts until 'polyrule edit recount'.
+    Without -o the model file itself is replaced, and what it was stands beside it as MODEL.bak. Rules made or changed
+    by hand are marked [hand] or [edited], and have no counts until 'polyrule edit recount'.
 
     \b
     Examples:
@@ -36,9 +37,9 @@ def edit() -> None:
 def output_option(function: Callable[..., Any]) -> Callable[..., Any]:
     """Add ``-o`` and ``--json``."""
     place = click.Path(path_type=Path, dir_okay=False)
-    return click.option("-o", "--output", type=place, help="Where to write the model [MODEL itself].")(
-        json_option(function)
-    )
+    return click.option(
+        "-o", "--output", type=place, help="Where to write the model [MODEL; the old one stays as MODEL.bak]."
+    )(json_option(function))
 
 
 @edit.command("remove", cls=Command)
@@ -166,10 +167,13 @@ def _index(model: RuleList, number: int) -> int:
 
 def _store(edited: RuleList, model: Path, output: Path | None, as_json: bool) -> None:
     target = output or model
+    backup = None if output else model.with_name(model.name + ".bak")
     try:
+        if backup is not None:
+            shutil.copyfile(model, backup)
         edited.save(target)
     except OSError as error:
-        raise cannot_write(target, error) from error
+        raise cannot_write(backup if backup and error.filename == str(backup) else target, error) from error
     if as_json:
         from polyrule.model.statistics import records
 
@@ -178,4 +182,4 @@ def _store(edited: RuleList, model: Path, output: Path | None, as_json: bool) ->
     click.echo(fit(str(edited)))
     if any(rule.origin != "learned" and rule.coverage is None for rule in edited):
         warn("rules made by hand have no counts; 'polyrule edit recount' gives them some")
-    note(f"model written to {target}")
+    note(f"model written to {target}" + (f"; the old one is {backup}" if backup else ""))

@@ -11,8 +11,6 @@ from polyrule.cli.command import command, json_option
 from polyrule.cli.output import print_json, warn
 from polyrule.cli.reading import data_argument, data_options, load_labelled, load_model, model_argument
 from polyrule.cli.text import fit
-from polyrule.data.results import text_table
-from polyrule.model.narrowing import narrow
 
 
 @command("evaluate")
@@ -43,6 +41,7 @@ def evaluate(
       polyrule evaluate model.json emotions:test --train emotions:train --json
     """
     from polyrule.evaluation import compare_with_baseline
+    from polyrule.model.narrowing import narrow
 
     stored = narrow(load_model(model))
     dataset = load_labelled(data, reading, stored)
@@ -75,6 +74,7 @@ def evaluate(
 
 def _label_table(scores: Any) -> str:
     """Lay out the scores of each label; narrower than the library's own table, so that it fits 80 columns."""
+    from polyrule.data.results import text_table
     from polyrule.evaluation.scores import measure_words
     from polyrule.model.printing import format_name
 

@@ -7,14 +7,16 @@ import json
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from polyrule.errors import PolyruleError
-from polyrule.evaluation.experiment import Progress, Results, load_spec, run_experiment, write_results
-from polyrule.evaluation.experiment.plan import Run, plan_runs
-from polyrule.evaluation.experiment.spec import ExperimentSpec
+
+if TYPE_CHECKING:
+    from polyrule.evaluation.experiment import Progress, Results
+    from polyrule.evaluation.experiment.plan import Run
+    from polyrule.evaluation.experiment.spec import ExperimentSpec
 
 
 @click.command(epilog="Stop it at any time: the same command goes on where it stopped.")
@@ -52,6 +54,8 @@ def experiment(
       polyrule experiment experiments/field.toml --only flags --workers 2
       polyrule experiment experiments/paper.toml --tables-only
     """
+    from polyrule.evaluation.experiment import Results, load_spec, write_results
+
     try:
         spec = load_spec(file)
         folder = output if output is not None else Path("results") / spec.name
@@ -76,6 +80,8 @@ def _run(
     chosen: Callable[[Run], bool],
     as_json: bool,
 ) -> None:
+    from polyrule.evaluation.experiment import run_experiment
+
     if as_json or not sys.stderr.isatty():
         run_experiment(spec, folder, workers, retry, chosen, _print_json if as_json else _print_line)
         return
@@ -130,6 +136,8 @@ def _print_json(progress: Progress) -> None:
 
 
 def _show_plan(spec: ExperimentSpec, folder: Path, chosen: Callable[[Run], bool]) -> None:
+    from polyrule.evaluation.experiment.plan import plan_runs
+
     rows = folder / "rows"
     for run in plan_runs(spec):
         if chosen(run):

@@ -12,9 +12,6 @@ from polyrule.cli.output import print_json
 from polyrule.cli.reading import check_known, data_argument, data_options, load_data, load_model, model_argument
 from polyrule.cli.text import fit
 from polyrule.errors import DataError, OptionError, did_you_mean
-from polyrule.model import RuleList
-from polyrule.model.files import kind_of
-from polyrule.model.narrowing import narrow
 
 if TYPE_CHECKING:
     from polyrule.data import Dataset
@@ -55,6 +52,10 @@ def explain(
       polyrule explain model.json new.csv --row 17
       polyrule explain model.json new.csv --row 17 --flip happy --fixed tempo
     """
+    from polyrule.model import RuleList
+    from polyrule.model.files import kind_of
+    from polyrule.model.narrowing import narrow
+
     stored = load_model(model)
     if flips and not isinstance(stored, RuleList):
         raise OptionError(f"{model}: --flip is exact for rule lists only, but the file holds a {kind_of(stored)}")
@@ -76,6 +77,8 @@ def explain(
 
 
 def _explain(model: Any, example: Any, near: int, digits: int | None) -> Any:
+    from polyrule.model import RuleList
+
     return model.explain(example, near=near, digits=digits) if isinstance(model, RuleList) else model.explain(example)
 
 

@@ -42,7 +42,7 @@ def export(
       polyrule export model.json --to sql --table songs --key id | sqlite3 music.db
       polyrule export model.json -o model.js
     """
-    from polyrule.model.exports import export as export_model
+    from polyrule.kinds import export as export_model
 
     chosen = language or _ENDINGS.get(output.suffix.lower() if output else "")
     if chosen is None:

@@ -14,14 +14,15 @@ from click.core import ParameterSource
 
 from polyrule.cli.command import Option
 from polyrule.cli.params import Either, Maybe
+from polyrule.cli.signatures import Signature, read_signature
 from polyrule.cli.wording import option_name, speaking
 from polyrule.errors import OptionError
 
 # Name on the command line -> module and class.
 LEARNERS = {
-    "list": ("polyrule.estimators", "RuleListClassifier"),
-    "br": ("polyrule.estimators", "BinaryRelevanceRuleClassifier"),
-    "ensemble": ("polyrule.ensemble.classifier", "RuleEnsembleClassifier"),
+    "list": ("polyrule.estimators.rule_list", "RuleListClassifier"),
+    "br": ("polyrule.estimators.binary_relevance", "BinaryRelevanceRuleClassifier"),
+    "ensemble": ("polyrule.estimators.ensemble", "RuleEnsembleClassifier"),
 }
 
 _WHAT = {"list": "one rule list for all labels", "br": "one list per label", "ensemble": "a few weighted rules"}
@@ -54,17 +55,17 @@ _LIMITS = ("max_conditions", "max_head_size", "max_rules", "time_limit")
 _CHOICES = re.compile(r"^\{(.+)\}$")
 
 
-def available() -> dict[str, type]:
-    """Return the learners by their names on the command line."""
-    return {name: getattr(import_module(module), attribute) for name, (module, attribute) in LEARNERS.items()}
+def available() -> dict[str, Signature]:
+    """Return what the learners take, by their names on the command line."""
+    return {name: read_signature(*home) for name, home in LEARNERS.items()}
 
 
 def learner_options(function: Callable[..., Any]) -> Callable[..., Any]:
     """Add ``--learner`` and the parameters of all learners; the command gets the latter as part of its keywords."""
     options: dict[str, Option] = {}
     for learner in available().values():
-        texts = parameter_texts(learner)
-        for name, parameter in inspect.signature(learner).parameters.items():
+        texts = parameter_texts(learner.docstring)
+        for name, parameter in learner.parameters.items():
             if name not in _LEFT_OUT and name not in options:
                 options[name] = _option(name, parameter, *texts.get(name, ("", "")))
     ordered = sorted(options.values(), key=lambda option: _SECTIONS.index(option.section))
@@ -77,9 +78,8 @@ def learner_options(function: Callable[..., Any]) -> Callable[..., Any]:
 
 def make_learner(ctx: click.Context, learner: str, callback: Any) -> Any:
     """Return the estimator that the options ask for."""
-    chosen = available()[learner]
-    accepted = set(inspect.signature(chosen).parameters)
-    names = {name for other in available().values() for name in inspect.signature(other).parameters}
+    accepted = set(available()[learner].parameters)
+    names = {name for other in available().values() for name in other.parameters}
     given: dict[str, Any] = {"callback": callback} if "callback" in accepted and callback else {}
     if "random_state" in accepted:
         given["random_state"] = ctx.params["seed"]
@@ -94,12 +94,13 @@ def make_learner(ctx: click.Context, learner: str, callback: Any) -> Any:
         if name == "n_jobs" and ctx.params[spelled] == 0:
             raise OptionError("--threads must not be 0; -1 takes all processors")
         given[name] = ctx.params[spelled]
-    return chosen(**given)
+    module, attribute = LEARNERS[learner]
+    return getattr(import_module(module), attribute)(**given)
 
 
 def speaking_options() -> AbstractContextManager[None]:
     """Let errors of the learners name options of the command line."""
-    names = {name for learner in available().values() for name in inspect.signature(learner).parameters}
+    names = {name for learner in available().values() for name in learner.parameters}
     return speaking(names, _RENAMED)
 
 
@@ -107,9 +108,9 @@ def _default(command: click.Command, name: str) -> Any:
     return next((param.default for param in command.params if param.name == name), None)
 
 
-def parameter_texts(learner: type) -> dict[str, tuple[str, str]]:
+def parameter_texts(docstring: str) -> dict[str, tuple[str, str]]:
     """Type and description of every parameter, from a numpydoc docstring."""
-    lines = inspect.cleandoc(learner.__doc__ or "").splitlines()
+    lines = docstring.splitlines()
     start = lines.index("Parameters") + 2 if "Parameters" in lines else len(lines)
     texts: dict[str, tuple[str, str]] = {}
     names: list[str] = []
@@ -130,8 +131,11 @@ def parameter_texts(learner: type) -> dict[str, tuple[str, str]]:
 
 def _defaults(name: str) -> dict[str, Any]:
     """Return the default of a parameter for every learner that has it."""
-    signatures = {learner: inspect.signature(class_).parameters for learner, class_ in available().items()}
-    return {learner: parameters[name].default for learner, parameters in signatures.items() if name in parameters}
+    return {
+        learner: signature.parameters[name].default
+        for learner, signature in available().items()
+        if name in signature.parameters
+    }
 
 
 def _section(learners: set[str]) -> str:

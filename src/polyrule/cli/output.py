@@ -12,7 +12,6 @@ import click
 
 from polyrule.cli.text import fit
 from polyrule.errors import PolyruleError
-from polyrule.model.atomic import atomic_write
 
 
 class OutputError(PolyruleError, OSError):
@@ -34,6 +33,9 @@ def write_text(text: str, path: Path | None) -> None:
 
 def write_file(path: Path, write: Callable[[Any], object], mode: str = "w") -> None:
     """Write a file atomically; what goes wrong is said with the name of the file the user asked for."""
+    # Imported here: warnings are said through this module, also those that come up while the models are imported.
+    from polyrule.model.atomic import atomic_write
+
     try:
         with atomic_write(path, mode) as stream:
             write(stream)

@@ -13,7 +13,6 @@ from polyrule.cli.output import check_place, note
 from polyrule.cli.prediction_files import FORMATS, format_of, open_writer
 from polyrule.cli.progress import counting_progress
 from polyrule.cli.reading import data_argument, data_options, load_chunks, load_model, model_argument
-from polyrule.model.narrowing import narrow
 
 
 @command("predict")
@@ -48,6 +47,8 @@ def predict(
       polyrule predict model.json new.arff.gz --scores --to jsonl | head
       cat new.csv | polyrule predict model.json - --to labels
     """
+    from polyrule.model.narrowing import narrow
+
     if output is not None:
         check_place(output, model, data)
     chosen = format_of(output, "jsonl" if as_json else to)

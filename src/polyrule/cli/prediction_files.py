@@ -10,11 +10,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
-import numpy as np
-
 from polyrule.cli.output import cannot_write
 from polyrule.errors import OptionError
-from polyrule.model.atomic import atomic_write
 
 FORMATS = ("csv", "tsv", "jsonl", "labels", "parquet")
 _ENDINGS = {
@@ -52,6 +49,8 @@ def open_writer(
     if output is None or str(output) == "-":
         yield _text_writer(chosen, sys.stdout, names, identifier)
         return
+    from polyrule.model.atomic import atomic_write
+
     try:
         if chosen == "parquet":
             with atomic_write(output, "wb") as binary, _ParquetWriter(binary, names, scores, identifier) as parquet:
@@ -79,7 +78,7 @@ class _TableWriter:
         self._csv.writerow([*([identifier] if identifier else []), *names])
 
     def write(self, values: Any, ids: Sequence[str] | None) -> None:
-        rows = np.asarray(values).tolist()
+        rows = values.tolist()
         self._csv.writerows(rows if ids is None else ([name, *row] for name, row in zip(ids, rows, strict=True)))
 
 
@@ -90,7 +89,7 @@ class _JsonWriter:
         self._stream, self._names, self._identifier = stream, names, identifier
 
     def write(self, values: Any, ids: Sequence[str] | None) -> None:
-        for number, row in enumerate(np.asarray(values).tolist()):
+        for number, row in enumerate(values.tolist()):
             record: dict[str, Any] = {} if ids is None else {"id": ids[number]}
             record["labels"] = dict(zip(self._names, row, strict=True))
             self._stream.write(json.dumps(record, ensure_ascii=False) + "\n")
@@ -106,8 +105,8 @@ class _LabelWriter:
         self._names = [format_name(name) for name in names]
 
     def write(self, values: Any, ids: Sequence[str] | None) -> None:
-        for number, row in enumerate(np.asarray(values)):
-            present = ", ".join(self._names[k] for k in np.flatnonzero(row))
+        for number, row in enumerate(values.tolist()):
+            present = ", ".join(self._names[k] for k, there in enumerate(row) if there)
             self._stream.write((f"{ids[number]}\t" if ids is not None else "") + present + "\n")
 
 
@@ -133,7 +132,7 @@ class _ParquetWriter:
         self._writer.close()
 
     def write(self, values: Any, ids: Sequence[str] | None) -> None:
-        columns = [self._arrow.array(column) for column in np.ascontiguousarray(np.asarray(values).T)]
+        columns = [self._arrow.array(column) for column in values.T.copy()]
         if ids is not None:
             columns.insert(0, self._arrow.array(list(ids)))
         table = self._arrow.Table.from_arrays(columns, schema=self._schema)

@@ -81,12 +81,12 @@ def complete_data(ctx: click.Context, param: click.Parameter, incomplete: str) -
 
 def load_model(path: Path) -> Any:
     """Read a model file of any kind."""
-    from polyrule.model import files
+    from polyrule.kinds import load
 
     if not path.exists():
         hint = did_you_mean(path.name, _beside(path, "*.json"))
         raise ModelError(f"{path}: there is no such model file{hint}")
-    return files.load(path)
+    return load(path)
 
 
 def load_rule_list(path: Path) -> RuleList:
@@ -179,7 +179,9 @@ def naming(text: str) -> Iterator[None]:
         ) from error
     except (DataError, OptionError) as error:
         said = in_options(str(error), inspect.signature(read).parameters, {"identifier": "id"})
-        raise type(error)(said if name in said else f"{name}: {said}") from error
+        again = type(error)(said if name in said else f"{name}: {said}")
+        again.__dict__.update(error.__dict__)  # what it knows besides its text
+        raise again from error
 
 
 def load_chunks(text: str, reading: dict[str, Any], model: Any, rows: int) -> Iterator[Dataset]:
@@ -217,14 +219,14 @@ def _beside(path: Path, pattern: str) -> list[str]:
 def load_labelled(text: str, reading: dict[str, Any], model: Any) -> Dataset:
     """Read data with the labels of a model, in the model's order."""
     from polyrule.data.columns import listing
+    from polyrule.data.labelspec import NoColumnError
 
-    options = dict(reading)
-    if benchmark_name(text) is None and not any(options.get(name) for name in ("labels", "tags", "label_file")):
-        options["labels"] = list(model.label_names)
+    if benchmark_name(text) is not None or any(reading.get(name) for name in ("labels", "tags", "label_file")):
+        return align_labels(load_data(text, reading, model.features), model)
     try:
-        data = load_data(text, options, model.features)
-    except DataError as error:
-        if reading.get("labels") or "--labels: there is no column" not in str(error):
+        data = load_data(text, {**reading, "labels": list(model.label_names)}, model.features)
+    except NoColumnError as error:
+        if error.option != "labels":
             raise
         raise DataError(
             f"{text}: the model's labels ({listing(model.label_names)}) are not all columns of it; say where they "

@@ -13,9 +13,6 @@ from polyrule.cli.command import command, json_option
 from polyrule.cli.output import print_json, write_text
 from polyrule.cli.reading import check_known, load_model, model_argument
 from polyrule.cli.text import fit
-from polyrule.model import RuleList
-from polyrule.model.files import kind_of
-from polyrule.model.printing import format_body
 
 
 @command("show")
@@ -57,6 +54,9 @@ def show(
       polyrule show model.json --label happy --min-coverage 20
       polyrule show model.json --format latex -o rules.tex
     """
+    from polyrule.model import RuleList
+    from polyrule.model.printing import format_body
+
     stored = load_model(model)
     check_known("--label", labels, stored.label_names, "label")
     check_known("--feature", features, [feature.name for feature in stored.features], "feature")
@@ -78,11 +78,15 @@ def show(
 
 
 def _whole(model: Any, digits: int | None) -> str:
+    from polyrule.model import RuleList
+
     return model.format(digits=digits) if isinstance(model, RuleList) else str(model)
 
 
 def rule_records(model: Any) -> list[dict[str, Any]]:
     """Return one plain dict per rule of a model of any kind."""
+    from polyrule.model.files import kind_of
+
     if kind_of(model) == "rule-ensemble":
         from polyrule.ensemble.printing import records as weighted
 

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
+from polyrule.budget import Budget
 from polyrule.data.columns import category_text
 from polyrule.data.dataset import Dataset
 from polyrule.data.formats.blocks import Block, DenseBlock, SparseBlock
@@ -22,13 +23,14 @@ from polyrule.errors import DataError
 class Assembler:
     """Takes in blocks and gives out a data set of everything since the last one."""
 
-    def __init__(self, layout: Layout, file: str, name: str, unit: str = "line") -> None:
+    def __init__(self, layout: Layout, file: str, name: str, unit: str = "line", budget: Budget | None = None) -> None:
         self._layout, self._file, self._name, self._unit = layout, file, name, unit
+        self._budget = budget or Budget(file)
         self._plan: SparsePlan | None = None
         self._clear()
 
     def _clear(self) -> None:
-        self._rows = 0
+        self._rows = self._cells = 0
         self._pieces: list[_Dense | _Sparse] = []
         self._ids: list[str] = []
         self._weights: list[npt.NDArray[np.float64]] = []
@@ -36,6 +38,7 @@ class Assembler:
 
     def add(self, block: Block) -> None:
         """Encode a block and keep it."""
+        self._charge(block)
         piece: _Dense | _Sparse
         extras: dict[int, Any]
         if isinstance(block, DenseBlock):
@@ -60,6 +63,14 @@ class Assembler:
         made = Dataset(X, Y, tuple(names), self._name, ids, weights, dict(layout.info))
         self._clear()
         return made
+
+    def _charge(self, block: Block) -> None:
+        """Hold the cells that are kept against the budget, before they are made."""
+        if isinstance(block, DenseBlock):
+            self._cells += len(block) * (len(self._layout.features) + len(self._layout.labels))
+        else:
+            self._cells += len(block) + 2 * len(block.columns)
+        self._budget.cells(self._cells)
 
     def _encode_dense(self, block: DenseBlock) -> tuple[_Dense, dict[int, Any]]:
         layout = self._layout
@@ -167,6 +178,7 @@ class Assembler:
         if len(sparse) == len(self._pieces) and self._rows * width > LARGEST_DENSE_LABELS and not default.any():
             rows, columns, values = (np.concatenate([piece.Y[part] for piece in sparse]) for part in range(3))
             return label_matrix(rows[values == 1], columns[values == 1], self._rows, width)
+        self._budget.bytes(self._rows * width, "a label matrix")
         Y = np.tile(default, (self._rows, 1)) if sparse else np.empty((self._rows, width), dtype=np.uint8)
         for piece in self._pieces:
             if isinstance(piece, _Sparse):

@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from polyrule.arrays import Floats
 from polyrule.data.table import Feature
 from polyrule.errors import DataError
 
 if TYPE_CHECKING:
     from polyrule.data.unseen import UnseenCategories
 
-Floats = npt.NDArray[np.float64]
 BOOLEAN_CATEGORIES = ("False", "True")
 
 
@@ -175,7 +175,7 @@ def listing(names: Iterable[str], most: int = 5) -> str:
 
 def shorten(value: Any, most: int = 60) -> str:
     """Show a value as Python would, cut to a length that fits an error message."""
-    text = repr(value)
+    text = repr(value[: most + 1] if isinstance(value, str) else value)
     return text if len(text) <= most else text[: most - 1] + "…"
 
 

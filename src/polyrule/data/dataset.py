@@ -7,9 +7,11 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import scipy.sparse as sp
 
 from polyrule.data.describe import Description, describe
 from polyrule.data.label_matrix import LabelMatrix
+from polyrule.data.sparse import check_sparse
 from polyrule.data.table import Feature, Table
 from polyrule.errors import DataError
 
@@ -48,6 +50,8 @@ class Dataset:
             raise DataError(
                 f"{self.name}: labels have shape {self.Y.shape}, expected ({rows}, {len(self.label_names)})"
             )
+        if sp.issparse(self.Y):
+            check_sparse(self.Y, f"{self.name}: Y")
         if isinstance(self.Y, np.ndarray):
             object.__setattr__(self, "Y", LabelMatrix.of(self.Y, self.label_names))
         for what, given in (("row ids", self.row_ids), ("weights", self.weights)):

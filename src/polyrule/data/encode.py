@@ -14,12 +14,15 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from polyrule.data.columns import BOOLEAN_CATEGORIES, encode_column, encode_numbers, infer_column, recode
+from polyrule.data.columns import BOOLEAN_CATEGORIES, check_finite, encode_column, encode_numbers, infer_column, recode
 from polyrule.data.dataset import Dataset
 from polyrule.data.frames import Others, frame_to_table, is_frame, match_names
 from polyrule.data.table import Feature, Table
 from polyrule.data.unseen import UnseenCategories
 from polyrule.errors import DataError
+
+# Cells looked at at once for infinite numbers.
+_CHECKED_CELLS = 1 << 20
 
 
 def to_table(X: Any, features: Sequence[Feature] | None = None, *, others: Others = "refuse") -> Table:
@@ -99,11 +102,7 @@ def _encode_array(array: npt.NDArray[Any], features: tuple[Feature, ...] | None,
     _check_width(array.shape[1], features)
     names = [feature.name for feature in features] if features else [f"x{j}" for j in range(array.shape[1])]
     if array.dtype.kind in "fiu":
-        values = np.array(array, dtype=np.float64, order="F")
-        found = features or tuple(Feature(name) for name in names)
-        for j, feature in enumerate(found):
-            values[:, j] = encode_numbers(values[:, j], feature, unseen)
-        return Table(values, found)
+        return _encode_numeric(array, features or tuple(Feature(name) for name in names), features is None, unseen)
     if array.dtype.kind == "b":
         found = features or tuple(Feature(name, "nominal", BOOLEAN_CATEGORIES) for name in names)
     elif array.dtype.kind in "OU":
@@ -114,6 +113,23 @@ def _encode_array(array: npt.NDArray[Any], features: tuple[Feature, ...] | None,
     for j, feature in enumerate(found):
         values[:, j] = encode_column(array[:, j], feature, unseen)
     return Table(values, found)
+
+
+def _encode_numeric(
+    array: npt.NDArray[Any], features: tuple[Feature, ...], fitting: bool, unseen: UnseenCategories
+) -> Table:
+    """Encode an array of numbers; one to predict for is read where it is, whatever its order, if it can be."""
+    nominal = [j for j, feature in enumerate(features) if feature.is_nominal]
+    own = fitting or nominal
+    values = np.array(array, dtype=np.float64, order="F") if own else np.asarray(array, dtype=np.float64)
+    step = max(1, _CHECKED_CELLS // max(1, values.shape[1]))
+    for start in range(0, len(values), step):
+        if np.isinf(values[start : start + step]).any():
+            for j, feature in enumerate(features):
+                check_finite(values[:, j], feature.name)
+    for j in nominal:
+        values[:, j] = encode_numbers(values[:, j], features[j], unseen)
+    return Table(values, features)
 
 
 def _encode_sparse(matrix: Any, features: tuple[Feature, ...] | None, unseen: UnseenCategories) -> Table:

@@ -9,9 +9,9 @@ import narwhals as nw
 import numpy as np
 import scipy.sparse as sp
 
+from polyrule.arrays import Floats
 from polyrule.data.columns import (
     BOOLEAN_CATEGORIES,
-    Floats,
     category_text,
     check_finite,
     encode_column,
@@ -30,6 +30,8 @@ Others = Literal["refuse", "skip"]
 
 def is_frame(data: Any) -> bool:
     """Whether `data` is a frame of a library narwhals knows; lazy frames count, so that opening can refuse them."""
+    if isinstance(data, (np.ndarray, list, tuple)):  # what is given most often; asking narwhals takes its time
+        return False
     try:
         return nw.from_native(data, pass_through=True) is not data
     except Exception:  # a frame narwhals knows but refuses, e.g. for duplicate names; opening it says why

@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from sklearn.utils.validation import check_array, validate_data
 
 from polyrule.data.dataset import Dataset
 from polyrule.data.encode import to_table
 from polyrule.data.frames import is_frame
+from polyrule.data.sparse import check_sparse
 from polyrule.data.table import Feature, Table
 from polyrule.errors import DataError
 
@@ -29,6 +31,8 @@ def read_features(estimator: Any, X: Any, features: tuple[Feature, ...] | None =
             estimator.n_features_in_ = table.shape[1]
             estimator.feature_names_in_ = np.array(table.feature_names, dtype=object)
     else:
+        if sp.issparse(X):
+            X = check_sparse(X)  # scikit-learn's checks already follow the indices
         if not is_frame(X):
             X = check_array(X, accept_sparse=True, dtype=None, ensure_all_finite=False, estimator=estimator)
         if reset:

@@ -11,6 +11,7 @@ import scipy.sparse as sp
 
 from polyrule.data.columns import shorten
 from polyrule.data.frames import check_distinct, column_names, is_frame, open_frame
+from polyrule.data.sparse import check_sparse
 from polyrule.errors import DataError
 
 TRUTH = {"0": 0, "1": 1, "false": 0, "true": 1}
@@ -104,7 +105,7 @@ def _not_a_label(value: Any, name: str, row: int) -> DataError:
 def _sparse_labels(Y: Any, label_names: Sequence[str] | None) -> tuple[Any, tuple[str, ...]]:
     if Y.ndim != 2:
         raise DataError(f"Y must be a table of examples by labels, got {Y.ndim} dimension(s)")
-    matrix = sp.coo_array(Y)
+    matrix = sp.coo_array(check_sparse(Y, "Y"))
     matrix = sp.csr_array(matrix)  # a new matrix: the caller's is never sorted or thinned in place
     matrix.sum_duplicates()
     names = _names(label_names, matrix.shape[1])

@@ -30,6 +30,14 @@ from polyrule.data.sources import Source
 from polyrule.errors import DataError, OptionError, did_you_mean
 
 
+class NoColumnError(DataError):
+    """An option names a column that the data does not have."""
+
+    def __init__(self, message: str, option: str = "") -> None:
+        super().__init__(message)
+        self.option = option
+
+
 @dataclass
 class LabelChoice:
     """The label columns, and for nested lists the parent of each label."""
@@ -158,8 +166,9 @@ def _position(item: Any, names: Sequence[str], index: dict[str, int], what: str)
     if isinstance(item, str):
         if item in index:
             return index[item]
-        raise DataError(
-            f"{what}: there is no column {shorten(item)}{did_you_mean(item, names)} (the columns are {listing(names)})"
+        raise NoColumnError(
+            f"{what}: there is no column {shorten(item)}{did_you_mean(item, names)} (the columns are {listing(names)})",
+            what,
         )
     try:
         position = int(item)

@@ -37,6 +37,7 @@ def line_blocks(source: Source, block_bytes: int | None = None) -> Iterator[Line
     with source.open() as stream:
         decoder = _Utf8(source.name, source.encoding)
         held: list[bytes] = []  # a line that goes on in the next block
+        holding = 0
         waiting, number, done = b"", 1, False
         while not done:
             chunk = stream.read(max(block_bytes, 4) if number == 1 else block_bytes)  # a byte order mark in one piece
@@ -46,12 +47,13 @@ def line_blocks(source: Source, block_bytes: int | None = None) -> Iterator[Line
             end = len(text) if done else text.rfind(b"\n") + 1
             if end or done:
                 whole = b"".join([*held, text[:end]])
-                held, text = [], text[end:]
+                held, text, holding = [], text[end:], 0
                 if whole:
                     yield LineBlock(number, whole)
                     number += whole.count(b"\n")
             held.append(text)
-            if sum(map(len, held)) > LONGEST_LINE:
+            holding += len(text)
+            if holding > LONGEST_LINE:
                 raise DataError(
                     f"{source.name}, line {number}: the line is longer than {LONGEST_LINE >> 20} MiB; "
                     "this does not look like a text data file"
@@ -76,8 +78,10 @@ class _Utf8:
         self._beyond_ascii = False
         if encoding is not None:
             try:
+                if not codecs.lookup(encoding)._is_text_encoding:  # hex, zlib and others turn bytes into bytes
+                    raise LookupError(encoding)
                 self._decoder = codecs.getincrementaldecoder(encoding)("strict")
-            except LookupError as problem:
+            except (LookupError, ValueError) as problem:
                 raise DataError(f"{name}: unknown text encoding {encoding!r}") from problem
 
     def feed(self, chunk: bytes, final: bool) -> bytes:
@@ -103,7 +107,7 @@ class _Utf8:
         state = self._decoder.getstate()
         try:
             text = self._decoder.decode(chunk, final)
-            self._beyond_ascii |= not chunk.isascii()
+            self._beyond_ascii |= not text.isascii()  # what waits for its next byte has shown nothing yet
             return text.encode()
         except UnicodeError as problem:
             if self._given is not None or self._beyond_ascii:

@@ -22,7 +22,7 @@ from polyrule.data.formats.parquet import ParquetReader
 from polyrule.data.layout import Layout
 from polyrule.data.roles import Roles, make_layout
 from polyrule.data.sniff import ending, find_format
-from polyrule.data.sources import LARGEST_EXPANSION, Source
+from polyrule.data.sources import Source
 from polyrule.data.table import Feature
 from polyrule.errors import DataError, OptionError, did_you_mean
 
@@ -46,7 +46,7 @@ def read(
     missing: Sequence[str] = MISSING,
     decimal: str = ".",
     encoding: str | None = None,
-    max_bytes: int = LARGEST_EXPANSION,
+    max_bytes: int | None = None,
     name: str | None = None,
 ) -> Dataset:
     r"""Read a file into a data set.
@@ -78,8 +78,9 @@ def read(
         How delimited text is written (see `polyrule.data.formats.delimited.DelimitedOptions`).
     encoding : str, optional
         Text encoding; UTF-8, UTF-16 with a byte order mark and Windows-1252 are found by themselves.
-    max_bytes : int
-        Most bytes a compressed file may expand to.
+    max_bytes : int, optional
+        Most bytes the file may expand to, unpacked and as a table. By default that grows with the file, so that a small
+        one cannot fill the memory; `polyrule.limits` sets limits for everything in a block.
     name : str, optional
         What to call the data set; the file's name by default.
 
@@ -135,7 +136,7 @@ def read_chunks(path: Any, *, rows: int = 10_000, **options: Any) -> Iterator[Da
         raise OptionError(f"rows must be at least 1, got {rows}")
     opened = _Opened.with_options(path, options)
     reader, layout = opened.reader, _settled_layout(opened)
-    assembler = Assembler(layout, reader.name, opened.name, reader.unit)
+    assembler = Assembler(layout, reader.name, opened.name, reader.unit, opened.source.budget)
     for block in reader.blocks(layout.numeric()):
         assembler.add(block)
         whole = assembler.dataset()
@@ -154,7 +155,7 @@ class _Opened:
         delimited: DelimitedOptions,
         format: str | None = None,
         encoding: str | None = None,
-        max_bytes: int = LARGEST_EXPANSION,
+        max_bytes: int | None = None,
         name: str | None = None,
     ) -> None:
         self.roles, self.delimited, self.encoding, self.max_bytes = roles, delimited, encoding, max_bytes
@@ -201,7 +202,7 @@ def _read_whole(opened: _Opened) -> Dataset:
 
 def _pass(opened: _Opened) -> Dataset:
     reader, layout = opened.reader, opened.layout()
-    assembler = Assembler(layout, reader.name, opened.name, reader.unit)
+    assembler = Assembler(layout, reader.name, opened.name, reader.unit, opened.source.budget)
     for block in reader.blocks(layout.numeric()):
         assembler.add(block)
     layout.unseen.warn(reader.name)

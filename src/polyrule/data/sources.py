@@ -16,11 +16,10 @@ import zlib
 from pathlib import Path
 from typing import IO, Any, BinaryIO
 
-from polyrule.errors import DataError
+from polyrule.budget import Budget
+from polyrule.errors import DataError, LimitError
 
 BLOCK_BYTES = 1 << 20
-LARGEST_EXPANSION = 2 << 30
-"""Bytes a compressed source may expand to unless the caller allows more: a guard against compression bombs."""
 
 _MAGIC = {b"\x1f\x8b": "gzip", b"BZh": "bzip2", b"\xfd7zXZ\x00": "xz", b"\x28\xb5\x2f\xfd": "zstandard"}
 _DAMAGE = (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile, OSError, ValueError)
@@ -33,36 +32,43 @@ class Source:
     ----------
     origin : str, path or binary stream
         ``-`` is standard input. A stream is copied to a temporary file first, so that a second pass is possible.
-    max_bytes : int
-        Most bytes a compressed source may expand to.
+    max_bytes : int, optional
+        Most bytes the content may have, and what is built from it; by default 2 GiB for a small compressed source, and
+        32 times its size for a large one.
     encoding : str, optional
         Text encoding; by default UTF-8 (or UTF-16 with a byte order mark), falling back to Windows-1252.
     """
 
-    def __init__(self, origin: Any, max_bytes: int = LARGEST_EXPANSION, encoding: str | None = None) -> None:
-        self.max_bytes = max_bytes
+    def __init__(self, origin: Any, max_bytes: int | None = None, encoding: str | None = None) -> None:
+        self._max_bytes = max_bytes
         self.encoding = encoding
         self.path: Path | None = None
         self._copy: IO[bytes] | None = None
         if origin == "-":
             self.name = "standard input"
-            self._keep(sys.stdin.buffer)
+            self.budget = self._keep(sys.stdin.buffer)
         elif hasattr(origin, "read"):
             self.name = str(getattr(origin, "name", "stream"))
-            self._keep(origin)
+            self.budget = self._keep(origin)
         else:
             self.path = Path(os.fspath(origin))
             self.name = str(self.path)
-            _check_readable(self.path)
+            self.budget = Budget(self.name, _readable_size(self.path), max_bytes)
 
-    def _keep(self, stream: IO[bytes]) -> None:
+    def _keep(self, stream: IO[bytes]) -> Budget:
         """Copy a stream that can be read only once to a temporary file, on disk if it is large."""
         self._copy = tempfile.SpooledTemporaryFile(max_size=1 << 26)  # noqa: SIM115 (closed with the source)
         weakref.finalize(self, self._copy.close)
+        budget, total = Budget(self.name, 0, self._max_bytes), 0
         while block := stream.read(BLOCK_BYTES):
             if not isinstance(block, bytes):
                 raise DataError("a stream to read data from must be opened in binary mode")
+            total += len(block)
+            budget.tick()
+            if budget.limits_content:
+                budget.bytes(total, "a stream")
             self._copy.write(block)
+        return Budget(self.name, total, self._max_bytes)
 
     def open_raw(self) -> BinaryIO:
         """Open the bytes as they are stored."""
@@ -87,9 +93,9 @@ class Source:
         compression = self.compression
         raw = self.open_raw()
         if compression is None:
-            return Bytes(raw, raw, self.name, None, sys.maxsize)
+            return Bytes(raw, raw, None, self.budget)
         opened = _decompress(raw, compression, self.name)
-        return Bytes(opened, raw, self.name, compression, self.max_bytes)
+        return Bytes(opened, raw, compression, self.budget)
 
     def head(self, size: int = 1 << 16) -> bytes:
         """Return the first bytes of the decompressed content; damaged compression gives what can be read."""
@@ -100,13 +106,16 @@ class Source:
 class Bytes:
     """A decompressed byte stream that stops with a clear error at damage or at the size limit."""
 
-    def __init__(self, stream: Any, raw: Any, name: str, compression: str | None, limit: int) -> None:
+    def __init__(self, stream: Any, raw: Any, compression: str | None, budget: Budget) -> None:
         self._stream, self._raw = stream, raw
-        self._name, self._compression, self._limit = name, compression, limit
+        self._name, self._compression, self._budget = budget.name, compression, budget
+        limited = compression is not None or budget.limits_content
+        self._limit = budget.most_bytes if limited else sys.maxsize
         self._total = 0
 
     def read(self, size: int = BLOCK_BYTES) -> bytes:
         """Read up to `size` bytes; fewer only at the end."""
+        self._budget.tick()
         parts, wanted = [], size
         while wanted > 0:
             try:
@@ -126,10 +135,11 @@ class Bytes:
             wanted -= len(part)
             self._total += len(part)
             if self._total > self._limit:
-                raise DataError(
-                    f"{self._name}: the {self._compression} data expands to more than {self._limit} bytes; "
-                    "pass a larger max_bytes if you trust the file"
+                what = f"the {self._compression} data expands to" if self._compression else "the file holds"
+                raise LimitError(
+                    f"{self._name}: {what} more than {self._limit} bytes; pass a larger max_bytes if you trust the file"
                 )
+        self._budget.content(self._total)
         return b"".join(parts)
 
     def close(self) -> None:
@@ -168,11 +178,16 @@ class _Borrowed:
         return None
 
 
-def _check_readable(path: Path) -> None:
-    if not path.exists():
-        raise DataError(f"{path}: no such file")
-    if path.is_dir():
-        raise DataError(f"{path}: is a directory, expected a file")
+def _readable_size(path: Path) -> int:
+    try:
+        if path.is_dir():
+            raise DataError(f"{path}: is a directory, expected a file")
+        return path.stat().st_size
+    except FileNotFoundError as problem:
+        raise DataError(f"{path}: no such file") from problem
+    except (OSError, ValueError) as problem:  # no permission on the way there, a name with a zero byte
+        reason = getattr(problem, "strerror", None) or problem
+        raise DataError(f"{path}: cannot be opened ({reason})") from problem
 
 
 def _decompress(raw: BinaryIO, compression: str, name: str) -> Any:

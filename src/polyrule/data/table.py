@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
+from polyrule.data.sparse import check_sparse
 from polyrule.errors import DataError
 
 FeatureKind = Literal["numeric", "nominal"]
@@ -55,7 +56,8 @@ class Table:
     Parameters
     ----------
     values : ndarray of float64 in Fortran order, or scipy.sparse.csc_array of float64
-        Columns are contiguous, because learning reads one feature at a time.
+        Columns are contiguous, because learning reads one feature at a time. A table made only to predict may have
+        another order.
     features : tuple of Feature
         One per column.
 
@@ -75,6 +77,11 @@ class Table:
     def __post_init__(self) -> None:
         if self.values.ndim != 2:
             raise DataError(f"a table needs a 2-dimensional matrix, got {self.values.ndim} dimension(s)")
+        if sp.issparse(self.values):
+            layout = getattr(self.values, "format", None)
+            if layout != "csc":
+                raise DataError(f"a sparse table needs a csc_array, got {layout}; Table.from_array takes any")
+            check_sparse(self.values, "the table")
         if self.values.shape[1] != len(self.features):
             raise DataError(f"{self.values.shape[1]} column(s) but {len(self.features)} feature description(s)")
 
@@ -83,7 +90,7 @@ class Table:
         """Wrap a dense or sparse matrix; without `features`, columns are numeric and named x0, x1, …"""
         matrix: Any
         if sp.issparse(values):
-            matrix = sp.csc_array(values, dtype=np.float64)
+            matrix = sp.csc_array(check_sparse(values), dtype=np.float64)
             if not matrix.has_canonical_format or not np.all(matrix.data):
                 matrix = matrix.copy()  # the caller's matrix is never sorted or thinned in place
                 matrix.sum_duplicates()

@@ -14,6 +14,7 @@ from sklearn.utils.validation import assert_all_finite, column_or_1d
 
 from polyrule.data.frames import is_frame
 from polyrule.data.labels import to_labels
+from polyrule.data.tag_targets import read_tags, tag_cells
 from polyrule.errors import DataError
 
 
@@ -26,10 +27,12 @@ class Target:
     kind : {"multilabel", "binary", "multiclass"}
     truth : ndarray of uint8 or csr_array, shape (examples, labels)
     names : tuple of str
-    classes : ndarray, or list of ndarray for a label matrix
-        As scikit-learn's `classes_`.
+    classes : ndarray
+        As scikit-learn's `classes_`; the names of the labels where there are several per example.
     sparse : bool
         Whether the labels came as a sparse matrix, so predictions go back as one.
+    tags : bool
+        Whether the labels came as words.
     """
 
     kind: Literal["multilabel", "binary", "multiclass"]
@@ -37,6 +40,7 @@ class Target:
     names: tuple[str, ...]
     classes: Any
     sparse: bool = False
+    tags: bool = False
 
     def labels_out(self, labels: npt.NDArray[np.uint8], probabilities: Any) -> Any:
         """Turn predicted 0/1 labels back; several classes are decided by the largest probability."""
@@ -58,21 +62,35 @@ class Target:
 
 
 def read_target(y: Any, label_names: Sequence[str] | None = None) -> Target:
-    """Read a label matrix, or the classes of a one-dimensional y.
+    """Read a label matrix, labels given as words, or the classes of a one-dimensional y.
+
+    Parameters
+    ----------
+    y : matrix of 0/1, labels as words, or classes
+        The matrix may be an array, nested list, sparse matrix or frame. Words come as a list, set or tuple per example,
+        or as texts such as ``"jazz;calm"``, separated by ``|``, ``;`` or ``,``.
+    label_names : sequence of str, or a fitted MultiLabelBinarizer, optional
+        Names of the labels; a frame's columns, the words themselves and a series' own name are the default.
 
     Examples
     --------
+    >>> read_target(["jazz;calm", "calm", "jazz", "rock"]).names
+    ('calm', 'jazz', 'rock')
     >>> read_target([[1, 0], [1, 1]], ["jazz", "calm"]).names
     ('jazz', 'calm')
     >>> read_target(["no", "yes", "no"]).truth.tolist()
     [[0], [1], [0]]
     """
+    label_names = getattr(label_names, "classes_", label_names)
+    found_tags = tag_cells(y)
+    if found_tags is not None:
+        truth, names = read_tags(*found_tags, None if label_names is None else list(map(str, label_names)))
+        return Target("multilabel", truth, names, _classes(names), tags=True)
     if sp.issparse(y) or _is_matrix(y):
         truth, names = to_labels(y, label_names if label_names is not None else getattr(y, "names", None))
         if truth.shape[1] == 0:
             raise DataError("Y has no label column; give at least one label")
-        classes = [np.array([0, 1])] * truth.shape[1]
-        return Target("multilabel", truth, names, classes, sp.issparse(y))
+        return Target("multilabel", truth, names, _classes(names), sp.issparse(y))
     flat = column_or_1d(y, warn=True)
     if flat.dtype.kind in "fc":
         assert_all_finite(flat, input_name="y")
@@ -80,12 +98,34 @@ def read_target(y: Any, label_names: Sequence[str] | None = None) -> Target:
     found, codes = np.unique(flat, return_inverse=True)
     kind: Literal["binary", "multiclass"] = "binary" if len(found) <= 2 else "multiclass"
     shown = found[-1:] if kind == "binary" else found
-    names = tuple(label_names) if label_names is not None else tuple(str(value) for value in shown)
+    names = tuple(label_names) if label_names is not None else _class_names(shown, getattr(y, "name", None))
     if len(names) != len(shown):
         raise DataError(f"{len(names)} label name(s) for {len(shown)} class(es)")
     chosen = np.arange(len(found))[-len(shown) :]
     truth = (codes[:, None] == chosen[None, :]).astype(np.uint8)
     return Target(kind, truth, names, found)
+
+
+def _classes(names: tuple[str, ...]) -> npt.NDArray[Any]:
+    """`classes_` as classifiers have it whose `predict_proba` is one matrix: one entry per column."""
+    return np.array(names, dtype=object)
+
+
+def _class_names(shown: npt.NDArray[Any], column: Any) -> tuple[str, ...]:
+    """What rules call the classes: words speak for themselves, numbers need the name of the column.
+
+    Examples
+    --------
+    >>> _class_names(np.array([1]), "churns"), _class_names(np.array([2, 3]), "grade")
+    (('churns',), ('grade 2', 'grade 3'))
+    >>> _class_names(np.array(["yes"]), "churns"), _class_names(np.array([True]), None)
+    (('yes',), ('y',))
+    """
+    words = shown.dtype.kind in "OUS" and not all(isinstance(value, (bool, int, float)) for value in shown)
+    name = None if column is None else str(column)
+    if len(shown) == 1 and not words and shown[0] == 1:
+        return (name or "y",)
+    return tuple(str(value) if words or not name else f"{name} {value}" for value in shown)
 
 
 def _is_matrix(y: Any) -> bool:

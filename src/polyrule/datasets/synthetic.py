@@ -8,11 +8,11 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from polyrule.arrays import Bools
 from polyrule.data.dataset import Dataset
 from polyrule.data.table import Feature, Table
 from polyrule.errors import OptionError
 
-Coverage = npt.NDArray[np.bool_]
 _ATTEMPTS = 2000
 
 
@@ -28,7 +28,7 @@ class PlantedCondition:
     op: Literal["<=", ">", "="]
     value: float
 
-    def holds(self, X: npt.NDArray[np.float64], state: npt.NDArray[np.int8]) -> Coverage:
+    def holds(self, X: npt.NDArray[np.float64], state: npt.NDArray[np.int8]) -> Bools:
         """Mark the examples that satisfy the condition; `state` holds -1 where a label is not set."""
         column = state[:, self.index] if self.kind == "label" else X[:, self.index]
         with np.errstate(invalid="ignore"):
@@ -44,7 +44,7 @@ class PlantedRule:
     head: tuple[tuple[int, int], ...]
     body: tuple[PlantedCondition, ...]
 
-    def covers(self, X: npt.NDArray[np.float64], state: npt.NDArray[np.int8]) -> Coverage:
+    def covers(self, X: npt.NDArray[np.float64], state: npt.NDArray[np.int8]) -> Bools:
         """Mark the examples that satisfy every condition."""
         covered = np.ones(len(X), dtype=np.bool_)
         for condition in self.body:

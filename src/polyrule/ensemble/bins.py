@@ -8,12 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from polyrule.arrays import Codes, Ints32
 from polyrule.data.table import Feature, Table
 from polyrule.ensemble.round_numbers import simplest_between
 from polyrule.model.rule import Condition, NominalCondition, NumericCondition
-
-Codes = npt.NDArray[np.uint16]
-Rows = npt.NDArray[np.int32]
 
 #: What a condition tests; the native kernel uses the same numbers.
 AT_MOST, ABOVE, CATEGORY = 0, 1, 2
@@ -135,7 +133,7 @@ class BinnedTable:
     nominal: npt.NDArray[np.uint8]
     usual: npt.NDArray[np.int32]
     starts: npt.NDArray[np.int64]
-    listed_rows: Rows
+    listed_rows: Ints32
     listed_codes: Codes
     rows: int
 
@@ -147,7 +145,7 @@ class BinnedTable:
         usual = np.full(features, -1, dtype=np.int32)
         count = np.array([binning.count(j) for j in range(features)], dtype=np.int32)
         dense: list[Codes] = []
-        rows: list[Rows] = []
+        rows: list[Ints32] = []
         codes: list[Codes] = []
         lengths: list[int] = []
         total = 0
@@ -204,7 +202,7 @@ class BinnedTable:
         column[self.listed_rows[entries]] = self.listed_codes[entries]
         return column
 
-    def covered(self, test: BinTest, rows: Rows) -> Rows:
+    def covered(self, test: BinTest, rows: Ints32) -> Ints32:
         """Return those of `rows` that satisfy a test; a missing value satisfies none."""
         return rows[holds(test, self.column(test.feature)[rows], int(self.count[test.feature]))]
 

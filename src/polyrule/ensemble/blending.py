@@ -6,11 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 from scipy.optimize import minimize
 from scipy.special import expit, logit
 
-Matrix = npt.NDArray[np.float64]
+from polyrule.arrays import Matrix
 
 _EDGE = 0.005  # keeps the log-odds of unanimous votes finite
 

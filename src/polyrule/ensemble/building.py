@@ -8,12 +8,13 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
+from polyrule.arrays import Codes, Matrix
 from polyrule.data.table import Table
-from polyrule.ensemble.bins import BinnedTable, Binning, BinTest, Codes, holds
+from polyrule.ensemble.bins import BinnedTable, Binning, BinTest, holds
 from polyrule.ensemble.gain import Slopes
 from polyrule.ensemble.growing import Body, Growth, grow, simplify
 from polyrule.ensemble.teacher import Lesson
-from polyrule.ensemble.weights import Matrix, Solver, slopes
+from polyrule.ensemble.weights import Solver, slopes
 
 _PRUNING_ROUNDS = 12
 

@@ -5,11 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 from scipy.optimize import minimize
 from scipy.special import expit
 
-Matrix = npt.NDArray[np.float64]
+from polyrule.arrays import Matrix
 
 
 @dataclass(frozen=True, slots=True)

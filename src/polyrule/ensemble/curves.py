@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
-from polyrule.ensemble.measures import Labels
-
-Matrix = npt.NDArray[np.float64]
+from polyrule.arrays import Bytes, Matrix
 
 _REACH = 2
 
@@ -26,20 +23,20 @@ def smoothed(values: Matrix) -> Matrix:
     return np.asarray(np.mean(windows, axis=0))
 
 
-def f1_curves(scores: Matrix, truth: Labels, weights: Matrix, cuts: Matrix) -> Matrix:
+def f1_curves(scores: Matrix, truth: Bytes, weights: Matrix, cuts: Matrix) -> Matrix:
     """F1 of every label at every cut, shape (cuts, labels); 0 where a label is neither present nor predicted."""
     right, claimed, present = _counts(scores, truth, weights, cuts)
     total = claimed + present
     return np.asarray(np.divide(2 * right, total, out=np.zeros_like(total), where=total > 0))
 
 
-def accuracy_curves(scores: Matrix, truth: Labels, weights: Matrix, cuts: Matrix) -> Matrix:
+def accuracy_curves(scores: Matrix, truth: Bytes, weights: Matrix, cuts: Matrix) -> Matrix:
     """Share of right decisions about every label at every cut, shape (cuts, labels)."""
     right, claimed, present = _counts(scores, truth, weights, cuts)
     return np.asarray(1 - (claimed + present - 2 * right) / weights.sum())
 
 
-def _counts(scores: Matrix, truth: Labels, weights: Matrix, cuts: Matrix) -> tuple[Matrix, Matrix, Matrix]:
+def _counts(scores: Matrix, truth: Bytes, weights: Matrix, cuts: Matrix) -> tuple[Matrix, Matrix, Matrix]:
     """Weight of the examples that have a label and are given it, that are given it, that have it."""
     right, claimed = np.empty((2, len(cuts), truth.shape[1]))
     weighted = weights[:, None] * truth

@@ -12,12 +12,10 @@ from math import ceil
 from typing import Literal, get_args
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import expit
 
-from polyrule.ensemble.measures import Labels
+from polyrule.arrays import Bytes, Matrix
 
-Matrix = npt.NDArray[np.float64]
 DecisionKind = Literal["threshold", "subset", "per-label", "expected-f1"]
 KINDS: tuple[DecisionKind, ...] = get_args(DecisionKind)
 
@@ -49,7 +47,7 @@ class Decision:
         """Whether whole label sets are chosen."""
         return self.kind in ("subset", "expected-f1")
 
-    def labels(self, scores: Matrix, unit: float = 1.0) -> Labels:
+    def labels(self, scores: Matrix, unit: float = 1.0) -> Bytes:
         """Decide for every row of `scores`; `unit` turns scores into log-odds."""
         if not self.uses_sets:
             return (scores >= np.array(self.cuts)).astype(np.uint8)
@@ -62,7 +60,7 @@ class Decision:
             chosen[block] = np.argmax(self._merits(scores[block], members, unit), axis=1)
         return np.asarray(members[chosen])
 
-    def _merits(self, scores: Matrix, members: Labels, unit: float) -> Matrix:
+    def _merits(self, scores: Matrix, members: Bytes, unit: float) -> Matrix:
         beyond = scores - np.array(self.cuts) if self.cuts else scores
         totals = np.zeros((len(scores), len(members)))
         for label in range(scores.shape[1]):  # one after the other, as exported code adds
@@ -80,7 +78,7 @@ class Decision:
         return Decision(self.kind, tuple(cuts), self.label_sets)
 
 
-def membership(label_sets: Sequence[Iterable[int]], labels: int) -> Labels:
+def membership(label_sets: Sequence[Iterable[int]], labels: int) -> Bytes:
     """Label sets as rows of 0 and 1."""
     members = np.zeros((len(label_sets), labels), dtype=np.uint8)
     for row, labels_of in enumerate(label_sets):
@@ -88,14 +86,14 @@ def membership(label_sets: Sequence[Iterable[int]], labels: int) -> Labels:
     return members
 
 
-def _pairwise_f1(members: Labels) -> Matrix:
+def _pairwise_f1(members: Bytes) -> Matrix:
     wide = members.astype(np.float64)
     size = wide.sum(axis=1)
     total = size[:, None] + size[None, :]
     return np.asarray(np.divide(2 * wide @ wide.T, total, out=np.ones_like(total), where=total > 0))
 
 
-def seen_label_sets(truth: Labels) -> tuple[tuple[int, ...], ...]:
+def seen_label_sets(truth: Bytes) -> tuple[tuple[int, ...], ...]:
     """Label sets of the training examples, the commonest first, then in label order; at most the 1,000 commonest.
 
     Examples

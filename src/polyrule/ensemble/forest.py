@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 from sklearn.ensemble import ExtraTreesClassifier, ExtraTreesRegressor
 
-Matrix = npt.NDArray[np.float64]
-Design = npt.NDArray[np.float32]
+from polyrule.arrays import Floats32, Matrix
 
 _TREES = 70
 _FEATURE_SHARE = 0.2
@@ -25,7 +23,7 @@ class Forest:
         What the trees that were grown without an example say about it.
     """
 
-    def __init__(self, design: Design, truth: Matrix, weights: Matrix, seed: int, threads: int) -> None:
+    def __init__(self, design: Floats32, truth: Matrix, weights: Matrix, seed: int, threads: int) -> None:
         features = design.shape[1]
         tried = min(features, max(_FEWEST_FEATURES, round(_FEATURE_SHARE * features)))
         shared = {"bootstrap": True, "oob_score": True, "max_features": tried, "n_jobs": threads}
@@ -41,7 +39,7 @@ class Forest:
             self._members = sets
             self.left_out = (self.left_out + self._sets.oob_decision_function_ @ sets) / 2
 
-    def predict(self, design: Design) -> Matrix:
+    def predict(self, design: Floats32) -> Matrix:
         """Estimate the probability of each label."""
         # Several threads would add up the trees in the order they finish, and change the last digits.
         self._labels.n_jobs = 1

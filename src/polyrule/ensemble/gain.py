@@ -16,7 +16,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from polyrule.ensemble.bins import ABOVE, AT_MOST, CATEGORY, BinnedTable, Rows
+from polyrule.arrays import Ints32
+from polyrule.ensemble.bins import ABOVE, AT_MOST, CATEGORY, BinnedTable
 from polyrule.native import native
 
 _SCALE_BITS = 24
@@ -61,14 +62,14 @@ class Slopes:
             cost,
         )
 
-    def label_gains(self, rows: Rows) -> npt.NDArray[np.float64]:
+    def label_gains(self, rows: Ints32) -> npt.NDArray[np.float64]:
         """Gain of every label for a rule that covers `rows`, before the price of the head entry."""
         g = self.gradient[rows].sum(axis=0, dtype=np.int64).astype(np.float64)
         h = self.curvature[rows].sum(axis=0, dtype=np.int64).astype(np.float64)
         free = h - h * h * (1.0 / self.root.astype(np.float64))
         return np.asarray(g * g / (free + self.ridge * self.scale) * 0.5 / self.scale)
 
-    def gain(self, rows: Rows) -> float:
+    def gain(self, rows: Ints32) -> float:
         """Gain of the best head for a rule that covers `rows`."""
         return float(np.maximum(self.label_gains(rows) - self.cost, 0).sum())
 
@@ -88,7 +89,7 @@ def native_kernel() -> Any:
 
 
 def best_conditions(
-    table: BinnedTable, rows: Rows, slopes: Slopes, threads: int = 1, kernels: str | None = None
+    table: BinnedTable, rows: Ints32, slopes: Slopes, threads: int = 1, kernels: str | None = None
 ) -> BestConditions:
     """Find for every feature the condition that, added to a body covering `rows`, has the largest gain.
 
@@ -116,7 +117,7 @@ def best_conditions(
     return BestConditions(np.asarray(found[0]) / slopes.scale, np.asarray(found[1]), np.asarray(found[2]))
 
 
-def reference_best_conditions(table: BinnedTable, rows: Rows, slopes: Slopes) -> BestConditions:
+def reference_best_conditions(table: BinnedTable, rows: Ints32, slopes: Slopes) -> BestConditions:
     """Plain NumPy form of the native kernel; every number comes out the same."""
     sums = np.hstack(
         [slopes.gradient[rows], slopes.curvature[rows], np.ones((len(rows), 1), dtype=np.int32)], dtype=np.int64

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from polyrule.ensemble.bins import ABOVE, AT_MOST, BinnedTable, BinTest, Rows
+from polyrule.arrays import Ints32
+from polyrule.ensemble.bins import ABOVE, AT_MOST, BinnedTable, BinTest
 from polyrule.ensemble.gain import Slopes, best_conditions
 
 
@@ -38,7 +39,7 @@ class Body:
     """A body while it is searched for: its tests, the rows it covers, its gain."""
 
     tests: tuple[BinTest, ...]
-    rows: Rows
+    rows: Ints32
     gain: float
 
 

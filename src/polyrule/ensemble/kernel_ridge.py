@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 from scipy.linalg import cholesky
 from scipy.linalg.lapack import dpotri
 
-Matrix = npt.NDArray[np.float64]
-Design = npt.NDArray[np.float32]
+from polyrule.arrays import Floats32, Matrix
 
 _RIDGE = 0.3
 _FARTHEST = 3.0  # standard deviations; rare words would otherwise put an example at the end of the world
@@ -34,7 +32,7 @@ class KernelRidge:
         What it says about each example when fitted to all others; may lie a little outside 0 to 1.
     """
 
-    def __init__(self, design: Design, truth: Matrix, weights: Matrix) -> None:
+    def __init__(self, design: Floats32, truth: Matrix, weights: Matrix) -> None:
         missing = np.isnan(design)
         present = np.maximum(len(design) - missing.sum(axis=0), 1)
         self._mean = np.where(missing, 0, design).sum(axis=0, dtype=np.float64) / present
@@ -52,7 +50,7 @@ class KernelRidge:
         self._influence = inverse @ (truth - self._start)
         self.left_out = truth - self._influence / np.diag(inverse)[:, None]
 
-    def predict(self, design: Design) -> Matrix:
+    def predict(self, design: Floats32) -> Matrix:
         """Estimate the probability of each label; may lie a little outside 0 to 1."""
         found = np.empty((len(design), len(self._start)))
         for first in range(0, len(design), _BLOCK):
@@ -60,7 +58,7 @@ class KernelRidge:
             found[block] = self._kernel(self._scaled(design[block])) @ self._influence + self._start
         return found
 
-    def _scaled(self, design: Design) -> Matrix:
+    def _scaled(self, design: Floats32) -> Matrix:
         filled = np.where(np.isnan(design), self._mean, design).astype(np.float64)
         return np.asarray(np.clip((filled - self._mean) / self._spread, -_FARTHEST, _FARTHEST))
 

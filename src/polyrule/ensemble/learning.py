@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
+from polyrule.arrays import Matrix
 from polyrule.data.table import Table
 from polyrule.ensemble.bins import Binning, BinTest
 from polyrule.ensemble.building import Builder, BuildOptions, Chosen, covers_of
@@ -20,7 +21,7 @@ from polyrule.ensemble.model import Entry, RuleEnsemble, WeightedRule
 from polyrule.ensemble.scorecard import to_points
 from polyrule.ensemble.teacher import Lesson, Teacher, Teaching, plain_lesson
 from polyrule.ensemble.tuning import Evidence, choose
-from polyrule.ensemble.weights import Matrix, loss
+from polyrule.ensemble.weights import loss
 
 # A table with more cells than this is neither taught nor held as a dense matrix of bins.
 _LARGEST_TAUGHT = 50_000_000

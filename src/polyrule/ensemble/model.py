@@ -17,7 +17,7 @@ from polyrule.data.table import Feature, Table
 from polyrule.ensemble import printing
 from polyrule.ensemble.decisions import Decision
 from polyrule.errors import ModelError
-from polyrule.model.narrowing import fit_to
+from polyrule.model.narrowing import Derived, fit_to
 from polyrule.model.rule import Condition, LabelCondition, NominalCondition, NumericCondition
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ class WeightedRule:
 
 
 @dataclass(frozen=True, eq=False)
-class RuleEnsemble:
+class RuleEnsemble(Derived):
     """Rules whose weights add up: the score of a label is its intercept plus the weights of the rules that fire.
 
     Parameters
@@ -189,14 +189,13 @@ class RuleEnsemble:
     def explain(self, example: Any, row: int | None = None) -> EnsembleExplanation:
         """Say for one example which rules added what to which label; see `polyrule.ensemble.explaining.explain`.
 
-        `example` is one example, or with `row` (counted from 0) a table, frame, array or data set that holds it.
+        `example` is one example (a mapping from feature name to value, a frame with one row, an array of values), or
+        with `row` (counted from 0) a frame, table, array or data set that holds it.
         """
         from polyrule.ensemble.explaining import explain
+        from polyrule.model.one_example import one_example
 
-        if row is None:
-            return explain(self, example)
-        model, table = fit_to(self, example)
-        return explain(model, table[row])
+        return explain(*one_example(self, example, row))
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the ensemble to a JSON model file, whole or not at all."""

@@ -8,13 +8,10 @@ with that of all labels, which weighs as much as a few examples.
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import logit
 
+from polyrule.arrays import Bytes, Matrix
 from polyrule.ensemble.curves import f1_curves, smoothed
-from polyrule.ensemble.measures import Labels
-
-Matrix = npt.NDArray[np.float64]
 
 _HEIGHTS = np.linspace(-3.5, 2.0, 56)
 _TILTS = (0.0, 0.25, 0.5, 0.75, 1.0)
@@ -22,7 +19,7 @@ _MOVES = np.linspace(-2.0, 2.0, 41)
 _PRIOR_EXAMPLES = 30.0
 
 
-def rare_label_cuts(scores: Matrix, truth: Labels, weights: Matrix) -> Matrix:
+def rare_label_cuts(scores: Matrix, truth: Bytes, weights: Matrix) -> Matrix:
     """Return a cut for every label.
 
     Parameters

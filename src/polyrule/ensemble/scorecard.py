@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from polyrule.ensemble.weights import Matrix, loss
+from polyrule.arrays import Matrix
+from polyrule.ensemble.weights import loss
 
 
 def to_points(

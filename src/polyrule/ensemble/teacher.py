@@ -15,12 +15,11 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.neighbors import NearestNeighbors
 
-from polyrule.ensemble.bins import Binning, Codes
+from polyrule.arrays import Codes, Matrix
+from polyrule.ensemble.bins import Binning
 from polyrule.ensemble.blending import Blend
 from polyrule.ensemble.forest import Forest
 from polyrule.ensemble.kernel_ridge import KernelRidge
-
-Matrix = npt.NDArray[np.float64]
 
 _LARGEST_KERNEL = 3000  # examples; the work grows with the cube
 

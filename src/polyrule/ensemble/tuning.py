@@ -11,13 +11,12 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import logit
 
+from polyrule.arrays import Bytes, Matrix
 from polyrule.ensemble.curves import accuracy_curves, f1_curves, smoothed
 from polyrule.ensemble.decisions import KINDS, Decision, DecisionKind, membership, seen_label_sets
-from polyrule.ensemble.measures import MEASURES, Labels
+from polyrule.ensemble.measures import MEASURES
 from polyrule.ensemble.rare_labels import rare_label_cuts
 from polyrule.errors import OptionError
-
-Matrix = npt.NDArray[np.float64]
 
 _GRID = np.asarray(logit(np.arange(5, 81) / 100))
 _LARGEST_TUNED = 4_000_000  # examples times label sets; of more examples only some are used
@@ -40,7 +39,7 @@ class Evidence:
     """
 
     scores: Matrix
-    truth: Labels
+    truth: Bytes
     weights: Matrix
     fold: npt.NDArray[np.int64]
 
@@ -118,7 +117,7 @@ def simplest_good(merits: dict[DecisionKind, Merit], luck: float) -> DecisionKin
     return best
 
 
-def _merit(truth: Labels, predicted: Labels, weights: Matrix, optimize: str) -> Merit:
+def _merit(truth: Bytes, predicted: Bytes, weights: Matrix, optimize: str) -> Merit:
     asked = MEASURES[optimize](truth, predicted, weights)
     if optimize not in _SLACK:
         return Merit(asked, 0.0)
@@ -158,7 +157,7 @@ def _set_cut(evidence: Evidence, label_sets: tuple[tuple[int, ...], ...], optimi
     return _best_cut(predicted, evidence.truth[rows], evidence.weights[rows], optimize)
 
 
-def _label_cuts(scores: Matrix, truth: Labels, weights: Matrix, optimize: str) -> Matrix:
+def _label_cuts(scores: Matrix, truth: Bytes, weights: Matrix, optimize: str) -> Matrix:
     """Best threshold of each label by itself."""
     curves = accuracy_curves if optimize in ("hamming", "subset") else f1_curves
     # The grid in order of distance from 0, of which the first of equals is taken.
@@ -167,7 +166,7 @@ def _label_cuts(scores: Matrix, truth: Labels, weights: Matrix, optimize: str) -
     return np.asarray(_GRID[order][np.argmax(reached >= reached.max(axis=0) - 1e-12, axis=0)])
 
 
-def _best_cut(predicted: Iterable[Labels], truth: Labels, weights: Matrix, optimize: str) -> float:
+def _best_cut(predicted: Iterable[Bytes], truth: Bytes, weights: Matrix, optimize: str) -> float:
     """Cut with the best rest among those next to the peak; of equals the one nearest 0, a probability of 50 %."""
     merits = np.array([_merit(truth, labels, weights, optimize) for labels in predicted])
     asked, rest = smoothed(merits[:, 0]), smoothed(merits[:, 1])

@@ -11,8 +11,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-Matrix = npt.NDArray[np.float64]
-Labels = npt.NDArray[np.int64]
+from polyrule.arrays import Ints, Matrix
 
 # The intercept is penalised too, but so little that it only matters for a label that is always or never present.
 _INTERCEPT_RIDGE = 0.01
@@ -110,14 +109,14 @@ class Solver:
         self._stale[:] = True
         self.coefficients, self.support, self.scores = coefficients, support, scores
 
-    def solve(self, labels: Labels | None = None, steps: int = 1) -> None:
+    def solve(self, labels: Ints | None = None, steps: int = 1) -> None:
         """Take up to `steps` Newton steps for each of `labels`, all where None."""
         every = np.arange(self.targets.shape[1]) if labels is None else labels
         batch = max(1, _MOST_AT_ONCE // max(1, len(self.targets)))
         for first in range(0, len(every), batch):
             self._descend(every[first : first + batch], steps)
 
-    def renew(self, labels: Labels | None = None) -> None:
+    def renew(self, labels: Ints | None = None) -> None:
         """Compute the curvature matrices of some labels, all where None, afresh."""
         every = np.arange(self.targets.shape[1]) if labels is None else labels
         curvature = slopes(self.scores[:, every], self.targets[:, every], self.weights)[1]
@@ -131,7 +130,7 @@ class Solver:
         penalty = self.ridge * (self.coefficients[1:] ** 2).sum() + _INTERCEPT_RIDGE * (self.coefficients[0] ** 2).sum()
         return float(loss(self.scores, self.targets, self.weights).sum() + penalty / 2)
 
-    def saliency(self, labels: Labels | None = None) -> Matrix:
+    def saliency(self, labels: Ints | None = None) -> Matrix:
         """How much the objective would rise, to second order, without each weight; infinite outside the support.
 
         With `labels`, only theirs are computed and the others are infinite too.
@@ -151,7 +150,7 @@ class Solver:
         penalties[0] = _INTERCEPT_RIDGE
         return penalties
 
-    def _bent(self, labels: Labels) -> Matrix:
+    def _bent(self, labels: Ints) -> Matrix:
         """Curvature matrices with the penalty; a weight outside the support is cut off from all others."""
         support = self.support[:, labels].T
         inside = support[:, :, None] & support[:, None, :]
@@ -160,7 +159,7 @@ class Solver:
         bent[:, places, places] += np.where(support, self._penalties() + _LEAST_CURVATURE, 1.0)
         return bent
 
-    def _descend(self, labels: Labels, steps: int) -> None:
+    def _descend(self, labels: Ints, steps: int) -> None:
         """Newton steps of several labels; each stops by itself."""
         penalties, covers = self._penalties()[:, None], self.covers
         value = self._values(labels, self.coefficients[:, labels], self.scores[:, labels])
@@ -182,7 +181,7 @@ class Solver:
             labels, value = labels[reached < value], reached[reached < value]
 
     def _walk(
-        self, labels: Labels, current: Matrix, scores: Matrix, step: Matrix, value: Matrix, promise: Matrix
+        self, labels: Ints, current: Matrix, scores: Matrix, step: Matrix, value: Matrix, promise: Matrix
     ) -> Matrix:
         """Go along `step`, halved for a label until it helps enough; return the values then, or the old ones."""
         change = self.covers @ step
@@ -199,6 +198,6 @@ class Solver:
             left, length = left[~better], length / 2
         return reached
 
-    def _values(self, labels: Labels, coefficients: Matrix, scores: Matrix) -> Matrix:
+    def _values(self, labels: Ints, coefficients: Matrix, scores: Matrix) -> Matrix:
         penalty = (self._penalties()[:, None] * coefficients**2).sum(axis=0) / 2
         return np.asarray(loss(scores, self.targets[:, labels], self.weights) + penalty)

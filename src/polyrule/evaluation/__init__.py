@@ -10,8 +10,12 @@ if TYPE_CHECKING:
     from polyrule.evaluation.cross_validation import CrossValidation, cross_validate
     from polyrule.evaluation.discretise import EqualFrequencyDiscretiser
     from polyrule.evaluation.encoding import MatrixEncoder
+    from polyrule.evaluation.importance import Importances, importances
     from polyrule.evaluation.label_powerset import LabelPowersetClassifier
+    from polyrule.evaluation.learned_again import Stability, stability
+    from polyrule.evaluation.resampling import resample_scores
     from polyrule.evaluation.scores import MEASURES, Scores, score
+    from polyrule.evaluation.simple_models import simple_predictions
     from polyrule.evaluation.statistics import LearnerComparison, compare_learners
 
 __all__ = [
@@ -19,15 +23,21 @@ __all__ = [
     "BaselineComparison",
     "CrossValidation",
     "EqualFrequencyDiscretiser",
+    "Importances",
     "LabelPowersetClassifier",
     "LearnerComparison",
     "MajorityClassifier",
     "MatrixEncoder",
     "Scores",
+    "Stability",
     "compare_learners",
     "compare_with_baseline",
     "cross_validate",
+    "importances",
+    "resample_scores",
     "score",
+    "simple_predictions",
+    "stability",
 ]
 
 # Imported when first used: the statistics bring in scipy.stats, for which no one who only wants a score should wait.
@@ -36,15 +46,21 @@ _HOME = {
     "BaselineComparison": "baseline",
     "CrossValidation": "cross_validation",
     "EqualFrequencyDiscretiser": "discretise",
+    "Importances": "importance",
     "LabelPowersetClassifier": "label_powerset",
     "LearnerComparison": "statistics",
     "MajorityClassifier": "baseline",
     "MatrixEncoder": "encoding",
     "Scores": "scores",
+    "Stability": "learned_again",
     "compare_learners": "statistics",
     "compare_with_baseline": "baseline",
     "cross_validate": "cross_validation",
+    "importances": "importance",
+    "resample_scores": "resampling",
     "score": "scores",
+    "simple_predictions": "simple_models",
+    "stability": "learned_again",
 }
 
 

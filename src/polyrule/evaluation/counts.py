@@ -10,9 +10,9 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
+from polyrule.arrays import Ints
+from polyrule.data.sparse import check_sparse
 from polyrule.errors import DataError
-
-IntArray = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,10 +30,10 @@ class ConfusionCounts:
     """
 
     examples: int
-    tp: IntArray
-    fp: IntArray
-    fn: IntArray
-    example_groups: IntArray
+    tp: Ints
+    fp: Ints
+    fn: Ints
+    example_groups: Ints
 
     @property
     def labels(self) -> int:
@@ -41,7 +41,7 @@ class ConfusionCounts:
         return len(self.tp)
 
     @property
-    def tn(self) -> IntArray:
+    def tn(self) -> Ints:
         """True negatives per label."""
         return self.examples - self.tp - self.fp - self.fn
 
@@ -84,7 +84,7 @@ def count(Y_true: Any, Y_pred: Any) -> ConfusionCounts:
 def label_matrix(Y: Any, name: str) -> sp.csr_array:
     """Check that `Y` holds only 0 and 1 and bring it to one sparse integer form; a vector becomes one column."""
     if sp.issparse(Y):
-        matrix = sp.csr_array(Y)
+        matrix = sp.csr_array(check_sparse(Y, name))
         matrix.sum_duplicates()
         stored = matrix.data
     else:
@@ -123,5 +123,5 @@ def _as_numbers(values: npt.NDArray[Any], name: str) -> npt.NDArray[np.float64]:
         raise DataError(f"{name} may hold only 0 (absent) and 1 (present), not {values.flat[0]!r}") from None
 
 
-def _sums(matrix: sp.csr_array, axis: int) -> IntArray:
+def _sums(matrix: sp.csr_array, axis: int) -> Ints:
     return np.asarray(matrix.sum(axis=axis), dtype=np.int64).ravel()

@@ -7,15 +7,13 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import scipy.sparse as sp
 from sklearn.model_selection import KFold
 
+from polyrule.arrays import Ints
 from polyrule.data.dataset import Dataset
 from polyrule.data.results import MissingExtraError
 from polyrule.errors import OptionError
-
-IndexArray = npt.NDArray[np.int64]
 
 
 def take_rows(data: Dataset, rows: Any) -> Dataset:
@@ -39,7 +37,7 @@ def take_rows(data: Dataset, rows: Any) -> Dataset:
     )
 
 
-def make_folds(Y: Any, folds: int = 10, seed: int = 0, stratified: bool = True) -> list[tuple[IndexArray, IndexArray]]:
+def make_folds(Y: Any, folds: int = 10, seed: int = 0, stratified: bool = True) -> list[tuple[Ints, Ints]]:
     """Split rows into `folds` pairs of training and test indices; every row is in exactly one test part.
 
     Parameters
@@ -65,7 +63,7 @@ def make_folds(Y: Any, folds: int = 10, seed: int = 0, stratified: bool = True) 
     return list(_split(Y, rows, folds, seed, stratified))
 
 
-def _split(Y: Any, rows: int, folds: int, seed: int, stratified: bool) -> Iterator[tuple[IndexArray, IndexArray]]:
+def _split(Y: Any, rows: int, folds: int, seed: int, stratified: bool) -> Iterator[tuple[Ints, Ints]]:
     placeholder = np.zeros((rows, 1))
     if not stratified:
         yield from KFold(folds, shuffle=True, random_state=seed).split(placeholder)

@@ -1,6 +1,5 @@
 """Given a body, the best head: the exact searches and the choice among them."""
 
-from polyrule.heads.ceilings import head_ceilings
 from polyrule.heads.certificate import certify
 from polyrule.heads.result import HeadResult, Node
 from polyrule.heads.search import best_head, search
@@ -17,7 +16,6 @@ __all__ = [
     "certify",
     "check_search",
     "evaluate",
-    "head_ceilings",
     "search",
     "verify_certificate",
 ]

@@ -14,6 +14,7 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
+from polyrule.arrays import Floats, Ints
 from polyrule.heads.space import HeadSpace
 from polyrule.heads.valuation import ExampleValuation
 from polyrule.measures.base import Measure
@@ -23,8 +24,6 @@ from polyrule.measures.ratio import RatioMeasure
 ROUNDS = 8
 LARGEST_TABLE = 1_000_000
 MARGIN = 1e-9
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 
 class ExampleBounds:

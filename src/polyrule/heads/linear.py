@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
 
 from polyrule.heads.space import HeadSpace, Literal
 from polyrule.heads.valuation import ExampleValuation, LabelValuation, MicroValuation, Valuation
@@ -35,11 +34,6 @@ class LinearForm:
         top = sum((self.terms[literal][0] for literal in head), self.top)
         bottom = sum((self.terms[literal][1] for literal in head), self.bottom)
         return top / bottom
-
-    @cached_property
-    def fixed_denominator(self) -> bool:
-        """Whether no literal changes the denominator, so that one round settles the optimum."""
-        return all(b == 0 for _, b in self.terms.values())
 
 
 def linear_form(valuation: Valuation, space: HeadSpace) -> LinearForm | None:

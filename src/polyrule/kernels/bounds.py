@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from polyrule.arrays import Floats
 from polyrule.measures import FastForm
 
 if TYPE_CHECKING:
     from polyrule.kernels.judge import LabelCounts
 
-Floats = npt.NDArray[np.float64]
 ROUNDS = 40  # Dinkelbach's iteration converges superlinearly; a handful is usual
 
 

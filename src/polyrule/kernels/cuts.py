@@ -12,11 +12,10 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
+from polyrule.arrays import Ints
 from polyrule.data.table import Table
 from polyrule.kernels.state import TrainingState
 from polyrule.model.rule import Condition, LabelCondition, NominalCondition, NumericCondition
-
-Rows = npt.NDArray[np.int64]
 
 
 def midpoint(low: float, high: float) -> float:
@@ -45,7 +44,7 @@ class Batch:
     `condition` makes the condition of a candidate when it is wanted, which for most of them is never.
     """
 
-    rows: Rows
+    rows: Ints
     start: npt.NDArray[np.int64]
     end: npt.NDArray[np.int64]
     condition: Callable[[int], Condition]
@@ -53,7 +52,7 @@ class Batch:
     def __len__(self) -> int:
         return len(self.start)
 
-    def covered(self, index: int) -> Rows:
+    def covered(self, index: int) -> Ints:
         """Rows that candidate `index` covers, ascending."""
         return np.sort(self.rows[self.start[index] : self.end[index]])
 
@@ -77,7 +76,7 @@ class CutFinder:
         """Drop what depends on the working set; called when it has changed."""
         self._distinct.clear()
 
-    def batches(self, covered: Rows, body: tuple[Condition, ...]) -> Iterator[Batch]:
+    def batches(self, covered: Ints, body: tuple[Condition, ...]) -> Iterator[Batch]:
         """Yield the non-empty batches of conditions that exclude at least one covered row and keep at least one."""
         tested = {c.feature for c in body if isinstance(c, NominalCondition)}
         tested_labels = {c.label for c in body if isinstance(c, LabelCondition)}
@@ -103,7 +102,7 @@ class CutFinder:
             self._distinct[index] = np.unique(values[~np.isnan(values)])
         return self._distinct[index]
 
-    def _numeric(self, index: int, covered: Rows) -> Batch:
+    def _numeric(self, index: int, covered: Ints) -> Batch:
         values = self.table.column(index)[covered]
         known = ~np.isnan(values)
         order = np.argsort(values[known], kind="stable")
@@ -127,17 +126,17 @@ class CutFinder:
 
         return Batch(rows, np.where(above, position, 0), np.where(above, count, position), condition)
 
-    def _nominal(self, index: int, covered: Rows) -> Batch:
+    def _nominal(self, index: int, covered: Ints) -> Batch:
         values = self.table.column(index)[covered]
         return _equalities(values, covered, lambda value: NominalCondition(index, value))
 
-    def _label(self, label: int, covered: Rows) -> Batch:
+    def _label(self, label: int, covered: Ints) -> Batch:
         values = self.state.assigned[covered, label].astype(np.float64)
         values[values < 0] = np.nan
         return _equalities(values, covered, lambda value: LabelCondition(label, value))
 
 
-def _equalities(values: npt.NDArray[np.float64], covered: Rows, make: Callable[[int], Condition]) -> Batch:
+def _equalities(values: npt.NDArray[np.float64], covered: Ints, make: Callable[[int], Condition]) -> Batch:
     known = ~np.isnan(values)
     order = np.argsort(values[known], kind="stable")
     rows, values = covered[known][order], values[known][order]

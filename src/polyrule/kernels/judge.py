@@ -18,16 +18,14 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
+from polyrule.arrays import Bools, Ints
 from polyrule.heads import World, best_head
 from polyrule.kernels.bounds import ratio_bounds
-from polyrule.kernels.cuts import Batch, Rows
+from polyrule.kernels.cuts import Batch
 from polyrule.kernels.singles import CountedValues, RatioValues, SingleValues, lowered
 from polyrule.kernels.state import UNSET, TrainingState
 from polyrule.measures import Objective, SubsetAccuracy
 from polyrule.model.rule import Condition
-
-Ints = npt.NDArray[np.int64]
-Mask = npt.NDArray[np.bool_]
 
 #: Largest numerator or denominator the vectorised integers may reach.
 LARGEST = 2**62
@@ -92,7 +90,7 @@ class Judge:
         """Label counts of every candidate."""
         return LabelCounts(batch.sums(self._unset), self._total - batch.sums(self._any_state))
 
-    def best(self, batch: Batch, allowed: Mask, skip: Mask | None = None) -> Verdict | None:
+    def best(self, batch: Batch, allowed: Bools, skip: Bools | None = None) -> Verdict | None:
         """Return the best candidate not in `skip`; among equals the first in canonical order."""
         values = self._literal_values(allowed)
         if values is not None:
@@ -115,7 +113,7 @@ class Judge:
         return best
 
     def _best_bounded(
-        self, batch: Batch, allowed: Mask, candidates: Ints, bounds: npt.NDArray[np.float64]
+        self, batch: Batch, allowed: Bools, candidates: Ints, bounds: npt.NDArray[np.float64]
     ) -> Verdict | None:
         best: Verdict | None = None
         for position in np.argsort(-bounds, kind="stable"):
@@ -125,7 +123,7 @@ class Judge:
             best = self._better(best, self._search(batch, int(candidates[position]), allowed))
         return best
 
-    def _search(self, batch: Batch, index: int, allowed: Mask) -> Verdict | None:
+    def _search(self, batch: Batch, index: int, allowed: Bools) -> Verdict | None:
         rows = self._working_rows
         covered = np.zeros(len(self.state.truth), dtype=bool)
         covered[batch.covered(index)] = True
@@ -142,7 +140,7 @@ class Judge:
 
     # -- singles ---------------------------------------------------------------------------------------------------
 
-    def _literal_values(self, allowed: Mask) -> SingleValues | None:
+    def _literal_values(self, allowed: Bools) -> SingleValues | None:
         """How to value single literals, where that decides; None where the head needs a search of its own."""
         objective, form = self.objective, self.form
         if objective.scope != "head" or not objective.lift.is_none:
@@ -165,7 +163,9 @@ class Judge:
         largest = max(abs(row[0]) + max(map(abs, row[1:])) * self._working_weight for row in (num, den))
         return RatioValues(num, den) if largest < LARGEST else CountedValues(objective.measure)
 
-    def _best_by_singles(self, batch: Batch, allowed: Mask, skip: Mask | None, values: SingleValues) -> Verdict | None:
+    def _best_by_singles(
+        self, batch: Batch, allowed: Bools, skip: Bools | None, values: SingleValues
+    ) -> Verdict | None:
         counts = self.counts(batch)
         usable = allowed[None] & (counts.unset > 0)
         if skip is not None:
@@ -191,7 +191,7 @@ class Judge:
         return Verdict(index, value, int(true_positives[index]), head)
 
 
-def _largest_only(tied: Mask, true_positives: Ints, size: int) -> Mask:
+def _largest_only(tied: Bools, true_positives: Ints, size: int) -> Bools:
     """Keep at most `size` literals per candidate: those with the most true positives, then the first labels."""
     weight = np.where(tied, true_positives, 0).max(axis=2)
     order = np.argsort(-weight, axis=1, kind="stable")
@@ -200,7 +200,7 @@ def _largest_only(tied: Mask, true_positives: Ints, size: int) -> Mask:
     return np.asarray(tied & kept[:, :, None])
 
 
-def whole(rows: Rows) -> Batch:
+def whole(rows: Ints) -> Batch:
     """Return a batch with one candidate that covers all of `rows`: the body as it is."""
 
     def no_condition(index: int) -> Condition:

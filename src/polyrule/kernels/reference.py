@@ -11,8 +11,9 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
+from polyrule.arrays import Ints
 from polyrule.data.table import Table
-from polyrule.kernels.cuts import CutFinder, Rows
+from polyrule.kernels.cuts import CutFinder
 from polyrule.kernels.engine import Candidate, GrowOptions, Outcome, OutOfTime
 from polyrule.kernels.judge import Judge, Verdict, whole
 from polyrule.kernels.state import TrainingState
@@ -25,7 +26,7 @@ class _Node:
     """A body under search, with its cover and the verdict on its best head."""
 
     body: tuple[Condition, ...]
-    rows: Rows
+    rows: Ints
     verdict: Verdict
 
 
@@ -124,7 +125,7 @@ class ReferenceEngine:
             allowed[label, int(value if value is not None else 1)] = True
         return allowed
 
-    def _extend(self, beam: list[_Node | None], everything: Rows, literals: npt.NDArray[np.bool_]) -> list[_Node]:
+    def _extend(self, beam: list[_Node | None], everything: Ints, literals: npt.NDArray[np.bool_]) -> list[_Node]:
         found: list[tuple[Fraction, int, _Node]] = []
         for parent in beam:
             body, rows = (parent.body, parent.rows) if parent else ((), everything)
@@ -139,7 +140,7 @@ class ReferenceEngine:
                 level.append(node)
         return level[: self.options.beam_width]
 
-    def _refinements(self, body: tuple[Condition, ...], rows: Rows, literals: npt.NDArray[np.bool_]) -> list[_Node]:
+    def _refinements(self, body: tuple[Condition, ...], rows: Ints, literals: npt.NDArray[np.bool_]) -> list[_Node]:
         """The best `beam_width` extensions of one body, in canonical order among equals."""
         nodes: list[_Node] = []
         tested = [condition.label for condition in body if isinstance(condition, LabelCondition)]

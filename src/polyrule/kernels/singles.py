@@ -7,13 +7,9 @@ from fractions import Fraction
 from typing import Protocol
 
 import numpy as np
-import numpy.typing as npt
 
+from polyrule.arrays import Bools, Floats, Ints
 from polyrule.measures import Measure
-
-Ints = npt.NDArray[np.int64]
-Mask = npt.NDArray[np.bool_]
-Floats = npt.NDArray[np.float64]
 
 #: Doubles further apart than this (relatively) belong to values that differ; closer ones are compared exactly.
 SLACK = 1e-9
@@ -30,7 +26,7 @@ class SingleValues(Protocol):
     def approximate(self, counts: Ints) -> Floats:
         """Return the values as doubles."""
 
-    def exact_maximum(self, counts: Ints, near: Mask) -> tuple[Fraction, Mask]:
+    def exact_maximum(self, counts: Ints, near: Bools) -> tuple[Fraction, Bools]:
         """Return the largest value among the `near` literals, and where exactly it is reached."""
 
 
@@ -60,7 +56,7 @@ class RatioValues:
         top, bottom = self._rows(counts)
         return np.asarray(top / bottom)
 
-    def exact_maximum(self, counts: Ints, near: Mask) -> tuple[Fraction, Mask]:
+    def exact_maximum(self, counts: Ints, near: Bools) -> tuple[Fraction, Bools]:
         """Compare the ratios in lowest terms."""
         top, bottom = self._rows(counts[:, near])
         divisor = np.gcd(top, bottom)
@@ -91,7 +87,7 @@ class CountedValues:
         """Return the values as doubles."""
         return self.measure.values(*counts)
 
-    def exact_maximum(self, counts: Ints, near: Mask) -> tuple[Fraction, Mask]:
+    def exact_maximum(self, counts: Ints, near: Bools) -> tuple[Fraction, Bools]:
         """Compare the exact values."""
         rows, position = np.unique(counts[:, near], axis=1, return_inverse=True)
         values = [self.measure.value(*map(int, row)) for row in rows.T]

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
+from polyrule.arrays import Ints
 from polyrule.data.table import Table
 from polyrule.errors import OptionError
 from polyrule.heads.soundness import check_search
@@ -20,8 +21,6 @@ from polyrule.learning.progress import Callback
 from polyrule.learning.separate import Learning, Reason, SeparateOptions, unscaled
 from polyrule.measures import Objective
 from polyrule.model.rule_list import RuleList
-
-Weights = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,7 +51,7 @@ class Learner:
         self,
         table: Table,
         truth: Any,
-        weights: Weights,
+        weights: Ints,
         label_names: tuple[str, ...],
         heads: str = "multi",
         scale: Fraction = Fraction(1),
@@ -81,7 +80,7 @@ class Learner:
         self,
         table: Table,
         truth: Any,
-        weights: Weights,
+        weights: Ints,
         label_names: tuple[str, ...],
         scale: Fraction = Fraction(1),
         callback: Callback | None = None,
@@ -89,7 +88,9 @@ class Learner:
         """Learn an independent list per label and join them.
 
         Each list predicts the rarer value of its label, from features only, until no rule with more true than false
-        positives is found; its default is the majority of the examples no rule covers.
+        positives is found; its default is the majority of the examples no rule covers. All counts are those of the
+        binary problem whose positive class is the predicted value: where that is "absent", the engine learns the
+        label's opposite.
         """
         learning = Learning(self.separating, scale, callback)
         defaults: list[int] = []
@@ -100,10 +101,11 @@ class Learner:
             present = int(weights @ column[:, 0].astype(np.int64))
             rarer = 1 if 2 * present <= total else 0
             if learning.reason == "complete":
-                engine = self._engine(table, column, weights, replace(self.growing, label_conditions=False))
-                learning.first_label = label
-                learning.run(engine, _improving(engine, rarer), total)
-                left = engine.leftover()[0]
+                target = column if rarer else 1 - column
+                engine = self._engine(table, target, weights, replace(self.growing, label_conditions=False))
+                learning.target = label, rarer
+                learning.run(engine, _improving(engine), total)
+                left = engine.leftover()[0] if rarer else engine.leftover()[0][::-1]
             else:
                 left = np.array([present, total - present])
             defaults.append(int(left[0] > left[1]) if left.any() else 1 - rarer)
@@ -111,7 +113,7 @@ class Learner:
         model = RuleList(tuple(learning.rules), table.features, label_names, tuple(defaults), tuple(counts))
         return model, learning.reason
 
-    def _engine(self, table: Table, truth: Any, weights: Weights, growing: GrowOptions | None = None) -> Engine:
+    def _engine(self, table: Table, truth: Any, weights: Ints, growing: GrowOptions | None = None) -> Engine:
         options = growing or self.growing
         return make_engine(table, truth, weights, self.objective, options, self.n_jobs, self.kernels)
 
@@ -120,9 +122,9 @@ def _dense(column: Any) -> npt.NDArray[np.uint8]:
     return np.ascontiguousarray(column.toarray() if sp.issparse(column) else column, dtype=np.uint8)
 
 
-def _improving(engine: Engine, rarer: int) -> Callable[[], Candidate | None]:
+def _improving(engine: Engine) -> Callable[[], Candidate | None]:
     def grow() -> Candidate | None:
-        found = engine.grow(0, rarer)
+        found = engine.grow(0, 1)
         return found if found is not None and found.tp > sum(literal[3] for literal in found.head) else None
 
     return grow

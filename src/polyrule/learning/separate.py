@@ -89,8 +89,8 @@ class Learning:
         self.rules: list[Rule] = []
         self.reason: Reason = "complete"
         self.clock = Clock(options.time_limit)
-        #: what label 0 of the engine is called in the list; binary relevance runs one engine per label
-        self.first_label = 0
+        #: where an engine learns one label (binary relevance): which one it is in the list, and which value its 1 means
+        self.target: tuple[int, int] | None = None
 
     def run(self, engine: Engine, grow: Callable[[], Candidate | None], total: int) -> None:
         """Learn rules with `engine` until an end is reached; an interrupt is noted in `reason`, not raised."""
@@ -117,10 +117,12 @@ class Learning:
 
     def _stored(self, found: Candidate, outcome: Outcome) -> Rule:
         """Turn a search result into a stored rule, its counts back in the units of the sample weights."""
-        start, scale = self.first_label, self.scale
+        scale = self.scale
         counts: Iterable[tuple[int, int, float, float]] = found.head
-        if start or scale != 1:
-            counts = ((start + label, v, unscaled(tp, scale), unscaled(fp, scale)) for label, v, tp, fp in found.head)
+        if scale != 1:
+            counts = [(label, value, unscaled(tp, scale), unscaled(fp, scale)) for label, value, tp, fp in found.head]
+        if self.target is not None:
+            counts = [(*self.target, tp, fp) for _, _, tp, fp in counts]
         head = tuple(starmap(Literal, counts))
         coverage = unscaled(outcome.covered, self.scale)
         return Rule(head, found.body, outcome.stopped, found.value, "learned", coverage)

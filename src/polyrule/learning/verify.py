@@ -175,6 +175,19 @@ def certify(model: RuleList, data: Dataset) -> RuleList:
 
 
 @dataclass(frozen=True)
+class _Part:
+    """What one list is learned from: all labels, or one of them, for binary relevance turned where absence is rarer."""
+
+    truth: npt.NDArray[np.uint8]
+    first: int = 0
+    turned: bool = False
+
+    def local(self, literal: Literal) -> tuple[int, int]:
+        """A literal as this part sees it."""
+        return literal.label - self.first, literal.value ^ self.turned
+
+
+@dataclass(frozen=True)
 class _Step:
     """One rule in the state of learning in which it was found."""
 
@@ -183,29 +196,29 @@ class _Step:
     world: World
     objective: Objective
     scale: Fraction
-    offset: int
+    part: _Part
     stopped: bool
     names: tuple[str, ...]
 
     @property
     def local_head(self) -> tuple[tuple[int, int], ...]:
-        return tuple((literal.label - self.offset, literal.value) for literal in self.rule.head)
+        return tuple(map(self.part.local, self.rule.head))
 
     def compare(self) -> Iterator[Finding]:
         counts = self.world.counts
         for literal in self.rule.head:
-            label = literal.label - self.offset
+            label, value = self.part.local(literal)
             for what, stated, table in (("TP", literal.tp, counts.tp), ("FP", literal.fp, counts.fp)):
-                found = int(table[label, literal.value]) * self.scale
+                found = int(table[label, value]) * self.scale
                 if Fraction(stated) != found and float(found) != stated:
                     yield self._finding(f"{what} of label {self.names[label]!r}", stated, found)
         covered = int(self.world.weights[self.world.covered].sum()) * self.scale
         if self.rule.coverage is not None and float(covered) != self.rule.coverage:
             yield self._finding("the coverage", self.rule.coverage, covered)
         if self.rule.value is not None:
-            value = evaluate(self.world, self.objective, self.local_head)
-            if value != self.rule.value:
-                yield self._finding("the value", self.rule.value, value)
+            worth = evaluate(self.world, self.objective, self.local_head)
+            if worth != self.rule.value:
+                yield self._finding("the value", self.rule.value, worth)
         if self.rule.stop != self.stopped and self.rule.origin == "learned":
             yield self._finding("the stop", self.rule.stop, self.stopped)
 
@@ -275,30 +288,27 @@ class _Training:
         numbered = list(enumerate(model.rules))
         if self.learner == "RuleListClassifier":
             options = self.options
-            yield from self._list(numbered, self.truth, 0, options["stop_threshold"], options["keep_covered"])
+            yield from self._list(numbered, _Part(self.truth), options["stop_threshold"], options["keep_covered"])
             return
         for label in range(self.truth.shape[1]):
             mine = [(number, rule) for number, rule in numbered if rule.head[0].label == label]
-            yield from self._list(mine, self.truth[:, [label]], label, None, False)
+            column = self.truth[:, [label]]
+            turned = 2 * int(self.weights[column[:, 0] == 1].sum()) > int(self.weights.sum())
+            yield from self._list(mine, _Part(1 - column if turned else column, label, turned), None, False)
 
     def _list(
-        self,
-        numbered: list[tuple[int, Rule]],
-        truth: npt.NDArray[np.uint8],
-        offset: int,
-        threshold: float | None,
-        keep: bool,
+        self, numbered: list[tuple[int, Rule]], part: _Part, threshold: float | None, keep: bool
     ) -> Iterator[_Step]:
-        """Replay one list; `offset` is the label that stands first in `truth`."""
-        objective = self.objective
+        """Replay one list."""
+        objective, truth = self.objective, part.truth
         assigned = np.full(truth.shape, -1, dtype=np.int8)
         working = np.ones(len(truth), dtype=bool)
         for number, rule in numbered:
             covered = working & self._covers(rule, assigned)
             world = self._world(rule, truth, assigned, covered, working, objective)
-            for literal in rule.head:
-                column = assigned[:, literal.label - offset]
-                column[covered & (column < 0)] = literal.value
+            for label, value in map(part.local, rule.head):
+                column = assigned[:, label]
+                column[covered & (column < 0)] = value
             if objective.scope == "full":
                 assigned[covered[:, None] & (assigned < 0)] = 0
             unset = (assigned < 0) & (objective.negative | (truth == 1))
@@ -309,12 +319,12 @@ class _Training:
                 working &= ~covered
             elif threshold is None or not keep:
                 working &= ~covered | open_
-            names = self.names[offset : offset + truth.shape[1]]
-            yield _Step(number, rule, world, objective, self.scale, offset, stopped, names)
+            names = self.names[part.first : part.first + truth.shape[1]]
+            yield _Step(number, rule, world, objective, self.scale, part, stopped, names)
         for label in range(truth.shape[1]):
             unset_ = assigned[:, label] < 0
-            present = int(self.weights[unset_ & (truth[:, label] == 1)].sum())
-            self.left[offset + label] = np.array([present, int(self.weights[unset_].sum()) - present])
+            present = int(self.weights[unset_ & (truth[:, label] != part.turned)].sum())
+            self.left[part.first + label] = np.array([present, int(self.weights[unset_].sum()) - present])
 
     def _covers(self, rule: Rule, assigned: npt.NDArray[np.int8]) -> npt.NDArray[np.bool_]:
         holds = np.ones(len(self.truth), dtype=bool)

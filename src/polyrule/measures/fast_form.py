@@ -10,6 +10,7 @@ from polyrule.measures.base import Measure
 from polyrule.measures.function import FunctionMeasure
 from polyrule.measures.lift import SCALE
 from polyrule.measures.matthews import Matthews
+from polyrule.measures.properties import SCOPES
 from polyrule.measures.ratio import RatioMeasure, Row
 from polyrule.measures.rational import (
     RationalMeasure,
@@ -24,6 +25,9 @@ if TYPE_CHECKING:
 
 # With coefficients up to 2**20 and counts up to 2**40 a cross product stays below 2**125 and fits 128-bit integers.
 LARGEST_COEFFICIENT = 1 << 20
+
+KINDS = ("singles", "subset", "ratio", "counted", "micro", "alone")
+FORMULAS = ("", "wracc", "rate_difference", "m_estimate", "matthews", "function", "ratio")
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +65,15 @@ class FastForm:
     max_head_size: int | None
     formula: str = ""
     m: tuple[int, int] = (0, 1)
+
+    def __post_init__(self) -> None:
+        for what, value, known in (
+            ("kind", self.kind, KINDS),
+            ("scope", self.scope, SCOPES),
+            ("formula", self.formula, FORMULAS),
+        ):
+            if value not in known:
+                raise ValueError(f"no kernel knows the {what} {value!r}; there is {', '.join(filter(None, known))}")
 
 
 def fast_form(objective: Objective, n_labels: int, weight: int = 0) -> FastForm | None:

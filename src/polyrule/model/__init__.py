@@ -1,6 +1,5 @@
 """Frozen rules and rule lists: predict, print, explain, edit, store, export."""
 
-from polyrule.model.files import load
 from polyrule.model.parsing import parse_rule
 from polyrule.model.rule import Condition, LabelCondition, Literal, NominalCondition, NumericCondition, Rule
 from polyrule.model.rule_list import RuleList
@@ -13,6 +12,5 @@ __all__ = [
     "NumericCondition",
     "Rule",
     "RuleList",
-    "load",
     "parse_rule",
 ]

@@ -82,7 +82,7 @@ class Cells:
         """What a value must satisfy to lie in a cell, in words."""
         name = printing.format_name(self.feature.name)
         if self.feature.is_nominal:
-            return f"{name} = {printing.format_name(self.feature.categories[cell])}"
+            return f"{name} = {printing.format_category(self.feature.categories[cell])}"
         above = f"{name} > {printing.format_number(self.thresholds[cell - 1])}" if cell else ""
         below = f"{name} <= {printing.format_number(self.thresholds[cell])}" if cell < len(self.thresholds) else ""
         return " and ".join(part for part in (above, below) if part)

@@ -256,7 +256,7 @@ def format_value(feature: Feature, value: float, digits: int | None = None) -> s
     if not feature.is_nominal:
         return printing.format_number(float(value), digits)
     known = 0 <= value < len(feature.categories) and float(value).is_integer()
-    return printing.format_name(feature.categories[int(value)]) if known else "an unknown category"
+    return printing.format_category(feature.categories[int(value)]) if known else "an unknown category"
 
 
 def _rule_text(rule_list: RuleList, rule: Rule, digits: int | None) -> str:

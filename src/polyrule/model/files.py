@@ -1,7 +1,8 @@
 """Model files: versioned JSON that reads well in a diff, carries its own checksum and never runs code.
 
 A file holds one model of some *kind*. What all kinds share (names, features, information about training, checksum) is
-handled here; what a rule list is made of stands in `rule_list_file`. A new kind registers a `Codec`.
+handled here; what a rule list is made of stands in `rule_list_file`. A new kind registers a `Codec`, and
+`polyrule.kinds` imports the stages that have one.
 """
 
 from __future__ import annotations
@@ -11,9 +12,9 @@ import json
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
-from importlib import import_module, resources
+from importlib import resources
 from pathlib import Path
-from typing import Any, NoReturn, Protocol
+from typing import Any, NoReturn
 
 from polyrule.data.table import Feature
 from polyrule.errors import ModelError, PolyruleError
@@ -22,14 +23,6 @@ from polyrule.model.reading import Node
 
 FORMAT = "polyrule-model"
 VERSION = 1
-
-
-class Model(Protocol):
-    """What every kind of model has in common."""
-
-    features: tuple[Feature, ...]
-    label_names: tuple[str, ...]
-    info: dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -51,11 +44,22 @@ class Codec:
     members: tuple[str, ...]
 
 
-# The model class's KIND -> the module with its CODEC; imported when first needed, so a kind may live in a later stage.
-_KINDS = {
-    "rule-list": "polyrule.model.rule_list_file",
-    "rule-ensemble": "polyrule.ensemble.model_file",
-}
+# The model class's KIND -> how to get its codec; a later stage adds its kinds here (see `polyrule.kinds`).
+_KINDS: dict[str, Callable[[], Codec]] = {}
+
+
+def register(kind: str, codec: Callable[[], Codec]) -> None:
+    """Make a kind of model known; its codec is asked for when the first such model is read or written."""
+    _KINDS[kind] = codec
+
+
+def _rule_list_codec() -> Codec:
+    from polyrule.model.rule_list_file import CODEC
+
+    return CODEC
+
+
+register("rule-list", _rule_list_codec)
 
 
 def save(model: Any, path: str | os.PathLike[str]) -> None:
@@ -107,7 +111,7 @@ def dumps(model: Any) -> str:
         "info": plain_json(model.info, "info"),
         "labels": list(model.label_names),
         "features": [_encode_feature(feature) for feature in model.features],
-        **_codec(kind).encode(model),
+        **_KINDS[kind]().encode(model),
     }
     return _layout(document | {"checksum": _checksum(document)})
 
@@ -129,7 +133,7 @@ def loads(text: str, *, source: str = "model", check: bool = True) -> Any:
         raise ModelError(f"{source}: unknown kind of model {kind!r}; known: {', '.join(_KINDS)}")
     if check:
         _check_sum(document, source)
-    codec = _codec(kind)
+    codec = _KINDS[kind]()
     shared = ("format", "version", "kind", "info", "labels", "features", "checksum")
     members = root.fields((*shared[:-1], *codec.members), ("checksum",))
     labels = tuple(node.text() for node in members["labels"])
@@ -155,14 +159,6 @@ def schema() -> dict[str, Any]:
     text = resources.files("polyrule.model").joinpath("schema", f"model-v{VERSION}.schema.json").read_text("utf-8")
     loaded: dict[str, Any] = json.loads(text)
     return loaded
-
-
-def _codec(kind: str) -> Codec:
-    try:
-        codec: Codec = import_module(_KINDS[kind]).CODEC
-    except ModuleNotFoundError as error:
-        raise ModelError(f"this polyrule cannot handle models of kind {kind!r}") from error
-    return codec
 
 
 def _parse(text: str, source: str) -> Any:

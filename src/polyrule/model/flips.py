@@ -11,10 +11,12 @@ smallest.
 from __future__ import annotations
 
 import heapq
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from itertools import count
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from polyrule.errors import ModelError, did_you_mean
 from polyrule.model import printing
@@ -133,9 +135,9 @@ def smallest_flip(
     red is absent; the smallest change that makes it present: stripes <= 4 (now 9)
     """
     row = example_row(rule_list, example)
-    target = _index(rule_list.label_names, label, "label")
+    target = place_of(rule_list.label_names, label, "label")
     cells = cells_of(rule_list, row)
-    locked = {_index([feature.name for feature in rule_list.features], item, "feature") for item in fixed}
+    locked = {place_of([feature.name for feature in rule_list.features], item, "feature") for item in fixed}
     root = {j: (1 << cell.present if j in locked else cell.everything) for j, cell in cells.items()}
     program = Program(rule_list, cells)
     before = program.run({j: cell.present for j, cell in cells.items()}).value(target)
@@ -186,11 +188,14 @@ def _change(cell: Cells, index: int, chosen: int, old: float) -> Change:
     return Change(index, cell.feature.name, old, new, format_value(cell.feature, old), cell.requirement(chosen))
 
 
-def _index(names: Any, wanted: int | str, what: str) -> int:
+def place_of(names: Sequence[str], wanted: int | str, what: str) -> int:
+    """Return the position of what is given by name or position."""
     if isinstance(wanted, str):
         if wanted not in names:
             raise ModelError(f"the model has no {what} {wanted!r}{did_you_mean(wanted, names)}")
         return int(list(names).index(wanted))
+    if isinstance(wanted, bool) or not isinstance(wanted, (int, np.integer)):
+        raise ModelError(f"a {what} is given by its name or position, not by a {type(wanted).__name__}")
     if not 0 <= wanted < len(names):
         raise ModelError(f"the model has no {what} {wanted}; it has {len(names)}, counted from 0")
     return int(wanted)

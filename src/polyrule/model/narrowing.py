@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
+from dataclasses import fields, replace
+from functools import cached_property
 from typing import Any
 
 from polyrule.data.dataset import Dataset
@@ -11,6 +12,18 @@ from polyrule.data.encode import to_table
 from polyrule.data.frames import is_frame
 from polyrule.data.table import Table
 from polyrule.model.rule import Condition, LabelCondition
+
+
+class Derived:
+    """Base of frozen models, which may keep what follows from them; copies and pickles leave that out."""
+
+    @cached_property
+    def narrowed(self) -> Any:
+        """The model with the features that no rule tests left out."""
+        return narrow(self)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {one.name: getattr(self, one.name) for one in fields(self)}  # type: ignore[arg-type]
 
 
 def used_features(rules: Iterable[Any]) -> list[int]:
@@ -48,7 +61,7 @@ def fit_to(model: Any, X: Any) -> tuple[Any, Table]:
         return model, table
     if not isinstance(table, Table) and not is_frame(table):
         return model, to_table(table, model.features)
-    narrowed = narrow(model)
+    narrowed = model.narrowed
     return narrowed, to_table(table, narrowed.features, others="skip")
 
 

@@ -14,7 +14,7 @@ from polyrule.errors import ModelError, did_you_mean
 from polyrule.model.rule import Condition, LabelCondition, Literal, NominalCondition, NumericCondition, Rule
 
 _NUMBERED = re.compile(r"\s*\d+[.:]\s+")
-_COUNTS = re.compile(r"\s*\(TP [^()]*, FP [^()]*\)\s*$")
+_COUNTS = re.compile(r"\s*\((?:TP [^()]*, FP [^()]*|not counted)\)\s*$")
 _MARKS = re.compile(r"\s*\[([a-z, ]*)\]\s*$")
 _QUOTED = re.compile(r'"(?:[^"\\]|\\.)*"')
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|<-|<=|>|=|,|¬|[^"<>=,¬]+|.', re.DOTALL)

@@ -36,7 +36,7 @@ class FlatRules:
     kind : ndarray of uint8
         Per condition: `AT_MOST`, `ABOVE`, `CATEGORY` or `LABEL`.
     index : ndarray of int32
-        Per condition: the column, or for `LABEL` the label.
+        Per condition: where its column stands in `used`, or for `LABEL` the label.
     value : ndarray of float64
         Per condition: threshold, category index, or 0/1.
     body_start, head_start : ndarray of int32
@@ -49,6 +49,8 @@ class FlatRules:
         Whether a rule that fires sets every label that is not yet set.
     defaults : ndarray of uint8
         Per label: its value when nobody sets it.
+    used : ndarray of int32
+        Columns that some condition tests, ascending.
     """
 
     kind: npt.NDArray[np.uint8]
@@ -61,6 +63,7 @@ class FlatRules:
     stop: npt.NDArray[np.uint8]
     full: bool
     defaults: npt.NDArray[np.uint8]
+    used: npt.NDArray[np.int32]
 
     @classmethod
     def of(cls, rule_list: RuleList) -> FlatRules:
@@ -78,10 +81,14 @@ class FlatRules:
                         tests.append((LABEL, label, value))
             body_start.append(len(tests))
             head_start.append(head_start[-1] + len(rule.head))
+        kind, index = (np.array([test[i] for test in tests], dtype=np.int32) for i in (0, 1))
+        tests_column = kind != LABEL
+        used, place = np.unique(index[tests_column], return_inverse=True)
+        index[tests_column] = place
         literals = [literal for rule in rule_list.rules for literal in rule.head]
         return cls(
-            kind=np.array([test[0] for test in tests], dtype=np.uint8),
-            index=np.array([test[1] for test in tests], dtype=np.int32),
+            kind=kind.astype(np.uint8),
+            index=index,
             value=np.array([test[2] for test in tests], dtype=np.float64),
             body_start=np.array(body_start, dtype=np.int32),
             head_label=np.array([literal.label for literal in literals], dtype=np.int32),
@@ -90,16 +97,13 @@ class FlatRules:
             stop=np.array([rule.stop for rule in rule_list.rules], dtype=np.uint8),
             full=rule_list.full,
             defaults=np.array(rule_list.defaults, dtype=np.uint8),
+            used=used,
         )
 
     @property
     def rules(self) -> int:
         """Number of rules."""
         return len(self.stop)
-
-    def used_columns(self) -> npt.NDArray[np.int32]:
-        """Columns that some condition tests, ascending."""
-        return np.unique(self.index[self.kind != LABEL])
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,21 +139,20 @@ def predict(rule_list: RuleList, table: Table) -> PredictResult:
     ([[1, 1], [0, 1]], [[0, 1], [1, 1]])
     """
     check_table(rule_list, table)
-    flat = FlatRules.of(rule_list)
+    flat = rule_list.flat
     return predict_flat(flat, table.values) if native is None else predict_native(flat, table.values)
 
 
 def fired_rows(rule_list: RuleList, table: Table) -> list[npt.NDArray[np.int64]]:
     """Per rule, the rows on which it was tried and its body held, whether or not it found a label to set."""
     check_table(rule_list, table)
-    flat = FlatRules.of(rule_list)
-    used, width = flat.used_columns(), len(flat.defaults)
-    slot_of = {int(column): slot for slot, column in enumerate(used)}
+    flat = rule_list.flat
+    width = len(flat.defaults)
     found: list[list[npt.NDArray[np.int64]]] = [[] for _ in range(flat.rules)]
-    for rows, block in _blocks(table.values, used, width):
+    for rows, block in _blocks(table.values, flat.used, width):
         state = np.full((block.shape[0], width), -1, dtype=np.int8)
         record: list[npt.NDArray[np.int64]] = []
-        _run(flat, block, slot_of, state, np.empty(state.shape, dtype=np.int32), record)
+        _run(flat, block, state, np.empty(state.shape, dtype=np.int32), record)
         for rule, fired in enumerate(record):
             found[rule].append(fired + rows.start)
     return [np.concatenate([np.empty(0, dtype=np.int64), *parts]) for parts in found]
@@ -186,11 +189,9 @@ def predict_flat(flat: FlatRules, values: Any) -> PredictResult:
     examples, width = int(values.shape[0]), len(flat.defaults)
     setter = np.full((examples, width), -1, dtype=np.int32)
     labels = np.empty((examples, width), dtype=np.uint8)
-    used = flat.used_columns()
-    slot_of = {int(column): slot for slot, column in enumerate(used)}
-    for rows, block in _blocks(values, used, width):
+    for rows, block in _blocks(values, flat.used, width):
         state = np.full((block.shape[0], width), -1, dtype=np.int8)
-        _run(flat, block, slot_of, state, setter[rows])
+        _run(flat, block, state, setter[rows])
         labels[rows] = np.where(state < 0, flat.defaults.astype(np.int8), state).astype(np.uint8)
     return PredictResult(labels, setter)
 
@@ -209,7 +210,7 @@ def predict_native(flat: FlatRules, values: Any) -> PredictResult:
         matrix = columns.data.astype(np.float64, copy=False), indices, starts
     native.predict(
         values=matrix,
-        used=flat.used_columns(),
+        used=flat.used,
         kind=flat.kind,
         index=flat.index,
         value=flat.value,
@@ -242,7 +243,6 @@ def _blocks(values: Any, used: npt.NDArray[np.int32], width: int) -> Iterator[tu
 def _run(
     flat: FlatRules,
     block: npt.NDArray[np.float64],
-    slot_of: dict[int, int],
     state: npt.NDArray[np.int8],
     setter: npt.NDArray[np.int32],
     record: list[npt.NDArray[np.int64]] | None = None,
@@ -253,7 +253,7 @@ def _run(
     for rule in range(flat.rules):
         if not len(active) and record is None:
             break
-        rows = _fired(flat, rule, block, slot_of, state, active)
+        rows = _fired(flat, rule, block, state, active)
         if record is not None:
             record.append(rows)
         if not len(rows):
@@ -271,7 +271,6 @@ def _fired(
     flat: FlatRules,
     rule: int,
     block: npt.NDArray[np.float64],
-    slot_of: dict[int, int],
     state: npt.NDArray[np.int8],
     rows: npt.NDArray[np.int64],
 ) -> npt.NDArray[np.int64]:
@@ -281,7 +280,7 @@ def _fired(
         if kind == LABEL:
             holds = state[rows, index] == int(value)
         else:
-            column = block[rows, slot_of[index]]
+            column = block[rows, index]
             holds = column <= value if kind == AT_MOST else column > value if kind == ABOVE else column == value
         rows = rows[holds]
     return rows

@@ -14,7 +14,9 @@ if TYPE_CHECKING:
     from polyrule.model.rule_list import RuleList
 
 # A name needs quotes where `parse_rule` could read it as something else than one name.
-_AMBIGUOUS = re.compile(r"""[,<>=¬"'\\]|^[!~]|^not\s|^true$|\s\s|^\s|\s$|^$|\(TP|\]$|^\d+[.:]""", re.IGNORECASE)
+_AMBIGUOUS = re.compile(
+    r"""[,<>=¬"'\\]|^[!~]|^not\s|^true$|\s\s|^\s|\s$|^$|\(TP|\(not counted|\]$|^\d+[.:]""", re.IGNORECASE
+)
 
 
 def format_number(number: float, digits: int | None = None) -> str:
@@ -36,6 +38,24 @@ def format_number(number: float, digits: int | None = None) -> str:
     return repr(float(number))
 
 
+def format_count(count: float) -> str:
+    """Return a number of examples, or their weight to three digits.
+
+    >>> format_count(12), format_count(7.0), format_count(0.1 + 0.2), format_count(1234.56789), format_count(1.23456e-4)
+    ('12', '7', '0.3', '1234.568', '0.000123')
+    """
+    if float(count).is_integer():
+        return format_number(count)
+    return format_number(round(count, 3) if abs(count) >= 1 else float(f"{count:.3g}"))
+
+
+def format_counts(rule: Rule) -> str:
+    """What a rule did on the training examples; a rule made by hand did nothing yet."""
+    if rule.coverage is None and rule.origin != "learned" and not rule.tp and not rule.fp:
+        return "(not counted)"
+    return f"(TP {format_count(rule.tp)}, FP {format_count(rule.fp)})"
+
+
 def format_name(name: str) -> str:
     r"""Return the name itself, or in quotes with JSON's escapes where it could be misread or garble a terminal.
 
@@ -45,6 +65,15 @@ def format_name(name: str) -> str:
     if name.isprintable() and not _AMBIGUOUS.search(name):
         return name
     return '"' + "".join(_escape(character) for character in name) + '"'
+
+
+def format_category(name: str) -> str:
+    """Return a category as it stands behind ``=``, where ``true`` can only be a category.
+
+    >>> print(format_category("True"), format_category("a, b"))
+    True "a, b"
+    """
+    return name if name.lower() == "true" else format_name(name)
 
 
 def _escape(character: str) -> str:
@@ -73,7 +102,7 @@ def format_condition(
         case NumericCondition(feature, op, threshold):
             return f"{format_name(features[feature].name)} {op} {format_number(threshold, digits)}"
         case NominalCondition(feature, value):
-            return f"{format_name(features[feature].name)} = {format_name(features[feature].categories[value])}"
+            return f"{format_name(features[feature].name)} = {format_category(features[feature].categories[value])}"
         case LabelCondition(label, value):
             return _signed(label, value, label_names)
 
@@ -127,7 +156,7 @@ def format_rule(
     if not counts:
         return text
     marks = [mark for mark, shown in (("stop", rule.stop), (rule.origin, rule.origin != "learned")) if shown]
-    text += f"   (TP {format_number(rule.tp)}, FP {format_number(rule.fp)})"
+    text += f"   {format_counts(rule)}"
     return text + (f" [{', '.join(marks)}]" if marks else "")
 
 
@@ -176,8 +205,8 @@ def html_list(rule_list: RuleList, limit: int = 100) -> str:
             str(number),
             format_head(rule, rule_list.label_names),
             format_body(rule, rule_list.features, rule_list.label_names),
-            format_number(rule.tp),
-            format_number(rule.fp),
+            format_count(rule.tp),
+            format_count(rule.fp),
             "stop" if rule.stop else "",
             "" if rule.origin == "learned" else rule.origin,
         )

@@ -101,7 +101,7 @@ class Rule:
         head = ", ".join(f"{'' if literal.value else '¬'}y{literal.label}" for literal in self.head)
         body = ", ".join(map(_sketch, self.body)) or "true"
         marks = ["stop"] * self.stop + [self.origin] * (self.origin != "learned")
-        return f"{head} <- {body}   (TP {self.tp:g}, FP {self.fp:g})" + (f" [{', '.join(marks)}]" if marks else "")
+        return f"{head} <- {body}   (TP {self.tp:.9g}, FP {self.fp:.9g})" + (f" [{', '.join(marks)}]" if marks else "")
 
     def __repr__(self) -> str:
         return f"<Rule {self}>"

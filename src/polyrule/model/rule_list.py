@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from math import isfinite
 from os import PathLike
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, overload
 
 import numpy as np
 import numpy.typing as npt
 
-from polyrule.data.encode import to_table
 from polyrule.data.results import frame_of_rows
 from polyrule.data.table import Feature
 from polyrule.errors import ModelError
 from polyrule.model import editing, printing
 from polyrule.model import predict as prediction
-from polyrule.model.narrowing import fit_to
+from polyrule.model.narrowing import Derived, fit_to
 from polyrule.model.probability import predict_proba
 from polyrule.model.rule import Condition, LabelCondition, NominalCondition, NumericCondition, Rule
 from polyrule.model.statistics import records, statistics
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class RuleList:
+class RuleList(Derived):
     """Rules in order; the first rule to set a label wins.
 
     Parameters
@@ -70,14 +70,26 @@ class RuleList:
         for number, rule in enumerate(self.rules, start=1):
             _check_indices(rule, number, self.features, width)
 
+    @cached_property
+    def flat(self) -> prediction.FlatRules:
+        """The rules as the arrays that prediction runs on."""
+        return prediction.FlatRules.of(self)
+
     def __len__(self) -> int:
         return len(self.rules)
 
     def __iter__(self) -> Iterator[Rule]:
         return iter(self.rules)
 
-    def __getitem__(self, index: int) -> Rule:
-        return self.rules[index]
+    @overload
+    def __getitem__(self, index: int) -> Rule: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> RuleList: ...
+
+    def __getitem__(self, index: int | slice) -> Rule | RuleList:
+        """Return one rule, or for a slice the list of these rules alone."""
+        return replace(self, rules=self.rules[index]) if isinstance(index, slice) else self.rules[index]
 
     def __str__(self) -> str:
         return printing.format_list(self)
@@ -120,25 +132,29 @@ class RuleList:
     def explain(self, example: Any, row: int | None = None, *, near: int = 1, digits: int | None = None) -> Explanation:
         """Say for one example which rule set which label and why; see `polyrule.model.explain.explain`.
 
-        `example` is one example, or with `row` (counted from 0) a table, frame, array or data set that holds it.
+        `example` is one example (a mapping from feature name to value, a frame with one row, an array of values), or
+        with `row` (counted from 0) a frame, table, array or data set that holds it.
         """
         from polyrule.model.explain import explain
+        from polyrule.model.one_example import one_example
 
-        if row is None:
-            return explain(self, example, near=near, digits=digits)
-        model, table = fit_to(self, example)
-        return explain(model, table[row], near=near, digits=digits)
+        return explain(*one_example(self, example, row), near=near, digits=digits)
 
     def smallest_flip(self, example: Any, label: int | str, row: int | None = None, **options: Any) -> Flip:
         """Find the smallest change of one example that flips a label; see `polyrule.model.flips.smallest_flip`.
 
-        `example` is one example, or with `row` (counted from 0) a table, frame, array or data set that holds it.
+        `example` is one example (a mapping from feature name to value, a frame with one row, an array of values), or
+        with `row` (counted from 0) a frame, table, array or data set that holds it.
         """
-        from polyrule.model.flips import smallest_flip
+        from polyrule.model.flips import place_of, smallest_flip
+        from polyrule.model.one_example import one_example
 
-        if row is None:
-            return smallest_flip(self, example, label, **options)
-        return smallest_flip(self, to_table(example, self.features, others="skip")[row], label, **options)
+        names = [feature.name for feature in self.features]
+        fixed = {names[place_of(names, item, "feature")] for item in options.pop("fixed", ())}
+        model, table = one_example(self, example, row)
+        # Features that no rule tests may be missing in the example; they change nothing anyway.
+        kept = fixed & {feature.name for feature in model.features}
+        return smallest_flip(model, table, label, fixed=kept, **options)
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the list to a JSON model file, whole or not at all; see `polyrule.model.files`."""

@@ -7,10 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from polyrule.arrays import Floats
 from polyrule.model.rule_list import RuleList
 from polyrule.report.run import Run
-
-FloatArray = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,11 +26,11 @@ class Curve:
         Scores of the list cut off here, with its defaults for what is not set; 0/0 counts 0.
     """
 
-    set_share: FloatArray
+    set_share: Floats
     open_examples: npt.NDArray[np.int64]
-    micro_f1: FloatArray
-    hamming_accuracy: FloatArray
-    subset_accuracy: FloatArray
+    micro_f1: Floats
+    hamming_accuracy: Floats
+    subset_accuracy: Floats
 
     def __len__(self) -> int:
         return len(self.set_share)

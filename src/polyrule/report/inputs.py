@@ -14,7 +14,7 @@ import scipy.sparse as sp
 
 from polyrule.data import Dataset, Feature, Table, to_labels, to_table
 from polyrule.errors import DataError, ModelError, OptionError
-from polyrule.model.files import load
+from polyrule.kinds import load
 
 
 @dataclass(frozen=True, eq=False)

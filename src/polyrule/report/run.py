@@ -8,13 +8,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from polyrule.arrays import Bools, Ints
 from polyrule.data.table import Table
 from polyrule.model.predict import predict
 from polyrule.model.rule import Condition, LabelCondition, NominalCondition, NumericCondition
 from polyrule.model.rule_list import RuleList
-
-IntArray = npt.NDArray[np.int64]
-BoolArray = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,13 +38,13 @@ class Run:
     labels: npt.NDArray[np.uint8]
     setter: npt.NDArray[np.int32]
     truth: npt.NDArray[np.uint8]
-    covers: IntArray
-    sets: IntArray
-    right: IntArray
-    wrong: IntArray
+    covers: Ints
+    sets: Ints
+    right: Ints
+    wrong: Ints
 
     @property
-    def unset(self) -> IntArray:
+    def unset(self) -> Ints:
         """Per label, the examples on which no rule set it."""
         return np.asarray((self.setter < 0).sum(axis=0))
 
@@ -86,7 +84,7 @@ def run(model: RuleList, table: Table, truth: npt.NDArray[np.uint8]) -> Run:
 
 def coverage_masks(
     model: RuleList, table: Table, setter: npt.NDArray[np.int32], labels: npt.NDArray[np.uint8]
-) -> list[BoolArray]:
+) -> list[Bools]:
     """Per rule, which examples reach it and satisfy its body.
 
     The state that a label condition reads is recovered from the outcome: a label was set before rule r exactly if a
@@ -103,7 +101,7 @@ def coverage_masks(
     return masks
 
 
-def _last_rule(model: RuleList, setter: npt.NDArray[np.int32]) -> IntArray:
+def _last_rule(model: RuleList, setter: npt.NDArray[np.int32]) -> Ints:
     """Per example, the rule whose stop ended its run; the number of rules where none did."""
     beyond = len(model)
     stops = np.array([rule.stop for rule in model.rules] + [False], dtype=bool)
@@ -118,7 +116,7 @@ def _holds(
     setter: npt.NDArray[np.int32],
     labels: npt.NDArray[np.uint8],
     columns: dict[int, Any],
-) -> BoolArray:
+) -> Bools:
     if isinstance(condition, LabelCondition):
         by = setter[:, condition.label]
         return np.asarray((by >= 0) & (by < number) & (labels[:, condition.label] == condition.value))

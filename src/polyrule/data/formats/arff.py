@@ -28,6 +28,7 @@ class ArffReader:
         if not header.columns:
             raise DataError(f"{source.name}: the header declares no attributes")
         self.columns: list[Column] = header.columns
+        source.budget.names(len(header.columns))
         self._first_row = body.first
         self.hints = Hints(header.meka_labels(), header.filtered_after_meka, header.relation)
 
@@ -74,6 +75,7 @@ class ArffReader:
                     continue
                 sparse = text.startswith("{")
                 if sparse != rows.sparse or rows.cells >= CELLS_AT_ONCE:
+                    self._source.budget.tick()
                     yield from self._finish(rows)
                     rows = _Rows(sparse)
                 if sparse:

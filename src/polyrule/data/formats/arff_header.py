@@ -26,7 +26,7 @@ class ArffHeader:
     def meka_labels(self) -> int | None:
         """Number of label columns by MEKA's ``-C n`` in the relation name: the first n, or the last for negative n."""
         found = _MEKA.search(self.relation)
-        return int(found.group(1)) if found else None
+        return int(found.group(1)[:10]) if found else None  # ten digits are more than there can be labels
 
     @property
     def filtered_after_meka(self) -> bool:
@@ -96,6 +96,9 @@ def _declared_values(name: str, kind: str) -> tuple[str, ...]:
     inside = kind[1:-1].strip()
     values = tuple(value for value, _ in split_values(inside)) if inside else ()
     if len(set(values)) != len(values):
-        twice = next(value for value in values if values.count(value) > 1)
-        raise ArffSyntaxError(f"attribute {shorten(name)} declares the value {shorten(twice)} twice")
+        seen: set[str] = set()
+        for value in values:
+            if value in seen:
+                raise ArffSyntaxError(f"attribute {shorten(name)} declares the value {shorten(value)} twice")
+            seen.add(value)
     return values

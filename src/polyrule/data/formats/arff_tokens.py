@@ -4,7 +4,12 @@ from __future__ import annotations
 
 import re
 
+from polyrule.data.columns import shorten
+
 _SPECIAL = re.compile(r"[\\'\"%]")
+_BLANKS = re.compile(r"[ \t]*")
+# possessive: a quoted value is never tried again with fewer characters
+_QUOTED = {quote: re.compile(rf"{quote}(?:[^{quote}\\]++|\\.)*+{quote}", re.DOTALL) for quote in "'\""}
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r"}
 
 
@@ -47,7 +52,8 @@ def take_word(text: str, stop: str = "") -> tuple[str, str]:
     """
     text = text.lstrip()
     if text[:1] in ("'", '"'):
-        return _quoted(text)
+        word, end = _quoted(text)
+        return word, text[end:]
     for position, char in enumerate(text):
         if char.isspace() or char in stop:
             return text[:position], text[position:]
@@ -65,35 +71,36 @@ def split_values(text: str, separator: str = ",") -> list[tuple[str, bool]]:
     if "'" not in text and '"' not in text:
         return [(part.strip(), False) for part in text.split(separator)]
     values = []
-    rest = text
+    position = 0
     while True:
-        rest = rest.lstrip(" \t")
-        if rest[:1] in ("'", '"'):
-            value, rest = _quoted(rest)
+        position = _after_blanks(text, position)
+        if text[position : position + 1] in ("'", '"'):
+            value, position = _quoted(text, position)
             values.append((value, True))
-            rest = rest.lstrip(" \t")
-            if rest and not rest.startswith(separator):
-                raise ArffSyntaxError(f"text follows the closing quote of {value!r}")
+            position = _after_blanks(text, position)
+            if position < len(text) and not text.startswith(separator, position):
+                raise ArffSyntaxError(f"text follows the closing quote of {shorten(value)}")
         else:
-            value, comma, after = rest.partition(separator)
-            values.append((value.strip(), False))  # a backslash outside quotes is a letter
-            rest = comma + after
-        if not rest:
+            end = text.find(separator, position)
+            end = len(text) if end < 0 else end
+            values.append((text[position:end].strip(), False))  # a backslash outside quotes is a letter
+            position = end
+        if position >= len(text):
             return values
-        rest = rest[1:]
+        position += 1
 
 
-def _quoted(text: str) -> tuple[str, str]:
-    quote = text[0]
-    position = 1
-    while True:
-        end = text.find(quote, position)
-        if end < 0:
-            raise ArffSyntaxError("a quote is opened but not closed on the same line")
-        slashes = len(text[1:end]) - len(text[1:end].rstrip("\\"))
-        if slashes % 2 == 0:
-            return _unescape(text[1:end]), text[end + 1 :]
-        position = end + 1
+def _after_blanks(text: str, position: int) -> int:
+    found = _BLANKS.match(text, position)
+    return found.end() if found else position
+
+
+def _quoted(text: str, start: int = 0) -> tuple[str, int]:
+    """The value of the quoted text that starts at a position, and where it ends; every character is looked at once."""
+    found = _QUOTED[text[start]].match(text, start)
+    if found is None:
+        raise ArffSyntaxError("a quote is opened but not closed on the same line")
+    return _unescape(text[start + 1 : found.end() - 1]), found.end()
 
 
 def _unescape(text: str) -> str:
@@ -104,5 +111,4 @@ def _unescape(text: str) -> str:
 
 def _opens(line: str, position: int) -> bool:
     """A quote opens a value only at its beginning: the apostrophe of ``don't`` is a letter like any other."""
-    before = line[:position].rstrip(" \t")
-    return not before or before[-1] in ",{" or line[position - 1] in " \t"
+    return position == 0 or line[position - 1] in " \t,{"

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import csv
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+
+import numpy as np
 
 from polyrule.data.columns import shorten
 from polyrule.data.formats.blocks import CELLS_AT_ONCE, MOST_COLUMNS, Block, Column, DenseBlock, Hints
@@ -16,6 +19,9 @@ from polyrule.errors import DataError, OptionError
 
 MISSING = ("", "?", "NA", "N/A", "NaN", "nan", "null", "NULL")
 _DELIMITERS = (",", "\t", ";", "|")
+LONGEST_CELL = 131_072
+"""Characters of one cell; the csv module reads no longer ones."""
+
 _SAMPLE_ROWS = 1000
 _SAMPLE_BYTES = 1 << 16
 
@@ -93,16 +99,24 @@ class DelimitedReader:
                 block = LineBlock(held.first, held.text + block.text)
                 held = None
             if block.text.count(b'"') % 2:
-                held = block
-                if len(block.text) > LONGEST_LINE:
-                    raise DataError(
-                        f"{self.name}: a quote opened in or after line {block.first} is not closed "
-                        f"within {LONGEST_LINE >> 20} MiB"
-                    )
+                end = _end_of_rows(block.text)
+                if end:
+                    yield LineBlock(block.first, block.text[:end])
+                held = LineBlock(block.first + block.text.count(b"\n", 0, end), block.text[end:])
+                self._check_quote(held)
             else:
                 yield block
         if held is not None:
             yield held
+
+    def _check_quote(self, held: LineBlock) -> None:
+        """Refuse a row that cannot end well: its last cell is already longer than one can be, or the row is."""
+        last = held.text.rfind(b'"')
+        if len(held.text) - last > 4 * LONGEST_CELL or len(held.text) > LONGEST_LINE:
+            line = held.first + held.text.count(b"\n", 0, last)
+            raise DataError(
+                f"{self.name}, line {line}: a quote is opened but not closed within {LONGEST_CELL} characters"
+            )
 
     def _careful(self, block: LineBlock) -> Iterator[DenseBlock]:
         """Go row by row; text takes much more room as Python objects, so it is handed on in small pieces."""
@@ -120,6 +134,7 @@ class DelimitedReader:
                     lines.append(line)
                     rows.append(row)
                     if len(rows) >= most:
+                        self._source.budget.tick()
                         yield DenseBlock(self._cells(rows), lines)
                         lines, rows = [], []
                 line = block.first + reader.line_num
@@ -149,14 +164,25 @@ class DelimitedReader:
         """Names of the columns, and the line where the data begins."""
         for block in self._whole_rows(_SAMPLE_BYTES):
             reader = csv.reader(self._lines(block), delimiter=self.delimiter, strict=True)
+            above = 0
             try:
-                first = next((row for row in reader if any(cell.strip() for cell in row)), None)
+                for row in reader:
+                    if any(cell.strip() for cell in row):
+                        names, is_header = self._names(self._name_cells(row, block, above))
+                        self._source.budget.names(len(names))
+                        return names, block.first + reader.line_num if is_header else 1
+                    above = reader.line_num
             except csv.Error as problem:
                 raise DataError(f"{self.name}, line {block.first}: {_reason(problem)}") from problem
-            if first is not None:
-                names, is_header = self._names([cell.strip() for cell in first])
-                return names, block.first + reader.line_num if is_header else 1
         raise DataError(f"{self.name}: the file is empty")
+
+    def _name_cells(self, row: list[str], block: LineBlock, above: int) -> list[str]:
+        """The cells of the first row; spaces around a name count only inside its quotes."""
+        if not any(cell != cell.strip() for cell in row):
+            return row
+        text = block.text.split(b"\n", above)[above].decode()
+        quoted = _quoted_cells(text, self.delimiter, len(row))
+        return [cell if inside and cell.strip() else cell.strip() for cell, inside in zip(row, quoted, strict=True)]
 
     def _names(self, first: list[str]) -> tuple[list[str], bool]:
         is_header = self._options.header
@@ -188,6 +214,27 @@ class DelimitedReader:
         return columns
 
 
+def _end_of_rows(text: bytes) -> int:
+    """Where the last row ends whose quotes are all closed."""
+    raw = np.frombuffer(text, dtype=np.uint8)
+    ends = np.flatnonzero(raw == 10)
+    quotes = np.flatnonzero(raw == 34)
+    closed = ends[np.searchsorted(quotes, ends) % 2 == 0]
+    return int(closed[-1]) + 1 if len(closed) else 0
+
+
+def _quoted_cells(text: str, delimiter: str, count: int) -> list[bool]:
+    """Which of the first cells of a text stand in quotes; csv.reader does not say."""
+    inside = re.compile(r'"(?:[^"]++|"")*+"?')
+    flags, position = [], 0
+    for _ in range(count):
+        quoted = inside.match(text, position)
+        flags.append(quoted is not None)
+        end = text.find(delimiter, quoted.end() if quoted else position)
+        position = len(text) if end < 0 else end + 1
+    return flags
+
+
 def guess_delimiter(text: bytes, ending: str = "") -> str:
     """Find the delimiter in the first line, outside quotes.
 
@@ -206,6 +253,8 @@ def guess_delimiter(text: bytes, ending: str = "") -> str:
 def _reason(problem: csv.Error) -> str:
     if "unexpected end of data" in str(problem):
         return "a quote is opened but never closed"
+    if "field larger than field limit" in str(problem):
+        return f"a cell is longer than {LONGEST_CELL} characters; a quote may not be closed"
     return str(problem)
 
 

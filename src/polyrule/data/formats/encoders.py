@@ -10,13 +10,13 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from polyrule.arrays import Floats
 from polyrule.data.columns import category_text, listing, shorten
 from polyrule.data.labels import TRUTH
 from polyrule.data.table import Feature
 from polyrule.data.unseen import UnseenCategories
 from polyrule.errors import DataError
 
-Floats = npt.NDArray[np.float64]
 _PLAIN = b"0123456789.+-eE"
 _NUMBER = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
 _COMMA = re.compile(r"\s*[+-]?\d+,\d+\s*", re.ASCII)
@@ -142,7 +142,8 @@ class Encoder:
         if isinstance(cells, np.ndarray):
             return self._codes_of_numbers(cells, place)
         codes = np.array(
-            [self._index.get(cell, -1) if isinstance(cell, str) else -1 for cell in cells], dtype=np.float64
+            [np.nan if cell is None else self._index.get(cell, -1) if isinstance(cell, str) else -1 for cell in cells],
+            dtype=np.float64,
         )
         for row in np.flatnonzero(codes < 0):
             codes[row] = self._code(cells[row], int(row), place)

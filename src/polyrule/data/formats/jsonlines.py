@@ -6,8 +6,10 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+import numpy as np
+
 from polyrule.data.columns import shorten
-from polyrule.data.formats.blocks import MOST_COLUMNS, Block, Column, ColumnKind, DenseBlock, Hints
+from polyrule.data.formats.blocks import CELLS_AT_ONCE, MOST_COLUMNS, Block, Column, ColumnKind, DenseBlock, Hints
 from polyrule.data.lines import line_blocks
 from polyrule.data.sources import Source
 from polyrule.errors import DataError
@@ -21,11 +23,36 @@ class JsonLinesReader:
         self.hints = Hints()
         self._source = source
         self.columns = self._scan()
+        self._position = {column.name: j for j, column in enumerate(self.columns)}
 
     def blocks(self, numeric: Sequence[bool]) -> Iterator[Block]:
         """Yield the rows as columns of JSON values."""
+        most = max(1, CELLS_AT_ONCE // max(len(self.columns), 1))
+        rows = 0
         for objects, lines in self._objects():
-            yield DenseBlock([[found.get(column.name) for found in objects] for column in self.columns], lines)
+            rows += len(objects)
+            self._source.budget.cells(rows * len(self.columns))
+            for start in range(0, len(objects), most):
+                stop = start + most
+                yield DenseBlock(self._cells(objects[start:stop], numeric), lines[start:stop])
+
+    def _cells(self, objects: list[dict[str, Any]], numeric: Sequence[bool]) -> list[Any]:
+        """Columns of a few rows: only the values that are there are looked at, however many keys there are."""
+        cells: list[Any] = [[None] * len(objects)] * len(self.columns)  # shared by the columns that nobody mentions
+        own: set[int] = set()
+        for row, found in enumerate(objects):
+            for key, value in found.items():
+                j = self._position[key]
+                if j not in own:
+                    own.add(j)
+                    cells[j] = [None] * len(objects)
+                cells[j][row] = value
+        if len(own) < len(cells):
+            missing = np.full(len(objects), np.nan)
+            for j, is_number in enumerate(numeric):
+                if is_number and j not in own:
+                    cells[j] = missing
+        return cells
 
     def _scan(self) -> list[Column]:
         kinds: dict[str, tuple[ColumnKind | None, int]] = {}
@@ -39,6 +66,7 @@ class JsonLinesReader:
                         kinds[key] = (kind, line)
                     elif kind is not None and kind != before and key not in remarks:
                         remarks[key] = f"{_WORDS[before]} in line {first} and {_WORDS[kind]} in line {line}"
+            self._source.budget.names(len(kinds), "different keys")
             if len(kinds) > MOST_COLUMNS:
                 raise DataError(f"{self.name}: more than {MOST_COLUMNS} different keys")
         if not kinds:

@@ -35,11 +35,13 @@ class LibsvmReader:
         if self._header is not None:
             _, width, labels = self._header
             first = 0
+            source.budget.names(labels, "labels (by the header)")
             self.hints = Hints(lists_labels=True, label_names=tuple(str(j) for j in range(labels)))
         else:
             first, width = self._extent()
             self.hints = Hints(lists_labels=True)
         self._first = first
+        source.budget.names(width, "features (the largest index)")
         self.columns = [Column(f"x{j}", "numeric") for j in range(first, first + width)]
 
     def blocks(self, numeric: Sequence[bool]) -> Iterator[Block]:

@@ -9,22 +9,35 @@ from typing import IO, Any
 
 import numpy as np
 
+from polyrule.budget import Budget
 from polyrule.data.formats.blocks import Block, Column, ColumnKind, DenseBlock, Hints
 from polyrule.data.sources import Source
 from polyrule.errors import DataError
 
 BATCH_CELLS = 2_000_000
+LONGEST_TEXT = 1 << 20
+"""Bytes of one text; a longer one is no name that a rule could test."""
 
 
 class ParquetReader:
-    """Reads Parquet; numbers come as arrays, text and booleans as cells."""
+    """Reads Parquet; numbers come as arrays, text and booleans as cells.
+
+    What the file will cost is held against the budget before anything is unpacked. Text stays in dictionaries, so that
+    one long text that many rows refer to is not written out for each of them.
+    """
 
     def __init__(self, source: Source) -> None:
         self.name, self.unit = source.name, "row"
         self.hints = Hints()
         self._arrow, self._parquet = _import(source.name)
-        self._file = self._open(source)
-        self.columns = [Column(field.name, self._kind(field.type)) for field in self._file.schema_arrow]
+        self._damage = (self._arrow.ArrowException, OSError, UnicodeError, OverflowError, ValueError)
+        try:
+            self._file = self._open(source)
+            self.columns = [Column(field.name, self._kind(field.type)) for field in self._file.schema_arrow]
+        except DataError:
+            raise
+        except self._damage as problem:
+            raise DataError(f"{source.name}: not a readable Parquet file ({_brief(problem)})") from problem
 
     def blocks(self, numeric: Sequence[bool]) -> Iterator[Block]:
         """Yield batches of rows; rows are counted from 0."""
@@ -34,23 +47,26 @@ class ParquetReader:
         while True:
             try:
                 batch = next(batches, None)
-            except (self._arrow.ArrowException, OSError) as problem:
+            except self._damage as problem:
                 raise DataError(f"{self.name}, after row {first}: {_brief(problem)}") from problem
             if batch is None:
                 return
-            cells = [self._cells(column, name) for column, name in zip(batch.columns, batch.schema.names, strict=True)]
+            cells = [self._cells(column, self.columns[j].name) for j, column in enumerate(batch.columns)]
             yield DenseBlock(cells, range(first, first + batch.num_rows))
             first += batch.num_rows
 
     def _open(self, source: Source) -> Any:
-        try:
-            if source.path is not None and source.compression is None:
-                return self._parquet.ParquetFile(source.path)
-            copy = _unpacked(source)
-            weakref.finalize(self, copy.close)
-            return self._parquet.ParquetFile(copy)
-        except (self._arrow.ArrowException, OSError) as problem:
-            raise DataError(f"{source.name}: not a readable Parquet file ({_brief(problem)})") from problem
+        content: Any = source.path
+        if source.path is None or source.compression is not None:
+            content = _unpacked(source)
+            weakref.finalize(self, content.close)
+        metadata = self._parquet.ParquetFile(content).metadata
+        _check_cost(metadata, source.budget)
+        leaves = [metadata.schema.column(j) for j in range(metadata.num_columns)]
+        texts = [leaf.path for leaf in leaves if leaf.physical_type == "BYTE_ARRAY" and not leaf.max_repetition_level]
+        if content is not source.path:
+            content.seek(0)
+        return self._parquet.ParquetFile(content, read_dictionary=texts)
 
     def _kind(self, kind: Any) -> ColumnKind:
         types = self._arrow.types
@@ -66,16 +82,51 @@ class ParquetReader:
         return "nested"
 
     def _cells(self, column: Any, name: str) -> Any:
-        kind = self._kind(column.type)
-        if kind == "numeric":
-            try:
+        try:
+            if self._kind(column.type) == "numeric":
                 numbers = column.cast(self._arrow.float64(), safe=False)
-            except self._arrow.ArrowException as problem:
+                return np.asarray(numbers.to_numpy(zero_copy_only=False), dtype=np.float64)
+            if self._arrow.types.is_dictionary(column.type):
+                return self._from_dictionary(column, name)
+            return column.to_pylist()
+        except DataError:
+            raise
+        except self._damage as problem:
+            raise DataError(f"{self.name}: column {name!r} cannot be read ({_brief(problem)})") from problem
+
+    def _from_dictionary(self, column: Any, name: str) -> list[Any]:
+        """One Python object per distinct value, shared by the rows that refer to it."""
+        values = column.dictionary
+        if self._arrow.types.is_string(values.type) or self._arrow.types.is_large_string(values.type):
+            import pyarrow.compute
+
+            longest = pyarrow.compute.max(pyarrow.compute.binary_length(values)).as_py() or 0
+            if longest > LONGEST_TEXT:
                 raise DataError(
-                    f"{self.name}: column {name!r} cannot be read as numbers ({_brief(problem)})"
-                ) from problem
-            return np.asarray(numbers.to_numpy(zero_copy_only=False), dtype=np.float64)
-        return column.to_pylist()
+                    f"{self.name}: column {name!r} holds a text of {longest} bytes; at most {LONGEST_TEXT} are read"
+                )
+        distinct = np.empty(len(values) + 1, dtype=object)
+        distinct[:-1] = values.to_pylist()
+        codes = column.indices.fill_null(len(values)).to_numpy(zero_copy_only=False).astype(np.int64)
+        if len(codes) and not 0 <= codes.min() <= codes.max() <= len(values):
+            raise DataError(f"{self.name}: column {name!r} refers to values that are not there")
+        cells: list[Any] = distinct[codes].tolist()
+        return cells
+
+
+def _check_cost(metadata: Any, budget: Budget) -> None:
+    """Hold what the file says about itself against the budget, before anything is unpacked."""
+    budget.names(metadata.num_columns)
+    values = size = 0
+    for group in range(metadata.num_row_groups):
+        row_group = metadata.row_group(group)
+        for j in range(row_group.num_columns):
+            chunk = row_group.column(j)
+            width = metadata.schema.column(j).length or 0 if chunk.physical_type == "FIXED_LEN_BYTE_ARRAY" else 0
+            values += max(0, chunk.num_values)
+            size += max(0, chunk.total_uncompressed_size, width * chunk.num_values)
+    budget.cells(max(values, metadata.num_rows * metadata.num_columns))
+    budget.bytes(size, "unpacked content")
 
 
 def _import(name: str) -> tuple[Any, Any]:

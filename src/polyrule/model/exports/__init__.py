@@ -6,17 +6,25 @@ comments, from which everything has been removed that could end them.
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Callable
 from importlib import import_module
+from types import ModuleType
 from typing import Any
 
-from polyrule.errors import ModelError, OptionError
+from polyrule.errors import OptionError
 from polyrule.model.files import kind_of
 
 # Language -> ending of its files.
 LANGUAGES = {"python": "py", "sql": "sql", "javascript": "js", "c": "c"}
 
-# Kind of model -> package with one module per language, each with a function `export(model, **options)`.
-_PACKAGES = {"rule-list": "polyrule.model.exports", "rule-ensemble": "polyrule.ensemble.exports"}
+# Kind of model -> how to get the package with one module per language, each with a function `export(model, **options)`.
+_PACKAGES: dict[str, Callable[[], ModuleType]] = {}
+
+
+def register(kind: str, package: Callable[[], ModuleType]) -> None:
+    """Make the exports of a kind of model known; see `polyrule.kinds`."""
+    _PACKAGES[kind] = package
 
 
 def export(model: Any, language: str, **options: Any) -> str:
@@ -43,9 +51,8 @@ def export(model: Any, language: str, **options: Any) -> str:
     """
     if language not in LANGUAGES:
         raise OptionError(f"no export to {language!r}; there is {', '.join(LANGUAGES)}")
-    name = f"{_PACKAGES[kind_of(model)]}.{language}"
-    try:
-        module = import_module(name)
-    except ModuleNotFoundError as error:
-        raise ModelError(f"models of kind {kind_of(model)!r} cannot be exported to {language}") from error
-    return str(module.export(model, **options))
+    package = _PACKAGES[kind_of(model)]()
+    return str(import_module(f"{package.__name__}.{language}").export(model, **options))
+
+
+register("rule-list", lambda: sys.modules[__name__])

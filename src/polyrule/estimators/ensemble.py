@@ -24,7 +24,7 @@ from polyrule.ensemble.model import RuleEnsemble
 from polyrule.ensemble.teacher import Teaching
 from polyrule.ensemble.tuning import choose
 from polyrule.errors import OptionError
-from polyrule.learning.estimator import RuleEstimator
+from polyrule.estimators.base import RuleEstimator
 
 logger = logging.getLogger(__name__)
 
@@ -91,7 +91,7 @@ class RuleEnsembleClassifier(RuleEstimator):
 
     Examples
     --------
-    >>> from polyrule.ensemble.classifier import RuleEnsembleClassifier
+    >>> from polyrule import RuleEnsembleClassifier
     >>> X = [[tempo, loud] for tempo in range(60, 180, 5) for loud in (1, 5)]
     >>> Y = [[tempo < 100, tempo >= 100 and loud > 3, loud > 3] for tempo, loud in X]
     >>> clf = RuleEnsembleClassifier(max_rules=3, points=5, teacher=None)

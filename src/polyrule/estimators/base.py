@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from importlib import import_module
 from typing import Any
 
 import joblib
 import numpy as np
 import numpy.typing as npt
+import scipy.sparse as sp
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
@@ -18,10 +18,12 @@ from sklearn.utils.validation import check_is_fitted
 from polyrule.data.dataset import Dataset
 from polyrule.data.fingerprint import fingerprint
 from polyrule.data.inputs import read_features
+from polyrule.data.sparse import check_sparse
 from polyrule.data.table import Feature, Table
 from polyrule.data.targets import Target, read_target
 from polyrule.data.weights import integer_weights
 from polyrule.errors import DataError, OptionError
+from polyrule.native import warn_if_slow
 from polyrule.version import __version__
 
 
@@ -43,6 +45,7 @@ class RuleEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     features_: tuple[Feature, ...]
 
     def _read_training(self, X: Any, y: Any, sample_weight: Any, label_names: Sequence[str] | None) -> TrainingData:
+        warn_if_slow()
         if isinstance(X, Dataset):
             label_names = X.label_names if label_names is None else label_names
             sample_weight = X.weights if sample_weight is None else sample_weight
@@ -85,7 +88,7 @@ class RuleEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             X, y = X.X, X.Y if y is None else y
         if y is None:
             raise DataError(f"{type(self).__name__}.score requires y, the true labels, or a Dataset, which has them")
-        return float(super().score(X, y, sample_weight))
+        return float(super().score(X, check_sparse(y, "y") if sp.issparse(y) else y, sample_weight))
 
     def _provenance(self, training: TrainingData) -> dict[str, Any]:
         """Where a model came from, in plain JSON values."""
@@ -113,8 +116,10 @@ class RuleEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         title : str, optional
         """
         check_is_fitted(self)
-        # The report is a later stage, which knows about estimators; it is looked up by name when a user asks for it.
-        return import_module("polyrule.report").build(self, data=data, test=test, title=title)
+        # The one look ahead at a later stage, which knows about estimators; pyproject.toml names it as an exception.
+        from polyrule.report import build
+
+        return build(self, data=data, test=test, title=title)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

@@ -90,9 +90,7 @@ class TestInputs:
         unknown = frame.assign(text="never seen")
         with pytest.warns(UnseenCategoryWarning, match=r"20 in 'text' \('never seen'\)") as caught:
             assert fitted.predict(unknown).shape == Y.shape
-        assert [Path(warning.filename).name for warning in caught] == ["test_estimators.py"], (
-            "said of the caller's line"
-        )
+        assert [Path(warning.filename).name for warning in caught] == ["test_rule_list.py"], "said of the caller's line"
 
     def test_missing_values_satisfy_no_condition(self, data, learner) -> None:
         X, Y = data

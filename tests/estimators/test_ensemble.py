@@ -16,9 +16,9 @@ from tests.ensemble.worlds import random_table
 
 from polyrule import Table, datasets
 from polyrule.data import Feature
-from polyrule.ensemble.classifier import RuleEnsembleClassifier
 from polyrule.ensemble.gain import native_kernel
 from polyrule.errors import DataError, OptionError, UnseenCategoryWarning
+from polyrule.estimators.ensemble import RuleEnsembleClassifier
 
 REASON = "folds and the teacher's bootstrap samples are drawn from rows, so a row twice is not a row of weight two"
 FAILING = {

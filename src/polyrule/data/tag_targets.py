@@ -1,0 +1,86 @@
+"""Labels given as words: a column of texts such as ``jazz;calm``, or for every example a list or set of labels."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from polyrule.data.columns import is_missing
+from polyrule.data.formats.encoders import Place
+from polyrule.data.labels import TRUTH
+from polyrule.data.tags import TagCollector
+
+SEPARATORS = ("|", ";", ",")
+
+
+def tag_cells(y: Any) -> tuple[list[Any], str] | None:
+    """Return the cells of a column of tags and what separates them; None where y is something else.
+
+    A column of texts is one of tags if one of the separators occurs and the parts recur: there are fewer different
+    parts than different texts. So ``"Smith, John"`` and ``"Miller, Jane"`` stay two classes.
+
+    Examples
+    --------
+    >>> tag_cells(["a;b", "b", "a;b;c", "c", None])
+    (['a;b', 'b', 'a;b;c', 'c', None], ';')
+    >>> tag_cells([["a", "b"], [], {"c"}])
+    ([['a', 'b'], [], ['c']], '|')
+    >>> tag_cells(["Smith, John", "Miller, Jane"]) is None, tag_cells([[0, 1], [1, 0]]) is None
+    (True, True)
+    """
+    if sp.issparse(y) or getattr(y, "ndim", 1) != 1 or isinstance(y, (str, bytes)):
+        return None
+    if not hasattr(y, "__len__") or (isinstance(y, np.ndarray) and y.dtype.kind not in "OUS"):
+        return None
+    cells = [None if _is_missing(cell) else cell for cell in _to_list(y)]
+    given = [cell for cell in cells if cell is not None]
+    if given and all(isinstance(cell, str) for cell in given):
+        separator = _separator(given)
+        return None if separator is None else (cells, separator)
+    if given and all(isinstance(cell, (list, tuple, set, frozenset, np.ndarray)) for cell in given):
+        lists = [None if cell is None else _in_order(cell) for cell in cells]
+        items = [item for cell in lists if cell for item in cell]
+        if items and all(isinstance(item, str) for item in items) and not all(item.lower() in TRUTH for item in items):
+            return lists, SEPARATORS[0]
+    return None
+
+
+def read_tags(cells: Sequence[Any], separator: str, known: Sequence[str] | None = None) -> tuple[Any, tuple[str, ...]]:
+    """Return the 0/1 labels of cells that `tag_cells` found, and their names: those given, or all there are, sorted.
+
+    Examples
+    --------
+    >>> read_tags(["a;b", "b", None], ";")
+    (array([[1, 1], [0, 1], [0, 0]], dtype=uint8), ('a', 'b'))
+    """
+    tags = TagCollector(separator, known)
+    tags.add(cells, Place("y", "labels", range(len(cells)), "row"))
+    return tags.matrix()
+
+
+def _to_list(y: Any) -> list[Any]:
+    for name in ("to_list", "to_pylist", "tolist"):
+        if hasattr(y, name):
+            return list(getattr(y, name)())
+    return list(y)
+
+
+def _is_missing(cell: Any) -> bool:
+    return not isinstance(cell, (str, list, tuple, set, frozenset, np.ndarray)) and is_missing(cell)
+
+
+def _in_order(cell: Any) -> list[Any]:
+    """Sets have no order that two runs agree on."""
+    return sorted(cell, key=str) if isinstance(cell, (set, frozenset)) else list(cell)
+
+
+def _separator(texts: Sequence[str]) -> str | None:
+    values = set(texts)
+    for separator in SEPARATORS:
+        parts = {part.strip() for value in values for part in value.split(separator)} - {""}
+        if any(separator in value for value in values) and len(parts) < len(values):
+            return separator
+    return None

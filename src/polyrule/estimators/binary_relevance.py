@@ -1,0 +1,64 @@
+"""The scikit-learn class for one rule list per label."""
+
+from __future__ import annotations
+
+from polyrule.estimators.base import TrainingData
+from polyrule.estimators.rule_classifier import RuleClassifier
+from polyrule.kernels.engine import GrowOptions
+from polyrule.learning.learners import Learner
+from polyrule.learning.progress import Callback
+from polyrule.learning.separate import Reason, SeparateOptions
+from polyrule.measures import Measure, Objective, get
+from polyrule.model import RuleList
+
+
+class BinaryRelevanceRuleClassifier(RuleClassifier):
+    """One independent rule list per label, the paper's baseline.
+
+    Each list predicts the rarer value of its label from the features only, stops when a new rule has no more true than
+    false positives, and falls back to the majority of the training examples that no rule covers. Rules are judged by
+    the counts of the binary problem whose positive class is the value they predict, be it present or absent.
+
+    Parameters
+    ----------
+    measure : str or Measure
+        What a rule is judged by; see `RuleListClassifier`.
+    beam_width, min_coverage, max_conditions, time_limit, callback, kernels, n_jobs
+        As in `RuleListClassifier`.
+
+    Examples
+    --------
+    >>> from polyrule import BinaryRelevanceRuleClassifier
+    >>> clf = BinaryRelevanceRuleClassifier("precision").fit([[1], [2], [3]], [[1, 0], [0, 0], [0, 1]])
+    >>> print(clf.rules_)
+    1. y0 <- x0 <= 1.5   (TP 1, FP 0)
+    2. y1 <- x0 > 2.5   (TP 1, FP 0)
+    (labels that no rule sets are absent)
+    """
+
+    def __init__(
+        self,
+        measure: str | Measure = "f0.5",
+        beam_width: int = 1,
+        min_coverage: float = 0,
+        max_conditions: int | None = None,
+        time_limit: float | None = None,
+        callback: Callback | None = None,
+        kernels: str | None = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.measure = measure
+        self.beam_width = beam_width
+        self.min_coverage = min_coverage
+        self.max_conditions = max_conditions
+        self.time_limit = time_limit
+        self.callback = callback
+        self.kernels = kernels
+        self.n_jobs = n_jobs
+
+    def _learn(self, training: TrainingData) -> tuple[RuleList, Reason]:
+        growing = GrowOptions(self.beam_width, False, float(self.min_coverage / training.scale), self.max_conditions)
+        separating = SeparateOptions(remaining=0.0, stop_threshold=None, keep_covered=False, time_limit=self.time_limit)
+        learner = Learner(Objective(get(self.measure)), growing, separating, self.kernels, self._threads())
+        t = training
+        return learner.binary_relevance(t.table, t.truth, t.weights, t.target.names, t.scale, self.callback)

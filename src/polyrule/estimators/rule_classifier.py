@@ -1,0 +1,103 @@
+"""What the estimators that learn rule lists share."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+from sklearn.utils.validation import check_is_fitted
+
+from polyrule.estimators.base import RuleEstimator, TrainingData
+from polyrule.learning.progress import Callback
+from polyrule.learning.separate import Reason
+from polyrule.model import RuleList
+from polyrule.model.explain import Explanation, explain
+from polyrule.model.predict import predict as run_rules
+from polyrule.model.probability import predict_proba as rule_probabilities
+
+logger = logging.getLogger(__name__)
+
+
+class RuleClassifier(RuleEstimator):
+    """What the classifiers that learn lists share: fitting, predicting, explaining."""
+
+    callback: Callback | None
+
+    def _learn(self, training: TrainingData) -> tuple[RuleList, Reason]:
+        raise NotImplementedError
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, label_names: Sequence[str] | None = None) -> Self:
+        """Learn rules.
+
+        Parameters
+        ----------
+        X : array, sparse matrix, data frame, Table or Dataset
+            Features. Text, boolean and categorical columns are nominal; NaN is missing. A `Dataset` brings its labels.
+        y : label matrix of 0/1, or a one-dimensional array of classes
+            For several classes one label per class is learned and the most probable one predicted.
+        sample_weight : array, optional
+            Weights of the examples; 0 leaves one out.
+        label_names : sequence of str, optional
+            Names to print; a data frame of labels brings its own.
+
+        Returns
+        -------
+        self
+            Fitted. An interrupt (Ctrl-C) keeps the rules learned so far: the estimator is fitted before
+            KeyboardInterrupt goes on.
+        """
+        training = self._read_training(X, y, sample_weight, label_names)
+        model, reason = self._learn(training)
+        model.info.update(self._provenance(training) | {"stopped": reason})
+        self._remember(training)
+        self.model_ = model
+        self.stopped_reason_ = reason
+        if reason == "interrupted":
+            logger.warning("interrupted: the estimator keeps the %d rule(s) learned so far", len(model))
+            raise KeyboardInterrupt
+        return self
+
+    def predict(self, X: Any) -> Any:
+        """Predict labels: a 0/1 matrix (sparse if the training labels were), or classes if y was one-dimensional."""
+        table = self._read(X)
+        labels = run_rules(self.model_, table).labels
+        return self._target.labels_out(labels, lambda: rule_probabilities(self.model_, table))
+
+    def predict_proba(self, X: Any) -> npt.NDArray[np.float64]:
+        """Probability that each label is present.
+
+        A label set by a rule gets the Laplace-smoothed share of training examples on which that literal was right,
+        (TP + 1) / (TP + FP + 2); a label that nobody set gets the smoothed share of present labels among the training
+        examples where nobody set it. `predict` follows the rules, so it may disagree with 0.5 where a rule's own
+        evidence is weak.
+        """
+        table = self._read(X)
+        return self._target.probabilities_out(rule_probabilities(self.model_, table))
+
+    def decision_path(self, X: Any) -> sp.csr_matrix:
+        """Return a sparse indicator (examples × rules) of the rules that set at least one label of an example."""
+        table = self._read(X)
+        setter = run_rules(self.model_, table).setter
+        rows, columns = np.nonzero(setter >= 0)
+        path = sp.csr_matrix(
+            (np.ones(len(rows), dtype=np.int64), (rows, setter[rows, columns])), shape=(len(setter), len(self.model_))
+        )
+        path.data[:] = 1
+        return path
+
+    def explain(self, X: Any, row: int = 0, *, near: int = 1, digits: int | None = None) -> Explanation:
+        """Explain the prediction for one example: which rule set each label, with which conditions and counts.
+
+        `near` lists rules that failed by so few conditions, `digits` rounds numbers for reading.
+        """
+        return explain(self.model_, self._read_row(X, row), near=near, digits=digits)
+
+    @property
+    def rules_(self) -> RuleList:
+        """The learned rules in order; prints as in the paper."""
+        check_is_fitted(self, "model_")
+        return self.model_

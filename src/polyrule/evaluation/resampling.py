@@ -1,0 +1,110 @@
+"""How far a score could be off: the same examples drawn again and again, with replacement."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from polyrule.evaluation.scores import AVERAGES, LOWER_IS_BETTER, RATIOS
+
+Floats = npt.NDArray[np.float64]
+_BLOCK = 50
+
+
+@dataclass(frozen=True, eq=False)
+class ResampledScores:
+    """Scores of several predictions of the same examples, on the same resamples, so that they can be compared in pairs.
+
+    Parameters
+    ----------
+    values : mapping from measure to array of shape (predictions, resamples)
+    """
+
+    values: Mapping[str, Floats]
+
+    def interval(self, measure: str, model: int = 0, level: float = 0.95) -> tuple[float, float]:
+        """Return the percentile interval of a score."""
+        low, high = np.quantile(self.values[measure][model], [(1 - level) / 2, (1 + level) / 2])
+        return float(low), float(high)
+
+    def level_with(self, measure: str, best: int, level: float = 0.95) -> list[bool]:
+        """Say of every prediction whether the interval of its difference to the best one holds zero."""
+        gap = self.values[measure][best] - self.values[measure]
+        low, high = np.quantile(-gap if measure in LOWER_IS_BETTER else gap, [(1 - level) / 2, (1 + level) / 2], axis=1)
+        return [bool(a <= 0 <= b) for a, b in zip(low, high, strict=True)]
+
+
+def resample_scores(truth: Any, predictions: Sequence[Any], resamples: int = 400, seed: int = 0) -> ResampledScores:
+    """Score predictions on bootstrap resamples of the examples.
+
+    Parameters
+    ----------
+    truth : array of 0/1, shape (examples, labels)
+    predictions : sequence of arrays of the same shape
+    resamples : int
+    seed : int
+        The resamples depend on it alone.
+
+    Examples
+    --------
+    >>> truth = np.array([[1, 0], [0, 1], [1, 1], [0, 0]])
+    >>> found = resample_scores(truth, [truth, 1 - truth], resamples=20)
+    >>> found.interval("micro_f1"), found.level_with("hamming_accuracy", 0)
+    ((1.0, 1.0), [True, False])
+    """
+    truth = np.asarray(truth, dtype=np.float64)
+    blocks: list[list[dict[str, Floats]]] = []
+    for weights in draw(len(truth), resamples, seed):
+        blocks.append([_scores(weights, truth, np.asarray(given, dtype=np.float64)) for given in predictions])
+    names = blocks[0][0].keys()
+    return ResampledScores(
+        {
+            name: np.array([np.concatenate([block[at][name] for block in blocks]) for at in range(len(predictions))])
+            for name in names
+        }
+    )
+
+
+def draw(examples: int, resamples: int, seed: int) -> Iterator[Floats]:
+    """Yield how often each example is drawn, in blocks of shape (resamples, examples)."""
+    rng = np.random.default_rng(seed)
+    for start in range(0, resamples, _BLOCK):
+        rows = min(_BLOCK, resamples - start)
+        drawn = rng.integers(0, examples, (rows, examples)) + np.arange(rows)[:, None] * examples
+        counts = np.bincount(drawn.ravel(), minlength=rows * examples)
+        yield counts.reshape(rows, examples).astype(np.float64)
+
+
+def _scores(weights: Floats, truth: Floats, predicted: Floats) -> dict[str, Floats]:
+    both = truth * predicted
+    examples, labels = truth.shape
+    errors = (truth != predicted).sum(axis=1)
+    loss = weights @ errors / (examples * labels)
+    found = {"hamming_loss": loss, "hamming_accuracy": 1 - loss, "subset_accuracy": weights @ (errors == 0) / examples}
+    per_label = [weights @ part for part in (both, predicted, truth)]
+    per_example = [part.sum(axis=1) for part in (both, predicted, truth)]
+    for ratio in RATIOS:
+        found[f"{AVERAGES[0]}_{ratio}"] = _ratio(ratio, *(part.sum(axis=1) for part in per_label))
+        found[f"{AVERAGES[1]}_{ratio}"] = _ratio(ratio, *per_label).mean(axis=1)
+        found[f"{AVERAGES[2]}_{ratio}"] = weights @ _ratio(ratio, *per_example) / examples
+    return found
+
+
+def _ratio(ratio: str, tp: Floats, predicted: Floats, present: Floats) -> Floats:
+    """A ratio from counts; 0/0 counts 0."""
+    top = 2 * tp if ratio == "f1" else tp
+    bottom = {
+        "precision": predicted,
+        "recall": present,
+        "f1": predicted + present,
+        "jaccard": predicted + present - tp,
+    }[ratio]
+    return _divide(top, bottom)
+
+
+def _divide(top: Floats, bottom: Floats) -> Floats:
+    return np.asarray(np.divide(top, bottom, out=np.zeros_like(top), where=bottom > 0))

@@ -1,0 +1,75 @@
+"""Models that anyone would try first; what a learned model gains is measured against the strongest of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from polyrule.data.table import Table
+from polyrule.kernels.dispatch import make_engine
+from polyrule.kernels.engine import GrowOptions
+from polyrule.measures import Objective, get
+from polyrule.model.explain import holds
+from polyrule.model.rule import Condition
+
+Labels = npt.NDArray[np.uint8]
+
+#: name of each simple model, and what it does in words
+SIMPLE_MODELS = {
+    "majority": "every label gets its more frequent value",
+    "label set": "every example gets the most frequent set of labels",
+    "one rule per label": "a label is present where the one condition with the highest F1 holds",
+}
+
+
+def simple_predictions(train: Table, truth: Labels, test: Table) -> dict[str, Labels]:
+    """Fit the simple models on training examples and predict test examples.
+
+    Examples
+    --------
+    >>> table = Table.from_array([[1.0], [2.0], [3.0]])
+    >>> found = simple_predictions(table, np.array([[0, 1], [0, 1], [1, 0]], dtype=np.uint8), table)
+    >>> found["label set"].tolist(), found["one rule per label"].tolist()
+    ([[0, 1], [0, 1], [0, 1]], [[0, 1], [0, 1], [1, 0]])
+    """
+    majority = (2 * truth.sum(axis=0, dtype=np.int64) > len(truth)).astype(np.uint8)
+    return {
+        "majority": np.tile(majority, (len(test), 1)),
+        "label set": np.tile(frequent_label_set(truth), (len(test), 1)),
+        "one rule per label": _apply(one_rule_per_label(train, truth), test),
+    }
+
+
+def frequent_label_set(truth: Labels) -> Labels:
+    """Return the label set that most examples have; of several, the one with fewer labels, then the first in order."""
+    sets, counts = np.unique(truth, axis=0, return_counts=True)
+    order = sorted(range(len(sets)), key=lambda at: (-counts[at], sets[at].sum(), tuple(-sets[at].astype(int))))
+    return np.asarray(sets[order[0]], dtype=np.uint8)
+
+
+def one_rule_per_label(table: Table, truth: Labels) -> list[tuple[Condition, ...] | None]:
+    """For every label the condition with the highest F1 on the examples; () is always, None never."""
+    ones = np.ones(len(table), dtype=np.int64)
+    engine = make_engine(table, np.ascontiguousarray(truth), ones, Objective(get("f1")), GrowOptions(1, False, 0, 1))
+    found = []
+    for label in range(truth.shape[1]):
+        candidate = engine.grow(label=label, value=1)
+        found.append(None if candidate is None else candidate.body)
+    return found
+
+
+def _apply(bodies: list[tuple[Condition, ...] | None], table: Table) -> Labels:
+    labels = np.zeros((len(table), len(bodies)), dtype=np.uint8)
+    columns: dict[int, Any] = {}
+    for label, body in enumerate(bodies):
+        if body is None:
+            continue
+        labels[:, label] = 1
+        for condition in body:
+            feature: int = condition.feature  # type: ignore[union-attr]  # label conditions are switched off
+            if feature not in columns:
+                columns[feature] = table.column(feature)
+            labels[:, label] &= np.asarray(holds(condition, columns[feature]), dtype=np.uint8)  # type: ignore[arg-type]
+    return labels

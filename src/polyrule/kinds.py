@@ -1,0 +1,7 @@
+"""Every kind of model there is: importing a stage with models of its own makes them known to `polyrule.model`."""
+
+from polyrule import ensemble  # noqa: F401
+from polyrule.model.exports import export
+from polyrule.model.files import load
+
+__all__ = ["export", "load"]

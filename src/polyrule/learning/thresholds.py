@@ -1,0 +1,83 @@
+"""Thresholds that people can say: the shortest decimal between the same two neighbouring values."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from decimal import ROUND_HALF_EVEN, Decimal, localcontext
+
+import numpy as np
+import numpy.typing as npt
+
+from polyrule.data.table import Table
+from polyrule.errors import OptionError
+from polyrule.model.rule import Condition, NumericCondition
+from polyrule.model.rule_list import RuleList
+
+KINDS = ("short", "midpoint")
+
+
+def check_kind(kind: str) -> None:
+    """Refuse what is no way to write thresholds."""
+    if kind not in KINDS:
+        raise OptionError(f"thresholds must be 'short' or 'midpoint', got {kind!r}")
+
+
+def short_between(low: float, high: float) -> float:
+    """Return the shortest decimal in the middle third between two numbers; the nearest to the middle of equally short.
+
+    Where nothing shorter fits, as between two neighbouring doubles, it is `low` itself: ``x <= low`` and ``x > low``
+    divide the two just as well.
+
+    Examples
+    --------
+    >>> short_between(16230.12, 16242.44), short_between(0.1312, 0.1314), short_between(2, 3), short_between(-1, 1)
+    (16236.0, 0.1313, 2.5, 0.0)
+    """
+    with localcontext() as context:
+        context.prec = 1200  # doubles and their thirds, exactly enough for every pair
+        lower, upper = Decimal(low), Decimal(high)
+        third, middle = (upper - lower) / 3, (lower + upper) / 2
+        size = max(abs(lower + third), abs(upper - third))
+        place = size.adjusted() + 1 if size else 0
+        for exponent in range(place, place - 25, -1):
+            step = Decimal(1).scaleb(exponent)
+            nearest = (middle / step).to_integral_value(ROUND_HALF_EVEN) * step
+            if lower + third <= nearest <= upper - third:
+                found = float(nearest) + 0.0  # never -0.0
+                return found if low <= found < high else low
+    return low
+
+
+def shorten(rule_list: RuleList, table: Table) -> RuleList:
+    """Return the list with thresholds that divide all examples of `table` alike and take fewest digits."""
+    shorter = Shortener(table)
+    rules = tuple(replace(rule, body=tuple(map(shorter.condition, rule.body))) for rule in rule_list.rules)
+    return replace(rule_list, rules=rules)
+
+
+class Shortener:
+    """Writes thresholds for one table; every column is sorted once."""
+
+    def __init__(self, table: Table) -> None:
+        self._table = table
+        self._values: dict[int, npt.NDArray[np.float64]] = {}
+        self._known: dict[tuple[int, float], float] = {}
+
+    def condition(self, condition: Condition) -> Condition:
+        """Return the condition with the shortest threshold; others than numeric ones as they are."""
+        if not isinstance(condition, NumericCondition):
+            return condition
+        key = condition.feature, condition.threshold
+        if key not in self._known:
+            self._known[key] = self._threshold(*key)
+        return replace(condition, threshold=self._known[key])
+
+    def _threshold(self, feature: int, threshold: float) -> float:
+        if feature not in self._values:
+            column = self._table.column(feature)
+            self._values[feature] = np.unique(column[np.isfinite(column)])
+        values = self._values[feature]
+        place = int(np.searchsorted(values, threshold, side="right"))
+        if not 0 < place < len(values):
+            return threshold
+        return short_between(float(values[place - 1]), float(values[place]))

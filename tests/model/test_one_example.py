@@ -1,0 +1,77 @@
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+from polyrule.data import Dataset, Feature, Table
+from polyrule.errors import DataError, ModelError, UnseenCategoryWarning
+from polyrule.model import Literal, NominalCondition, NumericCondition, Rule, RuleList
+
+HUE = Feature("hue", "nominal", ("dark", "light"))
+MODEL = RuleList(
+    (Rule((Literal(0, 1),), (NominalCondition(1, 1), NumericCondition(2, ">", 3.0))),),
+    (Feature("untested"), HUE, Feature("size")),
+    ("red", "blue"),
+)
+FRAME = pd.DataFrame({"hue": ["light", "dark"], "size": [1.0, 9.0]})
+
+
+@pytest.mark.parametrize(
+    "example",
+    [
+        FRAME.iloc[:1],
+        FRAME.iloc[0],
+        {"hue": "light", "size": 1},
+        pl.DataFrame({"hue": ["light"], "size": [1.0]}),
+        [7, "light", 1.0],
+        np.array([0.0, 1.0, 1.0]),
+        Table.from_array([[0.0, 1.0, 1.0]], MODEL.features),
+        Dataset(Table.from_array([[0.0, 1.0, 1.0]], MODEL.features), np.zeros((1, 2), dtype=np.uint8), ("red", "blue")),
+    ],
+    ids=lambda example: type(example).__module__ + "." + type(example).__name__,
+)
+def test_one_example_is_taken_in_whatever_form_it_is_at_hand(example):
+    assert str(MODEL.smallest_flip(example, "red")).endswith("present: size > 3 (now 1)")
+    assert MODEL.explain(example).near[0].rule == 0
+
+
+def test_fixed_may_name_features_that_the_example_does_not_have():
+    flip = MODEL.smallest_flip(FRAME, "red", row=1, fixed=["untested", "size"])
+    assert str(flip).endswith("present: hue = light (now dark)")
+    with pytest.raises(ModelError, match="no feature 'sise'; did you mean 'size'"):
+        MODEL.smallest_flip(FRAME, "red", row=1, fixed=["sise"])
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "words"),
+    [
+        (lambda: MODEL.smallest_flip("red", FRAME), ModelError, "the example comes first, then the label: 'red'"),
+        (lambda: MODEL.smallest_flip(FRAME.iloc[:1], FRAME), ModelError, "by its name or position, not by a DataFrame"),
+        (lambda: MODEL.smallest_flip(FRAME, "red"), ModelError, "2 examples here; say which one with row="),
+        (lambda: MODEL.smallest_flip(FRAME, "red", 2), DataError, "row 2 does not exist: there are 2"),
+        (lambda: MODEL.smallest_flip(FRAME, 0, "red"), DataError, "row must be a whole number"),
+        (lambda: MODEL.smallest_flip({"hue": "dark"}, "red"), DataError, "needs column"),
+        (lambda: MODEL.smallest_flip([1.0], "red"), ModelError, "one example with 3 feature value"),
+        (lambda: MODEL.smallest_flip(FRAME, 7, 0), ModelError, "no label 7; it has 2"),
+    ],
+)
+def test_wrong_arguments_get_a_sentence(call, error, words):
+    with pytest.raises(error, match=words):
+        call()
+
+
+def test_an_unknown_category_counts_as_missing_and_is_said():
+    with pytest.warns(UnseenCategoryWarning, match="hue"):
+        told = MODEL.explain({"hue": "neon", "size": 9})
+    assert told.labels[0].value == 0
+
+
+def test_true_as_a_category_needs_no_quotes_and_reads_back():
+    flag = Feature("newsletter", "nominal", ("False", "True"))
+    rules = tuple(Rule((Literal(0, 1),), (NominalCondition(0, value),)) for value in (0, 1))
+    model = RuleList(rules, (flag,), ("churns",))
+    lines = str(model).splitlines()
+    assert lines[0].startswith("1. churns <- newsletter = False ")
+    assert lines[1].startswith("2. churns <- newsletter = True ")
+    for number, rule in enumerate(rules):
+        assert model.replace(number, lines[number]).rules[number].body == rule.body
