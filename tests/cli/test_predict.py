@@ -183,3 +183,17 @@ def test_a_file_without_rows_gives_a_header_only(trained, songs, tmp_path):
     new = tmp_path / "new.csv"
     new.write_text(songs.read_text().splitlines()[0] + "\n")
     assert ok("predict", trained, new) == "calm,happy,sad\n"
+
+
+def test_the_id_column_is_remembered_from_training(tmp_path):
+    data = tmp_path / "people.csv"
+    data.write_text("name,age,calm\nann,1,0\nbob,2,0\ncyd,3,1\ndee,4,1\n")
+    model = tmp_path / "model.json"
+    ok("train", str(data), "--labels", "calm", "--id", "name", "-o", str(model))
+    assert "calm" in ok("explain", str(model), str(data), "--row-id", "cyd")
+    page = tmp_path / "report.html"
+    ok("report", str(model), "--data", str(data), "-o", str(page))
+    assert '"id":["ann","bob","cyd","dee"]' in page.read_text()
+    other = tmp_path / "other.csv"
+    other.write_text("age,calm\n1,0\n4,1\n")
+    assert "2 examples" in ok("evaluate", str(model), str(other))

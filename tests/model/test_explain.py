@@ -52,15 +52,17 @@ def test_words():
     lines = str(model.explain(Table.from_array([[7.0, np.nan]], features))).splitlines()
     assert lines[3:] == [
         "rule 3: gold <- colours > 5.5 (7)",
-        "rule 1 would set red if religion = hindu (missing)",
-        "rule 2 would set ¬blue if red (not set by any earlier rule)",
+        "rule 1 would lead to red, ¬gold if religion = hindu (missing)",
+        "rule 2 would lead to ¬gold if red (not set by any earlier rule)",
     ]
     assert "religion = hindu (an unknown category)" in str(model.explain([7.0, 9.0]))
     assert str(model.explain([2.0, 0.0], near=2)).splitlines()[3:5] == [
         "no rule fired",
-        "rule 2 would set ¬blue if red (not set by any earlier rule)",
+        "rule 3 would lead to gold if colours > 5.5 (2)",
     ]
-    assert "rule 1 would set red if colours > 5.5 (2) and religion = hindu (none)" in str(model.explain([2, 0], near=2))
+    assert "rule 1 would lead to red if colours > 5.5 (2) and religion = hindu (none)" in str(
+        model.explain([2, 0], near=2)
+    )
 
 
 def test_numbers_can_be_rounded_and_odd_names_stay_whole():

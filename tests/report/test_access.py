@@ -37,13 +37,14 @@ def small():
 def test_no_violation(visit, small, axe, scheme):
     page = visit(small, color_scheme=scheme)
     page.evaluate(axe)
-    for section in ("overview", "rules", "labels", "whatif", "compare"):
+    for section in ("overview", "rules", "matters", "labels", "whatif", "compare"):
         page.evaluate(f"() => {{ location.hash = '{section}' }}")
         page.locator(f"#section-{section}:not([hidden])").wait_for()
         assert page.evaluate(CHECK) == [], section
     page.evaluate("() => { location.hash = 'rules' }")
-    page.get_by_role("button", name="As table").click()
-    assert page.evaluate(CHECK) == []
+    for view in ("lines", "table"):
+        page.get_by_label("View", exact=True).select_option(view)
+        assert page.evaluate(CHECK) == [], view
     page.get_by_role("button", name="Rule 2", exact=True).click()
     assert page.evaluate(CHECK) == []
 

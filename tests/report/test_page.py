@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from tests.report.worlds import random_data, random_model
 
-from polyrule.data import Feature
+from polyrule.data import Feature, Table
 from polyrule.model import LabelCondition, Literal, NumericCondition, Rule, RuleList
 from polyrule.report import build
 
@@ -22,7 +22,10 @@ def test_the_overview_shows_scores_against_the_baseline(visit, sample):
     shown = page.locator(".tile").all_inner_texts()
     part = sample.summary["models"][0]["parts"][1]
     assert any(
-        f"{part['scores']['micro_f1']:.3f}" in text and f"{part['baseline']['micro_f1']:.3f}" in text for text in shown
+        f"{part['scores']['micro_f1']:.3f}" in text
+        and f"{max(simple['micro_f1'] for simple in part['simple'].values()):.3f}" in text
+        and f"{part['interval']['micro_f1'][0]:.3f} to {part['interval']['micro_f1'][1]:.3f}" in text
+        for text in shown
     )
     assert "50 rules" in page.locator(".lead").first.inner_text()
     page.locator("summary", has_text="All measures").click()
@@ -78,7 +81,7 @@ def test_rules_are_searched_filtered_and_sorted(visit, sample):
 
 def test_rules_as_a_table_are_sorted_by_its_headings(visit, sample):
     page = visit(sample, "rules")
-    page.get_by_role("button", name="As table").click()
+    page.get_by_label("View", exact=True).select_option("table")
     page.get_by_role("button", name="Covers", exact=True).click()
     assert page.locator('th[aria-sort="descending"]').inner_text() == "Covers"
     shown = [int(text) for text in page.locator(".rules-table tbody tr td.number").all_inner_texts()]
@@ -118,8 +121,69 @@ def test_the_drawer_leads_on_and_back(visit, sample):
     assert not drawer.is_visible()
 
 
+def test_many_rules_are_seen_one_to_a_line(visit, sample):
+    page = visit(sample, "rules")
+    heights = cards(page).evaluate_all("rules => rules.map((rule) => rule.offsetHeight)")
+    assert len(heights) == 40
+    assert max(heights) < 110
+    rule = sample.summary["models"][0]["rules"][0]["parts"][1]
+    assert f"{rule['right']} right, {rule['wrong']} wrong" in cards(page).first.inner_text()
+    few = visit(build(random_model(3, rules=5)), "rules")
+    assert few.locator("article.card.rule").count() == 5
+
+
+def test_importances_are_ranked_with_their_intervals(visit, sample):
+    page = visit(sample, "matters")
+    found = sample.summary["models"][0]["importance"]
+    section = page.locator("#section-matters")
+    rows = section.get_by_role("region", name="Rules").locator("tbody tr")
+    assert rows.count() == 12
+    number, drop, low, high, _ = found["rules"][0]
+    first = rows.first.inner_text()
+    assert f"Rule {number + 1}" in first
+    assert f"{drop:.3f}" in first
+    assert [f"{abs(value):.3f}" in rows.first.text_content() for value in (low, high)] == [True, True]
+    section.get_by_role("button", name="Show 38 more").click()
+    assert rows.count() == 50
+    rows.first.get_by_role("button").click()
+    assert page.get_by_role("dialog").locator("h2").inner_text() == f"Rule {number + 1}"
+
+
+def test_a_feature_that_no_rule_tests_is_named_in_what_if(visit):
+    rule = Rule((Literal(0, 1),), (NumericCondition(0, ">", 0.5),))
+    model = RuleList((rule,), (Feature("tested"), Feature("idle one"), Feature("idle two")), ("red",))
+    page = visit(build(model), "whatif")
+    page.locator("summary", has_text="2 other features: no rule tests them").click()
+    assert page.get_by_text("idle one, idle two").is_visible()
+
+
+def test_nearly_fired_is_only_what_would_change_the_prediction(visit):
+    high = NumericCondition(0, ">", 1.0)
+    rules = (
+        Rule((Literal(0, 0),), (high,)),  # the default is absent anyway
+        Rule((Literal(1, 1),), (high,)),
+        Rule((Literal(1, 1),), (NumericCondition(0, ">", 2.0),)),
+    )
+    model = RuleList(rules, (Feature("size"),), ("red", "blue"))
+    table = Table.from_array([[0.0]], model.features)
+    page = visit(build(model, (table, [[0, 0]])), "whatif")
+    near = page.locator(".outcome ul.trace li")
+    assert [text.split()[1] for text in near.all_inner_texts()] == ["2", "3"]
+    assert [miss.rule for miss in model.explain(table).near] == [1, 2]
+
+
+def test_models_that_cannot_be_told_apart_are_called_level(visit, sample):
+    page = visit(sample, "compare")
+    level = sample.summary["level"]["micro_f1"]
+    row = page.get_by_role("row", name=re.compile("Micro F1"))
+    assert row.locator(".badge").count() == sum(level)
+    same = build({"a": random_model(5), "b": random_model(5)}, random_data(random_model(5), 60, 1))
+    assert all(all(flags) for flags in same.summary["level"].values())
+
+
 def test_numbers_on_a_card_are_those_of_the_summary(visit, sample):
     page = visit(sample, "rules")
+    page.get_by_label("View", exact=True).select_option("cards")
     for number, rule in enumerate(sample.summary["models"][0]["rules"][:5]):
         text = cards(page).nth(number).inner_text()
         for part, whole in zip(rule["parts"], (150, 90), strict=True):
@@ -230,7 +294,7 @@ def test_the_theme_can_be_changed_and_follows_the_system(visit, sample):
 @pytest.mark.parametrize("width", [360, 768, 1920])
 def test_nothing_is_wider_than_the_screen(visit, sample, width):
     page = visit(sample, viewport={"width": width, "height": 800})
-    for section in ("overview", "rules", "labels", "whatif", "compare"):
+    for section in ("overview", "rules", "matters", "labels", "whatif", "compare"):
         page.evaluate(f"() => {{ location.hash = '{section}' }}")
         page.locator(f"#section-{section}:not([hidden])").wait_for()
         assert page.evaluate("() => document.documentElement.scrollWidth - innerWidth") <= 0, section

@@ -5,8 +5,11 @@ import numpy as np
 import pytest
 from tests.report.worlds import random_data, random_model
 
+from polyrule import RuleListClassifier
 from polyrule.data import Dataset
 from polyrule.data.fingerprint import fingerprint
+from polyrule.datasets import load
+from polyrule.errors import OptionError
 from polyrule.evaluation import score
 from polyrule.report import build, summary
 from polyrule.report.comparison import shared_rules
@@ -106,14 +109,46 @@ def test_weak_models_are_warned_about(model):
     assert any("no better than always predicting" in text for text in found)
 
 
-def test_other_data_than_the_training_data_is_noticed(model):
-    data = random_data(model, 20, 1)
+def test_a_model_may_be_shown_on_data_it_was_not_learned_from(model):
+    data, other = random_data(model, 20, 1), random_data(model, 20, 2)
     learned = replace(model, info={"examples": 20, "data_fingerprint": fingerprint(data.X, np.asarray(data.Y))})
-    assert not any("learned from" in text for text in build(learned, data).summary["models"][0]["warnings"])
-    other = build(learned, random_data(model, 20, 2)).summary["models"][0]["warnings"]
-    assert any("fingerprint differs" in text for text in other)
-    fewer = build(learned, random_data(model, 19, 2)).summary["models"][0]["warnings"]
-    assert any("learned from 20 examples" in text for text in fewer)
+
+    def told(*parts):
+        found = build(learned, *parts).summary
+        return [part["unseen"] for part in found["parts"]], [
+            w for w in found["models"][0]["warnings"] if "learned" in w
+        ]
+
+    assert told(data) == ([False], [])
+    assert told(other) == ([True], [])
+    assert told(random_data(model, 19, 2)) == ([True], [])
+    assert told(data, other) == ([False, True], [])
+    # Only who calls other data the training data is corrected.
+    unseen, warned = told(other, data)
+    assert unseen == [False, True]
+    assert "learned from 20 examples that are not those of" in warned[0]
+
+
+def test_rules_with_nothing_to_do_on_new_examples_are_no_warning(model):
+    data = random_data(model, 300, 1)
+    few = data[:2]
+    assert any("set no label" in text for text in build(model, few).summary["models"][0]["warnings"])
+    assert not any(
+        "label of the test data" in text for text in build(model, data, few).summary["models"][0]["warnings"]
+    )
+
+
+def test_learning_again_says_what_comes_back():
+    data = load("emotions", "train")[:120]
+    fitted = RuleListClassifier(max_rules=4, max_conditions=2).fit(data)
+    found = build(fitted, data, resamples=3).summary["models"][0]["importance"]
+    assert found["resamples"] == 3
+    assert 0.5 < found["agreement"] <= 1
+    assert all(3 * back in (0, 1, 2, 3) or back in (0.3333, 0.6667) for *_, back in found["rules"])
+    with pytest.raises(OptionError, match="needs the training data"):
+        build(fitted, load("emotions", "test"), resamples=3)
+    with pytest.raises(OptionError, match="needs data"):
+        build(fitted, resamples=3)
 
 
 def test_an_unfinished_model_is_warned_about(model):

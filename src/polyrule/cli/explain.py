@@ -9,7 +9,15 @@ import click
 
 from polyrule.cli.command import command, json_option
 from polyrule.cli.output import print_json
-from polyrule.cli.reading import check_known, data_argument, data_options, load_data, load_model, model_argument
+from polyrule.cli.reading import (
+    check_known,
+    data_argument,
+    data_options,
+    load_data,
+    load_model,
+    model_argument,
+    with_known_id,
+)
 from polyrule.cli.text import fit
 from polyrule.errors import DataError, OptionError, did_you_mean
 
@@ -63,7 +71,7 @@ def explain(
     check_known("--fixed", fixed, [feature.name for feature in stored.features], "feature")
     stored = narrow(stored)
     kept = set(fixed) & {feature.name for feature in stored.features}  # the others change nothing anyway
-    dataset = load_data(data, reading, stored.features)
+    dataset = load_data(data, with_known_id(data, reading, stored), stored.features)
     number = _find(data, dataset, row, row_id)
     example = dataset.X[number]
     told = _explain(stored, example, near, digits)

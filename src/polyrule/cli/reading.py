@@ -44,6 +44,8 @@ _OPTIONS = (
     _option("--encoding", metavar="NAME", help="Text encoding [UTF-8, UTF-16 or Windows-1252]."),
 )
 
+#: where a model remembers the column that names the rows
+ID_COLUMN = "id_column"
 _LABELS = ("labels", "label_file", "tags", "tag_separator")
 
 
@@ -162,6 +164,20 @@ def load_data(
         return data if features is None else replace(data, X=to_table(data.X, features, others="skip"))
 
 
+def with_known_id(text: str, reading: dict[str, Any], model: Any) -> dict[str, Any]:
+    """Return the reading options with the --id column the model was trained with, where the file has that column."""
+    known = model.info.get(ID_COLUMN)
+    if reading.get("identifier") is not None or not known or not Path(text).is_file():
+        return reading
+    from polyrule.data.reading import column_names
+
+    options = reading_options(reading)
+    files = {name: options[name] for name in ("format", "encoding", "delimiter", "header") if name in options}
+    with naming(text):
+        found = column_names(text, **files)
+    return {**reading, "identifier": known} if known in found else reading
+
+
 @contextlib.contextmanager
 def naming(text: str) -> Iterator[None]:
     """Let an error name the data, and options in place of the parameters of `polyrule.data.read`."""
@@ -221,6 +237,7 @@ def load_labelled(text: str, reading: dict[str, Any], model: Any) -> Dataset:
     from polyrule.data.columns import listing
     from polyrule.data.labelspec import NoColumnError
 
+    reading = with_known_id(text, reading, model)
     if benchmark_name(text) is not None or any(reading.get(name) for name in ("labels", "tags", "label_file")):
         return align_labels(load_data(text, reading, model.features), model)
     try:

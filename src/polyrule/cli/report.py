@@ -15,7 +15,7 @@ from polyrule.errors import OptionError
 
 @command("report")
 @click.argument("models", metavar="MODEL...", nargs=-1, required=True, type=click.Path(path_type=Path))
-@click.option("--data", metavar="DATA", help="Training data: a file, or a benchmark such as emotions:train.")
+@click.option("--data", metavar="DATA", help="Data to show the models on, such as their training data.")
 @click.option("--test", metavar="DATA", help="Data the models have not seen; its labels must be known.")
 @click.option(
     "-o",
@@ -28,6 +28,14 @@ from polyrule.errors import OptionError
 )
 @click.option("--title", metavar="TEXT", help="Heading of the page.")
 @click.option("--names", metavar="A,B,...", help="What to call the models, in order [the names of their files].")
+@click.option(
+    "--resamples",
+    type=click.IntRange(min=0),
+    default=0,
+    show_default=True,
+    metavar="N",
+    help="Learn the models again from N resamples of the training data and show which rules come back.",
+)
 @data_options
 def report(
     models: tuple[Path, ...],
@@ -36,12 +44,14 @@ def report(
     output: Path,
     title: str | None,
     names: str | None,
+    resamples: int,
     **reading: Any,
 ) -> None:
     r"""Write an HTML report about one or several models of the same data.
 
-    The page needs no network and no other file: rules with search and filters, scores against a baseline, labels and
-    how they depend on each other, a what-if view that runs the rules, and with several models a comparison.
+    The page needs no network and no other file: rules with search and filters, scores against simple models, which
+    rules and features matter, how labels depend on each other, a what-if view that runs the rules, and with several
+    models a comparison. DATA is a file or a benchmark such as emotions:train.
 
     \b
     Examples:
@@ -55,7 +65,7 @@ def report(
     first = next(iter(loaded.values()))
     train = None if data is None else load_labelled(data, reading, first)
     unseen = None if test is None else load_labelled(test, reading, first)
-    made = build(loaded, train, unseen, title)
+    made = build(loaded, train, unseen, title, resamples=resamples)
     write_text(made.html(), output)
     if str(output) != "-":
         note(f"wrote {output} ({len(made.html().encode()) / 1e6:.1f} MB); open it in any browser")

@@ -12,7 +12,7 @@ from polyrule.cli.command import command, json_option
 from polyrule.cli.learner_options import learner_options, make_learner, speaking_options
 from polyrule.cli.output import cannot_write, check_place, note, print_json, warn
 from polyrule.cli.progress import counting_progress, learning_progress
-from polyrule.cli.reading import align_labels, data_argument, data_options, load_data, reading_names
+from polyrule.cli.reading import ID_COLUMN, align_labels, data_argument, data_options, load_data, reading_names
 from polyrule.cli.show import rule_records
 from polyrule.cli.text import fit, plural
 from polyrule.errors import DataError, OptionError
@@ -77,6 +77,8 @@ def train(
         estimator = make_learner(ctx, learner, callback)
         interrupted = _fit(estimator, dataset)
     model = estimator.model_
+    if reading["identifier"] is not None:
+        model.info[ID_COLUMN] = reading["identifier"]
     if certify:
         model = _certified(model, dataset)
     if output is not None:

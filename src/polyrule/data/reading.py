@@ -145,6 +145,18 @@ def read_chunks(path: Any, *, rows: int = 10_000, **options: Any) -> Iterator[Da
     layout.unseen.warn(reader.name)
 
 
+def column_names(path: Any, **options: Any) -> list[str]:
+    r"""Return the names of a file's columns, whatever part they play; options are those of `read`.
+
+    Examples
+    --------
+    >>> import io
+    >>> column_names(io.BytesIO(b"id,size,red\n1,2,0\n"))
+    ['id', 'size', 'red']
+    """
+    return [column.name for column in _Opened.with_options(path, options).reader.columns]
+
+
 class _Opened:
     """A file that has been opened, and what the caller said about it."""
 

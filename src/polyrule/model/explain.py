@@ -53,7 +53,7 @@ class LabelReason:
 
 @dataclass(frozen=True)
 class NearMiss:
-    """A rule that was tried and did not fire, what it would have newly set, and the conditions that failed."""
+    """A rule that was tried and did not fire, how the prediction would change if it had, and what failed."""
 
     rule: int
     text: str
@@ -74,7 +74,7 @@ class Explanation:
     stopped_at : int or None
         The rule whose stop ended the list; rules after it were not tried.
     near : tuple of NearMiss
-        Rules that failed by few conditions and would have set something, fewest first.
+        Rules that failed by few conditions and would change the prediction if they fired, fewest first.
     rules, heads : tuple of str
         Text of every rule of the list, and of its head alone.
     """
@@ -137,7 +137,7 @@ class Explanation:
         lines += [*self._deciding_lines(), *self._other_lines()]
         for miss in self.near:
             needed = " and ".join(map(str, miss.missing))
-            lines.append(f"rule {miss.rule + 1} would set {', '.join(miss.would_set)} if {needed}")
+            lines.append(f"rule {miss.rule + 1} would lead to {', '.join(miss.would_set)} if {needed}")
         return "\n".join(lines)
 
     def _deciding_lines(self) -> list[str]:
@@ -188,14 +188,14 @@ def explain(rule_list: RuleList, example: Any, *, near: int = 1, digits: int | N
     >>> print(explain(model, [3]))
     red  absent   no rule  (9 of 10 right in training)
     no rule fired
-    rule 1 would set red if colours > 5.5 (3)
+    rule 1 would lead to red if colours > 5.5 (3)
     """
     row = example_row(rule_list, example)
     state: dict[int, int] = {}
     setter: dict[int, int] = {}
     grounds: dict[int, tuple[Check, ...]] = {}
     fired: list[int] = []
-    misses: list[NearMiss] = []
+    nearly: dict[int, tuple[Check, ...]] = {}
     stopped_at = None
     texts = tuple(_rule_text(rule_list, rule, digits) for rule in rule_list)
     for index, rule in enumerate(rule_list):
@@ -204,8 +204,7 @@ def explain(rule_list: RuleList, example: Any, *, near: int = 1, digits: int | N
         if not all(check.holds for check in checks):
             missing = tuple(check for check in checks if not check.holds)
             if new and len(missing) <= near:
-                would = tuple(_signed(rule_list, label, value) for label, value in new.items())
-                misses.append(NearMiss(index, texts[index], would, missing))
+                nearly[index] = missing
             continue
         fired.append(index)
         grounds[index] = checks
@@ -215,9 +214,42 @@ def explain(rule_list: RuleList, example: Any, *, near: int = 1, digits: int | N
             stopped_at = index
             break
     reasons = tuple(_reason(rule_list, label, state, setter, grounds) for label in range(len(rule_list.label_names)))
-    misses.sort(key=lambda miss: len(miss.missing))
+    misses = _near_misses(rule_list, row, nearly, texts)
     heads = tuple(printing.format_head(rule, rule_list.label_names) for rule in rule_list)
     return Explanation(reasons, tuple(fired), stopped_at, tuple(misses), texts, heads)
+
+
+def _near_misses(
+    rule_list: RuleList, row: npt.NDArray[np.float64], nearly: dict[int, tuple[Check, ...]], texts: tuple[str, ...]
+) -> list[NearMiss]:
+    """Rules that would change the prediction if they fired, with what they change; the others are no news."""
+    before = _labels(rule_list, row)
+    misses = []
+    for index, missing in nearly.items():
+        after = _labels(rule_list, row, forced=index)
+        would = [_signed(rule_list, label, value) for label, value in enumerate(after) if value != before[label]]
+        if would:
+            misses.append(NearMiss(index, texts[index], tuple(would), missing))
+    return sorted(misses, key=lambda miss: len(miss.missing))
+
+
+def _labels(rule_list: RuleList, row: npt.NDArray[np.float64], forced: int | None = None) -> list[int]:
+    """Labels that the list gives an example; the rule `forced` fires whatever its conditions say."""
+    state: dict[int, int] = {}
+    for index, rule in enumerate(rule_list):
+        if index != forced and not all(_satisfied(condition, row, state) for condition in rule.body):
+            continue
+        new = newly_set(rule_list, rule, state)
+        state |= new
+        if rule.stop and new:
+            break
+    return [state.get(label, default) for label, default in enumerate(rule_list.defaults)]
+
+
+def _satisfied(condition: Condition, row: npt.NDArray[np.float64], state: dict[int, int]) -> bool:
+    if isinstance(condition, LabelCondition):
+        return state.get(condition.label) == condition.value
+    return bool(holds(condition, float(row[condition.feature])))
 
 
 def example_row(rule_list: RuleList, example: Any) -> npt.NDArray[np.float64]:

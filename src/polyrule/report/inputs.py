@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from polyrule.data import Dataset, Feature, Table, to_labels, to_table
+from polyrule.data.fingerprint import fingerprint
 from polyrule.errors import DataError, ModelError, OptionError
 from polyrule.kinds import load
 
@@ -33,6 +34,8 @@ class Part:
     row_ids : tuple of str or None
     weighted : bool
         Whether the data came with weights; the report counts examples, and then says so.
+    unseen : bool
+        Whether no model was learned from these examples.
     """
 
     key: str
@@ -42,6 +45,7 @@ class Part:
     truth: npt.NDArray[np.uint8]
     row_ids: tuple[str, ...] | None = None
     weighted: bool = False
+    unseen: bool = False
 
     def __len__(self) -> int:
         return len(self.table)
@@ -97,9 +101,27 @@ def read_inputs(models: Any, data: Any = None, test: Any = None) -> Inputs:
     parts = []
     if data is not None:
         parts.append(_part("train", "Training data" if test is not None else "Data", data, first))
+        if test is None and all(learned_from_others(model, parts[0]) for _, model in named):
+            parts[0] = replace(parts[0], unseen=True)
     if test is not None:
-        parts.append(_part("test", "Test data", test, first))
+        parts.append(replace(_part("test", "Test data", test, first), unseen=True))
     return Inputs(tuple(name for name, _ in named), tuple(model for _, model in named), tuple(parts))
+
+
+def learned_from_others(model: Any, part: Part) -> bool:
+    """Whether a model remembers its training data and these are other examples."""
+    recorded = model.info.get("data_fingerprint")
+    if not recorded:
+        return False
+    if model.info.get("examples") not in (None, len(part)):
+        return True
+    return not part.weighted and recorded not in _fingerprints(part)
+
+
+def _fingerprints(part: Part) -> set[str]:
+    """Fingerprints of the data as a learner may have recorded them: with and without unit weights."""
+    ones = np.ones(len(part), dtype=np.int64)
+    return {fingerprint(part.table, part.truth), fingerprint(part.table, part.truth, ones)}
 
 
 def _named(models: Any) -> list[tuple[str, Any]]:

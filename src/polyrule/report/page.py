@@ -28,6 +28,7 @@ SCRIPTS = (
     "labels.js",
     "outcome.js",
     "whatif.js",
+    "matters.js",
     "compare.js",
     "main.js",
 )

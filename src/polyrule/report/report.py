@@ -41,7 +41,12 @@ class Report:
 
 
 def build(
-    models: Any, data: Any = None, test: Any = None, title: str | None = None, most_bytes: int = MOST_BYTES
+    models: Any,
+    data: Any = None,
+    test: Any = None,
+    title: str | None = None,
+    most_bytes: int = MOST_BYTES,
+    resamples: int = 0,
 ) -> Report:
     """Make a report about one or several models.
 
@@ -50,13 +55,17 @@ def build(
     models : model, fitted estimator, path of a model file, a sequence of these, or a mapping from name to one of these
         Several models must be about the same features and labels; the report compares them.
     data : Dataset or pair (X, Y), optional
-        Usually the training data. Without any data the report shows the rules with the counts they were learned with.
+        The training data, or any other data to show the models on; a model knows the examples it was learned from.
+        Without any data the report shows the rules with the counts they were learned with.
     test : Dataset or pair (X, Y), optional
         Examples the models have not seen.
     title : str, optional
         Heading of the page.
     most_bytes : int
         Rough limit for the file; beyond it examples are sampled, and the page says so.
+    resamples : int
+        Learn the models so many times again, from resamples of the training data, and show which rules and features
+        come back; 20 is plenty. It takes as long as learning takes, so often.
 
     Returns
     -------
@@ -74,4 +83,4 @@ def build(
     >>> report.html().startswith("<!doctype html>")
     True
     """
-    return Report(summarise(read_inputs(models, data, test), title, most_bytes))
+    return Report(summarise(read_inputs(models, data, test), title, most_bytes, resamples))

@@ -1,29 +1,56 @@
-"""Scores of one model on one part of the data, beside the majority baseline, as plain values."""
+"""Scores of one model on one part of the data, with intervals and beside simple models, as plain values."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from polyrule.evaluation.baseline import compare_with_baseline
-from polyrule.evaluation.scores import MEASURES
+from polyrule.evaluation.baseline import BaselineComparison
+from polyrule.evaluation.resampling import ResampledScores, resample_scores
+from polyrule.evaluation.scores import LOWER_IS_BETTER, MEASURES, Scores, score
+from polyrule.evaluation.simple_models import simple_predictions
 from polyrule.report.inputs import Part
 
 #: pairs of confused labels kept per model and part
 MOST_CONFUSIONS = 600
 
 
-def summarise(
-    part: Part, predicted: npt.NDArray[np.uint8], learned_from: Part, names: tuple[str, ...]
-) -> dict[str, Any]:
-    """All measures, the baseline's, per-label counts and ratios, and which labels stand in for which."""
-    comparison = compare_with_baseline(learned_from.truth, part.truth, predicted, names)
+#: label decisions that resampling may count; large data needs fewer resamples for the same precision
+MOST_COUNTED = 4_000_000_000
+SIMPLE = Mapping[str, Scores]
+
+
+def simple_scores(part: Part, learned_from: Part) -> dict[str, Scores]:
+    """Scores of the simple models that a reader would try first, fitted on the training data."""
+    found = simple_predictions(learned_from.table, learned_from.truth, part.table)
+    return {name: score(part.truth, labels) for name, labels in found.items()}
+
+
+def resample(part: Part, predictions: Sequence[npt.NDArray[np.uint8]]) -> ResampledScores:
+    """Score all models on the same resamples of the examples."""
+    times = MOST_COUNTED // max(1, part.truth.size * len(predictions))
+    return resample_scores(part.truth, predictions, resamples=min(400, max(60, times)))
+
+
+def level_with_best(scores: Sequence[Mapping[str, float]], resampled: ResampledScores) -> dict[str, list[bool]]:
+    """Per measure, which models cannot be told from the best one on these examples."""
+    found = {}
+    for name in MEASURES:
+        values = [-entry[name] if name in LOWER_IS_BETTER else entry[name] for entry in scores]
+        found[name] = resampled.level_with(name, int(np.argmax(values)))
+    return found
+
+
+def summarise(part: Part, predicted: npt.NDArray[np.uint8], simple: SIMPLE, names: tuple[str, ...]) -> dict[str, Any]:
+    """All measures, those of simple models, per-label counts and ratios, and which labels stand in for which."""
+    comparison = BaselineComparison(model=score(part.truth, predicted, names), baseline=simple["majority"])
     per_label = comparison.model.per_label()
     return {
         "scores": {name: _rounded(comparison.model[name]) for name in MEASURES},
-        "baseline": {name: _rounded(comparison.baseline[name]) for name in MEASURES},
+        "simple": {other: {name: _rounded(found[name]) for name in MEASURES} for other, found in simple.items()},
         "warning": comparison.warning,
         "per_label": {
             key: [_rounded(value) for value in values] if key in ("precision", "recall", "f1") else values

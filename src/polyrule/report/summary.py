@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from polyrule.data.fingerprint import fingerprint
+from polyrule.evaluation.scores import MEASURES
 from polyrule.model.narrowing import used_features
-from polyrule.report import comparison, examples, features, scoring
-from polyrule.report.inputs import Inputs, Part
+from polyrule.report import comparison, examples, features, matters, scoring
+from polyrule.report.inputs import Inputs, Part, learned_from_others
 from polyrule.report.kinds import kind_of, signed_rules
 from polyrule.report.page import MOST_TEXT, embed, without_text
 from polyrule.version import __version__
@@ -19,9 +19,13 @@ from polyrule.version import __version__
 FORMAT = 1
 #: a page stays below this many bytes; examples are sampled until it does
 MOST_BYTES = 4_500_000
+#: names of features that no rule tests, as many as a page lists
+MOST_UNTESTED = 2000
 
 
-def summarise(inputs: Inputs, title: str | None = None, most_bytes: int = MOST_BYTES) -> dict[str, Any]:
+def summarise(
+    inputs: Inputs, title: str | None = None, most_bytes: int = MOST_BYTES, resamples: int = 0
+) -> dict[str, Any]:
     """Collect everything a report shows.
 
     Parameters
@@ -31,6 +35,8 @@ def summarise(inputs: Inputs, title: str | None = None, most_bytes: int = MOST_B
         Heading of the page.
     most_bytes : int
         Room for the data of the page; examples are sampled evenly until everything fits.
+    resamples : int
+        How often the models are learned again from resampled training data, to see which rules come back.
 
     Returns
     -------
@@ -43,6 +49,8 @@ def summarise(inputs: Inputs, title: str | None = None, most_bytes: int = MOST_B
     first = inputs.parts[0] if inputs.parts else None
     runs = [kind_of(model).predictions(model, inputs.parts) for model in inputs.models]
     last = inputs.parts[-1] if inputs.parts else None
+    simple = [scoring.simple_scores(part, inputs.parts[0]) for part in inputs.parts]
+    resampled = None if last is None else scoring.resample(last, [results[-1].labels for results in runs])
     summary: dict[str, Any] = {
         "format": FORMAT,
         "title": title or _title(inputs),
@@ -53,10 +61,11 @@ def summarise(inputs: Inputs, title: str | None = None, most_bytes: int = MOST_B
             for column in used
         ],
         "feature_total": len(inputs.features),
+        "untested": [feature.name for j, feature in enumerate(inputs.features) if j not in slots][:MOST_UNTESTED],
         "parts": [_part(part) for part in inputs.parts],
         "findings": _findings(inputs),
         "models": [
-            _model(name, model, results, inputs, slots)
+            _model(name, model, results, inputs, simple, slots)
             for name, model, results in zip(inputs.names, inputs.models, runs, strict=True)
         ],
         "comparison": comparison.summarise(
@@ -65,6 +74,14 @@ def summarise(inputs: Inputs, title: str | None = None, most_bytes: int = MOST_B
             None if last is None else last.truth,
         ),
     }
+    for at, (entry, model) in enumerate(zip(summary["models"], inputs.models, strict=True)):
+        if last is not None and resampled is not None:
+            entry["parts"][-1]["interval"] = {
+                name: [round(bound, 4) for bound in resampled.interval(name, at)] for name in MEASURES
+            }
+        entry["importance"] = matters.summarise(model, inputs, slots, resamples)
+    if resampled is not None and len(inputs.models) > 1:
+        summary["level"] = scoring.level_with_best([m["parts"][-1]["scores"] for m in summary["models"]], resampled)
     taken = len(embed(without_text(summary))) + sum(min(len(m["text"]), MOST_TEXT) for m in summary["models"])
     summary["examples"] = examples.summarise(inputs.parts, used, max(0, most_bytes - taken))
     summary["notes"] = _notes(inputs, summary)
@@ -97,6 +114,7 @@ def _part(part: Part) -> dict[str, Any]:
         "title": part.title,
         "name": part.name,
         "examples": len(part),
+        "unseen": part.unseen,
         "cardinality": round(float(present.mean()), 4),
         "density": round(float(part.truth.mean()) if part.truth.size else 0.0, 4),
         "label_sets": len(np.unique(part.truth, axis=0)),
@@ -105,11 +123,18 @@ def _part(part: Part) -> dict[str, Any]:
     }
 
 
-def _model(name: str, model: Any, results: Sequence[Any], inputs: Inputs, slots: dict[int, int]) -> dict[str, Any]:
+def _model(
+    name: str,
+    model: Any,
+    results: Sequence[Any],
+    inputs: Inputs,
+    simple: Sequence[scoring.SIMPLE],
+    slots: dict[int, int],
+) -> dict[str, Any]:
     kind = kind_of(model)
     parts = []
-    for part, result in zip(inputs.parts, results, strict=True):
-        entry = scoring.summarise(part, result.labels, inputs.parts[0], inputs.label_names)
+    for part, result, known in zip(inputs.parts, results, simple, strict=True):
+        entry = scoring.summarise(part, result.labels, known, inputs.label_names)
         parts.append(entry | kind.summarise_part(model, result))
     entry = {"name": name, "info": _info(model.info), "parts": parts}
     entry |= kind.summarise(model, results, slots)
@@ -135,23 +160,14 @@ def _fit_warnings(model: Any, inputs: Inputs) -> list[str]:
         "callback": "Learning was ended by a callback; the list may be incomplete.",
     }
     found = [reasons[model.info["stopped"]]] if model.info.get("stopped") in reasons else []
-    recorded = model.info.get("data_fingerprint")
-    if recorded and inputs.parts and inputs.parts[0].key == "train":
-        part = inputs.parts[0]
-        if model.info.get("examples") not in (None, len(part)):
-            found.append(
-                f"The model was learned from {model.info['examples']} examples, but {part.name} holds {len(part)}: "
-                "figures under “" + part.title + "” are not those of the training run."
-            )
-        elif not part.weighted and recorded not in _fingerprints(part):
-            found.append(f"The model was learned from other data than {part.name}: its fingerprint differs.")
+    part = inputs.parts[0] if inputs.parts else None
+    if part is not None and not part.unseen and learned_from_others(model, part):
+        # Said only where someone calls these the training data, or where other models were learned from them.
+        found.append(
+            f"The model was learned from {model.info.get('examples', 'other')} examples that are not those of "
+            f"{part.name} ({len(part)}): figures under “{part.title}” are not those of its training run."
+        )
     return found
-
-
-def _fingerprints(part: Part) -> set[str]:
-    """Fingerprints of the data as a learner may have recorded them: with and without unit weights."""
-    ones = np.ones(len(part), dtype=np.int64)
-    return {fingerprint(part.table, part.truth), fingerprint(part.table, part.truth, ones)}
 
 
 def _score_warnings(parts: Sequence[dict[str, Any]], inputs: Inputs) -> list[str]:

@@ -1,4 +1,4 @@
-// The rules section: search, filter, sort, as cards or as a table.
+// The rules section: search, filter, sort, one rule to a line, as cards or as a table.
 
 const PAGE = 40;
 
@@ -35,7 +35,8 @@ function browse() {
             filter.order = order;
             refresh();
           })
-        : visible.map((number) => ruleCard(number));
+        : visible.map((number) => (filter.view === "lines" ? ruleLine(number) : ruleCard(number)));
+    list.classList.toggle("lines", filter.view === "lines");
     fill(list, !found.length && el("p", { class: "note" }, "No rule fits this filter."), view, next);
   };
   const controls = el("form", {
@@ -82,14 +83,14 @@ function filterControls(filter, chosen, show, refresh) {
     inputmode: "numeric",
     on: { input: () => set("coverage")(Number(least.value) || 0) },
   });
-  const view = button(
-    filter.view === "cards" ? "As table" : "As cards",
-    () => {
-      filter.view = filter.view === "cards" ? "table" : "cards";
-      refresh();
-      controlsFocus("view");
-    },
-    { "data-focus": "view" },
+  const view = select(
+    [
+      ["lines", "lines"],
+      ["cards", "cards"],
+      ["table", "table"],
+    ],
+    filter.view,
+    set("view"),
   );
   const clear = button(
     "Clear",
@@ -125,7 +126,8 @@ function filterControls(filter, chosen, show, refresh) {
         set("order"),
       ),
     ),
-    el("div", { class: "field buttons" }, view, clear),
+    field("View", view, { class: "field small" }),
+    el("div", { class: "field buttons" }, clear),
   ];
 }
 

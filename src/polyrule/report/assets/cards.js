@@ -116,6 +116,52 @@ function ruleCard(number, rules = model().rules) {
   );
 }
 
+// One rule to a line: the same words, without pictures.
+function ruleLine(number) {
+  const rule = model().rules[number];
+  const id = freshId("rule");
+  const found = figures(rule);
+  return el(
+    "article",
+    { class: "rule line", "aria-labelledby": id },
+    el(
+      "h3",
+      { id },
+      button([hidden("Rule "), whole(number + 1)], () => openRule(number), {
+        class: "link",
+        title: "Show the examples it covers",
+      }),
+    ),
+    el(
+      "p",
+      { class: "if" },
+      hidden("If "),
+      rule.body.length
+        ? rule.body.map((condition, at) => [at ? ", " : "", conditionWords(condition, data)])
+        : el("span", { class: "always" }, "always"),
+    ),
+    el(
+      "div",
+      { class: "then" },
+      hidden("then "),
+      ruleHead(rule, (label) => ({ on: { click: () => openLabel(label) } })),
+      marks(rule),
+    ),
+    found.right + found.wrong > 0
+      ? el(
+          "p",
+          { class: "soft" },
+          verdictBar(found.right, found.wrong),
+          `${whole(found.right)} ${model().kind === "ensemble" ? "agree" : "right"}, ${whole(found.wrong)} ${model().kind === "ensemble" ? "do not" : "wrong"}`,
+        )
+      : el(
+          "p",
+          { class: "soft" },
+          lastPart >= 0 ? "sets nothing here" : rule.coverage !== null && `covered ${whole(rule.coverage)} when learned`,
+        ),
+  );
+}
+
 const ruleHead = (rule, attributes) =>
   model().kind === "ensemble" ? weightChips(rule, attributes) : headChips(rule, attributes);
 const measureName = () =>

@@ -16,28 +16,48 @@ function scoreComparison() {
   const rows = Object.keys(MEASURE_WORDS).map((name) => {
     const values = data.models.map((one) => one.parts[lastPart].scores[name]);
     const best = name === "hamming_loss" ? Math.min(...values) : Math.max(...values);
-    const base = data.models[0].parts[lastPart].baseline[name];
+    // A model that resampling cannot tell from the best one is as good as it, as far as these examples show.
+    const level = data.level[name];
+    const alone = level.filter(Boolean).length === 1;
+    const simple = data.models[0].parts[lastPart].simple;
     return el(
       "tr",
       {},
       el("th", { scope: "row" }, MEASURE_WORDS[name]),
-      values.map((value) =>
+      values.map((value, at) =>
         el(
           "td",
-          { class: value === best ? "best" : null },
+          {
+            class: level[at] ? "best" : null,
+            title: `95 % interval ${data.models[at].parts[lastPart].interval[name].map(score).join(" to ")}`,
+          },
           meter(value),
           score(value),
-          value === best && [" ", el("span", { class: "badge" }, "best")],
+          level[at] && [" ", el("span", { class: "badge" }, alone ? "best" : value === best ? "best so far" : "level")],
         ),
       ),
-      el("td", { class: "soft" }, score(base)),
+      Object.values(simple).map((scores) => el("td", { class: "soft" }, score(scores[name]))),
     );
   });
   return el(
     "section",
     {},
     el("h3", {}, `Scores on the ${data.parts[lastPart].title.toLowerCase()}`),
-    table("Scores of the models", ["Measure", ...modelHead(), "Majority"], rows, { class: "numbers" }),
+    table(
+      "Scores of the models",
+      [
+        "Measure",
+        ...modelHead(),
+        ...Object.keys(data.models[0].parts[lastPart].simple).map((name) => name[0].toUpperCase() + name.slice(1)),
+      ],
+      rows,
+      { class: "numbers" },
+    ),
+    el(
+      "p",
+      { class: "soft" },
+      `“Level” and “best so far”: on ${plural(data.parts[lastPart].examples, "example")} these models cannot be told apart; the 95\u202f% interval of their difference, over resampled examples, holds zero.`,
+    ),
   );
 }
 

@@ -11,7 +11,17 @@ const ORDERS = {
   conditions: ["Most conditions", (rule) => -rule.body.length],
 };
 
-const noFilter = () => ({ text: "", label: "", feature: "", sign: "", coverage: 0, order: "list", view: "cards" });
+// Many rules are first seen one to a line.
+const MANY_RULES = 12;
+const noFilter = () => ({
+  text: "",
+  label: "",
+  feature: "",
+  sign: "",
+  coverage: 0,
+  order: "list",
+  view: model().rules.length > MANY_RULES ? "lines" : "cards",
+});
 
 function filterRules(rules, filter) {
   const words = filter.text.toLowerCase().split(/\s+/).filter(Boolean);

@@ -30,11 +30,13 @@ function graphSection() {
   if (!graph.edges.some((edge) => signs(edge) !== "absent")) shown.absent = true;
   const picture = el("div", { class: "graph" });
   const list = el("div", {});
+  const alone = el("p", { class: "soft" });
   const redraw = () => {
     const edges = graph.edges.filter(
       (edge) => shown[edge.kind] && shown[edge.conditional ? "conditional" : "unconditional"] && shown[signs(edge)],
     );
     fill(picture, drawGraph(graph, edges));
+    fill(alone, loneLabels(edges));
     fill(list, edgeTable(edges));
   };
   const toggle = (name, words, sample) => {
@@ -81,9 +83,19 @@ function graphSection() {
       ),
     ),
     picture,
+    alone,
     graph.dropped > 0 && el("p", { class: "soft" }, `${whole(graph.dropped)} weaker dependencies are left out.`),
     el("details", {}, el("summary", {}, "The same as a table"), list),
   );
+}
+
+// Labels that the picture does not show.
+function loneLabels(edges) {
+  const busy = new Set(edges.flatMap((edge) => [edge.source, edge.target]));
+  const rest = data.labels.filter((_, label) => !busy.has(label));
+  if (!rest.length || !busy.size) return [];
+  const shown = rest.slice(0, 20).join(", ");
+  return `On their own: ${shown}${rest.length > 20 ? ` and ${whole(rest.length - 20)} more` : ""}.`;
 }
 
 const legendGroup = (title, ...toggles) =>
@@ -125,12 +137,15 @@ function drawGraph(graph, edges) {
     degree[edge.target] += edge.rules.length;
   }
   const many = data.labels.length > MOST_NAMES;
-  // Of many labels those without a dependency are left out, and only the busiest are named.
+  // Labels without a dependency are left out of the picture; of many labels only the busiest are named.
   const visible = [...data.labels.keys()]
-    .filter((label) => !many || degree[label])
+    .filter((label) => degree[label])
     .sort((a, b) => degree[a] - degree[b] || b - a);
+  if (!visible.length) return el("p", { class: "note" }, "No dependency of the chosen kinds.");
   const named = new Set(visible.slice(many ? -NAMES_OF_MANY : 0));
-  const { x, y } = placing(graph, visible);
+  // A few labels need no large picture.
+  const high = Math.min(540, Math.max(170, 90 + 45 * visible.length));
+  const { x, y } = placing(graph, visible, high);
   const ways = data.labels.map(() => []);
   for (const { source, target } of edges) {
     const length = Math.hypot(x(target) - x(source), y(target) - y(source)) || 1;
@@ -140,7 +155,7 @@ function drawGraph(graph, edges) {
   }
   const picture = svg(
     "svg",
-    { viewBox: "0 0 920 540", role: "group", "aria-label": "Graph of label dependencies", class: many ? "many" : null },
+    { viewBox: `0 0 920 ${high}`, role: "group", "aria-label": "Graph of label dependencies", class: many ? "many" : null },
     svg(
       "defs",
       {},
@@ -176,14 +191,14 @@ function drawGraph(graph, edges) {
 }
 
 // Places stretched so that the labels shown fill the picture.
-function placing(graph, visible) {
+function placing(graph, visible, height) {
   const axis = (at, low, high) => {
     const places = visible.map((label) => graph.places[label][at]);
     const least = Math.min(...places),
       span = Math.max(...places) - least || 1;
     return (label) => low + ((graph.places[label][at] - least) / span) * (high - low);
   };
-  return { x: axis(0, 145, 750), y: axis(1, 44, 492) };
+  return { x: axis(0, 145, 750), y: axis(1, 44, height - 48) };
 }
 
 // Where a name stands beside its point: above, unless lines or their arrow heads arrive there.

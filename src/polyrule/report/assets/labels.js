@@ -126,7 +126,7 @@ function openLabel(label) {
       {},
       button("Show these rules", () => {
         drawer.close();
-        app.filter = { ...noFilter(), label: String(label), view: app.filter?.view ?? "cards" };
+        app.filter = { ...noFilter(), label: String(label), ...(app.filter ? { view: app.filter.view } : {}) };
         go("rules", true);
       }),
     ),

@@ -6,6 +6,7 @@ const SECTIONS = [
   ["labels", "Labels", labelsSection],
   ["whatif", "What if", whatIf],
 ];
+if (data.models.every((one) => one.importance)) SECTIONS.splice(2, 0, ["matters", "What matters", mattersSection]);
 if (data.models.length > 1) SECTIONS.push(["compare", "Compare", compareSection]);
 
 const main = document.getElementById("main");

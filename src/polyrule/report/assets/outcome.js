@@ -187,7 +187,7 @@ function trace(result, chosen, state) {
             button(`Rule ${whole(rule + 1)}`, () => openRule(rule), { class: "link" }),
             " needs ",
             conditionWords(failed, data),
-            " to set ",
+            " to make it ",
             news.slice(0, 6).map(([label, value]) => [chip(data.labels[label], value), " "]),
             news.length > 6 && `and ${news.length - 6} more`,
           ),

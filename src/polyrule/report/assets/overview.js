@@ -23,7 +23,7 @@ function leadSentence(chosen) {
   const names = `${plural(data.labels.length, "label")}`;
   const start = `${plural(stats.rules, "rule")} with ${plural(stats.conditions, "condition")} ${stats.rules === 1 ? "decides" : "decide"} ${names} from ${whole(stats.features_used)} of ${plural(data.feature_total, "feature")}.`;
   const shown = first
-    ? ` Shown on ${plural(first.examples, "example")} of ${first.name}${second ? `, tested on ${whole(second.examples)} others` : ""}.`
+    ? ` Shown on ${plural(first.examples, "example")} of ${first.name}${second ? `, tested on ${whole(second.examples)} others` : first.unseen ? ", which it was not learned from" : ""}.`
     : "";
   return start + shown;
 }
@@ -72,19 +72,24 @@ function warningBox(chosen) {
 function scoreTiles(chosen) {
   const part = chosen.parts[lastPart];
   const tiles = HEADLINE.map((name) => {
-    const value = part.scores[name],
-      base = part.baseline[name];
+    const value = part.scores[name];
+    const [simple, base] = strongest(part, name);
     const gain = value - base;
     return el(
       "li",
       { class: "tile" },
       el("h4", {}, MEASURE_WORDS[name]),
-      el("p", { class: "big" }, score(value)),
+      el(
+        "p",
+        { class: "big" },
+        score(value),
+        el("span", { class: "soft interval" }, ` ${score(part.interval[name][0])} to ${score(part.interval[name][1])}`),
+      ),
       el("span", { class: "gauge", "aria-hidden": "true", vars: { size: `${100 * value}%`, base: `${100 * base}%` } }),
       el(
         "p",
         { class: gain > 0 ? "gain" : "loss" },
-        `${gain > 0 ? "▲ +" : gain < 0 ? "▼ −" : "= "}${score(Math.abs(gain))} against majority ${score(base)}`,
+        `${gain > 0 ? "▲ +" : gain < 0 ? "▼ −" : "= "}${score(Math.abs(gain))} against ${simple} ${score(base)}`,
       ),
       el("p", { class: "soft" }, MEASURE_HELP[name]),
     );
@@ -94,13 +99,17 @@ function scoreTiles(chosen) {
       "tr",
       {},
       el("th", { scope: "row" }, MEASURE_WORDS[name]),
-      data.parts.map((_, at) => [
-        el("td", {}, score(chosen.parts[at].scores[name])),
-        el("td", { class: "soft" }, score(chosen.parts[at].baseline[name])),
-      ]),
+      data.parts.map((_, at) => el("td", {}, score(chosen.parts[at].scores[name]))),
+      el("td", { class: "soft" }, part.interval[name].map(score).join(" to ")),
+      Object.values(part.simple).map((scores) => el("td", { class: "soft" }, score(scores[name]))),
     ),
   );
-  const head = ["Measure", ...data.parts.flatMap((one) => [one.title, "majority"])];
+  const head = [
+    "Measure",
+    ...data.parts.map((one) => one.title),
+    "95\u202f% interval",
+    ...Object.keys(part.simple).map((name) => name[0].toUpperCase() + name.slice(1)),
+  ];
   return el(
     "section",
     { "aria-labelledby": "scores-title" },
@@ -114,10 +123,17 @@ function scoreTiles(chosen) {
       el(
         "p",
         { class: "soft" },
-        "0/0 counts 0. Majority: every label always gets the value that is more frequent in the training data. Hamming loss: lower is better.",
+        `0/0 counts 0; for Hamming loss lower is better. The interval comes from resampling the examples of the ${data.parts[lastPart].title.toLowerCase()}. Three simple models, fitted on ${data.parts[0].title.toLowerCase()}, are scored beside it. Majority: every label always gets its more frequent value. Label set: every example gets the most frequent set of labels. One rule per label: a label is present where the one condition with the highest F1 holds.`,
       ),
     ),
   );
+}
+
+// The simple model that is hardest to beat.
+function strongest(part, name) {
+  return Object.entries(part.simple)
+    .map(([simple, scores]) => [simple, scores[name]])
+    .reduce((best, other) => (other[1] > best[1] ? other : best));
 }
 
 function howToRead(chosen) {

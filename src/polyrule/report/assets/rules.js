@@ -31,7 +31,8 @@ function applyHead(model, rule, state) {
   return newly;
 }
 
-function runList(model, values) {
+// With `forced`, that rule fires whatever its conditions say.
+function runList(model, values, forced = -1) {
   const width = model.defaults.length;
   const state = new Int8Array(width).fill(-1);
   const setter = new Int32Array(width).fill(-1);
@@ -39,7 +40,7 @@ function runList(model, values) {
   let stopped = null;
   for (let number = 0; number < model.rules.length; number++) {
     const rule = model.rules[number];
-    if (!bodyHolds(rule, values, state)) continue;
+    if (number !== forced && !bodyHolds(rule, values, state)) continue;
     const newly = applyHead(model, rule, state);
     for (const label of newly) setter[label] = number;
     fired.push({ rule: number, newly });
@@ -52,8 +53,10 @@ function runList(model, values) {
   return { labels, setter, fired, stopped };
 }
 
-// Rules that were tried and failed by one condition only, with what they would have set.
+// Rules that were tried and failed by one condition only, with what the prediction would be if they had not; those
+// that would change nothing are no news.
 function nearMisses(model, values) {
+  const before = runList(model, values).labels;
   const state = new Int8Array(model.defaults.length).fill(-1);
   const misses = [];
   for (let number = 0; number < model.rules.length; number++) {
@@ -62,7 +65,9 @@ function nearMisses(model, values) {
     if (failed.length === 0) {
       if (applyHead(model, rule, state).length && rule.stop) break;
     } else if (failed.length === 1) {
-      const news = rule.head.filter(([label]) => state[label] < 0);
+      if (!model.full && rule.head.every(([label]) => state[label] >= 0)) continue;
+      const after = runList(model, values, number).labels;
+      const news = [...after.keys()].filter((label) => after[label] !== before[label]).map((label) => [label, after[label]]);
       if (news.length) misses.push({ rule: number, failed: failed[0], news });
     }
   }

@@ -186,9 +186,11 @@ function featureInputs(state, update, redraw) {
     const found = order.filter((slot) => data.features[slot].name.toLowerCase().includes(text));
     const visible = all ? found : found.slice(0, MOST_INPUTS);
     const rest = found.length - visible.length;
+    const idle = text && data.untested.filter((name) => name.toLowerCase().includes(text));
     fill(
       list,
       visible.map((slot) => featureInput(slot, state, update)),
+      idle.length > 0 && el("p", { class: "note" }, `No rule tests ${idle.slice(0, 5).join(", ")}${idle.length > 5 ? " …" : ""}.`),
       rest > 0 &&
         button(
           `Show ${whole(rest)} more features`,
@@ -206,7 +208,31 @@ function featureInputs(state, update, redraw) {
     order.length > 8 && field("Find a feature", find),
     list,
     !order.length && el("p", { class: "note" }, "No rule tests a feature."),
+    untestedFeatures(order),
   ];
+}
+
+// What no rule tests cannot change anything; a reader who looks for it should find that said.
+function untestedFeatures(order) {
+  const tested = new Set(order);
+  const elsewhere = data.features.filter((_, slot) => !tested.has(slot)).map((feature) => feature.name);
+  const names = [...elsewhere, ...data.untested];
+  const total = data.feature_total - order.length;
+  return (
+    total > 0 &&
+    el(
+      "details",
+      { class: "untested" },
+      el(
+        "summary",
+        {},
+        total === 1
+          ? "1 other feature: no rule tests it, so it changes nothing"
+          : `${whole(total)} other features: no rule tests them, so they change nothing`,
+      ),
+      el("p", { class: "soft" }, names.join(", "), total > names.length && ` and ${whole(total - names.length)} more`),
+    )
+  );
 }
 
 function thresholdsOf(slot) {
