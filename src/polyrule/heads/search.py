@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from fractions import Fraction
 
 from polyrule.errors import OptionError
+from polyrule.heads.alike import alike_values, search_alike
 from polyrule.heads.antimonotone import search_antimonotone
 from polyrule.heads.bound import search_bound
 from polyrule.heads.exhaustive import search_exhaustive
@@ -21,7 +22,7 @@ from polyrule.heads.world import World
 from polyrule.measures.counting import Head
 from polyrule.measures.objective import SEARCHES, Objective
 
-VARIANTS = (*SEARCHES, "antimonotone-tree")
+VARIANTS = (*SEARCHES, "antimonotone-tree", "alike")
 Seen = Mapping[Head, tuple[Fraction | None, str]]
 
 
@@ -55,7 +56,8 @@ def search(
     objective : Objective
     strategy : str
         ``auto``, ``exhaustive``, ``antimonotone``, ``decomposable``, ``ratio``, ``subset``, ``bound``, or
-        ``antimonotone-tree``: the variant of the paper's figure, which prunes only within the branches of its tree.
+        ``antimonotone-tree``: the variant of the paper's figure, which prunes only within the branches of its tree;
+        ``alike``: for correlations with a positive best value, which ``auto`` takes where it can.
     trace : bool
         Whether to return the search tree.
     min_tp : int
@@ -109,6 +111,8 @@ def _choose(values: Valuation, space: HeadSpace, form: LinearForm | SizeForm | N
         return "decomposable"
     if form is not None:
         return "ratio"
+    if alike_values(values, space) is not None:
+        return "alike"
     return _by_kind(values, space) if plain else "bound"
 
 
@@ -133,6 +137,11 @@ def _run(
     if strategy == "decomposable":
         head, rank, singles = search_decomposable(space, values)
         return head, rank, len(singles), {(literal,): (value, "evaluated") for literal, value in singles.items()}
+    if strategy == "alike":
+        alone = alike_values(values, space)
+        assert alone is not None
+        head, rank = search_alike(space, values, alone)
+        return head, rank, len(alone), {(literal,): (value, "evaluated") for literal, value in alone.items()}
     if strategy == "subset":
         assert isinstance(values, SubsetValuation)
         if values.objective.scope != "head":

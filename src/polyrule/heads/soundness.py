@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from polyrule.errors import UnsoundSearchError
+from polyrule.heads.alike import alike_values
 from polyrule.heads.linear import LinearForm
 from polyrule.heads.sizewise import SizeForm
 from polyrule.heads.space import HeadSpace
@@ -69,6 +70,13 @@ def require_sound(strategy: str, values: Valuation, space: HeadSpace, form: Form
     name = "antimonotone" if strategy.startswith("antimonotone") else strategy
     if space.max_size > 1:
         _refuse_lift(name, objective)
+    if strategy == "alike":
+        if alike_values(values, space) is None:
+            raise UnsoundSearchError(
+                "search='alike' is exact for correlations with a positive best value whose literals all cover the same "
+                f"weight, which {objective} is not here; use search='auto'"
+            )
+        return
     if strategy in ("ratio", "subset"):
         if (form is None) if strategy == "ratio" else not isinstance(values, SubsetValuation):
             raise UnsoundSearchError(_not_made_for(strategy, objective))

@@ -28,6 +28,8 @@ from polyrule.heads.verify import verify_certificate
 from polyrule.heads.world import World, evaluate
 from polyrule.measures.lift import Lift
 from polyrule.measures.objective import Objective
+from polyrule.measures.proofs import recheck
+from polyrule.measures.proofs.smt import load as load_z3
 from polyrule.model.predict import check_table
 from polyrule.model.printing import format_literal
 from polyrule.model.rule import LabelCondition, Literal, NominalCondition, Rule
@@ -64,12 +66,15 @@ class Verification:
         Rules without a proof whose head was searched anew.
     findings : tuple of Finding
         Empty if everything is as the model says.
+    measure : str
+        What came of the proof about the measure, if one is stored; empty if none is.
     """
 
     rules: int
     certified: int
     searched: int
     findings: tuple[Finding, ...]
+    measure: str = ""
 
     @property
     def ok(self) -> bool:
@@ -83,6 +88,7 @@ class Verification:
             "rules": self.rules,
             "certified": self.certified,
             "searched": self.searched,
+            "measure": self.measure,
             "findings": [
                 {
                     "rule": None if finding.rule is None else finding.rule + 1,
@@ -110,6 +116,7 @@ class Verification:
                 f"the model was learned from {told.stated}, this is {told.found}"
             )
         checks = f"{self.rules} rules replayed, {self.certified} proofs checked, {self.searched} heads searched anew"
+        checks += f", {self.measure}" if self.measure else ""
         if self.ok:
             return f"{checks}: everything is as the model says"
         return "\n".join(
@@ -152,7 +159,20 @@ def verify(model: RuleList, data: Dataset) -> Verification:
             searched += 1
             findings += step.search_again()
     findings += training.compare_rest(model)
-    return Verification(len(model), certified, searched, tuple(findings))
+    measure, wrong = _check_measure(model, training)
+    return Verification(len(model), certified, searched, (*findings, *wrong), measure)
+
+
+def _check_measure(model: RuleList, training: _Training) -> tuple[str, list[Finding]]:
+    """Check the proof on which the head searches relied, if one is stored."""
+    stored = model.info.get("measure_proof")
+    if stored is None:
+        return "", []
+    problems = recheck(training.objective.measure, stored)
+    if problems and stored.get("by") == "z3" and load_z3() is None:
+        return "the proof about the measure not checked: that takes z3", []
+    wrong = [Finding(None, "the proof about the measure", "valid", f"wrong, because {p}") for p in problems]
+    return "the proof about the measure checked", wrong
 
 
 def _data_words(examples: Any, name: Any) -> str:

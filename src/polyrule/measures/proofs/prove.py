@@ -8,10 +8,10 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from polyrule.measures.base import Measure
-from polyrule.measures.expression import Node
+from polyrule.measures.expression import ExpressionMeasure, Node
 from polyrule.measures.proofs import smt
 from polyrule.measures.proofs.directions import one_way
 from polyrule.measures.proofs.formulas import order_of
@@ -20,6 +20,9 @@ from polyrule.measures.proofs.multipliers import as_text, find, from_text, holds
 from polyrule.measures.proofs.normal_form import NoNormalForm
 from polyrule.measures.trial import Trial, find_witness
 from polyrule.measures.witness import Witness
+
+if TYPE_CHECKING:
+    from polyrule.measures.objective import Objective
 
 # Worlds to look at: small ones first, then random large ones, and after z3 all up to a larger size.
 QUICK, LARGE, THOROUGH = 2_000, 40_000, 100_000
@@ -238,6 +241,25 @@ def exchange(measure: Measure) -> bool:
     """
     root = order_of(measure)
     return root is not None and one_way(root, {"tp": 1, "fp": -1}, strictly=True) is not None
+
+
+def proof_of(objective: Objective) -> dict[str, Any] | None:
+    """Return the proof by machine that searches for this objective rely on, as plain JSON values; None if none does.
+
+    >>> from polyrule.measures import Objective
+    >>> proof_of(Objective("tp**2 / (tp + fp)**2"))["lemma"], proof_of(Objective("f1"))
+    ('between', None)
+    """
+    measure = objective.measure
+    if not isinstance(measure, ExpressionMeasure) or not measure.exact or objective.averaging != "micro":
+        return None
+    if objective.scope == "full" or (objective.scope == "all" and not measure.variables <= {"tp", "fp"}):
+        return None
+    for nothing_set in (False, True):
+        proof = known_proof(measure, nothing_set, objective.negative)
+        if proof is not None:
+            return proof.to_dict(measure)
+    return None
 
 
 def recheck(measure: Measure, stored: dict[str, Any]) -> list[str]:
