@@ -15,11 +15,12 @@ from polyrule.heads.ratio import search_ratio
 from polyrule.heads.result import HeadResult, Node, Rank
 from polyrule.heads.singles import search_decomposable, search_label_sets, search_subset
 from polyrule.heads.sizewise import SizeForm, size_form
-from polyrule.heads.soundness import is_average, known_properties, require_sound
+from polyrule.heads.soundness import case_of, is_average, require_sound
 from polyrule.heads.space import HeadSpace
 from polyrule.heads.valuation import MicroValuation, SubsetValuation, Valuation, valuation
 from polyrule.heads.world import World
 from polyrule.measures.counting import Head
+from polyrule.measures.facts import prove
 from polyrule.measures.objective import SEARCHES, Objective
 
 VARIANTS = (*SEARCHES, "antimonotone-tree", "alike")
@@ -118,12 +119,14 @@ def _choose(values: Valuation, space: HeadSpace, form: LinearForm | SizeForm | N
 
 def _by_kind(values: Valuation, space: HeadSpace) -> str:
     """Choose by what is proved about the measure, where its form says nothing."""
-    known = known_properties(values, space)
-    if known.proved and known.kind == "decomposable":
+    known = prove(case_of(values, space))
+    if known is None:
+        return "bound"
+    if known.kind == "decomposable":
         return "decomposable"
     counts = (0, 0, 0, 0), (1, 1, 1, 1)
     unbounded = isinstance(values, MicroValuation) and values.objective.measure.upper_bound(*counts) is None
-    return "antimonotone" if unbounded and known.proved and known.kind == "anti-monotone" else "bound"
+    return "antimonotone" if unbounded and known.kind == "anti-monotone" else "bound"
 
 
 def _run(

@@ -8,6 +8,7 @@ from polyrule.heads.linear import LinearForm
 from polyrule.heads.sizewise import SizeForm
 from polyrule.heads.space import HeadSpace
 from polyrule.heads.valuation import SubsetValuation, Valuation
+from polyrule.measures.facts import Case
 from polyrule.measures.objective import Objective
 from polyrule.measures.properties import Properties
 from polyrule.measures.trial import find_witness
@@ -27,12 +28,17 @@ def is_average(form: Form) -> bool:
     )
 
 
-def known_properties(values: Valuation, space: HeadSpace) -> Properties:
-    """Return what is proved for the objective in the state the world is in."""
+def case_of(values: Valuation, space: HeadSpace) -> Case:
+    """Return what a proof would have to be about: the objective in the state the world is in."""
     objective = values.objective
     negative = any(value == 0 for _, value in space.literals)
-    nothing_set = values.world.nothing_set
-    return objective.measure.properties(objective.averaging, objective.scope, negative, nothing_set)
+    return Case(objective.measure, objective.averaging, objective.scope, negative, values.world.nothing_set)
+
+
+def known_properties(values: Valuation, space: HeadSpace) -> Properties:
+    """Return what is known about the objective in the state the world is in."""
+    case = case_of(values, space)
+    return case.measure.properties(case.averaging, case.scope, case.negative, case.nothing_set)
 
 
 def check_search(objective: Objective, nothing_set: bool = False) -> None:

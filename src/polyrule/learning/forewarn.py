@@ -109,7 +109,7 @@ def _one_body(objective: Objective, truth: Any, weights: Ints, rng: np.random.Ge
         best_head(world, objective, watch)
     except _Enough:
         return LONGEST_SAMPLE, True
-    except OptionError:  # too many heads to try: the search itself will say so
+    except OptionError:  # too many heads to try, or no value for such counts: the search itself will say so
         return 0.0, False
     return time.perf_counter() - start, False
 

@@ -11,7 +11,7 @@ from polyrule.errors import OptionError
 from polyrule.measures.base import Measure
 from polyrule.measures.catalogue import get
 from polyrule.measures.facts import Case
-from polyrule.measures.proofs import settle
+from polyrule.measures.proofs import Settled, settle
 from polyrule.measures.properties import AVERAGINGS, SCOPES, Properties, properties_of, proved, refuted
 from polyrule.measures.remarks import remarks
 
@@ -143,15 +143,34 @@ def check(
     if budget < 1:
         raise OptionError(f"budget must be at least 1, got {budget}")
     known = get(measure)
+    if prove:
+        return _with_proofs(known, budget, negative, seconds)
+    return MeasureReport(known, negative, _entries(known, budget, negative), remarks(known))
+
+
+def _with_proofs(measure: Measure, budget: int, negative: bool, seconds: float) -> MeasureReport:
+    """Settle first what is open about the head's labels; what is proved there may settle other scopes, too."""
+    settled = {}
+    for nothing_set in (False, True):
+        properties = _properties(Case(measure, "micro", "head", negative, nothing_set), budget)
+        if not properties.proved and properties.kind != "neither":
+            settled[nothing_set] = settle(measure, nothing_set, negative, seconds)
+    if settled:
+        properties_of.cache_clear()
     entries = [
+        _tried_harder(entry, measure, negative, settled.get(entry.nothing_set))
+        for entry in _entries(measure, budget, negative)
+    ]
+    return MeasureReport(measure, negative, tuple(entries), remarks(measure))
+
+
+def _entries(known: Measure, budget: int, negative: bool) -> tuple[Entry, ...]:
+    return tuple(
         Entry(averaging, scope, nothing_set, _properties(Case(known, averaging, scope, negative, nothing_set), budget))
         for averaging in AVERAGINGS
         for scope in SCOPES
         for nothing_set in (True, False)
-    ]
-    if prove:
-        entries = [_tried_harder(entry, known, negative, seconds) for entry in entries]
-    return MeasureReport(known, negative, tuple(entries), remarks(known))
+    )
 
 
 def _properties(case: Case, budget: int) -> Properties:
@@ -160,12 +179,11 @@ def _properties(case: Case, budget: int) -> Properties:
     )
 
 
-def _tried_harder(entry: Entry, measure: Measure, negative: bool, seconds: float) -> Entry:
-    """Settle what is open about micro averages over the head's labels, if it can be."""
-    if entry.status != "open" or (entry.averaging, entry.scope) != ("micro", "head"):
+def _tried_harder(entry: Entry, measure: Measure, negative: bool, settled: Settled | None) -> Entry:
+    """Return the entry with what came of the attempt to settle it."""
+    if settled is None or entry.status != "open" or (entry.averaging, entry.scope) != ("micro", "head"):
         return entry
     case = Case(measure, entry.averaging, entry.scope, negative, entry.nothing_set)
-    settled = settle(measure, entry.nothing_set, negative, seconds)
     if settled.proof is not None:
         return replace(entry, properties=proved(case, settled.proof))
     if settled.status == "neither" and settled.witness is not None:

@@ -132,8 +132,9 @@ def _with_searches(case: Case, verdict: Verdict, witness: Witness | None) -> Pro
         searches.append("subset")
     if verdict.linear:
         searches.append("ratio")
-    searches.append("bound")
-    if proved:
-        searches.append("antimonotone")
+    others = ["bound", *(["antimonotone"] if proved else [])]
+    if verdict.fact == "L" and case.measure.upper_bound((0, 0, 0, 0), (1, 1, 1, 1)) is None:
+        others.reverse()  # without a bound, branch and bound would try every head
+    searches += others
     searches.append("exhaustive")
     return Properties(verdict.kind, verdict.fact, verdict.reason, tuple(searches), witness)

@@ -7,6 +7,7 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
+from polyrule.errors import MeasureError
 from polyrule.measures.base import Measure
 from polyrule.measures.facts import is_constant
 from polyrule.measures.subset import SubsetAccuracy
@@ -34,6 +35,13 @@ def remarks(measure: Measure) -> tuple[str, ...]:
     """
     if isinstance(measure, SubsetAccuracy):
         return ()
+    try:
+        return _remarks(measure)
+    except MeasureError:  # it has no value for some counts that may never occur
+        return ()
+
+
+def _remarks(measure: Measure) -> tuple[str, ...]:
     values = measure.quick_values(*_GRID.T)
     if is_constant(measure) or (values == values[0]).all():
         return (f"it is constant: every head has the value {value_text(measure.value(*map(int, _GRID[0])))}",)
