@@ -51,6 +51,25 @@ def test_equal_margins_are_enough():
     assert (found.strategy, found.head) == ("alike", expected.head)
 
 
+def test_a_proof_for_both_signs_needs_both_signs():
+    """tp²/(tp+fp) is anti-monotone because the opposite of a bad literal is a good one, if it is allowed."""
+    truth = [[1, 1, 1]] * 4 + [[1, 0, 1]] * 5 + [[1, 0, 1]] * 111 + [[1, 0, 0]] * 80
+    assigned = [[-1, -1, -1]] * 9 + [[-1, 0, -1]] * 11 + [[0, 0, -1]] * 180
+    objective = Objective("tp**2 / (tp + fp)")
+    both = World.make(truth, assigned=assigned, negative=True)
+    assert search(both, objective, "antimonotone").head == search(both, objective, "exhaustive").head
+    positive = [[False, True]] * 3
+    lopsided = World.make(truth, assigned=assigned, allowed=[[True, True], [False, True], [True, True]], negative=True)
+    assert (
+        search(lopsided, objective).head == search(lopsided, objective, "exhaustive").head == ((0, 1), (1, 1), (2, 1))
+    )
+    with pytest.raises(UnsoundSearchError, match="both literals of a label"):
+        search(lopsided, objective, "antimonotone")
+    only = World.make(truth, assigned=assigned, allowed=positive)
+    with pytest.raises(UnsoundSearchError):
+        search(only, objective, "antimonotone")
+
+
 def test_it_is_refused_where_it_may_be_wrong():
     negative = World.from_text(covered="111 011 000 000", uncovered="111 111 111 111 111 100")
     assert search(negative, Objective("matthews")).strategy == "bound"

@@ -8,7 +8,7 @@ from polyrule.heads.linear import LinearForm
 from polyrule.heads.sizewise import SizeForm
 from polyrule.heads.space import HeadSpace
 from polyrule.heads.valuation import SubsetValuation, Valuation
-from polyrule.measures.facts import Case
+from polyrule.measures.facts import Case, prove
 from polyrule.measures.objective import Objective
 from polyrule.measures.properties import Properties
 from polyrule.measures.trial import find_witness
@@ -32,7 +32,9 @@ def case_of(values: Valuation, space: HeadSpace) -> Case:
     """Return what a proof would have to be about: the objective in the state the world is in."""
     objective = values.objective
     negative = any(value == 0 for _, value in space.literals)
-    return Case(objective.measure, objective.averaging, objective.scope, negative, values.world.nothing_set)
+    allowed = values.world.allowed[space.labels]
+    lopsided = negative and bool((allowed[:, 0] != allowed[:, 1]).any())
+    return Case(objective.measure, objective.averaging, objective.scope, negative, values.world.nothing_set, lopsided)
 
 
 def known_properties(values: Valuation, space: HeadSpace) -> Properties:
@@ -90,6 +92,11 @@ def require_sound(strategy: str, values: Valuation, space: HeadSpace, form: Form
     if name == "decomposable" and is_average(form):
         return
     found = known_properties(values, space)
+    if found.fact == "L" and prove(case_of(values, space)) is None:
+        raise UnsoundSearchError(
+            f"search={name!r} is proved exact for {objective} only where both literals of a label are allowed or "
+            "neither is, which is not so here; use search='auto'"
+        )
     if not (found.proved and (name == "antimonotone" or found.kind == "decomposable")):
         negative = any(value == 0 for _, value in space.literals)
         raise UnsoundSearchError(_message(name, objective, found, negative, values.world.nothing_set))

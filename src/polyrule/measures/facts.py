@@ -35,6 +35,7 @@ class Case:
     scope: str
     negative: bool
     nothing_set: bool
+    lopsided: bool = False  # whether of some label only one of the two literals is allowed
 
 
 @dataclass(frozen=True)
@@ -224,7 +225,7 @@ def _by_lemma(case: Case) -> Verdict | None:
         return Verdict("anti-monotone", "F", reason) if exchange(measure) else None
     if case.scope == "all" and not measure.variables <= {"tp", "fp"}:
         return None  # labels outside the head count, as TN and FN
-    proof = known_proof(measure, case.nothing_set, case.negative)
+    proof = known_proof(measure, case.nothing_set, case.negative and not case.lopsided)
     return None if proof is None else Verdict(proof.kind, "L", proof.reason)
 
 
