@@ -9,8 +9,8 @@
 
 The functions are sqrt, log (natural), abs, min and max. Expressions that are a linear function of the counts over
 another one become a `RatioMeasure`, with all that is proved about those. Others made of + - * / and whole powers are
-evaluated exactly; only with a root, a logarithm or a broken power are the values doubles. Any division by 0 gives 0,
-as everywhere.
+evaluated exactly, and so are products of square roots, up to 256 binary places, which orders them correctly; with other
+roots, a logarithm or a broken power the values are doubles. Any division by 0 gives 0, as everywhere.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ import numpy.typing as npt
 
 from polyrule.errors import MeasureError
 from polyrule.measures.base import Measure
+from polyrule.measures.matthews import root_of
 from polyrule.measures.ratio import RatioMeasure
 
 LONGEST = 500
@@ -60,7 +61,8 @@ class ExpressionMeasure(Measure):
     def __init__(self, name: str, root: Node) -> None:
         self.name = name
         self.root = root
-        self.exact = not _has_roots(root)
+        self.square = square_of(root)
+        self.exact = self.square is not None or not _has_roots(root)
         self.value(2, 1, 3, 1)
 
     @cached_property
@@ -77,9 +79,11 @@ class ExpressionMeasure(Measure):
 
     def value(self, tp: int, fp: int, tn: int, fn: int) -> Fraction:
         """Evaluate the expression; doubles become exact fractions."""
+        counts = {"tp": tp, "fp": fp, "tn": tn, "fn": fn}
         try:
-            result = _evaluate(self.root, {"tp": tp, "fp": fp, "tn": tn, "fn": fn})
-            number = Fraction(result)
+            if self.square is not None:
+                return root_of(Fraction(_evaluate(self.square, counts)))
+            number = Fraction(_evaluate(self.root, counts))
         except (OverflowError, ValueError):
             number = None
         if number is None:
@@ -317,6 +321,46 @@ _ON_ARRAYS: dict[str, Callable[..., Any]] = {
     "min": np.minimum,
     "max": np.maximum,
 }
+
+
+def square_of(node: Node) -> Node | None:
+    """Return the square of a product of square roots and of numbers that are never negative; None for anything else.
+
+    The square orders counts as the value does, and it can be computed exactly.
+
+    >>> square_of(tree("sqrt(tp * tn)")) == tree("tp * tn"), square_of(tree("sqrt(tp) - fp"))
+    (True, None)
+    """
+    return _square(node) if _has_square_root(node) else None
+
+
+def _has_square_root(node: Node) -> bool:
+    return node.kind == "sqrt" or any(map(_has_square_root, node.operands))
+
+
+def _square(node: Node) -> Node | None:
+    if node.kind == "sqrt":
+        inner = node.operands[0]
+        return None if _has_roots(inner) or not _never_negative(inner) else inner
+    if node.kind in ("*", "/"):
+        left, right = (_square(operand) for operand in node.operands)
+        return None if left is None or right is None else Node(node.kind, (left, right))
+    if not _has_roots(node) and _never_negative(node):
+        return Node("**", (node, Node("number", number=Fraction(2))))
+    return None
+
+
+def _never_negative(node: Node) -> bool:
+    if node.kind == "number":
+        return node.number >= 0
+    if node.kind in VARIABLES:
+        return True
+    if node.kind == "**":
+        exponent = node.operands[1].number
+        return (exponent.denominator == 1 and exponent % 2 == 0) or _never_negative(node.operands[0])
+    return node.kind == "abs" or (
+        node.kind in ("+", "*", "/", "max", "min") and all(map(_never_negative, node.operands))
+    )
 
 
 def _has_roots(node: Node) -> bool:
