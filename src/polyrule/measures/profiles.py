@@ -3,7 +3,7 @@
 A micro-averaged value depends on a world only through, for each label, how many covered examples are unset and
 present, unset and absent, set and present, set and absent, and how many uncovered ones are present. Worlds that agree
 in these numbers are one *profile*. There are far fewer profiles than label matrices: all worlds with 3 labels and 11
-examples, nothing set, are 120,000 profiles and 10²⁴ matrices.
+examples, nothing set, are 81 thousand profiles and 7.7 million matrices, even if the order of examples is left out.
 """
 
 from __future__ import annotations
