@@ -15,7 +15,7 @@ from tests.measures.random_expressions import STORED, expressions
 
 from polyrule import measures
 from polyrule.measures.counting import head_value
-from polyrule.measures.expression import tree
+from polyrule.measures.grammar import tree
 from polyrule.measures.proofs import known_proof, recheck, settle
 from polyrule.measures.proofs.directions import is_monotone, one_way
 from polyrule.measures.proofs.lemmas import cases

@@ -76,7 +76,9 @@ def check(expression: str, budget: int, prove: bool, seconds: float, negative: b
       polyrule measure check "(tp)/(tp+fp+0.5*fn)" --json
       polyrule measure check "tp/sqrt((tp+fp)*(tp+fn))" --prove
     """
+    from polyrule.measures import Objective
     from polyrule.measures.check import check as check_measure
+    from polyrule.measures.proofs import proof_of
 
     report = check_measure(expression, budget=budget, negative=negative, prove=prove, seconds=seconds)
     if as_json:
@@ -85,6 +87,7 @@ def check(expression: str, budget: int, prove: bool, seconds: float, negative: b
                 "measure": repr(report.measure),
                 "negative": report.negative,
                 "remarks": list(report.remarks),
+                "proof": proof_of(Objective(report.measure, negative=negative)),
                 "entries": report.records(),
             }
         )

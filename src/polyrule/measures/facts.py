@@ -10,7 +10,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from polyrule.measures.base import Measure
-from polyrule.measures.expression import VARIABLES, ExpressionMeasure
+from polyrule.measures.expression import ExpressionMeasure
+from polyrule.measures.grammar import VARIABLES
 from polyrule.measures.matthews import Matthews
 from polyrule.measures.proofs import exchange, known_proof
 from polyrule.measures.proofs.directions import one_way

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from polyrule.measures.expression import VARIABLES, Node
+from polyrule.measures.grammar import VARIABLES, Node
 from polyrule.measures.proofs.normal_form import NoNormalForm, Undecided, quotient
 from polyrule.measures.proofs.polynomial import Polynomial
 
@@ -32,7 +32,7 @@ def one_way(root: Node, move: dict[str, int], strictly: bool = False, least_tp: 
 
     Examples
     --------
-    >>> from polyrule.measures.expression import tree
+    >>> from polyrule.measures.grammar import tree
     >>> one_way(tree("tp / (tp + fp)"), {"tp": 1}), one_way(tree("tp / (tp + fp)"), {"fp": 1})
     (1, -1)
     >>> one_way(tree("tp * tn"), {"fp": 1}), one_way(tree("tp - fp**2 + fp"), {"fp": 1})
@@ -58,7 +58,7 @@ def one_way(root: Node, move: dict[str, int], strictly: bool = False, least_tp: 
 def is_monotone(root: Node) -> bool:
     """Whether the value never falls as TP or TN grows and never rises as FP or FN grows, for all counts.
 
-    >>> from polyrule.measures.expression import tree
+    >>> from polyrule.measures.grammar import tree
     >>> is_monotone(tree("tp * tn / (1 + fp)")), is_monotone(tree("tp**2 / (tp + fp)")), is_monotone(tree("tp * fp"))
     (True, True, False)
     """

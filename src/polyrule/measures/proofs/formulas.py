@@ -6,7 +6,8 @@ from fractions import Fraction
 from functools import reduce
 
 from polyrule.measures.base import Measure
-from polyrule.measures.expression import VARIABLES, ExpressionMeasure, Node, tree
+from polyrule.measures.expression import ExpressionMeasure
+from polyrule.measures.grammar import VARIABLES, Node, tree
 from polyrule.measures.matthews import Matthews
 from polyrule.measures.ratio import RatioMeasure, Row
 from polyrule.measures.rational import (

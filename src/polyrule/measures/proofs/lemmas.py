@@ -23,7 +23,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import combinations
 
-from polyrule.measures.expression import VARIABLES, Node
+from polyrule.measures.grammar import VARIABLES, Node
 from polyrule.measures.proofs.normal_form import NoNormalForm, Quotient, Undecided, quotient
 from polyrule.measures.proofs.polynomial import Polynomial
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from polyrule.measures.expression import Node
+from polyrule.measures.grammar import Node
 from polyrule.measures.proofs.polynomial import Polynomial
 
 MOST_TERMS = 3000

@@ -11,7 +11,8 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from polyrule.measures.base import Measure
-from polyrule.measures.expression import ExpressionMeasure, Node
+from polyrule.measures.expression import ExpressionMeasure
+from polyrule.measures.grammar import Node
 from polyrule.measures.proofs import smt
 from polyrule.measures.proofs.directions import one_way
 from polyrule.measures.proofs.formulas import order_of

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from polyrule.measures.expression import VARIABLES, Node
+from polyrule.measures.grammar import VARIABLES, Node
 from polyrule.measures.profiles import Profiles
 from polyrule.measures.proofs.lemmas import OPPOSITE, PARTS, Case, variable_names
 from polyrule.measures.proofs.normal_form import NoNormalForm, Undecided, quotient
