@@ -130,6 +130,28 @@ def test_a_changed_certificate_is_refused():
         assert recheck(measure, broken) != [], change
 
 
+@pytest.mark.parametrize(
+    "stored",
+    [
+        3,
+        [],
+        {},
+        {"lemma": "between"},
+        {"kind": "decomposable", "lemma": "between", "nothing_set": False, "by": "certificate", "cases": 3},
+        {"kind": "decomposable", "lemma": "between", "nothing_set": False, "by": "certificate", "cases": [[], []]},
+        {
+            "kind": "decomposable",
+            "lemma": "between",
+            "nothing_set": False,
+            "by": "certificate",
+            "cases": [{"multipliers": {"f(x+y) - f(x)": {"1": "1e999999999"}}}] * 2,
+        },
+    ],
+)
+def test_a_malformed_proof_is_refused(stored):
+    assert recheck(measures.get("tp**2 / (tp + fp)**2"), stored) != []
+
+
 def test_roots_are_squared():
     measure = measures.get("sqrt(tp / (tp + fp))")
     assert measure.properties().fact == "L"

@@ -30,12 +30,20 @@ from polyrule.measures.lift import Lift
 from polyrule.measures.objective import Objective
 from polyrule.measures.proofs import recheck
 from polyrule.measures.proofs.smt import load as load_z3
+from polyrule.model.info import learning_options
 from polyrule.model.predict import check_table
 from polyrule.model.printing import format_literal
 from polyrule.model.rule import LabelCondition, Literal, NominalCondition, Rule
 from polyrule.model.rule_list import RuleList
 
 _DATA = "the data"
+_NEEDED = {
+    "RuleListClassifier": (
+        *("measure", "averaging", "scope", "negative", "heads", "max_head_size", "lift", "search"),
+        *("stop_threshold", "keep_covered"),
+    ),
+    "BinaryRelevanceRuleClassifier": ("measure",),
+}
 
 
 @dataclass(frozen=True)
@@ -169,7 +177,7 @@ def _check_measure(model: RuleList, training: _Training) -> tuple[str, list[Find
     if stored is None:
         return "", []
     problems = recheck(training.objective.measure, stored)
-    if problems and stored.get("by") == "z3" and load_z3() is None:
+    if problems and isinstance(stored, dict) and stored.get("by") == "z3" and load_z3() is None:
         return "the proof about the measure not checked: that takes z3", []
     wrong = [Finding(None, "the proof about the measure", "valid", f"wrong, because {p}") for p in problems]
     return "the proof about the measure checked", wrong
@@ -275,9 +283,10 @@ class _Training:
 
     @classmethod
     def of(cls, model: RuleList, data: Dataset) -> _Training:
-        learner, options = model.info.get("learner"), model.info.get("options")
-        if learner not in ("RuleListClassifier", "BinaryRelevanceRuleClassifier") or not isinstance(options, dict):
+        learner = model.info.get("learner")
+        if learner not in _NEEDED:
             raise ModelError("the model does not say how it was learned, so it cannot be checked against data")
+        options = learning_options(model.info, *_NEEDED[learner])
         check_table(model, data.X)
         if data.label_names != model.label_names:
             raise ModelError(f"{data.name}: its labels are not those of the model, in the same order")

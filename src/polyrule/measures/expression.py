@@ -17,9 +17,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from polyrule.budget import current_limits
 from polyrule.errors import MeasureError
 from polyrule.measures.base import Measure
-from polyrule.measures.grammar import VARIABLES, Node, tree
+from polyrule.measures.grammar import LONGEST, VARIABLES, Node, tree
 from polyrule.measures.matthews import root_of
 from polyrule.measures.ratio import RatioMeasure
 
@@ -97,7 +98,10 @@ def parse(text: str) -> Measure:
         ...
     polyrule.errors.MeasureError: measure 'tp/(tp+fp+0.5*fn': expected ')' at position 17, found the end
     """
-    name = " ".join(text.split())
+    allowed = current_limits()
+    allowed.check_bytes("measure", len(text))
+    allowed.check_time("measure")
+    name = " ".join(text[: LONGEST + 1].split())
     root = tree(text)
     rows = _as_ratio(root)
     if rows is not None and any(rows[1]):

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from fractions import Fraction
 
 Monomial = tuple[int, ...]  # the exponent of every variable
 Number = int | Fraction
+_FRACTION = re.compile(r"-?\d{1,60}(/\d{1,60})?")
 
 
 class Polynomial:
@@ -129,13 +131,15 @@ class Polynomial:
 
     @classmethod
     def read(cls, written: Mapping[str, str], names: tuple[str, ...]) -> Polynomial:
-        """Read what `text` wrote; KeyError for a name that does not occur."""
+        """Read what `text` wrote; KeyError for a name that does not occur, ValueError for what is no short fraction."""
         position = {name: i for i, name in enumerate(names)}
         terms: dict[Monomial, Fraction] = {}
         for product, coefficient in written.items():
             exponents = [0] * len(names)
             for factor in product.split("*") if product != "1" else ():
                 exponents[position[factor]] += 1
+            if not _FRACTION.fullmatch(coefficient):
+                raise ValueError(f"not a fraction: {coefficient[:40]!r}")
             terms[tuple(exponents)] = Fraction(coefficient)
         return cls(terms, len(names))
 

@@ -281,7 +281,7 @@ def recheck(measure: Measure, stored: dict[str, Any]) -> list[str]:
         for number, (case, written) in enumerate(zip(todo, stored["cases"], strict=True), start=1):
             if not holds(case, from_text(written["multipliers"], case.products, names)):
                 return [f"the multipliers of case {number} do not show it"]
-    except (KeyError, TypeError, ValueError, ZeroDivisionError, NoNormalForm) as error:
+    except (AttributeError, KeyError, TypeError, ValueError, ZeroDivisionError, NoNormalForm) as error:
         return [f"the proof is malformed: {type(error).__name__}: {error}"]
     return []
 
