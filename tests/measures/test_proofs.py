@@ -35,6 +35,13 @@ PROVED = [
 ]
 
 
+@pytest.fixture
+def few_worlds(monkeypatch):
+    """Give up on counterexamples early, where none is to be found anyway."""
+    for name in ("QUICK", "LARGE", "THOROUGH"):
+        monkeypatch.setattr(f"polyrule.measures.proofs.prove.{name}", 200)
+
+
 def test_the_fifty_expressions_are_those_of_the_generator():
     assert [record["expression"] for record in RECORDS] == expressions()
 
@@ -51,7 +58,7 @@ def test_stored_verdicts_hold(record):
         assert proof["kind"] == record["verdict"]
         if proof["by"] == "certificate":
             assert recheck(measure, proof) == []
-        assert find_witness(measure, "micro", "head", proof["kind"], True, False, 300)[0] is None
+        assert find_witness(measure, "micro", "head", proof["kind"], True, False, 150)[0] is None
     elif record["verdict"] == "neither":
         world = record["world"]
         truth = [[int(x) for x in row] for row in world["truth"]]
@@ -94,8 +101,8 @@ def test_certificates_are_found_checked_and_true(expression, kind):
     assert (proof.kind, proof.certificate is not None) == (kind, True)
     stored = json.loads(json.dumps(proof.to_dict(measure)))
     assert recheck(measure, stored) == []
-    assert find_witness(measure, "micro", "head", kind, True, False, 2000)[0] is None
-    assert find_witness(measure, "micro", "head", kind, True, True, 2000)[0] is None
+    assert find_witness(measure, "micro", "head", kind, True, False, 500)[0] is None
+    assert find_witness(measure, "micro", "head", kind, True, True, 500)[0] is None
 
 
 def test_margins_help_while_nothing_is_set():
@@ -171,12 +178,14 @@ def test_a_refutation_shows_its_world():
     assert str(settled.witness) == "covered 111, uncovered 011,001: {2}=1/3 > {2,3}=1/6 but {1,2,3}=1/3"
 
 
+@pytest.mark.usefixtures("few_worlds")
 def test_functions_are_honestly_open():
     settled = settle(measures.FunctionMeasure("root", lambda tp, fp, tn, fn: np.sqrt(tp) - fp), seconds=0.5)
     assert (settled.status, settled.open_because) == ("open", "only expressions of tp, fp, tn and fn can be proved")
 
 
 @pytest.mark.skipif(not HAS_Z3, reason="z3 is an extra")
+@pytest.mark.usefixtures("few_worlds")
 def test_z3_proves_what_has_no_certificate():
     measure = measures.get("max(tp - fp, 0)")
     settled = settle(measure)
@@ -186,6 +195,7 @@ def test_z3_proves_what_has_no_certificate():
     assert measure.properties(nothing_set=False).fact == "L"  # from now on it is known in this process
 
 
+@pytest.mark.usefixtures("few_worlds")
 def test_without_z3_an_open_question_says_what_to_install(monkeypatch):
     monkeypatch.setattr("polyrule.measures.proofs.smt.load", lambda: None)
     measure = measures.get("max(tp - 2*fp, 0)")
