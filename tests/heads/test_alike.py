@@ -15,7 +15,7 @@ CORRELATIONS = ("matthews", "rate_difference")
 
 
 @given(SEEDS, st.sampled_from(CORRELATIONS), st.booleans(), st.sampled_from([None, 2]))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=120, deadline=None)
 def test_it_finds_the_best_head_wherever_it_applies(random_world, seed, measure, negative, limit):
     world = random_world(seed, max_labels=5, negative=negative, set_labels=False)
     objective = Objective(measure, negative=negative, max_head_size=limit)
