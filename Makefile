@@ -47,10 +47,6 @@ lint: $(VENV)/test.stamp  ## format, lint, types and the order of the stages
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-.PHONY: prove
-prove: $(VENV)/test.stamp  ## settle the fifty random measures of the tests anew, with z3
-	PYTHONPATH=. $(BIN)/python tests/measures/random_expressions.py
-
 bench: $(VENV)/test.stamp  ## speed against the reference and MLRL-SeCo
 	$(BIN)/python benchmarks/speed.py
 
@@ -79,3 +75,7 @@ versions:  ## the tests with the oldest and newest dependencies, on every Python
 
 clean:  ## remove what the other targets made
 	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache
+
+.PHONY: prove
+prove: $(VENV)/test.stamp  ## settle the fifty random measures of the tests anew, with z3
+	PYTHONPATH=. $(BIN)/python tests/measures/random_expressions.py

@@ -67,13 +67,13 @@ class Learner:
         """Learn one list for all labels, with heads of several labels (`multi`) or of one (`single`)."""
         if len(label_names) > 1:
             check_search(self.objective)  # an engine with a faster exact form would never run the search asked for
-        warn_about_measure(self.objective)
         engine = self._engine(table, truth, weights)
-        if engine.name == "reference" and len(label_names) > 1 and isinstance(table, Table):
-            warn_about_time(self.objective, table, truth, weights)
         growers: dict[str, Callable[[], Candidate | None]] = {"multi": engine.grow, "single": engine.grow_single}
         if heads not in growers:
             raise OptionError(f"heads must be 'multi' or 'single', got {heads!r}")
+        warn_about_measure(self.objective)
+        if engine.name == "reference" and len(label_names) > 1 and isinstance(table, Table):
+            warn_about_time(self.objective, table, truth, weights)
         learning = Learning(self.separating, scale, callback)
         learning.run(engine, growers[heads], int(weights.sum()))
         counts = tuple(_pair(row, scale) for row in engine.leftover())

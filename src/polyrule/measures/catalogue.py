@@ -10,7 +10,7 @@ import math
 import re
 from collections.abc import Callable
 from fractions import Fraction
-from typing import Any
+from typing import Any, cast
 
 from polyrule.errors import MeasureError
 from polyrule.measures.base import Measure
@@ -141,8 +141,8 @@ def available() -> tuple[str, ...]:
     return tuple(FIXED) + EXAMPLES
 
 
-def get(measure: str | Measure | Callable[..., Any]) -> Measure:
-    """Turn a name, an expression in tp, fp, tn, fn, a function of arrays of these, or a measure into a measure.
+def get(measure: str | Measure) -> Measure:
+    """Turn a name, an expression in tp, fp, tn, fn, or a measure into a measure.
 
     Examples
     --------
@@ -159,8 +159,9 @@ def get(measure: str | Measure | Callable[..., Any]) -> Measure:
     """
     if isinstance(measure, Measure):
         return measure
-    if callable(measure) and not isinstance(measure, type):
-        return FunctionMeasure(getattr(measure, "__name__", "function"), measure)
+    function = cast(object, measure)  # a bare function of (tp, fp, tn, fn) is welcome, too
+    if callable(function) and not isinstance(function, type):
+        return FunctionMeasure(getattr(function, "__name__", "function"), function)
     if not isinstance(measure, str):
         raise MeasureError(
             f"a measure is a name, an expression, a function of (tp, fp, tn, fn) or a Measure, not {measure!r}"

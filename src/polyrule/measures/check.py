@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, cast
 
 from polyrule.errors import OptionError
 from polyrule.measures.base import Measure
@@ -142,7 +142,7 @@ def check(
     """
     if budget < 1:
         raise OptionError(f"budget must be at least 1, got {budget}")
-    known = get(measure)
+    known = get(cast(Measure, measure))
     if prove:
         return _with_proofs(known, budget, negative, seconds)
     return MeasureReport(known, negative, _entries(known, budget, negative), remarks(known))
