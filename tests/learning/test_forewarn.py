@@ -37,14 +37,14 @@ def test_a_measure_that_makes_no_sense_is_remarked_upon(measure, words):
 def test_label_true_everywhere_is_remarked_upon():
     X, Y = data()
     with pytest.warns(MeasureWarning, match="'label <- true' won every time"):
-        RuleListClassifier(measure="f2", negative=False).fit(np.ones_like(X), Y)
+        RuleListClassifier.paper(measure="f2", negative=False).fit(np.ones_like(X), Y)
 
 
 def test_ordinary_measures_are_passed_over_in_silence():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         for measure in ("f0.5", "precision", "hamming", "laplace", "f1"):
-            RuleListClassifier(measure=measure).fit(*data())
+            RuleListClassifier.paper(measure=measure).fit(*data())
 
 
 def test_a_bare_function_is_a_measure():
@@ -52,8 +52,8 @@ def test_a_bare_function_is_a_measure():
         return tp / np.maximum(tp + 2 * fp + fn, 1)
 
     X, Y = data()
-    model = RuleListClassifier(measure=careful, max_rules=3).fit(X, Y)
-    same = RuleListClassifier(measure="tp / (tp + 2*fp + fn)", max_rules=3).fit(X, Y)
+    model = RuleListClassifier.paper(measure=careful, max_rules=3).fit(X, Y)
+    same = RuleListClassifier.paper(measure="tp / (tp + 2*fp + fn)", max_rules=3).fit(X, Y)
     assert [rule.body for rule in model.rules_] == [rule.body for rule in same.rules_]
     assert model.model_.info["options"]["measure"] == "careful"
 
@@ -63,7 +63,7 @@ def test_a_slow_search_is_announced(monkeypatch):
     X, Y = data(12, 3)
     options = {"averaging": "example", "max_rules": 1, "kernels": "reference", "max_conditions": 1}
     with pytest.warns(SlowSearchWarning, match="each condition of a rule means trying up to 88 bodies") as told:
-        RuleListClassifier(measure="f1", **options).fit(X, Y)
+        RuleListClassifier.paper(measure="f1", **options).fit(X, Y)
     assert "averaging='micro' or 'label', heads='single' would be fast" in str(told[0].message)
     assert told[0].filename == __file__
 

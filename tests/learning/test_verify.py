@@ -156,7 +156,7 @@ def test_a_list_that_nobody_learned_cannot_be_checked(learned):
 
 def test_the_proof_about_a_measure_is_stored_and_checked(tmp_path):
     data = random_data(3)
-    fitted = RuleListClassifier(measure="tp**2 / (tp + fp)**2", max_rules=2).fit(data)
+    fitted = RuleListClassifier.paper(measure="tp**2 / (tp + fp)**2", max_rules=2).fit(data)
     path = tmp_path / "model.json"
     fitted.model_.save(path)
     model = RuleList.load(path)

@@ -23,7 +23,7 @@ PATIENCE = 60.0
 """Seconds that a search for one condition may take before it is announced."""
 
 SAMPLES, LONGEST_SAMPLE = 3, 0.5
-_HERE = 5  # frames between these warnings and the user's call of fit
+_HERE = 7  # frames between these warnings and the user's call of fit
 
 
 def warn_about_measure(objective: Objective) -> None:

@@ -18,7 +18,7 @@ from polyrule.errors import OptionError
 from polyrule.heads.soundness import check_search
 from polyrule.kernels.dispatch import make_engine
 from polyrule.kernels.engine import Candidate, Engine, GrowOptions
-from polyrule.learning.forewarn import warn_about_measure, warn_about_rules, warn_about_time
+from polyrule.learning.forewarn import warn_about_rules, warn_about_time
 from polyrule.learning.progress import Callback
 from polyrule.learning.separate import Learning, Reason, SeparateOptions, unscaled
 from polyrule.measures import Objective
@@ -72,7 +72,6 @@ class Learner:
         growers: dict[str, Callable[[], Candidate | None]] = {"multi": engine.grow, "single": engine.grow_single}
         if heads not in growers:
             raise OptionError(f"heads must be 'multi' or 'single', got {heads!r}")
-        warn_about_measure(self.objective)
         if engine.name == "reference" and len(label_names) > 1 and isinstance(table, Table):
             warn_about_time(self.objective, table, truth, weights)
         learning = Learning(self.separating, scale, callback)
