@@ -84,9 +84,9 @@ class RuleClassifier(RuleEstimator):
 
         Examples
         --------
-        >>> from polyrule import Feature, RuleList, RuleListClassifier
+        >>> from polyrule import Feature, RuleList, RuleListClassifier, Table
         >>> rules = RuleList((), (Feature("colours"),), ("red",)).insert(0, "red <- colours > 5.5")
-        >>> RuleListClassifier.from_rules(rules).predict([[6], [2]]).tolist()
+        >>> RuleListClassifier.from_rules(rules).predict(Table.from_array([[6], [2]], rules.features)).tolist()
         [[1], [0]]
         """
         fitted = cls(**options)
