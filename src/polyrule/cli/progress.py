@@ -1,4 +1,4 @@
-"""A progress line for people: rules so far, share of the examples dealt with, time."""
+"""A progress line for people: rules so far, share of the label decisions made, time."""
 
 from __future__ import annotations
 
@@ -18,18 +18,22 @@ def learning_progress(quiet: bool) -> Iterator[Any]:
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
 
+    from polyrule.learning.progress import describe
+
     columns = (
         TextColumn("learning"),
         BarColumn(),
         TaskProgressColumn(),
-        TextColumn("of the examples dealt with, {task.fields[rules]} rules"),
+        TextColumn("{task.fields[words]}"),
         TimeElapsedColumn(),
     )
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("learning", total=1.0, rules=0)
+        task = bar.add_task("learning", total=None, words="")
 
         def show(progress: Any) -> None:
-            bar.update(task, completed=1.0 - float(getattr(progress, "remaining", 1.0)), rules=progress.rules)
+            done = getattr(progress, "done", None)  # an ensemble cannot know how far it is
+            words = f"of the label decisions made, {progress.rules} rules" if done is not None else describe(progress)
+            bar.update(task, completed=done, total=None if done is None else 1.0, words=words)
 
         yield show
 

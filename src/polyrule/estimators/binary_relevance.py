@@ -6,7 +6,7 @@ from polyrule.estimators.base import TrainingData
 from polyrule.estimators.rule_classifier import RuleClassifier
 from polyrule.kernels.engine import GrowOptions
 from polyrule.learning.learners import Learner
-from polyrule.learning.progress import Callback
+from polyrule.learning.progress import Callback, telling
 from polyrule.learning.separate import Reason, SeparateOptions
 from polyrule.measures import Measure, Objective, get
 from polyrule.model import RuleList
@@ -23,7 +23,7 @@ class BinaryRelevanceRuleClassifier(RuleClassifier):
     ----------
     measure : str or Measure
         What a rule is judged by; see `RuleListClassifier`.
-    beam_width, min_coverage, max_conditions, time_limit, callback, kernels, n_jobs
+    beam_width, min_coverage, max_conditions, time_limit, callback, kernels, n_jobs, verbose
         As in `RuleListClassifier`.
 
     Examples
@@ -46,6 +46,7 @@ class BinaryRelevanceRuleClassifier(RuleClassifier):
         callback: Callback | None = None,
         kernels: str | None = None,
         n_jobs: int | None = None,
+        verbose: bool = False,
     ) -> None:
         self.measure = measure
         self.beam_width = beam_width
@@ -55,10 +56,12 @@ class BinaryRelevanceRuleClassifier(RuleClassifier):
         self.callback = callback
         self.kernels = kernels
         self.n_jobs = n_jobs
+        self.verbose = verbose
 
     def _learn(self, training: TrainingData) -> tuple[RuleList, Reason]:
         growing = GrowOptions(self.beam_width, False, float(self.min_coverage / training.scale), self.max_conditions)
         separating = SeparateOptions(remaining=0.0, stop_threshold=None, keep_covered=False, time_limit=self.time_limit)
         learner = Learner(Objective(get(self.measure)), growing, separating, self.kernels, self._threads())
         t = training
-        return learner.binary_relevance(t.table, t.truth, t.weights, t.target.names, t.scale, self.callback)
+        watch = telling(self.callback, self.verbose)
+        return learner.binary_relevance(t.table, t.truth, t.weights, t.target.names, t.scale, watch)

@@ -7,7 +7,7 @@ from polyrule.estimators.base import TrainingData
 from polyrule.estimators.rule_classifier import RuleClassifier
 from polyrule.kernels.engine import GrowOptions
 from polyrule.learning.learners import Learner
-from polyrule.learning.progress import Callback
+from polyrule.learning.progress import Callback, telling
 from polyrule.learning.separate import Reason, SeparateOptions
 from polyrule.measures import Lift, Measure, Objective, get
 from polyrule.model import RuleList
@@ -55,6 +55,8 @@ class RuleListClassifier(RuleClassifier):
         Which engine; both give the same list.
     n_jobs : int or None
         Threads; the list does not depend on it.
+    verbose : bool
+        Write a line on progress to standard error, at most one a second.
 
     Attributes
     ----------
@@ -98,6 +100,7 @@ class RuleListClassifier(RuleClassifier):
         callback: Callback | None = None,
         kernels: str | None = None,
         n_jobs: int | None = None,
+        verbose: bool = False,
     ) -> None:
         self.measure = measure
         self.heads = heads
@@ -119,6 +122,7 @@ class RuleListClassifier(RuleClassifier):
         self.callback = callback
         self.kernels = kernels
         self.n_jobs = n_jobs
+        self.verbose = verbose
 
     def _learn(self, training: TrainingData) -> tuple[RuleList, Reason]:
         objective = Objective(
@@ -140,4 +144,5 @@ class RuleListClassifier(RuleClassifier):
         )
         learner = Learner(objective, growing, separating, self.kernels, self._threads())
         t = training
-        return learner.rule_list(t.table, t.truth, t.weights, t.target.names, self.heads, t.scale, self.callback)
+        watch = telling(self.callback, self.verbose)
+        return learner.rule_list(t.table, t.truth, t.weights, t.target.names, self.heads, t.scale, watch)

@@ -64,7 +64,7 @@ class Learner:
         growers: dict[str, Callable[[], Candidate | None]] = {"multi": engine.grow, "single": engine.grow_single}
         if heads not in growers:
             raise OptionError(f"heads must be 'multi' or 'single', got {heads!r}")
-        learning = Learning(self.separating, scale, callback)
+        learning = Learning(self.separating, scale, callback, len(label_names))
         learning.run(engine, growers[heads], int(weights.sum()))
         counts = tuple(_pair(row, scale) for row in engine.leftover())
         model = RuleList(
@@ -92,7 +92,7 @@ class Learner:
         binary problem whose positive class is the predicted value: where that is "absent", the engine learns the
         label's opposite.
         """
-        learning = Learning(self.separating, scale, callback)
+        learning = Learning(self.separating, scale, callback, len(label_names))
         defaults: list[int] = []
         counts: list[tuple[float, float]] = []
         total = int(weights.sum())
