@@ -6,7 +6,7 @@ WORKERS ?= 2
 
 NATIVE := CMakeLists.txt $(wildcard native/*.cpp native/*.hpp)
 
-.PHONY: demo test lint bench bench-quality gallery sanitize clean help
+.PHONY: demo docs test lint bench bench-quality gallery sanitize clean help
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -24,6 +24,16 @@ $(VENV)/install.stamp: pyproject.toml $(NATIVE) | $(BIN)/python
 $(VENV)/test.stamp: pyproject.toml $(VENV)/install.stamp
 	$(BIN)/python -m pip install --quiet --group test --group lint
 	touch $@
+
+# What the site needs on top.
+$(VENV)/docs.stamp: pyproject.toml $(VENV)/install.stamp
+	$(BIN)/python -m pip install --quiet --group docs
+	touch $@
+
+docs: $(VENV)/docs.stamp  ## build the site into build/site: every example is run, a warning is an error
+	rm -rf build/site
+	$(BIN)/python -m sphinx -b html -W --keep-going -q -d build/doctrees docs build/site
+	@echo "open build/site/index.html"
 
 demo: $(VENV)/install.stamp  ## learn, print and score a rule list on real data
 	@$(BIN)/python examples/demo.py
