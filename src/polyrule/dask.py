@@ -149,9 +149,18 @@ class RuleListClassifier(estimators.RuleListClassifier):
     def _get_param_names(cls) -> list[str]:
         return sorted([*estimators.RuleListClassifier._get_param_names(), "client"])
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, label_names: Sequence[str] | None = None) -> Self:
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        sample_weight: Any = None,
+        label_names: Sequence[str] | None = None,
+        labels: Any = None,
+    ) -> Self:
         """Learn rules from a dask frame or array and its labels, or from a store that all workers can read."""
         client = self.client or default_client()
+        if labels is not None:
+            raise OptionError("labels= is for frames in memory; with polyrule.dask pass the label columns as y")
         if sample_weight is not None:
             raise OptionError("sample_weight is not supported here; pack the data with weights and fit the store")
         if isinstance(X, Store):
