@@ -15,7 +15,9 @@ from polyrule.data.table import Feature, Table
 from polyrule.errors import DataError, OptionError
 
 
-class EqualFrequencyDiscretiser(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn is untyped
+class EqualFrequencyDiscretiser(  # type: ignore[misc]  # scikit-learn is untyped
+    TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
+):
     """Turn numeric features into nominal ones with up to `bins` values.
 
     The cut points come from the examples given to `fit` alone; `transform` applies them to any others. Equal values
@@ -56,6 +58,11 @@ class EqualFrequencyDiscretiser(TransformerMixin, BaseEstimator):  # type: ignor
             for index, feature in enumerate(X.features)
         ]
         return self
+
+    def get_feature_names_out(self, input_features: Any = None) -> npt.NDArray[Any]:
+        """Return the names of the features, which stay as they are."""
+        check_is_fitted(self)
+        return np.array([feature.name for feature in self.features_], dtype=object)
 
     def transform(self, X: Table) -> Table:
         """Replace each number by the index of its interval."""
