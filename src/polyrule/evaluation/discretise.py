@@ -15,9 +15,7 @@ from polyrule.data.table import Feature, Table
 from polyrule.errors import DataError, OptionError
 
 
-class EqualFrequencyDiscretiser(  # type: ignore[misc]  # scikit-learn is untyped
-    TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
-):
+class EqualFrequencyDiscretiser(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn is untyped
     """Turn numeric features into nominal ones with up to `bins` values.
 
     The cut points come from the examples given to `fit` alone; `transform` applies them to any others. Equal values

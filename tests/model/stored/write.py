@@ -1,4 +1,4 @@
-"""Write the model files of this version, with examples and what is predicted for them, for later versions to be tested with."""
+"""Write the model files of this version, and what they predict, for later versions to be tested with."""
 
 from __future__ import annotations
 
