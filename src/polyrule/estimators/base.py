@@ -20,6 +20,7 @@ from polyrule.data.fingerprint import fingerprint
 from polyrule.data.frames import column_names, open_frame
 from polyrule.data.inputs import read_features
 from polyrule.data.label_columns import split_labels, without_columns
+from polyrule.data.labels import UNKNOWN, has_unknown
 from polyrule.data.sparse import check_sparse
 from polyrule.data.table import Feature, Table
 from polyrule.data.tag_targets import rows_right
@@ -120,7 +121,23 @@ class RuleEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             right = rows_right(y, self._target.separator, self.predict(X), self.label_names_)
             if right is not None:
                 return float(np.average(right, weights=sample_weight))
-        return float(super().score(X, check_sparse(y, "y") if sp.issparse(y) else y, sample_weight))
+        y = check_sparse(y, "y") if sp.issparse(y) else y
+        if self._target.kind == "multilabel":
+            truth = read_target(y).truth
+            if has_unknown(truth):
+                return self._score_known(X, truth, sample_weight)
+        return float(super().score(X, y, sample_weight))
+
+    def _score_known(self, X: Any, truth: Any, sample_weight: Any) -> float:
+        """Subset accuracy over the known labels of the examples that have one."""
+        dense, predicted = (np.asarray(m.toarray() if sp.issparse(m) else m) for m in (truth, self.predict(X)))
+        unknown = dense == UNKNOWN
+        weights = np.ones(len(dense)) if sample_weight is None else np.asarray(sample_weight, dtype=float)
+        counted = ~unknown.all(axis=1)
+        if not weights[counted].sum():
+            raise DataError("y holds no known label, so there is nothing to score")
+        right = ((dense == predicted) | unknown).all(axis=1)
+        return float(np.average(right[counted], weights=weights[counted]))
 
     def _provenance(self, training: TrainingData) -> dict[str, Any]:
         """Where a model came from, in plain JSON values."""

@@ -302,8 +302,10 @@ class _Training:
         for label in range(self.truth.shape[1]):
             mine = [(number, rule) for number, rule in numbered if rule.head[0].label == label]
             column = self.truth[:, [label]]
-            turned = 2 * int(self.weights[column[:, 0] == 1].sum()) > int(self.weights.sum())
-            yield from self._list(mine, _Part(1 - column if turned else column, label, turned), None, False)
+            present, absent = (int(self.weights[column[:, 0] == truth].sum()) for truth in (1, 0))
+            turned = present > absent
+            opposite = np.where(column < 2, 1 - column, column)
+            yield from self._list(mine, _Part(opposite if turned else column, label, turned), None, False)
 
     def _list(
         self, numbered: list[tuple[int, Rule]], part: _Part, threshold: float | None, keep: bool
@@ -320,7 +322,7 @@ class _Training:
                 column[covered & (column < 0)] = value
             if objective.scope == "full":
                 assigned[covered[:, None] & (assigned < 0)] = 0
-            unset = (assigned < 0) & (objective.negative | (truth == 1))
+            unset = (assigned < 0) & (truth < 2) & (objective.negative | (truth == 1))
             open_ = covered & unset.any(axis=1)
             share = Fraction(int(self.weights[open_].sum()), max(1, int(self.weights[covered].sum())))
             stopped = threshold is not None and share <= Fraction(repr(float(threshold)))
@@ -332,8 +334,8 @@ class _Training:
             yield _Step(number, rule, world, objective, self.scale, part, stopped, names)
         for label in range(truth.shape[1]):
             unset_ = assigned[:, label] < 0
-            present = int(self.weights[unset_ & (truth[:, label] != part.turned)].sum())
-            self.left[part.first + label] = np.array([present, int(self.weights[unset_].sum()) - present])
+            sums = [int(self.weights[unset_ & (truth[:, label] == value ^ part.turned)].sum()) for value in (1, 0)]
+            self.left[part.first + label] = np.array(sums)
 
     def _covers(self, rule: Rule, assigned: npt.NDArray[np.int8]) -> npt.NDArray[np.bool_]:
         holds = np.ones(len(self.truth), dtype=bool)

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
+from polyrule.data.labels import require_known
 from polyrule.errors import ModelError
 from polyrule.model.parsing import parse_rule
 from polyrule.model.predict import check_table, fired_rows, predict
@@ -88,6 +89,7 @@ def recount(rule_list: RuleList, data: Dataset) -> RuleList:
     if data.label_names != rule_list.label_names:
         raise ModelError(f"{data.name}: its labels are not those of the model, in the same order")
     result = predict(rule_list, data.X)
+    require_known(data.Y, f"{data.name}: counting rules anew")
     truth = np.asarray(data.Y.todense() if sp.issparse(data.Y) else data.Y).astype(bool)
     weights = np.ones(len(data)) if data.weights is None else np.asarray(data.weights, dtype=np.float64)
     covers = fired_rows(rule_list, data.X)
