@@ -66,7 +66,7 @@ class Learner:
         """Learn one list for all labels, with heads of several labels (`multi`) or of one (`single`)."""
         if len(label_names) > 1:
             check_search(self.objective)  # an engine with a faster exact form would never run the search asked for
-        engine = self._engine(table, truth, weights)
+        engine = self.engine(table, truth, weights)
         growers: dict[str, Callable[[], Candidate | None]] = {"multi": engine.grow, "single": engine.grow_single}
         if heads not in growers:
             raise OptionError(f"heads must be 'multi' or 'single', got {heads!r}")
@@ -107,7 +107,7 @@ class Learner:
             rarer = 1 if present <= absent else 0
             if learning.reason == "complete":
                 one, target = _one_label(table, truth, label, rarer)
-                engine = self._engine(one, target, weights, replace(self.growing, label_conditions=False))
+                engine = self.engine(one, target, weights, replace(self.growing, label_conditions=False))
                 learning.target = label, rarer
                 learning.run(engine, _improving(engine), total)
                 left = engine.leftover()[0] if rarer else engine.leftover()[0][::-1]
@@ -118,7 +118,8 @@ class Learner:
         model = RuleList(tuple(learning.rules), table.features, label_names, tuple(defaults), tuple(counts))
         return model, learning.reason
 
-    def _engine(self, table: Table | Packed, truth: Any, weights: Ints, growing: GrowOptions | None = None) -> Engine:
+    def engine(self, table: Table | Packed, truth: Any, weights: Ints, growing: GrowOptions | None = None) -> Engine:
+        """Return the engine that grows rules for this data."""
         options = growing or self.growing
         if isinstance(table, Packed):
             return counted_engine(table, self.objective, options, self.counting, self.n_jobs, self.kernels)

@@ -107,7 +107,8 @@ def recount(rule_list: RuleList, data: Dataset) -> RuleList:
     present = (weights[:, None] * (unset & truth)).sum(axis=0)
     absent = (weights[:, None] * (unset & ~truth)).sum(axis=0)
     counts = tuple((_whole(float(p)), _whole(float(a))) for p, a in zip(present, absent, strict=True))
-    return with_changes(rule_list, rules=rules, default_counts=counts, info={**rule_list.info, "recounted": data.name})
+    info = {**rule_list.info, "recounted": data.name}
+    return with_changes(rule_list, rules=rules, default_counts=counts, default_chances=(), info=info)
 
 
 def _recounted(
@@ -116,7 +117,7 @@ def _recounted(
     mine = set_here[:, literal.label]
     right = truth[:, literal.label] == bool(literal.value)
     tp, fp = float(weights[mine & right].sum()), float(weights[mine & ~right].sum())
-    return with_changes(literal, tp=_whole(tp), fp=_whole(fp))
+    return with_changes(literal, tp=_whole(tp), fp=_whole(fp), chance=None)
 
 
 def _whole(number: float) -> float:

@@ -43,13 +43,15 @@ class Literal:
     """One prediction of a head: ``label = value``, with what it did on the training examples it could still set.
 
     `tp` and `fp` are weights of examples (numbers of examples when unweighted): covered, label not yet set, and the
-    truth equal to `value` or not.
+    truth equal to `value` or not. `chance` is the probability of being right where the learner has an estimate that is
+    fairer than these counts, from models that did not see the examples.
     """
 
     label: int
     value: int
     tp: float = 0
     fp: float = 0
+    chance: float | None = None
 
 
 @dataclass(frozen=True, slots=True, repr=False)
