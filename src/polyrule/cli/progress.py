@@ -18,22 +18,22 @@ def learning_progress(quiet: bool) -> Iterator[Any]:
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
 
-    from polyrule.learning.progress import describe
-
     columns = (
-        TextColumn("learning"),
+        TextColumn("{task.description}"),
         BarColumn(),
         TaskProgressColumn(),
-        TextColumn("{task.fields[words]}"),
+        TextColumn("{task.fields[of]}{task.fields[rules]} rules"),
         TimeElapsedColumn(),
     )
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("learning", total=None, words="")
+        task = bar.add_task("learning", total=1.0, rules=0, of="")
 
         def show(progress: Any) -> None:
-            done = getattr(progress, "done", None)  # an ensemble cannot know how far it is
-            words = f"of the label decisions made, {progress.rules} rules" if done is not None else describe(progress)
-            bar.update(task, completed=done, total=None if done is None else 1.0, words=words)
+            if hasattr(progress, "phase"):
+                bar.update(task, description=progress.phase, completed=progress.done, rules=progress.rules)
+                return
+            of = "of the label decisions made, "
+            bar.update(task, completed=progress.done, rules=progress.rules, of=of)
 
         yield show
 

@@ -70,8 +70,6 @@ def describe(progress: Any) -> str:
     '12 rules, 62 % of the label decisions made'
     """
     words = f"{progress.rules} rule{'' if progress.rules == 1 else 's'}"
-    if hasattr(progress, "done"):
-        return f"{words}, {progress.done:.0%}".replace("%", " % of the label decisions made")
-    if getattr(progress, "part", 0):
-        return f"{words} of the model for fold {progress.part}"
-    return f"{words}, loss {progress.loss:.4g}"
+    if hasattr(progress, "phase"):
+        return f"{words}, {progress.phase}, {progress.done:.0%} done"
+    return f"{words}, {progress.done:.0%}".replace("%", " % of the label decisions made")
