@@ -51,7 +51,7 @@ class Literal:
     value: int
     tp: float = 0
     fp: float = 0
-    chance: float | None = None
+    chance: float | None = field(default=None, repr=False)
 
 
 @dataclass(frozen=True, slots=True, repr=False)
