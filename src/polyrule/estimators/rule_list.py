@@ -16,7 +16,7 @@ from polyrule.learning.composing import LONGEST_BODY, Composition, Pruning, dens
 from polyrule.learning.constraints import Constraints
 from polyrule.learning.forewarn import warn_about_measure
 from polyrule.learning.learners import Learner
-from polyrule.learning.progress import Callback
+from polyrule.learning.progress import Callback, telling
 from polyrule.learning.separate import Reason, SeparateOptions
 from polyrule.learning.thresholds import check_kind, shorten
 from polyrule.measures import Lift, Measure, Objective, get
@@ -96,6 +96,8 @@ class RuleListClassifier(RuleClassifier):
         Whether thresholds between the bins are looked for, too, so that bins only save work.
     device : {"cpu", "cuda"}
         Where bins are counted; the list does not depend on it.
+    verbose : bool
+        Write a line on progress to standard error, at most one a second.
 
     Attributes
     ----------
@@ -149,6 +151,7 @@ class RuleListClassifier(RuleClassifier):
         max_bins: int | None = None,
         refine: bool = False,
         device: str = "cpu",
+        verbose: bool = False,
     ) -> None:
         self.measure = measure
         self.heads = heads
@@ -180,6 +183,7 @@ class RuleListClassifier(RuleClassifier):
         self.max_bins = max_bins
         self.refine = refine
         self.device = device
+        self.verbose = verbose
 
     def fit(
         self,
@@ -187,13 +191,14 @@ class RuleListClassifier(RuleClassifier):
         y: Any = None,
         sample_weight: Any = None,
         label_names: Sequence[str] | None = None,
+        labels: Any = None,
         start: RuleList | None = None,
     ) -> Self:
         """Learn rules; see `RuleClassifier.fit`.
 
         Parameters
         ----------
-        X, y, sample_weight, label_names
+        X, y, sample_weight, label_names, labels
             The training data.
         start : RuleList, optional
             Rules to keep in front; only what they leave open is learned. For pruned lists.
@@ -202,7 +207,7 @@ class RuleListClassifier(RuleClassifier):
             raise OptionError("start is for pruned lists; leave it out or give prune='f1'")
         self._start = start
         try:
-            return super().fit(X, y, sample_weight, label_names)
+            return super().fit(X, y, sample_weight, label_names, labels)
         finally:
             del self._start
 
@@ -239,7 +244,7 @@ class RuleListClassifier(RuleClassifier):
         learner = self._learner(training, self.negative is not False, self.label_conditions is not False)
         t = training
         model, reason = learner.rule_list(
-            t.table, t.truth, t.weights, t.target.names, self.heads, t.scale, self.callback
+            t.table, t.truth, t.weights, t.target.names, self.heads, t.scale, telling(self.callback, self.verbose)
         )
         if self.thresholds == "short" and isinstance(t.table, Table):
             model = shorten(model, t.table)
@@ -278,7 +283,7 @@ class RuleListClassifier(RuleClassifier):
             learner,
             pruning,
             t.scale,
-            self.callback,
+            telling(self.callback, self.verbose),
             None if limits.none else limits,
             start,
         ).learn()

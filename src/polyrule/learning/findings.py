@@ -58,7 +58,7 @@ class Verification:
             "rules": self.rules,
             "certified": self.certified,
             "searched": self.searched,
-            "measure": self.measure,
+            **({"measure": self.measure} if self.measure else {}),
             "findings": [
                 {
                     "rule": None if finding.rule is None else finding.rule + 1,

@@ -74,7 +74,7 @@ class Learner:
             raise OptionError(f"heads must be 'multi' or 'single', got {heads!r}")
         if engine.name == "reference" and len(label_names) > 1 and isinstance(table, Table):
             warn_about_time(self.objective, table, truth, weights)
-        learning = Learning(self.separating, scale, callback)
+        learning = Learning(self.separating, scale, callback, len(label_names))
         learning.run(engine, growers[heads], int(weights.sum()))
         counts = tuple(_pair(row, scale) for row in engine.leftover())
         model = RuleList(
@@ -106,7 +106,7 @@ class Learner:
         binary problem whose positive class is the predicted value: where that is "absent", the engine learns the
         label's opposite.
         """
-        learning = Learning(self.separating, scale, callback)
+        learning = Learning(self.separating, scale, callback, len(label_names))
         defaults: list[int] = []
         counts: list[tuple[float, float]] = []
         total = int(weights.sum())

@@ -108,6 +108,11 @@ class Rule:
     def __repr__(self) -> str:
         return f"<Rule {self}>"
 
+    def _repr_html_(self) -> str:
+        from polyrule.model.notebook import html_rule
+
+        return html_rule(self)
+
     @property
     def tp(self) -> float:
         """Correct predictions among the training examples, summed over the head."""
