@@ -160,10 +160,13 @@ class RuleListClassifier(estimators.RuleListClassifier):
         y: Any = None,
         sample_weight: Any = None,
         label_names: Sequence[str] | None = None,
+        labels: Any = None,
         start: RuleList | None = None,
     ) -> Self:
         """Learn rules from a dask frame or array and its labels, or from a store that all workers can read."""
         client = self.client or default_client()
+        if labels is not None:
+            raise OptionError("labels= is for frames in memory; with polyrule.dask pass the label columns as y")
         if start is not None:
             raise OptionError("start is not supported here; it is for lists that are pruned in memory")
         if sample_weight is not None:
