@@ -1,4 +1,4 @@
-"""A progress line for people: rules so far, share of the examples dealt with, time."""
+"""A progress line for people: rules so far, share of the label decisions made, time."""
 
 from __future__ import annotations
 
@@ -19,17 +19,21 @@ def learning_progress(quiet: bool) -> Iterator[Any]:
     from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
 
     columns = (
-        TextColumn("learning"),
+        TextColumn("{task.description}"),
         BarColumn(),
         TaskProgressColumn(),
-        TextColumn("of the examples dealt with, {task.fields[rules]} rules"),
+        TextColumn("{task.fields[of]}{task.fields[rules]} rules"),
         TimeElapsedColumn(),
     )
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("learning", total=1.0, rules=0)
+        task = bar.add_task("learning", total=1.0, rules=0, of="")
 
         def show(progress: Any) -> None:
-            bar.update(task, completed=1.0 - float(getattr(progress, "remaining", 1.0)), rules=progress.rules)
+            if hasattr(progress, "phase"):
+                bar.update(task, description=progress.phase, completed=progress.done, rules=progress.rules)
+                return
+            of = "of the label decisions made, "
+            bar.update(task, completed=progress.done, rules=progress.rules, of=of)
 
         yield show
 
