@@ -82,3 +82,7 @@ versions:  ## the tests with the oldest and newest dependencies, on every Python
 
 clean:  ## remove what the other targets made
 	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache
+
+.PHONY: prove
+prove: $(VENV)/test.stamp  ## settle the fifty random measures of the tests anew, with z3
+	PYTHONPATH=. $(BIN)/python tests/measures/random_expressions.py

@@ -174,4 +174,6 @@ def read_packed(estimator: Any, X: Packed, y: Any, sample_weight: Any, label_nam
 
 
 def _plain(value: Any) -> Any:
+    if callable(value):  # a measure given as a function: its name, not where it lies in memory
+        return getattr(value, "__name__", type(value).__name__)
     return value if value is None or isinstance(value, (bool, int, float, str)) else str(value)

@@ -14,6 +14,7 @@ from polyrule.estimators.rule_classifier import RuleClassifier
 from polyrule.kernels.engine import GrowOptions
 from polyrule.learning.composing import LONGEST_BODY, Composition, Pruning, dense_truth
 from polyrule.learning.constraints import Constraints
+from polyrule.learning.forewarn import warn_about_measure
 from polyrule.learning.learners import Learner
 from polyrule.learning.progress import Callback
 from polyrule.learning.separate import Reason, SeparateOptions
@@ -293,6 +294,7 @@ class RuleListClassifier(RuleClassifier):
             max_head_size=1 if self.heads == "single" else self.max_head_size,
             negative=negative,
         )
+        warn_about_measure(objective)
         longest = self.max_conditions if grown or self.max_conditions is not None else LONGEST_BODY
         growing = GrowOptions(self.beam_width, label_conditions, float(self.min_coverage / training.scale), longest)
         separating = SeparateOptions(
