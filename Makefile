@@ -8,7 +8,8 @@ SEED ?= 0
 
 NATIVE := CMakeLists.txt $(wildcard native/*/*.[ch]pp src/polyrule/scale/*.h)
 
-.PHONY: demo docs test lint bench bench-paths bench-quality gallery sanitize sanitize-threads fuzz versions clean help campaign golden check-workflows test-integrations wheel-test stored-models \
+.PHONY: demo docs test campaign golden lint check-workflows test-integrations wheel-test stored-models bench bench-paths \
+  bench-quality gallery sanitize sanitize-threads fuzz prove versions clean help
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -72,8 +73,6 @@ bench: $(VENV)/test.stamp  ## speed against the reference and MLRL-SeCo
 bench-paths: $(VENV)/test.stamp  ## what each way of the compiled search buys
 	$(BIN)/python benchmarks/paths.py
 
-bench-quality: $(VENV)/test.stamp  ## scores of small ensembles against BOOMER's published figures
-	$(BIN)/python benchmarks/quality.py
 bench-quality: $(VENV)/test.stamp  ## small ensembles beside tuned peers (PEER=python with mlrl-boomer)
 	$(BIN)/python benchmarks/quality.py $(if $(PEER),--peer $(PEER))
 
