@@ -124,7 +124,8 @@ class PyEngine {
            const Vector<std::int64_t>& weights, Form form, GrowOptions options, Limits limits, int threads)
       : keep_alive_(values) {
     const std::size_t rows = weights.shape(0);
-    if (rows >= kStarts) throw nb::value_error("too many rows");
+    if (rows == 0 || rows >= kStarts) throw nb::value_error("wrong number of rows");
+    if (labels == 0 || labels > (std::size_t{1} << 20)) throw nb::value_error("wrong number of labels");
     State state(rows, labels, read_weights(weights));
     read_truth(truth, state);
     read_known(known, state);
