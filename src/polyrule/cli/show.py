@@ -14,7 +14,6 @@ from polyrule.cli.output import print_json, write_text
 from polyrule.cli.reading import check_known, load_model, model_argument
 from polyrule.cli.spreadsheet import safe_cell
 from polyrule.cli.text import fit
-from polyrule.data.names import visible
 
 
 @command("show")
@@ -119,6 +118,8 @@ def _wanted(model: Any, number: int, labels: tuple[str, ...], features: tuple[st
 
 
 def _show_stats(model: Any, as_json: bool) -> None:
+    from polyrule.data.names import visible
+
     if as_json:
         print_json({"info": model.info, "statistics": model.statistics()})
         return
