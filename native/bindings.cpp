@@ -12,6 +12,7 @@
 #include "engine.hpp"
 #include "lanes.hpp"
 #include "predict.hpp"
+#include "count/bindings.hpp"
 #include "gain.hpp"
 
 namespace nb = nanobind;
@@ -285,6 +286,7 @@ NB_MODULE(_native, m) {
       "limit_lists", [](std::size_t rows, std::size_t labels) { list_limits = {rows, labels}; }, "kept_rows"_a,
       "threaded_labels"_a, "For tests: from how many rows on counts are kept, and from how many labels on threads start.");
   register_gain(m);
+  polyrule_count::register_count(m);
   m.def("predict", &run_list, "values"_a, "used"_a, "kind"_a, "index"_a, "value"_a, "body_start"_a, "head_label"_a,
         "head_value"_a, "head_start"_a, "stop"_a, "full"_a, "defaults"_a, "labels"_a, "setter"_a);
   nb::class_<PyEngine>(m, "Engine")

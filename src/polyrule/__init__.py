@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from polyrule.estimators import BinaryRelevanceRuleClassifier, RuleEnsembleClassifier, RuleListClassifier
     from polyrule.kinds import load
     from polyrule.model import Rule, RuleList
+    from polyrule.store import Store, pack
 
 __all__ = [
     "BinaryRelevanceRuleClassifier",
@@ -23,12 +24,14 @@ __all__ = [
     "RuleEnsembleClassifier",
     "RuleList",
     "RuleListClassifier",
+    "Store",
     "Table",
     "__version__",
     "datasets",
     "limits",
     "load",
     "measures",
+    "pack",
 ]
 
 # Names are imported when first used, so that the command line answers at once and does not wait for scikit-learn.
@@ -40,9 +43,11 @@ _HOME = {
     "RuleEnsembleClassifier": "polyrule.estimators",
     "RuleList": "polyrule.model",
     "RuleListClassifier": "polyrule.estimators",
+    "Store": "polyrule.store",
     "Table": "polyrule.data",
     "limits": "polyrule.budget",
     "load": "polyrule.kinds",
+    "pack": "polyrule.store",
 }
 
 

@@ -34,6 +34,7 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
     "verify": ("polyrule.cli.verify", "verify", "Check a model against its training data, rule by rule."),
     "report": ("polyrule.cli.report", "report", "Write an HTML report about a model."),
     "data": ("polyrule.cli.data", "data", "Describe a data file and what is odd about it."),
+    "pack": ("polyrule.cli.pack", "pack", "Pack data of any size into a store to learn from."),
     "datasets": ("polyrule.cli.datasets", "datasets", "List the benchmark data sets."),
     "head": ("polyrule.cli.head", "head", "Find the best head for a label matrix and show the search tree."),
     "measure": ("polyrule.cli.measure", "measure", "List measures, or find out which searches a measure allows."),

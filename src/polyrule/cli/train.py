@@ -16,6 +16,7 @@ from polyrule.cli.reading import ID_COLUMN, align_labels, data_argument, data_op
 from polyrule.cli.show import rule_records
 from polyrule.cli.text import fit, plural
 from polyrule.errors import DataError, OptionError
+from polyrule.store import Store, is_store
 
 if TYPE_CHECKING:
     from polyrule.data import Dataset
@@ -49,8 +50,9 @@ def train(
 ) -> None:
     r"""Learn a model from DATA, print it and, with -o, store it.
 
-    DATA is a file (ARFF, CSV, TSV, Parquet, JSON lines, LIBSVM; compressed or not), - for standard input, or a
-    benchmark data set such as emotions or emotions:train. Ctrl-C ends learning and keeps the rules learned so far.
+    DATA is a file (ARFF, CSV, TSV, Parquet, JSON lines, LIBSVM; compressed or not), - for standard input, a
+    benchmark data set such as emotions or emotions:train, or a store made by 'polyrule pack'. Ctrl-C ends
+    learning and keeps the rules learned so far.
 
     \b
     Examples:
@@ -65,6 +67,10 @@ def train(
     if output is not None:
         check_place(output, data, test_data)
     started = time.perf_counter()
+    if is_store(data):
+        given = {"--certify": certify, "--cv": folds is not None, "--test": test_data is not None}
+        _train_on_store(ctx, data, output, learner, quiet, as_json, [name for name, on in given.items() if on])
+        return
     dataset = load_data(data, reading)
     if not dataset.label_names:
         raise DataError(f"{dataset.name}: there are no labels to learn; say which columns are labels with --labels")
@@ -112,7 +118,53 @@ def train(
         ctx.exit(130)
 
 
-def _fit(estimator: Any, data: Dataset) -> bool:
+def _train_on_store(
+    ctx: click.Context,
+    data: str,
+    output: Path | None,
+    learner: str,
+    quiet: bool,
+    as_json: bool,
+    need_examples: list[str],
+) -> None:
+    """Learn from a packed store, which is counted and never read as a table."""
+    if need_examples:
+        raise OptionError(
+            f"{data}: {need_examples[0]} needs the examples themselves, which a store does not hold; "
+            "store the model with -o and use 'polyrule evaluate' or 'polyrule verify' on a file"
+        )
+    if learner == "ensemble":
+        raise OptionError(f"{data}: the ensemble is not learned from stores yet; use --learner list or br")
+    started = time.perf_counter()
+    store = Store(data)
+    with learning_progress(quiet) as callback, speaking_options():
+        estimator = make_learner(ctx, learner, callback)
+        interrupted = _fit(estimator, store)
+    model = estimator.model_
+    if output is not None:
+        try:
+            model.save(output)
+        except OSError as error:
+            raise cannot_write(output, error) from error
+    result = {
+        "output": str(output) if output else None,
+        "seconds": time.perf_counter() - started,
+        "interrupted": interrupted,
+        "statistics": model.statistics(),
+        "rules": rule_records(model),
+        "stopped": estimator.stopped_reason_,
+        "findings": [],
+    }
+    if as_json:
+        print_json(result)
+    else:
+        _print(model, result, None, None, quiet)
+    if interrupted:
+        note(f"interrupted: the {len(model)} rules learned so far are kept{f' in {output}' if output else ''}")
+        ctx.exit(130)
+
+
+def _fit(estimator: Any, data: Any) -> bool:
     """Fit; whether it was interrupted with something worth keeping."""
     try:
         estimator.fit(data)

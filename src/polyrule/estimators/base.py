@@ -24,14 +24,18 @@ from polyrule.data.targets import Target, read_target
 from polyrule.data.weights import integer_weights
 from polyrule.errors import DataError, OptionError
 from polyrule.native import warn_if_slow
+from polyrule.store import Packed
 from polyrule.version import __version__
 
 
 @dataclass(frozen=True, eq=False)
 class TrainingData:
-    """What a fit learns from: examples of positive weight only, weights as integers times `scale`."""
+    """What a fit learns from: examples of positive weight only, weights as integers times `scale`.
 
-    table: Table
+    Packed data takes the place of table and labels; `weights` then is the total weight.
+    """
+
+    table: Table | Packed
     truth: Any
     weights: npt.NDArray[np.int64]
     scale: Fraction
@@ -46,6 +50,8 @@ class RuleEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _read_training(self, X: Any, y: Any, sample_weight: Any, label_names: Sequence[str] | None) -> TrainingData:
         warn_if_slow()
+        if isinstance(X, Packed):
+            return read_packed(self, X, y, sample_weight, label_names)
         if isinstance(X, Dataset):
             label_names = X.label_names if label_names is None else label_names
             sample_weight = X.weights if sample_weight is None else sample_weight
@@ -98,7 +104,7 @@ class RuleEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             "options": {name: _plain(value) for name, value in parameters.items() if name != "callback"},
             "polyrule_version": __version__,
             "examples": len(training.table),
-            "data_fingerprint": fingerprint(training.table, training.truth, training.weights),
+            "data_fingerprint": _fingerprint(training),
         }
 
     def _threads(self) -> int:
@@ -129,6 +135,24 @@ class RuleEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         tags.input_tags.string = True
         tags.classifier_tags.multi_label = True
         return tags
+
+
+def _fingerprint(training: TrainingData) -> str:
+    if isinstance(training.table, Packed):
+        return str(getattr(training.table, "fingerprint", "packed"))
+    return fingerprint(training.table, training.truth, training.weights)
+
+
+def read_packed(estimator: Any, X: Packed, y: Any, sample_weight: Any, label_names: Any) -> TrainingData:
+    """Read packed data, which has labels, names and weights of its own."""
+    for name, given in (("y", y), ("sample_weight", sample_weight), ("label_names", label_names)):
+        if given is not None:
+            raise DataError(f"a store brings its own labels and weights; leave out {name}")
+    estimator.n_features_in_ = len(X.features)
+    estimator.feature_names_in_ = np.array([feature.name for feature in X.features], dtype=object)
+    classes = [np.array([0, 1]) for _ in X.label_names]
+    target = Target("multilabel", None, X.label_names, classes)
+    return TrainingData(X, None, np.array([X.total_weight], dtype=np.int64), Fraction(1), target)
 
 
 def _plain(value: Any) -> Any:

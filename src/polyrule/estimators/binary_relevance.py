@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from polyrule.estimators.base import TrainingData
+from polyrule.estimators.counting import packed_training
 from polyrule.estimators.rule_classifier import RuleClassifier
 from polyrule.kernels.engine import GrowOptions
 from polyrule.learning.learners import Learner
@@ -23,7 +24,7 @@ class BinaryRelevanceRuleClassifier(RuleClassifier):
     ----------
     measure : str or Measure
         What a rule is judged by; see `RuleListClassifier`.
-    beam_width, min_coverage, max_conditions, time_limit, callback, kernels, n_jobs
+    beam_width, min_coverage, max_conditions, time_limit, callback, kernels, n_jobs, max_bins, refine, device
         As in `RuleListClassifier`.
 
     Examples
@@ -46,6 +47,9 @@ class BinaryRelevanceRuleClassifier(RuleClassifier):
         callback: Callback | None = None,
         kernels: str | None = None,
         n_jobs: int | None = None,
+        max_bins: int | None = None,
+        refine: bool = False,
+        device: str = "cpu",
     ) -> None:
         self.measure = measure
         self.beam_width = beam_width
@@ -55,10 +59,14 @@ class BinaryRelevanceRuleClassifier(RuleClassifier):
         self.callback = callback
         self.kernels = kernels
         self.n_jobs = n_jobs
+        self.max_bins = max_bins
+        self.refine = refine
+        self.device = device
 
     def _learn(self, training: TrainingData) -> tuple[RuleList, Reason]:
         growing = GrowOptions(self.beam_width, False, float(self.min_coverage / training.scale), self.max_conditions)
         separating = SeparateOptions(remaining=0.0, stop_threshold=None, keep_covered=False, time_limit=self.time_limit)
-        learner = Learner(Objective(get(self.measure)), growing, separating, self.kernels, self._threads())
-        t = training
+        counting = self._counting()
+        learner = Learner(Objective(get(self.measure)), growing, separating, self.kernels, self._threads(), counting)
+        t = packed_training(training, counting)
         return learner.binary_relevance(t.table, t.truth, t.weights, t.target.names, t.scale, self.callback)

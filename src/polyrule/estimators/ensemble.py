@@ -25,6 +25,7 @@ from polyrule.ensemble.teacher import Teaching
 from polyrule.ensemble.tuning import choose
 from polyrule.errors import OptionError
 from polyrule.estimators.base import RuleEstimator
+from polyrule.store import Packed
 
 logger = logging.getLogger(__name__)
 
@@ -155,6 +156,8 @@ class RuleEnsembleClassifier(RuleEstimator):
         """
         options = self._options()
         training = self._read_training(X, y, sample_weight, label_names)
+        if isinstance(training.table, Packed):
+            raise OptionError("the ensemble is not learned from stores yet; use RuleListClassifier, or fit in memory")
         truth = training.truth.toarray() if sp.issparse(training.truth) else np.asarray(training.truth)
         weights = training.weights.astype(np.float64) * float(training.scale)
         names = training.target.names

@@ -18,6 +18,7 @@ from polyrule.model import RuleList
 from polyrule.model.explain import Explanation, explain
 from polyrule.model.predict import predict as run_rules
 from polyrule.model.probability import predict_proba as rule_probabilities
+from polyrule.scale.counting import Counting
 
 logger = logging.getLogger(__name__)
 
@@ -26,17 +27,25 @@ class RuleClassifier(RuleEstimator):
     """What the classifiers that learn lists share: fitting, predicting, explaining."""
 
     callback: Callback | None
+    max_bins: int | None
+    refine: bool
+    device: str
 
     def _learn(self, training: TrainingData) -> tuple[RuleList, Reason]:
         raise NotImplementedError
+
+    def _counting(self) -> Counting:
+        """How rows are counted where data is binned or packed."""
+        return Counting(self.max_bins, self.refine, self.device)
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, label_names: Sequence[str] | None = None) -> Self:
         """Learn rules.
 
         Parameters
         ----------
-        X : array, sparse matrix, data frame, Table or Dataset
-            Features. Text, boolean and categorical columns are nominal; NaN is missing. A `Dataset` brings its labels.
+        X : array, sparse matrix, data frame, Table, Dataset or Store
+            Features. Text, boolean and categorical columns are nominal; NaN is missing. A `Dataset` and
+            a `Store` bring their labels.
         y : label matrix of 0/1, or a one-dimensional array of classes
             For several classes one label per class is learned and the most probable one predicted.
         sample_weight : array, optional

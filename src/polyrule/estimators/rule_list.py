@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from polyrule.errors import OptionError
 from polyrule.estimators.base import TrainingData
+from polyrule.estimators.counting import packed_training
 from polyrule.estimators.rule_classifier import RuleClassifier
 from polyrule.kernels.engine import GrowOptions
 from polyrule.learning.learners import Learner
@@ -55,6 +56,13 @@ class RuleListClassifier(RuleClassifier):
         Which engine; both give the same list.
     n_jobs : int or None
         Threads; the list does not depend on it.
+    max_bins : int or None
+        Most bins of a numeric feature: rules are then learned from counts per bin, as from a store made by
+        `polyrule.pack`. A feature with no more distinct values loses nothing. None uses every value.
+    refine : bool
+        Whether thresholds between the bins are looked for, too, so that bins only save work.
+    device : {"cpu", "cuda"}
+        Where bins are counted; the list does not depend on it.
 
     Attributes
     ----------
@@ -98,6 +106,9 @@ class RuleListClassifier(RuleClassifier):
         callback: Callback | None = None,
         kernels: str | None = None,
         n_jobs: int | None = None,
+        max_bins: int | None = None,
+        refine: bool = False,
+        device: str = "cpu",
     ) -> None:
         self.measure = measure
         self.heads = heads
@@ -119,6 +130,9 @@ class RuleListClassifier(RuleClassifier):
         self.callback = callback
         self.kernels = kernels
         self.n_jobs = n_jobs
+        self.max_bins = max_bins
+        self.refine = refine
+        self.device = device
 
     def _learn(self, training: TrainingData) -> tuple[RuleList, Reason]:
         objective = Objective(
@@ -138,6 +152,7 @@ class RuleListClassifier(RuleClassifier):
         separating = SeparateOptions(
             self.remaining, self.stop_threshold, self.keep_covered, self.max_rules, self.time_limit
         )
-        learner = Learner(objective, growing, separating, self.kernels, self._threads())
-        t = training
+        counting = self._counting()
+        learner = Learner(objective, growing, separating, self.kernels, self._threads(), counting)
+        t = packed_training(training, counting)
         return learner.rule_list(t.table, t.truth, t.weights, t.target.names, self.heads, t.scale, self.callback)

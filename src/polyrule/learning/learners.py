@@ -21,6 +21,8 @@ from polyrule.learning.progress import Callback
 from polyrule.learning.separate import Learning, Reason, SeparateOptions, unscaled
 from polyrule.measures import Objective
 from polyrule.model.rule_list import RuleList
+from polyrule.scale.counting import Counting, counted_engine, one_label, present_weight
+from polyrule.store import Packed
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,6 +41,8 @@ class Learner:
         Which engine; None takes the fastest that can do it.
     n_jobs : int
         Threads; the result does not depend on it.
+    counting : Counting
+        How packed data is counted.
     """
 
     objective: Objective
@@ -46,10 +50,11 @@ class Learner:
     separating: SeparateOptions = field(default_factory=SeparateOptions)
     kernels: str | None = None
     n_jobs: int = 1
+    counting: Counting = field(default_factory=Counting)
 
     def rule_list(
         self,
-        table: Table,
+        table: Table | Packed,
         truth: Any,
         weights: Ints,
         label_names: tuple[str, ...],
@@ -78,7 +83,7 @@ class Learner:
 
     def binary_relevance(
         self,
-        table: Table,
+        table: Table | Packed,
         truth: Any,
         weights: Ints,
         label_names: tuple[str, ...],
@@ -97,12 +102,11 @@ class Learner:
         counts: list[tuple[float, float]] = []
         total = int(weights.sum())
         for label in range(len(label_names)):
-            column = _dense(truth[:, [label]])
-            present = int(weights @ column[:, 0].astype(np.int64))
+            present = _present(table, truth, weights, label)
             rarer = 1 if 2 * present <= total else 0
             if learning.reason == "complete":
-                target = column if rarer else 1 - column
-                engine = self._engine(table, target, weights, replace(self.growing, label_conditions=False))
+                one, target = _one_label(table, truth, label, rarer)
+                engine = self._engine(one, target, weights, replace(self.growing, label_conditions=False))
                 learning.target = label, rarer
                 learning.run(engine, _improving(engine), total)
                 left = engine.leftover()[0] if rarer else engine.leftover()[0][::-1]
@@ -113,9 +117,26 @@ class Learner:
         model = RuleList(tuple(learning.rules), table.features, label_names, tuple(defaults), tuple(counts))
         return model, learning.reason
 
-    def _engine(self, table: Table, truth: Any, weights: Ints, growing: GrowOptions | None = None) -> Engine:
+    def _engine(self, table: Table | Packed, truth: Any, weights: Ints, growing: GrowOptions | None = None) -> Engine:
         options = growing or self.growing
+        if isinstance(table, Packed):
+            return counted_engine(table, self.objective, options, self.counting, self.n_jobs, self.kernels)
         return make_engine(table, truth, weights, self.objective, options, self.n_jobs, self.kernels)
+
+
+def _present(table: Table | Packed, truth: Any, weights: Ints, label: int) -> int:
+    """Return the weight of the examples that have a label."""
+    if isinstance(table, Packed):
+        return present_weight(table, label)
+    return int(weights @ _dense(truth[:, [label]])[:, 0].astype(np.int64))
+
+
+def _one_label(table: Table | Packed, truth: Any, label: int, rarer: int) -> tuple[Table | Packed, Any]:
+    """Return the data and the one column to learn, in which 1 is the rarer value of a label."""
+    if isinstance(table, Packed):
+        return one_label(table, label, rarer), None
+    column = _dense(truth[:, [label]])
+    return table, column if rarer else 1 - column
 
 
 def _dense(column: Any) -> npt.NDArray[np.uint8]:

@@ -1,0 +1,116 @@
+#include "bindings.hpp"
+
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/vector.h>
+
+#include <algorithm>
+#include <string>
+
+#include "count.hpp"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace polyrule_count {
+namespace {
+
+template <class T>
+using Vector = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+template <class T>
+using Matrix = nb::ndarray<const T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+template <class T>
+using Tensor = nb::ndarray<T, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
+template <class T>
+using Filled = nb::ndarray<T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
+void require(bool good, const char* what) {
+  if (!good) throw nb::value_error((std::string("count: wrong shape of ") + what).c_str());
+}
+
+// Codes are read where they lie: an array of another type is refused, never converted into a copy that would be gone.
+void read_codes(const nb::object& codes, BlockView& block) {
+  Matrix<std::uint8_t> bytes;
+  Matrix<std::uint16_t> pairs;
+  if (nb::try_cast(codes, bytes, false)) {
+    block.codes = bytes.data();
+    block.features = bytes.shape(0);
+    block.rows = bytes.shape(1);
+  } else if (nb::try_cast(codes, pairs, false)) {
+    block.codes = pairs.data();
+    block.wide_codes = true;
+    block.features = pairs.shape(0);
+    block.rows = pairs.shape(1);
+  } else {
+    require(false, "codes");
+  }
+}
+
+void py_count_rows(nb::object codes, const Matrix<std::uint64_t>& truth, const Matrix<std::uint64_t>& set,
+                   const Matrix<std::uint64_t>& value, nb::object weights, const Vector<std::uint32_t>& rows,
+                   const Vector<std::int32_t>& columns, const Vector<std::int64_t>& starts,
+                   const Vector<std::uint8_t>& usual, Tensor<std::int64_t> kinds, Filled<std::int64_t> weight) {
+  BlockView block;
+  read_codes(codes, block);
+  block.words = truth.shape(1);
+  block.labels = usual.shape(0);
+  block.truth = truth.data();
+  block.set = set.data();
+  block.value = value.data();
+  for (const auto* words : {&truth, &set, &value})
+    require(words->shape(0) == block.rows && words->shape(1) == block.words, "labels");
+  require(block.labels <= block.words * 64, "labels");
+  if (!weights.is_none()) {
+    Vector<std::int64_t> own;
+    require(nb::try_cast(weights, own, false) && own.shape(0) == block.rows, "weights");
+    block.weights = own.data();
+  }
+  const std::size_t n = rows.shape(0), n_columns = columns.shape(0);
+  require(starts.shape(0) == n_columns + 1, "starts");
+  const auto bins = static_cast<std::size_t>(starts.data()[n_columns]);
+  require(weight.shape(0) == bins && kinds.shape(0) == bins && kinds.shape(1) == block.labels && kinds.shape(2) == 4,
+          "counts");
+  require(std::all_of(rows.data(), rows.data() + n, [&](std::uint32_t row) { return row < block.rows; }), "rows");
+  for (std::size_t c = 0; c < n_columns; ++c)
+    require(columns.data()[c] >= 0 && std::size_t(columns.data()[c]) < block.features + block.labels, "columns");
+  const nb::gil_scoped_release release;
+  count_rows(block, rows.data(), n, columns.data(), starts.data(), n_columns, usual.data(), kinds.data(),
+             weight.data());
+}
+
+nb::object py_decide(const Tensor<const std::int64_t>& kinds, const Vector<std::int64_t>& weight,
+                     const Vector<std::int64_t>& occurs, const Vector<std::int64_t>& starts,
+                     const Vector<std::int64_t>& ends, const Vector<std::uint8_t>& numeric,
+                     const Vector<std::int32_t>& own, const Matrix<std::uint8_t>& allowed,
+                     const Matrix<std::int64_t>& total, const std::vector<std::int64_t>& num,
+                     const std::vector<std::int64_t>& den, double min_coverage, bool single) {
+  NodeView node{kinds.data(), weight.data(), occurs.data(), kinds.shape(1)};
+  require(num.size() == 5 && den.size() == 5, "measure");
+  require(allowed.shape(0) == node.labels && total.shape(0) == node.labels && kinds.shape(2) == 4, "labels");
+  Measure measure;
+  std::copy(num.begin(), num.end(), measure.num);
+  std::copy(den.begin(), den.end(), measure.den);
+  measure.single = single;
+  std::vector<ColumnView> columns;
+  for (std::size_t c = 0; c < starts.shape(0); ++c) {
+    columns.push_back({starts.data()[c], ends.data()[c], numeric.data()[c] != 0, own.data()[c]});
+    require(columns.back().end > columns.back().start && std::size_t(columns.back().end) <= kinds.shape(0), "columns");
+  }
+  Decision found;
+  {
+    const nb::gil_scoped_release release;
+    found = decide(node, columns, measure, total.data(), allowed.data(), min_coverage);
+  }
+  if (!found.any) return nb::none();
+  return nb::make_tuple(found.column, found.bin, found.above);
+}
+
+}  // namespace
+
+void register_count(nb::module_& m) {
+  m.def("count_rows", &py_count_rows, "codes"_a, "truth"_a, "set"_a, "value"_a, "weights"_a.none(), "rows"_a, "columns"_a,
+        "starts"_a, "usual"_a, "kinds"_a, "weight"_a);
+  m.def("decide_counts", &py_decide, "kinds"_a, "weight"_a, "occurs"_a, "starts"_a, "ends"_a, "numeric"_a, "own"_a,
+        "allowed"_a, "total"_a, "num"_a, "den"_a, "min_coverage"_a, "single"_a);
+}
+
+}  // namespace polyrule_count

@@ -1,0 +1,108 @@
+"""From the counts of one body to the candidates that extend it, in canonical order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from polyrule.data.table import Feature
+from polyrule.kernels.cuts import midpoint
+from polyrule.model.rule import Condition, LabelCondition, NominalCondition, NumericCondition
+from polyrule.scale.coded import Body, Counts, Range
+from polyrule.scale.judge import CountedBatch
+from polyrule.store.bins import Bins
+
+Ints = npt.NDArray[np.int64]
+
+
+def numeric_cuts(weight: Ints, occurs: Ints) -> tuple[Ints, npt.NDArray[np.bool_]]:
+    """Return the candidates of a numeric column: the last bin below each cut, and whether the rows above it are meant.
+
+    `weight` and `occurs` are the weights of each bin, the missing value last, in the node and in the working set. Two
+    cuts that divide the node alike are one candidate, at the lowest threshold. Where rows of the node miss a value, a
+    cut below or above all others leaves out just those.
+
+    Examples
+    --------
+    >>> below, above = numeric_cuts(np.array([1, 0, 2, 0]), np.array([1, 1, 2, 0]))
+    >>> below.tolist(), above.tolist()
+    ([0, 0], [False, True])
+    """
+    inside = np.flatnonzero(weight[:-1])
+    below, above = np.repeat(inside[:-1], 2), np.tile([False, True], max(0, len(inside) - 1))
+    if weight[-1] > 0 and len(inside):
+        everywhere = np.flatnonzero(occurs[:-1])
+        if everywhere[0] < inside[0]:
+            below, above = np.append(everywhere[0], below), np.append(True, above)
+        if everywhere[-1] > inside[-1]:
+            below, above = np.append(below, inside[-1]), np.append(above, False)
+    return below, above
+
+
+def numeric_batch(body: Body, column: int, bins: Bins, counts: Counts, occurs: Ints) -> CountedBatch:
+    """Candidates ``<=`` and ``>`` of a numeric feature, cut between bins."""
+    below, above = numeric_cuts(counts.weight, occurs)
+    known = slice(0, len(bins))
+    everywhere = np.flatnonzero(occurs[known])
+
+    def split(per_bin: Any) -> Any:
+        running = np.cumsum(per_bin[known], axis=0)
+        chosen = running[below]
+        chosen[above] = (running[-1] if len(running) else 0) - chosen[above]
+        return chosen
+
+    def ranges(index: int) -> Range:
+        cut = int(below[index])
+        return Range(column, cut + 1, len(bins) - 1) if above[index] else Range(column, 0, cut)
+
+    def condition(index: int) -> Condition:
+        cut = int(below[index])
+        upper = int(everywhere[np.searchsorted(everywhere, cut, side="right")])
+        threshold = midpoint(float(bins.highs[cut]), float(bins.lows[upper]))
+        return NumericCondition(column, ">" if above[index] else "<=", threshold)
+
+    return _batch(body, counts, split, ranges, condition)
+
+
+def equality_batch(body: Body, column: int, features: tuple[Feature, ...], counts: Counts) -> CountedBatch:
+    """Candidates ``=`` of a nominal feature or of a label; the last code is that of a missing value."""
+    total = int(counts.weight.sum())
+    values = np.flatnonzero((counts.weight[:-1] > 0) & (counts.weight[:-1] < total))
+
+    def condition(index: int) -> Condition:
+        value = int(values[index])
+        if column < len(features):
+            return NominalCondition(column, value)
+        return LabelCondition(column - len(features), value)
+
+    return _batch(
+        body,
+        counts,
+        lambda per_bin: per_bin[values],
+        lambda index: Range(column, int(values[index]), int(values[index])),
+        condition,
+    )
+
+
+def whole_batch(counts: Counts) -> CountedBatch:
+    """Return a batch with one candidate: the empty body as it is, from the counts of any one column."""
+
+    def none(index: int) -> Any:
+        raise IndexError("the body as it is adds no condition")
+
+    return _batch((), counts, lambda per_bin: per_bin.sum(axis=0, keepdims=True), None, none)
+
+
+def _batch(
+    body: Body,
+    counts: Counts,
+    split: Callable[[Any], Any],
+    ranges: Callable[[int], Range] | None,
+    condition: Callable[[int], Condition],
+) -> CountedBatch:
+    kinds = split(counts.kinds)
+    unset = np.ascontiguousarray(kinds[..., :2])
+    return CountedBatch(body, unset, unset + kinds[..., 2:], split(counts.weight), ranges, condition)

@@ -1,0 +1,102 @@
+"""Conditions, rules and tables as they travel between the one who decides and those who count."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from importlib import import_module
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from polyrule.store.bins import Bins
+
+Ints = npt.NDArray[np.int64]
+
+#: Codes of a label column: what earlier rules have set (0, 1), or nothing yet.
+LABEL_CODES = 3
+#: Kinds of a covered row, label by label: truth absent or present, label unset or set by an earlier rule. A label whose
+#: truth is unknown would be a fifth kind that is counted nowhere.
+KINDS = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """A condition: the code of a column lies in [low, high].
+
+    Columns are numbered features first, then labels. Where values between the bins matter, `above` and `threshold`
+    say what the original value must satisfy, and the codes only narrow the search.
+    """
+
+    column: int
+    low: int
+    high: int
+    above: bool = False
+    threshold: float | None = None
+
+
+Body = tuple[Range, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A rule that has joined the list, and which of the examples it covers stay in the working set."""
+
+    body: Body
+    head: tuple[tuple[int, int], ...]
+    stay: Literal["all", "open", "none"]
+    full: bool = False
+    negative: bool = True
+
+
+@dataclass(frozen=True, eq=False)
+class Layout:
+    """Where the bins of each column lie in a table: column after column, the missing value last in each."""
+
+    columns: tuple[int, ...]
+    widths: tuple[int, ...]
+    labels: int
+
+    @classmethod
+    def of(cls, bins: tuple[Bins, ...], labels: int, columns: tuple[int, ...]) -> Layout:
+        """Lay out the given columns."""
+        return cls(columns, tuple(len(bins[c]) + 1 if c < len(bins) else LABEL_CODES for c in columns), labels)
+
+    @cached_property
+    def starts(self) -> Ints:
+        """First row of each column, and the end."""
+        return np.concatenate([[0], np.cumsum(self.widths, dtype=np.int64)]).astype(np.int64)
+
+
+@dataclass(slots=True, eq=False)
+class Counts:
+    """Integer counts of covered rows: `kinds[bin, label, kind]`, and `weight[bin]` of all of them.
+
+    Counts of any division of the rows add up, in any order.
+    """
+
+    kinds: Any
+    weight: Any
+
+    def __add__(self, other: Counts) -> Counts:
+        return Counts(self.kinds + other.kinds, self.weight + other.weight)
+
+    def __iadd__(self, other: Counts) -> Counts:
+        self.kinds += other.kinds
+        self.weight += other.weight
+        return self
+
+    def __sub__(self, other: Counts) -> Counts:
+        return Counts(self.kinds - other.kinds, self.weight - other.weight)
+
+    def followed_by(self, other: Counts) -> Counts:
+        """Return these counts and those of more columns."""
+        xp = np if isinstance(self.weight, np.ndarray) else import_module("cupy")
+        return Counts(xp.concatenate([self.kinds, other.kinds]), xp.concatenate([self.weight, other.weight]))
+
+    def on_host(self) -> Counts:
+        """Return the counts as NumPy arrays."""
+        if isinstance(self.weight, np.ndarray):
+            return self
+        return Counts(self.kinds.get(), self.weight.get())

@@ -1,0 +1,81 @@
+"""Counters: who is asked. All give the same answers, because integers add up in any order."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from functools import reduce
+from operator import add
+from typing import Any, Protocol, TypeVar
+
+from polyrule.scale.coded import Step
+from polyrule.scale.questions import Question
+from polyrule.scale.state import BlockState
+from polyrule.store.packed import Packed
+
+Answer = TypeVar("Answer")
+
+
+class Counter(Protocol):
+    """Answers questions about all rows, for the rules so far."""
+
+    def ask(self, question: Question[Answer]) -> Answer:
+        """Return the sum of the answers of all blocks."""
+
+    def advance(self, step: Step) -> None:
+        """Let a rule join the list."""
+
+
+class LocalCounter:
+    """Asks the blocks of this process, by any number of threads.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from polyrule.data import Table
+    >>> from polyrule.scale.questions import Weight
+    >>> from polyrule.store import pack_table
+    >>> packed = pack_table(Table.from_array([[1.0], [2.0]]), np.array([[1], [0]]), None, ("a",), block_rows=1)
+    >>> LocalCounter(packed, threads=2).ask(Weight())
+    2
+    """
+
+    def __init__(self, packed: Packed, threads: int = 1) -> None:
+        self.steps: tuple[Step, ...] = ()
+        self._packed = packed
+        self._states: dict[int, BlockState] = {}
+        self._threads = max(1, threads)
+
+    def ask(self, question: Question[Answer]) -> Answer:
+        """Ask every block and add up; each thread adds up its own blocks first."""
+        blocks = range(len(self._packed.blocks))
+        shares = [blocks[start :: self._threads] for start in range(min(self._threads, len(blocks)))]
+        if len(shares) <= 1:
+            return self._total(question, blocks)
+        with ThreadPoolExecutor(len(shares)) as pool:
+            answer: Answer = _sum(list(pool.map(lambda share: self._total(question, share), shares)))
+            return answer
+
+    def advance(self, step: Step) -> None:
+        """Note the rule; blocks replay it when they are asked again."""
+        self.steps = (*self.steps, step)
+
+    def _total(self, question: Question[Answer], blocks: Any) -> Answer:
+        total: Any = None
+        for index in blocks:
+            found = question.answer(self._state(index))
+            if total is None:
+                total = found
+            else:
+                total += found
+        return total  # type: ignore[no-any-return]
+
+    def _state(self, index: int) -> BlockState:
+        state = self._states.get(index)
+        if state is None:
+            state = self._states[index] = BlockState(self._packed.blocks[index], len(self._packed.label_names))
+        state.replay(self.steps)
+        return state
+
+
+def _sum(answers: list[Any]) -> Any:
+    return reduce(add, answers)

@@ -1,0 +1,126 @@
+"""How a fit counts: with which bins, where, and by whom."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import overload
+
+import numpy as np
+
+from polyrule.errors import OptionError
+from polyrule.kernels.engine import Engine, GrowOptions
+from polyrule.measures import Objective
+from polyrule.scale.counter import Counter, LocalCounter
+from polyrule.scale.engine import CountedEngine
+from polyrule.scale.state import BlockState
+from polyrule.store.bins import check_max_bins
+from polyrule.store.packed import Block, Packed
+
+DEVICES = ("cpu", "cuda")
+Maker = Callable[[Packed], Counter]
+
+
+@dataclass(frozen=True)
+class Counting:
+    """Options of a fit that counts.
+
+    Parameters
+    ----------
+    max_bins : int or None
+        Most bins of a numeric feature; None counts only where the data is packed already.
+    refine : bool
+        Whether thresholds between the bins are looked for, too.
+    device : {"cpu", "cuda"}
+        Where rows are counted.
+    maker : callable, optional
+        Makes the counter of some packed data.
+    """
+
+    max_bins: int | None = None
+    refine: bool = False
+    device: str = "cpu"
+    maker: Maker | None = None
+
+    def __post_init__(self) -> None:
+        if self.max_bins is not None:
+            check_max_bins(self.max_bins)
+        if self.device not in DEVICES:
+            raise OptionError(f"device must be 'cpu' or 'cuda', got {self.device!r}")
+
+    def check_used(self) -> None:
+        """Refuse options that nothing would follow where data is neither binned nor packed."""
+        if self.refine:
+            raise OptionError("refine=True looks between bins; give max_bins=255 or fit a store")
+        if self.device != "cpu":
+            raise OptionError(f"device={self.device!r} counts bins; give max_bins=255 or fit a store")
+
+
+def counted_engine(
+    packed: Packed,
+    objective: Objective,
+    options: GrowOptions,
+    counting: Counting,
+    n_jobs: int = 1,
+    kernels: str | None = None,
+) -> Engine:
+    """Return the engine that learns from packed data."""
+    if counting.maker is not None:
+        counter = counting.maker(packed)
+    elif counting.device == "cuda":
+        from polyrule.scale.gpu import GpuCounter
+
+        counter = GpuCounter(packed)
+    else:
+        counter = LocalCounter(packed, n_jobs)
+    if counting.refine:
+        raise OptionError("refine=True is not available yet; leave it out")
+    return CountedEngine(
+        counter,
+        packed.features,
+        packed.bins,
+        len(packed.label_names),
+        objective,
+        options,
+        compiled=kernels != "reference",
+    )
+
+
+def present_weight(packed: Packed, label: int) -> int:
+    """Weight of the examples that have a label."""
+    total = 0
+    for block in packed.blocks:
+        state = BlockState(block, len(packed.label_names))
+        present = state.bit(block.truth, label, slice(None)).astype(np.int64)
+        total += int((present * state.weights(np.arange(len(block)))).sum())
+    return total
+
+
+def one_label(packed: Packed, label: int, value: int = 1) -> Packed:
+    """Return the same examples with one label only, present where the label has the given value."""
+    blocks = _OneLabel(packed.blocks, label, value)
+    return Packed(packed.features, packed.bins, (packed.label_names[label],), blocks)
+
+
+@dataclass(frozen=True)
+class _OneLabel(Sequence[Block]):
+    """Blocks whose label bits are narrowed to one label when they are asked for."""
+
+    blocks: Sequence[Block]
+    label: int
+    value: int
+
+    def __len__(self) -> int:
+        return len(self.blocks)
+
+    @overload
+    def __getitem__(self, index: int) -> Block: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Block]: ...
+    def __getitem__(self, index: int | slice) -> Block | Sequence[Block]:
+        if isinstance(index, slice):
+            return [self[i] for i in range(len(self))[index]]
+        block = self.blocks[index]
+        word = block.truth[:, self.label // 64] >> np.uint64(self.label % 64)
+        present = (word & np.uint64(1)) ^ np.uint64(1 - self.value)
+        return replace(block, truth=np.ascontiguousarray(present[:, None]))

@@ -1,0 +1,363 @@
+"""The engine that decides from counts: whoever counts them, the rules are the same."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+import numpy as np
+import numpy.typing as npt
+
+from polyrule.data.table import Feature
+from polyrule.errors import OptionError
+from polyrule.kernels.engine import Candidate, GrowOptions, Outcome, OutOfTime
+from polyrule.kernels.judge import Verdict
+from polyrule.kernels.singles import RatioValues
+from polyrule.measures import Objective
+from polyrule.model.rule import Condition, LabelCondition
+from polyrule.native import native
+from polyrule.scale.batches import equality_batch, numeric_batch, whole_batch
+from polyrule.scale.coded import KINDS, Body, Counts, Layout, Step
+from polyrule.scale.counter import Counter
+from polyrule.scale.decide import ColumnViews, decide
+from polyrule.scale.judge import CountedBatch, CountedJudge
+from polyrule.scale.questions import Agreement, CountRows, Leftover, Weight, WhatIf
+from polyrule.store.bins import Bins
+
+Ints = npt.NDArray[np.int64]
+Mask = npt.NDArray[np.bool_]
+
+#: Most bytes of one table of counts.
+LARGEST_TABLE = 4 << 30
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CountedCandidate(Candidate):
+    """A rule whose rows nobody has listed: `covered` is empty, `coded` says which they are."""
+
+    coded: Body
+
+
+@dataclass(eq=False)
+class _Node:
+    """A body under search."""
+
+    body: tuple[Condition, ...]
+    coded: Body
+    weight: int
+    verdict: Verdict | None
+    parent: _Node | None = None
+    counts: Counts | None = None
+
+
+class CountedEngine:
+    """Grows rules from counts. See `polyrule.kernels.engine.Engine` for the contract; `covered` stays empty.
+
+    Examples
+    --------
+    >>> from polyrule.data import Table
+    >>> from polyrule.scale.counter import LocalCounter
+    >>> from polyrule.store import pack_table
+    >>> table, truth = Table.from_array([[1.0], [2.0], [3.0]]), np.array([[1, 0], [1, 0], [0, 1]])
+    >>> packed = pack_table(table, truth, None, ("a", "b"))
+    >>> engine = CountedEngine(
+    ...     LocalCounter(packed), packed.features, packed.bins, 2, Objective("f0.5"), GrowOptions()
+    ... )
+    >>> engine.grow().body
+    (NumericCondition(feature=0, op='<=', threshold=2.5),)
+    """
+
+    name = "counted"
+
+    def __init__(
+        self,
+        counter: Counter,
+        features: tuple[Feature, ...],
+        bins: tuple[Bins, ...],
+        labels: int,
+        objective: Objective,
+        options: GrowOptions,
+        compiled: bool = True,
+    ) -> None:
+        self.counter = counter
+        self.features = features
+        self.bins = bins
+        self.labels = labels
+        self.objective = objective
+        self.options = options
+        self.compiled = compiled and native is not None
+        self._can_decide = self.compiled
+        self.deadline: float | None = None
+        self.total = int(counter.ask(Weight()))
+        self.remaining = self.total
+        self._judge = CountedJudge(labels, objective, lambda body, s: counter.ask(Agreement(body, s)))
+        self._judge.watch = self._look_at_the_clock
+        self._layout = Layout.of(bins, labels, tuple(range(len(features))))
+        self._usual = (0,) * labels
+        self._ever_set = np.zeros(labels, dtype=bool)
+        self._root: Counts | None = None
+        self._check_size()
+
+    # -- state -----------------------------------------------------------------------------------------------------
+
+    @property
+    def has_unset(self) -> bool:
+        """Whether something is left to predict."""
+        kinds = self._totals()
+        return bool(kinds[:, :2].any() if self.objective.negative else kinds[:, 1].any())
+
+    def leftover(self) -> Ints:
+        """Per label, present and absent weight that nobody has set."""
+        return np.asarray(self.counter.ask(Leftover()))
+
+    def commit(self, candidate: Candidate, stop_threshold: float | None, keep_covered: bool) -> Outcome:
+        """Apply a rule: ask what it would do, decide, and let everybody know."""
+        assert isinstance(candidate, CountedCandidate)
+        full, negative = self.objective.scope == "full", self.objective.negative
+        head = tuple((label, value) for label, value, _, _ in candidate.head)
+        answer = self.counter.ask(WhatIf(candidate.coded, head, full, negative))
+        covered, still_open, newly = int(answer[0]), int(answer[1]), answer[2:]
+        stopped = stop_threshold is not None and still_open <= Fraction(repr(float(stop_threshold))) * covered
+        step = Step(candidate.coded, head, "all", full, negative)
+        if stopped:
+            step = replace(step, stay="none")
+        elif stop_threshold is None or not keep_covered:
+            step = replace(step, stay="open")
+        self._ever_set |= newly > 0
+        self._advance(step, covered)
+        self.remaining -= {"none": covered, "open": covered - still_open, "all": 0}[step.stay]
+        self._add_columns([label for label in range(self.labels) if newly[label]])
+        return Outcome(covered, still_open, int(newly.sum()), stopped)
+
+    def _advance(self, step: Step, covered: int) -> None:
+        """Correct the counts of the empty body by the rows that change, or forget them where most rows do."""
+        if self._root is None or 2 * covered > self.remaining:
+            self._root = None
+            self.counter.advance(step)
+            return
+        before = self._count(step.body)
+        self.counter.advance(step)
+        # the rows are those of the body among what is left in the working set
+        after = self._count(step.body) if step.stay != "none" else None
+        self._root = self._root - before if after is None else self._root - before + after
+
+    def _add_columns(self, newly: list[int]) -> None:
+        if not self.options.label_conditions:
+            return
+        known = set(self._layout.columns)
+        fresh = tuple(c for c in (len(self.features) + label for label in newly) if c not in known)
+        if not fresh:
+            return
+        added = Layout.of(self.bins, self.labels, fresh)
+        if self._root is not None:
+            more = self.counter.ask(CountRows((), added, self._usual, None, self.compiled, self._occurring()))
+            self._root = self._root.followed_by(more)
+        self._layout = Layout.of(self.bins, self.labels, (*self._layout.columns, *fresh))
+        self._check_size()
+
+    def _check_size(self) -> None:
+        size = int(self._layout.starts[-1]) * self.labels * KINDS * 8
+        if size > LARGEST_TABLE:
+            raise OptionError(
+                f"counts of {len(self._layout.columns)} columns by {self.labels} labels would take {size >> 30} GB; "
+                "use fewer bins (max_bins), or label_conditions=False"
+            )
+
+    # -- counting --------------------------------------------------------------------------------------------------
+
+    def _count(self, body: Body, without: Body = ()) -> Counts:
+        self._look_at_the_clock()
+        excluded = without[0] if without else None
+        question = CountRows(body, self._layout, self._usual, excluded, self.compiled, self._occurring())
+        return self.counter.ask(question)
+
+    def _occurring(self) -> tuple[int, ...]:
+        """Kinds that rows can have, as bits, label by label: a label that nobody has set is never found set."""
+        return tuple(15 if was_set else 3 for was_set in self._ever_set)
+
+    def _whole(self) -> Counts:
+        """Counts of the empty body, kept between rules."""
+        if self._root is None:
+            self._root = self._count(())
+        return self._root
+
+    def _counts(self, node: _Node) -> Counts:
+        """Counts of a node: counted, or the parent's less those of its sibling where that has fewer rows."""
+        if node.counts is None:
+            parent = node.parent
+            assert parent is not None
+            if 2 * node.weight <= parent.weight:
+                node.counts = self._count(node.coded)
+            else:
+                node.counts = self._counts(parent) - self._count(parent.coded, node.coded[-1:])
+        return node.counts
+
+    def _totals(self) -> Ints:
+        """Rows of the working set by label and kind."""
+        return np.asarray(self._column(self._whole(), 0).on_host().kinds.sum(axis=0))
+
+    def _column(self, counts: Counts, position: int) -> Counts:
+        starts = self._layout.starts
+        rows = slice(int(starts[position]), int(starts[position + 1]))
+        return Counts(counts.kinds[rows], counts.weight[rows])
+
+    # -- search ----------------------------------------------------------------------------------------------------
+
+    def grow(self, label: int | None = None, value: int | None = None) -> Candidate | None:
+        """Return the best rule by greedy or beam search."""
+        literals = self._literals(label, value)
+        kinds = self._totals()
+        self._usual = tuple(int(kind) for kind in kinds.argmax(axis=1))
+        self._judge.update(kinds[:, :2] + kinds[:, 2:], self.remaining)
+        start = self._judge.best(whole_batch(self._column(self._whole(), 0).on_host()), literals)  # type: ignore[arg-type]
+        root = _Node((), (), self.remaining, start, None, self._whole())
+        best = None if start is None else root
+        beam = [root]
+        length = 0
+        while beam and (self.options.max_conditions is None or length < self.options.max_conditions):
+            level = self._extend(beam, literals)
+            if not level or not _verdict(level[0]).beats(best.verdict if best else None):
+                break
+            best, beam, length = level[0], level, length + 1
+        if best is None or best.weight < self.options.min_coverage:
+            return None
+        verdict = _verdict(best)
+        return CountedCandidate(best.body, verdict.head, verdict.value, np.zeros(0, dtype=np.int64), best.coded)
+
+    def grow_single(self) -> Candidate | None:
+        """Return the best of the rules grown for each single literal."""
+        best: Candidate | None = None
+        for label in range(self.labels):
+            for value in (1, 0) if self.objective.negative else (1,):
+                found = self.grow(label, value)
+                if found is not None and (best is None or _rank(found) > _rank(best)):
+                    best = found
+        return best
+
+    def _literals(self, label: int | None, value: int | None) -> Mask:
+        allowed = np.ones((self.labels, 2), dtype=bool)
+        allowed[:, 0] = self.objective.negative
+        if label is not None:
+            allowed[:] = False
+            allowed[label, int(value if value is not None else 1)] = True
+        return allowed
+
+    def _extend(self, beam: list[_Node], literals: Mask) -> list[_Node]:
+        found = [node for parent in beam for node in self._refinements(parent, literals)]
+        found.sort(key=lambda node: _verdict(node).value, reverse=True)
+        found.sort(key=lambda node: (_verdict(node).value, _verdict(node).tp), reverse=True)
+        level: list[_Node] = []
+        seen: set[frozenset[Condition]] = set()
+        for node in found:
+            key = frozenset(node.body)
+            if key not in seen:
+                seen.add(key)
+                level.append(node)
+        return level[: self.options.beam_width]
+
+    def _refinements(self, parent: _Node, literals: Mask) -> list[_Node]:
+        """The best `beam_width` extensions of one body, in canonical order among equals."""
+        values = self._judge.fast_values(literals) if self.options.beam_width == 1 and self._can_decide else None
+        if values is not None:
+            return self._decide(parent, literals, values)
+        nodes: list[_Node] = []
+        width = self.options.beam_width
+        tested = [condition.label for condition in parent.body if isinstance(condition, LabelCondition)]
+        for column, batch in self._batches(parent):
+            self._look_at_the_clock()
+            allowed = literals.copy()
+            allowed[tested] = False
+            if column >= len(self.features):
+                allowed[column - len(self.features)] = False
+            skip = batch.weight < self.options.min_coverage
+            for _ in range(min(width, len(batch))):
+                verdict = self._judge.best(batch, allowed, skip)  # type: ignore[arg-type]
+                if verdict is None:
+                    break
+                skip[verdict.index] = True
+                if len(nodes) >= width and not verdict.beats(nodes[-1].verdict):
+                    break
+                body = (*parent.body, batch.condition(verdict.index))
+                weight = int(batch.weight[verdict.index])
+                nodes.append(_Node(body, batch.body(verdict.index), weight, verdict, parent))
+                nodes.sort(key=lambda node: (_verdict(node).value, _verdict(node).tp), reverse=True)
+                del nodes[width:]
+        return nodes
+
+    def _decide(self, parent: _Node, literals: Mask, values: RatioValues) -> list[_Node]:
+        """Find the best extension by the compiled decider; the judge then names its head."""
+        allowed = literals.copy()
+        allowed[[condition.label for condition in parent.body if isinstance(condition, LabelCondition)]] = False
+        columns = self._open_columns(parent)
+        single = self.objective.max_head_size == 1
+        counts, whole, total = self._counts(parent), self._whole(), self._judge.total
+        found = decide(
+            counts, whole.weight, self._views(columns), allowed, total, values, self.options.min_coverage, single
+        )
+        if found is None:
+            return []
+        position, cut, above = found
+        column = columns[position]
+        batch = self._batch(parent, column)
+        chosen = batch.find(cut, above)
+        skip = np.ones(len(batch), dtype=bool)
+        skip[chosen] = False
+        if column >= len(self.features):
+            allowed[column - len(self.features)] = False
+        verdict = self._judge.best(batch, allowed, skip)  # type: ignore[arg-type]
+        assert verdict is not None
+        body = (*parent.body, batch.condition(chosen))
+        return [_Node(body, batch.body(chosen), int(batch.weight[chosen]), verdict, parent)]
+
+    def _views(self, columns: list[int]) -> ColumnViews:
+        starts = self._layout.starts
+        place = self._place
+        features = len(self.features)
+        return ColumnViews(
+            np.array([starts[place[c]] for c in columns], dtype=np.int64),
+            np.array([starts[place[c] + 1] for c in columns], dtype=np.int64),
+            np.array([self._is_numeric(c) for c in columns], dtype=np.uint8),
+            np.array([c - features if c >= features else -1 for c in columns], dtype=np.int32),
+        )
+
+    @property
+    def _place(self) -> dict[int, int]:
+        return {column: position for position, column in enumerate(self._layout.columns)}
+
+    def _is_numeric(self, column: int) -> bool:
+        return column < len(self.features) and not self.features[column].is_nominal
+
+    def _open_columns(self, parent: _Node) -> list[int]:
+        """Columns that may extend a body, in canonical order."""
+        tested = {coded.column for coded in parent.coded}
+        return [c for c in sorted(self._layout.columns) if self._is_numeric(c) or c not in tested]
+
+    def _batch(self, parent: _Node, column: int) -> CountedBatch:
+        place = self._place[column]
+        own = self._column(self._counts(parent), place).on_host()
+        if not self._is_numeric(column):
+            return equality_batch(parent.coded, column, self.features, own)
+        occurs = self._column(self._whole(), place).on_host().weight
+        return numeric_batch(parent.coded, column, self.bins[column], own, occurs)
+
+    def _batches(self, parent: _Node) -> Iterator[tuple[int, CountedBatch]]:
+        """Yield the batches that extend a body, in canonical order."""
+        for column in self._open_columns(parent):
+            batch = self._batch(parent, column)
+            if len(batch):
+                yield column, batch
+
+    def _look_at_the_clock(self) -> None:
+        if self.deadline is not None and time.monotonic() > self.deadline:
+            raise OutOfTime
+
+
+def _verdict(node: _Node) -> Verdict:
+    assert node.verdict is not None
+    return node.verdict
+
+
+def _rank(candidate: Candidate) -> tuple[Fraction, int, int]:
+    return candidate.value, candidate.tp, -len(candidate.body)

@@ -1,0 +1,157 @@
+"""Which condition is best, from counts alone: the judge of the reference engine, asked with sums instead of rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from polyrule.errors import OptionError
+from polyrule.heads import World, best_head
+from polyrule.heads.world import LabelCounts as WorldCounts
+from polyrule.kernels.judge import Judge, LabelCounts, Verdict
+from polyrule.kernels.singles import RatioValues
+from polyrule.measures import Objective, SubsetAccuracy
+from polyrule.model.rule import Condition
+from polyrule.scale.coded import Body, Range
+
+Ints = npt.NDArray[np.int64]
+Mask = npt.NDArray[np.bool_]
+Literals = tuple[tuple[int, int], ...]
+
+
+@dataclass(frozen=True, eq=False)
+class CountedBatch:
+    """Candidates of one column: what each of them covers, as counts (candidates, labels, absent or present)."""
+
+    parent: Body
+    unset: Ints
+    covered: Ints
+    weight: Ints
+    ranges: Callable[[int], Range] | None  # None: the parent's body as it is
+    condition: Callable[[int], Condition]
+
+    def __len__(self) -> int:
+        return len(self.weight)
+
+    def find(self, code: int, above: bool) -> int:
+        """Return the candidate that ends (or, above a cut, begins after) at a code."""
+        assert self.ranges is not None
+        for index in range(len(self)):
+            found = self.ranges(index)
+            if (
+                (found.low == code + 1 and found.high >= found.low)
+                if above
+                else found.high == code and found.low <= code
+            ):
+                return index
+        raise LookupError("no such candidate")
+
+    def body(self, index: int) -> Body:
+        """Return the body of a candidate, coded."""
+        return self.parent if self.ranges is None else (*self.parent, self.ranges(index))
+
+
+class CountedWorld(World):
+    """A world that only knows its counts, which is all that micro-averages and averages over labels need."""
+
+    @classmethod
+    def of(cls, unset: Ints, covered: Ints, total: Ints, weight: int, allowed: Mask) -> CountedWorld:
+        """Build a world from (labels, absent or present) counts of one body and of the working set."""
+        labels = len(unset)
+        nothing = np.zeros((0, labels), dtype=np.uint8)
+        world = cls(nothing, np.zeros(0, bool), nothing.astype(np.int8), np.zeros(0, np.int64), allowed)
+        outside = total - covered
+        counts = WorldCounts(unset, unset[:, ::-1], outside[:, 1], outside[:, 0], covered[:, 1], covered[:, 0])
+        world.__dict__.update(counts=counts, total_weight=weight, nothing_set=False)
+        return world
+
+
+def check_countable(objective: Objective) -> None:
+    """Say so where a head's value cannot be known from counts per label."""
+    subset = isinstance(objective.measure, SubsetAccuracy)
+    if subset and (objective.scope != "head" or not objective.lift.is_none):
+        raise OptionError(
+            "subset accuracy with bins or a store needs scope='head' and no lift; leave out max_bins to fit in memory"
+        )
+    if not subset and objective.averaging == "example":
+        raise OptionError(
+            f"averaging={objective.averaging!r} needs whole examples, which bins and stores only count; "
+            "use averaging='micro' or 'label', or leave out max_bins to fit in memory"
+        )
+
+
+class CountedJudge(Judge):
+    """Finds the best candidate of a batch of counts."""
+
+    def __init__(self, labels: int, objective: Objective, agree: Callable[[Body, Literals], Ints]) -> None:
+        check_countable(objective)
+        self.objective = objective
+        self.watch = None
+        form = objective.fast_form(labels)
+        self.form = None if form is None or form.formula else form
+        self._agree = agree
+
+    def update(self, total: Ints, working_weight: int) -> None:
+        """Take note of the working set: (labels, absent or present) and its weight."""
+        self._total = total
+        self._working_weight = working_weight
+
+    @property
+    def total(self) -> Ints:
+        """The working set: (labels, absent or present)."""
+        return np.asarray(self._total)
+
+    def fast_values(self, allowed: Mask) -> RatioValues | None:
+        """How to value single literals, where the compiled decider can: ratios in 64 bits, heads not cut to a size."""
+        limit = self.objective.max_head_size
+        if limit is not None and 1 < limit < len(allowed):
+            return None
+        values = self._literal_values(allowed)
+        return values if isinstance(values, RatioValues) else None
+
+    def counts(self, batch: Any) -> LabelCounts:
+        """Label counts of every candidate."""
+        return LabelCounts(batch.unset, self._total - batch.covered)
+
+    def _search(self, batch: Any, index: int, allowed: Mask) -> Verdict | None:
+        if isinstance(self.objective.measure, SubsetAccuracy):
+            return self._search_subset(batch, index, allowed)
+        unset, covered = batch.unset[index], batch.covered[index]
+        world = CountedWorld.of(unset, covered, self._total, self._working_weight, allowed)
+        found = best_head(world, self.objective, self.watch)
+        if found is None:
+            return None
+        head = tuple(
+            (label, value, int(unset[label, value]), int(unset[label, 1 - value])) for label, value in found.head
+        )
+        return Verdict(index, found.value, found.tp, head)
+
+    def _search_subset(self, batch: Any, index: int, allowed: Mask) -> Verdict | None:
+        """Literals that are right on the same examples go together: they agree on as much as each is right."""
+        unset = batch.unset[index]
+        usable = allowed & (unset > 0)
+        if not usable.any():
+            return None
+        right = np.where(usable, unset + (self._total - batch.covered[index])[:, :1], -1)
+        best = int(right.max())
+        tied = tuple((int(label), int(value)) for label, value in np.argwhere(right == best))
+        agreed = self._agree(batch.body(index), tied) if len(tied) > 1 else np.array([[best]])
+        groups: list[tuple[int, int, list[int], list[int]]] = []
+        for i in range(len(tied)):
+            members = [tied[j] for j in np.flatnonzero(agreed[i] == best)]
+            if self.objective.max_head_size is not None and len(members) > self.objective.max_head_size:
+                members.sort(key=lambda literal: (-unset[literal], literal[0]))
+                members = sorted(members[: self.objective.max_head_size])
+            tp = int(sum(unset[literal] for literal in members))
+            groups.append((-len(members), -tp, [m[0] for m in members], [-m[1] for m in members]))
+        _, tp, labels, values = min(groups)
+        head = tuple(
+            (label, -value, int(unset[label, -value]), int(unset[label, 1 + value]))
+            for label, value in zip(labels, values, strict=True)
+        )
+        return Verdict(index, Fraction(best, self._working_weight), -tp, head)

@@ -1,0 +1,113 @@
+// The counting and deciding that a processor and a GPU share: plain functions that compile as C++ and as CUDA. The
+// wheel carries this text, because the GPU's compiler reads it at run time.
+#pragma once
+
+#ifdef __CUDACC__
+#define POLYRULE_BOTH __host__ __device__ __forceinline__
+#else
+#define POLYRULE_BOTH inline
+#endif
+
+namespace polyrule_count {
+
+using i64 = long long;
+using u64 = unsigned long long;
+using wide = __int128;
+
+// Kinds of a covered row for one label: bit 0 is the truth, bit 1 whether an earlier rule has set the label.
+constexpr int kKinds = 4;
+
+POLYRULE_BOTH int lowest_bit(u64 bits) {
+#ifdef __CUDA_ARCH__
+  return __ffsll(static_cast<i64>(bits)) - 1;
+#else
+  return __builtin_ctzll(bits);
+#endif
+}
+
+POLYRULE_BOTH int kind_at(u64 truth, u64 set, int bit) {
+  return static_cast<int>(((truth >> bit) & 1) | (((set >> bit) & 1) << 1));
+}
+
+// Labels of a word whose kind is not the usual one. `usual_truth` and `usual_set` hold the usual kinds as bits.
+POLYRULE_BOTH u64 unusual(u64 truth, u64 set, u64 usual_truth, u64 usual_set, u64 labels) {
+  return ((truth ^ usual_truth) | (set ^ usual_set)) & labels;
+}
+
+// Code of a label column: what was set, or 2 where nothing was.
+POLYRULE_BOTH int label_code(u64 set, u64 value, int bit) {
+  return (set >> bit) & 1 ? static_cast<int>((value >> bit) & 1) : 2;
+}
+
+// A value num / den with den > 0, the true positives behind it, and the candidate's place in canonical order.
+struct Candidate {
+  i64 num, den, tp, order;
+};
+
+// Better by value, then true positives, then canonical order; an order below 0 is no candidate.
+POLYRULE_BOTH bool better(const Candidate& a, const Candidate& b) {
+  if (a.order < 0) return false;
+  if (b.order < 0) return true;
+  const wide left = wide(a.num) * b.den, right = wide(b.num) * a.den;
+  if (left != right) return left > right;
+  if (a.tp != b.tp) return a.tp > b.tp;
+  return a.order < b.order;
+}
+
+// What a literal is judged by: coefficients of (constant, TP, FP, TN, FN), and whether a head holds one label only.
+struct Measure {
+  i64 num[5], den[5];
+  bool single;
+};
+
+POLYRULE_BOTH i64 linear(const i64* row, i64 tp, i64 fp, i64 tn, i64 fn) {
+  return row[0] + row[1] * tp + row[2] * fp + row[3] * tn + row[4] * fn;
+}
+
+// The best head of a body: the literals that reach the best value of a single one. `upto[label * 4 + kind]` counts what
+// lies below a cut, `all` the whole node; `above` asks for the difference. `total[label * 2 + truth]` is the working
+// set, `allowed[label * 2 + value]` says which literals may be used; `own` is a label that may not.
+POLYRULE_BOTH Candidate judge(const Measure& measure, const i64* upto, const i64* all, bool above, const i64* total,
+                              const unsigned char* allowed, int labels, int own, i64 order) {
+  Candidate best{0, 1, 0, -1};
+  for (int label = 0; label < labels; ++label) {
+    if (label == own || !(allowed[label * 2] | allowed[label * 2 + 1])) continue;
+    i64 kinds[kKinds];
+    for (int k = 0; k < kKinds; ++k) {
+      const i64 below = upto[label * kKinds + k];
+      kinds[k] = above ? all[label * kKinds + k] - below : below;
+    }
+    const i64 tn = total[label * 2] - kinds[0] - kinds[2], fn = total[label * 2 + 1] - kinds[1] - kinds[3];
+    i64 joined = 0;  // true positives this label already brings to the head
+    for (int value = 1; value >= 0; --value) {
+      const i64 tp = kinds[value];
+      if (!allowed[label * 2 + value] || tp <= 0) continue;
+      i64 num = linear(measure.num, tp, kinds[1 - value], tn, fn);
+      i64 den = linear(measure.den, tp, kinds[1 - value], tn, fn);
+      if (den == 0) num = 0, den = 1;
+      if (den < 0) num = -num, den = -den;
+      const wide left = wide(num) * best.den, right = wide(best.num) * den;
+      if (best.order < 0 || left > right) {
+        best = Candidate{num, den, tp, order};
+        joined = tp;
+      } else if (left == right) {
+        const i64 more = measure.single ? (tp > best.tp ? tp - best.tp : 0) : (tp > joined ? tp - joined : 0);
+        best.tp += more;
+        joined += more;
+      }
+    }
+  }
+  return best;
+}
+
+// Whether the cut after bin `b` of a numeric column makes a candidate. Weights of the node: in the bin, up to it, known,
+// missing; of the working set: in the bins before `b`, up to it, known.
+POLYRULE_BOTH bool is_cut(bool above, i64 here, i64 upto, i64 known, i64 missing, i64 working_before, i64 working_upto,
+                          i64 working_known) {
+  if (here > 0 && upto < known) return true;
+  if (missing == 0 || known == 0) return false;
+  if (above) return upto == 0 && working_upto > 0 && working_before == 0;  // leaves out just the missing ones
+  return here > 0 && upto == known && working_upto < working_known;
+}
+
+}  // namespace polyrule_count

@@ -1,0 +1,177 @@
+// The kernels around the shared functions of kernel.h, which the reader of this file puts in front of it.
+using namespace polyrule_count;
+
+// Most columns that one block of threads counts together, so that labels are read once for all of them.
+constexpr int kTogether = 4;
+
+struct Rows {
+  const void* codes;
+  const u64* truth;
+  const u64* set;
+  const u64* value;
+  const i64* weights;      // null: every row counts 1
+  const unsigned* chosen;  // null: all rows
+  i64 n, stride;           // rows to count, rows of a column
+  int wide_codes, features, words, labels;
+};
+
+__device__ __forceinline__ int code_of(const Rows& rows, i64 row, int column) {
+  if (column >= rows.features) {
+    const int label = column - rows.features;
+    const i64 at = row * rows.words + label / 64;
+    return label_code(rows.set[at], rows.value[at], label % 64);
+  }
+  const i64 at = column * rows.stride + row;
+  return rows.wide_codes ? static_cast<const unsigned short*>(rows.codes)[at]
+                         : static_cast<const unsigned char*>(rows.codes)[at];
+}
+
+// Counts some columns (blockIdx.y) of some rows (blockIdx.x) in shared memory: place 0 of a bin is its weight, slot[]
+// names the place of every label and kind, or -1 where there is none. place_of[] leads back.
+template <class Cell>
+__global__ void count_shared(const Rows* of, const int* columns, const i64* starts, int n_columns, int together,
+                             const u64* usual, const int* slot, const int* place_of, int slots, int with_weight,
+                             i64* kinds, i64* weight) {
+  const Rows rows = *of;
+  extern __shared__ u64 memory[];
+  Cell* cells = reinterpret_cast<Cell*>(memory);
+  const int first = blockIdx.y * together;
+  const int here = min(together, n_columns - first);
+  const i64 bins = starts[first + here] - starts[first];
+  for (i64 i = threadIdx.x; i < bins * slots; i += blockDim.x) cells[i] = 0;
+  __syncthreads();
+  const u64 *usual_truth = usual, *usual_set = usual + rows.words, *mask = usual + 2 * rows.words;
+  for (i64 i = blockIdx.x * i64(blockDim.x) + threadIdx.x; i < rows.n; i += i64(gridDim.x) * blockDim.x) {
+    const i64 row = rows.chosen ? rows.chosen[i] : i;
+    const Cell w = rows.weights ? Cell(rows.weights[row]) : Cell(1);
+    int at[kTogether];
+#pragma unroll
+    for (int c = 0; c < kTogether; ++c)
+      if (c < here) {
+        at[c] = int(starts[first + c] - starts[first] + code_of(rows, row, columns[first + c])) * slots;
+        if (with_weight) atomicAdd(&cells[at[c]], w);
+      }
+    for (int word = 0; word < rows.words; ++word) {
+      const u64 truth = rows.truth[row * rows.words + word], set = rows.set[row * rows.words + word];
+      for (u64 bits = unusual(truth, set, usual_truth[word], usual_set[word], mask[word]); bits; bits &= bits - 1) {
+        const int bit = lowest_bit(bits);
+        const int full = (word * 64 + bit) * kKinds + kind_at(truth, set, bit), place = slot[full];
+        if (place < 0) {  // a kind that nobody expected is counted all the same
+          for (int c = 0; c < here; ++c)
+            atomicAdd(reinterpret_cast<u64*>(&kinds[(starts[first] + at[c] / slots) * rows.labels * kKinds + full]), u64(w));
+          continue;
+        }
+#pragma unroll
+        for (int c = 0; c < kTogether; ++c)
+          if (c < here) atomicAdd(&cells[at[c] + place], w);
+      }
+    }
+  }
+  __syncthreads();
+  for (i64 i = threadIdx.x; i < bins * slots; i += blockDim.x) {
+    const Cell found = cells[i];
+    if (!found) continue;
+    const i64 bin = starts[first] + i / slots;
+    const int place = int(i % slots);
+    i64* target = place ? &kinds[bin * rows.labels * kKinds + place_of[place]] : &weight[bin];
+    atomicAdd(reinterpret_cast<u64*>(target), u64(found));
+  }
+}
+
+// The same without shared memory, for columns of more bins than fit.
+__global__ void count_direct(const Rows* of, const int* columns, const i64* starts, const u64* usual, i64* kinds,
+                             i64* weight) {
+  const Rows rows = *of;
+  const int c = blockIdx.y;
+  const u64 *usual_truth = usual, *usual_set = usual + rows.words, *mask = usual + 2 * rows.words;
+  for (i64 i = blockIdx.x * i64(blockDim.x) + threadIdx.x; i < rows.n; i += i64(gridDim.x) * blockDim.x) {
+    const i64 row = rows.chosen ? rows.chosen[i] : i;
+    const u64 w = rows.weights ? u64(rows.weights[row]) : 1;
+    const i64 bin = starts[c] + code_of(rows, row, columns[c]);
+    atomicAdd(reinterpret_cast<u64*>(&weight[bin]), w);
+    for (int word = 0; word < rows.words; ++word) {
+      const u64 truth = rows.truth[row * rows.words + word], set = rows.set[row * rows.words + word];
+      for (u64 bits = unusual(truth, set, usual_truth[word], usual_set[word], mask[word]); bits; bits &= bits - 1) {
+        const int bit = lowest_bit(bits);
+        const i64 place = (word * 64 + bit) * kKinds + kind_at(truth, set, bit);
+        atomicAdd(reinterpret_cast<u64*>(&kinds[bin * rows.labels * kKinds + place]), w);
+      }
+    }
+  }
+}
+
+// The kinds that nobody counted: the usual one of each label is what the others leave.
+__global__ void fill_usual(i64* kinds, const i64* weight, const int* usual_kind, i64 bins, int labels) {
+  const i64 i = blockIdx.x * i64(blockDim.x) + threadIdx.x;
+  if (i >= bins * labels) return;
+  i64* row = kinds + i * kKinds;
+  i64 rest = 0;
+  const int usual = usual_kind[i % labels];
+  for (int k = 0; k < kKinds; ++k) rest += k == usual ? 0 : row[k];
+  row[usual] = weight[i / labels] - rest;
+}
+
+// Running sums of every column over its bins, the missing value's left out (it keeps its own): counts (label and kind),
+// and the weights of the node and of the working set as two more.
+__global__ void running_sums(const i64* kinds, const i64* weight, const i64* occurs, const i64* starts, const i64* ends,
+                             int n_columns, int width, i64* kinds_upto, i64* weight_upto, i64* occurs_upto) {
+  const int which = blockIdx.x * blockDim.x + threadIdx.x, c = blockIdx.y;
+  if (which >= width + 2) return;
+  i64 sum = 0;
+  for (i64 bin = starts[c]; bin < ends[c] - 1; ++bin) {
+    if (which < width) kinds_upto[bin * width + which] = sum += kinds[bin * width + which];
+    else if (which == width) weight_upto[bin] = sum += weight[bin];
+    else occurs_upto[bin] = sum += occurs[bin];
+  }
+}
+
+__device__ Candidate best_of_block(Candidate mine) {
+  __shared__ Candidate shared[256];
+  shared[threadIdx.x] = mine;
+  __syncthreads();
+  for (int half = blockDim.x / 2; half; half /= 2) {
+    if (threadIdx.x < half && better(shared[threadIdx.x + half], shared[threadIdx.x]))
+      shared[threadIdx.x] = shared[threadIdx.x + half];
+    __syncthreads();
+  }
+  return shared[0];
+}
+
+// One thread per bin and side of one column (blockIdx.y); the best of a block goes to out[].
+__global__ void decide(const Measure* by, const i64* kinds, const i64* weight, const i64* kinds_upto, const i64* weight_upto,
+                       const i64* occurs_upto, const i64* starts, const i64* ends, const unsigned char* numeric,
+                       const int* own, const unsigned char* allowed, const i64* total, int labels, i64 node_weight,
+                       double min_coverage, Candidate* out) {
+  const Measure measure = *by;
+  const int c = blockIdx.y;
+  const i64 width = i64(labels) * kKinds;
+  const i64 i = blockIdx.x * i64(blockDim.x) + threadIdx.x;
+  const i64 bins = ends[c] - starts[c] - 1, b = i / 2, bin = starts[c] + b;
+  const bool above = i % 2;
+  Candidate found{0, 1, 0, -1};
+  if (b < bins) {
+    const i64 here = weight[bin], last = ends[c] - 2;
+    const i64 order = (i64(c) << 24) + i;
+    if (numeric[c]) {
+      const i64 upto = weight_upto[bin], known = weight_upto[last];
+      const i64 before = b ? occurs_upto[bin - 1] : 0;
+      const i64 covered = above ? known - upto : upto;
+      if (is_cut(above, here, upto, known, weight[ends[c] - 1], before, occurs_upto[bin], occurs_upto[last]) &&
+          double(covered) >= min_coverage)
+        found = judge(measure, kinds_upto + bin * width, kinds_upto + last * width, above, total, allowed, labels, own[c],
+                      order);
+    } else if (!above && here > 0 && here < node_weight && double(here) >= min_coverage) {
+      found = judge(measure, kinds + bin * width, kinds + bin * width, false, total, allowed, labels, own[c], order);
+    }
+  }
+  const Candidate best = best_of_block(found);
+  if (threadIdx.x == 0) out[blockIdx.y * gridDim.x + blockIdx.x] = best;
+}
+
+__global__ void best_of_all(const Candidate* found, int n, Candidate* out) {
+  Candidate mine{0, 1, 0, -1};
+  for (int i = threadIdx.x; i < n; i += blockDim.x)
+    if (better(found[i], mine)) mine = found[i];
+  const Candidate best = best_of_block(mine);
+  if (threadIdx.x == 0) *out = best;
+}

@@ -1,0 +1,115 @@
+"""Packed data: codes by column, labels as bits, in blocks of rows that may lie in memory or in files."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+from polyrule.data.table import Feature, Table
+from polyrule.store.bins import Bins, bins_of, check_max_bins, code_type
+
+Words = npt.NDArray[np.uint64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Block:
+    """Some rows: `codes` and `values` by column, `truth` as words of 64 labels by row; weights None are all 1."""
+
+    codes: npt.NDArray[Any]
+    truth: Words
+    weights: npt.NDArray[np.int64] | None = None
+    values: npt.NDArray[np.float64] | None = None
+
+    def __len__(self) -> int:
+        return len(self.truth)
+
+
+@dataclass(frozen=True, eq=False)
+class Packed:
+    """Examples as codes and bits.
+
+    Parameters
+    ----------
+    features : tuple of Feature
+    bins : tuple of Bins
+        One per feature.
+    label_names : tuple of str
+    blocks : sequence of Block
+    """
+
+    features: tuple[Feature, ...]
+    bins: tuple[Bins, ...]
+    label_names: tuple[str, ...]
+    blocks: Sequence[Block] = field(repr=False)
+
+    def __len__(self) -> int:
+        return sum(map(len, self.blocks))
+
+    @property
+    def total_weight(self) -> int:
+        """Weight of all examples."""
+        return sum(len(block) if block.weights is None else int(block.weights.sum()) for block in self.blocks)
+
+
+def pack_table(
+    table: Table,
+    truth: Any,
+    weights: npt.NDArray[np.int64] | None,
+    label_names: tuple[str, ...],
+    max_bins: int = 255,
+    block_rows: int | None = None,
+    keep_values: bool = False,
+) -> Packed:
+    """Pack a table that is in memory.
+
+    Examples
+    --------
+    >>> table = Table.from_array([[1.0], [2.0], [2.0]])
+    >>> packed = pack_table(table, np.array([[1, 0], [0, 1], [1, 1]]), None, ("a", "b"))
+    >>> packed.blocks[0].codes.tolist(), packed.blocks[0].truth.ravel().tolist()
+    ([[0, 1, 1]], [1, 2, 3])
+    """
+    check_max_bins(max_bins)
+    bins = tuple(bins_of(table.column(j), feature, max_bins) for j, feature in enumerate(table.features))
+    dtype = code_type(max(map(len, bins)))
+    codes = np.empty((len(bins), len(table)), dtype=dtype)
+    for j, of_column in enumerate(bins):
+        codes[j] = of_column.codes(table.column(j))
+    words = label_words(truth)
+    values = np.stack([table.column(j) for j in range(len(bins))]) if keep_values else None
+    unit = weights is None or bool((weights == 1).all())
+    size = block_rows or max(1, len(table))
+    blocks = []
+    for start in range(0, len(table), size):
+        rows = slice(start, start + size)
+        own = None if unit or weights is None else np.ascontiguousarray(weights[rows], dtype=np.int64)
+        kept = None if values is None else values[:, rows]
+        blocks.append(Block(np.ascontiguousarray(codes[:, rows]), words[rows], own, kept))
+    return Packed(table.features, bins, label_names, blocks)
+
+
+def label_words(truth: Any) -> Words:
+    """Pack a 0/1 matrix into words of 64 labels, row by row.
+
+    >>> label_words(np.array([[1, 0, 1]])).tolist()
+    [[5]]
+    """
+    rows, labels = truth.shape
+    packed = np.zeros((rows, word_count(labels) * 8), dtype=np.uint8)
+    step = max(1, (1 << 24) // max(1, labels))
+    for start in range(0, rows, step):
+        part = truth[start : start + step]
+        dense = part.toarray() if sp.issparse(part) else np.asarray(part)
+        bits = np.packbits(dense.astype(bool), axis=1, bitorder="little")
+        packed[start : start + len(dense), : bits.shape[1]] = bits
+    return packed.view("<u8").astype(np.uint64, copy=False)
+
+
+def word_count(labels: int) -> int:
+    """Return how many words hold so many labels."""
+    return max(1, -(-labels // 64))

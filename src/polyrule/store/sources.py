@@ -1,0 +1,167 @@
+"""Where rows to pack come from: files, frames, arrays, datasets of Arrow and collections of dask, piece by piece."""
+
+from __future__ import annotations
+
+import glob
+import os
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from polyrule.data.dataset import Dataset
+from polyrule.data.encode import to_table
+from polyrule.data.frames import is_frame
+from polyrule.data.labels import to_labels
+from polyrule.data.labelspec import choose_columns
+from polyrule.data.reading import read_chunks
+from polyrule.data.table import Feature
+from polyrule.errors import DataError, OptionError
+
+#: Cells read at a time.
+PIECE_CELLS = 4_000_000
+
+
+@dataclass(frozen=True)
+class Pieces:
+    """Rows that can be read from the beginning as often as needed.
+
+    `read(features)` yields data sets; with features, encoded against them. `identity` tells whether two sources are the
+    same one (None: it cannot be told, so an unfinished store is begun anew).
+    """
+
+    read: Callable[[Sequence[Feature] | None], Iterator[Dataset]]
+    identity: Any = None
+
+    def settle(self, look: Callable[[Dataset], None]) -> tuple[tuple[Feature, ...], tuple[str, ...]]:
+        """Find features and labels that hold for all pieces (categories of all of them, in order), and show each."""
+        features: list[Feature] = []
+        labels: tuple[str, ...] | None = None
+        for piece in self.read(None):
+            look(piece)
+            if labels is None:
+                features, labels = list(piece.features), piece.label_names
+                continue
+            if piece.label_names != labels or [f.name for f in piece.features] != [f.name for f in features]:
+                raise DataError(f"{piece.name}: its columns are not those of the first piece; pack files of one kind")
+            features = [_joined(a, b, piece) for a, b in zip(features, piece.features, strict=True)]
+        if labels is None:
+            raise DataError("there are no rows to pack")
+        return tuple(features), labels
+
+
+def _joined(left: Feature, right: Feature, piece: Dataset) -> Feature:
+    if left == right:
+        return left
+    column = piece.features.index(right)
+    if left.kind != right.kind:
+        raise DataError(
+            f"{piece.name}: column {left.name!r} holds {'text' if right.is_nominal else 'numbers'} here and "
+            f"{'text' if left.is_nominal else 'numbers'} elsewhere; say nominal= or numeric= (column {column})"
+        )
+    return replace(left, categories=tuple(sorted({*left.categories, *right.categories})))
+
+
+def open_pieces(data: Any, y: Any = None, labels: Any = "auto", weights: Any = None, **options: Any) -> Pieces:
+    """Find out what `data` is and how it is read; see `polyrule.pack`."""
+    if isinstance(data, (str, os.PathLike)) or (
+        isinstance(data, (list, tuple)) and data and all(isinstance(item, (str, os.PathLike)) for item in data)
+    ):
+        return _files(data, labels, weights, options)
+    if options:
+        raise OptionError(f"the option {sorted(options)[0]!r} is for reading files")
+    if isinstance(data, Dataset):
+        return Pieces(lambda features: _slices(data))
+    if hasattr(data, "to_batches") and hasattr(data, "schema") and not hasattr(data, "num_columns"):
+        return _frames(lambda: _arrow_frames(data), labels, weights)
+    if hasattr(data, "dask"):
+        return _dask(data, y, labels, weights)
+    if y is None and is_frame(data):
+        return _frames(lambda: iter([data]), labels, weights)
+    if y is None:
+        raise DataError("an array of features needs its labels: pack(X, y, ...)")
+    return Pieces(lambda features: _slices(_dataset(data, y, weights, features)))
+
+
+def _slices(data: Dataset) -> Iterator[Dataset]:
+    step = max(1, PIECE_CELLS // max(1, data.X.shape[1]))
+    for start in range(0, len(data), step):
+        yield data if len(data) <= step else data[start : start + step]
+
+
+def _dataset(X: Any, y: Any, weights: Any, features: Sequence[Feature] | None) -> Dataset:
+    table = to_table(X, features)
+    truth, names = to_labels(y)
+    return Dataset(table, truth, names, "data", None, None if weights is None else np.asarray(weights, dtype=float))
+
+
+def _files(data: Any, labels: Any, weights: Any, options: dict[str, Any]) -> Pieces:
+    given = [data] if isinstance(data, (str, os.PathLike)) else list(data)
+    paths: list[str] = []
+    for item in (str(os.fspath(path)) for path in given):
+        found = sorted(glob.glob(item)) if glob.has_magic(item) and not os.path.exists(item) else [item]
+        if not found:
+            raise DataError(f"{item}: no file matches")
+        paths += found
+
+    def read(features: Sequence[Feature] | None) -> Iterator[Dataset]:
+        for path in paths:
+            yield from read_chunks(path, rows=1 << 16, labels=labels, weights=weights, features=features, **options)
+
+    told = {name: repr(value) for name, value in options.items()}
+    stats = [[path, os.path.getsize(path), os.stat(path).st_mtime_ns] for path in paths if os.path.exists(path)]
+    return Pieces(read, [stats, repr(labels), repr(weights), told])
+
+
+def _frames(frames: Callable[[], Iterator[Any]], labels: Any, weights: Any) -> Pieces:
+    if labels in ("auto", None):
+        raise OptionError("say which columns of the frame are labels: labels='y_*', a list of names, ...")
+
+    def read(features: Sequence[Feature] | None) -> Iterator[Dataset]:
+        for frame in frames():
+            names = [str(name) for name in (frame.column_names if hasattr(frame, "column_names") else frame.columns)]
+            chosen = choose_columns(labels, names).positions
+            weight = [] if weights is None else choose_columns([weights], names, "weights").positions
+            rest = [j for j in range(len(names)) if j not in chosen and j not in weight]
+            own = None if not weight else np.asarray(_pick(frame, names, weight)[names[weight[0]]], dtype=float)
+            truth, label_names = to_labels(_pick(frame, names, chosen))
+            table = to_table(_pick(frame, names, rest), features)
+            yield from _slices(Dataset(table, truth, label_names, "frame", None, own))
+
+    return Pieces(read)
+
+
+def _pick(frame: Any, names: list[str], positions: list[int]) -> Any:
+    wanted = [names[j] for j in positions]
+    return frame.select(wanted) if hasattr(frame, "select") and not hasattr(frame, "iloc") else frame[wanted]
+
+
+def _arrow_frames(data: Any) -> Iterator[Any]:
+    import pyarrow
+
+    for batch in data.to_batches():
+        if batch.num_rows:
+            yield pyarrow.Table.from_batches([batch])
+
+
+def _dask(data: Any, y: Any, labels: Any, weights: Any) -> Pieces:
+    """Partitions of a dask frame, or blocks of rows of a dask array and its labels."""
+    if hasattr(data, "partitions"):
+        parts = data.partitions
+        return _frames(lambda: (parts[i].compute() for i in range(data.npartitions)), labels, weights)
+    if y is None:
+        raise DataError("a dask array of features needs its labels: pack(X, y, ...)")
+    ends = np.cumsum(data.chunks[0])
+
+    def read(features: Sequence[Feature] | None) -> Iterator[Dataset]:
+        for start, end in zip(np.append(0, ends[:-1]), ends, strict=True):
+            own = None if weights is None else np.asarray(weights[start:end])
+            yield from _slices(_dataset(_here(data[start:end]), _here(y[start:end]), own, features))
+
+    return Pieces(read)
+
+
+def _here(part: Any) -> npt.NDArray[Any]:
+    return np.asarray(part.compute() if hasattr(part, "compute") else part)

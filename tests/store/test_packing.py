@@ -1,0 +1,216 @@
+"""Stores: exact cuts whatever the order and the pieces, the same list as from memory, damage found and named."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.cli.helpers import ok, run
+
+import polyrule
+from polyrule import BinaryRelevanceRuleClassifier, RuleListClassifier, Store, datasets, pack
+from polyrule.data.table import Feature
+from polyrule.errors import DataError, OptionError
+from polyrule.store import pack_table
+from polyrule.store.bins import bins_of
+from polyrule.store.cuts import CutFinder
+from polyrule.store.packing import _Packer
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    seed=st.integers(0, 2**31),
+    rows=st.integers(1, 300),
+    distinct=st.sampled_from([1, 3, 40, 10**6]),
+    max_bins=st.integers(2, 20),
+    capacity=st.sampled_from([2, 7, 10_000]),
+    parts=st.integers(1, 9),
+)
+def test_cuts_are_those_of_the_whole_column(seed, rows, distinct, max_bins, capacity, parts) -> None:
+    rng = np.random.default_rng(seed)
+    column = rng.integers(-distinct, distinct, rows) / 7
+    column[rng.random(rows) < 0.1] = np.nan
+    finder = CutFinder(1, max_bins, max(capacity, max_bins))
+    passes = 0
+    while finder.unfinished:
+        shuffled = rng.permutation(column) if passes % 2 else np.sort(column)
+        for part in np.array_split(shuffled, parts):
+            finder.add([part])
+        finder.end_of_pass()
+        passes += 1
+        assert passes < 50
+    np.testing.assert_array_equal(finder.cuts[0], bins_of(column, Feature("x"), max_bins).highs)
+
+
+@pytest.fixture(scope="module")
+def frame() -> pd.DataFrame:
+    rng = np.random.default_rng(5)
+    rows = 700
+    data = pd.DataFrame(
+        {
+            "tempo": rng.normal(100, 20, rows),
+            "level": rng.integers(0, 9, rows),
+            "key": rng.choice(["C", "D", "E"], rows),
+        }
+    )
+    data.loc[rng.random(rows) < 0.1, "tempo"] = np.nan
+    data["y_calm"] = ((data["tempo"] < 95) ^ (rng.random(rows) < 0.1)).astype(int)
+    data["y_bright"] = ((data["key"] != "D") & (data["level"] > 2)).astype(int)
+    data["y_odd"] = rng.integers(0, 2, rows)
+    return data
+
+
+FEATURES = ["tempo", "level", "key"]
+LABELS = ["y_calm", "y_bright", "y_odd"]
+
+
+def fitted(data, **options) -> str:
+    return str(RuleListClassifier(max_rules=12, **options).fit(data).rules_)
+
+
+def test_every_source_gives_the_same_store_and_list(frame, tmp_path) -> None:
+    arrow_dataset = pytest.importorskip("pyarrow.dataset")
+    frame[:300].to_csv(tmp_path / "a.csv", index=False)
+    frame[300:].to_csv(tmp_path / "b.csv", index=False)
+    frame[:123].to_parquet(tmp_path / "a.parquet")
+    frame[123:].to_parquet(tmp_path / "b.parquet")
+    arrow = arrow_dataset.dataset([tmp_path / "a.parquet", tmp_path / "b.parquet"])
+    sources = {
+        "csv": tmp_path / "*.csv",
+        "parquet": [tmp_path / "a.parquet", tmp_path / "b.parquet"],
+        "frame": frame,
+        "arrow": arrow,
+    }
+    expected = str(RuleListClassifier(max_rules=12, max_bins=16).fit(frame[FEATURES], frame[LABELS]).rules_)
+    for name, source in sources.items():
+        store = pack(source, out=tmp_path / f"{name}.store", labels="y_*", max_bins=16, block_rows=250)
+        assert (len(store), len(store.blocks), store.label_names) == (700, 3, tuple(LABELS))
+        for threads in (1, 3):
+            assert fitted(store, n_jobs=threads) == expected
+        assert fitted(store, kernels="reference") == expected
+
+
+def test_binary_relevance_from_a_store(frame, tmp_path) -> None:
+    store = pack(frame, out=tmp_path / "s", labels=LABELS, max_bins=255, block_rows=100)
+    X, Y = frame[FEATURES], frame[LABELS]
+    expected = BinaryRelevanceRuleClassifier(max_bins=255, max_conditions=2).fit(X, Y).rules_
+    assert str(BinaryRelevanceRuleClassifier(max_conditions=2).fit(store).rules_) == str(expected)
+
+
+def test_weights_and_examples_without_weight(frame, tmp_path) -> None:
+    weights = np.random.default_rng(0).integers(0, 4, len(frame))
+    weighted = frame.assign(weight=weights)
+    store = pack(weighted, out=tmp_path / "s", labels="y_*", weights="weight", max_bins=16, block_rows=200)
+    expected = RuleListClassifier(max_rules=12, max_bins=16).fit(frame[FEATURES], frame[LABELS], weights)
+    assert fitted(store) == str(expected.rules_)
+    with pytest.raises(DataError, match="whole numbers as weights"):
+        pack(weighted.assign(weight=0.5), out=tmp_path / "t", labels="y_*", weights="weight")
+
+
+def test_bins_that_hold_every_value_change_nothing(benchmark_root) -> None:
+    for name in ("flags", "emotions"):
+        data = datasets.load(name, "train")
+        options = {"max_rules": 6, "max_conditions": 2}
+        plain = RuleListClassifier(**options).fit(data).rules_
+        assert str(RuleListClassifier(max_bins=1000, **options).fit(data).rules_) == str(plain)
+
+
+def test_damage_is_named(frame, tmp_path) -> None:
+    store = pack(frame, out=tmp_path / "s", labels="y_*", block_rows=300)
+    store.verify()
+    block = tmp_path / "s" / "000001.codes"
+    content = bytearray(block.read_bytes())
+    content[5] ^= 1
+    block.write_bytes(content)
+    with pytest.raises(DataError, match=r"000001\.codes: the block is damaged \(its checksum differs\)"):
+        fitted(Store(tmp_path / "s"))
+    block.write_bytes(content[:-1])
+    with pytest.raises(DataError, match=r"000001\.codes: the block is damaged"):
+        fitted(Store(tmp_path / "s"))
+    block.unlink()
+    with pytest.raises(DataError, match=r"000001\.codes: the block cannot be read"):
+        fitted(Store(tmp_path / "s"))
+    (tmp_path / "s" / "header.json").write_text(json.dumps({"format": "other"}))
+    with pytest.raises(DataError, match="not the header of a packed store"):
+        Store(tmp_path / "s")
+    with pytest.raises(DataError, match="there is no packed store"):
+        Store(tmp_path / "nothing")
+
+
+def test_an_interrupted_packing_goes_on(frame, tmp_path, monkeypatch) -> None:
+    frame.to_csv(tmp_path / "all.csv", index=False)
+    whole = pack(tmp_path / "all.csv", out=tmp_path / "whole", labels="y_*", block_rows=100)
+    write = _Packer._write
+
+    def broken(self, index, *rest):
+        if index == 4:
+            raise KeyboardInterrupt
+        return write(self, index, *rest)
+
+    monkeypatch.setattr(_Packer, "_write", broken)
+    with pytest.raises(KeyboardInterrupt):
+        pack(tmp_path / "all.csv", out=tmp_path / "s", labels="y_*", block_rows=100)
+    assert not (tmp_path / "s").exists()
+    monkeypatch.setattr(_Packer, "_write", write)
+    monkeypatch.setattr(_Packer, "_make_plan", None)  # the plan is not made again
+    again = pack(tmp_path / "all.csv", out=tmp_path / "s", labels="y_*", block_rows=100)
+    assert again.header == whole.header
+    assert sorted(p.name for p in (tmp_path / "s").iterdir()) == sorted(p.name for p in (tmp_path / "whole").iterdir())
+
+
+def test_what_a_store_refuses(frame, tmp_path) -> None:
+    store = pack(frame, out=tmp_path / "s", labels="y_*")
+    with pytest.raises(DataError, match="there is something already"):
+        pack(frame, out=tmp_path / "s", labels="y_*")
+    with pytest.raises(DataError, match="brings its own labels"):
+        RuleListClassifier().fit(store, frame[LABELS])
+    with pytest.raises(OptionError, match="max_bins is chosen when data is packed"):
+        RuleListClassifier(max_bins=3).fit(store)
+    with pytest.raises(OptionError, match="keep_values=True"):
+        RuleListClassifier(refine=True).fit(store)
+    with pytest.raises(OptionError, match="say which columns"):
+        pack(frame, out=tmp_path / "t")
+    with pytest.raises(OptionError, match="max_bins must be a whole number"):
+        pack(frame, out=tmp_path / "t", labels="y_*", max_bins=1)
+    with pytest.raises(OptionError, match="refine=True looks between bins"):
+        RuleListClassifier(refine=True).fit(frame[FEATURES], frame[LABELS])
+
+
+def test_many_bins_take_two_bytes(frame, tmp_path) -> None:
+    store = pack(frame, out=tmp_path / "s", labels="y_*", max_bins=1000)
+    assert store.blocks[0].codes.dtype == np.uint16
+    expected = RuleListClassifier(max_rules=12).fit(frame[FEATURES], frame[LABELS]).rules_
+    assert fitted(store) == str(expected)
+
+
+def test_the_command_line_packs_and_trains(frame, tmp_path) -> None:
+    frame.to_csv(tmp_path / "songs.csv", index=False)
+    told = run("pack", tmp_path / "songs.csv", "--labels", "y_*", "--max-bins", "16", "-o", tmp_path / "store")
+    assert told.exit_code == 0
+    assert "700 examples, 3 features and 3 labels packed" in told.stderr
+    options = ("--max-rules", "5", "-o")
+    ok("train", tmp_path / "store", *options, tmp_path / "a.json", "--threads", "2")
+    ok("train", tmp_path / "songs.csv", "--labels", "y_*", "--max-bins", "16", *options, tmp_path / "b.json")
+    models = [polyrule.load(tmp_path / f"{name}.json") for name in "ab"]
+    assert models[0].rules == models[1].rules
+    refused = run("train", tmp_path / "store", "--cv", "3")
+    assert refused.exit_code == 1
+    assert "--cv needs the examples themselves" in refused.stderr
+
+
+def test_a_table_is_packed_like_a_store(frame, tmp_path) -> None:
+    from polyrule.data import to_table
+
+    table = to_table(frame[FEATURES])
+    packed = pack_table(table, frame[LABELS].to_numpy(), None, tuple(LABELS), 16, 250)
+    store = pack(frame, out=tmp_path / "s", labels="y_*", max_bins=16, block_rows=250)
+    for mine, its in zip(packed.blocks, store.blocks, strict=True):
+        np.testing.assert_array_equal(mine.codes, its.codes)
+        np.testing.assert_array_equal(mine.truth, its.truth)
+    for mine, its in zip(packed.bins, store.bins, strict=True):
+        np.testing.assert_array_equal(mine.lows, its.lows)
+        np.testing.assert_array_equal(mine.highs, its.highs)
