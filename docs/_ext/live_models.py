@@ -35,7 +35,14 @@ def wines() -> Report:
     kept = [name for name in data.feature_names if name not in ("alcohol", "color_intensity")]
     features = tuple(Feature("protein" if "/" in name else name.replace("_", " ")) for name in kept)
     values = np.column_stack([column[name] for name in kept])
-    return _split(values, features, labels, names, "Wines", RuleListClassifier("f0.5", lift="kln:0.3", max_conditions=3, min_coverage=5))
+    return _split(
+        values,
+        features,
+        labels,
+        names,
+        "Wines",
+        RuleListClassifier("f0.5", lift="kln:0.3", max_conditions=3, min_coverage=5),
+    )
 
 
 def _split(
