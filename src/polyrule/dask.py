@@ -55,6 +55,8 @@ class DaskCounter:
     labels : int
     """
 
+    decides = False
+
     def __init__(self, client: Client, blocks: Store | list[Any], labels: int) -> None:
         self.client = client
         self.steps: tuple[Step, ...] = ()

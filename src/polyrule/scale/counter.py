@@ -18,6 +18,9 @@ Answer = TypeVar("Answer")
 class Counter(Protocol):
     """Answers questions about all rows, for the rules so far."""
 
+    decides: bool
+    """Whether its counts lie where a decider of their own waits for them."""
+
     def ask(self, question: Question[Answer]) -> Answer:
         """Return the sum of the answers of all blocks."""
 
@@ -38,6 +41,8 @@ class LocalCounter:
     >>> LocalCounter(packed, threads=2).ask(Weight())
     2
     """
+
+    decides = False
 
     def __init__(self, packed: Packed, threads: int = 1) -> None:
         self.steps: tuple[Step, ...] = ()

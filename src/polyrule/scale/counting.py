@@ -13,6 +13,7 @@ from polyrule.kernels.engine import Engine, GrowOptions
 from polyrule.measures import Objective
 from polyrule.scale.counter import Counter, LocalCounter
 from polyrule.scale.engine import CountedEngine
+from polyrule.scale.refine import RefiningEngine
 from polyrule.scale.state import BlockState
 from polyrule.store.bins import check_max_bins
 from polyrule.store.packed import Block, Packed
@@ -73,9 +74,8 @@ def counted_engine(
         counter = GpuCounter(packed)
     else:
         counter = LocalCounter(packed, n_jobs)
-    if counting.refine:
-        raise OptionError("refine=True is not available yet; leave it out")
-    return CountedEngine(
+    maker: type[CountedEngine] = RefiningEngine if counting.refine else CountedEngine
+    return maker(
         counter,
         packed.features,
         packed.bins,

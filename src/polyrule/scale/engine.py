@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
@@ -41,14 +41,14 @@ class CountedCandidate(Candidate):
 
 
 @dataclass(eq=False)
-class _Node:
+class Node:
     """A body under search."""
 
     body: tuple[Condition, ...]
     coded: Body
     weight: int
     verdict: Verdict | None
-    parent: _Node | None = None
+    parent: Node | None = None
     counts: Counts | None = None
 
 
@@ -88,7 +88,7 @@ class CountedEngine:
         self.objective = objective
         self.options = options
         self.compiled = compiled and native is not None
-        self._can_decide = self.compiled
+        self._can_decide = self.compiled or counter.decides
         self.deadline: float | None = None
         self.total = int(counter.ask(Weight()))
         self.remaining = self.total
@@ -183,7 +183,7 @@ class CountedEngine:
             self._root = self._count(())
         return self._root
 
-    def _counts(self, node: _Node) -> Counts:
+    def _counts(self, node: Node) -> Counts:
         """Counts of a node: counted, or the parent's less those of its sibling where that has fewer rows."""
         if node.counts is None:
             parent = node.parent
@@ -212,7 +212,7 @@ class CountedEngine:
         self._usual = tuple(int(kind) for kind in kinds.argmax(axis=1))
         self._judge.update(kinds[:, :2] + kinds[:, 2:], self.remaining)
         start = self._judge.best(whole_batch(self._column(self._whole(), 0).on_host()), literals)  # type: ignore[arg-type]
-        root = _Node((), (), self.remaining, start, None, self._whole())
+        root = Node((), (), self.remaining, start, None, self._whole())
         best = None if start is None else root
         beam = [root]
         length = 0
@@ -244,11 +244,11 @@ class CountedEngine:
             allowed[label, int(value if value is not None else 1)] = True
         return allowed
 
-    def _extend(self, beam: list[_Node], literals: Mask) -> list[_Node]:
+    def _extend(self, beam: list[Node], literals: Mask) -> list[Node]:
         found = [node for parent in beam for node in self._refinements(parent, literals)]
         found.sort(key=lambda node: _verdict(node).value, reverse=True)
         found.sort(key=lambda node: (_verdict(node).value, _verdict(node).tp), reverse=True)
-        level: list[_Node] = []
+        level: list[Node] = []
         seen: set[frozenset[Condition]] = set()
         for node in found:
             key = frozenset(node.body)
@@ -257,16 +257,21 @@ class CountedEngine:
                 level.append(node)
         return level[: self.options.beam_width]
 
-    def _refinements(self, parent: _Node, literals: Mask) -> list[_Node]:
+    def _refinements(self, parent: Node, literals: Mask) -> list[Node]:
         """The best `beam_width` extensions of one body, in canonical order among equals."""
         values = self._judge.fast_values(literals) if self.options.beam_width == 1 and self._can_decide else None
         if values is not None:
             return self._decide(parent, literals, values)
-        nodes: list[_Node] = []
+        return self._search(parent, literals, lambda column: self._batch(parent, column))
+
+    def _search(self, parent: Node, literals: Mask, batch_of: Callable[[int], CountedBatch]) -> list[Node]:
+        """Judge the candidates of one column after the other."""
+        nodes: list[Node] = []
         width = self.options.beam_width
         tested = [condition.label for condition in parent.body if isinstance(condition, LabelCondition)]
-        for column, batch in self._batches(parent):
+        for column in self._open_columns(parent):
             self._look_at_the_clock()
+            batch = batch_of(column)
             allowed = literals.copy()
             allowed[tested] = False
             if column >= len(self.features):
@@ -281,12 +286,12 @@ class CountedEngine:
                     break
                 body = (*parent.body, batch.condition(verdict.index))
                 weight = int(batch.weight[verdict.index])
-                nodes.append(_Node(body, batch.body(verdict.index), weight, verdict, parent))
+                nodes.append(Node(body, batch.body(verdict.index), weight, verdict, parent))
                 nodes.sort(key=lambda node: (_verdict(node).value, _verdict(node).tp), reverse=True)
                 del nodes[width:]
         return nodes
 
-    def _decide(self, parent: _Node, literals: Mask, values: RatioValues) -> list[_Node]:
+    def _decide(self, parent: Node, literals: Mask, values: RatioValues) -> list[Node]:
         """Find the best extension by the compiled decider; the judge then names its head."""
         allowed = literals.copy()
         allowed[[condition.label for condition in parent.body if isinstance(condition, LabelCondition)]] = False
@@ -309,7 +314,7 @@ class CountedEngine:
         verdict = self._judge.best(batch, allowed, skip)  # type: ignore[arg-type]
         assert verdict is not None
         body = (*parent.body, batch.condition(chosen))
-        return [_Node(body, batch.body(chosen), int(batch.weight[chosen]), verdict, parent)]
+        return [Node(body, batch.body(chosen), int(batch.weight[chosen]), verdict, parent)]
 
     def _views(self, columns: list[int]) -> ColumnViews:
         starts = self._layout.starts
@@ -329,12 +334,12 @@ class CountedEngine:
     def _is_numeric(self, column: int) -> bool:
         return column < len(self.features) and not self.features[column].is_nominal
 
-    def _open_columns(self, parent: _Node) -> list[int]:
+    def _open_columns(self, parent: Node) -> list[int]:
         """Columns that may extend a body, in canonical order."""
         tested = {coded.column for coded in parent.coded}
         return [c for c in sorted(self._layout.columns) if self._is_numeric(c) or c not in tested]
 
-    def _batch(self, parent: _Node, column: int) -> CountedBatch:
+    def _batch(self, parent: Node, column: int) -> CountedBatch:
         place = self._place[column]
         own = self._column(self._counts(parent), place).on_host()
         if not self._is_numeric(column):
@@ -342,19 +347,12 @@ class CountedEngine:
         occurs = self._column(self._whole(), place).on_host().weight
         return numeric_batch(parent.coded, column, self.bins[column], own, occurs)
 
-    def _batches(self, parent: _Node) -> Iterator[tuple[int, CountedBatch]]:
-        """Yield the batches that extend a body, in canonical order."""
-        for column in self._open_columns(parent):
-            batch = self._batch(parent, column)
-            if len(batch):
-                yield column, batch
-
     def _look_at_the_clock(self) -> None:
         if self.deadline is not None and time.monotonic() > self.deadline:
             raise OutOfTime
 
 
-def _verdict(node: _Node) -> Verdict:
+def _verdict(node: Node) -> Verdict:
     assert node.verdict is not None
     return node.verdict
 

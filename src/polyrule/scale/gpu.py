@@ -19,7 +19,7 @@ from polyrule.scale.state import BlockState
 from polyrule.store.packed import Block, Packed
 
 Answer = TypeVar("Answer")
-TOGETHER = 4  # kTogether of kernels.cu
+TOGETHER = 8  # kTogether of kernels.cu
 THREADS, DECIDERS = 1024, 256
 
 
@@ -45,6 +45,8 @@ def cupy() -> Any:
 
 class GpuCounter:
     """Answers questions about rows that all lie on one GPU."""
+
+    decides = True
 
     def __init__(self, packed: Packed) -> None:
         xp = cupy()
@@ -102,21 +104,24 @@ def _processors() -> int:
     return int(cupy().cuda.Device().attributes["MultiProcessorCount"])
 
 
-def _rows_struct(state: BlockState, rows: Any, everything: bool) -> Any:
-    """Return the kernels' argument `Rows` on the device, field by field as C lays it out."""
+def _row_arguments(state: BlockState, rows: Any) -> tuple[Any, ...]:
+    """Return what the counting kernels are told about rows; a list of all of them is not read."""
     block: Any = state.block
-    layout = np.dtype(
-        [(name, "<u8") for name in ("codes", "truth", "set", "value", "weights", "chosen")]
-        + [("n", "<i8"), ("stride", "<i8")]
-        + [(name, "<i4") for name in ("wide_codes", "features", "words", "labels")]
+    nothing = np.uint64(0)
+    return (
+        block.codes,
+        np.int32(block.codes.dtype == np.uint16),
+        np.int64(len(block)),
+        np.int32(len(block.codes)),
+        block.truth,
+        state.set,
+        state.value,
+        nothing if block.weights is None else block.weights,
+        nothing if len(rows) == len(block) else rows,
+        np.int64(len(rows)),
+        np.int32(block.truth.shape[1]),
+        np.int32(state.labels),
     )
-    weights = 0 if block.weights is None else block.weights.data.ptr
-    chosen = 0 if everything else rows.data.ptr
-    wide = int(block.codes.dtype == np.uint16)
-    words = block.truth.shape[1]
-    pointers = (block.codes.data.ptr, block.truth.data.ptr, state.set.data.ptr, state.value.data.ptr, weights, chosen)
-    numbers = (len(rows), len(block), wide, len(block.codes), words, state.labels)
-    return _upload(state.xp, np.array([(*pointers, *numbers)], dtype=layout))
 
 
 def _upload(xp: Any, struct: Any) -> Any:
@@ -126,24 +131,17 @@ def _upload(xp: Any, struct: Any) -> Any:
 def count_on_device(
     state: BlockState, rows: Any, layout: Layout, usual: tuple[int, ...], occurring: tuple[int, ...] | None = None
 ) -> Counts:
-    """Count some rows; labels are taken in turns where the table of a column does not fit shared memory."""
+    """Count some rows: in shared memory where the table of a column fits, labels in turns if need be."""
     xp = state.xp
     starts = layout.starts
     kinds = xp.zeros((int(starts[-1]), layout.labels, KINDS), dtype=np.int64)
     weight = xp.zeros(int(starts[-1]), dtype=np.int64)
-    struct = _rows_struct(state, rows, len(rows) == len(state.block))
-    cell = 4 if state.block.weights is None else 8
-    limit = _shared_limit() // cell
-    order = sorted(range(len(layout.columns)), key=lambda i: layout.widths[i])
-    small = [i for i in order if layout.widths[i] * KINDS <= limit]
-    if small:
-        _count_shared(state, (struct, len(rows)), layout, small, usual, occurring, (kinds, weight), limit, cell)
-    for i in order[len(small) :]:
-        columns, begins = _device_columns(xp, layout, [i])
-        grid = (max(1, min(4096, -(-len(rows) // THREADS))), 1)
-        usual_words = xp.asarray(_usual_words(usual, state.block.truth.shape[1], range(layout.labels)))
-        arguments = (struct, columns, begins + int(starts[i]), usual_words, kinds, weight)
-        _kernels()["count_direct"](grid, (THREADS,), arguments)
+    counting = _Counting(state, rows, layout, usual, occurring, kinds, weight)
+    small = [i for i in range(len(layout.columns)) if layout.widths[i] * KINDS <= counting.cells]
+    for run in _runs(small):
+        counting.shared(run)
+    for i in sorted(set(range(len(layout.columns))) - set(small)):
+        counting.direct(i)
     cells = int(starts[-1]) * layout.labels
     usual_kind = xp.asarray(np.array(usual, dtype=np.int32))
     _kernels()["fill_usual"](
@@ -152,56 +150,85 @@ def count_on_device(
     return Counts(kinds, weight)
 
 
-def _device_columns(xp: Any, layout: Layout, chosen: list[int]) -> tuple[Any, Any]:
-    columns = np.array([layout.columns[i] for i in chosen], dtype=np.int32)
-    begins = np.concatenate([[0], np.cumsum([layout.widths[i] for i in chosen])]).astype(np.int64)
-    return xp.asarray(columns), xp.asarray(begins)
+class _Counting:
+    """One question to the counting kernels."""
 
+    def __init__(
+        self,
+        state: BlockState,
+        rows: Any,
+        layout: Layout,
+        usual: tuple[int, ...],
+        occurring: tuple[int, ...] | None,
+        kinds: Any,
+        weight: Any,
+    ) -> None:
+        self.state, self.layout, self.usual, self.kinds, self.weight = state, layout, usual, kinds, weight
+        self.rows = _row_arguments(state, rows)
+        self.n = len(rows)
+        self.cell = 4 if state.block.weights is None else 8
+        self.table = layout.labels * KINDS * 4  # bytes of the places in shared memory
+        self.cells = max(0, _shared_limit() - self.table) // self.cell
+        self.places = [
+            [k for k in range(KINDS) if k != usual[label] and (occurring is None or occurring[label] >> k & 1)]
+            for label in range(layout.labels)
+        ]
 
-def _count_shared(
-    state: BlockState,
-    what: tuple[Any, int],
-    layout: Layout,
-    chosen: list[int],
-    usual: tuple[int, ...],
-    occurring: tuple[int, ...] | None,
-    out: tuple[Any, Any],
-    limit: int,
-    cell: int,
-) -> None:
-    """Count columns that fit shared memory: in runs of neighbours whose bins lie one after another in the table."""
-    xp = state.xp
-    (struct, n), (kinds, weight) = what, out
-    words = state.block.truth.shape[1]
-    kernel = _kernels()["count_shared<unsigned>" if cell == 4 else "count_shared<u64>"]
-    for run in _runs(sorted(chosen)):
-        widths = sorted((layout.widths[i] for i in run), reverse=True)
-        together = next(k for k in (TOGETHER, 2, 1) if sum(widths[:k]) * KINDS <= limit)
+    def shared(self, run: list[int]) -> None:
+        """Count columns whose bins lie one after another, as many together as fit with all labels."""
+        xp = self.state.xp
+        widths = sorted((self.layout.widths[i] for i in run), reverse=True)
+        slots = 1 + sum(map(len, self.places))
+        together = next((k for k in range(TOGETHER, 0, -1) if sum(widths[:k]) * slots <= self.cells), 1)
         widest = sum(widths[:together])
-        columns, begins = _device_columns(xp, layout, run)
-        base = int(layout.starts[run[0]])
-        most = limit // widest - 1  # places beside the weight
-        for number, (labels, slot, place_of) in enumerate(_tiles(layout.labels, usual, occurring, most)):
-            slots = len(place_of)
-            size = widest * slots * cell
+        columns, begins = _device_columns(xp, self.layout, run)
+        base = int(self.layout.starts[run[0]])
+        kernel = _kernels()["count_shared<unsigned>" if self.cell == 4 else "count_shared<u64>"]
+        groups = -(-len(run) // together)
+        blocks = max(1, min(-(-self.n // (THREADS * 4)), _processors() * 4 // groups))
+        for number, (labels, slot, place_of) in enumerate(_tiles(self.places, self.cells // widest - 1)):
+            size = widest * len(place_of) * self.cell + self.table
             kernel.max_dynamic_shared_size_bytes = max(size, 49152)
-            groups = -(-len(run) // together)
-            blocks = max(1, min(-(-n // (THREADS * 4)), -(-_processors() * 4 // groups)))
             arguments = (
-                struct,
+                *self.rows,
                 columns,
                 begins,
                 np.int32(len(run)),
                 np.int32(together),
-                xp.asarray(_usual_words(usual, words, labels)),
+                self._usual_words(labels),
                 xp.asarray(slot),
                 xp.asarray(place_of),
-                np.int32(slots),
+                np.int32(len(place_of)),
                 np.int32(number == 0),
-                kinds[base:],
-                weight[base:],
+                self.kinds[base:],
+                self.weight[base:],
             )
             kernel((blocks, groups), (THREADS,), arguments, shared_mem=size)
+
+    def direct(self, position: int) -> None:
+        """Count one column of many bins."""
+        columns, begins = _device_columns(self.state.xp, self.layout, [position])
+        begins += int(self.layout.starts[position])
+        words = self._usual_words(range(self.layout.labels))
+        grid = (max(1, min(4096, -(-self.n // THREADS))), 1)
+        arguments = (*self.rows, columns, begins, words, self.kinds, self.weight)
+        _kernels()["count_direct"](grid, (THREADS,), arguments)
+
+    def _usual_words(self, labels: range) -> Any:
+        """Usual kinds as bits (truth, then set), and which labels are meant."""
+        out = np.zeros((3, self.state.block.truth.shape[1]), dtype=np.uint64)
+        for label in labels:
+            bit = np.uint64(1 << (label % 64))
+            for kind in (0, 1):
+                out[kind, label // 64] |= bit if self.usual[label] >> kind & 1 else np.uint64(0)
+            out[2, label // 64] |= bit
+        return self.state.xp.asarray(out.ravel())
+
+
+def _device_columns(xp: Any, layout: Layout, chosen: list[int]) -> tuple[Any, Any]:
+    columns = np.array([layout.columns[i] for i in chosen], dtype=np.int32)
+    begins = np.concatenate([[0], np.cumsum([layout.widths[i] for i in chosen])]).astype(np.int64)
+    return xp.asarray(columns), xp.asarray(begins)
 
 
 def _runs(chosen: list[int]) -> list[list[int]]:
@@ -214,22 +241,17 @@ def _runs(chosen: list[int]) -> list[list[int]]:
     return runs
 
 
-def _tiles(
-    labels: int, usual: tuple[int, ...], occurring: tuple[int, ...] | None, most: int
-) -> list[tuple[range, Any, Any]]:
+def _tiles(places: list[list[int]], most: int) -> list[tuple[range, Any, Any]]:
     """Divide the labels so that each part has at most `most` places; place 0 of a part is the weight."""
-    places = [
-        [k for k in range(KINDS) if k != usual[label] and (occurring is None or occurring[label] >> k & 1)]
-        for label in range(labels)
-    ]
+    labels = len(places)
     tiles: list[tuple[range, Any, Any]] = []
     start = 0
-    while start < labels or not tiles:
+    while start < labels:
         end, used = start, 0
         while end < labels and (end == start or used + len(places[end]) <= most):
             used += len(places[end])
             end += 1
-        slot = np.full(max(1, labels * KINDS), -1, dtype=np.int32)
+        slot = np.full(labels * KINDS, -1, dtype=np.int32)
         back = [0]
         for label in range(start, end):
             for k in places[label]:
@@ -238,16 +260,6 @@ def _tiles(
         tiles.append((range(start, end), slot, np.array(back, dtype=np.int32)))
         start = end
     return tiles
-
-
-def _usual_words(usual: tuple[int, ...], words: int, labels: range) -> Any:
-    out = np.zeros((3, words), dtype=np.uint64)
-    for label in labels:
-        bit = np.uint64(1 << (label % 64))
-        out[0, label // 64] |= bit if usual[label] & 1 else np.uint64(0)
-        out[1, label // 64] |= bit if usual[label] & 2 else np.uint64(0)
-        out[2, label // 64] |= bit
-    return out.ravel()
 
 
 def decide_on_device(

@@ -2,99 +2,110 @@
 using namespace polyrule_count;
 
 // Most columns that one block of threads counts together, so that labels are read once for all of them.
-constexpr int kTogether = 4;
+constexpr int kTogether = 8;
 
-struct Rows {
+// Codes of one column: those of a feature, or of what earlier rules have set for a label (then there is no `codes`).
+struct ColumnCodes {
   const void* codes;
-  const u64* truth;
-  const u64* set;
-  const u64* value;
-  const i64* weights;      // null: every row counts 1
-  const unsigned* chosen;  // null: all rows
-  i64 n, stride;           // rows to count, rows of a column
-  int wide_codes, features, words, labels;
+  int label;
 };
 
-__device__ __forceinline__ int code_of(const Rows& rows, i64 row, int column) {
-  if (column >= rows.features) {
-    const int label = column - rows.features;
-    const i64 at = row * rows.words + label / 64;
-    return label_code(rows.set[at], rows.value[at], label % 64);
+__device__ __forceinline__ ColumnCodes codes_of(const void* codes, int wide, i64 stride, int features, int column) {
+  if (column >= features) return {nullptr, column - features};
+  return {static_cast<const unsigned char*>(codes) + column * stride * (wide ? 2 : 1), 0};
+}
+
+__device__ __forceinline__ int code_at(const ColumnCodes& column, int wide, i64 row, const u64* set, const u64* value,
+                                       int words) {
+  if (!column.codes) {
+    const i64 at = row * words + column.label / 64;
+    return label_code(set[at], value[at], column.label % 64);
   }
-  const i64 at = column * rows.stride + row;
-  return rows.wide_codes ? static_cast<const unsigned short*>(rows.codes)[at]
-                         : static_cast<const unsigned char*>(rows.codes)[at];
+  return wide ? static_cast<const unsigned short*>(column.codes)[row]
+              : static_cast<const unsigned char*>(column.codes)[row];
 }
 
 // Counts some columns (blockIdx.y) of some rows (blockIdx.x) in shared memory: place 0 of a bin is its weight, slot[]
-// names the place of every label and kind, or -1 where there is none. place_of[] leads back.
+// names the place of every label and kind, or -1 where there is none; place_of[] leads back. No weights: every row counts
+// 1. No list of chosen rows: all are meant.
 template <class Cell>
-__global__ void count_shared(const Rows* of, const int* columns, const i64* starts, int n_columns, int together,
-                             const u64* usual, const int* slot, const int* place_of, int slots, int with_weight,
-                             i64* kinds, i64* weight) {
-  const Rows rows = *of;
+__global__ void __launch_bounds__(1024, 1)
+count_shared(const void* codes, int wide, i64 stride, int features, const u64* truth, const u64* set, const u64* value,
+             const i64* weights, const unsigned* chosen, i64 n, int words, int labels, const int* columns,
+             const i64* starts, int n_columns, int together, const u64* usual, const int* slot, const int* place_of,
+             int slots, int with_weight, i64* kinds, i64* weight) {
   extern __shared__ u64 memory[];
   Cell* cells = reinterpret_cast<Cell*>(memory);
-  const int first = blockIdx.y * together;
-  const int here = min(together, n_columns - first);
-  const i64 bins = starts[first + here] - starts[first];
-  for (i64 i = threadIdx.x; i < bins * slots; i += blockDim.x) cells[i] = 0;
+  const int first = blockIdx.y * together, here = min(together, n_columns - first);
+  const int bins = int(starts[first + here] - starts[first]);
+  int* places = reinterpret_cast<int*>(cells + bins * slots);
+  for (int i = threadIdx.x; i < bins * slots; i += blockDim.x) cells[i] = 0;
+  for (int i = threadIdx.x; i < labels * kKinds; i += blockDim.x) places[i] = slot[i];
+  ColumnCodes column[kTogether];
+  int begin[kTogether];
+#pragma unroll
+  for (int c = 0; c < kTogether; ++c)
+    if (c < here) {
+      column[c] = codes_of(codes, wide, stride, features, columns[first + c]);
+      begin[c] = int(starts[first + c] - starts[first]);
+    }
   __syncthreads();
-  const u64 *usual_truth = usual, *usual_set = usual + rows.words, *mask = usual + 2 * rows.words;
-  for (i64 i = blockIdx.x * i64(blockDim.x) + threadIdx.x; i < rows.n; i += i64(gridDim.x) * blockDim.x) {
-    const i64 row = rows.chosen ? rows.chosen[i] : i;
-    const Cell w = rows.weights ? Cell(rows.weights[row]) : Cell(1);
+  const u64 *usual_truth = usual, *usual_set = usual + words, *mask = usual + 2 * words;
+  for (i64 i = blockIdx.x * i64(blockDim.x) + threadIdx.x; i < n; i += i64(gridDim.x) * blockDim.x) {
+    const i64 row = chosen ? chosen[i] : i;
+    const Cell w = weights ? Cell(weights[row]) : Cell(1);
     int at[kTogether];
 #pragma unroll
     for (int c = 0; c < kTogether; ++c)
-      if (c < here) {
-        at[c] = int(starts[first + c] - starts[first] + code_of(rows, row, columns[first + c])) * slots;
-        if (with_weight) atomicAdd(&cells[at[c]], w);
-      }
-    for (int word = 0; word < rows.words; ++word) {
-      const u64 truth = rows.truth[row * rows.words + word], set = rows.set[row * rows.words + word];
-      for (u64 bits = unusual(truth, set, usual_truth[word], usual_set[word], mask[word]); bits; bits &= bits - 1) {
-        const int bit = lowest_bit(bits);
-        const int full = (word * 64 + bit) * kKinds + kind_at(truth, set, bit), place = slot[full];
-        if (place < 0) {  // a kind that nobody expected is counted all the same
-          for (int c = 0; c < here; ++c)
-            atomicAdd(reinterpret_cast<u64*>(&kinds[(starts[first] + at[c] / slots) * rows.labels * kKinds + full]), u64(w));
-          continue;
-        }
+      if (c < here) at[c] = (begin[c] + code_at(column[c], wide, row, set, value, words)) * slots;
+    if (with_weight) {
+#pragma unroll
+      for (int c = 0; c < kTogether; ++c)
+        if (c < here) atomicAdd(&cells[at[c]], w);
+    }
+    for (int word = 0; word < words; ++word) {
+      const u64 is = truth[row * words + word], was = set[row * words + word];
+      for (u64 bits = unusual(is, was, usual_truth[word], usual_set[word], mask[word]); bits; bits &= bits - 1) {
+        const int bit = lowest_bit(bits), full = (word * 64 + bit) * kKinds + kind_at(is, was, bit);
+        const int place = places[full];
 #pragma unroll
         for (int c = 0; c < kTogether; ++c)
-          if (c < here) atomicAdd(&cells[at[c] + place], w);
+          if (c < here) {
+            if (place >= 0) atomicAdd(&cells[at[c] + place], w);
+            else  // a kind that nobody expected is counted all the same
+              atomicAdd(reinterpret_cast<u64*>(&kinds[(starts[first] + at[c] / slots) * labels * kKinds + full]), u64(w));
+          }
       }
     }
   }
   __syncthreads();
-  for (i64 i = threadIdx.x; i < bins * slots; i += blockDim.x) {
+  for (int i = threadIdx.x; i < bins * slots; i += blockDim.x) {
     const Cell found = cells[i];
     if (!found) continue;
     const i64 bin = starts[first] + i / slots;
-    const int place = int(i % slots);
-    i64* target = place ? &kinds[bin * rows.labels * kKinds + place_of[place]] : &weight[bin];
+    const int place = i % slots;
+    i64* target = place ? &kinds[bin * labels * kKinds + place_of[place]] : &weight[bin];
     atomicAdd(reinterpret_cast<u64*>(target), u64(found));
   }
 }
 
 // The same without shared memory, for columns of more bins than fit.
-__global__ void count_direct(const Rows* of, const int* columns, const i64* starts, const u64* usual, i64* kinds,
-                             i64* weight) {
-  const Rows rows = *of;
-  const int c = blockIdx.y;
-  const u64 *usual_truth = usual, *usual_set = usual + rows.words, *mask = usual + 2 * rows.words;
-  for (i64 i = blockIdx.x * i64(blockDim.x) + threadIdx.x; i < rows.n; i += i64(gridDim.x) * blockDim.x) {
-    const i64 row = rows.chosen ? rows.chosen[i] : i;
-    const u64 w = rows.weights ? u64(rows.weights[row]) : 1;
-    const i64 bin = starts[c] + code_of(rows, row, columns[c]);
+__global__ void count_direct(const void* codes, int wide, i64 stride, int features, const u64* truth, const u64* set,
+                             const u64* value, const i64* weights, const unsigned* chosen, i64 n, int words, int labels,
+                             const int* columns, const i64* starts, const u64* usual, i64* kinds, i64* weight) {
+  const ColumnCodes column = codes_of(codes, wide, stride, features, columns[blockIdx.y]);
+  const u64 *usual_truth = usual, *usual_set = usual + words, *mask = usual + 2 * words;
+  for (i64 i = blockIdx.x * i64(blockDim.x) + threadIdx.x; i < n; i += i64(gridDim.x) * blockDim.x) {
+    const i64 row = chosen ? chosen[i] : i;
+    const u64 w = weights ? u64(weights[row]) : 1;
+    const i64 bin = starts[blockIdx.y] + code_at(column, wide, row, set, value, words);
     atomicAdd(reinterpret_cast<u64*>(&weight[bin]), w);
-    for (int word = 0; word < rows.words; ++word) {
-      const u64 truth = rows.truth[row * rows.words + word], set = rows.set[row * rows.words + word];
-      for (u64 bits = unusual(truth, set, usual_truth[word], usual_set[word], mask[word]); bits; bits &= bits - 1) {
+    for (int word = 0; word < words; ++word) {
+      const u64 is = truth[row * words + word], was = set[row * words + word];
+      for (u64 bits = unusual(is, was, usual_truth[word], usual_set[word], mask[word]); bits; bits &= bits - 1) {
         const int bit = lowest_bit(bits);
-        const i64 place = (word * 64 + bit) * kKinds + kind_at(truth, set, bit);
-        atomicAdd(reinterpret_cast<u64*>(&kinds[bin * rows.labels * kKinds + place]), w);
+        const i64 place = (word * 64 + bit) * kKinds + kind_at(is, was, bit);
+        atomicAdd(reinterpret_cast<u64*>(&kinds[bin * labels * kKinds + place]), w);
       }
     }
   }

@@ -15,7 +15,7 @@ from __future__ import annotations
 import json
 import os
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, overload
@@ -133,6 +133,37 @@ def write_file(path: Path, data: Any) -> dict[str, Any]:
     contiguous.tofile(temporary)
     os.replace(temporary, path)
     return {"bytes": contiguous.nbytes, "crc32": f"{zlib.crc32(_bytes(contiguous)):08x}"}
+
+
+def write_store(folder: Path, packed: Packed, blocks: Iterable[Block]) -> None:
+    """Write blocks of codes that are known already into a folder; `packed` says what they are codes of."""
+    folder.mkdir(parents=True)
+    records: list[dict[str, Any]] = []
+    rows = weight = 0
+    dtype = np.dtype(np.uint8)
+    for index, block in enumerate(blocks):
+        parts = {"codes": block.codes, "labels": block.truth, "weights": block.weights, "values": block.values}
+        files = {
+            part: write_file(block_file(folder, index, part), array)
+            for part, array in parts.items()
+            if array is not None
+        }
+        records.append({"rows": len(block), "files": files})
+        rows += len(block)
+        weight += len(block) if block.weights is None else int(block.weights.sum())
+        dtype = block.codes.dtype
+    header = {
+        "format": FORMAT,
+        "version": VERSION,
+        "examples": rows,
+        "weight": weight,
+        "codes": dtype.str,
+        "values": bool(records) and "values" in records[0]["files"],
+        "labels": list(packed.label_names),
+        "features": [feature_record(f, b) for f, b in zip(packed.features, packed.bins, strict=True)],
+        "blocks": records,
+    }
+    (folder / HEADER).write_text(json.dumps(header, indent=1, ensure_ascii=False), encoding="utf-8")
 
 
 def _bytes(array: Any) -> Any:
