@@ -6,7 +6,7 @@ WORKERS ?= 2
 
 NATIVE := CMakeLists.txt $(wildcard native/*.[ch]pp native/*/*.[ch]pp src/polyrule/scale/*.h)
 
-.PHONY: demo docs test lint bench bench-quality gallery sanitize clean help
+.PHONY: demo docs test lint bench bench-quality gallery sanitize sanitize-threads fuzz versions clean help
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -56,8 +56,22 @@ bench-quality: $(VENV)/test.stamp  ## scores of small ensembles against BOOMER's
 gallery: $(VENV)/install.stamp  ## reports for three kinds of data, in gallery/
 	$(BIN)/python examples/gallery.py
 
-sanitize: $(VENV)/test.stamp  ## the native tests under the address and undefined-behaviour sanitizers
+$(VENV)/sanitize.stamp: pyproject.toml $(VENV)/test.stamp
+	$(BIN)/python -m pip install --quiet --group sanitize
+	touch $@
+
+sanitize: $(VENV)/sanitize.stamp  ## the native tests under the address and undefined-behaviour sanitizers
 	PYTHON=$(BIN)/python native/sanitize.sh
+
+sanitize-threads: $(VENV)/sanitize.stamp  ## the native tests under the thread sanitizer
+	SANITIZERS=thread PYTHON=$(BIN)/python native/sanitize.sh
+
+MINUTES ?= 10
+fuzz: $(VENV)/test.stamp  ## attack every reader, parser and command with mutated inputs for MINUTES
+	$(BIN)/python -m fuzz --minutes $(MINUTES)
+
+versions:  ## the tests with the oldest and newest dependencies, on every Python that can be found
+	tools/versions.sh
 
 clean:  ## remove what the other targets made
 	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache

@@ -30,12 +30,15 @@ class CliReference(SphinxDirective):
     def run(self) -> list[nodes.Node]:
         """Turn the commands into Markdown and let the page's own parser read it."""
         context = click.Context(program, info_name="polyrule")
-        lines = [*_describe(context, program), SHARED_TEXT, ""]
+        opening = "\n".join([*_describe(context, program), SHARED_TEXT])
+        lines: list[str] = []
         for name in program.list_commands(context):
             command = program.get_command(context, name)
             assert command is not None
             lines += [f"## {name}", "", *_describe(click.Context(command, info_name=name, parent=context), command)]
-        return self.parse_text_to_nodes("\n".join(lines), allow_section_headings=True)
+        # What comes before a heading is lost where headings are allowed, so it is parsed by itself.
+        commands = self.parse_text_to_nodes("\n".join(lines), allow_section_headings=True)
+        return [*self.parse_text_to_nodes(opening), *commands]
 
 
 def _describe(context: click.Context, command: click.Command) -> Iterator[str]:

@@ -48,6 +48,7 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     >>> did_you_mean("tempo", ["calm", "Happy"])
     ''
     """
-    by_lower = {other.lower(): other for other in reversed(list(known))}
+    # long names and very many names are never what someone mistyped, and comparing them would take minutes
+    by_lower = {other.lower(): other for other in reversed(list(known)[:5000]) if len(other) <= 200}
     close = difflib.get_close_matches(name.lower()[:100], by_lower, n=1)
     return f"; did you mean {by_lower[close[0]]!r}?" if close else ""

@@ -12,6 +12,7 @@ from polyrule.datasets import download, remote
 from polyrule.datasets.download import Unreachable, fetch
 from polyrule.datasets.registry import ENTRIES, entry
 from polyrule.errors import DataError
+from polyrule.locks import try_lock
 
 HEADER = "@relation f\n@attribute a numeric\n@attribute red {0,1}\n@data\n"
 FILES = {
@@ -143,12 +144,19 @@ def test_limits_missing_files_and_foreign_schemes(server, tmp_path):
 
 
 def test_another_process_at_work_is_not_disturbed(server, tmp_path):
-    (tmp_path / "big.lock").touch()
     (tmp_path / "big.part").write_bytes(b"theirs")
-    fetch(server.url + "/big", tmp_path / "big")
+    with (tmp_path / "big.lock").open("a") as lock:
+        assert try_lock(lock)
+        fetch(server.url + "/big", tmp_path / "big")
     assert (tmp_path / "big").read_bytes() == FILES["/big"]
     assert (tmp_path / "big.part").read_bytes() == b"theirs"
     assert leftovers(tmp_path) == ["big", "big.lock", "big.part"]
+
+
+def test_a_lock_that_a_killed_process_left_does_not_hold(server, tmp_path):
+    (tmp_path / "big.lock").touch()
+    fetch(server.url + "/big", tmp_path / "big")
+    assert leftovers(tmp_path) == ["big"]
 
 
 def test_load_downloads_once_and_checks(server, monkeypatch):

@@ -200,7 +200,9 @@ def _exit_code(error: BaseException, debug: bool) -> int:
 
 
 def _say(message: str) -> None:
-    one_line = " ".join(message.split())
+    from polyrule.data.names import visible
+
+    one_line = visible(" ".join(message.split()))
     click.echo(click.style("Error: ", fg="red", bold=True) + one_line, err=True, color=_colour_wanted())
 
 

@@ -11,6 +11,7 @@ from typing import Any
 import click
 
 from polyrule.cli.text import fit
+from polyrule.data.names import visible
 from polyrule.errors import PolyruleError
 
 
@@ -59,12 +60,12 @@ def cannot_write(path: Path, error: OSError) -> OutputError:
 
 def note(message: str) -> None:
     """Tell the user something that is not the result; goes to standard error."""
-    click.echo(fit(message, stream=sys.stderr), err=True)
+    click.echo(fit(visible(message, keep="\n"), stream=sys.stderr), err=True)
 
 
 def warn(message: str) -> None:
     """Tell the user about something to be looked at; goes to standard error."""
-    text = fit(f"warning: {message}", stream=sys.stderr).removeprefix("warning: ")
+    text = fit(f"warning: {visible(message, keep=chr(10))}", stream=sys.stderr).removeprefix("warning: ")
     click.echo(click.style("warning: ", fg="yellow", bold=True) + text, err=True)
 
 

@@ -24,6 +24,7 @@ from polyrule.cli.reading import data_argument, data_options, load_chunks, load_
 @click.option("--to", "to", type=click.Choice(FORMATS), help="Format of the output [by its ending, else csv].")
 @click.option("--scores", is_flag=True, help="Write probabilities instead of 0 and 1.")
 @click.option("--rows", type=click.IntRange(min=1), default=10_000, show_default=True, help="Rows held at a time.")
+@click.option("--safe-csv", is_flag=True, help="Keep spreadsheets from running names and ids as formulas.")
 @click.option("--json", "as_json", is_flag=True, help="The same as --to jsonl.")
 @data_options
 def predict(
@@ -33,6 +34,7 @@ def predict(
     to: str | None,
     scores: bool,
     rows: int,
+    safe_csv: bool,
     as_json: bool,
     **reading: Any,
 ) -> None:
@@ -40,6 +42,9 @@ def predict(
 
     csv and tsv have a column per label, jsonl an object per line, labels a line per example with the names of the
     labels that are present; parquet needs pyarrow. An --id column comes first. Memory does not grow with DATA.
+
+    Names and ids from strangers may start with =, +, - or @, which a spreadsheet runs as a formula: --safe-csv puts an
+    apostrophe before them.
 
     \b
     Examples:
@@ -59,7 +64,7 @@ def predict(
     first = list(islice(parts, 1))
     with (
         counting_progress("predicting", None, quiet=output is None) as show,
-        open_writer(chosen, output, stored.label_names, scores, reading.get("identifier")) as writer,
+        open_writer(chosen, output, stored.label_names, scores, reading.get("identifier"), safe_csv) as writer,
     ):
         for part in chain(first, parts):
             writer.write(stored.predict_proba(part.X) if scores else stored.predict(part.X), part.row_ids)

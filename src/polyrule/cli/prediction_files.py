@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from polyrule.cli.output import cannot_write
+from polyrule.cli.spreadsheet import safe_cell
 from polyrule.errors import OptionError
 
 FORMATS = ("csv", "tsv", "jsonl", "labels", "parquet")
@@ -41,13 +42,20 @@ def format_of(output: Path | None, asked: str | None) -> str:
 
 @contextlib.contextmanager
 def open_writer(
-    chosen: str, output: Path | None, names: Sequence[str], scores: bool, identifier: str | None
+    chosen: str,
+    output: Path | None,
+    names: Sequence[str],
+    scores: bool,
+    identifier: str | None,
+    safe: bool = False,
 ) -> Iterator[Writer]:
     """Open a writer; a file appears when everything is written, standard output receives every block at once."""
+    if safe and chosen not in ("csv", "tsv"):
+        raise OptionError(f"--safe-csv is for csv and tsv, which spreadsheets open, not for {chosen}")
     if chosen == "labels" and scores:
         raise OptionError("--to labels writes names, so it cannot be combined with --scores")
     if output is None or str(output) == "-":
-        yield _text_writer(chosen, sys.stdout, names, identifier)
+        yield _text_writer(chosen, sys.stdout, names, identifier, safe)
         return
     from polyrule.model.atomic import atomic_write
 
@@ -57,29 +65,34 @@ def open_writer(
                 yield parquet
         else:
             with atomic_write(output) as stream:
-                yield _text_writer(chosen, stream, names, identifier)
+                yield _text_writer(chosen, stream, names, identifier, safe)
     except OSError as error:
         raise cannot_write(output, error) from error
 
 
-def _text_writer(chosen: str, stream: Any, names: Sequence[str], identifier: str | None) -> Writer:
+def _text_writer(chosen: str, stream: Any, names: Sequence[str], identifier: str | None, safe: bool) -> Writer:
     if chosen == "jsonl":
         return _JsonWriter(stream, names, identifier)
     if chosen == "labels":
         return _LabelWriter(stream, names)
-    return _TableWriter(stream, names, identifier, "," if chosen == "csv" else "\t")
+    return _TableWriter(stream, names, identifier, "," if chosen == "csv" else "\t", safe)
 
 
 class _TableWriter:
     """CSV or TSV with a header."""
 
-    def __init__(self, stream: Any, names: Sequence[str], identifier: str | None, separator: str) -> None:
+    def __init__(
+        self, stream: Any, names: Sequence[str], identifier: str | None, separator: str, safe: bool = False
+    ) -> None:
         self._csv = csv.writer(stream, delimiter=separator, lineterminator="\n")
-        self._csv.writerow([*([identifier] if identifier else []), *names])
+        self._cell = safe_cell if safe else str
+        self._csv.writerow([self._cell(name) for name in [*([identifier] if identifier else []), *names]])
 
     def write(self, values: Any, ids: Sequence[str] | None) -> None:
         rows = values.tolist()
-        self._csv.writerows(rows if ids is None else ([name, *row] for name, row in zip(ids, rows, strict=True)))
+        if ids is not None:
+            rows = [[self._cell(name), *row] for name, row in zip(ids, rows, strict=True)]
+        self._csv.writerows(rows)
 
 
 class _JsonWriter:

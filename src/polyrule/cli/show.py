@@ -12,7 +12,9 @@ import click
 from polyrule.cli.command import command, json_option
 from polyrule.cli.output import print_json, write_text
 from polyrule.cli.reading import check_known, load_model, model_argument
+from polyrule.cli.spreadsheet import safe_cell
 from polyrule.cli.text import fit
+from polyrule.data.names import visible
 
 
 @command("show")
@@ -29,6 +31,7 @@ from polyrule.cli.text import fit
 @click.option("--feature", "features", multiple=True, metavar="NAME", help="Only rules that test this feature.")
 @click.option("--min-coverage", type=float, metavar="N", help="Only rules that covered at least N training examples.")
 @click.option("--digits", type=click.IntRange(min=1), metavar="N", help="Round thresholds to N digits [exact].")
+@click.option("--safe-csv", is_flag=True, help="With --format csv: keep spreadsheets from running cells as formulas.")
 @click.option("--stats", is_flag=True, help="Print the size of the model and how it was made, not the rules.")
 @click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="Write to a file.")
 @json_option
@@ -39,6 +42,7 @@ def show(
     features: tuple[str, ...],
     min_coverage: float | None,
     digits: int | None,
+    safe_csv: bool,
     stats: bool,
     output: Path | None,
     as_json: bool,
@@ -73,7 +77,10 @@ def show(
         for n, rule in enumerate(stored):
             rows[n]["body"] = format_body(rule, stored.features, stored.label_names, digits)
     whole = format_ == "text" and everything
-    text = _whole(stored, digits) if whole else _render([rows[n] for n in chosen], format_)
+    shown = [rows[n] for n in chosen]
+    if safe_csv:
+        shown = [{key: safe_cell(value) for key, value in row.items()} for row in shown]
+    text = _whole(stored, digits) if whole else _render(shown, format_)
     write_text((fit(text) if output is None else text) + "\n", output)
 
 
@@ -120,7 +127,7 @@ def _show_stats(model: Any, as_json: bool) -> None:
         number = f"{value:.2f}" if isinstance(value, float) and not value.is_integer() else f"{value:g}"
         click.echo(f"{name.replace('_', ' '):<30} {number}")
     for name, value in model.info.items():
-        click.echo(f"{name.replace('_', ' '):<30} {value}")
+        click.echo(f"{visible(name).replace('_', ' '):<30} {visible(str(value))}")
 
 
 def _render(rows: list[dict[str, Any]], format_: str) -> str:

@@ -120,15 +120,11 @@ class Assembler:
     def _sparse_encoder(self, j: int) -> Encoder:
         encoder = self._layout.encoders[j]
         if encoder.kind == "nominal" and not encoder.frozen:
-            raise DataError(
-                f"{self._file}: column {encoder.name!r} has no declared values, so a sparse row that omits it has no "
-                "meaning; drop the column or declare its values"
-            )
+            raise undeclared(self._file, encoder.name)
         return encoder
 
     def _omitted(self, j: int, rows: int) -> list[Any]:
-        column = self._layout.columns[j]
-        return ["0" if column.kind == "numeric" else (column.categories or ("",))[0]] * rows
+        return [self._layout.columns[j].omitted] * rows
 
     def _add_extras(self, cells: dict[int, Any], block: Block) -> None:
         layout = self._layout
@@ -195,6 +191,14 @@ class Assembler:
             place = Place(self._file, column.name, [1])
             truths.append(label_truth(column.categories[0], 0, place) if column.categories else 0)
         return np.array(truths, dtype=np.uint8)
+
+
+def undeclared(file: str, column: str) -> DataError:
+    """Make the error for sparse rows that may omit a column whose values nobody declared."""
+    return DataError(
+        f"{file}: column {column!r} has no declared values, so a sparse row that omits it has no meaning; drop the "
+        "column or declare its values"
+    )
 
 
 class _Dense:

@@ -71,6 +71,7 @@ def _encode(X: Any, features: tuple[Feature, ...] | None, others: Others, unseen
     if isinstance(X, Dataset):
         X = X.X
     if isinstance(X, Table):
+        X.check_values()  # anyone may build one
         return X if features is None or X.features == features else _reencode(X, features, others, unseen)
     if sp.issparse(X):
         return _encode_sparse(X, features, unseen)

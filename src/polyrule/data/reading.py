@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from polyrule.data.assemble import Assembler
+from polyrule.data.assemble import Assembler, undeclared
 from polyrule.data.dataset import Dataset
 from polyrule.data.formats.arff import ArffReader
-from polyrule.data.formats.blocks import Column, Reader
+from polyrule.data.formats.blocks import Column, Reader, SparseBlock
 from polyrule.data.formats.delimited import MISSING, DelimitedOptions, DelimitedReader
 from polyrule.data.formats.encoders import KindConflict, Place, parse_numbers
 from polyrule.data.formats.jsonlines import JsonLinesReader
@@ -245,9 +245,12 @@ def _settled_layout(opened: _Opened) -> Layout:
     for block in reader.blocks(layout.numeric()):
         for j, encoder in layout.encoders.items():
             if encoder.kind == "nominal" and not encoder.frozen:
+                if isinstance(block, SparseBlock):
+                    raise undeclared(reader.name, encoder.name)
                 encoder.encode(block.cells[j], Place(reader.name, encoder.name, block.lines, reader.unit))
         if layout.tags is not None:
-            layout.tags.learn(block, layout.tags_column, reader.name, reader.unit)
+            omitted = "" if layout.tags_column is None else layout.columns[layout.tags_column].omitted
+            layout.tags.learn(block, layout.tags_column, omitted, reader.name, reader.unit)
     for encoder in layout.encoders.values():
         encoder.freeze()
     if layout.tags is not None:

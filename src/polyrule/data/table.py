@@ -111,6 +111,27 @@ class Table:
             features = [Feature(f"x{j}") for j in range(width)]
         return cls(matrix, tuple(features))
 
+    def check_values(self) -> None:
+        """Refuse numbers that no condition can mean: infinite ones, and codes that are no category."""
+        matrix: Any = self.values
+        if np.isinf(matrix.data if self.is_sparse else matrix).any():
+            raise DataError("the table holds infinite numbers; use NaN for a missing value or clip them")
+        nominal = np.array([feature.is_nominal for feature in self.features], dtype=np.bool_)
+        if not nominal.any():
+            return
+        counts = np.array([len(f.categories) if f.is_nominal else np.inf for f in self.features])
+        if self.is_sparse:
+            codes, most = matrix.data, np.repeat(counts, np.diff(matrix.indptr))
+            codes, most = codes[most < np.inf], most[most < np.inf]
+        else:
+            codes, most = matrix[:, nominal], counts[nominal]
+        whole = (codes >= 0) & (codes < most) & (codes == np.floor(codes))
+        if not np.all(whole | np.isnan(codes)):
+            raise DataError(
+                "the table holds nominal values that are no category: they are positions among the categories of their "
+                "feature, counted from 0, or NaN"
+            )
+
     @property
     def shape(self) -> tuple[int, int]:
         """Number of examples and of features."""

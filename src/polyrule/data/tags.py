@@ -59,10 +59,10 @@ class TagCollector:
         """Whether the labels are fixed before the first row."""
         return self._known is not None
 
-    def learn(self, block: Block, column: int | None, file: str, unit: str) -> None:
+    def learn(self, block: Block, column: int | None, omitted: str, file: str, unit: str) -> None:
         """Take in the tags of a block only to know which there are."""
         listed = block.tags if isinstance(block, SparseBlock) else None
-        cells = listed if column is None else block.cells[column]
+        cells = listed if column is None else block.column(column, omitted)
         if cells is not None:
             self.add(cells, Place(file, "labels", block.lines, unit))
         self._rows, self._tags, self._count = [], [], 0

@@ -12,9 +12,10 @@ import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from polyrule.errors import DataError
+from polyrule.locks import try_lock
 from polyrule.version import __version__
 
 Progress = Callable[[int, int | None], None]
@@ -76,11 +77,8 @@ def fetch(url: str, target: Path, progress: Progress | None = None, largest: int
 def _own_part(target: Path) -> Iterator[Path]:
     """The shared ``.part`` file if no other process is at it, else one of our own."""
     lock = target.with_name(target.name + ".lock")
-    try:
-        os.close(os.open(lock, os.O_CREAT | os.O_EXCL | os.O_WRONLY))
-    except FileExistsError:
-        stale = time.time() - lock.stat().st_mtime > 3600
-        if not stale:
+    with lock.open("a") as handle:
+        if try_lock(handle) is False or not _is_at(handle, lock):
             part = target.with_name(f"{target.name}.{os.getpid()}.part")
             try:
                 yield part
@@ -88,10 +86,18 @@ def _own_part(target: Path) -> Iterator[Path]:
                 part.unlink(missing_ok=True)
                 _remembered(part).unlink(missing_ok=True)
             return
+        try:
+            yield target.with_name(target.name + ".part")
+        finally:
+            lock.unlink(missing_ok=True)
+
+
+def _is_at(handle: IO[Any], path: Path) -> bool:
+    """Whether an open file is still the one at `path`: its last holder removes it."""
     try:
-        yield target.with_name(target.name + ".part")
-    finally:
-        lock.unlink(missing_ok=True)
+        return os.path.samestat(os.fstat(handle.fileno()), path.stat())
+    except OSError:
+        return False
 
 
 def _remembered(part: Path) -> Path:

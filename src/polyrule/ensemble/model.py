@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import expit
 
+from polyrule.budget import current_limits
 from polyrule.data.results import frame_of_rows
 from polyrule.data.table import Feature, Table
 from polyrule.ensemble import printing
@@ -175,6 +176,9 @@ class RuleEnsemble(Derived):
 
         Weights are added in the order of the rules, so that exported code, which does the same, gets the same numbers.
         """
+        allowed = current_limits()
+        allowed.check_cells("prediction", len(table) * len(self.label_names))
+        allowed.check_time("prediction")
         fired = self.fired(table)
         scores = np.tile(np.array(self.intercepts, dtype=np.float64), (len(table), 1))
         for number, rule in enumerate(self.rules):

@@ -28,12 +28,20 @@ from polyrule.heads.verify import verify_certificate
 from polyrule.heads.world import World, evaluate
 from polyrule.measures.lift import Lift
 from polyrule.measures.objective import Objective
+from polyrule.model.info import learning_options
 from polyrule.model.predict import check_table
 from polyrule.model.printing import format_literal
 from polyrule.model.rule import LabelCondition, Literal, NominalCondition, Rule
 from polyrule.model.rule_list import RuleList
 
 _DATA = "the data"
+_NEEDED = {
+    "RuleListClassifier": (
+        *("measure", "averaging", "scope", "negative", "heads", "max_head_size", "lift", "search"),
+        *("stop_threshold", "keep_covered"),
+    ),
+    "BinaryRelevanceRuleClassifier": ("measure",),
+}
 
 
 @dataclass(frozen=True)
@@ -255,9 +263,10 @@ class _Training:
 
     @classmethod
     def of(cls, model: RuleList, data: Dataset) -> _Training:
-        learner, options = model.info.get("learner"), model.info.get("options")
-        if learner not in ("RuleListClassifier", "BinaryRelevanceRuleClassifier") or not isinstance(options, dict):
+        learner = model.info.get("learner")
+        if learner not in _NEEDED:
             raise ModelError("the model does not say how it was learned, so it cannot be checked against data")
+        options = learning_options(model.info, *_NEEDED[learner])
         check_table(model, data.X)
         if data.label_names != model.label_names:
             raise ModelError(f"{data.name}: its labels are not those of the model, in the same order")

@@ -21,6 +21,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 
+from polyrule.budget import current_limits
 from polyrule.errors import MeasureError
 from polyrule.measures.base import Measure
 from polyrule.measures.ratio import RatioMeasure
@@ -94,7 +95,10 @@ def parse(text: str) -> Measure:
         ...
     polyrule.errors.MeasureError: measure 'tp/(tp+fp+0.5*fn': expected ')' at position 17, found the end
     """
-    name = " ".join(text.split())
+    allowed = current_limits()
+    allowed.check_bytes("measure", len(text))
+    allowed.check_time("measure")
+    name = " ".join(text[: LONGEST + 1].split())
     root = _Parser(text).run()
     rows = _as_ratio(root)
     if rows is not None and any(rows[1]):

@@ -13,12 +13,14 @@ import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import resources
-from pathlib import Path
 from typing import Any, NoReturn
 
+from polyrule.budget import current_limits
+from polyrule.data.columns import shorten
 from polyrule.data.table import Feature
 from polyrule.errors import ModelError, PolyruleError
 from polyrule.model.atomic import atomic_write
+from polyrule.model.info import decode_info
 from polyrule.model.reading import Node
 
 FORMAT = "polyrule-model"
@@ -84,11 +86,18 @@ def load(path: str | os.PathLike[str], *, check: bool = True) -> Any:
     ------
     ModelError
         The file is truncated, of an unknown version or kind, changed since it was written, or makes no sense.
+    LimitError
+        The file asks for more than `polyrule.limits` allows.
     OSError
         The file cannot be read.
     """
+    allowed = current_limits()
     try:
-        text = Path(path).read_text(encoding="utf-8")
+        with open(path, "rb") as stream:
+            # one byte more than allowed tells enough, also of a pipe that never ends
+            raw = stream.read() if allowed.max_bytes is None else stream.read(allowed.max_bytes + 1)
+        allowed.check_bytes(str(path), len(raw))
+        text = raw.decode("utf-8")
     except UnicodeDecodeError as error:
         raise ModelError(f"{path}: not a model file (not UTF-8 text at byte {error.start})") from error
     return loads(text, source=str(path), check=check)
@@ -119,19 +128,23 @@ def dumps(model: Any) -> str:
 
 def loads(text: str, *, source: str = "model", check: bool = True) -> Any:
     """Read a model from the text of its file; see `load`."""
+    allowed = current_limits()
+    allowed.check_bytes(source, len(text))
+    allowed.check_time(source)
     document = _parse(text, source)
+    allowed.check_time(source)
     root = Node(document, source)
     if not isinstance(document, dict) or document.get("format") != FORMAT:
         raise ModelError(f"{source}: not a polyrule model file")
     version = document.get("version")
     if version != VERSION or isinstance(version, bool):
         raise ModelError(
-            f"{source}: version {version!r} of the model format; this polyrule reads version {VERSION}, another release"
-            " may read this one"
+            f"{source}: version {shorten(version)} of the model format; this polyrule reads version {VERSION}, another"
+            " release may read this one"
         )
     kind = document.get("kind")
-    if kind not in _KINDS:
-        raise ModelError(f"{source}: unknown kind of model {kind!r}; known: {', '.join(_KINDS)}")
+    if not isinstance(kind, str) or kind not in _KINDS:
+        raise ModelError(f"{source}: unknown kind of model {shorten(kind)}; known: {', '.join(_KINDS)}")
     if check:
         _check_sum(document, source)
     codec = _KINDS[kind]()
@@ -139,10 +152,11 @@ def loads(text: str, *, source: str = "model", check: bool = True) -> Any:
     members = root.fields((*shared[:-1], *codec.members), ("checksum",))
     labels = tuple(node.text() for node in members["labels"])
     features = tuple(_decode_feature(node) for node in members["features"])
-    members["info"].fields((), tuple(members["info"].value) if isinstance(members["info"].value, dict) else ())
+    info = decode_info(members["info"])
+    allowed.check_cells(source, _size(document))
     own = {name: members[name] for name in codec.members}
     try:
-        return codec.decode(own, features, labels, members["info"].value)
+        return codec.decode(own, features, labels, info)
     except ModelError as error:
         raise error if str(error).startswith(source) else ModelError(f"{source}: {error}") from error
 
@@ -169,12 +183,21 @@ def _parse(text: str, source: str) -> Any:
     def no_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         members = dict(pairs)
         if len(members) != len(pairs):
-            twice = next(name for name, _ in pairs if sum(name == other for other, _ in pairs) > 1)
-            raise ModelError(f"{source}: member {twice!r} occurs twice in one object")
+            seen: set[str] = set()
+            for name, _ in pairs:
+                if name in seen:
+                    raise ModelError(f"{source}: member {shorten(name)} occurs twice in one object")
+                seen.add(name)
         return members
 
+    def finite(digits: str) -> float:
+        number = float(digits)
+        if number - number != 0:
+            raise ModelError(f"{source}: {shorten(digits)} is too large for a number")
+        return number
+
     try:
-        return json.loads(text, parse_constant=no_constant, object_pairs_hook=no_duplicates)
+        return json.loads(text, parse_constant=no_constant, parse_float=finite, object_pairs_hook=no_duplicates)
     except json.JSONDecodeError as error:
         cut = "; the file looks cut off" if error.pos >= len(text.rstrip()) - 1 else ""
         raise ModelError(
@@ -188,11 +211,24 @@ def _parse(text: str, source: str) -> Any:
 
 def _check_sum(document: dict[str, Any], source: str) -> None:
     content = {name: value for name, value in document.items() if name != "checksum"}
-    if document.get("checksum") != _checksum(content):
+    try:
+        expected = _checksum(content)
+    except RecursionError as error:
+        raise ModelError(f"{source}: not a model file (nested too deeply)") from error
+    if document.get("checksum") != expected:
         raise ModelError(
             f"{source}: the content does not match its checksum, so it was changed or damaged after it was written; if"
             " you edited it on purpose, seal it again with 'polyrule edit seal'"
         )
+
+
+def _size(document: dict[str, Any]) -> int:
+    """Names, conditions and literals of a model: what its cost grows with."""
+    features = [feature for feature in document["features"] if isinstance(feature, dict)]
+    rules = [rule for rule in document.get("rules") or () if isinstance(rule, dict)]
+    parts = [document["labels"], features, *(feature.get("categories") for feature in features)]
+    parts += [rule.get(half) for rule in rules for half in ("head", "body")]
+    return sum(len(part) for part in parts if isinstance(part, list))
 
 
 def _checksum(content: dict[str, Any]) -> str:

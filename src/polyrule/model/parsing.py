@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NoReturn
 
+from polyrule.budget import current_limits
 from polyrule.data.table import Feature
 from polyrule.errors import ModelError, did_you_mean
 from polyrule.model.rule import Condition, LabelCondition, Literal, NominalCondition, NumericCondition, Rule
@@ -52,6 +53,9 @@ def parse_rule(text: str, features: Sequence[Feature], label_names: Sequence[str
     >>> parse_rule("red, not orange <- colours > 5.5  [stop]", [Feature("colours")], ["red", "orange"]).stop
     True
     """
+    allowed = current_limits()
+    allowed.check_bytes("rule", len(text.encode("utf-8", "surrogatepass")))
+    allowed.check_time("rule")
     reader = _Reader(text, features, label_names)
     return reader.rule()
 

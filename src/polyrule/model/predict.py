@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
+from polyrule.budget import current_limits
 from polyrule.data.table import Table
 from polyrule.errors import ModelError
 from polyrule.model.rule import LabelCondition, NominalCondition, NumericCondition
@@ -23,6 +24,8 @@ AT_MOST, ABOVE, CATEGORY, LABEL = 0, 1, 2, 3
 
 # Values of the used columns and label states held at once; 4 million of each are about 70 MB.
 _CHUNK_CELLS = 4_000_000
+# Rules tried between two looks at the clock; well below a second of work.
+_PIECE_TESTS = 10_000_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,8 +142,23 @@ def predict(rule_list: RuleList, table: Table) -> PredictResult:
     ([[1, 1], [0, 1]], [[0, 1], [1, 1]])
     """
     check_table(rule_list, table)
+    allowed = current_limits()
+    allowed.check_cells("prediction", len(table) * len(rule_list.label_names))
     flat = rule_list.flat
+    if allowed.deadline is not None:
+        return _predict_in_time(flat, table)
     return predict_flat(flat, table.values) if native is None else predict_native(flat, table.values)
+
+
+def _predict_in_time(flat: FlatRules, table: Table) -> PredictResult:
+    """Predict in pieces and look at the clock between them: a kernel runs to the end of what it is given."""
+    allowed, run = current_limits(), predict_flat if native is None else predict_native
+    step = max(1, _PIECE_TESTS // max(1, flat.rules, len(flat.defaults)))
+    parts = []
+    for start in range(0, max(1, len(table)), step):
+        allowed.check_time("prediction")
+        parts.append(run(flat, table[start : start + step].values))
+    return PredictResult(np.concatenate([p.labels for p in parts]), np.concatenate([p.setter for p in parts]))
 
 
 def fired_rows(rule_list: RuleList, table: Table) -> list[npt.NDArray[np.int64]]:

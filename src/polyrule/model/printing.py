@@ -7,6 +7,7 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from polyrule.data.names import doubtful_marks, escape, is_visible
 from polyrule.data.table import Feature
 from polyrule.model.rule import Condition, LabelCondition, Literal, NominalCondition, NumericCondition, Rule
 
@@ -62,9 +63,10 @@ def format_name(name: str) -> str:
     >>> print(format_name("a-b"), format_name("x y"), format_name("a <- b"), format_name("line\nbreak"))
     a-b x y "a <- b" "line\nbreak"
     """
-    if name.isprintable() and not _AMBIGUOUS.search(name):
+    if is_visible(name) and not _AMBIGUOUS.search(name):
         return name
-    return '"' + "".join(_escape(character) for character in name) + '"'
+    doubtful = doubtful_marks(name)
+    return '"' + "".join(_escape(mark, position in doubtful) for position, mark in enumerate(name)) + '"'
 
 
 def format_category(name: str) -> str:
@@ -76,16 +78,10 @@ def format_category(name: str) -> str:
     return name if name.lower() == "true" else format_name(name)
 
 
-def _escape(character: str) -> str:
+def _escape(character: str, doubtful: bool) -> str:
     if character in '"\\':
         return "\\" + character
-    if character.isprintable():
-        return character
-    short = {"\n": "\\n", "\t": "\\t", "\r": "\\r"}.get(character)
-    if short is not None:
-        return short
-    units = character.encode("utf-16-be", "surrogatepass")
-    return "".join(f"\\u{units[i] << 8 | units[i + 1]:04x}" for i in range(0, len(units), 2))
+    return character if character.isprintable() and not doubtful else escape(character)
 
 
 def format_condition(

@@ -45,14 +45,19 @@ class Node:
         """Return the value, which must be an integer from `low` to `high`."""
         number = self._is(int, "an integer")
         if not low <= number <= high:
-            self.fail(f"must be between {low} and {high}, found {number}")
+            self.fail(f"must be between {low} and {high}, found {_name(number)}")
         return number
 
     def number(self, low: float = -math.inf) -> float:
         """Return the value, which must be a finite number, not below `low`."""
         number: float = self._is((int, float), "a number")
-        if not math.isfinite(number) or number < low:
-            self.fail(f"must be a finite number{'' if low == -math.inf else f' of at least {low:g}'}, found {number}")
+        try:
+            fits = math.isfinite(number) and number >= low
+        except OverflowError:  # a whole number of hundreds of digits
+            fits = False
+        if not fits:
+            least = "" if low == -math.inf else f" of at least {low:g}"
+            self.fail(f"must be a finite number{least}, found {_name(number)}")
         return number
 
     def fraction(self) -> Fraction:
@@ -78,6 +83,11 @@ class Node:
         array: list[Any] = self._is(list, "an array")
         return [Node(item, self.source, f"{self.path}[{number}]") for number, item in enumerate(array)]
 
+    def mapping(self) -> dict[str, Any]:
+        """Return the value, which must be an object with any members."""
+        members: dict[str, Any] = self._is(dict, "an object")
+        return members
+
     def fields(self, required: tuple[str, ...], optional: tuple[str, ...] = ()) -> dict[str, Node]:
         """Members of the value, which must be an object with these names and no others; absent ones are null."""
         members: dict[str, Any] = self._is(dict, "an object")
@@ -86,7 +96,7 @@ class Node:
                 self.fail(f"lacks {name!r}")
         for name in members:
             if name not in required and name not in optional:
-                self.fail(f"has an unknown member {name!r}")
+                self.fail(f"has an unknown member {_name(name)}")
         return {name: self.member(name) for name in (*required, *optional)}
 
     def member(self, name: str) -> Node:
@@ -98,5 +108,5 @@ class Node:
 
 
 def _name(value: Any) -> str:
-    text = repr(value)
+    text = repr(value[:40] if isinstance(value, (str, list)) else value)
     return text if len(text) <= 40 else f"{text[:37]}..."

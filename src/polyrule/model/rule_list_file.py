@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
+from polyrule.data.columns import shorten
 from polyrule.data.table import Feature
 from polyrule.model.files import Codec, plain_json
 from polyrule.model.reading import Node
@@ -20,6 +22,8 @@ class Names:
         self.what = what
         self.position = {name: number for number, name in enumerate(names)}
         self.unique = len(self.position) == len(names)
+        counts = Counter(names) if not self.unique else Counter[str]()
+        self._twice = {name for name, count in counts.items() if count > 1}
 
     def write(self, index: int) -> str | int:
         """Name of the thing at `index`, or the index itself where the name would be ambiguous."""
@@ -31,9 +35,9 @@ class Names:
             return node.whole(0, len(self.names) - 1)
         name = node.text()
         if name not in self.position:
-            node.fail(f"names no {self.what} of this model: {name!r}")
-        if not self.unique and list(self.names).count(name) > 1:
-            node.fail(f"is ambiguous, {self.what} {name!r} occurs twice; give its position")
+            node.fail(f"names no {self.what} of this model: {shorten(name)}")
+        if name in self._twice:
+            node.fail(f"is ambiguous, {self.what} {shorten(name)} occurs twice; give its position")
         return self.position[name]
 
 
@@ -86,7 +90,6 @@ class Vocabulary:
 
     def categories(self, feature: int) -> Names:
         """Return the names of a nominal feature's values."""
-        """Names of the categories of a feature."""
         if feature not in self._categories:
             owner = self.kinds[feature]
             self._categories[feature] = Names(owner.categories, f"category of {owner.name!r}")

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from polyrule.data.names import visible
 from polyrule.evaluation.scores import MEASURES
 from polyrule.model.narrowing import used_features
 from polyrule.report import comparison, examples, features, matters, scoring
@@ -85,7 +86,19 @@ def summarise(
     taken = len(embed(without_text(summary))) + sum(min(len(m["text"]), MOST_TEXT) for m in summary["models"])
     summary["examples"] = examples.summarise(inputs.parts, used, max(0, most_bytes - taken))
     summary["notes"] = _notes(inputs, summary)
-    return summary
+    shown: dict[str, Any] = _visible(summary)
+    return shown
+
+
+def _visible(value: Any) -> Any:
+    """Every text of the summary, keys included, as it may be shown; numbers are left alone."""
+    if isinstance(value, str):
+        return visible(value, keep="\n")
+    if isinstance(value, dict):
+        return {_visible(key): _visible(inner) for key, inner in value.items()}
+    if isinstance(value, (list, tuple)) and any(isinstance(inner, (str, dict, list, tuple)) for inner in value):
+        return [_visible(inner) for inner in value]
+    return value
 
 
 def _findings(inputs: Inputs) -> list[str]:

@@ -27,6 +27,11 @@ class Column:
     categories: tuple[str, ...] | None = None
     remark: str = ""
 
+    @property
+    def omitted(self) -> str:
+        """What a sparse row means that does not mention the column."""
+        return "0" if self.kind == "numeric" else (self.categories or ("",))[0]
+
 
 @dataclass(slots=True)
 class DenseBlock:
@@ -42,6 +47,11 @@ class DenseBlock:
 
     def __len__(self) -> int:
         return len(self.lines)
+
+    def column(self, position: int, _: str) -> Sequence[Any]:
+        """Cells of one column."""
+        cells: Sequence[Any] = self.cells[position]
+        return cells
 
 
 @dataclass(slots=True)
@@ -60,6 +70,13 @@ class SparseBlock:
 
     def __len__(self) -> int:
         return len(self.lines)
+
+    def column(self, position: int, omitted: str) -> Sequence[Any]:
+        """Cells of one column, `omitted` where a row does not mention it."""
+        cells: list[Any] = [omitted] * len(self)
+        for entry in np.flatnonzero(self.columns == position):
+            cells[self.rows[entry]] = self.cells[entry]
+        return cells
 
 
 Block = DenseBlock | SparseBlock

@@ -48,8 +48,14 @@ class Results:
         rows = []
         for run in runs:
             if run.key in stored:
-                shown = {"family": run.learner.family, "measure": run.learner.measure}
-                rows.append(_with_conventions({**store.read(run.key), **shown}, spec))
+                shown = {
+                    "data": run.data.name,
+                    "learner": run.learner.name,
+                    "split": run.split_name,
+                    "family": run.learner.family,
+                    "measure": run.learner.measure,
+                }
+                rows.append(_with_conventions({**store.read_run(run.key), **shown}, spec))
         return cls(spec, tuple(rows), len(runs) - len(rows))
 
     @property

@@ -85,5 +85,5 @@ def run_experiment(
 def _missing(runs: Sequence[Run], store: RowStore, retry: bool) -> list[Run]:
     stored = store.keys()
     if retry:
-        stored = {key for key in stored if store.read(key)["status"] == "ok"}
+        stored = {key for key in stored if store.read(key).get("status") == "ok"}
     return [run for run in runs if run.key not in stored]

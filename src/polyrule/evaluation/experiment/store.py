@@ -7,11 +7,22 @@ import json
 import os
 from collections.abc import Iterator
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, NoReturn
 
+from polyrule.data.names import visible
 from polyrule.errors import PolyruleError
+from polyrule.locks import try_lock
+from polyrule.model.atomic import atomic_write
 
 Row = dict[str, Any]
+_LARGEST = 2**53
+#: what tables and figures calculate with
+_NUMBERS = frozenset(
+    (
+        *("fit_seconds", "predict_seconds", "peak_memory_mb", "used_memory_mb", "rules", "multi_label_rules"),
+        *("head_literals", "conditions", "train_examples", "test_examples", "features", "labels"),
+    )
+)
 
 
 class StoreError(PolyruleError, OSError):
@@ -54,11 +65,21 @@ class RowStore:
         """Return one row."""
         path = self.row_directory / f"{key}.json"
         try:
-            row = json.loads(path.read_text(encoding="utf-8"))
-        except (OSError, ValueError) as error:
-            raise StoreError(f"cannot read the stored row {path}: {error}; delete it to have it made again") from None
+            row = json.loads(path.read_text(encoding="utf-8"), parse_constant=_no_constant)
+        except (OSError, ValueError, RecursionError) as error:
+            reason = "nested too deeply" if isinstance(error, RecursionError) else error
+            raise StoreError(f"cannot read the stored row {path}: {reason}; delete it to have it made again") from None
         if not isinstance(row, dict):
             raise StoreError(f"the stored row {path} is not a table; delete it to have it made again")
+        return row
+
+    def read_run(self, key: str) -> Row:
+        """Return the row of a run, which says how the run ended and, if it ended well, what was counted."""
+        row = self.read(key)
+        problem = _problem(row)
+        if problem:
+            path = self.row_directory / f"{key}.json"
+            raise StoreError(f"the stored row {path} {problem}; delete it to have it made again")
         return row
 
     def add(self, key: str, row: Row) -> None:
@@ -68,11 +89,10 @@ class RowStore:
     @contextlib.contextmanager
     def locked(self) -> Iterator[None]:
         """Hold the directory against other processes; the system lets go when the process ends, however it ends."""
-        path = self.directory / "lock"
-        with open(path, "a+", encoding="utf-8") as handle:
-            if not _try_lock(handle):
+        with self._open_lock() as handle:
+            if try_lock(handle) is False:
                 handle.seek(0)
-                owner = handle.read().strip() or "unknown"
+                owner = visible(handle.read(40).strip()) or "unknown"
                 raise StoreError(
                     f"another experiment is running in {self.directory} (process {owner}): "
                     "wait for it, or choose another directory"
@@ -83,51 +103,57 @@ class RowStore:
             self._remove_leftovers()
             yield
 
+    def _open_lock(self) -> IO[str]:
+        path = self.directory / "lock"
+        try:
+            return open(path, "a+", encoding="utf-8", errors="replace")
+        except OSError as error:
+            raise StoreError(f"cannot write {path}: {error.strerror or error}") from None
+
     def _remove_leftovers(self) -> None:
         """Delete what a killed process was about to write; only the holder of the lock may."""
         for path in self.row_directory.glob(".*.part"):
             path.unlink(missing_ok=True)
 
 
+def _no_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is no number")
+
+
+def _problem(row: Row) -> str:
+    """What is wrong with the row of a run, or nothing."""
+    if not isinstance(row.get("status"), str):
+        return "does not say how the run ended ('status')"
+    if row["status"] != "ok":
+        return ""
+    counts = row.get("counts")
+    if not isinstance(counts, dict) or not _is_count(counts.get("examples")):
+        return "lacks what was counted ('counts')"
+    labels = {len(counts[name]) for name in ("tp", "fp", "fn") if _are_counts(counts.get(name))}
+    groups = counts.get("example_groups")
+    whole = isinstance(groups, list) and all(_are_counts(group) and len(group) == 4 for group in groups)
+    if len(labels) != 1 or not all(_are_counts(counts.get(name)) for name in ("tp", "fp", "fn")) or not whole:
+        return "holds counts that do not fit together"
+    for name, value in row.items():
+        if name in _NUMBERS and value is not None and (isinstance(value, bool) or not isinstance(value, (int, float))):
+            return f"holds no number under {name!r}"
+        if name in _NUMBERS and isinstance(value, int) and abs(value) > _LARGEST:
+            return f"holds a number under {name!r} that is too large"
+    return ""
+
+
+def _is_count(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= _LARGEST
+
+
+def _are_counts(values: Any) -> bool:
+    return isinstance(values, list) and all(map(_is_count, values))
+
+
 def write_atomically(path: Path, text: str) -> None:
     """Write a file so that readers see the old or the new content, never a part, even after a power cut."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
-        try:
-            with open(temporary, "w", encoding="utf-8") as handle:
-                handle.write(text)
-                handle.flush()
-                os.fsync(handle.fileno())
-            os.replace(temporary, path)
-        except BaseException:
-            with contextlib.suppress(OSError):
-                os.unlink(temporary)
-            raise
+        with atomic_write(path) as handle:
+            handle.write(text)
     except OSError as error:
-        raise StoreError(f"cannot write {path}: {error.strerror}") from None
-
-
-def _try_lock(handle: IO[str]) -> bool:
-    try:
-        import fcntl
-    except ImportError:
-        return _try_lock_windows(handle)
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        return False
-    return True
-
-
-def _try_lock_windows(handle: IO[str]) -> bool:  # pragma: no cover
-    from importlib import import_module
-
-    msvcrt: Any = import_module("msvcrt")
-    try:
-        # a byte far behind the text, so that others can still read who holds the lock
-        handle.seek(1 << 20)
-        msvcrt.locking(handle.fileno(), msvcrt.LK_NBLCK, 1)
-    except OSError:
-        return False
-    handle.seek(0)
-    return True
+        raise StoreError(f"cannot write {path}: {error.strerror or error}") from None

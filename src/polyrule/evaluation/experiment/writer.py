@@ -25,6 +25,7 @@ from polyrule.evaluation.experiment.store import write_atomically
 from polyrule.evaluation.experiment.tables import ResultTable
 from polyrule.evaluation.figures import CriticalDifferenceDiagram, TrainingTimes
 from polyrule.evaluation.figures.canvas import Figure, svg_text
+from polyrule.model.atomic import atomic_write
 
 _log = logging.getLogger(__name__)
 
@@ -111,7 +112,6 @@ def _write_parquet(results: Results, path: Path) -> list[Path]:
     rows = results.tidy_rows()
     columns = list(dict.fromkeys(name for row in rows for name in row))
     table = pyarrow.table({name: [row.get(name) for row in rows] for name in columns})
-    temporary = path.with_name(f".{path.name}.part")
-    parquet.write_table(table, temporary)
-    temporary.replace(path)
+    with atomic_write(path, "wb") as stream:
+        parquet.write_table(table, stream)
     return [path]
