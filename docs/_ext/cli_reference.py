@@ -10,6 +10,7 @@ from collections.abc import Iterator
 
 import click
 from docutils import nodes
+from docutils.parsers.rst import directives
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
@@ -25,20 +26,21 @@ SHARED_TEXT = (
 
 
 class CliReference(SphinxDirective):
-    """Renders the program and, each under a heading, its commands."""
+    """Renders the program with the option ``:program:``, and else, each under a heading, its commands."""
+
+    option_spec = {"program": directives.flag}  # noqa: RUF012 - docutils' way
 
     def run(self) -> list[nodes.Node]:
         """Turn the commands into Markdown and let the page's own parser read it."""
         context = click.Context(program, info_name="polyrule")
-        opening = "\n".join([*_describe(context, program), SHARED_TEXT])
+        if "program" in self.options:
+            return self.parse_text_to_nodes("\n".join([*_describe(context, program), SHARED_TEXT]))
         lines: list[str] = []
         for name in program.list_commands(context):
             command = program.get_command(context, name)
             assert command is not None
             lines += [f"## {name}", "", *_describe(click.Context(command, info_name=name, parent=context), command)]
-        # What comes before a heading is lost where headings are allowed, so it is parsed by itself.
-        commands = self.parse_text_to_nodes("\n".join(lines), allow_section_headings=True)
-        return [*self.parse_text_to_nodes(opening), *commands]
+        return self.parse_text_to_nodes("\n".join(lines), allow_section_headings=True)
 
 
 def _describe(context: click.Context, command: click.Command) -> Iterator[str]:
