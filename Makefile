@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 WORKERS ?= 2
 
-NATIVE := CMakeLists.txt $(wildcard native/*.[ch]pp native/*/*.[ch]pp src/polyrule/scale/*.h)
+NATIVE := CMakeLists.txt $(wildcard native/*/*.[ch]pp src/polyrule/scale/*.h)
 
 .PHONY: demo docs test lint bench bench-quality gallery sanitize sanitize-threads fuzz versions clean help
 

@@ -8,14 +8,13 @@ import subprocess
 import sys
 import textwrap
 import time
-from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.kernels.strategies import Problem, problems
 
@@ -88,10 +87,26 @@ def assert_same(found: Candidate | None, expected: Candidate | None) -> None:
     np.testing.assert_array_equal(found.covered, expected.covered)
 
 
-def learn_both(problem: Problem, objective: Objective, options: GrowOptions, threads: int = 1, rounds: int = 6) -> None:
+#: Lowered limits send small data down the ways of large data.
+NARROW_LANES = {"lane_capacity": 400.0}
+SMALL_BINS = {"sorted_rows": 0, "binned_rows": 3}
+KEPT_COUNTS = {"kept_rows": 0, "raced_rows": 1, "threaded_work": 0}
+LISTED_MEMBERS = {"record_bytes": 0}
+ALL_LOW = {**NARROW_LANES, **SMALL_BINS, **KEPT_COUNTS, **LISTED_MEMBERS}
+LOWERED = [NARROW_LANES, SMALL_BINS, KEPT_COUNTS, LISTED_MEMBERS, ALL_LOW]
+
+
+def learn_both(
+    problem: Problem,
+    objective: Objective,
+    options: GrowOptions,
+    threads: int = 1,
+    rounds: int = 6,
+    limits: dict[str, float] | None = None,
+) -> None:
     """Grow and commit a few rules with both engines, of all three kinds, and compare everything they say."""
     args = (problem.table, problem.truth, problem.weights, objective, options)
-    mine, reference = NativeEngine(*args, n_jobs=threads), ReferenceEngine(*args)
+    mine, reference = NativeEngine(*args, n_jobs=threads, limits=limits), ReferenceEngine(*args)
     rng = np.random.default_rng(problem.seed)
     for _ in range(rounds):
         assert (mine.has_unset, mine.remaining) == (reference.has_unset, reference.remaining)
@@ -234,36 +249,16 @@ def test_a_function_may_keep_and_change_its_arguments() -> None:
     assert all((array >= 0).all() for array in kept)
 
 
-@pytest.fixture
-def narrow_lanes() -> Iterator[None]:
-    """Small data takes the ways of large data: a first look at a rounded value, then exact counts."""
-    assert native is not None
-    native.limit_lanes(400.0, 2.0)
-    yield
-    native.limit_lanes(2**31 / 3.1, 64.0)
-
-
-@pytest.mark.usefixtures("narrow_lanes")
-@settings(SOME, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@SOME
 @given(problem=problems(max_rows=24, max_features=4, max_labels=6), objective=st.sampled_from(OBJECTIVES))
 def test_values_too_fine_for_the_lanes(problem: Problem, objective: Objective) -> None:
-    learn_both(problem, objective, GrowOptions(), rounds=4)
+    learn_both(problem, objective, GrowOptions(), rounds=4, limits=NARROW_LANES)
 
 
-@pytest.mark.usefixtures("narrow_lanes")
 @pytest.mark.parametrize("measure", ["f0.5", "precision", "hamming"])
 def test_many_labels_and_values_too_fine(measure: str) -> None:
     for seed in range(3):
-        learn_both(many_labels(50 + seed), Objective(measure), GrowOptions(), rounds=3)
-
-
-@pytest.fixture
-def short_runs() -> Iterator[None]:
-    """Even small covers are searched by the positive rows of their labels."""
-    assert native is not None
-    native.limit_runs(1)
-    yield
-    native.limit_runs(4096)
+        learn_both(many_labels(50 + seed), Objective(measure), GrowOptions(), rounds=3, limits=NARROW_LANES)
 
 
 def numbers_with_rare_labels(seed: int) -> Problem:
@@ -276,19 +271,24 @@ def numbers_with_rare_labels(seed: int) -> Problem:
     return Problem(Table.from_array(values), (leaning > bars).astype(np.uint8), np.ones(rows, dtype=np.int64), seed)
 
 
-@pytest.mark.usefixtures("short_runs")
 @pytest.mark.parametrize("measure", ["f0.5", "f2", "jaccard", "hamming", "recall"])
 @pytest.mark.parametrize("threads", [1, 3])
 def test_few_literals_by_their_positive_rows(measure: str, threads: int) -> None:
     for seed in range(8):
-        learn_both(numbers_with_rare_labels(seed), Objective(measure), GrowOptions(), rounds=12, threads=threads)
+        learn_both(
+            numbers_with_rare_labels(seed),
+            Objective(measure),
+            GrowOptions(),
+            rounds=12,
+            threads=threads,
+            limits=SMALL_BINS,
+        )
 
 
-@pytest.mark.usefixtures("short_runs")
-@settings(SOME, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@SOME
 @given(problem=problems(max_rows=40, max_features=4, max_labels=5), objective=st.sampled_from(OBJECTIVES))
 def test_positive_rows_on_any_data(problem: Problem, objective: Objective) -> None:
-    learn_both(problem, objective, GrowOptions(), rounds=5)
+    learn_both(problem, objective, GrowOptions(), rounds=5, limits=SMALL_BINS)
 
 
 def nominal_with_many_labels(seed: int) -> Problem:
@@ -314,15 +314,6 @@ def test_nominal_columns_under_many_labels(measure: str, threads: int) -> None:
     for seed in range(4):
         problem = nominal_with_many_labels(20 * threads + seed)
         learn_both(problem, Objective(measure, negative=seed % 2 == 0), GrowOptions(), threads, rounds=4)
-
-
-@pytest.fixture
-def low_limits() -> Iterator[None]:
-    """Small tables of lists are searched like large ones: with counts kept between rules, and by several threads."""
-    assert native is not None
-    native.limit_lists(0, 2)
-    yield
-    native.limit_lists(1000, 48)
 
 
 @st.composite
@@ -354,27 +345,31 @@ LISTED += [Objective(get("recall")), Objective(get("jaccard")), Objective(get("l
 LISTED += [Objective(RatioMeasure("odd", (0, 1, 0, 3, 0), (0, 2, 1, 1, 1)), averaging="label")]
 
 
-@pytest.mark.usefixtures("low_limits")
 @pytest.mark.parametrize("threads", [1, 3])
-@settings(SOME, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@SOME
 @given(problem=list_problems(), objective=st.sampled_from(LISTED), label_conditions=st.booleans())
 def test_tables_of_lists(problem: Problem, objective: Objective, label_conditions: bool, threads: int) -> None:
     options = GrowOptions(label_conditions=label_conditions)
-    learn_both(problem, objective, options, threads, rounds=12)
+    learn_both(problem, objective, options, threads, rounds=12, limits=KEPT_COUNTS)
 
 
-@pytest.mark.usefixtures("low_limits", "narrow_lanes")
-@settings(SOME, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@SOME
 @given(problem=list_problems(), objective=st.sampled_from(LISTED))
 def test_tables_of_lists_and_values_too_fine(problem: Problem, objective: Objective) -> None:
-    learn_both(problem, objective, GrowOptions(), rounds=6)
+    learn_both(problem, objective, GrowOptions(), rounds=6, limits={**KEPT_COUNTS, **NARROW_LANES})
 
 
-@pytest.mark.usefixtures("low_limits")
 @pytest.mark.parametrize("measure", ["f0.5", "precision"])
 def test_long_lists_of_rules_under_many_labels(measure: str) -> None:
     for seed in range(3):
-        learn_both(nominal_with_many_labels(90 + seed), Objective(measure), GrowOptions(), seed + 1, rounds=12)
+        learn_both(
+            nominal_with_many_labels(90 + seed),
+            Objective(measure),
+            GrowOptions(),
+            seed + 1,
+            rounds=12,
+            limits=KEPT_COUNTS,
+        )
 
 
 def nominal_with_pure_labels(seed: int) -> Problem:
@@ -502,15 +497,6 @@ def test_reference_kernels_by_environment() -> None:
     assert (done.returncode, done.stderr) == (0, "")
 
 
-@pytest.fixture
-def remembered_ties() -> Iterator[None]:
-    """Small data takes the ways of large data: ties are remembered between rules, small covers put into order."""
-    assert native is not None
-    native.limit_races(1, 0)
-    yield
-    native.limit_races(256, 4)
-
-
 def numeric_problem(seed: int, labels: int) -> Problem:
     """Numbers, some of them often equal or missing, under labels that depend on them: many perfect rules."""
     rng = np.random.default_rng(seed)
@@ -526,24 +512,41 @@ def numeric_problem(seed: int, labels: int) -> Problem:
     return Problem(table, truth, np.ones(rows, dtype=np.int64), seed)
 
 
-@pytest.mark.usefixtures("remembered_ties")
 @pytest.mark.parametrize("threads", [1, 3])
 @pytest.mark.parametrize("measure", ["precision", "f0.5"])
 def test_ties_remembered_between_rules(measure: str, threads: int) -> None:
     for seed in range(6):
         problem = numeric_problem(100 * threads + seed, (3, 20, 70)[seed % 3])
         options = GrowOptions(label_conditions=seed % 4 != 3)
-        learn_both(problem, Objective(measure, negative=seed % 2 == 0), options, threads, rounds=12)
+        learn_both(problem, Objective(measure, negative=seed % 2 == 0), options, threads, rounds=12, limits=KEPT_COUNTS)
 
 
-@pytest.mark.usefixtures("remembered_ties")
 def test_ties_remembered_while_rows_leave() -> None:
     for seed in range(12):
-        learn_both(numeric_problem(seed, 2), Objective("precision"), GrowOptions(), rounds=60)
+        learn_both(numeric_problem(seed, 2), Objective("precision"), GrowOptions(), rounds=60, limits=KEPT_COUNTS)
 
 
-@pytest.mark.usefixtures("remembered_ties")
-@settings(SOME, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@SOME
 @given(problem=problems(max_rows=24, max_features=4, max_labels=6), objective=st.sampled_from(OBJECTIVES))
 def test_ties_remembered_on_any_table(problem: Problem, objective: Objective) -> None:
-    learn_both(problem, objective, GrowOptions(), rounds=8)
+    learn_both(problem, objective, GrowOptions(), rounds=8, limits=KEPT_COUNTS)
+
+
+@pytest.mark.parametrize("limits", LOWERED, ids=str)
+@SOME
+@given(
+    problem=problems(max_rows=24, max_features=4, max_labels=5),
+    objective=st.sampled_from(OBJECTIVES),
+    beam=st.sampled_from([1, 1, 2, 3]),
+    min_coverage=st.sampled_from([0, 0, 2]),
+)
+def test_lowered_limits_change_nothing(
+    problem: Problem, objective: Objective, beam: int, min_coverage: int, limits: dict[str, float]
+) -> None:
+    learn_both(problem, objective, GrowOptions(beam, True, min_coverage), rounds=5, limits=limits)
+
+
+def test_unknown_limit() -> None:
+    problem = numeric_problem(1, 2)
+    with pytest.raises(ValueError, match="unknown limit 'rows'"):
+        NativeEngine(problem.table, problem.truth, problem.weights, Objective("f1"), GrowOptions(), limits={"rows": 1})

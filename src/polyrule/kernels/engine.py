@@ -9,6 +9,7 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
+from polyrule.arrays import Ints
 from polyrule.errors import OptionError
 from polyrule.model.rule import Condition
 
@@ -43,18 +44,30 @@ class GrowOptions:
             raise OptionError(f"max_conditions must be None or at least 0, got {self.max_conditions}")
 
 
+class Cover(Protocol):
+    """Rows as an engine keeps them."""
+
+    def rows(self) -> Ints:
+        """Row numbers in ascending order."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Candidate:
     """A rule as the search found it: integer counts, exact value, and the rows it covers.
 
-    `head` holds (label, value, tp, fp) in label order, counts in integer weight units; `covered` are row numbers of
-    the working set in ascending order.
+    `head` holds (label, value, tp, fp) in label order, counts in integer weight units. `cover` are the rows of the
+    working set it covers, as row numbers or as the engine that grew it keeps them.
     """
 
     body: tuple[Condition, ...]
     head: tuple[tuple[int, int, int, int], ...]
     value: Fraction
-    covered: npt.NDArray[np.int64]
+    cover: Ints | Cover
+
+    @property
+    def covered(self) -> Ints:
+        """Row numbers in ascending order."""
+        return self.cover if isinstance(self.cover, np.ndarray) else self.cover.rows()
 
     @property
     def tp(self) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from fractions import Fraction
 from functools import cache
 from typing import Any
@@ -60,6 +60,8 @@ class NativeEngine:
         objective: Objective,
         options: GrowOptions,
         n_jobs: int = 1,
+        known: Any = None,
+        limits: Mapping[str, float] | None = None,
     ) -> None:
         form = objective.fast_form(truth.shape[1], int(weights.sum()))
         if native is None or form is None:
@@ -71,6 +73,7 @@ class NativeEngine:
             values=_values(table),
             nominal=np.array([feature.kind == "nominal" for feature in table.features], dtype=np.uint8),
             truth=_labels(truth),
+            known=known,
             labels=truth.shape[1],
             weights=np.ascontiguousarray(weights, dtype=np.int64),
             kind=form.kind,
@@ -86,6 +89,7 @@ class NativeEngine:
             max_conditions=options.max_conditions,
             # a function is asked by one thread
             threads=1 if form.formula == "function" else max(1, n_jobs),
+            limits=dict(limits or {}),
             **({"formula": form.formula, "m": form.m, "function": _asker(objective.measure)} if form.formula else {}),
         )
         self._form = form
@@ -127,8 +131,9 @@ class NativeEngine:
         if self._form.kind == "alone":
             self._commits.append((candidate, stop_threshold, keep_covered))
         head = [(label, value) for label, value, _, _ in candidate.head]
-        covered = np.ascontiguousarray(candidate.covered, dtype=np.int64)
-        return Outcome(*self._engine.commit(covered, head, stop, keep_covered))
+        cover = candidate.cover
+        rows = cover.astype(np.int64, copy=False) if isinstance(cover, np.ndarray) else cover
+        return Outcome(*self._engine.commit(rows, head, stop, keep_covered))
 
     def leftover(self) -> npt.NDArray[np.int64]:
         """Per label, present and absent weight that nobody has set."""

@@ -19,7 +19,7 @@ class TrainingState:
     ----------
     truth : ndarray of uint8, shape (examples, labels)
     weights : ndarray of int64
-        Positive integer weights.
+        Integer weights, none of them negative.
     negative : bool
         Whether absent labels are predicted too; otherwise only a present label can be *open*.
     full : bool
@@ -33,7 +33,7 @@ class TrainingState:
         self.weights = weights
         self.negative = negative
         self.full = full
-        self.working = np.ones(len(truth), dtype=bool)
+        self.working = weights > 0  # an example of weight 0 counts nowhere, so it is not looked at either
         self.assigned = np.full(truth.shape, UNSET, dtype=np.int8)
         #: labels that some head has set; only those may be tested in a body
         self.ever_set = np.zeros(truth.shape[1], dtype=bool)

@@ -1,0 +1,350 @@
+// The engine, as Python calls it. Everything that comes in is checked here, once.
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
+#include <map>
+#include <memory>
+
+#include "bindings/bindings.hpp"
+#include "search/engine.hpp"
+
+namespace polyrule {
+
+namespace {
+
+template <class T>
+using DenseTable = nb::ndarray<const T, nb::ndim<2>, nb::f_contig, nb::device::cpu>;
+using Truth = nb::ndarray<const std::uint8_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+
+// The rows of a rule, as the engine keeps them; Python sees them as an array when it asks.
+struct Cover {
+  Bits bits;
+};
+
+nb::object big_integer(Wide number) {
+  if (number >= INT64_MIN && number <= INT64_MAX) return nb::int_(static_cast<std::int64_t>(number));
+  const nb::int_ high(static_cast<std::int64_t>(number >> 64)), low(static_cast<std::uint64_t>(number));
+  return (nb::borrow<nb::object>(high) << nb::int_(64)) + nb::borrow<nb::object>(low);
+}
+
+nb::ndarray<nb::numpy, std::int64_t> row_numbers(const Bits& bits) {
+  auto owned = std::make_unique<std::vector<std::int64_t>>();
+  owned->reserve(static_cast<std::size_t>(count_bits(bits.data(), bits.words())));
+  for_each_bit(bits, [&](std::size_t i) { owned->push_back(static_cast<std::int64_t>(i)); });
+  std::vector<std::int64_t>* rows = owned.release();
+  nb::capsule owner(rows, [](void* p) noexcept { delete static_cast<std::vector<std::int64_t>*>(p); });
+  return nb::ndarray<nb::numpy, std::int64_t>(rows->data(), {rows->size()}, owner);
+}
+
+// Asks a Python function of four arrays of counts for its values. An error it raises ends the search like a signal.
+Valuer::Call caller(nb::object function) {
+  const auto release = [](nb::object* p) {
+    const nb::gil_scoped_acquire acquire;
+    delete p;
+  };
+  const std::shared_ptr<nb::object> held(new nb::object(std::move(function)), release);
+  return [held](Question& question, std::vector<double>& values) {
+    const nb::gil_scoped_acquire acquire;
+    const std::size_t size = question.size();
+    const auto column = [&](std::size_t i) {
+      double* numbers = question.take(i).release();
+      nb::capsule owner(numbers, [](void* p) noexcept { delete[] static_cast<double*>(p); });
+      return nb::ndarray<nb::numpy, double>(numbers, {size}, owner).cast();
+    };
+    try {
+      const nb::object found = (*held)(column(0), column(1), column(2), column(3));
+      const auto answer = nb::cast<Vector<double>>(found);
+      if (answer.shape(0) != size) throw nb::value_error("one value for each of the counts is needed");
+      std::copy(answer.data(), answer.data() + size, values.begin());
+    } catch (nb::python_error& error) {
+      error.restore();
+      throw Interrupted{};
+    }
+  };
+}
+
+// The entry of a name; an unknown one is a mistake of the caller.
+template <class T>
+T choose(const char* what, const std::string& name, const std::map<std::string, T>& known) {
+  const auto found = known.find(name);
+  if (found == known.end()) throw nb::value_error(("unknown " + std::string(what) + " '" + name + "'").c_str());
+  return found->second;
+}
+
+Form make_form(const std::string& kind, const std::string& scope, const std::vector<Count>& num,
+               const std::vector<Count>& den, const std::vector<Count>& rho, std::optional<std::size_t> max_head,
+               bool negative, const std::string& formula, std::pair<Count, Count> m, nb::object function,
+               std::size_t labels) {
+  Form form;
+  form.kind = choose<HeadKind>("kind of head", kind,
+                               {{"singles", HeadKind::singles}, {"alone", HeadKind::singles}, {"ratio", HeadKind::ratio},
+                                {"subset", HeadKind::subset}, {"counted", HeadKind::counted}, {"micro", HeadKind::micro}});
+  form.formula = choose<Formula>("formula", formula,
+                                 {{"", Formula::none}, {"ratio", Formula::none}, {"wracc", Formula::wracc}, {"rate_difference", Formula::rate_difference},
+                                  {"m_estimate", Formula::m_estimate}, {"matthews", Formula::matthews},
+                                  {"function", Formula::function}});
+  form.scope = choose<Scope>("scope", scope, {{"head", Scope::head}, {"all", Scope::all}, {"full", Scope::full}});
+  form.measured = !formula.empty();
+  form.m_num = m.first;
+  form.m_den = m.second;
+  if (form.formula == Formula::function) form.valuer = std::make_shared<Valuer>(caller(std::move(function)));
+  if (num.size() != 5 || den.size() != 5) throw nb::value_error("a measure needs five coefficients per row");
+  if (!rho.empty() && rho.size() <= labels) throw nb::value_error("a lift needs a factor for every size of head");
+  if (form.m_den <= 0) throw nb::value_error("the denominator of m must be positive");
+  std::copy(num.begin(), num.end(), form.num.begin());
+  std::copy(den.begin(), den.end(), form.den.begin());
+  form.rho = rho;
+  form.max_head = max_head.value_or(SIZE_MAX);
+  form.negative = negative;
+  return form;
+}
+
+Limits make_limits(const nb::dict& changed) {
+  Limits limits;
+  const std::map<std::string, std::size_t*> sizes = {
+      {"sorted_rows", &limits.sorted_rows}, {"binned_rows", &limits.binned_rows}, {"raced_rows", &limits.raced_rows},
+      {"kept_rows", &limits.kept_rows},     {"record_bytes", &limits.record_bytes}, {"threaded_work", &limits.threaded_work}};
+  for (const auto& [key, value] : changed) {
+    const std::string name = nb::cast<std::string>(key);
+    if (name == "lane_capacity") limits.lane_capacity = nb::cast<double>(value);
+    else *choose<std::size_t*>("limit", name, sizes) = nb::cast<std::size_t>(value);
+  }
+  return limits;
+}
+
+class PyEngine {
+ public:
+  PyEngine(nb::object values, const Vector<std::uint8_t>& nominal, nb::object truth, nb::object known, std::size_t labels,
+           const Vector<std::int64_t>& weights, Form form, GrowOptions options, Limits limits, int threads)
+      : keep_alive_(values) {
+    const std::size_t rows = weights.shape(0);
+    if (rows >= kStarts) throw nb::value_error("too many rows");
+    State state(rows, labels, read_weights(weights));
+    read_truth(truth, state);
+    read_known(known, state);
+    const std::vector<bool> is_nominal(nominal.data(), nominal.data() + nominal.shape(0));
+    Columns columns = read_table(values, rows, is_nominal, limits, threads);
+    engine_ = std::make_unique<Engine>(std::move(columns), std::move(state), std::move(form), options, limits, threads);
+  }
+
+  nb::object grow(std::optional<std::size_t> label, int value, std::optional<double> seconds) {
+    LiteralChoice literal;
+    if (label && (*label >= engine_->state().labels || value < 0 || value > 1)) throw nb::index_error("no such literal");
+    if (label) literal = {*label, value};
+    return run(seconds, [&](const Watch& watch) { return engine_->grow(watch, literal); });
+  }
+
+  nb::object grow_single(std::optional<double> seconds) {
+    return run(seconds, [&](const Watch& watch) { return engine_->grow_single(watch); });
+  }
+
+  // `rows` is a cover that was grown here, or an array of row numbers.
+  std::tuple<Count, Count, Count, bool> commit(nb::object rows, const std::vector<std::pair<std::size_t, int>>& head,
+                                               std::optional<std::pair<Count, Count>> stop, bool keep_covered) {
+    const State& state = engine_->state();
+    Bits cover(state.rows);
+    if (Cover* kept = nullptr; nb::try_cast(rows, kept) && kept) {
+      if (kept->bits.words() != cover.words()) throw nb::value_error("a cover of another table");
+      cover = kept->bits;
+    } else {
+      const auto numbers = nb::cast<Vector<std::int64_t>>(rows);
+      for (std::size_t i = 0; i < numbers.shape(0); ++i) {
+        const std::int64_t row = numbers.data()[i];
+        if (row < 0 || static_cast<std::size_t>(row) >= state.rows) throw nb::index_error("no such row");
+        cover.set(static_cast<std::size_t>(row));
+      }
+    }
+    for (const auto& [label, value] : head)
+      if (label >= state.labels || value < 0 || value > 1) throw nb::index_error("no such literal");
+    StopThreshold threshold;
+    if (stop) threshold = {true, stop->first, stop->second};
+    const nb::gil_scoped_release release;
+    const Outcome o = engine_->commit(cover, head, threshold, keep_covered);
+    return {o.covered, o.open, o.newly_set, o.stopped};
+  }
+
+  Count remaining() const { return engine_->state().working_weight; }
+  bool has_unset() const { return engine_->state().has_unset(engine_->form().negative); }
+
+  // Per label, the weight of (present, absent) that nobody has set.
+  std::vector<std::pair<Count, Count>> leftover() const {
+    const State& state = engine_->state();
+    std::vector<std::pair<Count, Count>> out(state.labels);
+    for (std::size_t l = 0; l < state.labels; ++l)
+      for (std::size_t i = 0; i < state.rows; ++i)
+        if (!state.set.test(l, i) && !(state.has_unknown && !state.known.test(l, i)))
+          (state.truth.test(l, i) ? out[l].first : out[l].second) += state.weights[i];
+    return out;
+  }
+
+ private:
+  static std::vector<Count> read_weights(const Vector<std::int64_t>& weights) {
+    std::vector<Count> out(weights.data(), weights.data() + weights.shape(0));
+    Wide total = 0;
+    for (const Count weight : out) {
+      if (weight < 0) throw nb::value_error("weights must not be negative");
+      total += weight;
+    }
+    if (total > (Wide{1} << 31)) throw nb::value_error("weights must not exceed 2**31 in total");
+    return out;
+  }
+
+  static void read_truth(const nb::object& truth, State& state) {
+    if (Truth dense; nb::try_cast(truth, dense)) {
+      if (dense.shape(0) != state.rows || dense.shape(1) != state.labels) throw nb::value_error("labels: wrong shape");
+      const std::uint8_t* cell = dense.data();
+      for (std::size_t i = 0; i < state.rows; ++i)
+        for (std::size_t l = 0; l < state.labels; ++l)
+          if (*cell++) state.truth.put(l, i);
+      return;
+    }
+    const auto [indices, starts] = nb::cast<std::pair<Vector<std::int32_t>, Vector<std::int64_t>>>(truth);
+    check_starts(starts, state.rows, indices.shape(0), "labels");
+    for (std::size_t i = 0; i < state.rows; ++i)
+      for (std::int64_t k = starts.data()[i]; k < starts.data()[i + 1]; ++k) {
+        const std::int32_t label = indices.data()[k];
+        if (label < 0 || static_cast<std::size_t>(label) >= state.labels) throw nb::index_error("no such label");
+        state.truth.put(static_cast<std::size_t>(label), i);
+      }
+  }
+
+  static void read_known(const nb::object& known, State& state) {
+    if (known.is_none()) return;
+    const auto mask = nb::cast<Truth>(known);
+    if (mask.shape(0) != state.rows || mask.shape(1) != state.labels) throw nb::value_error("known labels: wrong shape");
+    state.allow_unknown();
+    for (std::size_t i = 0; i < state.rows; ++i)
+      for (std::size_t l = 0; l < state.labels; ++l)
+        if (!mask.data()[i * state.labels + l]) {
+          const Word bit = Word{1} << i % 64;
+          state.known[l][i / 64] &= ~bit;
+          state.truth[l][i / 64] &= ~bit;
+        }
+  }
+
+  static void check_starts(const Vector<std::int64_t>& starts, std::size_t lists, std::size_t stored, const char* what) {
+    bool right = starts.shape(0) == lists + 1 && starts.data()[0] == 0 &&
+                 static_cast<std::size_t>(starts.data()[lists]) <= stored;
+    for (std::size_t i = 0; right && i < lists; ++i) right = starts.data()[i] <= starts.data()[i + 1];
+    if (!right) throw nb::value_error((std::string(what) + ": wrong shape").c_str());
+  }
+
+  static Columns read_table(const nb::object& values, std::size_t rows, const std::vector<bool>& nominal,
+                            const Limits& limits, int threads) {
+    const auto check = [&](std::size_t found, std::size_t columns) {
+      if (found != rows || columns != nominal.size()) throw nb::value_error("table: wrong shape");
+    };
+    if (DenseTable<double> wide; nb::try_cast(values, wide, false)) {
+      check(wide.shape(0), wide.shape(1));
+      const nb::gil_scoped_release release;
+      return Columns(DenseSource{wide.data(), nullptr, rows}, nominal, limits, threads);
+    }
+    if (DenseTable<float> narrow; nb::try_cast(values, narrow, false)) {
+      check(narrow.shape(0), narrow.shape(1));
+      const nb::gil_scoped_release release;
+      return Columns(DenseSource{nullptr, narrow.data(), rows}, nominal, limits, threads);
+    }
+    const auto [data, indices, starts] =
+        nb::cast<std::tuple<Vector<double>, Vector<std::int32_t>, Vector<std::int64_t>>>(values);
+    check_starts(starts, nominal.size(), std::min(data.shape(0), indices.shape(0)), "table");
+    std::vector<std::size_t> last_column(rows, SIZE_MAX);
+    for (std::size_t j = 0; j < nominal.size(); ++j)
+      for (std::int64_t k = starts.data()[j]; k < starts.data()[j + 1]; ++k) {
+        const std::int32_t row = indices.data()[k];
+        if (row < 0 || static_cast<std::size_t>(row) >= rows) throw nb::index_error("no such row");
+        if (last_column[static_cast<std::size_t>(row)] == j) throw nb::value_error("table: a cell is stored twice");
+        last_column[static_cast<std::size_t>(row)] = j;
+      }
+    const nb::gil_scoped_release release;
+    return Columns(SparseSource{data.data(), indices.data(), starts.data(), rows}, nominal, limits, threads);
+  }
+
+  template <class Search>
+  nb::object run(std::optional<double> seconds, Search&& search) {
+    Watch watch;
+    watch.poll = [] {
+      const nb::gil_scoped_acquire acquire;
+      return PyErr_CheckSignals() != 0;
+    };
+    if (seconds)
+      watch.deadline = std::chrono::steady_clock::now() +
+                       std::chrono::duration_cast<std::chrono::steady_clock::duration>(
+                           std::chrono::duration<double>(std::min(*seconds, 1e9)));
+    std::optional<Grown> grown;
+    bool interrupted = false, late = false;
+    {
+      const nb::gil_scoped_release release;
+      try {
+        grown = search(watch);
+      } catch (const Interrupted&) {
+        interrupted = true;
+      } catch (const TimeIsUp&) {
+        late = true;
+      }
+    }
+    if (interrupted) throw nb::python_error();
+    if (late) {
+      PyErr_SetString(PyExc_TimeoutError, "the deadline has passed");
+      throw nb::python_error();
+    }
+    if (!grown) return nb::none();
+    nb::list body, head;
+    for (const ShownCondition& c : grown->body) body.append(nb::make_tuple(static_cast<int>(c.test), c.index, c.value));
+    for (const HeadLiteral& l : grown->head.literals) head.append(nb::make_tuple(l.label, l.value, l.tp, l.fp));
+    const nb::object num = big_integer(grown->head.value.num), den = big_integer(grown->head.value.den);
+    if (!engine_->form().measured)
+      return nb::make_tuple(body, head, num, den, Cover{grown->cover});
+    // The value is left to the measure itself, which needs TN and FN, too.
+    nb::list rest;
+    const State& state = engine_->state();
+    for (const HeadLiteral& l : grown->head.literals) {
+      const KindCounts kinds = state.count_kinds(l.label, grown->cover, state.weigh(grown->cover.data()));
+      rest.append(nb::make_tuple(state.absent[l.label] - kinds[kAbsent] - kinds[kAbsentSet],
+                                 state.present[l.label] - kinds[kPresent] - kinds[kPresentSet]));
+    }
+    return nb::make_tuple(body, head, num, den, Cover{grown->cover}, rest);
+  }
+
+  nb::object keep_alive_;  // dense columns are read where they are
+  std::unique_ptr<Engine> engine_;
+};
+
+}  // namespace
+
+void register_engine(nb::module_& m) {
+  nb::class_<Cover>(m, "Cover")
+      .def("__len__", [](const Cover& cover) { return count_bits(cover.bits.data(), cover.bits.words()); })
+      .def("rows", [](const Cover& cover) { return row_numbers(cover.bits); }, "Row numbers, ascending.");
+  nb::class_<PyEngine>(m, "Engine")
+      .def(
+          "__init__",
+          [](PyEngine* self, nb::object values, const Vector<std::uint8_t>& nominal, nb::object truth, nb::object known,
+             std::size_t labels, const Vector<std::int64_t>& weights, const std::string& kind, const std::string& scope,
+             const std::vector<Count>& num, const std::vector<Count>& den, const std::vector<Count>& rho,
+             std::optional<std::size_t> max_head, bool negative, std::size_t beam_width, bool label_conditions,
+             double min_coverage, std::optional<std::size_t> max_conditions, int threads, const std::string& formula,
+             std::pair<Count, Count> m, nb::object function, const nb::dict& limits) {
+            if (beam_width == 0) throw nb::value_error("a beam must be at least 1 wide");
+            const GrowOptions options{beam_width, label_conditions, min_coverage, max_conditions.value_or(SIZE_MAX)};
+            new (self) PyEngine(values, nominal, truth, known, labels, weights,
+                                make_form(kind, scope, num, den, rho, max_head, negative, formula, m, function, labels),
+                                options, make_limits(limits), threads);
+          },
+          "values"_a, "nominal"_a, "truth"_a, "known"_a.none(), "labels"_a, "weights"_a, "kind"_a, "scope"_a, "num"_a,
+          "den"_a, "rho"_a, "max_head"_a.none(), "negative"_a, "beam_width"_a, "label_conditions"_a, "min_coverage"_a,
+          "max_conditions"_a.none(), "threads"_a, "formula"_a = "", "m"_a = std::pair<Count, Count>(0, 1),
+          "function"_a = nb::none(), "limits"_a = nb::dict())
+      .def("grow", &PyEngine::grow, "label"_a.none(), "value"_a, "seconds"_a.none())
+      .def("grow_single", &PyEngine::grow_single, "seconds"_a.none())
+      .def("commit", &PyEngine::commit, "rows"_a, "head"_a, "stop"_a.none(), "keep_covered"_a)
+      .def("leftover", &PyEngine::leftover)
+      .def_prop_ro("remaining", &PyEngine::remaining)
+      .def_prop_ro("has_unset", &PyEngine::has_unset);
+}
+
+}  // namespace polyrule

@@ -1,0 +1,19 @@
+// From which sizes on a search takes another way. They are arguments, so that tests can send small data down the ways of
+// large data; every way gives the same rules.
+#pragma once
+
+#include <cstddef>
+
+namespace polyrule {
+
+struct Limits {
+  double lane_capacity = 2147483648.0 / 3.1;  // what sums in 32-bit lanes may reach; kernels add up to three of them
+  std::size_t sorted_rows = 65536;            // tables of at most so many rows keep their columns sorted
+  std::size_t binned_rows = 8192;             // in larger tables, covers of more rows are counted bin by bin
+  std::size_t raced_rows = 256;               // from so many rows on the drops of ties are kept between rules
+  std::size_t kept_rows = 1000;               // from so many rows on counts of pure conditions are kept between rules
+  std::size_t record_bytes = std::size_t{64} << 20;  // of member records as bits; larger tables keep lists
+  std::size_t threaded_work = 400'000;        // rows to visit from which on a second thread pays for its start
+};
+
+}  // namespace polyrule

@@ -1,0 +1,359 @@
+#include "data/columns.hpp"
+
+#include <algorithm>
+
+#include "core/parallel.hpp"
+
+namespace polyrule {
+
+namespace {
+
+struct Entry {
+  double value;
+  Row row;
+};
+
+// By value, then by row; -0.0 and 0.0 are the same number.
+bool precedes(const Entry& a, const Entry& b) { return a.value != b.value ? a.value < b.value : a.row < b.row; }
+
+// How many values are 0, and how many are 1.
+POLYRULE_VECTOR_CLONES
+std::pair<std::uint64_t, std::uint64_t> count_pair(const double* values, std::size_t rows) {
+  std::uint64_t zeros = 0, ones = 0;
+  for (std::size_t i = 0; i < rows; ++i) {
+    zeros += values[i] == 0;
+    ones += values[i] == 1;
+  }
+  return {zeros, ones};
+}
+
+// The commonest columns hold nothing but 0 and 1. False for all others.
+bool list_pair(Column& column, const double* values, std::size_t rows) {
+  const auto [zeros, ones] = count_pair(values, rows);
+  if (zeros + ones != rows || zeros == 0 || ones == 0) return false;
+  column.shape = Shape::listed;
+  column.has_block = true;
+  column.block = zeros >= ones ? 0 : 1;
+  const std::size_t listed = std::min(zeros, ones);
+  column.rows.reserve(listed);
+  for (std::size_t i = 0; column.rows.size() < listed; ++i)
+    if (values[i] != column.block) column.rows.push_back(static_cast<Row>(i));
+  column.below = column.block == 1 ? listed : 0;
+  return true;
+}
+
+// Nominal values are small numbers, so a dense nominal column is sorted by counting. False if a value is not.
+bool sort_by_counting(const Numbers& values, std::size_t rows, std::vector<Entry>& sorted, std::vector<Row>& missing) {
+  constexpr std::size_t kMost = 4096;
+  std::vector<std::size_t> places;
+  for (std::size_t i = 0; i < rows; ++i) {
+    const double x = values[i];
+    if (std::isnan(x)) continue;
+    if (!(x >= 0 && x < double(kMost))) return false;
+    const auto value = static_cast<std::size_t>(x);
+    if (value >= places.size()) places.resize(value + 1, 0);
+    ++places[value];
+  }
+  std::size_t total = 0;
+  for (std::size_t& place : places) {
+    const std::size_t count = place;
+    place = total;
+    total += count;
+  }
+  sorted.resize(total);
+  for (std::size_t i = 0; i < rows; ++i) {
+    const double x = values[i];
+    if (std::isnan(x)) missing.push_back(static_cast<Row>(i));
+    else sorted[places[static_cast<std::size_t>(x)]++] = {x, static_cast<Row>(i)};
+  }
+  return true;
+}
+
+struct Stretches {
+  std::size_t distinct = 0, longest = 0;
+  double mode = 0;  // the first of the most frequent values
+};
+
+Stretches stretches_of(const std::vector<Entry>& sorted) {
+  Stretches found;
+  for (std::size_t i = 0; i < sorted.size();) {
+    std::size_t j = i;
+    while (j < sorted.size() && sorted[j].value == sorted[i].value) ++j;
+    if (j - i > found.longest) found.longest = j - i, found.mode = sorted[i].value;
+    ++found.distinct;
+    i = j;
+  }
+  return found;
+}
+
+// What a column becomes, from all its rows with a value in order. `keep_values`: the table is sparse.
+void shape_sorted(Column& column, const std::vector<Entry>& sorted, std::size_t rows, bool keep_values) {
+  const Stretches found = stretches_of(sorted);
+  if (found.distinct == 0 || (found.distinct == 1 && column.missing.empty())) return;  // constant
+  const bool two = found.distinct == 2 && column.missing.empty();
+  if (column.nominal || two) {
+    column.shape = Shape::listed;
+    column.has_block = two || 2 * found.longest > rows;
+  } else {
+    column.has_block = 2 * found.longest > rows;
+    column.shape = column.has_block ? Shape::blocked : Shape::sorted;
+  }
+  column.block = found.mode;
+  for (const Entry& entry : sorted) {
+    if (column.has_block && entry.value == column.block) continue;
+    column.below += column.has_block && entry.value < column.block;
+    column.rows.push_back(entry.row);
+    if (keep_values) column.values.push_back(entry.value);
+  }
+  column.rows.shrink_to_fit();
+  column.values.shrink_to_fit();
+  if (column.shape != Shape::sorted) return;
+  if (keep_values) {
+    column.own.assign(rows, std::nan(""));
+    for (const Entry& entry : sorted) column.own[entry.row] = entry.value;
+    column.dense = Numbers(column.own.data());
+    std::vector<double>().swap(column.values);
+  }
+  for (std::size_t p = 0; p < sorted.size(); ++p)
+    if (p == 0 || sorted[p].value != sorted[p - 1].value) column.rows[p] |= kStarts;
+}
+
+// Bins of a large column. Their cuts come from a sample, evenly spaced over the rows: where they lie changes how much is
+// sorted later, not what is found.
+void shape_binned(Column& column, std::size_t rows) {
+  constexpr std::size_t kSample = 16'384;
+  std::vector<double> sample;
+  bool any_missing = false;
+  for (std::size_t i = 0; i < rows; ++i) any_missing = any_missing || std::isnan(column.dense[i]);
+  const std::size_t step = std::max<std::size_t>(1, rows / kSample);
+  for (std::size_t i = 0; i < rows; i += step)
+    if (const double x = column.dense[i]; !std::isnan(x)) sample.push_back(x);
+  std::sort(sample.begin(), sample.end());
+  for (std::size_t b = 1; b < Column::kMostBins && !sample.empty(); ++b) {
+    const double cut = sample[std::min(sample.size() - 1, b * sample.size() / Column::kMostBins)];
+    if (column.cuts.empty() || cut > column.cuts.back()) column.cuts.push_back(cut);
+  }
+  column.shape = Shape::binned;
+  column.bins.resize(rows);
+  for (std::size_t i = 0; i < rows; ++i) {
+    const double x = column.dense[i];
+    if (std::isnan(x)) {
+      column.bins[i] = Column::kMissingBin;
+      column.missing.push_back(static_cast<Row>(i));
+    } else {
+      column.bins[i] = static_cast<std::uint8_t>(std::lower_bound(column.cuts.begin(), column.cuts.end(), x) -
+                                                 column.cuts.begin());
+    }
+  }
+}
+
+// Whether a large column takes only one value, or two and none is missing: then it is no matter of bins.
+bool has_few_values(const Numbers& values, std::size_t rows) {
+  double first = 0, second = 0;
+  int distinct = 0;
+  for (std::size_t i = 0; i < rows; ++i) {
+    const double x = values[i];
+    if (std::isnan(x)) return false;
+    if (distinct == 0) first = x, distinct = 1;
+    else if (x != first && distinct == 1) second = x, distinct = 2;
+    else if (distinct == 2 && x != first && x != second) return false;
+  }
+  return true;
+}
+
+bool satisfies(const Condition& c, double value) {
+  if (c.test == Test::category) return value == c.edge;
+  if (c.lowest) return true;
+  return c.test == Test::at_most ? value <= c.edge : value > c.edge;
+}
+
+}  // namespace
+
+double midpoint(double low, double high) {
+  double middle = (low + high) / 2;
+  if (!std::isfinite(middle)) middle = low / 2 + high / 2;
+  return low <= middle && middle < high ? middle : low;
+}
+
+template <class Fill>
+void Columns::build(const std::vector<bool>& nominal, int threads, Fill&& fill) {
+  columns_.resize(nominal.size());
+  parallel_for(nominal.size(), threads, [&](std::size_t j) {
+    columns_[j].nominal = nominal[j];
+    fill(columns_[j], j);
+  });
+}
+
+Columns::Columns(const DenseSource& source, const std::vector<bool>& nominal, const Limits& limits, int threads)
+    : rows_(source.rows) {
+  build(nominal, threads, [&](Column& column, std::size_t j) {
+    column.dense = source.wide ? Numbers(source.wide + j * rows_) : Numbers(source.narrow + j * rows_);
+    if (source.wide && list_pair(column, source.wide + j * rows_, rows_)) return;
+    std::vector<Entry> sorted;
+    if (column.nominal && sort_by_counting(column.dense, rows_, sorted, column.missing))
+      return shape_sorted(column, sorted, rows_, false);
+    if (!column.nominal && rows_ > limits.sorted_rows && !has_few_values(column.dense, rows_))
+      return shape_binned(column, rows_);
+    sorted.clear();
+    sorted.reserve(rows_);
+    for (std::size_t i = 0; i < rows_; ++i) {
+      const double x = column.dense[i];
+      if (std::isnan(x)) column.missing.push_back(static_cast<Row>(i));
+      else sorted.push_back({x, static_cast<Row>(i)});
+    }
+    std::sort(sorted.begin(), sorted.end(), precedes);
+    shape_sorted(column, sorted, rows_, false);
+  });
+}
+
+Columns::Columns(const SparseSource& source, const std::vector<bool>& nominal, const Limits& limits, int threads)
+    : rows_(source.rows) {
+  build(nominal, threads, [&](Column& column, std::size_t j) {
+    std::vector<Entry> stored;
+    const std::int64_t first = source.starts[j], last = source.starts[j + 1];
+    std::size_t zeros = rows_ - static_cast<std::size_t>(last - first);
+    for (std::int64_t k = first; k < last; ++k) {
+      const auto row = static_cast<Row>(source.indices[k]);
+      if (std::isnan(source.data[k])) column.missing.push_back(row);
+      else if (source.data[k] == 0) ++zeros;
+      else stored.push_back({source.data[k], row});
+    }
+    std::sort(column.missing.begin(), column.missing.end());
+    if (2 * zeros <= rows_) {
+      // Zeros are not the usual value: they are listed as well.
+      std::vector<bool> other(rows_, false);
+      for (const Entry& entry : stored) other[entry.row] = true;
+      for (const Row row : column.missing) other[row] = true;
+      for (std::size_t i = 0; i < rows_; ++i)
+        if (!other[i]) stored.push_back({0.0, static_cast<Row>(i)});
+    }
+    std::sort(stored.begin(), stored.end(), precedes);
+    if (2 * zeros <= rows_) {
+      shape_sorted(column, stored, rows_, true);
+      if (column.shape != Shape::sorted || rows_ <= limits.sorted_rows) return;
+      column.rows = {};
+      column.missing.clear();
+      return shape_binned(column, rows_);
+    }
+    if (stored.empty() && column.missing.empty()) return;  // constant
+    const bool two = stored.empty() ? false : stored.front().value == stored.back().value && column.missing.empty();
+    column.shape = column.nominal || two ? Shape::listed : Shape::blocked;
+    column.has_block = true;
+    for (const Entry& entry : stored) {
+      column.below += entry.value < 0;
+      column.rows.push_back(entry.row);
+      column.values.push_back(entry.value);
+    }
+    column.rows.shrink_to_fit();
+    column.values.shrink_to_fit();
+  });
+}
+
+std::size_t filter_entries(const std::uint32_t* in, std::size_t size, const std::uint32_t* map, std::uint32_t* out) {
+  std::uint32_t starts = 0;
+  std::size_t kept = 0;
+  for (std::size_t i = 0; i < size; ++i) {
+    const std::uint32_t entry = map[in[i] & kEntry];
+    const std::uint32_t keep = entry != kOutside;  // 0 or 1
+    starts |= in[i] & kStarts;
+    out[kept] = entry | starts;
+    kept += keep;
+    starts &= keep - 1;
+  }
+  return kept;
+}
+
+Bits Columns::covered(const Condition& condition, const Bits& cover) const {
+  const Column& column = columns_[condition.index];
+  Bits out(rows_);
+  if (column.has_block && satisfies(condition, column.block)) {
+    out = cover;
+    for (const Row row : column.missing) out.reset(row);
+    for (std::size_t p = 0; p < column.rows.size(); ++p)
+      if (!satisfies(condition, column.value_at(p))) out.reset(column.row_at(p));
+  } else if (column.dense) {
+    for_each_bit(cover, [&](std::size_t i) {
+      const double x = column.dense[i];
+      if (!std::isnan(x) && satisfies(condition, x)) out.set(i);
+    });
+  } else {
+    for (std::size_t p = 0; p < column.rows.size(); ++p)
+      if (cover.test(column.row_at(p)) && satisfies(condition, column.value_at(p))) out.set(column.row_at(p));
+  }
+  return out;
+}
+
+// The smallest working-set value above `value` (or the smallest of all).
+bool Columns::next_value(const Column& column, double value, bool from_start, const Bits& working,
+                         double& found) const {
+  bool any = false;
+  const auto offer = [&](double x) {
+    if ((from_start || x > value) && (!any || x < found)) any = true, found = x;
+  };
+  if (column.shape == Shape::binned) {
+    for_each_bit(working, [&](std::size_t i) { offer(column.dense[i]); });  // no comparison with a missing value holds
+    return any;
+  }
+  std::size_t low = 0, high = column.rows.size();
+  while (!from_start && low < high) {
+    const std::size_t middle = (low + high) / 2;
+    if (column.value_at(middle) > value) high = middle;
+    else low = middle + 1;
+  }
+  for (std::size_t p = low; p < column.rows.size() && !any; ++p)
+    if (working.test(column.row_at(p))) any = true, found = column.value_at(p);
+  if (column.has_block && (from_start || column.block > value) && (!any || column.block < found)) {
+    auto others = count_bits(working.data(), working.words());
+    for (const Row row : column.rows) others -= working.test(row & kEntry);
+    for (const Row row : column.missing) others -= working.test(row);
+    if (others > 0) any = true, found = column.block;
+  }
+  return any;
+}
+
+double Columns::threshold(const Condition& condition, const Bits& working) const {
+  const Column& column = columns_[condition.index];
+  double low = condition.edge, high = condition.edge;
+  if (condition.lowest) next_value(column, 0, true, working, low);
+  next_value(column, low, false, working, high);
+  return midpoint(low, high);
+}
+
+void Columns::follow(std::size_t index, const Bits& working, std::uint64_t version) {
+  Column& column = columns_[index];
+  if (column.version == version) return;
+  column.version = version;
+  if (column.shape == Shape::sorted) {
+    std::size_t kept = 0;
+    std::uint32_t starts = 0;
+    for (const Row entry : column.rows) {
+      starts |= entry & kStarts;
+      if (!working.test(entry & kEntry)) continue;
+      column.rows[kept++] = (entry & kEntry) | starts;
+      starts = 0;
+    }
+    column.rows.resize(kept);
+    if (kept > 0) column.lowest = column.value_at(0), column.highest = column.value_at(kept - 1);
+    return;
+  }
+  if (column.missing.empty()) return;  // nobody asks
+  bool any = false;
+  const auto offer = [&](double x) {
+    column.lowest = any ? std::min(column.lowest, x) : x;
+    column.highest = any ? std::max(column.highest, x) : x;
+    any = true;
+  };
+  if (column.shape == Shape::binned) {
+    for_each_bit(working, [&](std::size_t i) {
+      if (const double x = column.dense[i]; !std::isnan(x)) offer(x);
+    });
+    return;
+  }
+  auto others = count_bits(working.data(), working.words());
+  for (const Row row : column.missing) others -= working.test(row);
+  for (std::size_t p = 0; p < column.rows.size(); ++p)
+    if (working.test(column.row_at(p))) offer(column.value_at(p)), --others;
+  if (column.has_block && others > 0) offer(column.block);
+}
+
+}  // namespace polyrule

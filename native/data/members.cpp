@@ -1,0 +1,217 @@
+#include "data/members.hpp"
+
+#include "core/tally.hpp"
+
+namespace polyrule {
+
+namespace {
+
+constexpr std::size_t kVector = 256;
+constexpr std::size_t kMostAtOnce = 65535;  // rows that counters of 16 bits can take
+
+std::size_t whole_vectors(std::size_t counters) { return (counters + kVector - 1) / kVector * kVector; }
+
+}  // namespace
+
+Members::Members(const Columns& columns, const State& state, bool label_conditions, const Limits& limits)
+    : columns_(columns), state_(state), labels_(label_conditions ? state.labels : 0) {
+  for (const Count weight : state.weights)
+    weight_bits_ = std::max(weight_bits_, static_cast<int>(std::bit_width(static_cast<std::uint64_t>(weight))));
+  number_conditions(columns, label_conditions, false);
+  if (whole_vectors(conditions_.size()) / 8 * state.rows > limits.record_bytes) number_conditions(columns, label_conditions, true);
+  const std::size_t recorded = all_in_records() ? conditions_.size() : 2 * labels_;
+  stride_ = (words_for(std::max<std::size_t>(1, recorded)) + 3) / 4 * 4;
+  if (stride_ > 8) stride_ = (stride_ + 7) / 8 * 8;  // whole cache lines
+  records_.assign(state.rows * stride_, 0);
+  if (all_in_records()) fill_records(columns);
+  else fill_lists(columns);
+}
+
+// Conditions that cover most rows come first, those on features that cover few come last, so that whole vectors of them
+// can be left out where a condition must cover many.
+void Members::number_conditions(const Columns& columns, bool label_conditions, bool sparse) {
+  conditions_.clear();
+  where_.clear();
+  const std::size_t rows = columns.rows();
+  const auto add_labels = [&] {
+    first_label_ = conditions_.size();
+    for (int value = 0; value < 2 && label_conditions; ++value)
+      for (std::uint32_t l = 0; l < labels_; ++l) {
+        conditions_.push_back({Test::label, false, l, double(value)});
+        where_.push_back({});
+      }
+  };
+  const auto add_features = [&](bool large, bool small) {
+    for (std::uint32_t j = 0; j < columns.size(); ++j) {
+      const Column& column = columns[j];
+      if (column.shape != Shape::listed) continue;
+      const auto listed = static_cast<std::uint32_t>(column.rows.size());
+      double least = listed > 0 ? column.value_at(0) : column.block;
+      if (column.has_block) least = std::min(least, column.block);
+      const auto add = [&](double value, const Where& where, bool is_large) {
+        if (!(is_large ? large : small)) return;
+        if (column.nominal) conditions_.push_back({Test::category, false, j, value});
+        else conditions_.push_back({value == least ? Test::at_most : Test::above, false, j, least});
+        where_.push_back(where);
+      };
+      const std::size_t others = listed + column.missing.size();
+      if (column.has_block) add(column.block, {j, 0, listed, true}, 2 * others <= rows);
+      for (std::uint32_t p = 0, end = 0; p < listed; p = end) {
+        while (end < listed && column.value_at(end) == column.value_at(p)) ++end;
+        add(column.value_at(p), {j, p, end, false}, 2 * std::size_t(end - p) >= rows);
+      }
+    }
+  };
+  if (sparse) {
+    add_labels();
+    listed_from_ = whole_vectors(conditions_.size());
+    conditions_.resize(listed_from_);
+    where_.resize(listed_from_);
+    add_features(true, true);
+    counters_ = whole_vectors(conditions_.size());
+    return;
+  }
+  add_features(true, false);
+  add_labels();
+  add_features(false, true);
+  listed_from_ = counters_ = whole_vectors(conditions_.size());
+}
+
+void Members::fill_records(const Columns& columns) {
+  const std::size_t rows = columns.rows(), features = conditions_.size() - 2 * labels_;
+  features_ = BitMatrix(features, rows);
+  for (std::size_t f = 0; f < features; ++f) {
+    const std::size_t number = f < first_label_ ? f : f + 2 * labels_;
+    const Where& where = where_[number];
+    const Column& column = columns[where.column];
+    Word* bits = features_[f];
+    const auto flip = [&](Row row) { bits[row / 64] ^= Word{1} << row % 64; };
+    if (where.is_block) {
+      std::fill(bits, bits + rows / 64, ~Word{0});
+      if (rows % 64 != 0) bits[rows / 64] = (Word{1} << rows % 64) - 1;
+      for (const Row row : column.missing) flip(row);
+    }
+    for (std::size_t p = where.first; p < where.last; ++p) flip(column.row_at(p));
+    for (std::size_t w = 0; w < words_for(rows); ++w)
+      for_each_bit(bits[w], w * 64, [&](std::size_t i) { put(i, number); });
+  }
+}
+
+void Members::fill_lists(const Columns& columns) {
+  const std::size_t rows = columns.rows();
+  all_counters_ = counters_;
+  first_.assign(rows + 1, 0);
+  for (const bool fill : {false, true}) {
+    std::vector<std::uint32_t> place(first_.begin(), first_.end() - 1);
+    const auto add = [&](Row row, std::size_t number) {
+      if (fill) listed_[place[row]++] = static_cast<std::uint32_t>(number);
+      else ++first_[row + 1];
+    };
+    std::size_t missing = counters_;
+    for (std::size_t number = listed_from_; number < conditions_.size(); ++number) {
+      const Where& where = where_[number];
+      const Column& column = columns[where.column];
+      if (!where.is_block) {
+        for (std::size_t p = where.first; p < where.last; ++p) add(column.row_at(p), number);
+        continue;
+      }
+      Block block{static_cast<std::uint32_t>(number), static_cast<std::uint32_t>(number + 1),
+                  static_cast<std::uint32_t>(number + 1), 0};
+      while (block.last < conditions_.size() && where_[block.last].column == where.column) ++block.last;
+      if (!column.missing.empty()) {
+        block.missing = static_cast<std::uint32_t>(missing++);
+        for (const Row row : column.missing) add(row, block.missing);
+      }
+      if (fill) blocks_.push_back(block);
+    }
+    all_counters_ = missing;
+    if (fill) break;
+    for (std::size_t i = 0; i < rows; ++i) first_[i + 1] += first_[i];
+    listed_.resize(first_[rows]);
+  }
+}
+
+template <class Counter>
+void Members::count(const std::vector<Row>& rows, std::size_t vectors, Counter* counts) const {
+  const std::size_t recorded = std::min(vectors, listed_from_ / kVector);
+  std::fill(counts, counts + vectors * kVector, Counter(0));
+  std::vector<std::uint16_t> some;
+  std::vector<Row> chosen;
+  const auto add = [&](const std::vector<Row>& of, Counter factor) {
+    for (std::size_t from = 0; from < of.size(); from += kMostAtOnce) {
+      const std::size_t size = std::min(of.size() - from, kMostAtOnce);
+      if constexpr (sizeof(Counter) == 2) {
+        tally(records_.get(), stride_, of.data() + from, size, recorded, counts);
+      } else {
+        some.resize(recorded * kVector);
+        tally(records_.get(), stride_, of.data() + from, size, recorded, some.data());
+        add_times(some.data(), factor, some.size(), counts);
+      }
+    }
+  };
+  if (state_.unit || rows.empty()) {
+    if (recorded > 0) add(rows, 1);
+  } else {
+    for (int bit = 0; bit < weight_bits_ && recorded > 0; ++bit) {
+      chosen.clear();
+      for (const Row row : rows)
+        if (state_.weights[row] >> bit & 1) chosen.push_back(row);
+      add(chosen, static_cast<Counter>(Counter{1} << bit));
+    }
+  }
+  if (vectors * kVector > listed_from_) count_listed(rows, counts);
+}
+
+template <class Counter>
+void Members::count_listed(const std::vector<Row>& rows, Counter* counts) const {
+  std::vector<Counter> missing(all_counters_ - counters_, 0);
+  Count all = 0;
+  for (const Row row : rows) {
+    const auto weight = static_cast<Counter>(state_.weights[row]);
+    all += weight;
+    for (std::uint32_t k = first_[row]; k < first_[row + 1]; ++k) {
+      const std::uint32_t number = listed_[k];
+      Counter& counter = number < counters_ ? counts[number] : missing[number - counters_];
+      counter = static_cast<Counter>(counter + weight);
+    }
+  }
+  for (const Block& block : blocks_) {
+    Count left = all;
+    for (std::uint32_t number = block.first; number < block.last; ++number) left -= counts[number];
+    if (block.missing) left -= missing[block.missing - counters_];
+    counts[block.number] = static_cast<Counter>(left);
+  }
+}
+
+Count Members::count_among(std::size_t number, const Word* among) const {
+  const std::size_t words = words_for(state_.rows);
+  const Condition& condition = conditions_[number];
+  std::vector<Word> some;
+  if (state_.unit && is_label(number))
+    return count_common(among, state_.set[condition.index], state_.ones[condition.index], condition.edge == 0, words);
+  if (state_.unit && all_in_records()) return count_common(among, bits_of(number), words);
+  Count total = 0;
+  if (is_label(number) || all_in_records()) {
+    for (std::size_t w = 0; w < words; ++w) {
+      const Word rows = is_label(number) ? state_.set[condition.index][w] & (condition.edge != 0 ? state_.ones[condition.index][w]
+                                                                                                 : ~state_.ones[condition.index][w])
+                                         : bits_of(number)[w];
+      for_each_bit(among[w] & rows, w * 64, [&](std::size_t i) { total += state_.weights[i]; });
+    }
+    return total;
+  }
+  const Where& where = where_[number];
+  const Column& column = columns_[where.column];
+  const auto add = [&](Row row) {
+    if (among[row / 64] >> row % 64 & 1) total += state_.weights[row];
+  };
+  for (std::size_t p = where.first; p < where.last; ++p) add(column.row_at(p));
+  if (!where.is_block) return total;
+  for (const Row row : column.missing) add(row);
+  return state_.weigh(among) - total;
+}
+
+template void Members::count<std::uint16_t>(const std::vector<Row>&, std::size_t, std::uint16_t*) const;
+template void Members::count<std::uint32_t>(const std::vector<Row>&, std::size_t, std::uint32_t*) const;
+
+}  // namespace polyrule

@@ -1,0 +1,87 @@
+// Which conditions every row satisfies, where a condition is a whole list of rows: those on listed columns, and those on
+// what earlier rules have set.
+//
+// Every such condition has a number. As long as there is room, a row's record has one bit per condition, and adding up the
+// records of some rows (tally.hpp) counts those rows for all conditions at once. In wide sparse tables only the conditions
+// on labels are kept as bits, and every row lists the others it satisfies.
+#pragma once
+
+#include <vector>
+
+#include "core/arrays.hpp"
+#include "core/limits.hpp"
+#include "data/columns.hpp"
+#include "data/state.hpp"
+
+namespace polyrule {
+
+class Members {
+ public:
+  Members(const Columns& columns, const State& state, bool label_conditions, const Limits& limits);
+
+  std::size_t size() const { return conditions_.size(); }
+  // Counts go by number, in vectors of 256; some at the end of a part stand for nothing.
+  std::size_t counters() const { return counters_; }
+  std::size_t vectors() const { return counters_ / 256; }
+  bool all_in_records() const { return listed_from_ == counters_; }
+  const Condition& operator[](std::size_t number) const { return conditions_[number]; }
+  bool has_labels() const { return labels_ > 0; }
+  bool is_label(std::size_t number) const { return number >= first_label_ && number < first_label_ + 2 * labels_; }
+  std::size_t number_of(std::size_t label, int value) const { return first_label_ + (value ? labels_ : 0) + label; }
+
+  const Word* records() const { return records_.get(); }
+  const Word* record(std::size_t row) const { return records_.get() + row * stride_; }
+  std::size_t stride() const { return stride_; }
+  // The rows of a condition on a feature, as bits; only where all are in the records.
+  const Word* bits_of(std::size_t number) const {
+    return features_[number < first_label_ ? number : number - 2 * labels_];
+  }
+
+  // These of the 64 rows from w * 64 on have the label set now.
+  void set_label(std::size_t label, int value, std::size_t w, Word rows) {
+    if (labels_ == 0) return;
+    for_each_bit(rows, w * 64, [&](std::size_t i) { put(i, number_of(label, value)); });
+  }
+
+  // The weight of the given rows by condition, for the first `vectors` vectors.
+  template <class Counter>
+  void count(const std::vector<Row>& rows, std::size_t vectors, Counter* counts) const;
+  // The weight of a condition's rows among some.
+  Count count_among(std::size_t number, const Word* among) const;
+
+ private:
+  // The rows of a condition: a stretch of a column's list, or what that list and the missing rows leave.
+  struct Where {
+    std::uint32_t column = 0;
+    std::uint32_t first = 0, last = 0;
+    bool is_block = false;
+  };
+
+  void number_conditions(const Columns& columns, bool label_conditions, bool sparse);
+  void fill_records(const Columns& columns);
+  void fill_lists(const Columns& columns);
+  void put(std::size_t row, std::size_t number) {
+    records_[row * stride_ + number / 64] |= Word{1} << number % 64;
+  }
+  template <class Counter>
+  void count_listed(const std::vector<Row>& rows, Counter* counts) const;
+
+  const Columns& columns_;
+  const State& state_;
+  std::size_t first_label_ = 0, labels_ = 0, stride_ = 0, counters_ = 0, listed_from_ = 0;
+  std::vector<Condition> conditions_;
+  std::vector<Where> where_;
+  BitMatrix features_;
+  LineArray<Word> records_;
+  // By row, the numbers of its listed conditions; a column's missing rows have a counter behind the conditions.
+  std::vector<std::uint32_t> first_, listed_;
+  struct Block {
+    std::uint32_t number, first, last;  // its condition, and those whose rows it lacks
+    std::uint32_t missing;              // the counter of the missing rows, or 0
+  };
+  std::vector<Block> blocks_;
+  std::size_t all_counters_ = 0;  // with those of missing rows
+  int weight_bits_ = 1;
+};
+
+}  // namespace polyrule

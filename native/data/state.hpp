@@ -1,0 +1,188 @@
+// The training state: which rows still count, and what earlier rules have set on them.
+//
+// Everything that a search remembers between rules is stamped with two numbers from here: `working_version` goes up when
+// rows leave the working set, `label_version[l]` when label l is set on a row. That is the only way a memory becomes stale.
+#pragma once
+
+#include <vector>
+
+#include "core/bits.hpp"
+#include "data/kinds.hpp"
+
+namespace polyrule {
+
+struct Outcome {
+  Count covered = 0, open = 0, newly_set = 0;
+  bool stopped = false;
+};
+
+// The share of open rows up to which a rule gets a stop, as an exact fraction.
+struct StopThreshold {
+  bool given = false;
+  Count num = 0, den = 1;
+};
+
+// Covered weight of a label by kind, and what is left: covered rows where it is unknown.
+struct KindCounts {
+  Count by[kKinds] = {0, 0, 0, 0};
+  Count& operator[](int kind) { return by[kind]; }
+  Count operator[](int kind) const { return by[kind]; }
+};
+
+class State {
+ public:
+  // Rows of weight 0 are not in the working set from the start.
+  State(std::size_t rows, std::size_t labels, std::vector<Count> weights)
+      : rows(rows), labels(labels), weights(std::move(weights)), truth(labels, rows), set(labels, rows),
+        ones(labels, rows), working(rows), present(labels, 0), absent(labels, 0), ever_set(labels, 0),
+        label_version(labels, 1) {
+    for (std::size_t i = 0; i < rows; ++i) {
+      if (this->weights[i] > 0) working.set(i);
+      unit = unit && this->weights[i] <= 1;
+    }
+  }
+
+  // Some labels are unknown on some rows; `known` starts with all of them known.
+  void allow_unknown() {
+    known = BitMatrix(labels, rows);
+    for (std::size_t l = 0; l < labels; ++l)
+      for (std::size_t i = 0; i < rows; ++i) known.put(l, i);
+    has_unknown = true;
+  }
+  Word known_word(std::size_t label, std::size_t w) const { return has_unknown ? known[label][w] : ~Word{0}; }
+
+  int kind(std::size_t label, std::size_t row) const {
+    if (has_unknown && !known.test(label, row)) return kUnknown;
+    return int(truth.test(label, row)) | (int(set.test(label, row)) << 1);
+  }
+
+  // Recompute what depends on the working set.
+  void refresh() {
+    working_weight = weigh(working.data());
+    std::vector<Word> some(working.words());
+    for (std::size_t l = 0; l < labels; ++l) {
+      for (std::size_t w = 0; w < some.size(); ++w) some[w] = working.data()[w] & truth[l][w];
+      present[l] = weigh(some.data());
+      absent[l] = working_weight - present[l];
+      if (!has_unknown) continue;
+      for (std::size_t w = 0; w < some.size(); ++w) some[w] = working.data()[w] & known[l][w] & ~truth[l][w];
+      absent[l] = weigh(some.data());
+    }
+  }
+
+  Count weigh(const Word* bits) const {
+    if (unit) return count_bits(bits, working.words());
+    Count total = 0;
+    for (std::size_t w = 0; w < working.words(); ++w)
+      for_each_bit(bits[w], w * 64, [&](std::size_t i) { total += weights[i]; });
+    return total;
+  }
+
+  // Covered weight of a label by kind.
+  KindCounts count_kinds(std::size_t label, const Bits& cover, Count cover_weight) const {
+    KindCounts out;
+    const Word *t = truth[label], *s = set[label];
+    if (unit && !has_unknown) {
+      Count three[3];
+      count_three(cover.data(), t, s, cover.words(), three);
+      out[kPresentSet] = three[2];
+      out[kPresent] = three[0] - three[2];
+      out[kAbsentSet] = three[1] - three[2];
+      out[kAbsent] = cover_weight - three[0] - three[1] + three[2];
+      return out;
+    }
+    for (std::size_t w = 0; w < cover.words(); ++w) {
+      const Word here = cover.data()[w] & known_word(label, w);
+      if (!here) continue;
+      const Word parts[kKinds] = {here & ~t[w] & ~s[w], here & t[w] & ~s[w], here & ~t[w] & s[w], here & t[w] & s[w]};
+      for (int k = 0; k < kKinds; ++k) {
+        if (unit) out[k] += std::popcount(parts[k]);
+        else for_each_bit(parts[k], w * 64, [&](std::size_t i) { out[k] += weights[i]; });
+      }
+    }
+    return out;
+  }
+
+  // The rows of `some` that still have something to predict. An unknown label keeps no row open.
+  Bits open_among(const Bits& some, bool negative) const {
+    Bits open(rows);
+    for (std::size_t l = 0; l < labels; ++l)
+      for (std::size_t w = 0; w < some.words(); ++w) {
+        Word unset = some.data()[w] & ~set[l][w] & known_word(l, w);
+        if (!negative) unset &= truth[l][w];
+        open.data()[w] |= unset;
+      }
+    return open;
+  }
+
+  bool has_unset(bool negative) const {
+    for (std::size_t l = 0; l < labels; ++l)
+      for (std::size_t w = 0; w < working.words(); ++w) {
+        Word unset = working.data()[w] & ~set[l][w] & known_word(l, w);
+        if (!negative) unset &= truth[l][w];
+        if (unset) return true;
+      }
+    return false;
+  }
+
+  // Applies a rule. on_set(label, value, w, bits): these of the 64 rows from w * 64 on have the label set now.
+  template <class OnSet>
+  Outcome commit(const Bits& cover, const std::vector<std::pair<std::size_t, int>>& head, bool full, bool negative,
+                 const StopThreshold& threshold, bool keep_covered, OnSet&& on_set) {
+    Outcome outcome;
+    for (const auto& [label, value] : head) outcome.newly_set += assign(cover, label, value, on_set);
+    if (full)
+      for (std::size_t l = 0; l < labels; ++l) outcome.newly_set += assign(cover, l, 0, on_set);
+    const Bits open = open_among(cover, negative);
+    outcome.covered = weigh(cover.data());
+    outcome.open = weigh(open.data());
+    outcome.stopped = threshold.given && __int128(outcome.open) * threshold.den <= __int128(threshold.num) * outcome.covered;
+    if (outcome.stopped || !threshold.given || !keep_covered) {
+      bool any = false;
+      for (std::size_t w = 0; w < cover.words(); ++w) {
+        Word leave = cover.data()[w] & working.data()[w];
+        if (!outcome.stopped) leave &= ~open.data()[w];
+        any = any || leave;
+        working.data()[w] &= ~leave;
+      }
+      if (any) {
+        ++working_version;
+        refresh();
+      }
+    }
+    return outcome;
+  }
+
+  const std::size_t rows, labels;
+  const std::vector<Count> weights;
+  bool unit = true;  // whether every weight is 0 or 1
+  bool has_unknown = false;
+  BitMatrix truth, set, ones, known;
+  Bits working;
+  Count working_weight = 0;
+  std::vector<Count> present, absent;  // weight of the working rows that have the label, and that lack it
+  std::vector<char> ever_set;
+  std::uint64_t working_version = 1;
+  std::vector<std::uint64_t> label_version;
+
+ private:
+  template <class OnSet>
+  Count assign(const Bits& cover, std::size_t label, int value, OnSet&& on_set) {
+    Count fresh = 0;
+    for (std::size_t w = 0; w < cover.words(); ++w) {
+      const Word free = cover.data()[w] & ~set[label][w];
+      if (!free) continue;
+      set[label][w] |= free;
+      if (value) ones[label][w] |= free;
+      on_set(label, value, w, free);
+      fresh += std::popcount(free);
+    }
+    if (fresh) {
+      ever_set[label] = 1;
+      ++label_version[label];
+    }
+    return fresh;
+  }
+};
+
+}  // namespace polyrule

@@ -1,0 +1,260 @@
+// The best head of one body, exactly, from the counts of its labels.
+#pragma once
+
+#include <algorithm>
+#include <unordered_map>
+#include <vector>
+
+#include "core/watch.hpp"
+#include "data/node.hpp"
+#include "judge/formula.hpp"
+#include "judge/micro.hpp"
+
+namespace polyrule {
+
+// Finds heads for the bodies of one node. Label counts come as kinds[e * 4 + kind], e counting the node's labels.
+class HeadJudge {
+ public:
+  HeadJudge(const std::vector<NodeLabel>& labels, const State& state, const Form& form, Patience patience = Patience())
+      : labels_(labels), state_(state), form_(form), patience_(patience) {
+    const Coefficients rows = coefficients(form, state.working_weight);
+    num_ = rows.num;
+    den_ = rows.den;
+  }
+
+  Counts counts(std::size_t e, const Count* kinds, int value) const {
+    const NodeLabel& label = labels_[e];
+    const Count* k = kinds + e * 4;
+    return {k[value], k[1 - value], label.absent - k[kAbsent] - k[kAbsentSet],
+            label.present - k[kPresent] - k[kPresentSet]};
+  }
+
+  // The best head, or none. `cover` is needed for subset accuracy only; a head that does not reach `level` may be left out.
+  Head solve(const Count* kinds, const Bits& cover, const Fraction* level = nullptr) const {
+    if (form_.kind == HeadKind::ratio) return solve_ratio(kinds);
+    if (form_.kind == HeadKind::micro) return solve_micro(kinds, level);
+    return solve_singles(kinds, cover);
+  }
+
+  // Of a label's two literals, which come one after the other, the one with more true positives.
+  static void join(std::vector<HeadLiteral>& tied, const HeadLiteral& found) {
+    if (tied.empty() || tied.back().label != found.label) tied.push_back(found);
+    else if (found.tp > tied.back().tp) tied.back() = found;
+  }
+
+  // At most `max_head` literals, those with the most true positives first, then in label order.
+  void cut(std::vector<HeadLiteral>& literals) const {
+    if (literals.size() > form_.max_head) {
+      std::stable_sort(literals.begin(), literals.end(), [](auto& a, auto& b) { return a.tp > b.tp; });
+      literals.resize(form_.max_head);
+      std::sort(literals.begin(), literals.end(), [](auto& a, auto& b) { return a.label < b.label; });
+    }
+  }
+
+  static Count total_tp(const std::vector<HeadLiteral>& literals) {
+    Count total = 0;
+    for (const HeadLiteral& l : literals) total += l.tp;
+    return total;
+  }
+
+ private:
+  Counts outside_counts(std::size_t e, const Count* kinds) const {
+    if (form_.scope == Scope::full) return counts(e, kinds, 0);
+    return {0, 0, labels_[e].absent, labels_[e].present};
+  }
+
+  Fraction single_value(const Counts& c) const {
+    if (form_.formula != Formula::none) return formula_value(form_, c);
+    const Wide bottom = linear<Wide>(den_, c);
+    return bottom == 0 ? Fraction{0, 1} : Fraction{linear<Wide>(num_, c), bottom};
+  }
+
+  // The values of all literals, where a function must be asked.
+  std::vector<double> ask_singles(const Count* kinds) const {
+    if (form_.formula != Formula::function) return {};
+    Question question(labels_.size() * 2);
+    for (std::size_t e = 0; e < labels_.size(); ++e)
+      for (int v = 1; v >= 0; --v)
+        if (labels_[e].allowed[v] && kinds[e * 4 + std::size_t(v)] > 0) {
+          const Counts c = counts(e, kinds, v);
+          question.add(double(c.tp), double(c.fp), double(c.tn), double(c.fn));
+        }
+    return form_.valuer->ask(question);
+  }
+
+  HeadLiteral literal(std::size_t e, const Count* kinds, int value) const {
+    return {labels_[e].label, value, kinds[e * 4 + std::size_t(value)], kinds[e * 4 + std::size_t(1 - value)]};
+  }
+
+  Head solve_micro(const Count* kinds, const Fraction* level) const {
+    std::vector<MicroHeads::Literal> literals;
+    for (std::size_t e = 0; e < labels_.size(); ++e)
+      for (int v = 1; v >= 0; --v)
+        if (labels_[e].allowed[v] && kinds[e * 4 + std::size_t(v)] > 0)
+          literals.push_back({literal(e, kinds, v), counts(e, kinds, v)});
+    if (literals.empty()) return {};
+    return MicroHeads(form_, patience_).best(literals, form_.max_head, level);
+  }
+
+  Head solve_singles(const Count* kinds, const Bits& cover) const {
+    Head head;
+    std::vector<HeadLiteral>& tied = head.literals;
+    const std::vector<double> asked = ask_singles(kinds);
+    std::size_t place = 0;
+    for (std::size_t e = 0; e < labels_.size(); ++e)
+      for (int v = 1; v >= 0; --v) {
+        if (!labels_[e].allowed[v] || kinds[e * 4 + std::size_t(v)] <= 0) continue;
+        const Fraction value = asked.empty() ? single_value(counts(e, kinds, v)) : Fraction{Valuer::in_order(asked[place++]), 1};
+        const int order = tied.empty() ? 1 : compare(value, head.value);
+        if (order < 0) continue;
+        if (order > 0) tied.clear(), head.value = value;
+        const HeadLiteral found = literal(e, kinds, v);
+        if (form_.kind == HeadKind::subset) tied.push_back(found);
+        else join(tied, found);
+      }
+    if (tied.empty()) return head;
+    if (form_.kind == HeadKind::subset) keep_largest_group(tied, cover);
+    else cut(tied);
+    head.tp = total_tp(tied);
+    head.value = make_fraction(head.value.num, head.value.den);
+    return head;
+  }
+
+  // Only literals that are right on the same rows go together: the largest such group, then the one with more true
+  // positives, then the first labels.
+  void keep_largest_group(std::vector<HeadLiteral>& tied, const Bits& cover) const {
+    struct Group {
+      std::vector<Word> rows;
+      std::vector<HeadLiteral> literals;
+    };
+    std::vector<Group> groups;
+    std::unordered_multimap<Word, std::size_t> by_hash;
+    std::vector<Word> rows(cover.words());
+    for (const HeadLiteral& found : tied) {
+      Word hash = 1469598103934665603ULL;
+      for (std::size_t w = 0; w < rows.size(); ++w) {
+        const Word truth = state_.truth[found.label][w], set = state_.set[found.label][w], in = cover.data()[w];
+        rows[w] = (in & ~set & (found.value ? truth : ~truth)) | (state_.working.data()[w] & ~in & ~truth);
+        hash = (hash ^ rows[w]) * 1099511628211ULL;
+        hash ^= hash >> 29;
+      }
+      std::size_t at = groups.size();
+      const auto [low, high] = by_hash.equal_range(hash);
+      for (auto it = low; it != high && at == groups.size(); ++it)
+        if (groups[it->second].rows == rows) at = it->second;
+      if (at == groups.size()) {
+        groups.push_back({rows, {}});
+        by_hash.emplace(hash, at);
+      }
+      groups[at].literals.push_back(found);
+    }
+    const auto better = [](const std::vector<HeadLiteral>& a, const std::vector<HeadLiteral>& b) {
+      if (a.size() != b.size()) return a.size() > b.size();
+      if (total_tp(a) != total_tp(b)) return total_tp(a) > total_tp(b);
+      for (std::size_t i = 0; i < a.size(); ++i)
+        if (a[i].label != b[i].label) return a[i].label < b[i].label;
+      for (std::size_t i = 0; i < a.size(); ++i)
+        if (a[i].value != b[i].value) return a[i].value > b[i].value;
+      return false;
+    };
+    tied.clear();
+    for (Group& group : groups) {
+      cut(group.literals);
+      if (tied.empty() || better(group.literals, tied)) tied = group.literals;
+    }
+  }
+
+  struct Term {
+    std::size_t e;
+    int value;
+    Wide num, den, gain;
+    Count tp;
+  };
+
+  // Dinkelbach's iteration: take the literals that gain at the value reached so far, until the value stays.
+  Head solve_ratio(const Count* kinds) const {
+    Wide base_num = num_[0], base_den = den_[0];
+    std::vector<Term> terms;
+    for (std::size_t e = 0; e < labels_.size(); ++e) {
+      Wide out_num = 0, out_den = 0;
+      if (form_.scope != Scope::head) {
+        const Counts out = outside_counts(e, kinds);
+        out_num = linear<Wide>(num_, out, false);
+        out_den = linear<Wide>(den_, out, false);
+        base_num += out_num;
+        base_den += out_den;
+      }
+      for (int v = 1; v >= 0; --v)
+        if (labels_[e].allowed[v] && kinds[e * 4 + std::size_t(v)] > 0) {
+          const Counts c = counts(e, kinds, v);
+          terms.push_back({e, v, linear<Wide>(num_, c, false) - out_num, linear<Wide>(den_, c, false) - out_den, 0,
+                           c.tp});
+        }
+    }
+    Head best;
+    if (terms.empty()) return best;
+    std::size_t distinct = 0;
+    for (std::size_t i = 0; i < terms.size(); ++i) distinct += i == 0 || terms[i].e != terms[i - 1].e;
+    const std::size_t most = std::min(form_.max_head, distinct);
+    if (form_.rho.empty()) return best_of_sizes(terms, base_num, base_den, 1, most, kinds);
+    for (std::size_t size = 1; size <= most; ++size) {
+      Head found = best_of_sizes(terms, base_num, base_den, size, size, kinds);
+      const Count lift = form_.rho[found.literals.size()];
+      found.value = make_fraction(found.value.num * lift, found.value.den * kLiftScale);
+      const int order = best.any() ? compare(found.value, best.value) : 1;
+      if (order >= 0) best = std::move(found);  // a larger head wins a tie
+    }
+    return best;
+  }
+
+  Head best_of_sizes(const std::vector<Term>& terms, Wide base_num, Wide base_den, std::size_t least, std::size_t most,
+                     const Count* kinds) const {
+    const auto value_of = [&](const std::vector<Term>& chosen) {
+      Wide num = base_num, den = base_den;
+      for (const Term& t : chosen) num += t.num, den += t.den;
+      return make_fraction(num, den);
+    };
+    // Start from the literals with the most true positives: any head of a right size will do.
+    std::vector<Term> chosen = choose(terms, least, least, [](const Term& t) { return Wide(t.tp); });
+    Fraction level = value_of(chosen);
+    for (;;) {
+      chosen = choose(terms, least, most, [&](const Term& t) { return t.num * level.den - level.num * t.den; });
+      const Fraction next = value_of(chosen);
+      if (compare(next, level) == 0) break;
+      level = next;
+    }
+    Head head;
+    head.value = level;
+    for (const Term& t : chosen) head.literals.push_back(literal(t.e, kinds, t.value));
+    std::sort(head.literals.begin(), head.literals.end(), [](auto& a, auto& b) { return a.label < b.label; });
+    head.tp = total_tp(head.literals);
+    return head;
+  }
+
+  // Largest sum of gains; on ties more labels, more true positives, first labels, `= 1` before `= 0`.
+  template <class Gain>
+  std::vector<Term> choose(const std::vector<Term>& terms, std::size_t least, std::size_t most, Gain&& gain) const {
+    std::vector<Term> leaders;
+    for (Term t : terms) {
+      t.gain = gain(t);
+      if (leaders.empty() || leaders.back().e != t.e) leaders.push_back(t);
+      else if (t.gain > leaders.back().gain || (t.gain == leaders.back().gain && t.tp > leaders.back().tp))
+        leaders.back() = t;
+    }
+    std::stable_sort(leaders.begin(), leaders.end(), [](const Term& a, const Term& b) {
+      return a.gain != b.gain ? a.gain > b.gain : a.tp > b.tp;
+    });
+    std::vector<Term> chosen;
+    for (const Term& t : leaders)
+      if (chosen.size() < most && (chosen.size() < least || t.gain >= 0)) chosen.push_back(t);
+    return chosen;
+  }
+
+  const std::vector<NodeLabel>& labels_;
+  const State& state_;
+  const Form& form_;
+  std::array<Count, 5> num_{}, den_{};
+  Patience patience_;
+};
+
+}  // namespace polyrule

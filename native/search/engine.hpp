@@ -1,0 +1,115 @@
+// Grows rules one at a time and keeps the training state between them.
+//
+// Which search runs for a node (docs/architecture.md): measures where a head is worth as much as its best literal go to
+// PureSearch while only pure literals can win, and to ListSearch and NumericSearch otherwise; all others to GeneralScan.
+#pragma once
+
+#include <memory>
+#include <optional>
+
+#include "data/members.hpp"
+#include "data/records.hpp"
+#include "judge/heads.hpp"
+#include "search/lists.hpp"
+#include "search/numeric.hpp"
+#include "search/pure_search.hpp"
+
+namespace polyrule {
+
+struct GrowOptions {
+  std::size_t beam_width = 1;
+  bool label_conditions = true;
+  double min_coverage = 0;
+  std::size_t max_conditions = SIZE_MAX;
+};
+
+// A condition as it is stored, with its threshold.
+struct ShownCondition {
+  Test test;
+  std::uint32_t index;
+  double value;
+  bool operator==(const ShownCondition&) const = default;
+};
+
+struct Grown {
+  std::vector<ShownCondition> body;
+  Head head;
+  Bits cover;
+};
+
+using LiteralChoice = std::optional<std::pair<std::size_t, int>>;
+
+class Engine {
+ public:
+  Engine(Columns columns, State state, Form form, GrowOptions options, Limits limits, int threads);
+  Engine(const Engine&) = delete;
+  Engine& operator=(const Engine&) = delete;
+
+  const State& state() const { return state_; }
+  const Form& form() const { return form_; }
+
+  // The best rule; with a literal, the best rule with exactly that head. None if no literal has a true positive.
+  std::optional<Grown> grow(const Watch& watch, LiteralChoice literal);
+  // The best of the rules grown for each literal on its own.
+  std::optional<Grown> grow_single(const Watch& watch);
+  // Applies a rule to the training state.
+  Outcome commit(const Bits& cover, const std::vector<std::pair<std::size_t, int>>& head, const StopThreshold& threshold,
+                 bool keep_covered);
+
+ private:
+  // A rule that was grown for one literal, with every step on its way, so that the next round can tell whether it would be
+  // grown again. steps[k] is the body of the first k conditions; the condition that leads on from it is the next one's.
+  struct KeptRule {
+    struct Step {
+      Condition last;
+      Fraction value;
+      Count tp = 0, weight = 0;
+      Bits cover;
+    };
+    bool known = false;
+    std::optional<Grown> grown;
+    std::vector<Step> steps;
+  };
+
+  Form form_for(const LiteralChoice& literal) const;
+  std::optional<Grown> grow_with(const Watch& watch, const LiteralChoice& literal, std::vector<KeptRule::Step>* steps);
+  bool still_best(const KeptRule& rule, std::size_t label, int value, const std::vector<std::size_t>& changed) const;
+  bool is_plain(const Form& form) const;
+  std::vector<NodeLabel> root_labels(const LiteralChoice& literal, const Form& form) const;
+  std::vector<NodeLabel> labels_below(const Node& parent, const Node& child) const;
+  std::optional<Grown> greedy(const Watch& watch, const Form& form, std::vector<NodeLabel> labels, bool whole,
+                              std::vector<KeptRule::Step>* steps);
+  std::optional<Grown> beam(const Watch& watch, const Form& form, std::vector<NodeLabel> labels, bool whole);
+  // Offers the best conditions of a node. Literals that are out of the race here and below are dropped from it. `whole`:
+  // the rule may be for any literal.
+  void search(const Watch& watch, Node& node, const Form& form, bool whole, Shortlist& best);
+  void search_in_general(const Watch& watch, const Node& node, const Form& form, Shortlist& best);
+  void begin_rule(const Form& form);
+  Head solve(const Watch& watch, const Node& node, const Form& form) const;
+  ShownCondition shown(const Condition& condition) const;
+
+  State state_;
+  Columns columns_;
+  const Form form_;
+  const GrowOptions options_;
+  const Limits limits_;
+  const int threads_;
+  Members members_;
+  Records records_;
+  NumericSearch numeric_;
+  ListSearch lists_;
+  std::unique_ptr<PureSearch> pure_;  // where it can be of use
+  std::uint64_t paths_ = 0;
+  // By literal: the rules of the last round of `grow_single`.
+  std::vector<KeptRule> kept_;
+  std::uint64_t kept_working_version_ = 0;
+  std::vector<std::uint64_t> kept_label_version_;
+};
+
+// By value, then true positives; the first found wins a tie.
+inline bool beats(const Head& a, const Head& b) {
+  const int order = compare(a.value, b.value);
+  return order > 0 || (order == 0 && a.tp > b.tp);
+}
+
+}  // namespace polyrule

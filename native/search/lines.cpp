@@ -1,0 +1,58 @@
+#include "search/lines.hpp"
+
+#include <algorithm>
+
+namespace polyrule {
+
+void sort_slots(const Column& column, const Node& node, std::vector<std::uint32_t>& slots) {
+  struct Entry {
+    double value;
+    std::uint32_t slot;
+  };
+  std::vector<Entry> entries;
+  entries.reserve(slots.size());
+  for (const std::uint32_t slot : slots) entries.push_back({column.dense[node.row(slot)], slot});
+  std::sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) {
+    return a.value != b.value ? a.value < b.value : a.slot < b.slot;
+  });
+  for (std::size_t i = 0; i < entries.size(); ++i)
+    slots[i] = entries[i].slot | (i == 0 || entries[i].value != entries[i - 1].value ? kStarts : 0);
+}
+
+void Sequences::enter(const Node& node) {
+  if (node.path_id != path_id_) maps_.clear();
+  path_id_ = node.path_id;
+  maps_.resize(node.depth + 1);
+  maps_[node.depth] = node.from_parent;
+}
+
+void Sequences::sort(const Column& column, const Node& node, std::vector<std::uint32_t>& out) const {
+  out.clear();
+  for (std::uint32_t p = 0; p < node.rows.size(); ++p)
+    if (column.bins[node.rows[p]] != Column::kMissingBin) out.push_back(node.is_root() ? node.rows[p] : p);
+  sort_slots(column, node, out);
+}
+
+std::span<const std::uint32_t> Sequences::of(std::size_t index, const Node& node) {
+  Column& column = columns_[index];
+  Kept& kept = kept_[index];
+  const bool is_sorted = column.shape == Shape::sorted;
+  if (is_sorted && node.is_root()) return {column.rows.data(), column.rows.size()};
+  if (kept.path_id != node.path_id || kept.depth > node.depth) {
+    kept.path_id = node.path_id;
+    if (is_sorted) {
+      kept.entries.resize(column.rows.size() + 1);
+      kept.size = filter_entries(column.rows.data(), column.rows.size(), maps_[1].data(), kept.entries.data());
+      kept.depth = 1;
+    } else {
+      sort(column, node, kept.entries);
+      kept.size = kept.entries.size();
+      kept.depth = node.depth;
+    }
+  }
+  for (; kept.depth < node.depth; ++kept.depth)
+    kept.size = filter_entries(kept.entries.data(), kept.size, maps_[kept.depth + 1].data(), kept.entries.data());
+  return {kept.entries.data(), kept.size};
+}
+
+}  // namespace polyrule

@@ -1,0 +1,507 @@
+#include "search/lists.hpp"
+
+#include <cstring>
+#include <mutex>
+
+namespace polyrule {
+
+namespace {
+
+constexpr std::size_t kVector = 256;  // conditions that are counted together
+constexpr std::size_t kEach = 8, kBlock = 4;  // conditions in a vector of bounds, and vectors that are looked at together
+
+// What bounds G of one literal, in lanes: weights of the counts, and the counts of the node.
+template <class Lane>
+struct LiteralWeights {
+  Lane empty, present, present_set, absent_set, absent;  // `absent`: what an unset row adds to a set one
+  Lane all_absent, all_absent_set;
+};
+
+template <class Lane>
+constexpr Lane kNever = std::numeric_limits<Lane>::lowest() / 4;
+
+// Lists the conditions whose bound is not negative in `found` (room for `counters` numbers) and returns how many; `below`
+// gets the largest bound of the others. Conditions of size 0 do not count. `absent` may be null; then G is only bounded.
+template <class Counter, class Lane>
+inline __attribute__((always_inline)) std::size_t bound_all(const LiteralWeights<Lane>& weights, const Counter* sizes,
+                                                            const Counter* present, const Counter* present_set,
+                                                            const Counter* absent, std::size_t counters,
+                                                            std::uint32_t* found, Lane& below) {
+  typedef Counter Counters __attribute__((vector_size(kEach * sizeof(Counter))));
+  typedef Lane Lanes __attribute__((vector_size(kEach * sizeof(Lane))));
+  const auto load = [](const Counter* from) __attribute__((always_inline)) {
+    Counters some;
+    std::memcpy(&some, from, sizeof some);
+    return __builtin_convertvector(some, Lanes);
+  };
+  const Lanes zero = {}, never = zero + kNever<Lane>;
+  const Lanes most = zero + weights.all_absent, set = zero + weights.all_absent_set;
+  const bool unset_helps = weights.absent > 0;
+  Lanes highest = never;
+  std::size_t count = 0;
+  for (std::size_t k = 0; k < counters; k += kBlock * kEach) {
+    Lanes bounds[kBlock], any = {};
+    for (std::size_t b = 0; b < kBlock; ++b) {
+      const std::size_t at = k + b * kEach;
+      const Lanes size = load(sizes + at), with = load(present + at), with_set = load(present_set + at);
+      const Lanes others = size - with - with_set;
+      const Lanes low = others - set > zero ? others - set : zero, high = others < most ? others : most;
+      const Lanes unset = absent ? load(absent + at) : unset_helps ? high : low;
+      const Lanes bound = weights.empty + weights.present * with + weights.present_set * with_set +
+                          weights.absent_set * others + weights.absent * unset;
+      bounds[b] = size > zero ? bound : never;
+      const Lanes reaches = bounds[b] >= zero;
+      any |= reaches;
+      const Lanes rest = reaches ? never : bounds[b];
+      highest = rest > highest ? rest : highest;
+    }
+    bool one = false;
+    for (std::size_t i = 0; i < kEach; ++i) one |= any[i] != 0;
+    if (!one) continue;
+    for (std::size_t b = 0; b < kBlock; ++b)
+      for (std::size_t i = 0; i < kEach; ++i)
+        if (bounds[b][i] >= 0) found[count++] = static_cast<std::uint32_t>(k + b * kEach + i);
+  }
+  for (std::size_t i = 0; i < kEach; ++i) below = std::max(below, highest[i]);
+  return count;
+}
+
+POLYRULE_VECTOR_CLONES
+std::size_t bound_conditions(const LiteralWeights<std::int32_t>& weights, const std::uint16_t* sizes,
+                             const std::uint16_t* present, const std::uint16_t* present_set, const std::uint16_t* absent,
+                             std::size_t counters, std::uint32_t* found, std::int32_t& below) {
+  return bound_all(weights, sizes, present, present_set, absent, counters, found, below);
+}
+
+POLYRULE_VECTOR_CLONES
+std::size_t bound_conditions(const LiteralWeights<std::int32_t>& weights, const std::uint32_t* sizes,
+                             const std::uint32_t* present, const std::uint32_t* present_set, const std::uint32_t* absent,
+                             std::size_t counters, std::uint32_t* found, std::int32_t& below) {
+  return bound_all(weights, sizes, present, present_set, absent, counters, found, below);
+}
+
+POLYRULE_VECTOR_CLONES
+std::size_t bound_conditions(const LiteralWeights<std::int64_t>& weights, const std::uint32_t* sizes,
+                             const std::uint32_t* present, const std::uint32_t* present_set, const std::uint32_t* absent,
+                             std::size_t counters, std::uint32_t* found, std::int64_t& below) {
+  return bound_all(weights, sizes, present, present_set, absent, counters, found, below);
+}
+
+}  // namespace
+
+// The best value of a condition so far, and the true positives of all labels that reach it.
+struct HeldCondition {
+  Fraction value;
+  Count tp = 0, label_tp = 0;
+  std::uint32_t label = 0;  // the last of them
+};
+
+// What a search needs room for, kept from node to node. Between two searches nothing is held.
+template <class Counter>
+struct ListRoom {
+  LineArray<Counter> present, present_set, unset, none;
+  LineArray<std::uint32_t> found;
+  std::vector<HeldCondition> held;  // by condition
+  std::vector<Row> rows;
+  std::vector<Word> absent, absent_set;
+
+  explicit ListRoom(const Members& members) : held(members.size()) {
+    for (LineArray<Counter>* counts : {&present, &present_set, &unset}) counts->resize(members.counters());
+    none.assign(members.counters(), 0);
+    found.resize(members.counters());
+  }
+};
+
+namespace {
+
+// The best conditions of the labels shown so far.
+template <class Counter, class Lane>
+class LiteralSearch {
+ public:
+  LiteralSearch(const Node& node, const State& state, const Members& members, const Form& form, const Counter* sizes,
+                LabelCounts<Counter>* kept, ListRoom<Counter>& room, double capacity, std::size_t wanted,
+                const Fraction& level)
+      : node_(node), state_(state), members_(members), form_(form), sizes_(sizes), kept_(kept), room_(room),
+        capacity_(capacity), wanted_(wanted),
+        // absent rows are many: they are worth counting where few labels share the work
+        keeps_absent_(64 * state.labels <= state.rows), target_(form, level), lane_gains_(form, level), held_(room.held) {
+    room.absent.resize(node.cover.words());
+    for (std::size_t k = 0; k < members_.counters(); k += kVector)
+      largest_.push_back(*std::max_element(sizes + k, sizes + k + kVector));
+    set_level(level);
+  }
+
+  ~LiteralSearch() {
+    for (const std::uint32_t k : numbers_) held_[k].tp = 0;
+  }
+
+  const Fraction& level() const { return level_; }
+  const Target& target() const { return target_; }
+  void raise(const Fraction& level) {
+    if (compare(level, level_) > 0) set_level(level);
+  }
+
+  // All conditions for the literals of a label. note(value, reach, level): what no condition exceeds (prospects.hpp).
+  template <class Note>
+  void look(const NodeLabel& label, Note&& note) {
+    const Fraction level = level_;
+    double beyond[2];
+    vectors_ = 0;
+    for (int v = 0; v < 2; ++v)
+      if (label.allowed[v]) vectors_ = std::max(vectors_, vectors_for(label, v, 0, beyond[v]));
+    for (int v = 0; v < 2; ++v)
+      if (label.allowed[v]) vectors_for(label, v, vectors_, beyond[v]);
+    if (vectors_ > 0) count_positives(label);
+    for (int v = 0; v < 2; ++v)
+      if (label.allowed[v]) note(v, std::max(beyond[v], vectors_ > 0 ? look_at(label, v) : beyond[v]), level);
+    rise();
+  }
+
+  // Adds what another search has found for other labels.
+  void join(const LiteralSearch& other) {
+    raise(other.level_);
+    for (const std::uint32_t k : other.numbers_) {
+      const HeldCondition& more = other.held_[k];
+      if (more.tp > 0) hold(k, more.value, more.tp, more.label);
+    }
+    better_ = true;
+    rise();
+  }
+
+  void offer_all(Shortlist& best) const {
+    for (const std::uint32_t k : numbers_)
+      if (held_[k].tp > 0 && best.admits(held_[k].value, held_[k].tp))
+        best.offer({held_[k].value, held_[k].tp, members_[k]});
+  }
+
+ private:
+  void set_level(const Fraction& level) {
+    level_ = level;
+    target_ = Target(form_, level);
+    const LaneLevel lanes(form_, double(node_.weight), state_, level, capacity_);
+    scale_ = double(lanes.value.den);
+    lane_gains_ = Gains(form_, lanes.value);
+    std::erase_if(numbers_, [&](std::uint32_t k) {
+      const bool out = compare(held_[k].value, level) < 0;
+      if (out) held_[k].tp = 0;
+      return out;
+    });
+  }
+
+  // The level is the value of the last condition wanted.
+  void rise() {
+    if (!better_ || numbers_.size() < wanted_) return;
+    better_ = false;
+    if (wanted_ == 1) {
+      Fraction top = level_;
+      for (const std::uint32_t k : numbers_)
+        if (compare(held_[k].value, top) > 0) top = held_[k].value;
+      return set_level(make_fraction(top.num, top.den));
+    }
+    std::vector<Fraction> values;
+    for (const std::uint32_t k : numbers_) values.push_back(held_[k].value);
+    std::nth_element(values.begin(), values.begin() + std::ptrdiff_t(wanted_ - 1), values.end(),
+                     [](const Fraction& a, const Fraction& b) { return compare(a, b) > 0; });
+    const Fraction& last = values[wanted_ - 1];
+    if (compare(last, level_) > 0) set_level(make_fraction(last.num, last.den));
+  }
+
+  void hold(std::uint32_t k, const Fraction& value, Count tp, std::uint32_t label) {
+    HeldCondition& held = held_[k];
+    const int order = held.tp == 0 ? 1 : compare(value, held.value);
+    if (order < 0) return;
+    if (held.tp == 0) numbers_.push_back(k);
+    if (order > 0) {
+      held = {value, tp, tp, label};
+    } else if (held.label == label) {  // of a label's two literals, the one with more true positives counts
+      held.tp += std::max<Count>(0, tp - held.label_tp);
+      held.label_tp = std::max(held.label_tp, tp);
+    } else {
+      held = {held.value, held.tp + tp, tp, label};
+    }
+  }
+
+  bool needs_set(int v) const { return target_.gains.slope[v][kPresentSet] != target_.gains.slope[v][kAbsentSet]; }
+
+  // Up to which vector of conditions there is one large enough for the literal, but not less than `least`. `beyond`
+  // gets what those after it cannot exceed.
+  std::size_t vectors_for(const NodeLabel& label, int v, std::size_t least, double& beyond) const {
+    beyond = double(kNever<Lane>) / scale_;
+    for (std::size_t g = largest_.size(); g > least; --g) {
+      Wide bound = lane_gains_.empty_sum(label);
+      for (int k = 0; k < kKinds; ++k)
+        if (lane_gains_.slope[v][k] > 0)
+          bound += lane_gains_.slope[v][k] * std::min<Count>(label.kinds[k], largest_[g - 1]);
+      if (bound >= 0 && largest_[g - 1] > 0) return g;
+      beyond = std::max(beyond, double(bound) / scale_);
+    }
+    return least;
+  }
+
+  void count_positives(const NodeLabel& label) {
+    has_set_ = label.kinds[kPresentSet] > 0 && (needs_set(0) || needs_set(1));
+    has_absent_ = false;
+    unset_at_ = nullptr;
+    present_at_ = count_part(label, Part::present, room_.present);
+    present_set_at_ = has_set_ ? count_part(label, Part::present_set, room_.present_set) : room_.none.get();
+    // Where the unset absent rows are known at little cost, there is no need for bounds.
+    if (kept_ && keeps_absent_ && (node_.is_root() || outside() < node_.rows.size()))
+      unset_at_ = count_part(label, Part::absent, room_.unset);
+  }
+
+  // Counts of one part of a label by condition, of its covered rows or as what the others leave of the empty body's.
+  const Counter* count_part(const NodeLabel& label, Part part, LineArray<Counter>& counts) {
+    const Counter* all = nullptr;
+    if (kept_ && (node_.is_root() || outside() < node_.rows.size())) all = kept_->counts(label.label, part);
+    if (node_.is_root() && all) return all;
+    const Bits& among = all ? outside_ : node_.cover;
+    room_.rows.clear();
+    for (std::size_t w = 0; w < among.words(); ++w)
+      for_each_bit(among.data()[w] & part_rows(state_, label.label, part, w), w * 64,
+                   [&](std::size_t i) { room_.rows.push_back(static_cast<Row>(i)); });
+    members_.count(room_.rows, vectors_, counts.get());
+    if (all)
+      for (std::size_t k = 0; k < vectors_ * kVector; ++k) counts[k] = static_cast<Counter>(all[k] - counts[k]);
+    return counts.get();
+  }
+
+  // Rows of the empty body that are not covered.
+  std::size_t outside() {
+    if (outside_.words() == 0) {
+      outside_ = state_.working;
+      for (std::size_t w = 0; w < outside_.words(); ++w) outside_.data()[w] &= ~node_.cover.data()[w];
+      outside_rows_ = static_cast<std::size_t>(count_bits(outside_.data(), outside_.words()));
+    }
+    return outside_rows_;
+  }
+
+  // Returns the literal's reach.
+  double look_at(const NodeLabel& label, int v) {
+    LiteralWeights<Lane> weights;
+    const auto& slope = lane_gains_.slope[v];
+    const auto lane = [](Wide x) { return static_cast<Lane>(x); };
+    weights.empty = lane(lane_gains_.empty_sum(label));
+    weights.present = lane(slope[kPresent]);
+    weights.present_set = lane(slope[kPresentSet]);
+    // Where it matters, rows of an unknown label are told from those that lack it only after this look.
+    const bool vague = state_.has_unknown && (form_.num[3] != 0 || form_.den[3] != 0);
+    const Wide absent_set = vague ? std::max<Wide>(0, slope[kAbsentSet]) : slope[kAbsentSet];
+    weights.absent_set = lane(absent_set);
+    weights.absent = lane(slope[kAbsent] - absent_set);
+    weights.all_absent = lane(label.kinds[kAbsent]);
+    // Rows where the label is unknown, and present ones that are set where they are not told apart, count like absent ones
+    // that are set.
+    weights.all_absent_set = lane(node_.weight - label.kinds[kAbsent] - label.kinds[kPresent] -
+                                  (has_set_ ? label.kinds[kPresentSet] : 0));
+    Lane below = kNever<Lane>;
+    const std::size_t count = bound_conditions(weights, sizes_, present_at_, present_set_at_, unset_at_,
+                                               vectors_ * kVector, room_.found.get(), below);
+    Count most_gain = below;
+    if (count > 0) prepare_unset(label, count);
+    if (count > 0 && vague) {
+      const Word *truth = state_.truth[label.label], *set = state_.set[label.label];
+      room_.absent_set.resize(room_.absent.size());
+      for (std::size_t w = 0; w < room_.absent_set.size(); ++w)
+        room_.absent_set[w] = node_.cover.data()[w] & ~truth[w] & set[w] & state_.known_word(label.label, w);
+    }
+    for (std::size_t i = 0; i < count; ++i) {
+      const std::uint32_t k = room_.found[i];
+      KindCounts kinds;
+      kinds[kPresent] = present_at_[k];
+      kinds[kPresentSet] = present_set_at_[k];
+      const Count others = Count(sizes_[k]) - kinds[kPresent] - kinds[kPresentSet];
+      const Count least = std::max<Count>(0, others - Count(weights.all_absent_set));
+      const Count most = std::min<Count>(others, label.kinds[kAbsent]);
+      kinds[kAbsent] = least == most ? least : unset_at_ ? Count(unset_at_[k]) : members_.count_among(k, room_.absent.data());
+      kinds[kAbsentSet] = vague ? members_.count_among(k, room_.absent_set.data()) : others - kinds[kAbsent];
+      const Count gain = Count(weights.empty) + Count(weights.present) * kinds[kPresent] +
+                         Count(weights.present_set) * kinds[kPresentSet] + Count(slope[kAbsent]) * kinds[kAbsent] +
+                         Count(slope[kAbsentSet]) * kinds[kAbsentSet];
+      most_gain = std::max(most_gain, gain);
+      if (gain < 0 || kinds[v] <= 0) continue;
+      const Fraction value = literal_value(form_, literal_counts(label, kinds, v));
+      const int order = compare(value, level_);
+      better_ = better_ || order > 0;
+      if (order >= 0) hold(k, value, kinds[v], label.label);
+    }
+    return double(most_gain) / scale_;
+  }
+
+  // Makes ready to count the unset absent rows of `count` conditions, all at once if that is cheaper.
+  void prepare_unset(const NodeLabel& label, std::size_t count) {
+    if (unset_at_) return;
+    const Word *truth = state_.truth[label.label], *set = state_.set[label.label];
+    if (!has_absent_)
+      for (std::size_t w = 0; w < room_.absent.size(); ++w)
+        room_.absent[w] = node_.cover.data()[w] & ~truth[w] & ~set[w] & state_.known_word(label.label, w);
+    has_absent_ = true;
+    const auto rows = static_cast<std::size_t>(label.kinds[kAbsent]);
+    if (4 * rows * vectors_ > count * room_.absent.size()) return;
+    room_.rows.clear();
+    for (std::size_t w = 0; w < room_.absent.size(); ++w)
+      for_each_bit(room_.absent[w], w * 64, [&](std::size_t i) { room_.rows.push_back(static_cast<Row>(i)); });
+    members_.count(room_.rows, vectors_, room_.unset.get());
+    unset_at_ = room_.unset.get();
+  }
+
+  const Node& node_;
+  const State& state_;
+  const Members& members_;
+  const Form& form_;
+  const Counter* sizes_;
+  LabelCounts<Counter>* kept_;  // null if there are none
+  ListRoom<Counter>& room_;
+  Bits outside_;
+  std::size_t outside_rows_ = 0;
+  const double capacity_;
+  const std::size_t wanted_;
+  const bool keeps_absent_;
+  Fraction level_;
+  Target target_;
+  Gains lane_gains_;
+  double scale_ = 1;
+  std::vector<HeldCondition>& held_;
+  std::vector<std::uint32_t> numbers_;  // of those that are held
+  std::vector<Counter> largest_;  // size of a condition, by vector of conditions
+  std::size_t vectors_ = 0;       // that the label under search needs
+  bool has_set_ = false, has_absent_ = false, better_ = false;
+  // Counts of the label under search; `unset_at_` is null if the unset absent rows are not counted yet.
+  const Counter *present_at_ = nullptr, *present_set_at_ = nullptr, *unset_at_ = nullptr;
+};
+
+}  // namespace
+
+template <class Counter>
+void Sizes<Counter>::follow(const Members& members, const Node& node, Count least) {
+  if (path_id_ == node.path_id && cover_ == node.cover) return;
+  std::vector<Row> left;
+  const bool below = path_id_ == node.path_id && !node.is_root();
+  if (below)
+    for (std::size_t w = 0; w < node.cover.words(); ++w)
+      for_each_bit(cover_.data()[w] & ~node.cover.data()[w], w * 64,
+                   [&](std::size_t i) { left.push_back(static_cast<Row>(i)); });
+  const bool fewer = below && left.size() < node.rows.size();
+  const std::size_t size = members.counters();
+  LineArray<Counter> counts;
+  counts.resize(size);
+  members.count(fewer ? left : node.rows, members.vectors(), counts.get());
+  all_.resize(size);
+  usable_.resize(size);
+  for (std::size_t k = 0; k < size; ++k) {
+    all_[k] = static_cast<Counter>(fewer ? all_[k] - counts[k] : counts[k]);
+    usable_[k] = Count(all_[k]) == node.weight || Count(all_[k]) < least ? Counter(0) : all_[k];
+  }
+  path_id_ = node.path_id;
+  cover_ = node.cover;
+}
+
+ListSearch::ListSearch(const Members& members, const State& state, const Limits& limits, double min_coverage,
+                       int threads)
+    : members_(members), state_(state), limits_(limits), min_coverage_(min_coverage), threads_(threads),
+      short_counts_(members, state), long_counts_(members, state), root_(state.labels), path_(state.labels), label_version_(state.labels, 0) {}
+
+// What is known of a literal at the empty body stays true while its label and the working set do; only conditions on labels
+// that have been set on more rows must be looked at again.
+void ListSearch::begin_rule(const Form& form, bool label_conditions) {
+  short_counts_.begin_rule();
+  long_counts_.begin_rule();
+  std::vector<std::size_t> changed;
+  for (std::size_t l = 0; l < state_.labels; ++l)
+    if (label_version_[l] != state_.label_version[l]) changed.push_back(l);
+  const bool stale = working_version_ != state_.working_version || num_ != form.num || den_ != form.den ||
+                     // looking at so many label conditions would cost more than the search that prospects may save
+                     (label_conditions && changed.size() * 16 > state_.labels + 64);
+  if (stale) root_.forget();
+  for (const std::size_t l : changed) root_.forget(l);
+  if (!stale && label_conditions)
+    for (const std::size_t l : changed)
+      for (int value = 0; value < 2; ++value) {
+        Bits cover = state_.working;
+        for (std::size_t w = 0; w < cover.words(); ++w) cover.data()[w] &= label_rows(state_, l, value != 0, w);
+        const Count weight = state_.weigh(cover.data());
+        for (std::size_t t = 0; t < state_.labels; ++t) {
+          if (!root_.at(t, 0).known() && !root_.at(t, 1).known()) continue;
+          NodeLabel label;
+          label.present = state_.present[t];
+          label.absent = state_.absent[t];
+          const KindCounts kinds = state_.count_kinds(t, cover, weight);
+          for (int v = 0; v < 2; ++v) {
+            Prospect& prospect = root_.at(t, v);
+            if (!prospect.known()) continue;
+            const Counts c = literal_counts(label, kinds, v);
+            const double gain = double(linear<Wide>(form.num, c)) - prospect.value * double(linear<Wide>(form.den, c));
+            prospect.reach = std::max(prospect.reach, gain + 1e-6 + 1e-9 * std::abs(gain));
+          }
+        }
+      }
+  num_ = form.num;
+  den_ = form.den;
+  working_version_ = state_.working_version;
+  label_version_ = state_.label_version;
+  path_ = root_;
+}
+
+void ListSearch::search(const Watch& watch, const Node& node, const std::vector<NodeLabel>& labels, const Form& form,
+                        bool keeps, Shortlist& best) {
+  const bool is_short = state_.unit && state_.rows <= UINT16_MAX;
+  if (LaneLevel::fits(form, state_, limits_.lane_capacity / 16))
+    is_short ? search_as<std::uint16_t, std::int32_t>(watch, node, labels, form, short_sizes_, short_counts_, short_rooms_, best)
+             : search_as<std::uint32_t, std::int32_t>(watch, node, labels, form, long_sizes_, long_counts_, long_rooms_, best);
+  else
+    search_as<std::uint32_t, std::int64_t>(watch, node, labels, form, long_sizes_, long_counts_, long_rooms_, best);
+  if (keeps) root_ = path_;
+}
+
+template <class Counter, class Lane>
+void ListSearch::search_as(const Watch& watch, const Node& node, const std::vector<NodeLabel>& labels, const Form& form,
+                           Sizes<Counter>& sizes, LabelCounts<Counter>& counts, Rooms<Counter>& rooms, Shortlist& best) {
+  using Search = LiteralSearch<Counter, Lane>;
+  sizes.follow(members_, node, static_cast<Count>(std::ceil(min_coverage_)));
+  const double capacity = sizeof(Lane) == 4 ? limits_.lane_capacity : 2e18;
+  LabelCounts<Counter>* const kept = state_.rows >= limits_.kept_rows && counts.fits() ? &counts : nullptr;
+  rooms.resize(static_cast<std::size_t>(threads_));
+  const auto start = [&](std::size_t worker) {
+    if (!rooms[worker]) rooms[worker] = std::make_shared<ListRoom<Counter>>(members_);
+    return std::make_unique<Search>(node, state_, members_, form, sizes.get(), kept, *rooms[worker], capacity,
+                                    best.size(), best.level());
+  };
+  const std::vector<NodeLabel> ranked = path_.ranked(labels, Target(form, best.level()), node.leading);
+  if (ranked.empty()) return;
+  const auto look = [&](Search& search, NodeLabel label) {
+    if (!path_.narrow(label, search.target())) return;
+    search.look(label, [&](int v, double reach, const Fraction& level) {
+      path_.note(label, v, reach, as_double(level));
+    });
+  };
+  std::vector<std::unique_ptr<Search>> searches(static_cast<std::size_t>(threads_));
+  searches[0] = start(0);
+  look(*searches[0], ranked[0]);
+  std::vector<NodeLabel> rest;
+  double work = 0;
+  for (std::size_t i = 1; i < ranked.size(); ++i)
+    if (NodeLabel label = ranked[i]; path_.narrow(label, searches[0]->target())) {
+      rest.push_back(label);
+      work += double(label.kinds[kPresent]) * double(members_.vectors()) + double(members_.counters()) / 8;
+    }
+  const int threads = work < double(limits_.threaded_work) ? 1 : threads_;
+  std::mutex guard;
+  Fraction shared = searches[0]->level();
+  over_all(watch, rest.size(), threads, 1, [&](int worker, std::size_t i) {
+    auto& search = searches[static_cast<std::size_t>(worker)];
+    if (!search) search = start(static_cast<std::size_t>(worker));
+    if (threads > 1) {
+      const std::lock_guard lock(guard);
+      search->raise(shared);
+    }
+    look(*search, rest[i]);
+    if (threads > 1) {
+      const std::lock_guard lock(guard);
+      if (compare(search->level(), shared) > 0) shared = search->level();
+    }
+  });
+  for (std::size_t i = 1; i < searches.size(); ++i)
+    if (searches[i]) searches[0]->join(*searches[i]);
+  searches[0]->offer_all(best);
+}
+
+}  // namespace polyrule

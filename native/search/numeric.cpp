@@ -1,0 +1,320 @@
+#include "search/numeric.hpp"
+
+#include <mutex>
+
+namespace polyrule {
+
+namespace {
+
+// Shows all candidates of a column to a sweep.
+template <class Lane, class CanTie, class Found>
+void sweep_column(Lines& lines, Sweep<Lane>& sweep, const Node& node, std::size_t column, CanTie&& can_tie,
+                  Found&& found) {
+  double top = -std::numeric_limits<double>::infinity();
+  lines.show(
+      column,
+      [&](const Line& line, auto&& make) {
+        sweep.judge(line, can_tie, [&](bool leaves, std::size_t where, Count weight, const std::vector<Passing>& passing) {
+          found(weight, passing, [&] { return make(leaves, where); });
+        });
+        top = std::max(top, sweep.top());
+      },
+      [&](const Column& binned, const std::vector<std::uint32_t>& missing, auto&& make) {
+        sweep.judge_bins(
+            binned, missing, can_tie,
+            [&](bool leaves, std::size_t where, Count weight, const std::vector<Passing>& passing) {
+              found(weight, passing, [&] { return make(leaves, sweep.binned()[where - 1]); });
+            },
+            [&](std::vector<std::uint32_t>& slots) { sort_slots(binned, node, slots); });
+        top = std::max(top, sweep.top());
+      });
+  sweep.note_top(top);
+}
+
+std::vector<Literal> literals_of(const std::vector<NodeLabel>& labels) {
+  std::vector<Literal> literals;
+  for (const NodeLabel& label : labels)
+    for (int v = 0; v < 2; ++v)
+      if (label.allowed[v]) literals.push_back({label, v});
+  return literals;
+}
+
+}  // namespace
+
+NumericSearch::NumericSearch(Columns& columns, const State& state, const Limits& limits, double min_coverage, int threads)
+    : columns_(columns), state_(state), limits_(limits), min_coverage_(min_coverage), threads_(threads),
+      sequences_(columns, state, limits), promise_(columns.size(), 0), path_(state.labels), first_(state.labels) {
+  for (std::size_t j = 0; j < columns.size(); ++j)
+    if (columns[j].shape != Shape::constant && columns[j].shape != Shape::listed) order_.push_back(j);
+}
+
+void NumericSearch::search(const Watch& watch, const Node& node, const std::vector<NodeLabel>& labels, const Form& form,
+                           bool keeps, Shortlist& best) {
+  constexpr double kCoarse = 16;  // lanes that can only look at coarser fractions than this rule out too little
+  const bool narrow = LaneLevel::fits(form, state_, std::min(limits_.lane_capacity, Sweep<std::int32_t>::kCapacity) / kCoarse);
+  if (keeps)
+    narrow ? search_first<std::int32_t>(watch, node, labels, form, best)
+           : search_first<std::int64_t>(watch, node, labels, form, best);
+  else
+    narrow ? search_in_parts<std::int32_t>(watch, node, labels, form, best)
+           : search_in_parts<std::int64_t>(watch, node, labels, form, best);
+}
+
+// Literals whose table stays within the second-level cache or so.
+std::size_t NumericSearch::most_literals(const Node& node, std::size_t lane_bytes) const {
+  const std::size_t fitting = (std::size_t{16} << 20) / lane_bytes / std::max<std::size_t>(1, node.slots);
+  return std::clamp<std::size_t>(fitting, kLanes, 64) / kLanes * kLanes;
+}
+
+template <class Visit>
+void NumericSearch::over_columns(const Watch& watch, const Node& node, std::size_t literals, Visit&& visit) {
+  // What was good last time comes first: the sooner the level rises, the less is left to be looked at closely.
+  const auto better = [&](std::size_t a, std::size_t b) { return promise_[a] > promise_[b]; };
+  if (!std::is_sorted(order_.begin(), order_.end(), better)) std::stable_sort(order_.begin(), order_.end(), better);
+  const std::size_t work = node.rows.size() * order_.size() * (1 + literals / kLanes);
+  const int threads = work < limits_.threaded_work ? 1 : std::min<int>(threads_, static_cast<int>(order_.size()));
+  over_all(watch, order_.size(), threads, 1 + 50'000 / (1 + node.rows.size()),
+           [&](int worker, std::size_t i) { visit(worker, threads, order_[i]); });
+}
+
+// Offers the conditions of a node for some literals. `own_best` gets the largest value each of them was seen with, at or
+// above the level.
+template <class Lane>
+void NumericSearch::search_part(const Watch& watch, const Node& node, const std::vector<Literal>& literals,
+                                const Form& form, Shortlist& best, std::vector<Fraction>* own_best,
+                                const std::vector<char>* within) {
+  struct Worker {
+    Lines lines;
+    Sweep<Lane> sweep;
+    Shortlist best;
+    Fraction level;
+    std::vector<Fraction> own;
+  };
+  std::vector<std::unique_ptr<Worker>> workers(static_cast<std::size_t>(threads_));
+  std::mutex guard;
+  Fraction shared = best.level();
+  over_columns(watch, node, literals.size(), [&](int w, int threads, std::size_t column) {
+    if (within && !(*within)[column]) return;
+    auto& worker = workers[static_cast<std::size_t>(w)];
+    if (!worker) {
+      worker.reset(new Worker{{node, state_, columns_, sequences_},
+                              {node, state_, form, limits_.lane_capacity, literals},
+                              best, best.level(), {}});
+      if (own_best) worker->own.assign(literals.size(), Fraction{-1, 0});
+      worker->sweep.set_level(worker->level);
+    }
+    if (threads > 1) {
+      const std::lock_guard lock(guard);
+      worker->best.raise(shared);
+    }
+    if (compare(worker->best.level(), worker->level) > 0) {
+      worker->level = worker->best.level();
+      worker->sweep.set_level(worker->level);
+    }
+    sweep_column(
+        worker->lines, worker->sweep, node, column, [&](Count tp) { return tp >= worker->best.least_tp(); },
+        [&](Count weight, const std::vector<Passing>& passing, auto&& condition) {
+          if (double(weight) < min_coverage_) return;
+          Fraction value;
+          Count tp = 0, last_tp = 0;
+          std::uint32_t last = UINT32_MAX;
+          for (const Passing& p : passing) {
+            const Fraction here = literal_value(form, p.counts);
+            const std::uint32_t label = literals[p.literal].label.label;
+            if (own_best && (worker->own[p.literal].den == 0 || compare(here, worker->own[p.literal]) > 0))
+              worker->own[p.literal] = here;
+            const int order = last == UINT32_MAX ? 1 : compare(here, value);
+            if (order < 0) continue;
+            // Of a label's two literals, which come one after the other, the one with more true positives counts.
+            if (order > 0) value = here, tp = p.counts.tp;
+            else if (label == last) tp += std::max<Count>(0, p.counts.tp - last_tp);
+            else tp += p.counts.tp;
+            last_tp = order == 0 && label == last ? std::max(last_tp, p.counts.tp) : p.counts.tp;
+            last = label;
+          }
+          if (worker->best.admits(value, tp)) worker->best.offer({value, tp, condition()});
+        });
+    promise_[column] = worker->sweep.top();
+    if (threads > 1) {
+      const std::lock_guard lock(guard);
+      if (worker->best.is_full() && compare(worker->best.level(), shared) > 0) shared = worker->best.level();
+    }
+  });
+  for (const auto& worker : workers)
+    if (worker) best.merge(worker->best);
+  if (own_best)
+    for (std::size_t i = 0; i < literals.size(); ++i)
+      for (const auto& worker : workers)
+        if (worker && worker->own[i].den != 0 &&
+            ((*own_best)[i].den == 0 || compare(worker->own[i], (*own_best)[i]) > 0))
+          (*own_best)[i] = worker->own[i];
+  if (within) return;
+  // What the workers have seen of every literal bounds it in the nodes below.
+  for (std::size_t i = 0; i < literals.size(); ++i) {
+    double reach = -std::numeric_limits<double>::infinity();
+    for (const auto& worker : workers)
+      if (worker) reach = std::max(reach, worker->sweep.reach(i));
+    path_.note(literals[i].label, literals[i].value, reach, as_double(best.level()));
+  }
+}
+
+template <class Lane>
+void NumericSearch::search_in_parts(const Watch& watch, const Node& node, const std::vector<NodeLabel>& labels,
+                                    const Form& form, Shortlist& best) {
+  const std::size_t most = most_literals(node, sizeof(Lane));
+  Shortlist scout = best;  // true positives of one part say nothing, so ties with the level all count
+  scout.forget_ties();
+  std::vector<Literal> seen;
+  std::vector<Fraction> own;
+  std::vector<NodeLabel> rest = labels;
+  for (bool first = true;; first = false) {
+    rest = path_.ranked(rest, Target(form, scout.level()), node.leading);
+    if (rest.empty()) break;
+    std::vector<NodeLabel> part;
+    std::size_t taken = 0;
+    for (; taken < rest.size() && (part.empty() || literals_of(part).size() + 2 <= most); ++taken)
+      part.push_back(rest[taken]);
+    const std::vector<Literal> literals = literals_of(part);
+    if (first && taken == rest.size()) return search_part<Lane>(watch, node, literals, form, best, nullptr, nullptr);
+    rest.erase(rest.begin(), rest.begin() + std::ptrdiff_t(taken));
+    std::vector<Fraction> values(literals.size(), Fraction{-1, 0});
+    search_part<Lane>(watch, node, literals, form, scout, &values, nullptr);
+    seen.insert(seen.end(), literals.begin(), literals.end());
+    own.insert(own.end(), values.begin(), values.end());
+  }
+  // True positives of all literals together decide between ties.
+  std::vector<Literal> winners;
+  for (std::size_t i = 0; i < seen.size(); ++i)
+    if (own[i].den != 0 && compare(own[i], scout.level()) >= 0) winners.push_back(seen[i]);
+  if (winners.empty()) return;
+  const std::vector<char> all(columns_.size(), 1);  // the parts have noted the prospects
+  Shortlist found = best;
+  found.raise(scout.level());
+  search_part<Lane>(watch, node, winners, form, found, nullptr, &all);
+  best.merge(found);
+}
+
+// Searches some literals, each up to its best value.
+template <class Lane>
+void NumericSearch::find_first(const Watch& watch, const Node& root, const Form& form,
+                               const std::vector<Literal>& literals) {
+  struct Found {
+    Fraction best;
+    bool reached = false, rose = false;
+    std::vector<std::uint32_t> columns;
+    std::optional<Condition> witness;
+  };
+  std::vector<Found> start;
+  for (const auto& [label, value] : literals) {
+    Found found{literal_value(form, literal_counts(label, label.kinds, value)), false, false, {},
+                first_.at(label.label, value).witness};
+    // With missing values, a threshold may have lost the rows on its other side.
+    if (found.witness && columns_[found.witness->index].missing.empty()) {
+      const Bits cover = columns_.covered(*found.witness, root.cover);
+      const Count weight = state_.weigh(cover.data());
+      const KindCounts kinds = state_.count_kinds(label.label, cover, weight);
+      const Fraction now = literal_value(form, literal_counts(label, kinds, value));
+      if (weight > 0 && weight < root.weight && double(weight) >= min_coverage_ && kinds[value] > 0 &&
+          compare(now, found.best) > 0)
+        found.best = now;
+    }
+    start.push_back(std::move(found));
+  }
+  struct Worker {
+    Lines lines;
+    Sweep<Lane> sweep;
+    std::vector<Found> found;
+  };
+  std::vector<std::unique_ptr<Worker>> workers(static_cast<std::size_t>(threads_));
+  over_columns(watch, root, literals.size(), [&](int w, int, std::size_t column) {
+    auto& worker = workers[static_cast<std::size_t>(w)];
+    if (!worker) {
+      worker.reset(new Worker{{root, state_, columns_, sequences_},
+                              {root, state_, form, limits_.lane_capacity, literals}, start});
+      for (std::size_t i = 0; i < literals.size(); ++i) worker->sweep.set_level(i, start[i].best);
+    }
+    const auto number = static_cast<std::uint32_t>(column);
+    sweep_column(
+        worker->lines, worker->sweep, root, column, [](Count) { return true; },
+        [&](Count weight, const std::vector<Passing>& passing, auto&& condition) {
+          if (double(weight) < min_coverage_) return;
+          for (const Passing& p : passing) {
+            Found& found = worker->found[p.literal];
+            const Fraction value = literal_value(form, p.counts);
+            const int order = compare(value, found.best);
+            if (order < 0) continue;
+            if (order > 0) {
+              found.best = value;
+              found.rose = true;
+              found.columns.clear();
+              found.witness = condition();
+            }
+            found.reached = true;
+            if (found.columns.empty() || found.columns.back() != number) found.columns.push_back(number);
+          }
+        });
+    promise_[column] = worker->sweep.top();
+    for (std::size_t i = 0; i < literals.size(); ++i) {
+      Found& found = worker->found[i];
+      if (found.rose) worker->sweep.set_level(i, found.best);
+      found.rose = false;
+    }
+  });
+  for (std::size_t i = 0; i < literals.size(); ++i) {
+    const auto& [label, value] = literals[i];
+    FirstCondition& first = first_.at(label.label, value);
+    const std::optional<Condition> witness = first.witness;
+    first = {true, true, false, start[i].best, {}, witness};
+    double reach = -std::numeric_limits<double>::infinity();
+    for (const auto& worker : workers) {
+      if (!worker) continue;
+      reach = std::max(reach, worker->sweep.reach(i));
+      const Found& found = worker->found[i];
+      const int order = found.reached ? compare(found.best, first.value) : -1;
+      if (order < 0) continue;
+      if (order > 0) first.columns.clear();
+      first = {true, false, true, found.best, std::move(first.columns), found.witness};
+      first.columns.insert(first.columns.end(), found.columns.begin(), found.columns.end());
+    }
+    first.value = make_fraction(first.value.num, first.value.den);
+    path_.note(label, value, reach, as_double(first.value));
+  }
+}
+
+template <class Lane>
+void NumericSearch::search_first(const Watch& watch, const Node& root, const std::vector<NodeLabel>& labels,
+                                 const Form& form, Shortlist& best) {
+  first_.update(state_, form);
+  Fraction level = best.level();
+  const std::vector<Literal> literals = literals_of(labels);
+  const std::size_t most = most_literals(root, sizeof(Lane));
+  for (;;) {
+    std::vector<Literal> pending;
+    for (const auto& [label, value] : literals)
+      if (const FirstCondition& first = first_.at(label.label, value); first.exact && compare(first.value, level) > 0)
+        level = first.value;
+    for (const Literal& literal : literals)
+      if (const FirstCondition& first = first_.at(literal.label.label, literal.value);
+          !first.exact && first.may_reach(level) && pending.size() < most)
+        pending.push_back(literal);
+    if (pending.empty()) break;
+    find_first<Lane>(watch, root, form, pending);
+  }
+  std::vector<Literal> winners;
+  std::vector<char> within(columns_.size(), 0);
+  for (const Literal& literal : literals) {
+    const FirstCondition& first = first_.at(literal.label.label, literal.value);
+    Prospect& prospect = path_.at(literal.label.label, literal.value);
+    if (!prospect.known() && first.known) prospect = {0, as_double(first.value), literal.label.kinds};
+    if (!first.exact || compare(first.value, level) != 0) continue;
+    winners.push_back(literal);
+    for (const std::uint32_t column : first.columns) within[column] = 1;
+  }
+  if (winners.empty()) return;
+  Shortlist found = best;
+  found.raise(level);
+  search_part<Lane>(watch, root, winners, form, found, nullptr, &within);
+  best.merge(found);
+}
+
+}  // namespace polyrule

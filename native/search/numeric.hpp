@@ -1,0 +1,60 @@
+// The search of numeric columns for the best conditions of a node.
+//
+// A node is searched part by part, the most promising literals first: what they reach rules out most of the others
+// (prospects.hpp). For the empty body, the best value of every literal is kept between rules (first.hpp).
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "core/parallel.hpp"
+#include "judge/shortlist.hpp"
+#include "search/first.hpp"
+#include "search/lines.hpp"
+#include "search/prospects.hpp"
+
+namespace polyrule {
+
+class NumericSearch {
+ public:
+  NumericSearch(Columns& columns, const State& state, const Limits& limits, double min_coverage, int threads);
+
+  bool any() const { return !order_.empty(); }
+  Sequences& sequences() { return sequences_; }
+  const std::vector<std::size_t>& columns() const { return order_; }
+  // A new rule starts. Below, nodes are searched along its path.
+  void begin_rule() { path_.forget(); }
+  // Offers the best conditions of a node for the labels given. `keeps`: the node is the empty body, and what is found is
+  // kept for the next rules.
+  void search(const Watch& watch, const Node& node, const std::vector<NodeLabel>& labels, const Form& form, bool keeps,
+              Shortlist& best);
+
+ private:
+  template <class Lane>
+  void search_in_parts(const Watch& watch, const Node& node, const std::vector<NodeLabel>& labels, const Form& form,
+                       Shortlist& best);
+  template <class Lane>
+  void search_first(const Watch& watch, const Node& root, const std::vector<NodeLabel>& labels, const Form& form,
+                    Shortlist& best);
+  template <class Lane>
+  void find_first(const Watch& watch, const Node& root, const Form& form, const std::vector<Literal>& literals);
+  template <class Lane>
+  void search_part(const Watch& watch, const Node& node, const std::vector<Literal>& literals, const Form& form,
+                   Shortlist& best, std::vector<Fraction>* own_best, const std::vector<char>* within);
+  template <class Visit>
+  void over_columns(const Watch& watch, const Node& node, std::size_t literals, Visit&& visit);
+  std::size_t most_literals(const Node& node, std::size_t lane_bytes) const;
+
+  Columns& columns_;
+  const State& state_;
+  const Limits& limits_;
+  const double min_coverage_;
+  const int threads_;
+  Sequences sequences_;
+  std::vector<std::size_t> order_;  // the numeric columns, the most promising first
+  std::vector<double> promise_;     // by column, the largest gain of the last search
+  Prospects path_;
+  FirstConditions first_;
+};
+
+}  // namespace polyrule

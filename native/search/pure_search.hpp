@@ -1,0 +1,47 @@
+// Every way to look for conditions that make literals pure: what ties.hpp, races.hpp, pure.hpp and pure_table.hpp offer.
+#pragma once
+
+#include "core/limits.hpp"
+#include "core/parallel.hpp"
+#include "judge/literals.hpp"
+#include "search/pure_table.hpp"
+#include "search/races.hpp"
+#include "search/ties.hpp"
+
+namespace polyrule {
+
+class PureSearch {
+ public:
+  PureSearch(Columns& columns, const State& state, const Members& members, const Records& records, const Limits& limits,
+             double min_coverage, int threads);
+
+  // Whether a measure is at its best, 1, exactly for pure literals. Then this search comes before all others.
+  static bool applies(const Form& form);
+  // Whether conditions that are lists are looked at, too; if not, somebody else must.
+  bool has_lists() const { return has_lists_; }
+
+  // A rule has set a label on these of the 64 rows from w * 64 on.
+  void touch(std::size_t w, Word rows) { table_.touch(w, rows); }
+  // Offers the conditions of a node with enough true positives, at the value 1. `whole`: the node is the empty body, and the
+  // labels are all that have something left to predict.
+  void search(const Watch& watch, const Node& node, const std::vector<NodeLabel>& labels, const Form& form,
+              const std::vector<std::size_t>& columns, Sequences& sequences, bool whole, Shortlist& best);
+
+ private:
+  bool follow_races(const Node& node, const std::vector<NodeLabel>& labels, const Form& form);
+
+  Columns& columns_;
+  const State& state_;
+  const Members& members_;
+  const Limits& limits_;
+  const double min_coverage_;
+  const int threads_;
+  const bool small_;  // whether numbers of 16 bits are enough
+  const bool has_lists_;
+  const Records& records_;
+  Places places_;
+  Races races_;
+  PureTable table_;
+};
+
+}  // namespace polyrule

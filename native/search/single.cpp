@@ -1,0 +1,78 @@
+// Rules with one literal: every literal's rule is grown on its own, and the best of them is taken. Between two rounds most
+// of them stay as they are, because a rule for another label changes nothing that they were judged by, except that
+// conditions on that label cover other rows now. Only those conditions are looked at again.
+#include <algorithm>
+
+#include "search/engine.hpp"
+
+namespace polyrule {
+
+std::optional<Grown> Engine::grow_single(const Watch& watch) {
+  std::vector<std::size_t> changed;
+  if (kept_working_version_ != state_.working_version) {
+    kept_.assign(state_.labels * 2, {});
+    kept_working_version_ = state_.working_version;
+  } else {
+    for (std::size_t l = 0; l < state_.labels; ++l)
+      if (kept_label_version_[l] != state_.label_version[l]) changed.push_back(l);
+  }
+  for (const std::size_t l : changed) kept_[l * 2] = kept_[l * 2 + 1] = {};
+  for (std::size_t l = 0; l < state_.labels; ++l)
+    for (int v = 0; v < 2; ++v)
+      if (KeptRule& rule = kept_[l * 2 + std::size_t(v)]; rule.known && !still_best(rule, l, v, changed)) rule = {};
+  kept_label_version_ = state_.label_version;
+
+  const std::optional<Grown>* best = nullptr;
+  for (std::size_t l = 0; l < state_.labels; ++l)
+    for (int v = 1; v >= (form_.negative ? 0 : 1); --v) {
+      KeptRule& rule = kept_[l * 2 + std::size_t(v)];
+      if (!rule.known) {
+        rule.steps.clear();
+        rule.grown = grow_with(watch, LiteralChoice({l, v}), &rule.steps);
+        rule.known = true;
+      }
+      if (!rule.grown) continue;
+      if (!best || beats(rule.grown->head, (*best)->head) ||
+          (!beats((*best)->head, rule.grown->head) && rule.grown->body.size() < (*best)->body.size()))
+        best = &rule.grown;
+    }
+  return best ? *best : std::nullopt;
+}
+
+// Whether a rule grown before the labels `changed` were set on more rows would be grown again. A beam, another scope or a
+// least coverage would need more than the steps of one path.
+bool Engine::still_best(const KeptRule& rule, std::size_t label, int value, const std::vector<std::size_t>& changed) const {
+  if (changed.empty()) return true;
+  const Form form = form_for(LiteralChoice({label, value}));
+  const bool counted = form.kind == HeadKind::counted && options_.min_coverage <= 0 && options_.beam_width == 1;
+  const bool plain = is_plain(form) && options_.min_coverage <= 0 && options_.beam_width == 1;
+  if (!plain && !counted) return false;
+  if (!options_.label_conditions) return true;
+  for (const KeptRule::Step& step : rule.steps)
+    if (step.last.test == Test::label && std::find(changed.begin(), changed.end(), step.last.index) != changed.end())
+      return false;
+  NodeLabel described;
+  described.present = state_.present[label];
+  described.absent = state_.absent[label];
+  for (std::size_t k = 0; k < std::min(rule.steps.size(), options_.max_conditions); ++k) {
+    const bool at_end = k + 1 == rule.steps.size();
+    const KeptRule::Step &here = rule.steps[k], &next = rule.steps[at_end ? k : k + 1];
+    for (const std::size_t tested : changed)
+      for (int set_to = 0; set_to < 2; ++set_to) {
+        const Condition condition{Test::label, false, static_cast<std::uint32_t>(tested), double(set_to)};
+        const Bits cover = covered_by(condition, here.cover, columns_, state_);
+        const Count weight = state_.weigh(cover.data());
+        if (weight == 0 || weight == here.weight) continue;
+        const KindCounts kinds = state_.count_kinds(label, cover, weight);
+        if (kinds[value] <= 0) continue;
+        const Counts counts = literal_counts(described, kinds, value);
+        const int order = compare(counted ? formula_value(form, counts) : literal_value(form, counts), next.value);
+        if (order < 0) continue;
+        if (order > 0 || kinds[value] > next.tp) return false;
+        if (!at_end && kinds[value] == next.tp && comes_before(condition, next.last)) return false;
+      }
+  }
+  return true;
+}
+
+}  // namespace polyrule

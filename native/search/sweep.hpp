@@ -1,0 +1,349 @@
+// The search of numeric columns: all literals of a node are lanes of a vector.
+//
+// A column's rows pass by in order, each adds its vector of gains (judge/literals.hpp) to the running sums, and only the
+// largest and smallest sum of every lane is kept: whether `x <= t` or `x > t` reaches the level for some t can be read off
+// them. Every boundary is looked at, so "no" is always right; where the answer is "perhaps", the literal is followed
+// through the same rows with exact counts.
+#pragma once
+
+#include <limits>
+#include <span>
+#include <vector>
+
+#include "core/arrays.hpp"
+#include "judge/literals.hpp"
+
+namespace polyrule {
+
+inline constexpr std::size_t kLanes = 8;
+
+// Extremes of the running sums over a list at the starts of distinct values (and at its end, if asked for), and the final
+// sums. A slot of the table has `stride` numbers: 4, or a multiple of kLanes; each starts at a multiple of 16 bytes.
+template <class Lane>
+void sweep_list(const std::uint32_t* list, std::size_t size, const Lane* table, std::size_t stride, bool at_end,
+                Lane* high, Lane* low, Lane* total);
+
+// sums[bin] gets what the covered rows of each bin add up to; stride as above.
+template <class Lane>
+void sum_bins(const std::uint8_t* bins, const Row* rows, std::size_t size, bool by_row, const Lane* table,
+              std::size_t stride, Lane* sums);
+
+// A list of slots, marked where distinct values start. A boundary lies between two values and is known by the number of
+// slots before it: `join` makes the condition that covers the slots on this side, `leave` the one that covers the rest of
+// the node except for the slots without a value.
+struct Line {
+  const std::uint32_t* list = nullptr;
+  std::size_t size = 0;
+  bool join_last = false;   // whether the whole list is a candidate of `join`
+  bool leave_last = false;  // whether what remains after the whole list is a candidate of `leave`
+  std::span<const std::uint32_t> missing;
+};
+
+// A literal that reaches its lane's level at a boundary.
+struct Passing {
+  std::size_t literal;
+  Counts counts;
+};
+
+struct Literal {
+  NodeLabel label;
+  int value;
+};
+
+template <class Lane>
+class Sweep {
+ public:
+  static constexpr double kCapacity =
+      sizeof(Lane) == 4 ? 2147483648.0 / 3.1 : 9223372036854775808.0 / 3.1;  // kernels add up to three sums
+
+  Sweep(const Node& node, const State& state, const Form& form, double capacity, std::vector<Literal> literals)
+      : node_(node), state_(state), form_(form), capacity_(std::min(capacity, kCapacity)),
+        literals_(std::move(literals)), lanes_(literals_.size()),
+        reach_(literals_.size(), -std::numeric_limits<double>::infinity()) {
+    stride_ = literals_.size() <= 4 ? 4 : (literals_.size() + kLanes - 1) / kLanes * kLanes;
+    table_.assign(node.slots * stride_, Lane(0));
+    for (LineArray<Lane>* lanes : {&high_, &low_, &total_}) lanes->resize(stride_);
+  }
+
+  const std::vector<Literal>& literals() const { return literals_; }
+  // The largest G / q seen so far of a literal, over all candidates; see prospects.hpp.
+  double reach(std::size_t literal) const { return reach_[literal]; }
+  // The largest G / q of the last column.
+  double top() const { return top_; }
+  void note_top(double top) { top_ = top; }
+  // The slots of the open bins of the last column, in order.
+  const std::vector<std::uint32_t>& binned() const { return binned_; }
+
+  void set_level(const Fraction& level) {
+    for (std::size_t i = 0; i < literals_.size(); ++i) set_lane(i, level);
+    const std::size_t labels = literals_.size();
+    // Row by row, so that every line of the table is written once.
+    std::vector<const std::uint8_t*> kinds(labels);
+    for (std::size_t i = 0; i < labels; ++i) kinds[i] = kinds_of(i);
+    const auto fill = [&](std::uint32_t slot) {
+      Lane* out = table_.get() + slot * stride_;
+      const Lane w = state_.unit ? Lane(1) : static_cast<Lane>(state_.weights[node_.row(slot)]);
+      for (std::size_t i = 0; i < labels; ++i) out[i] = lanes_[i].add[kinds[i][slot]] * w;
+    };
+    each_slot(fill);
+  }
+
+  // One literal gets a level of its own.
+  void set_level(std::size_t i, const Fraction& level) {
+    set_lane(i, level);
+    const std::uint8_t* kinds = kinds_of(i);
+    each_slot([&](std::uint32_t slot) {
+      const Lane w = state_.unit ? Lane(1) : static_cast<Lane>(state_.weights[node_.row(slot)]);
+      table_[slot * stride_ + i] = lanes_[i].add[kinds[slot]] * w;
+    });
+  }
+
+  // Shows the boundaries where literals reach their level. can_tie(tp): whether boundaries where they do not exceed it, and
+  // have no more true positives than this, are worth a look.
+  template <class Show, class CanTie>
+  void judge(const Line& line, CanTie&& can_tie, Show&& show) {
+    const bool at_end = line.join_last || line.leave_last;
+    sweep_list(line.list, line.size, table_.get(), stride_, at_end, high_.get(), low_.get(), total_.get());
+    screen(line.missing, [&](std::size_t i, Count whole) {
+      return std::max<Count>(lanes_[i].empty + high_[i], whole - low_[i]);
+    });
+    if (followed_.empty() || (top_ == 0 && all_exact_ && !can_tie(potential()))) return;
+    start(line.missing);
+    for (std::size_t p = 0; p < line.size; ++p) {
+      if (p != 0 && (line.list[p] & kStarts)) look(p, true, true, show);
+      step(line.list[p] & kEntry);
+    }
+    look(line.size, line.join_last, line.leave_last, show);
+  }
+
+  // The same for a column in bins: those that cannot hold a boundary which reaches the level are passed as a whole, the
+  // others are put in order by sort(slots). Boundaries are known by their number in `binned()`.
+  template <class Show, class CanTie, class Sort>
+  void judge_bins(const Column& column, const std::vector<std::uint32_t>& missing, CanTie&& can_tie, Show&& show,
+                  Sort&& sort) {
+    const std::size_t bins = column.cuts.size() + 1;
+    sums_.assign((Column::kMissingBin + 1) * stride_, Lane(0));
+    sum_bins(column.bins.data(), node_.rows.data(), node_.rows.size(), node_.is_root(), table_.get(), stride_,
+             sums_.get());
+    weigh_bins(column);
+    std::vector<char> open(bins, 0);
+    const auto peak = [&](std::size_t i, Count whole) { return peak_of(i, bins, whole, open); };
+    screen(missing, peak);
+    if (followed_.empty() || (top_ == 0 && all_exact_ && !can_tie(potential()))) return;
+    follow_bins(column, bins, missing, open, show, sort);
+  }
+
+ private:
+  struct LaneState {
+    Lane add[kKinds + 1];
+    Count empty = 0, full = 0;
+    Lane least = 0, most = 0;  // that a row of weight 1 adds
+    double scale = 1;
+    bool exact = true;
+  };
+
+  struct Followed {
+    std::size_t literal;
+    const std::uint8_t* kinds;  // by slot
+    Count empty, whole, sum;    // gains of the lane
+    KindCounts all, passed;
+  };
+
+  void set_lane(std::size_t i, const Fraction& at) {
+    const auto& [label, v] = literals_[i];
+    const LaneLevel level(form_, double(node_.weight), state_, at, capacity_);
+    const Gains gains(form_, level.value);
+    LaneState& lane = lanes_[i];
+    for (int k = 0; k <= kKinds; ++k) lane.add[k] = static_cast<Lane>(gains.slope[v][k]);
+    lane.least = *std::min_element(lane.add, lane.add + kKinds + 1);
+    lane.most = *std::max_element(lane.add, lane.add + kKinds + 1);
+    lane.empty = static_cast<Count>(gains.empty_sum(label));
+    lane.full = static_cast<Count>(gains.sum(label, label.kinds, v));
+    lane.scale = double(level.value.den);
+    lane.exact = level.exact;
+  }
+
+  // The kind of the literal's label by slot.
+  const std::uint8_t* kinds_of(std::size_t i) {
+    const std::uint32_t label = literals_[i].label.label;
+    for (const auto& [known, kinds] : kinds_)
+      if (known == label) return kinds.data();
+    kinds_.push_back({label, std::vector<std::uint8_t>(node_.slots, kUnknown)});
+    std::vector<std::uint8_t>& kinds = kinds_.back().second;
+    const Word *truth = state_.truth[label], *set = state_.set[label];
+    for (std::uint32_t p = 0; p < node_.rows.size(); ++p) {
+      const Row row = node_.rows[p];
+      const int kind = int(truth[row >> 6] >> (row & 63) & 1) | int(set[row >> 6] >> (row & 63) & 1) << 1;
+      const bool known = !state_.has_unknown || state_.known.test(label, row);
+      kinds[node_.is_root() ? row : p] = static_cast<std::uint8_t>(known ? kind : kUnknown);
+    }
+    return kinds.data();
+  }
+
+  template <class Visit>
+  void each_slot(Visit&& visit) const {
+    if (node_.is_root())
+      for (const Row row : node_.rows) visit(row);
+    else
+      for (std::uint32_t slot = 0; slot < node_.slots; ++slot) visit(slot);
+  }
+
+  Lane add_at(std::size_t i, std::uint32_t slot) const { return table_[slot * stride_ + i]; }
+
+  // Finds the lanes that may reach their level, from what peak(lane, sum of all rows with a value) gives.
+  template <class Peak>
+  void screen(std::span<const std::uint32_t> missing, Peak&& peak) {
+    followed_.clear();
+    top_ = -std::numeric_limits<double>::infinity();
+    all_exact_ = true;
+    for (std::size_t i = 0; i < literals_.size(); ++i) {
+      Count whole = lanes_[i].full;
+      for (const std::uint32_t slot : missing) whole -= add_at(i, slot);
+      const Count most = peak(i, whole);
+      const double reach = double(most) / lanes_[i].scale;
+      reach_[i] = std::max(reach_[i], reach);
+      top_ = std::max(top_, reach);
+      if (most < 0) continue;
+      all_exact_ = all_exact_ && lanes_[i].exact;
+      followed_.push_back({i, nullptr, lanes_[i].empty, whole, 0, {}, {}});
+    }
+  }
+
+  // True positives that all followed literals have at most.
+  Count potential() const {
+    Count total = 0;
+    for (const Followed& f : followed_) total += literals_[f.literal].label.kinds[literals_[f.literal].value];
+    return total;
+  }
+
+  Count weight(std::uint32_t slot) const { return state_.unit ? 1 : state_.weights[node_.row(slot)]; }
+
+  void start(std::span<const std::uint32_t> missing) {
+    moved_ = 0;
+    valued_ = node_.weight;
+    for (const std::uint32_t slot : missing) valued_ -= weight(slot);
+    for (Followed& f : followed_) {
+      f.kinds = kinds_of(f.literal);
+      f.all = literals_[f.literal].label.kinds;
+      for (const std::uint32_t slot : missing)
+        if (f.kinds[slot] < kKinds) f.all[f.kinds[slot]] -= weight(slot);
+    }
+  }
+
+  void step(std::uint32_t slot) {
+    const Count w = weight(slot);
+    moved_ += w;
+    for (Followed& f : followed_) {
+      const int kind = f.kinds[slot];
+      f.sum += lanes_[f.literal].add[kind] * w;
+      if (kind < kKinds) f.passed[kind] += w;
+    }
+  }
+
+  // show(leaves, where, covered weight, passing literals) for each side of a boundary where there are any.
+  template <class Show>
+  void look(std::size_t where, bool joins, bool leaves, Show&& show) {
+    for (const bool leaving : {false, true}) {
+      if (leaving ? !leaves : !joins) continue;
+      passing_.clear();
+      for (const Followed& f : followed_) {
+        if ((leaving ? f.whole - f.sum : f.empty + f.sum) < 0) continue;
+        const auto& [label, value] = literals_[f.literal];
+        KindCounts kinds = f.passed;
+        if (leaving)
+          for (int k = 0; k < kKinds; ++k) kinds[k] = f.all[k] - kinds[k];
+        if (kinds[value] > 0) passing_.push_back({f.literal, literal_counts(label, kinds, value)});
+      }
+      if (!passing_.empty()) show(leaving, where, leaving ? valued_ - moved_ : moved_, passing_);
+    }
+  }
+
+  void weigh_bins(const Column& column) {
+    weights_.assign(Column::kMissingBin + 1, 0);
+    for (const Row row : node_.rows) weights_[column.bins[row]] += state_.unit ? 1 : state_.weights[row];
+  }
+
+  // The largest gain that a boundary in or next to a bin can have. Inside, only the weight of a bin and the sum of its
+  // gains are known: the rows that gain come first if the best row's gain and the worst one's alternate.
+  Count peak_of(std::size_t i, std::size_t bins, Count whole, std::vector<char>& open) const {
+    const LaneState& lane = lanes_[i];
+    double most = -0x1p62, left = 0;
+    for (std::size_t b = 0; b < bins; ++b) {
+      if (weights_[b] == 0) continue;
+      const double sum = double(sums_[b * stride_ + i]), rise = gaining(lane, sum, double(weights_[b]));
+      double here = std::max(double(lane.empty) + left + rise, double(whole) - (left + sum - rise));
+      if (sizeof(Lane) > 4) here += 1e-12 * (std::abs(double(lane.empty)) + std::abs(double(whole)) + std::abs(left));
+      if (here >= 0) open[b] = 1;
+      most = std::max(most, here);
+      left += sum;
+    }
+    return static_cast<Count>(std::floor(std::min(most, 0x1p62)));
+  }
+
+  // At most so much do the rows of a bin gain that gain anything.
+  static double gaining(const LaneState& lane, double sum, double weight) {
+    if (lane.most <= 0) return 0;
+    if (lane.least >= 0) return sum;
+    const double most = double(lane.most), least = double(lane.least);
+    return std::ceil(most * (sum - least * weight) / (most - least) * (1 + 1e-12));
+  }
+
+  template <class Show, class Sort>
+  void follow_bins(const Column& column, std::size_t bins, const std::vector<std::uint32_t>& missing,
+                   const std::vector<char>& open, Show&& show, Sort&& sort) {
+    start(missing);
+    // Counts of the followed literals by bin, and the slots of open bins.
+    std::vector<KindCounts> counts(followed_.size() * bins);
+    std::vector<std::vector<std::uint32_t>> slots(bins);
+    for (std::uint32_t p = 0; p < node_.rows.size(); ++p) {
+      const std::uint32_t slot = node_.is_root() ? node_.rows[p] : p;
+      const std::uint8_t bin = column.bins[node_.rows[p]];
+      if (bin == Column::kMissingBin) continue;
+      if (open[bin]) slots[bin].push_back(slot);
+      const Count w = weight(slot);
+      for (std::size_t j = 0; j < followed_.size(); ++j)
+        if (const int kind = followed_[j].kinds[slot]; kind < kKinds) counts[j * bins + bin][kind] += w;
+    }
+    // Boundaries next to a closed bin do not pass either, so the value before one that does is that of the last slot seen.
+    binned_.clear();
+    for (std::size_t b = 0; b < bins; ++b) {
+      if (weights_[b] == 0) continue;
+      if (!open[b]) {
+        for (std::size_t j = 0; j < followed_.size(); ++j) {
+          Followed& f = followed_[j];
+          for (int k = 0; k < kKinds; ++k) f.passed[k] += counts[j * bins + b][k];
+          f.sum += sums_[b * stride_ + f.literal];
+        }
+        moved_ += weights_[b];
+        continue;
+      }
+      sort(slots[b]);
+      for (const std::uint32_t entry : slots[b]) {
+        if (!binned_.empty() && (entry & kStarts)) look(binned_.size(), true, true, show);
+        binned_.push_back(entry & kEntry);
+        step(entry & kEntry);
+      }
+    }
+  }
+
+  const Node& node_;
+  const State& state_;
+  const Form& form_;
+  const double capacity_;
+  std::vector<Literal> literals_;
+  std::vector<LaneState> lanes_;
+  std::vector<double> reach_;
+  double top_ = 0;
+  bool all_exact_ = true;
+  std::size_t stride_ = 0;
+  LineArray<Lane> table_;  // by slot, what it adds to every lane
+  LineArray<Lane> high_, low_, total_, sums_;
+  std::vector<Count> weights_;  // by bin
+  std::vector<std::uint32_t> binned_;
+  std::vector<std::pair<std::uint32_t, std::vector<std::uint8_t>>> kinds_;
+  std::vector<Followed> followed_;
+  std::vector<Passing> passing_;
+  Count moved_ = 0, valued_ = 0;  // weight passed, and of all rows with a value
+};
+
+}  // namespace polyrule
