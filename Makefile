@@ -3,10 +3,12 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 WORKERS ?= 2
+MINUTES ?= 10
+SEED ?= 0
 
 NATIVE := CMakeLists.txt $(wildcard native/*/*.[ch]pp src/polyrule/scale/*.h)
 
-.PHONY: demo docs test lint bench bench-quality gallery sanitize sanitize-threads fuzz versions clean help
+.PHONY: demo docs test campaign golden lint bench bench-quality gallery sanitize sanitize-threads fuzz versions clean help
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -56,6 +58,12 @@ bench-quality: $(VENV)/test.stamp  ## scores of small ensembles against BOOMER's
 gallery: $(VENV)/install.stamp  ## reports for three kinds of data, in gallery/
 	$(BIN)/python examples/gallery.py
 
+campaign: $(VENV)/test.stamp  ## new random worlds for MINUTES from SEED: the compiled engine against the reference and a slow twin
+	$(BIN)/python -m tests.campaign --minutes $(MINUTES) --seed $(SEED)
+
+golden: $(VENV)/test.stamp  ## the rule lists of all benchmark data sets against their hashes, small ones against the reference
+	$(BIN)/python -m tests.golden --reference 0.3
+
 $(VENV)/sanitize.stamp: pyproject.toml $(VENV)/test.stamp
 	$(BIN)/python -m pip install --quiet --group sanitize
 	touch $@
@@ -66,7 +74,6 @@ sanitize: $(VENV)/sanitize.stamp  ## the native tests under the address and unde
 sanitize-threads: $(VENV)/sanitize.stamp  ## the native tests under the thread sanitizer
 	SANITIZERS=thread PYTHON=$(BIN)/python native/sanitize.sh
 
-MINUTES ?= 10
 fuzz: $(VENV)/test.stamp  ## attack every reader, parser and command with mutated inputs for MINUTES
 	$(BIN)/python -m fuzz --minutes $(MINUTES)
 

@@ -37,7 +37,7 @@ def main() -> None:
 
 def one(seed: int, noise: float, measure: str, extra: dict) -> tuple[float, ...]:
     data, rules = planted_rules(examples=600, rules=4, labels=8, seed=seed, noise=noise, **extra)
-    learned = RuleListClassifier(measure=measure, negative=False).fit(data.X, data.Y)
+    learned = RuleListClassifier.paper(measure=measure, negative=False).fit(data.X, data.Y)
     whole = recovery(learned.rules_, rules, data)
     some = recovery(learned.rules_, rules, data, whole_head=False)
     return len(learned.rules_), whole.precision, some.precision, whole.recall, some.recall

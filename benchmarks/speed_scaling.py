@@ -78,7 +78,7 @@ def measure_prediction(results: Path, quick: bool) -> None:
     from polyrule import datasets
 
     data = datasets.load("emotions", "train")
-    model = RuleListClassifier(measure="f0.5").fit(data)
+    model = RuleListClassifier.paper(measure="f0.5").fit(data)
     values = np.tile(np.asarray(data.X), (100 if quick else 1000, 1))
     frame = pd.DataFrame(values, columns=list(data.feature_names))
     rows = []
@@ -105,7 +105,7 @@ def measure_one_row() -> None:
     """Milliseconds for one row of 50 features, given to a fitted classifier with many rules of three conditions."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(200, 50))
-    classifier = RuleListClassifier(max_rules=1).fit(X, X[:, :20] > 0)
+    classifier = RuleListClassifier.paper(max_rules=1).fit(X, X[:, :20] > 0)
     for size in (1_000, 10_000):
         rules = tuple(
             Rule(

@@ -16,14 +16,14 @@ def main() -> None:
     print(f"{len(train.feature_names)} audio features, {len(train.label_names)} moods (Trohidis et al. 2008)\n")
 
     began = time.perf_counter()
-    model = RuleListClassifier(measure="f0.5", lift="kln:0.1", max_conditions=3).fit(train.X, train.Y)
+    model = RuleListClassifier(max_conditions=2).fit(train.X, train.Y)
     seconds = time.perf_counter() - began
 
-    for line in model.rules_.format(digits=3).splitlines():
+    for line in model.rules_.format().splitlines():
         print(textwrap.fill(line, 110, subsequent_indent="      ", break_long_words=False, break_on_hyphens=False))
     print(f"\nlearned in {seconds:.2f} s\n")
     statistics = model.rules_.statistics()
-    for name in ("rules", "conditions", "label_conditions", "rules_with_multi_label_heads", "labels_per_head"):
+    for name in ("rules", "conditions_per_rule", "rules_with_multi_label_heads", "labels_per_head"):
         print(f"  {name.replace('_', ' '):<32}{statistics[name]:.4g}")
 
     rules = score(test.Y, model.predict(test.X))

@@ -37,7 +37,7 @@ def test_a_beta_with_a_leading_zero_is_not_guessed(name: str) -> None:
 
 def test_a_stored_list_predicts_and_explains_frames(frame, tmp_path) -> None:
     X, Y = frame[["tempo", "key"]], frame[["calm", "bright"]]
-    model = RuleListClassifier("precision").fit(X, Y)
+    model = RuleListClassifier.paper("precision").fit(X, Y)
     model.rules_.save(tmp_path / "model.json")
     again = polyrule.load(tmp_path / "model.json")
     np.testing.assert_array_equal(again.predict(X), model.predict(X))

@@ -16,8 +16,8 @@ def songs() -> Report:
     """Moods of songs: two rule lists and a scorecard, to be compared."""
     train, test = datasets.load("emotions", part="train"), datasets.load("emotions", part="test")
     models = {
-        "rule list": RuleListClassifier("f0.5", lift="kln:0.1", max_conditions=3).fit(train),
-        "list of single-label rules": RuleListClassifier("f0.5", heads="single", max_conditions=3).fit(train),
+        "rule list": RuleListClassifier.paper("f0.5", lift="kln:0.1", max_conditions=3).fit(train),
+        "list of single-label rules": RuleListClassifier.paper("f0.5", heads="single", max_conditions=3).fit(train),
         "scorecard of 10 rules": RuleEnsembleClassifier(max_rules=10, points=5).fit(train),
     }
     return build(models, train, test, title="Moods of songs")
@@ -41,7 +41,7 @@ def wines() -> Report:
         labels,
         names,
         "Wines",
-        RuleListClassifier("f0.5", lift="kln:0.3", max_conditions=3, min_coverage=5),
+        RuleListClassifier.paper("f0.5", lift="kln:0.3", max_conditions=3, min_coverage=5),
     )
 
 

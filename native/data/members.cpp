@@ -184,22 +184,11 @@ void Members::count_listed(const std::vector<Row>& rows, Counter* counts) const 
 }
 
 Count Members::count_among(std::size_t number, const Word* among) const {
-  const std::size_t words = words_for(state_.rows);
   const Condition& condition = conditions_[number];
-  std::vector<Word> some;
-  if (state_.unit && is_label(number))
-    return count_common(among, state_.set[condition.index], state_.ones[condition.index], condition.edge == 0, words);
-  if (state_.unit && all_in_records()) return count_common(among, bits_of(number), words);
+  if (is_label(number))
+    return state_.weigh_common(among, state_.set[condition.index], state_.ones[condition.index], condition.edge == 0);
+  if (all_in_records()) return state_.weigh_common(among, bits_of(number));
   Count total = 0;
-  if (is_label(number) || all_in_records()) {
-    for (std::size_t w = 0; w < words; ++w) {
-      const Word rows = is_label(number) ? state_.set[condition.index][w] & (condition.edge != 0 ? state_.ones[condition.index][w]
-                                                                                                 : ~state_.ones[condition.index][w])
-                                         : bits_of(number)[w];
-      for_each_bit(among[w] & rows, w * 64, [&](std::size_t i) { total += state_.weights[i]; });
-    }
-    return total;
-  }
   const Where& where = where_[number];
   const Column& column = columns_[where.column];
   const auto add = [&](Row row) {

@@ -4,6 +4,7 @@
 // rows leave the working set, `label_version[l]` when label l is set on a row. That is the only way a memory becomes stale.
 #pragma once
 
+#include <algorithm>
 #include <vector>
 
 #include "core/bits.hpp"
@@ -40,6 +41,16 @@ class State {
       if (this->weights[i] > 0) working.set(i);
       unit = unit && this->weights[i] <= 1;
     }
+    if (unit) return;
+    // Small weights are counted bit by bit: rows whose weight has a bit are a set.
+    constexpr int kMostPlanes = 12;
+    const Count heaviest = *std::max_element(this->weights.begin(), this->weights.end());
+    if (heaviest >> kMostPlanes != 0) return;
+    for (int bit = 0; heaviest >> bit != 0; ++bit) {
+      planes.emplace_back(rows);
+      for (std::size_t i = 0; i < rows; ++i)
+        if (this->weights[i] >> bit & 1) planes.back().set(i);
+    }
   }
 
   // Some labels are unknown on some rows; `known` starts with all of them known.
@@ -73,18 +84,36 @@ class State {
   Count weigh(const Word* bits) const {
     if (unit) return count_bits(bits, working.words());
     Count total = 0;
+    for (std::size_t b = 0; b < planes.size(); ++b) total += count_common(bits, planes[b].data(), working.words()) << b;
+    if (!planes.empty()) return total;
     for (std::size_t w = 0; w < working.words(); ++w)
       for_each_bit(bits[w], w * 64, [&](std::size_t i) { total += weights[i]; });
     return total;
+  }
+
+  // The weight of the rows that are in both sets; with three, in the third one or (`outside`) not in it.
+  Count weigh_common(const Word* a, const Word* b, const Word* c = nullptr, bool outside = false) const {
+    const std::size_t words = working.words();
+    if (unit) return c ? count_common(a, b, c, outside, words) : count_common(a, b, words);
+    std::vector<Word> both(words);
+    for (std::size_t w = 0; w < words; ++w) both[w] = a[w] & b[w] & (c ? (outside ? ~c[w] : c[w]) : ~Word{0});
+    return weigh(both.data());
   }
 
   // Covered weight of a label by kind.
   KindCounts count_kinds(std::size_t label, const Bits& cover, Count cover_weight) const {
     KindCounts out;
     const Word *t = truth[label], *s = set[label];
-    if (unit && !has_unknown) {
-      Count three[3];
-      count_three(cover.data(), t, s, cover.words(), three);
+    if ((unit || !planes.empty()) && !has_unknown) {
+      Count three[3] = {0, 0, 0};
+      if (unit) count_three(cover.data(), t, s, cover.words(), three);
+      std::vector<Word> some(unit ? 0 : cover.words());
+      for (std::size_t b = 0; b < planes.size(); ++b) {
+        for (std::size_t w = 0; w < some.size(); ++w) some[w] = cover.data()[w] & planes[b].data()[w];
+        Count more[3];
+        count_three(some.data(), t, s, some.size(), more);
+        for (int i = 0; i < 3; ++i) three[i] += more[i] << b;
+      }
       out[kPresentSet] = three[2];
       out[kPresent] = three[0] - three[2];
       out[kAbsentSet] = three[1] - three[2];
@@ -156,6 +185,7 @@ class State {
   const std::size_t rows, labels;
   const std::vector<Count> weights;
   bool unit = true;  // whether every weight is 0 or 1
+  std::vector<Bits> planes;  // by bit of the weight; none if weights are large
   bool has_unknown = false;
   BitMatrix truth, set, ones, known;
   Bits working;

@@ -21,6 +21,7 @@ from polyrule.data.encode import to_table
 from polyrule.data.labels import to_labels
 from polyrule.data.table import Feature
 from polyrule.errors import DataError, OptionError
+from polyrule.model import RuleList
 from polyrule.scale.coded import Step
 from polyrule.scale.counting import Counting
 from polyrule.scale.questions import Question
@@ -151,9 +152,18 @@ class RuleListClassifier(estimators.RuleListClassifier):
     def _get_param_names(cls) -> list[str]:
         return sorted([*estimators.RuleListClassifier._get_param_names(), "client"])
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, label_names: Sequence[str] | None = None) -> Self:
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        sample_weight: Any = None,
+        label_names: Sequence[str] | None = None,
+        start: RuleList | None = None,
+    ) -> Self:
         """Learn rules from a dask frame or array and its labels, or from a store that all workers can read."""
         client = self.client or default_client()
+        if start is not None:
+            raise OptionError("start is not supported here; it is for lists that are pruned in memory")
         if sample_weight is not None:
             raise OptionError("sample_weight is not supported here; pack the data with weights and fit the store")
         if isinstance(X, Store):

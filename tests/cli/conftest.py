@@ -14,7 +14,7 @@ def songs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def trained(tmp_path_factory: pytest.TempPathFactory, songs: Path) -> Path:
     path = tmp_path_factory.mktemp("model") / "model.json"
-    ok("train", songs, *READING, "-o", path, "-q")
+    ok("train", songs, *READING, "--preset", "paper", "-o", path, "-q")
     return path
 
 

@@ -137,7 +137,7 @@ def test_as_a_program(trained, songs):
 
 def test_columns_that_no_rule_tests_may_be_missing(songs, tmp_path):
     model, few = tmp_path / "model.json", tmp_path / "few.csv"
-    ok("train", songs, *READING, "--max-rules", "1", "-o", model, "-q")
+    ok("train", songs, *READING, "--preset", "paper", "--max-rules", "1", "-o", model, "-q")
     rows = [line.split(",") for line in songs.read_text().splitlines()]
     tested = {condition["feature"] for rule in json.loads(model.read_text())["rules"] for condition in rule["body"]}
     assert tested == {"tempo"}

@@ -39,7 +39,7 @@ def test_json_says_everything(songs, tmp_path):
 def test_options_reach_the_learner(songs, tmp_path):
     place = tmp_path / "m.json"
     ok("train", songs, *READING, "-o", place, "--measure", "precision", "--max-rules", "2", "--no-label-conditions",
-       "--stop-threshold", "none", "--threads", "1", "-q")  # fmt: skip
+       "--prune", "none", "--stop-threshold", "none", "--threads", "1", "-q")  # fmt: skip
     options = RuleList.load(place).info["options"]
     assert options["measure"] == "precision"
     assert options["max_rules"] == 2
@@ -52,7 +52,7 @@ def test_every_parameter_of_the_learners_is_an_option():
     text = ok("train", "--help")
     for learner in (RuleListClassifier, BinaryRelevanceRuleClassifier):
         for name in inspect.signature(learner).parameters:
-            if name != "callback":
+            if name not in ("callback", "features", "forbid", "monotone"):  # which hold objects
                 assert f"--{ {'n_jobs': 'threads'}.get(name, name).replace('_', '-') }" in text, name
 
 
@@ -85,7 +85,17 @@ def test_a_model_no_better_than_the_majority_is_pointed_out(tmp_path):
 
 
 def test_a_configuration_can_be_written_and_read(songs, tmp_path):
-    chosen = ["--measure", "hamming", "--max-rules", "3", "--stop-threshold", "none", "--no-negative"]
+    chosen = [
+        "--measure",
+        "hamming",
+        "--max-rules",
+        "3",
+        "--prune",
+        "none",
+        "--stop-threshold",
+        "none",
+        "--no-negative",
+    ]
     words = ["train", songs, *READING, *chosen]
     written = ok(*words, "--dump-config")
     table = tomllib.loads(written)["train"]

@@ -43,7 +43,7 @@ def test_the_learner_finds_what_was_planted():
     precisions = []
     for seed in range(5):
         data, rules = planted_rules(examples=600, rules=4, labels=8, seed=seed)
-        learned = RuleListClassifier(measure="f1", negative=False).fit(data.X, data.Y)
+        learned = RuleListClassifier.paper(measure="f1", negative=False).fit(data.X, data.Y)
         found = recovery(learned.rules_, rules, data)
         assert found.recall == 1
         precisions.append(found.precision)
@@ -54,6 +54,6 @@ def test_noise_hides_rules_but_not_all():
     recalls = []
     for seed in range(4):
         data, rules = planted_rules(examples=600, rules=4, labels=8, seed=seed, noise=0.05)
-        learned = RuleListClassifier(measure="f1", negative=False).fit(data.X, data.Y)
+        learned = RuleListClassifier.paper(measure="f1", negative=False).fit(data.X, data.Y)
         recalls.append(recovery(learned.rules_, rules, data, whole_head=False).recall)
     assert np.mean(recalls) >= 0.75

@@ -22,7 +22,8 @@ from polyrule.model import LabelCondition
 
 LEARNERS = [
     RuleListClassifier(),
-    RuleListClassifier(measure="precision", heads="single"),
+    RuleListClassifier.paper(),
+    RuleListClassifier.paper(measure="precision", heads="single"),
     BinaryRelevanceRuleClassifier(),
 ]
 
@@ -141,7 +142,7 @@ class TestOutputs:
 
     def test_the_decision_path_names_the_rules_that_set_labels(self, data) -> None:
         X, Y = data
-        model = RuleListClassifier("precision").fit(X, Y)
+        model = RuleListClassifier.paper("precision").fit(X, Y)
         path = model.decision_path(X)
         assert path.shape == (80, len(model.rules_))
         assert path.max() == 1
@@ -168,11 +169,11 @@ class TestTools:
 
     def test_data_sets_go_into_cross_validation_as_they_are(self) -> None:
         train = datasets.load("emotions", part="train")
-        scores = cross_validate(RuleListClassifier(max_rules=2), train.X, train.Y, cv=3, return_estimator=True)
+        scores = cross_validate(RuleListClassifier.paper(max_rules=2), train.X, train.Y, cv=3, return_estimator=True)
         assert scores["estimator"][0].label_names_ == train.label_names
-        whole = cross_validate(RuleListClassifier(max_rules=2), train, cv=3)
+        whole = cross_validate(RuleListClassifier.paper(max_rules=2), train, cv=3)
         np.testing.assert_array_equal(whole["test_score"], scores["test_score"])
-        search = GridSearchCV(RuleListClassifier(max_rules=2), {"measure": ["precision", "f1"]}, cv=2).fit(train)
+        search = GridSearchCV(RuleListClassifier.paper(max_rules=2), {"measure": ["precision", "f1"]}, cv=2).fit(train)
         assert search.score(train) == search.best_estimator_.score(train.X, train.Y)
         with pytest.raises(DataError, match="score requires y, the true labels, or a Dataset"):
             search.best_estimator_.score(train.X)
@@ -274,4 +275,4 @@ class TestBadInput:
     def test_wrong_options_are_named(self, data, options, error, words) -> None:
         X, Y = data
         with pytest.raises(error, match=words):
-            RuleListClassifier(**options).fit(X, Y)
+            RuleListClassifier.paper(**options).fit(X, Y)

@@ -21,18 +21,18 @@ def data() -> tuple[np.ndarray, np.ndarray]:
 
 class TestSingle:
     def test_heads_have_one_label(self, data) -> None:
-        model = RuleListClassifier("f0.5", heads="single").fit(*data)
+        model = RuleListClassifier.paper("f0.5", heads="single").fit(*data)
         assert all(len(rule.head) == 1 for rule in model.rules_)
 
     def test_a_label_that_implies_another_is_found(self, data) -> None:
         X, _ = data
         both = ((X[:, 0] > 0) & (X[:, 1] > 0)).astype(int)
-        model = RuleListClassifier("f1", heads="single").fit(X, np.stack([both, both], axis=1))
+        model = RuleListClassifier.paper("f1", heads="single").fit(X, np.stack([both, both], axis=1))
         assert any(rule.body == (LabelCondition(0, 1),) and rule.head[0].label == 1 for rule in model.rules_)
 
     def test_multi_finds_several_labels_where_single_needs_a_rule_each(self, data) -> None:
-        multi = RuleListClassifier("precision").fit(*data)
-        single = RuleListClassifier("precision", heads="single").fit(*data)
+        multi = RuleListClassifier.paper("precision").fit(*data)
+        single = RuleListClassifier.paper("precision", heads="single").fit(*data)
         assert any(rule.is_multi_label for rule in multi.rules_)
         assert len(single.rules_) > len(multi.rules_)
 
@@ -108,13 +108,13 @@ class TestBinaryRelevance:
 
 def test_full_predictions_set_every_label_at_once(data) -> None:
     X, Y = data
-    model = RuleListClassifier("hamming", scope="full").fit(X, Y)
+    model = RuleListClassifier.paper("hamming", scope="full").fit(X, Y)
     assert model.rules_.full
     assert all(rule.stop for rule in model.rules_)
 
 
 def test_heads_without_negative_literals(data) -> None:
-    model = RuleListClassifier("f1", negative=False).fit(*data)
+    model = RuleListClassifier.paper("f1", negative=False).fit(*data)
     assert all(literal.value == 1 for rule in model.rules_ for literal in rule.head)
 
 
@@ -131,9 +131,9 @@ def test_heads_without_negative_literals(data) -> None:
     ],
 )
 def test_limits_hold(data, options, check) -> None:
-    assert check(RuleListClassifier("precision", **options).fit(*data).rules_)
+    assert check(RuleListClassifier.paper("precision", **options).fit(*data).rules_)
 
 
 def test_a_wider_beam_finds_rules_at_least_as_good(data) -> None:
-    first = [RuleListClassifier("f1", beam_width=w, max_rules=1).fit(*data).rules_[0].value for w in (1, 3)]
+    first = [RuleListClassifier.paper("f1", beam_width=w, max_rules=1).fit(*data).rules_[0].value for w in (1, 3)]
     assert first[1] >= first[0]

@@ -81,22 +81,22 @@ class TestCommit:
 
 def test_every_option_has_its_end(songs) -> None:
     X, Y = songs
-    whole = RuleListClassifier("precision").fit(X, Y)
+    whole = RuleListClassifier.paper("precision").fit(X, Y)
     assert whole.stopped_reason_ == "complete"
-    short = RuleListClassifier("precision", max_rules=2).fit(X, Y)
+    short = RuleListClassifier.paper("precision", max_rules=2).fit(X, Y)
     assert short.stopped_reason_ == "max_rules"
     assert short.rules_.rules == whole.rules_.rules[:2]
-    timed = RuleListClassifier("precision", time_limit=1e-9).fit(X, Y)
+    timed = RuleListClassifier.paper("precision", time_limit=1e-9).fit(X, Y)
     assert timed.stopped_reason_ == "time_limit"
     assert len(timed.rules_) <= 1
-    told = RuleListClassifier("precision", callback=lambda progress: progress.rules == 3).fit(X, Y)
+    told = RuleListClassifier.paper("precision", callback=lambda progress: progress.rules == 3).fit(X, Y)
     assert told.stopped_reason_ == "callback"
     assert told.rules_.rules == whole.rules_.rules[:3]
 
 
 def test_progress_tells_how_far_it_is(songs) -> None:
     seen = []
-    model = RuleListClassifier("precision", callback=seen.append).fit(*songs)
+    model = RuleListClassifier.paper("precision", callback=seen.append).fit(*songs)
     assert [p.rules for p in seen] == list(range(1, len(model.rules_) + 1))
     assert [p.rule for p in seen] == list(model.rules_)
     assert all(a.remaining >= b.remaining for a, b in pairwise(seen))
@@ -107,7 +107,7 @@ def test_an_interrupt_keeps_the_rules_so_far(songs) -> None:
         if progress.rules == 2:
             raise KeyboardInterrupt
 
-    model = RuleListClassifier("precision", callback=interrupt)
+    model = RuleListClassifier.paper("precision", callback=interrupt)
     with pytest.raises(KeyboardInterrupt):
         model.fit(*songs)
     assert model.stopped_reason_ == "interrupted"
@@ -116,8 +116,8 @@ def test_an_interrupt_keeps_the_rules_so_far(songs) -> None:
 
 
 def test_no_stops_when_switched_off(songs) -> None:
-    assert not any(rule.stop for rule in RuleListClassifier("precision", stop_threshold=None).fit(*songs).rules_)
-    assert any(rule.stop for rule in RuleListClassifier("precision").fit(*songs).rules_)
+    assert not any(rule.stop for rule in RuleListClassifier.paper("precision", stop_threshold=None).fit(*songs).rules_)
+    assert any(rule.stop for rule in RuleListClassifier.paper("precision").fit(*songs).rules_)
 
 
 @pytest.mark.parametrize(

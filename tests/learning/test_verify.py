@@ -55,7 +55,7 @@ OPTIONS = [
 def test_what_was_learned_is_as_the_model_says(options, weighted):
     for seed in range(3):
         data = random_data(seed, weighted=weighted)
-        model = RuleListClassifier(**options, max_rules=8).fit(data).model_
+        model = RuleListClassifier.paper(**options, max_rules=8).fit(data).model_
         found = verify(model, data)
         assert found.ok, str(found)
         assert found.rules == len(model) >= 1
@@ -65,7 +65,7 @@ def test_what_was_learned_is_as_the_model_says(options, weighted):
 @pytest.mark.parametrize("options", OPTIONS, ids=str)
 def test_proofs_hold_and_survive_a_file(options):
     data = random_data(1)
-    model = certify(RuleListClassifier(**options, max_rules=6).fit(data).model_, data)
+    model = certify(RuleListClassifier.paper(**options, max_rules=6).fit(data).model_, data)
     again = files.loads(files.dumps(model))
     found = verify(again, data)
     assert found.ok, str(found)
@@ -92,7 +92,7 @@ def _with_rule(model: RuleList, index: int, **changes) -> RuleList:
 @pytest.fixture(scope="module")
 def learned() -> tuple[RuleList, Dataset]:
     data = random_data(4)
-    return certify(RuleListClassifier("precision", stop_threshold=0.3).fit(data).model_, data), data
+    return certify(RuleListClassifier.paper("precision", stop_threshold=0.3).fit(data).model_, data), data
 
 
 def problems(model: RuleList, data: Dataset) -> str:

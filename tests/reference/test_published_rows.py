@@ -37,7 +37,7 @@ def _benchmark_folder(benchmark_root, monkeypatch):
 @pytest.mark.parametrize(("data", "measure"), EXACT)
 def test_multi_label_rows_are_reproduced_to_the_last_digit(data, measure):
     train, test = datasets.load(data, part="train"), datasets.load(data, part="test")
-    model = RuleListClassifier(measure=measure, heads="multi").fit(train.X, train.Y)
+    model = RuleListClassifier.paper(measure=measure, heads="multi").fit(train.X, train.Y)
     scores = score(test.Y, model.predict(test.X), empty_label=1)
     expected = published("performance.csv", data, f"multi {measure}")
     measures = [name for name in expected if name not in ("data", "learner", "reference")]
@@ -55,7 +55,7 @@ def test_multi_label_rows_are_reproduced_to_the_last_digit(data, measure):
 @pytest.mark.benchmark_data
 def test_first_rule_of_figure_3():
     train = datasets.load("flags", part="train")
-    rule = RuleListClassifier(measure="precision", heads="multi", max_rules=1).fit(train.X, train.Y).rules_[0]
+    rule = RuleListClassifier.paper(measure="precision", heads="multi", max_rules=1).fit(train.X, train.Y).rules_[0]
     head = [(train.label_names[literal.label], literal.value) for literal in rule.head]
     assert head == [(name, 1) for name in ("red", "green", "blue", "yellow", "white")]
     body = [(train.feature_names[c.feature], c.op, c.threshold) for c in rule.body]

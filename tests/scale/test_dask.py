@@ -65,7 +65,7 @@ OPTIONS = {"max_rules": 8, "max_conditions": 3}
 
 def test_frames_arrays_and_stores_give_the_list_of_one_machine(client, tmp_path) -> None:
     X, Y = world()
-    expected = RuleListClassifier(max_bins=32, **OPTIONS).fit(X, Y)
+    expected = RuleListClassifier.paper(max_bins=32, **OPTIONS).fit(X, Y)
     frames = dd.from_pandas(X, npartitions=5), dd.from_pandas(Y, npartitions=5)
     learner = polyrule.dask.RuleListClassifier(client, max_bins=32, **OPTIONS)
     learner.fit(*frames)
@@ -81,7 +81,7 @@ def test_frames_arrays_and_stores_give_the_list_of_one_machine(client, tmp_path)
     assert str(learner.rules_) == str(expected.rules_)
 
     numbers = X[["a", "b"]].to_numpy()
-    expected = RuleListClassifier(max_bins=32, **OPTIONS).fit(numbers, Y.to_numpy())
+    expected = RuleListClassifier.paper(max_bins=32, **OPTIONS).fit(numbers, Y.to_numpy())
     chunks = da.from_array(numbers, chunks=(250, 1)), da.from_array(Y.to_numpy(), chunks=(250, 3))
     learner = polyrule.dask.RuleListClassifier(client, max_bins=32, **OPTIONS).fit(*chunks)
     assert str(learner.rules_) == str(expected.rules_)
@@ -128,7 +128,7 @@ def test_a_late_or_repeated_task_changes_nothing() -> None:
 def test_a_worker_that_dies_changes_nothing(tmp_path) -> None:
     X, Y = world(3000)
     store = pack(pd.concat([X, Y], axis=1), out=tmp_path / "s", labels="p,q,r", block_rows=300)
-    expected = RuleListClassifier(**OPTIONS).fit(store).rules_
+    expected = RuleListClassifier.paper(**OPTIONS).fit(store).rules_
     cluster = LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None)
     try:
         with Client(cluster) as client:

@@ -69,7 +69,7 @@ LABELS = ["y_calm", "y_bright", "y_odd"]
 
 
 def fitted(data, **options) -> str:
-    return str(RuleListClassifier(max_rules=12, **options).fit(data).rules_)
+    return str(RuleListClassifier.paper(max_rules=12, **options).fit(data).rules_)
 
 
 def test_every_source_gives_the_same_store_and_list(frame, tmp_path) -> None:
@@ -85,7 +85,7 @@ def test_every_source_gives_the_same_store_and_list(frame, tmp_path) -> None:
         "frame": frame,
         "arrow": arrow,
     }
-    expected = str(RuleListClassifier(max_rules=12, max_bins=16).fit(frame[FEATURES], frame[LABELS]).rules_)
+    expected = str(RuleListClassifier.paper(max_rules=12, max_bins=16).fit(frame[FEATURES], frame[LABELS]).rules_)
     for name, source in sources.items():
         store = pack(source, out=tmp_path / f"{name}.store", labels="y_*", max_bins=16, block_rows=250)
         assert (len(store), len(store.blocks), store.label_names) == (700, 3, tuple(LABELS))
@@ -105,7 +105,7 @@ def test_weights_and_examples_without_weight(frame, tmp_path) -> None:
     weights = np.random.default_rng(0).integers(0, 4, len(frame))
     weighted = frame.assign(weight=weights)
     store = pack(weighted, out=tmp_path / "s", labels="y_*", weights="weight", max_bins=16, block_rows=200)
-    expected = RuleListClassifier(max_rules=12, max_bins=16).fit(frame[FEATURES], frame[LABELS], weights)
+    expected = RuleListClassifier.paper(max_rules=12, max_bins=16).fit(frame[FEATURES], frame[LABELS], weights)
     assert fitted(store) == str(expected.rules_)
     with pytest.raises(DataError, match="whole numbers as weights"):
         pack(weighted.assign(weight=0.5), out=tmp_path / "t", labels="y_*", weights="weight")
@@ -115,8 +115,8 @@ def test_bins_that_hold_every_value_change_nothing(benchmark_root) -> None:
     for name in ("flags", "emotions"):
         data = datasets.load(name, "train")
         options = {"max_rules": 6, "max_conditions": 2}
-        plain = RuleListClassifier(**options).fit(data).rules_
-        assert str(RuleListClassifier(max_bins=1000, **options).fit(data).rules_) == str(plain)
+        plain = RuleListClassifier.paper(**options).fit(data).rules_
+        assert str(RuleListClassifier.paper(max_bins=1000, **options).fit(data).rules_) == str(plain)
 
 
 def test_damage_is_named(frame, tmp_path) -> None:
@@ -167,23 +167,23 @@ def test_what_a_store_refuses(frame, tmp_path) -> None:
     with pytest.raises(DataError, match="there is something already"):
         pack(frame, out=tmp_path / "s", labels="y_*")
     with pytest.raises(DataError, match="brings its own labels"):
-        RuleListClassifier().fit(store, frame[LABELS])
+        RuleListClassifier.paper().fit(store, frame[LABELS])
     with pytest.raises(OptionError, match="max_bins is chosen when data is packed"):
-        RuleListClassifier(max_bins=3).fit(store)
+        RuleListClassifier.paper(max_bins=3).fit(store)
     with pytest.raises(OptionError, match="keep_values=True"):
-        RuleListClassifier(refine=True).fit(store)
+        RuleListClassifier.paper(refine=True).fit(store)
     with pytest.raises(OptionError, match="say which columns"):
         pack(frame, out=tmp_path / "t")
     with pytest.raises(OptionError, match="max_bins must be a whole number"):
         pack(frame, out=tmp_path / "t", labels="y_*", max_bins=1)
     with pytest.raises(OptionError, match="refine=True looks between bins"):
-        RuleListClassifier(refine=True).fit(frame[FEATURES], frame[LABELS])
+        RuleListClassifier.paper(refine=True).fit(frame[FEATURES], frame[LABELS])
 
 
 def test_many_bins_take_two_bytes(frame, tmp_path) -> None:
     store = pack(frame, out=tmp_path / "s", labels="y_*", max_bins=1000)
     assert store.blocks[0].codes.dtype == np.uint16
-    expected = RuleListClassifier(max_rules=12).fit(frame[FEATURES], frame[LABELS]).rules_
+    expected = RuleListClassifier.paper(max_rules=12).fit(frame[FEATURES], frame[LABELS]).rules_
     assert fitted(store) == str(expected)
 
 

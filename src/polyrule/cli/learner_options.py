@@ -37,7 +37,7 @@ _SECTIONS = (
 
 # Parameters that have another name, or no place, on the command line.
 _RENAMED = {"n_jobs": "threads", "cv": "inner_folds"}
-_LEFT_OUT = ("callback", "random_state")
+_LEFT_OUT = ("callback", "random_state", "features", "forbid", "monotone")
 
 # Where a docstring describes several parameters at once, or speaks of Python objects.
 _TEXTS = {
@@ -45,6 +45,12 @@ _TEXTS = {
     "averaging": "How the counts of labels and examples are averaged.",
     "max_conditions": "Most conditions in a body.",
     "max_head_size": "Most labels in a head.",
+    "negative": "Whether rules may say that a label is absent; with --prune none.  [default: yes, unless pruned]",
+    "label_conditions": "Whether bodies may test labels set by earlier rules; with --prune none.  [default: yes, unless"
+    " pruned]",
+    "prune": "What the list as a whole is judged by when few rules are chosen: f1, another F-measure, hamming; none"
+    " keeps the list as it is grown.",
+    "simplicity": "Price of rules, conditions and labels: 2 gives shorter lists, 0.5 longer ones.",
     "max_rules": "Most rules in the model.",
     "teacher": "What tells how sure one can be of each training label; none fits the bare labels.",
     "kernels": "Which engine; both give the same model.",
@@ -76,8 +82,8 @@ def learner_options(function: Callable[..., Any]) -> Callable[..., Any]:
     return click.option("--learner", type=click.Choice(names), default="list", show_default=True, help=text)(function)
 
 
-def make_learner(ctx: click.Context, learner: str, callback: Any) -> Any:
-    """Return the estimator that the options ask for."""
+def make_learner(ctx: click.Context, learner: str, callback: Any, preset: str | None = None) -> Any:
+    """Return the estimator that the options ask for; a preset is a class method that gives other defaults."""
     accepted = set(available()[learner].parameters)
     names = {name for other in available().values() for name in other.parameters}
     given: dict[str, Any] = {"callback": callback} if "callback" in accepted and callback else {}
@@ -95,7 +101,12 @@ def make_learner(ctx: click.Context, learner: str, callback: Any) -> Any:
             raise OptionError("--threads must not be 0; -1 takes all processors")
         given[name] = ctx.params[spelled]
     module, attribute = LEARNERS[learner]
-    return getattr(import_module(module), attribute)(**given)
+    chosen = getattr(import_module(module), attribute)
+    if preset is None:
+        return chosen(**given)
+    if not hasattr(chosen, preset):
+        raise OptionError(f"--preset {preset} is for the learner 'list'")
+    return getattr(chosen, preset)(**given)
 
 
 def speaking_options() -> AbstractContextManager[None]:
@@ -169,8 +180,8 @@ def _option(name: str, parameter: inspect.Parameter, kind: str, text: str) -> Op
     default = parameter.default
     told, shown = _help(name, kind, text)
     common: dict[str, Any] = {"default": default, "help": told, "section": _section(set(_defaults(name)))}
-    if annotation == "bool":
-        return Option([f"--{dashed}/--no-{dashed}"], show_default=True, **common)
+    if annotation in ("bool", "bool | None"):
+        return Option([f"--{dashed}/--no-{dashed}"], show_default=default is not None, **common)
     choices = _CHOICES.match(kind)
     base: Any
     if choices:

@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 @click.option("--cv", "folds", type=click.IntRange(min=2), metavar="K", help="Also cross-validate with K folds.")
 @click.option("--seed", type=int, default=0, show_default=True, help="For the folds, and learners that draw at random.")
 @click.option("--certify", is_flag=True, help="Store with each rule the proof that its head is the best one.")
+@click.option(
+    "--preset", type=click.Choice(["paper"]), help="Other defaults; paper: the learner of the paper, to the last digit."
+)
 @click.option("-q", "--quiet", is_flag=True, help="No progress, and no rules on standard output.")
 @data_options
 @learner_options
@@ -43,6 +46,7 @@ def train(
     folds: int | None,
     seed: int,
     certify: bool,
+    preset: str | None,
     quiet: bool,
     learner: str,
     as_json: bool,
@@ -58,7 +62,8 @@ def train(
     Examples:
       polyrule train songs.csv --labels calm,sad,happy -o model.json
       polyrule train flags-train.arff --labels flags.xml --test flags-test.arff
-      polyrule train emotions:train --measure hamming --lift kln:0.1 --cv 10
+      polyrule train emotions:train --simplicity 2 --cv 10
+      polyrule train emotions:train --preset paper --measure hamming
       polyrule train songs.csv --tags mood --learner ensemble --max-rules 10
       polyrule train songs.csv --labels last:3 --dump-config > songs.toml
       polyrule train songs.csv --config songs.toml
@@ -80,7 +85,7 @@ def train(
         raise DataError(f"{data}: no column is left to learn from; the others are labels, dropped, or --id")
     test = None if test_data is None else load_data(test_data, reading, dataset.features)
     with learning_progress(quiet) as callback, speaking_options():
-        estimator = make_learner(ctx, learner, callback)
+        estimator = make_learner(ctx, learner, callback, preset)
         interrupted = _fit(estimator, dataset)
     model = estimator.model_
     if reading["identifier"] is not None:

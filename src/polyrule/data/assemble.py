@@ -14,6 +14,7 @@ from polyrule.data.columns import category_text
 from polyrule.data.dataset import Dataset
 from polyrule.data.formats.blocks import Block, DenseBlock, SparseBlock
 from polyrule.data.formats.encoders import Encoder, Place, encode_labels, label_truth
+from polyrule.data.labels import UNKNOWN
 from polyrule.data.layout import Layout, SparsePlan
 from polyrule.data.table import Table
 from polyrule.data.tags import LARGEST_DENSE_LABELS, label_matrix
@@ -173,6 +174,8 @@ class Assembler:
         sparse = [piece for piece in self._pieces if isinstance(piece, _Sparse)]
         if len(sparse) == len(self._pieces) and self._rows * width > LARGEST_DENSE_LABELS and not default.any():
             rows, columns, values = (np.concatenate([piece.Y[part] for piece in sparse]) for part in range(3))
+            if (values == UNKNOWN).any():
+                return sp.csr_array((values, (rows, columns)), shape=(self._rows, width), dtype=np.uint8)
             return label_matrix(rows[values == 1], columns[values == 1], self._rows, width)
         self._budget.bytes(self._rows * width, "a label matrix")
         Y = np.tile(default, (self._rows, 1)) if sparse else np.empty((self._rows, width), dtype=np.uint8)

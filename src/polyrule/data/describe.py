@@ -10,6 +10,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from polyrule.data.columns import listing
+from polyrule.data.labels import require_known
 from polyrule.data.results import make_frame
 
 if TYPE_CHECKING:
@@ -130,6 +131,7 @@ def _percent(share: float) -> str:
 
 def describe(data: Dataset, test: Dataset | None = None) -> Description:
     """Describe a data set; with `test`, also look for test examples that are in it."""
+    require_known(data.Y, f"{data.name}: a description")
     counts = np.asarray(data.Y.sum(axis=0), dtype=np.int64).ravel()
     rows, _ = data.X.shape
     nominal = sum(feature.is_nominal for feature in data.features)

@@ -9,15 +9,37 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from polyrule.data.columns import shorten
+from polyrule.data.columns import is_missing, shorten
 from polyrule.data.frames import check_distinct, column_names, is_frame, open_frame
+from polyrule.data.label_matrix import LabelMatrix
 from polyrule.data.sparse import check_sparse
 from polyrule.errors import DataError
 
 TRUTH = {"0": 0, "1": 1, "false": 0, "true": 1}
+#: A label that nobody knows: neither present nor absent, right or wrong, counted nowhere.
+UNKNOWN = 2
+_NO_TRUTH = ("", "?", "nan", "na")
 
 
-def to_labels(Y: Any, label_names: Sequence[str] | None = None) -> tuple[npt.NDArray[np.uint8] | Any, tuple[str, ...]]:
+def has_unknown(truth: Any) -> bool:
+    """Whether a label matrix holds a label that is unknown.
+
+    >>> has_unknown(to_labels([[1, None], [0, 1]], unknown=True)[0])
+    True
+    """
+    stored = truth.data if sp.issparse(truth) else truth
+    return stored.dtype.kind in "iu" and bool(stored.size) and int(stored.max()) == UNKNOWN
+
+
+def require_known(truth: Any, what: str) -> None:
+    """Refuse a label matrix with unknown labels where something needs every label."""
+    if has_unknown(truth):
+        raise DataError(f"{what} needs every label to be known; leave out the examples whose label is missing")
+
+
+def to_labels(
+    Y: Any, label_names: Sequence[str] | None = None, *, unknown: bool = False
+) -> tuple[npt.NDArray[np.uint8] | Any, tuple[str, ...]]:
     """Turn a label matrix into 0/1 and names.
 
     Parameters
@@ -27,6 +49,8 @@ def to_labels(Y: Any, label_names: Sequence[str] | None = None) -> tuple[npt.NDA
         false and true (any case) are understood too. A one-dimensional array is a single label.
     label_names : sequence of str, optional
         Names of the labels; the columns' names of a frame are the default, otherwise y0, y1, …
+    unknown : bool
+        Whether a label may be unknown (NaN, None or ?), which is written as 2; otherwise that is an error.
 
     Returns
     -------
@@ -45,12 +69,14 @@ def to_labels(Y: Any, label_names: Sequence[str] | None = None) -> tuple[npt.NDA
     polyrule.errors.DataError: label 'y1', row 0: 2 is not 0 or 1
     """
     if sp.issparse(Y):
-        return _sparse_labels(Y, label_names)
+        return _sparse_labels(Y, label_names, unknown)
     if not isinstance(Y, (np.ndarray, list, tuple)) and is_frame(Y):
-        return _frame_labels(Y, label_names)
+        return _frame_labels(Y, label_names, unknown)
+    if unknown and isinstance(Y, LabelMatrix) and has_unknown(Y):
+        return np.asarray(Y), _names(label_names, Y.shape[1])  # read before
     array = _as_label_array(Y)
     names = _names(label_names, array.shape[1])
-    return _check_array(array, names), names
+    return _check_array(array, names, unknown), names
 
 
 def _as_label_array(Y: Any) -> npt.NDArray[Any]:
@@ -70,24 +96,30 @@ def _as_label_array(Y: Any) -> npt.NDArray[Any]:
     return array
 
 
-def _check_array(array: npt.NDArray[Any], names: tuple[str, ...]) -> npt.NDArray[np.uint8]:
+def _check_array(array: npt.NDArray[Any], names: tuple[str, ...], unknown: bool = False) -> npt.NDArray[np.uint8]:
     if array.dtype.kind == "b":
         return array.astype(np.uint8, order="C")
     if array.dtype.kind in "fiu":
         right = (array == 0) | (array == 1)
         if right.all():
             return array.astype(np.uint8, order="C")
+        missing = np.isnan(array)
+        if unknown and (right | missing).all():
+            return np.where(missing, UNKNOWN, array).astype(np.uint8, order="C")
+        right |= missing & unknown
         row, column = np.unravel_index(int(np.argmin(right)), array.shape)
         raise _not_a_label(array[row, column].item(), names[column], int(row))
     if array.dtype.kind not in "OU":
         raise DataError(f"labels must be 0 or 1, not {array.dtype}")
     labels = np.empty(array.shape, dtype=np.uint8)
     for (row, column), value in np.ndenumerate(array):
-        labels[row, column] = _truth(value, names[column], row)
+        labels[row, column] = _truth(value, names[column], row, unknown)
     return labels
 
 
-def _truth(value: Any, name: str, row: int) -> int:
+def _truth(value: Any, name: str, row: int, unknown: bool) -> int:
+    if unknown and (is_missing(value) or (isinstance(value, str) and value.strip().lower() in _NO_TRUTH)):
+        return UNKNOWN
     if isinstance(value, str):
         known = TRUTH.get(value.strip().lower())
         if known is not None:
@@ -102,14 +134,16 @@ def _not_a_label(value: Any, name: str, row: int) -> DataError:
     return DataError(f"label {name!r}, row {row}: {shown} is not 0 or 1")
 
 
-def _sparse_labels(Y: Any, label_names: Sequence[str] | None) -> tuple[Any, tuple[str, ...]]:
+def _sparse_labels(Y: Any, label_names: Sequence[str] | None, unknown: bool) -> tuple[Any, tuple[str, ...]]:
     if Y.ndim != 2:
         raise DataError(f"Y must be a table of examples by labels, got {Y.ndim} dimension(s)")
     matrix = sp.coo_array(check_sparse(Y, "Y"))
     matrix = sp.csr_array(matrix)  # a new matrix: the caller's is never sorted or thinned in place
     matrix.sum_duplicates()
     names = _names(label_names, matrix.shape[1])
-    wrong = ~((matrix.data == 0) | (matrix.data == 1))
+    if unknown and matrix.data.dtype.kind == "f":
+        matrix.data = np.where(np.isnan(matrix.data), UNKNOWN, matrix.data)
+    wrong = ~((matrix.data == 0) | (matrix.data == 1) | (unknown & (matrix.data == UNKNOWN)))
     if wrong.any():
         entry = int(np.argmax(wrong))
         row = int(np.searchsorted(matrix.indptr, entry, side="right")) - 1
@@ -118,7 +152,9 @@ def _sparse_labels(Y: Any, label_names: Sequence[str] | None) -> tuple[Any, tupl
     return matrix.astype(np.uint8), names
 
 
-def _frame_labels(Y: Any, label_names: Sequence[str] | None) -> tuple[npt.NDArray[np.uint8], tuple[str, ...]]:
+def _frame_labels(
+    Y: Any, label_names: Sequence[str] | None, unknown: bool
+) -> tuple[npt.NDArray[np.uint8], tuple[str, ...]]:
     frame = open_frame(Y)
     names = _names(label_names if label_names is not None else column_names(frame), len(frame.columns))
     labels = np.empty((len(frame), len(names)), dtype=np.uint8)
@@ -129,7 +165,7 @@ def _frame_labels(Y: Any, label_names: Sequence[str] | None) -> tuple[npt.NDArra
             column[:] = series.to_list()
         else:
             column = series.to_numpy()
-        labels[:, [j]] = _check_array(column.reshape(-1, 1), (name,))
+        labels[:, [j]] = _check_array(column.reshape(-1, 1), (name,), unknown)
     return labels, names
 
 

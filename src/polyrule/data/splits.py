@@ -45,7 +45,7 @@ def train_test_split(
     if len(data) < 2:
         raise DataError(f"{data.name}: {len(data)} example(s) cannot be split in two")
     splitter = _stratifier(test_share, seed) if stratified else ShuffleSplit(1, test_size=test_share, random_state=seed)
-    train, test = next(splitter.split(np.zeros((len(data), 1)), _columns(data.Y)))
+    train, test = next(splitter.split(np.zeros((len(data), 1)), _columns(data.Y) == 1))
     if not len(train) or not len(test):
         raise DataError(f"{data.name}: with test_share {test_share:g} one of the parts would be empty")
     return data[np.sort(train)], data[np.sort(test)]

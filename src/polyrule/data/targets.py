@@ -13,6 +13,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import assert_all_finite, column_or_1d
 
 from polyrule.data.frames import is_frame
+from polyrule.data.label_matrix import LabelMatrix
 from polyrule.data.labels import to_labels
 from polyrule.data.tag_targets import read_tags, tag_cells
 from polyrule.errors import DataError
@@ -87,7 +88,7 @@ def read_target(y: Any, label_names: Sequence[str] | None = None) -> Target:
         truth, names = read_tags(*found_tags, None if label_names is None else list(map(str, label_names)))
         return Target("multilabel", truth, names, _classes(names), tags=True)
     if sp.issparse(y) or _is_matrix(y):
-        truth, names = to_labels(y, label_names if label_names is not None else getattr(y, "names", None))
+        truth, names = to_labels(y, label_names if label_names is not None else getattr(y, "names", None), unknown=True)
         if truth.shape[1] == 0:
             raise DataError("Y has no label column; give at least one label")
         return Target("multilabel", truth, names, _classes(names), sp.issparse(y))
@@ -138,6 +139,6 @@ def _is_matrix(y: Any) -> bool:
         return True  # rows of different lengths: reading it as labels says so
     if array.ndim != 2:
         return array.ndim > 2
-    if array.shape[1] != 1:
+    if array.shape[1] != 1 or isinstance(y, LabelMatrix):
         return True
-    return bool(np.isin(array, (0, 1)).all()) if array.dtype.kind in "biuf" else False
+    return bool((np.isin(array, (0, 1)) | np.isnan(array)).all()) if array.dtype.kind in "biuf" else False

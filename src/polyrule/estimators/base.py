@@ -18,6 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 from polyrule.data.dataset import Dataset
 from polyrule.data.fingerprint import fingerprint
 from polyrule.data.inputs import read_features
+from polyrule.data.labels import UNKNOWN, has_unknown
 from polyrule.data.sparse import check_sparse
 from polyrule.data.table import Feature, Table
 from polyrule.data.targets import Target, read_target
@@ -94,7 +95,24 @@ class RuleEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             X, y = X.X, X.Y if y is None else y
         if y is None:
             raise DataError(f"{type(self).__name__}.score requires y, the true labels, or a Dataset, which has them")
-        return float(super().score(X, check_sparse(y, "y") if sp.issparse(y) else y, sample_weight))
+        y = check_sparse(y, "y") if sp.issparse(y) else y
+        check_is_fitted(self)
+        if self._target.kind == "multilabel":
+            truth = read_target(y).truth
+            if has_unknown(truth):
+                return self._score_known(X, truth, sample_weight)
+        return float(super().score(X, y, sample_weight))
+
+    def _score_known(self, X: Any, truth: Any, sample_weight: Any) -> float:
+        """Subset accuracy over the known labels of the examples that have one."""
+        dense, predicted = (np.asarray(m.toarray() if sp.issparse(m) else m) for m in (truth, self.predict(X)))
+        unknown = dense == UNKNOWN
+        weights = np.ones(len(dense)) if sample_weight is None else np.asarray(sample_weight, dtype=float)
+        counted = ~unknown.all(axis=1)
+        if not weights[counted].sum():
+            raise DataError("y holds no known label, so there is nothing to score")
+        right = ((dense == predicted) | unknown).all(axis=1)
+        return float(np.average(right[counted], weights=weights[counted]))
 
     def _provenance(self, training: TrainingData) -> dict[str, Any]:
         """Where a model came from, in plain JSON values."""

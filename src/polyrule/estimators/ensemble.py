@@ -13,6 +13,7 @@ import scipy.sparse as sp
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from polyrule.data.labels import require_known
 from polyrule.ensemble.building import BuildOptions
 from polyrule.ensemble.decisions import KINDS
 from polyrule.ensemble.explaining import EnsembleExplanation
@@ -165,6 +166,7 @@ class RuleEnsembleClassifier(RuleEstimator):
         """
         options = self._options()
         training = self._read_training(X, y, sample_weight, label_names)
+        require_known(training.truth, "an ensemble of rules")
         if isinstance(training.table, Packed):
             raise OptionError("the ensemble is not learned from stores yet; use RuleListClassifier, or fit in memory")
         truth = training.truth.toarray() if sp.issparse(training.truth) else np.asarray(training.truth)

@@ -11,6 +11,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
+from polyrule.data.targets import Target
 from polyrule.estimators.base import RuleEstimator, TrainingData
 from polyrule.learning.progress import Callback
 from polyrule.learning.separate import Reason
@@ -69,6 +70,37 @@ class RuleClassifier(RuleEstimator):
             logger.warning("interrupted: the estimator keeps the %d rule(s) learned so far", len(model))
             raise KeyboardInterrupt
         return self
+
+    @classmethod
+    def from_rules(cls, rules: RuleList, **options: Any) -> Self:
+        """Return a fitted estimator that holds the given rules: it predicts, scores, explains and reports.
+
+        Parameters
+        ----------
+        rules : RuleList
+            Learned, loaded or edited, such as ``polyrule.load("model.json")``.
+        **options
+            Parameters of the estimator, for learning anew; they change nothing about the rules.
+
+        Examples
+        --------
+        >>> from polyrule import Feature, RuleList, RuleListClassifier
+        >>> rules = RuleList((), (Feature("colours"),), ("red",)).insert(0, "red <- colours > 5.5")
+        >>> RuleListClassifier.from_rules(rules).predict([[6], [2]]).tolist()
+        [[1], [0]]
+        """
+        fitted = cls(**options)
+        names = tuple(feature.name for feature in rules.features)
+        fitted.features_ = rules.features
+        fitted.n_features_in_ = len(names)
+        if names != tuple(f"x{number}" for number in range(len(names))):
+            fitted.feature_names_in_ = np.array(names, dtype=object)
+        fitted.label_names_ = rules.label_names
+        fitted.classes_ = np.array(rules.label_names, dtype=object)
+        fitted._target = Target("multilabel", None, rules.label_names, fitted.classes_)
+        fitted.model_ = rules
+        fitted.stopped_reason_ = rules.info.get("stopped", "complete")
+        return fitted
 
     def predict(self, X: Any) -> Any:
         """Predict labels: a 0/1 matrix (sparse if the training labels were), or classes if y was one-dimensional."""

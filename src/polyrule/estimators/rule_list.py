@@ -2,30 +2,68 @@
 
 from __future__ import annotations
 
+import inspect
+from collections.abc import Mapping, Sequence
+from typing import Any, Self
+
+from polyrule.data.table import Table
 from polyrule.errors import OptionError
 from polyrule.estimators.base import TrainingData
 from polyrule.estimators.counting import packed_training
 from polyrule.estimators.rule_classifier import RuleClassifier
 from polyrule.kernels.engine import GrowOptions
+from polyrule.learning.composing import LONGEST_BODY, Composition, Pruning, dense_truth
+from polyrule.learning.constraints import Constraints
 from polyrule.learning.learners import Learner
 from polyrule.learning.progress import Callback
 from polyrule.learning.separate import Reason, SeparateOptions
+from polyrule.learning.thresholds import check_kind, shorten
 from polyrule.measures import Lift, Measure, Objective, get
 from polyrule.model import RuleList
+from polyrule.model.predict import check_table
+from polyrule.store import Packed
 
 
 class RuleListClassifier(RuleClassifier):
-    """Multi-label rule list by separate-and-conquer, with heads of several labels or of one.
+    """Multi-label rule list: few rules, heads of several labels, chosen for the list as a whole.
+
+    As it comes, every rule makes labels present, and an example has a label if any rule says so: each rule can be read
+    by itself, in any order. Rules are grown by separate-and-conquer and then chosen so that micro-F1 of the whole list
+    is largest, with a price on rules, conditions and labels. With ``prune=None`` the list is what was grown, and
+    `paper` gives the learner of the paper.
 
     Parameters
     ----------
     measure : str or Measure
-        What a rule is judged by: "precision", "recall", "f1", "f0.5", "hamming", "jaccard", "laplace", "m2", "wracc",
-        "matthews", "rate-difference", "subset", an expression such as "tp/(tp+fp+0.5*fn)", or a `Measure`.
+        What a rule is judged by while it grows: "precision", "recall", "f1", "f0.5", "hamming", "jaccard", "laplace",
+        "m2", "wracc", "matthews", "rate-difference", "subset", an expression such as "tp/(tp+fp+0.5*fn)", or a
+        `Measure`.
+    prune : str or None
+        What the list as a whole is judged by when rules are chosen: "f1", another F-measure such as "f0.5" or "f2",
+        or "hamming". None keeps the list as it was grown, and so does counting (`max_bins`, a store).
+    simplicity : float
+        Price of rules, conditions and labels of heads: 2 gives shorter lists, 0.5 longer ones.
+    teacher : {"forest", None}
+        Whether a forest says how sure one can be of each training label; it is thrown away after the fit.
+    thresholds : {"short", "midpoint"}
+        The shortest decimal between two neighbouring values, or their middle.
+    features : dict of str to list of str, or None
+        Per label, the only features that rules for it may test; labels that are not named may use all.
+    forbid : list of str or None
+        Features that no rule may test.
+    monotone : dict of str to {"up", "down"}, or None
+        Features that may count in one direction only: "up" allows ``>``, "down" allows ``<=``.
     heads : {"multi", "single"}
         Heads of any number of labels, or of one label.
+    beam_width : int
+        Bodies kept at each step of growing a rule; 1 is greedy.
+    min_coverage : float
+        Least weight of examples a rule must cover; 0 is off.
+    max_conditions, max_head_size, max_rules : int or None
+        Limits; None is off. Bodies of a pruned list have at most 3 conditions unless this says otherwise.
     averaging : {"micro", "label", "example", "macro"}
-        When counts are summed before measuring: over everything, per label, per example, or not at all.
+        When counts are summed before measuring: over everything, per label, per example, or not at all. For
+        ``prune=None``, like all that follow up to `keep_covered`.
     scope : {"head", "all", "full"}
         Which labels a rule is judged on. `full` makes full predictions: a rule sets every label, those outside its
         head to absent.
@@ -33,16 +71,10 @@ class RuleListClassifier(RuleClassifier):
         Head search; "auto" takes the cheapest that is provably exact.
     lift : str, Lift or None
         Preference for larger heads, such as "kln:0.16" or "root:4".
-    negative : bool
-        Whether rules may predict that a label is absent.
-    label_conditions : bool
-        Whether bodies may test labels that earlier rules have set.
-    beam_width : int
-        Bodies kept at each step of growing a rule; 1 is greedy.
-    min_coverage : float
-        Least weight of examples a rule must cover; 0 is off.
-    max_conditions, max_head_size, max_rules : int or None
-        Limits; None is off.
+    negative : bool or None
+        Whether rules may predict that a label is absent. None: yes, unless the list is pruned.
+    label_conditions : bool or None
+        Whether bodies may test labels that earlier rules have set. None: yes, unless the list is pruned.
     remaining : float
         End when no more than this share of the training weight is left.
     stop_threshold : float or None
@@ -50,9 +82,9 @@ class RuleListClassifier(RuleClassifier):
     keep_covered : bool
         Whether examples covered by a rule without a stop all stay, or only those with an unset label.
     time_limit : float or None
-        Seconds after which learning ends with the list so far.
+        Seconds after which growing ends; the list is made of what was found.
     callback : callable or None
-        Called with a `Progress` after every rule; returning True ends learning.
+        Called with a `Progress` after every rule grown; returning True ends growing.
     kernels : {None, "native", "reference"}
         Which engine; both give the same list.
     n_jobs : int or None
@@ -87,10 +119,10 @@ class RuleListClassifier(RuleClassifier):
     >>> from polyrule import RuleListClassifier
     >>> X = [[1, 9], [2, 8], [3, 1], [4, 2]]
     >>> Y = [[1, 1, 0], [1, 1, 0], [0, 0, 1], [0, 0, 1]]
-    >>> clf = RuleListClassifier(measure="precision").fit(X, Y, label_names=["calm", "sad", "happy"])
+    >>> clf = RuleListClassifier().fit(X, Y, label_names=["calm", "sad", "happy"])
     >>> print(clf.rules_)
-    1. calm, sad, ¬happy <- x0 <= 2.5   (TP 6, FP 0) [stop]
-    2. ¬calm, ¬sad, happy <- true   (TP 6, FP 0) [stop]
+    1. calm, sad <- x0 <= 2.5   (TP 4, FP 0)
+    2. happy <- x0 > 2.5   (TP 2, FP 0)
     (labels that no rule sets are absent)
     >>> clf.predict([[1.5, 7]])
     array([[1, 1, 0]])
@@ -104,8 +136,8 @@ class RuleListClassifier(RuleClassifier):
         scope: str = "head",
         search: str = "auto",
         lift: str | Lift | None = None,
-        negative: bool = True,
-        label_conditions: bool = True,
+        negative: bool | None = None,
+        label_conditions: bool | None = None,
         beam_width: int = 1,
         min_coverage: float = 0,
         max_conditions: int | None = None,
@@ -114,6 +146,13 @@ class RuleListClassifier(RuleClassifier):
         stop_threshold: float | None = 0.01,
         keep_covered: bool = True,
         max_rules: int | None = None,
+        prune: str | None = "f1",
+        simplicity: float = 1.0,
+        teacher: str | None = "forest",
+        thresholds: str = "short",
+        features: Mapping[str, Sequence[str]] | None = None,
+        forbid: Sequence[str] | None = None,
+        monotone: Mapping[str, Any] | None = None,
         time_limit: float | None = None,
         callback: Callback | None = None,
         kernels: str | None = None,
@@ -138,6 +177,13 @@ class RuleListClassifier(RuleClassifier):
         self.stop_threshold = stop_threshold
         self.keep_covered = keep_covered
         self.max_rules = max_rules
+        self.prune = prune
+        self.simplicity = simplicity
+        self.teacher = teacher
+        self.thresholds = thresholds
+        self.features = features
+        self.forbid = forbid
+        self.monotone = monotone
         self.time_limit = time_limit
         self.callback = callback
         self.kernels = kernels
@@ -146,7 +192,110 @@ class RuleListClassifier(RuleClassifier):
         self.refine = refine
         self.device = device
 
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        sample_weight: Any = None,
+        label_names: Sequence[str] | None = None,
+        start: RuleList | None = None,
+    ) -> Self:
+        """Learn rules; see `RuleClassifier.fit`.
+
+        Parameters
+        ----------
+        X, y, sample_weight, label_names
+            The training data.
+        start : RuleList, optional
+            Rules to keep in front; only what they leave open is learned. For pruned lists.
+        """
+        if start is not None and self.prune is None:
+            raise OptionError("start is for pruned lists; leave it out or give prune='f1'")
+        self._start = start
+        try:
+            return super().fit(X, y, sample_weight, label_names)
+        finally:
+            del self._start
+
+    @classmethod
+    def paper(cls, measure: str | Measure = "f0.5", **options: Any) -> Self:
+        """Return the learner of the paper, whose published rows it reproduces to the last digit.
+
+        Rules also say which labels are absent, test labels that earlier rules have set, may stop the list, and are kept
+        as they were grown; thresholds are midpoints.
+
+        Examples
+        --------
+        >>> RuleListClassifier.paper("precision", max_rules=5).get_params()["prune"] is None
+        True
+        """
+        return cls(measure, **{"prune": None, "teacher": None, "thresholds": "midpoint", **options})
+
     def _learn(self, training: TrainingData) -> tuple[RuleList, Reason]:
+        check_kind(self.thresholds)
+        if self.heads not in ("multi", "single"):
+            raise OptionError(f"heads must be 'multi' or 'single', got {self.heads!r}")
+        if self.heads == "single" and self.max_head_size not in (None, 1):
+            raise OptionError("max_head_size contradicts heads='single'; leave it out or use heads='multi'")
+        training = packed_training(training, self._counting())
+        if self.prune is None or isinstance(training.table, Packed):
+            return self._grown(training)
+        return self._chosen(training)
+
+    def _grown(self, training: TrainingData) -> tuple[RuleList, Reason]:
+        """Return the list as separate-and-conquer makes it."""
+        for name in ("features", "forbid", "monotone"):
+            if getattr(self, name):
+                raise OptionError(f"{name} is for pruned lists; leave it out or give prune='f1'")
+        learner = self._learner(training, self.negative is not False, self.label_conditions is not False)
+        t = training
+        model, reason = learner.rule_list(
+            t.table, t.truth, t.weights, t.target.names, self.heads, t.scale, self.callback
+        )
+        if self.thresholds == "short" and isinstance(t.table, Table):
+            model = shorten(model, t.table)
+        return model, reason
+
+    def _chosen(self, training: TrainingData) -> tuple[RuleList, Reason]:
+        """Return a short list whose rules are chosen for the list as a whole."""
+        for name in _GROWN_ONLY:
+            if getattr(self, name) != _default(name) and getattr(self, name) is not False:
+                raise OptionError(f"{name} is for lists as they are grown; leave it out or give prune=None")
+        if self.teacher not in ("forest", None):
+            raise OptionError(f"teacher must be 'forest' or None, got {self.teacher!r}")
+        pruning = Pruning(
+            str(self.prune),
+            self.simplicity,
+            self.teacher is not None,
+            self.max_rules,
+            1 if self.heads == "single" else self.max_head_size,
+            self.thresholds == "short",
+        )
+        learner = self._learner(training, negative=False, label_conditions=False)
+        t = training
+        assert isinstance(t.table, Table)
+        truth = dense_truth(t.truth)
+        limits = Constraints.read(t.table, t.target.names, self.features, self.forbid, self.monotone)
+        start = self._start
+        if start is not None:
+            check_table(start, t.table)
+            if start.label_names != t.target.names:
+                raise OptionError("start: its labels are not those of the data, in the same order")
+        return Composition(
+            t.table,
+            truth,
+            t.weights,
+            t.target.names,
+            learner,
+            pruning,
+            t.scale,
+            self.callback,
+            None if limits.none else limits,
+            start,
+        ).learn()
+
+    def _learner(self, training: TrainingData, negative: bool, label_conditions: bool) -> Learner:
+        grown = self.prune is None or isinstance(training.table, Packed)
         objective = Objective(
             get(self.measure),
             averaging=self.averaging,
@@ -154,17 +303,33 @@ class RuleListClassifier(RuleClassifier):
             lift=self.lift,  # type: ignore[arg-type]
             search=self.search,
             max_head_size=1 if self.heads == "single" else self.max_head_size,
-            negative=self.negative,
+            negative=negative,
         )
-        if self.heads == "single" and self.max_head_size not in (None, 1):
-            raise OptionError("max_head_size contradicts heads='single'; leave it out or use heads='multi'")
-        growing = GrowOptions(
-            self.beam_width, self.label_conditions, float(self.min_coverage / training.scale), self.max_conditions
-        )
+        longest = self.max_conditions if grown or self.max_conditions is not None else LONGEST_BODY
+        growing = GrowOptions(self.beam_width, label_conditions, float(self.min_coverage / training.scale), longest)
         separating = SeparateOptions(
-            self.remaining, self.stop_threshold, self.keep_covered, self.max_rules, self.time_limit
+            self.remaining,
+            self.stop_threshold,
+            self.keep_covered,
+            self.max_rules if grown else None,
+            self.time_limit,
         )
-        counting = self._counting()
-        learner = Learner(objective, growing, separating, self.kernels, self._threads(), counting)
-        t = packed_training(training, counting)
-        return learner.rule_list(t.table, t.truth, t.weights, t.target.names, self.heads, t.scale, self.callback)
+        return Learner(objective, growing, separating, self.kernels, self._threads(), self._counting())
+
+
+# Options of separate-and-conquer that a pruned list has no use for.
+_GROWN_ONLY = (
+    "averaging",
+    "scope",
+    "search",
+    "lift",
+    "negative",
+    "label_conditions",
+    "remaining",
+    "stop_threshold",
+    "keep_covered",
+)
+
+
+def _default(name: str) -> Any:
+    return inspect.signature(RuleListClassifier).parameters[name].default

@@ -13,7 +13,7 @@ from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from polyrule.data.results import make_frame, text_table
 from polyrule.errors import DataError
-from polyrule.evaluation.counts import label_matrix
+from polyrule.evaluation.counts import known_labels
 from polyrule.evaluation.scores import LOWER_IS_BETTER, MEASURES, Scores, measure_words, score
 
 HEADLINE = ("hamming_accuracy", "subset_accuracy", "micro_f1", "macro_f1", "example_f1")
@@ -33,15 +33,16 @@ class MajorityClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] 
 
     def fit(self, X: Any, Y: Any) -> Self:
         """Count how often each label is present."""
-        present = label_matrix(Y, "Y")
+        present, unknown = known_labels(Y)
         if present.shape[0] != _num_samples(X):
             raise DataError(f"X has {_num_samples(X)} examples but Y has {present.shape[0]}")
         if present.shape[0] == 0:
             raise DataError("cannot learn from zero examples")
         counts = np.asarray(present.sum(axis=0)).ravel()
+        known = present.shape[0] - (0 if unknown is None else np.asarray(unknown.sum(axis=0)).ravel())
         self.n_outputs_ = int(present.shape[1])
-        self.frequency_ = counts / present.shape[0]
-        self.prediction_ = (2 * counts > present.shape[0]).astype(np.uint8)
+        self.frequency_ = counts / np.maximum(known, 1)
+        self.prediction_ = (2 * counts > known).astype(np.uint8)
         self.classes_ = [np.array([0, 1])] * self.n_outputs_
         return self
 
@@ -142,10 +143,9 @@ def compare_with_baseline(
     >>> comparison.warning
     "the model is no better than always predicting each label's majority anywhere"
     """
-    majority = MajorityClassifier().fit(np.zeros((label_matrix(Y_train, "Y_train").shape[0], 1)), Y_train)
-    truth = label_matrix(Y_true, "Y_true")
-    constant = majority.predict(np.zeros((truth.shape[0], 1)))
+    majority = MajorityClassifier().fit(np.zeros((known_labels(Y_train)[0].shape[0], 1)), Y_train)
+    constant = majority.predict(np.zeros((known_labels(Y_true)[0].shape[0], 1)))
     return BaselineComparison(
-        model=score(truth, Y_pred, label_names, zero_division),
-        baseline=score(truth, constant, label_names, zero_division),
+        model=score(Y_true, Y_pred, label_names, zero_division),
+        baseline=score(Y_true, constant, label_names, zero_division),
     )

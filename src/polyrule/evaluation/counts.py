@@ -11,6 +11,8 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from polyrule.arrays import Ints
+from polyrule.data.label_matrix import LabelMatrix
+from polyrule.data.labels import UNKNOWN
 from polyrule.data.sparse import check_sparse
 from polyrule.errors import DataError
 
@@ -27,6 +29,8 @@ class ConfusionCounts:
         True positives, false positives and false negatives; true negatives are the rest.
     example_groups : ndarray of int64, shape (groups, 4)
         Examples that look alike to example-wise scores, counted together: tp, predicted, present, number of examples.
+    known : ndarray of int64 or None
+        Per label, the examples for which it is known; None where all are.
     """
 
     examples: int
@@ -34,6 +38,17 @@ class ConfusionCounts:
     fp: Ints
     fn: Ints
     example_groups: Ints
+    known: Ints | None = None
+
+    @property
+    def cells(self) -> int:
+        """Labels that count: all of every example, but for those that are unknown."""
+        return self.examples * self.labels if self.known is None else int(self.known.sum())
+
+    @property
+    def counted_examples(self) -> int:
+        """Examples that count where whole examples do: those with a known label."""
+        return int(self.example_groups[:, 3].sum())
 
     @property
     def labels(self) -> int:
@@ -43,7 +58,7 @@ class ConfusionCounts:
     @property
     def tn(self) -> Ints:
         """True negatives per label."""
-        return self.examples - self.tp - self.fp - self.fn
+        return (self.examples if self.known is None else self.known) - self.tp - self.fp - self.fn
 
     @property
     def exact_matches(self) -> int:
@@ -63,14 +78,22 @@ def count(Y_true: Any, Y_pred: Any) -> ConfusionCounts:
     >>> counts.exact_matches
     0
     """
-    truth, predicted = label_matrix(Y_true, "Y_true"), label_matrix(Y_pred, "Y_pred")
+    truth, unknown = known_labels(Y_true)
+    predicted = label_matrix(Y_pred, "Y_pred")
     if truth.shape != predicted.shape:
         raise DataError(f"Y_true has shape {truth.shape} but Y_pred has shape {predicted.shape}: they must be the same")
     if truth.shape[0] == 0 or truth.shape[1] == 0:
         raise DataError(f"nothing to score: the label matrix has shape {truth.shape}")
+    known, counted = None, np.ones(truth.shape[0], dtype=bool)
+    if unknown is not None:
+        predicted = sp.csr_array(predicted - predicted.multiply(unknown))
+        known = truth.shape[0] - _sums(unknown, 0)
+        counted = _sums(unknown, 1) < truth.shape[1]
+        if not counted.any():
+            raise DataError("nothing to score: no label of Y_true is known")
     both = truth.multiply(predicted)
     tp, predicted_per_label, present_per_label = (_sums(matrix, 0) for matrix in (both, predicted, truth))
-    per_example = np.stack([_sums(matrix, 1) for matrix in (both, predicted, truth)], axis=1)
+    per_example = np.stack([_sums(matrix, 1) for matrix in (both, predicted, truth)], axis=1)[counted]
     kinds, numbers = np.unique(per_example, axis=0, return_counts=True)
     return ConfusionCounts(
         examples=int(truth.shape[0]),
@@ -78,7 +101,29 @@ def count(Y_true: Any, Y_pred: Any) -> ConfusionCounts:
         fp=predicted_per_label - tp,
         fn=present_per_label - tp,
         example_groups=np.column_stack([kinds, numbers]).astype(np.int64),
+        known=known,
     )
+
+
+def known_labels(Y: Any, name: str = "Y_true") -> tuple[sp.csr_array, sp.csr_array | None]:
+    """Split true labels into those present and those unknown: NaN or None, or 2 where `polyrule.data` has read them."""
+    if sp.issparse(Y):
+        filled = sp.csr_array(check_sparse(Y, name), copy=True)
+        missing = np.isnan(filled.data) if filled.dtype.kind == "f" else filled.data == UNKNOWN
+        if not missing.any() or filled.dtype.kind not in "fu":
+            return label_matrix(Y, name), None
+        unknown = sp.csr_array((missing.astype(np.int64), filled.indices, filled.indptr), shape=filled.shape)
+        filled.data = np.where(missing, 0, filled.data)
+        unknown.eliminate_zeros()
+        return label_matrix(filled, name), unknown
+    dense = np.asarray(Y)
+    if dense.dtype == object:
+        dense = _as_numbers(dense, name)
+    read = isinstance(Y, LabelMatrix)
+    holes = np.isnan(dense) if dense.dtype.kind == "f" else dense == UNKNOWN if read else np.zeros(0, dtype=bool)
+    if not holes.any():
+        return label_matrix(Y, name), None
+    return label_matrix(np.where(holes, 0, dense), name), label_matrix(holes, name)
 
 
 def label_matrix(Y: Any, name: str) -> sp.csr_array:

@@ -75,7 +75,7 @@ def _split(Y: Any, rows: int, folds: int, seed: int, stratified: bool) -> Iterat
             "a stratified split needs the package iterative-stratification: "
             "install polyrule[splits] or ask for stratified=False"
         ) from None
-    labels = np.asarray(Y.toarray() if sp.issparse(Y) else Y).astype(bool)
+    labels = np.asarray(Y.toarray() if sp.issparse(Y) else Y) == 1  # an unknown label is not spread
     if labels.ndim == 1:
         labels = labels[:, None]
     # the splitter takes a matrix with one column for a plain vector; a second, constant column changes nothing

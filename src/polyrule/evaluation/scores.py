@@ -125,7 +125,7 @@ class Scores:
         lines = [
             f"Hamming loss      {self['hamming_loss']:.4f}   (accuracy {self['hamming_accuracy']:.4f})",
             f"subset accuracy   {self['subset_accuracy']:.4f}   "
-            f"({self.counts.exact_matches} of {self.counts.examples} examples)",
+            f"({self.counts.exact_matches} of {self.counts.counted_examples} examples)",
             "",
             text_table(
                 ["", *map(measure_words, RATIOS)],
@@ -160,12 +160,11 @@ class Scores:
     @cached_property
     def _exact(self) -> dict[str, Fraction]:
         counts = self.counts
-        cells = counts.examples * counts.labels
-        loss = Fraction(int(counts.fp.sum() + counts.fn.sum()), cells)
+        loss = Fraction(int(counts.fp.sum() + counts.fn.sum()), counts.cells)
         values = {
             "hamming_loss": loss,
             "hamming_accuracy": 1 - loss,
-            "subset_accuracy": Fraction(counts.exact_matches, counts.examples),
+            "subset_accuracy": Fraction(counts.exact_matches, counts.counted_examples),
         }
         tp, predicted, present = (int(part.sum()) for part in (counts.tp, counts.tp + counts.fp, counts.tp + counts.fn))
         for ratio in RATIOS:
@@ -183,7 +182,7 @@ class Scores:
         total = Fraction(0)
         for tp, predicted, present, number in self.counts.example_groups.tolist():
             total += number * self._ratio(ratio, tp, predicted, present, self.empty_example)
-        return total / self.counts.examples
+        return total / self.counts.counted_examples
 
     def _ratio(self, ratio: str, tp: int, predicted: int, present: int, empty: Fraction | None) -> Fraction:
         if empty is not None and predicted == 0 and present == 0:
@@ -206,6 +205,8 @@ def score(
     ----------
     Y_true, Y_pred : array-like or sparse matrix of 0 and 1, shape (examples, labels)
         The truth, and what was predicted.
+        A label of `Y_true` that is NaN is unknown and counts nowhere: right and wrong are counted over the others, and
+        an example without a known label is no example.
     label_names : sequence of str, optional
         Names for the table of labels.
     zero_division : float

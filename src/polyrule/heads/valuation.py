@@ -169,12 +169,15 @@ class SubsetValuation(Valuation):
         super().__init__(world, objective)
         self.weights, truth, covered, assigned = distinct_examples(world)
         self.truth, self.covered = truth, covered
-        absent = truth == 0
+        absent = truth != 1  # an unknown label is never wrong
+        unknown = truth > 1
         open_cells = covered[:, None] & (assigned == -1)
         free = ~covered[:, None] & absent
         self.absent = [_bits(absent[:, label]) for label in range(world.n_labels)]
         self.right: dict[Literal, int] = {
-            (label, value): _bits((open_cells[:, label] & (truth[:, label] == value)) | free[:, label])
+            (label, value): _bits(
+                (open_cells[:, label] & (truth[:, label] == value)) | free[:, label] | unknown[:, label]
+            )
             for label in range(world.n_labels)
             for value in (0, 1)
         }
@@ -261,7 +264,7 @@ def _cells(
 ) -> npt.NDArray[np.int8]:
     """Apply `cell` to a whole table: shape (examples, labels, 4)."""
     table = np.array(
-        [[[cell(t, bool(c), a, literal, scope) for a in (-1, 0)] for c in (0, 1)] for t in (0, 1)], dtype=np.int8
+        [[[cell(t, bool(c), a, literal, scope) for a in (-1, 0)] for c in (0, 1)] for t in (0, 1, 2)], dtype=np.int8
     )
     is_set = (assigned != -1).astype(np.int8)
     return np.asarray(table[truth, covered[:, None].astype(np.int8), is_set])

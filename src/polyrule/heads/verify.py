@@ -208,7 +208,7 @@ class _Check:
         for e in range(len(w.truth)):
             expected = v if w.covered[e] else 0
             free = not w.covered[e] or w.assigned[e, label] == -1
-            if w.weights[e] > 0 and free and w.truth[e, label] == expected:
+            if w.weights[e] > 0 and ((free and w.truth[e, label] == expected) or w.truth[e, label] > 1):
                 right.append(e)
         return frozenset(right)
 

@@ -39,7 +39,7 @@ class World:
     Parameters
     ----------
     truth : uint8 array (examples, labels)
-        The true labels.
+        The true labels: 0 is absent, 1 is present, 2 is unknown.
     covered : bool array (examples,)
         Whether the body holds.
     assigned : int8 array (examples, labels)
@@ -75,7 +75,7 @@ class World:
     ) -> World:
         """Build a world from anything array-like; by default all is covered, unset, of weight 1 and allowed."""
         matrix = np.asarray(truth)
-        if matrix.ndim != 2 or not np.isin(matrix, (0, 1)).all():
+        if matrix.ndim != 2 or not np.isin(matrix, (0, 1, 2)).all():
             raise DataError("a world needs a table of 0/1 labels, one row per example")
         rows, width = matrix.shape
         may = np.ones((width, 2), bool) if allowed is None else np.array(allowed, bool)
@@ -115,26 +115,31 @@ class World:
     @cached_property
     def counts(self) -> LabelCounts:
         """Counts per label and literal."""
-        present = self.truth == 1
+        present, absent = self.truth == 1, self.truth == 0
         weight = self.weights[:, None]
         inside = np.where(self.covered, self.weights, 0)[:, None]
         outside = weight - inside
         open_cells = inside * (self.assigned == -1)
         tp1 = (open_cells * present).sum(axis=0)
-        tp0 = (open_cells * ~present).sum(axis=0)
+        tp0 = (open_cells * absent).sum(axis=0)
         return LabelCounts(
             tp=np.stack([tp0, tp1], axis=1),
             fp=np.stack([tp1, tp0], axis=1),
             fn=(outside * present).sum(axis=0),
-            tn=(outside * ~present).sum(axis=0),
+            tn=(outside * absent).sum(axis=0),
             covered_present=(inside * present).sum(axis=0),
-            covered_absent=(inside * ~present).sum(axis=0),
+            covered_absent=(inside * absent).sum(axis=0),
         )
 
     @cached_property
+    def has_unknown(self) -> bool:
+        """Whether some label is neither present nor absent."""
+        return bool((self.truth > 1).any())
+
+    @cached_property
     def nothing_set(self) -> bool:
-        """Whether no label of a covered example has been set yet."""
-        return bool((self.assigned[self.covered & (self.weights > 0)] == -1).all())
+        """Whether no label of a covered example has been set yet, and none is unknown: all examples count alike."""
+        return not self.has_unknown and bool((self.assigned[self.covered & (self.weights > 0)] == -1).all())
 
     def literals(self, min_tp: int = 1) -> list[tuple[int, int]]:
         """Return the literals a head may hold, in label order, ``label = 1`` before ``label = 0``."""

@@ -108,7 +108,10 @@ class Engine(Protocol):
         """Whether an example of the working set has a label that nobody has set (and that could still be set)."""
 
     def grow(self, label: int | None = None, value: int | None = None) -> Candidate | None:
-        """Return the best rule for the current state, or None if no literal has a true positive."""
+        """Return the best rule for the current state, or None if no literal has a true positive.
+
+        With `label` and `value` (1 if left out), the rule for that literal alone; None where absence is not predicted.
+        """
 
     def grow_single(self) -> Candidate | None:
         """Grow a rule of its own for every label and sign and return the best of them.

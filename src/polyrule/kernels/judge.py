@@ -74,12 +74,14 @@ class Judge:
         self.watch: Callable[[], None] | None = None
         form = objective.fast_form(state.truth.shape[1])
         self.form = None if form is None or form.formula else form  # formulas are for the compiled engine
+        if form is not None and form.kind == "subset" and bool((state.truth > 1).any()):
+            self.form = None  # an example with an unknown label may be right without a TP or TN
         self.refresh()
 
     def refresh(self) -> None:
         """Recompute what depends on the state; called after every commit."""
         state = self.state
-        weighted = np.stack([1 - state.truth, state.truth], axis=2) * state.weights[:, None, None]
+        weighted = np.stack([state.truth == 0, state.truth == 1], axis=2) * state.weights[:, None, None]
         self._any_state = weighted * state.working[:, None, None]
         self._unset = self._any_state * (state.assigned == UNSET)[:, :, None]
         self._total = self._any_state.sum(axis=0)

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
+from polyrule.data.labels import UNKNOWN, has_unknown
 from polyrule.data.table import Table
 from polyrule.errors import OptionError
 from polyrule.kernels.engine import Candidate, GrowOptions, Outcome, OutOfTime
@@ -64,6 +65,10 @@ class NativeEngine:
         limits: Mapping[str, float] | None = None,
     ) -> None:
         form = objective.fast_form(truth.shape[1], int(weights.sum()))
+        whole = truth
+        if known is None and has_unknown(truth):
+            dense = np.asarray(truth.toarray() if sp.issparse(truth) else truth)
+            truth, known = dense == 1, np.ascontiguousarray(dense < UNKNOWN, dtype=np.uint8)
         if native is None or form is None:
             raise OptionError(f"the compiled kernels cannot optimise {objective}; use kernels='reference'")
         self.objective = objective
@@ -94,7 +99,7 @@ class NativeEngine:
         )
         self._form = form
         # what a form for single literals leaves to the reference: heads of several labels
-        self._arguments = table, truth, weights, objective, options
+        self._arguments = table, whole, weights, objective, options
         self._commits: list[tuple[Candidate, float | None, bool]] = []
         self._reference: ReferenceEngine | None = None
 
@@ -111,6 +116,8 @@ class NativeEngine:
     def grow(self, label: int | None = None, value: int | None = None) -> Candidate | None:
         """Return the best rule by greedy or beam search."""
         wanted = 1 if value is None else int(value)
+        if label is not None and not wanted and not self.objective.negative:
+            return None
         if label is None and self._form.kind == "alone":
             return self._grow_by_reference()
         try:

@@ -121,8 +121,9 @@ class ReferenceEngine:
         allowed = np.ones((self.state.truth.shape[1], 2), dtype=bool)
         allowed[:, 0] = self.objective.negative
         if label is not None:
-            allowed[:] = False
-            allowed[label, int(value if value is not None else 1)] = True
+            wanted = np.zeros_like(allowed)
+            wanted[label, int(value if value is not None else 1)] = True
+            allowed &= wanted
         return allowed
 
     def _extend(self, beam: list[_Node | None], everything: Ints, literals: npt.NDArray[np.bool_]) -> list[_Node]:

@@ -18,8 +18,9 @@ class TrainingState:
     Parameters
     ----------
     truth : ndarray of uint8, shape (examples, labels)
+        0 is absent, 1 is present, 2 is unknown: counted nowhere, and no reason to keep an example.
     weights : ndarray of int64
-        Integer weights, none of them negative.
+        Integer weights; an example of weight 0 is never in the working set.
     negative : bool
         Whether absent labels are predicted too; otherwise only a present label can be *open*.
     full : bool
@@ -49,9 +50,8 @@ class TrainingState:
         return bool(self._open(np.flatnonzero(self.working)).any())
 
     def _open(self, rows: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
-        unset = self.assigned[rows] == UNSET
-        if not self.negative:
-            unset &= self.truth[rows] == 1
+        # An unknown label is set like any other, but nothing is left to learn about it.
+        unset = (self.assigned[rows] == UNSET) & (self.truth[rows] < 2 if self.negative else self.truth[rows] == 1)
         return np.asarray(unset.any(axis=1))
 
     def commit(self, candidate: Candidate, stop_threshold: float | None, keep_covered: bool) -> Outcome:
@@ -92,5 +92,4 @@ class TrainingState:
     def leftover(self) -> npt.NDArray[np.int64]:
         """Per label, the weight of present and of absent truth that nobody has set, over all examples."""
         unset = (self.assigned == UNSET) * self.weights[:, None]
-        present = (unset * self.truth).sum(axis=0)
-        return np.stack([present, unset.sum(axis=0) - present], axis=1)
+        return np.stack([(unset * (self.truth == truth)).sum(axis=0) for truth in (1, 0)], axis=1)

@@ -12,6 +12,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from polyrule.arrays import Ints
+from polyrule.data.labels import UNKNOWN
 from polyrule.data.table import Table
 from polyrule.errors import OptionError
 from polyrule.heads.soundness import check_search
@@ -65,7 +66,7 @@ class Learner:
         """Learn one list for all labels, with heads of several labels (`multi`) or of one (`single`)."""
         if len(label_names) > 1:
             check_search(self.objective)  # an engine with a faster exact form would never run the search asked for
-        engine = self._engine(table, truth, weights)
+        engine = self.engine(table, truth, weights)
         growers: dict[str, Callable[[], Candidate | None]] = {"multi": engine.grow, "single": engine.grow_single}
         if heads not in growers:
             raise OptionError(f"heads must be 'multi' or 'single', got {heads!r}")
@@ -102,33 +103,36 @@ class Learner:
         counts: list[tuple[float, float]] = []
         total = int(weights.sum())
         for label in range(len(label_names)):
-            present = _present(table, truth, weights, label)
-            rarer = 1 if 2 * present <= total else 0
+            present, absent = _known_weight(table, truth, weights, label, total)
+            rarer = 1 if present <= absent else 0
             if learning.reason == "complete":
                 one, target = _one_label(table, truth, label, rarer)
-                engine = self._engine(one, target, weights, replace(self.growing, label_conditions=False))
+                engine = self.engine(one, target, weights, replace(self.growing, label_conditions=False))
                 learning.target = label, rarer
                 learning.run(engine, _improving(engine), total)
                 left = engine.leftover()[0] if rarer else engine.leftover()[0][::-1]
             else:
-                left = np.array([present, total - present])
+                left = np.array([present, absent])
             defaults.append(int(left[0] > left[1]) if left.any() else 1 - rarer)
             counts.append(_pair(left, scale))
         model = RuleList(tuple(learning.rules), table.features, label_names, tuple(defaults), tuple(counts))
         return model, learning.reason
 
-    def _engine(self, table: Table | Packed, truth: Any, weights: Ints, growing: GrowOptions | None = None) -> Engine:
+    def engine(self, table: Table | Packed, truth: Any, weights: Ints, growing: GrowOptions | None = None) -> Engine:
+        """Return the engine that grows rules for this data."""
         options = growing or self.growing
         if isinstance(table, Packed):
             return counted_engine(table, self.objective, options, self.counting, self.n_jobs, self.kernels)
         return make_engine(table, truth, weights, self.objective, options, self.n_jobs, self.kernels)
 
 
-def _present(table: Table | Packed, truth: Any, weights: Ints, label: int) -> int:
-    """Return the weight of the examples that have a label."""
+def _known_weight(table: Table | Packed, truth: Any, weights: Ints, label: int, total: int) -> tuple[int, int]:
+    """Return the weight of the examples that have a label, and of those that lack it."""
     if isinstance(table, Packed):
-        return present_weight(table, label)
-    return int(weights @ _dense(truth[:, [label]])[:, 0].astype(np.int64))
+        present = present_weight(table, label)
+        return present, total - present
+    column = _dense(truth[:, [label]])[:, 0]
+    return int(weights[column == 1].sum()), int(weights[column == 0].sum())
 
 
 def _one_label(table: Table | Packed, truth: Any, label: int, rarer: int) -> tuple[Table | Packed, Any]:
@@ -136,7 +140,7 @@ def _one_label(table: Table | Packed, truth: Any, label: int, rarer: int) -> tup
     if isinstance(table, Packed):
         return one_label(table, label, rarer), None
     column = _dense(truth[:, [label]])
-    return table, column if rarer else 1 - column
+    return table, column if rarer else np.where(column < UNKNOWN, 1 - column, column)
 
 
 def _dense(column: Any) -> npt.NDArray[np.uint8]:

@@ -37,6 +37,8 @@ class SeparateOptions:
         Longest list.
     time_limit : float or None
         Seconds after which learning ends with the list so far.
+    all_stay : bool
+        No stops, and every example stays, so that no body depends on the rules before it.
     """
 
     remaining: float = 0.1
@@ -44,6 +46,7 @@ class SeparateOptions:
     keep_covered: bool = True
     max_rules: int | None = None
     time_limit: float | None = None
+    all_stay: bool = False
 
     def __post_init__(self) -> None:
         if not 0 <= self.remaining <= 1:
@@ -108,11 +111,15 @@ class Learning:
 
     def _steps(self, engine: Engine, grow: Callable[[], Candidate | None], total: int) -> Iterator[Rule]:
         enough = floor(Fraction(repr(float(self.options.remaining))) * total)  # what remains is a whole number, too
+        # Open examples are never so few as a negative share, so none of the covered ones leaves.
+        threshold, keep = (
+            (-1.0, True) if self.options.all_stay else (self.options.stop_threshold, self.options.keep_covered)
+        )
         while engine.remaining > enough and engine.has_unset:
             found = grow()
             if found is None:
                 return
-            outcome = engine.commit(found, self.options.stop_threshold, self.options.keep_covered)
+            outcome = engine.commit(found, threshold, keep)
             yield self._stored(found, outcome)
 
     def _stored(self, found: Candidate, outcome: Outcome) -> Rule:

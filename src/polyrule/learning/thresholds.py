@@ -6,8 +6,8 @@ from dataclasses import replace
 from decimal import ROUND_HALF_EVEN, Decimal, localcontext
 
 import numpy as np
-import numpy.typing as npt
 
+from polyrule.arrays import Floats
 from polyrule.data.table import Table
 from polyrule.errors import OptionError
 from polyrule.model.rule import Condition, NumericCondition
@@ -60,7 +60,7 @@ class Shortener:
 
     def __init__(self, table: Table) -> None:
         self._table = table
-        self._values: dict[int, npt.NDArray[np.float64]] = {}
+        self._values: dict[int, Floats] = {}
         self._known: dict[tuple[int, float], float] = {}
 
     def condition(self, condition: Condition) -> Condition:

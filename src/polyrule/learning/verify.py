@@ -26,15 +26,17 @@ from polyrule.heads.certificate import certify as certify_head
 from polyrule.heads.search import best_head
 from polyrule.heads.verify import verify_certificate
 from polyrule.heads.world import World, evaluate
+from polyrule.learning.findings import DATA, Finding, Verification
+from polyrule.learning.verify_pruned import PrunedCheck
 from polyrule.measures.lift import Lift
 from polyrule.measures.objective import Objective
+from polyrule.model.conditions import holds
 from polyrule.model.info import learning_options
 from polyrule.model.predict import check_table
 from polyrule.model.printing import format_literal
-from polyrule.model.rule import LabelCondition, Literal, NominalCondition, Rule
+from polyrule.model.rule import LabelCondition, Literal, Rule
 from polyrule.model.rule_list import RuleList
 
-_DATA = "the data"
 _NEEDED = {
     "RuleListClassifier": (
         *("measure", "averaging", "scope", "negative", "heads", "max_head_size", "lift", "search"),
@@ -42,87 +44,6 @@ _NEEDED = {
     ),
     "BinaryRelevanceRuleClassifier": ("measure",),
 }
-
-
-@dataclass(frozen=True)
-class Finding:
-    """Something that is not as the model says; `rule` counts from 0 and is None for the list as a whole."""
-
-    rule: int | None
-    what: str
-    stated: str
-    found: str
-
-    def __str__(self) -> str:
-        where = "the list" if self.rule is None else f"rule {self.rule + 1}"
-        return f"{where}: {self.what} is stated as {self.stated} but found to be {self.found}"
-
-
-@dataclass(frozen=True, repr=False)
-class Verification:
-    """What replaying a model showed.
-
-    Parameters
-    ----------
-    rules : int
-        Rules replayed.
-    certified : int
-        Rules whose stored proof of the head was checked.
-    searched : int
-        Rules without a proof whose head was searched anew.
-    findings : tuple of Finding
-        Empty if everything is as the model says.
-    """
-
-    rules: int
-    certified: int
-    searched: int
-    findings: tuple[Finding, ...]
-
-    @property
-    def ok(self) -> bool:
-        """Whether everything is as the model says."""
-        return not self.findings
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain JSON values; rules are counted from 1."""
-        return {
-            "ok": self.ok,
-            "rules": self.rules,
-            "certified": self.certified,
-            "searched": self.searched,
-            "findings": [
-                {
-                    "rule": None if finding.rule is None else finding.rule + 1,
-                    "what": finding.what,
-                    "stated": finding.stated,
-                    "found": finding.found,
-                }
-                for finding in self.findings
-            ],
-        }
-
-    @property
-    def other_data(self) -> bool:
-        """Whether nothing was replayed, because the data is not what the model was learned from."""
-        return any(finding.what == _DATA for finding in self.findings)
-
-    def __repr__(self) -> str:
-        return str(self)  # what a notebook or a console shows
-
-    def __str__(self) -> str:
-        if self.other_data:
-            told = self.findings[0]
-            return (
-                "this is not the data that the model was learned from, so nothing in it can be checked: "
-                f"the model was learned from {told.stated}, this is {told.found}"
-            )
-        checks = f"{self.rules} rules replayed, {self.certified} proofs checked, {self.searched} heads searched anew"
-        if self.ok:
-            return f"{checks}: everything is as the model says"
-        return "\n".join(
-            [f"{checks}: {len(self.findings)} thing(s) are not as the model says", *map(str, self.findings)]
-        )
 
 
 def verify(model: RuleList, data: Dataset) -> Verification:
@@ -139,14 +60,16 @@ def verify(model: RuleList, data: Dataset) -> Verification:
     --------
     >>> from polyrule import RuleListClassifier, datasets
     >>> data = datasets.load("emotions", part="train")
-    >>> print(verify(RuleListClassifier(max_rules=2).fit(data).model_, data))
+    >>> print(verify(RuleListClassifier.paper(max_rules=2).fit(data).model_, data))
     2 rules replayed, 0 proofs checked, 2 heads searched anew: everything is as the model says
     """
     training = _Training.of(model, data)
     if training.fingerprint != model.info.get("data_fingerprint"):
         stated = _data_words(model.info.get("examples"), model.info.get("data_fingerprint"))
         found = _data_words(len(training.table), training.fingerprint)
-        return Verification(0, 0, 0, (Finding(None, _DATA, stated, found),))
+        return Verification(0, 0, 0, (Finding(None, DATA, stated, found),))
+    if "pruning" in model.info:
+        return training.pruned(model).verify(model)
     findings: list[Finding] = []
     certified = searched = 0
     for step in training.replay(model):
@@ -175,6 +98,8 @@ def certify(model: RuleList, data: Dataset) -> RuleList:
     training = _Training.of(model, data)
     if training.fingerprint != model.info.get("data_fingerprint"):
         raise ModelError("this is not the data that the model was learned from, so nothing can be proved about it")
+    if "pruning" in model.info:
+        return training.pruned(model).certify(model)
     rules = list(model.rules)
     for step in training.replay(model):
         if training.multi and step.rule.origin == "learned":
@@ -288,10 +213,15 @@ class _Training:
     def objective(self) -> Objective:
         if self.learner == "BinaryRelevanceRuleClassifier":
             return Objective(self.options["measure"])
-        chosen = {name: self.options[name] for name in ("measure", "averaging", "scope", "negative")}
+        chosen = {name: self.options[name] for name in ("measure", "averaging", "scope")}
+        chosen["negative"] = self.options["negative"] is not False  # None, the default, is yes for grown lists
         limit = 1 if self.options["heads"] == "single" else self.options["max_head_size"]
         lift = Lift.parse(self.options["lift"] or "none")
         return Objective(**chosen, lift=lift, search=self.options["search"], max_head_size=limit)
+
+    def pruned(self, model: RuleList) -> PrunedCheck:
+        """Return the check of a list whose rules were chosen for the list as a whole."""
+        return PrunedCheck.of(model, self.table, self.truth, self.weights, self.scale, self.options)
 
     def replay(self, model: RuleList) -> Iterator[_Step]:
         numbered = list(enumerate(model.rules))
@@ -302,8 +232,10 @@ class _Training:
         for label in range(self.truth.shape[1]):
             mine = [(number, rule) for number, rule in numbered if rule.head[0].label == label]
             column = self.truth[:, [label]]
-            turned = 2 * int(self.weights[column[:, 0] == 1].sum()) > int(self.weights.sum())
-            yield from self._list(mine, _Part(1 - column if turned else column, label, turned), None, False)
+            present, absent = (int(self.weights[column[:, 0] == truth].sum()) for truth in (1, 0))
+            turned = present > absent
+            opposite = np.where(column < 2, 1 - column, column)
+            yield from self._list(mine, _Part(opposite if turned else column, label, turned), None, False)
 
     def _list(
         self, numbered: list[tuple[int, Rule]], part: _Part, threshold: float | None, keep: bool
@@ -320,7 +252,7 @@ class _Training:
                 column[covered & (column < 0)] = value
             if objective.scope == "full":
                 assigned[covered[:, None] & (assigned < 0)] = 0
-            unset = (assigned < 0) & (objective.negative | (truth == 1))
+            unset = (assigned < 0) & (truth < 2) & (objective.negative | (truth == 1))
             open_ = covered & unset.any(axis=1)
             share = Fraction(int(self.weights[open_].sum()), max(1, int(self.weights[covered].sum())))
             stopped = threshold is not None and share <= Fraction(repr(float(threshold)))
@@ -332,21 +264,17 @@ class _Training:
             yield _Step(number, rule, world, objective, self.scale, part, stopped, names)
         for label in range(truth.shape[1]):
             unset_ = assigned[:, label] < 0
-            present = int(self.weights[unset_ & (truth[:, label] != part.turned)].sum())
-            self.left[part.first + label] = np.array([present, int(self.weights[unset_].sum()) - present])
+            sums = [int(self.weights[unset_ & (truth[:, label] == value ^ part.turned)].sum()) for value in (1, 0)]
+            self.left[part.first + label] = np.array(sums)
 
     def _covers(self, rule: Rule, assigned: npt.NDArray[np.int8]) -> npt.NDArray[np.bool_]:
-        holds = np.ones(len(self.truth), dtype=bool)
+        covered = np.ones(len(self.truth), dtype=bool)
         for condition in rule.body:
             if isinstance(condition, LabelCondition):
-                holds &= assigned[:, condition.label] == condition.value
-                continue
-            column = self.table.column(condition.feature)
-            if isinstance(condition, NominalCondition):
-                holds &= column == condition.value
+                covered &= assigned[:, condition.label] == condition.value
             else:
-                holds &= column <= condition.threshold if condition.op == "<=" else column > condition.threshold
-        return holds
+                covered &= holds(condition, self.table)
+        return covered
 
     def _world(
         self,

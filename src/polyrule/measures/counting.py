@@ -21,7 +21,7 @@ def cell(truth: int, covered: bool, assigned: int, literal: int | None, scope: s
 
     Parameters
     ----------
-    truth : 0 or 1
+    truth : 0, 1, or 2 where it is unknown
     covered : bool
     assigned : -1, 0 or 1
         What an earlier rule set the label to; -1 is unset.
@@ -40,6 +40,8 @@ def cell(truth: int, covered: bool, assigned: int, literal: int | None, scope: s
     >>> cell(truth=1, covered=True, assigned=-1, literal=None, scope="full")  # predicted absent
     (0, 1, 0, 0)
     """
+    if truth not in (0, 1):  # unknown: neither right nor wrong
+        return NOTHING
     if literal is None:
         if scope == "head":
             return NOTHING
@@ -98,6 +100,8 @@ def _is_right(
     truth: Any, covered: Sequence[bool], assigned: Any, said: dict[int, int], scope: str, width: int, e: int
 ) -> bool:
     for label in range(width):
+        if truth[e][label] not in (0, 1):
+            continue
         if label not in said:
             if scope != "head" and truth[e][label]:
                 return False

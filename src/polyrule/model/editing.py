@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
+from polyrule.data.labels import require_known
 from polyrule.errors import ModelError
 from polyrule.model.parsing import parse_rule
 from polyrule.model.predict import check_table, fired_rows, predict
@@ -88,6 +89,7 @@ def recount(rule_list: RuleList, data: Dataset) -> RuleList:
     if data.label_names != rule_list.label_names:
         raise ModelError(f"{data.name}: its labels are not those of the model, in the same order")
     result = predict(rule_list, data.X)
+    require_known(data.Y, f"{data.name}: counting rules anew")
     truth = np.asarray(data.Y.todense() if sp.issparse(data.Y) else data.Y).astype(bool)
     weights = np.ones(len(data)) if data.weights is None else np.asarray(data.weights, dtype=np.float64)
     covers = fired_rows(rule_list, data.X)
@@ -105,7 +107,8 @@ def recount(rule_list: RuleList, data: Dataset) -> RuleList:
     present = (weights[:, None] * (unset & truth)).sum(axis=0)
     absent = (weights[:, None] * (unset & ~truth)).sum(axis=0)
     counts = tuple((_whole(float(p)), _whole(float(a))) for p, a in zip(present, absent, strict=True))
-    return with_changes(rule_list, rules=rules, default_counts=counts, info={**rule_list.info, "recounted": data.name})
+    info = {**rule_list.info, "recounted": data.name}
+    return with_changes(rule_list, rules=rules, default_counts=counts, default_chances=(), info=info)
 
 
 def _recounted(
@@ -114,7 +117,7 @@ def _recounted(
     mine = set_here[:, literal.label]
     right = truth[:, literal.label] == bool(literal.value)
     tp, fp = float(weights[mine & right].sum()), float(weights[mine & ~right].sum())
-    return with_changes(literal, tp=_whole(tp), fp=_whole(fp))
+    return with_changes(literal, tp=_whole(tp), fp=_whole(fp), chance=None)
 
 
 def _whole(number: float) -> float:

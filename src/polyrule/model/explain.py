@@ -13,7 +13,7 @@ from polyrule.data.table import Feature, Table
 from polyrule.errors import ModelError
 from polyrule.model import printing
 from polyrule.model.predict import check_table
-from polyrule.model.probability import smoothed
+from polyrule.model.probability import chance_of, default_chance, smoothed
 from polyrule.model.rule import Condition, LabelCondition, NominalCondition, NumericCondition, Rule
 
 if TYPE_CHECKING:
@@ -337,12 +337,13 @@ def _reason(
         present, absent = rule_list.default_counts[label]
         default = rule_list.defaults[label]
         right, wrong = (present, absent) if default else (absent, present)
-        return LabelReason(name, default, None, smoothed(present, absent), right, wrong, ())
+        return LabelReason(name, default, None, default_chance(rule_list, label), right, wrong, ())
     rule = rule_list.rules[setter[label]]
     literal = next((literal for literal in rule.head if literal.label == label), None)
     # A label outside the head of a full prediction has no counts of its own; those of the whole head stand in.
     tp, fp = (literal.tp, literal.fp) if literal else (rule.tp, rule.fp)
-    chance = smoothed(tp, fp) if state[label] else 1.0 - smoothed(tp, fp)
+    certain = chance_of(literal) if literal else smoothed(tp, fp)
+    chance = certain if state[label] else 1.0 - certain
     return LabelReason(name, state[label], setter[label], chance, tp, fp, grounds[setter[label]])
 
 

@@ -37,13 +37,14 @@ class Codec:
         From a model to the plain JSON values of the members that belong to this kind.
     decode : callable
         From those members, the features, the label names and the information back to the model.
-    members : tuple of str
-        Names of the members.
+    members, optional : tuple of str
+        Names of the members, and of those that may be absent.
     """
 
     encode: Callable[[Any], dict[str, Any]]
     decode: Callable[[dict[str, Node], tuple[Feature, ...], tuple[str, ...], dict[str, Any]], Any]
     members: tuple[str, ...]
+    optional: tuple[str, ...] = ()
 
 
 # The model class's KIND -> how to get its codec; a later stage adds its kinds here (see `polyrule.kinds`).
@@ -149,12 +150,12 @@ def loads(text: str, *, source: str = "model", check: bool = True) -> Any:
         _check_sum(document, source)
     codec = _KINDS[kind]()
     shared = ("format", "version", "kind", "info", "labels", "features", "checksum")
-    members = root.fields((*shared[:-1], *codec.members), ("checksum",))
+    members = root.fields((*shared[:-1], *codec.members), ("checksum", *codec.optional))
     labels = tuple(node.text() for node in members["labels"])
     features = tuple(_decode_feature(node) for node in members["features"])
     info = decode_info(members["info"])
     allowed.check_cells(source, _size(document))
-    own = {name: members[name] for name in codec.members}
+    own = {name: members[name] for name in (*codec.members, *codec.optional)}
     try:
         return codec.decode(own, features, labels, info)
     except ModelError as error:

@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from polyrule.data.table import Table
 from polyrule.model.predict import PredictResult, predict
+from polyrule.model.rule import Literal
 
 if TYPE_CHECKING:
     from polyrule.model.rule_list import RuleList
@@ -19,7 +20,8 @@ def predict_proba(rule_list: RuleList, table: Table, result: PredictResult | Non
 
     A label set by a literal with counts (tp, fp) has its predicted value with probability (tp + 1) / (tp + fp + 2),
     Laplace's estimate. A label that nobody set is present with probability (present + 1) / (present + absent + 2), from
-    the training examples on which nobody set it either. A label set to absent only because the list makes full
+    the training examples on which nobody set it either. Where the learner stored a fairer estimate (`Literal.chance`,
+    `RuleList.default_chances`), that one holds. A label set to absent only because the list makes full
     predictions has no counts of its own; the rule's counts summed over its head stand in for them.
 
     Parameters
@@ -62,8 +64,18 @@ def smoothed(right: float, wrong: float) -> float:
     return (right + 1) / (right + wrong + 2)
 
 
+def chance_of(literal: Literal) -> float:
+    """Probability that a literal is right: the learner's estimate, else Laplace's."""
+    return smoothed(literal.tp, literal.fp) if literal.chance is None else literal.chance
+
+
+def default_chance(rule_list: RuleList, label: int) -> float:
+    """Probability that a label is present when nobody set it."""
+    return rule_list.default_chances[label] if rule_list.default_chances else smoothed(*rule_list.default_counts[label])
+
+
 def _default_chances(rule_list: RuleList) -> npt.NDArray[np.float64]:
-    return np.array([smoothed(present, absent) for present, absent in rule_list.default_counts], dtype=np.float64)
+    return np.array([default_chance(rule_list, label) for label in range(len(rule_list.label_names))])
 
 
 def _chance_tables(
@@ -74,7 +86,7 @@ def _chance_tables(
     for number, rule in enumerate(rule_list.rules):
         whole.append(smoothed(rule.tp, rule.fp))
         for literal in rule.head:
-            right = smoothed(literal.tp, literal.fp)
+            right = chance_of(literal)
             keys.append(number * width + literal.label)
             chances.append(right if literal.value else 1.0 - right)
     return np.array(keys, dtype=np.int64), np.array(chances), np.array(whole)

@@ -77,12 +77,16 @@ class Literal:
     tp, fp : float
         Weight of the covered examples whose label was not yet set and is truly `value`, or is not; numbers of examples
         when there are no weights.
+    chance : float or None
+        Probability of being right where the learner has an estimate that is fairer than these counts, from models that
+        did not see the examples.
     """
 
     label: int
     value: int
     tp: float = 0
     fp: float = 0
+    chance: float | None = None
 
 
 @dataclass(frozen=True, slots=True, repr=False)

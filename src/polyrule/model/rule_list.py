@@ -44,6 +44,9 @@ class RuleList(Derived):
         What a label is when nobody set it; all absent unless the learner found otherwise (binary relevance).
     default_counts : tuple of (present, absent)
         Per label, the training weight left unset at the end; the evidence behind a probability for an unset label.
+    default_chances : tuple of float
+        Per label, the probability that it is present when nobody set it, where the learner has a fairer estimate than
+        these counts; empty otherwise.
     full : bool
         Full predictions: a rule that fires sets every label not yet set, those outside its head to absent.
     info : dict
@@ -59,6 +62,7 @@ class RuleList(Derived):
     default_counts: tuple[tuple[float, float], ...] = ()
     full: bool = False
     info: dict[str, Any] = field(default_factory=dict)
+    default_chances: tuple[float, ...] = ()
 
     def __post_init__(self) -> None:
         width = len(self.label_names)
@@ -66,9 +70,10 @@ class RuleList(Derived):
             object.__setattr__(self, "defaults", (0,) * width)
         if not self.default_counts:
             object.__setattr__(self, "default_counts", ((0, 0),) * width)
-        for name, given in (("defaults", self.defaults), ("default_counts", self.default_counts)):
-            if len(given) != width:
-                raise ModelError(f"{name}: {len(given)} entries for {width} labels")
+        for name in ("defaults", "default_counts", "default_chances"):
+            given = len(getattr(self, name))
+            if given != width and (given or name != "default_chances"):
+                raise ModelError(f"{name}: {given} entries for {width} labels")
         for number, rule in enumerate(self.rules, start=1):
             _check_indices(rule, number, self.features, width)
 

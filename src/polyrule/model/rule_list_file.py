@@ -49,10 +49,12 @@ def plain_number(number: float) -> float:
 def encode(model: RuleList) -> dict[str, Any]:
     """Members that belong to a rule list."""
     names = Vocabulary(model.features, model.label_names)
+    chances = {"default_chances": [float(chance) for chance in model.default_chances]} if model.default_chances else {}
     return {
         "full": bool(model.full),
         "defaults": [int(value) for value in model.defaults],
         "default_counts": [[plain_number(a), plain_number(b)] for a, b in model.default_counts],
+        **chances,
         "rules": [_encode_rule(rule, names) for rule in model.rules],
     }
 
@@ -73,10 +75,11 @@ def decode(
         default_counts=tuple(_pair(node) for node in members["default_counts"]),
         full=members["full"].flag(),
         info=info,
+        default_chances=_chances(members.get("default_chances"), len(label_names)),
     )
 
 
-CODEC = Codec(encode, decode, ("full", "defaults", "default_counts", "rules"))
+CODEC = Codec(encode, decode, ("full", "defaults", "default_counts", "rules"), ("default_chances",))
 
 
 class Vocabulary:
@@ -134,6 +137,7 @@ def _encode_rule(rule: Rule, names: Vocabulary) -> dict[str, Any]:
                 "value": int(literal.value),
                 "tp": plain_number(literal.tp),
                 "fp": plain_number(literal.fp),
+                **({} if literal.chance is None else {"chance": float(literal.chance)}),
             }
             for literal in rule.head
         ],
@@ -170,9 +174,25 @@ def _decode_rule(node: Node, names: Vocabulary) -> Rule:
 
 
 def _decode_literal(node: Node, names: Vocabulary) -> Literal:
-    members = node.fields(("label", "value"), ("tp", "fp"))
+    members = node.fields(("label", "value"), ("tp", "fp", "chance"))
     counts = [members[name].maybe(lambda n: n.number(0)) or 0 for name in ("tp", "fp")]
-    return Literal(names.labels.read(members["label"]), members["value"].whole(0, 1), *counts)
+    chance = members["chance"].maybe(_chance)
+    return Literal(names.labels.read(members["label"]), members["value"].whole(0, 1), counts[0], counts[1], chance)
+
+
+def _chance(node: Node) -> float:
+    chance = float(node.number(0))
+    if chance > 1:
+        node.fail("must be a probability, between 0 and 1")
+    return chance
+
+
+def _chances(node: Node | None, labels: int) -> tuple[float, ...]:
+    if node is None or node.value is None:
+        return ()
+    if len(node.items()) != labels:
+        node.fail(f"has {len(node.items())} entries for {labels} labels")
+    return tuple(map(_chance, node))
 
 
 def _pair(node: Node) -> tuple[float, float]:

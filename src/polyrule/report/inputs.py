@@ -14,6 +14,7 @@ import scipy.sparse as sp
 
 from polyrule.data import Dataset, Feature, Table, to_labels, to_table
 from polyrule.data.fingerprint import fingerprint
+from polyrule.data.labels import require_known
 from polyrule.errors import DataError, ModelError, OptionError
 from polyrule.kinds import load
 
@@ -184,6 +185,7 @@ def _part(key: str, title: str, data: Any, model: Any) -> Part:
         data = Dataset(to_table(data[0], model.features), truth, named, name=what)
     if len(data) == 0:
         raise DataError(f"{what}: {data.name} holds no examples, so there is nothing to show")
+    require_known(data.Y, f"{what}: a report")
     truth = data.Y.toarray() if sp.issparse(data.Y) else np.asarray(data.Y)
     order = _label_order(data, tuple(model.label_names))
     return Part(

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
+from polyrule.data.labels import require_known
 from polyrule.data.table import Feature, Table
 from polyrule.store.bins import Bins, bins_of, check_max_bins, code_type
 
@@ -99,6 +100,7 @@ def label_words(truth: Any) -> Words:
     >>> label_words(np.array([[1, 0, 1]])).tolist()
     [[5]]
     """
+    require_known(truth, "a store")
     rows, labels = truth.shape
     packed = np.zeros((rows, word_count(labels) * 8), dtype=np.uint8)
     step = max(1, (1 << 24) // max(1, labels))

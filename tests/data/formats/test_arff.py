@@ -136,7 +136,6 @@ def test_bad_headers(header, body, message):
         ("x,,0\n", "expected a number, found ''"),
         ("z,1,0\n", "line 6, column 'a': 'z' is not one of the declared values 'x', 'y'"),
         ("x,1,2\n", "line 6, column 'L': '2' is not a label"),
-        ("x,1,?\n", "line 6, column 'L': the label is missing"),
         ("x,1,'0\n", "line 6: a quote is opened but not closed"),
         ("'x' y,1,0\n", "line 6: text follows the closing quote"),
         ("{0 y\n", "line 6: the sparse row does not end"),

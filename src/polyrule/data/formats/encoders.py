@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import isnan
 from typing import Any, Literal
 
 import numpy as np
@@ -12,7 +13,7 @@ import numpy.typing as npt
 
 from polyrule.arrays import Floats
 from polyrule.data.columns import category_text, listing, shorten
-from polyrule.data.labels import TRUTH
+from polyrule.data.labels import TRUTH, UNKNOWN
 from polyrule.data.table import Feature
 from polyrule.data.unseen import UnseenCategories
 from polyrule.errors import DataError
@@ -231,18 +232,21 @@ def _number_index(categories: Sequence[str]) -> dict[float, int]:
 
 
 def encode_labels(cells: Any, place: Place) -> npt.NDArray[np.uint8]:
-    """Read cells of a label column: 0 and 1, or false/true, no/yes in any case."""
+    """Read cells of a label column: 0 and 1, or false/true, no/yes in any case; a missing one is unknown."""
     if isinstance(cells, np.ndarray):
-        wrong = ~((cells == 0) | (cells == 1))
+        unknown = np.isnan(cells)
+        wrong = ~((cells == 0) | (cells == 1) | unknown)
         if wrong.any():
             row = int(np.argmax(wrong))
-            raise _no_label(None if np.isnan(cells[row]) else category_text(float(cells[row])), row, place)
-        return cells.astype(np.uint8)
+            raise _no_label(category_text(float(cells[row])), row, place)
+        return np.where(unknown, UNKNOWN, cells).astype(np.uint8)
     return np.array([label_truth(cell, row, place) for row, cell in enumerate(cells)], dtype=np.uint8)
 
 
 def label_truth(cell: Any, row: int, place: Place) -> int:
-    """Read one cell of a label column."""
+    """Read one cell of a label column; a missing one is unknown."""
+    if cell is None or (isinstance(cell, float) and isnan(cell)):
+        return UNKNOWN
     if isinstance(cell, str):
         truth = _LABEL_WORDS.get(cell.strip().lower())
         if truth is None and parse_number(cell) in (0.0, 1.0):
@@ -255,6 +259,4 @@ def label_truth(cell: Any, row: int, place: Place) -> int:
 
 
 def _no_label(cell: Any, row: int, place: Place) -> DataError:
-    if cell is None:
-        return place.error(row, "the label is missing; a label is 0 or 1, false or true, no or yes")
     return place.error(row, f"{shorten(cell)} is not a label; a label is 0 or 1, false or true, no or yes")

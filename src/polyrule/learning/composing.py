@@ -1,0 +1,320 @@
+"""A short list: grow lists for bodies, then choose few rules with several labels each for the list as a whole.
+
+The steps, each in a file of its own: a `teacher` says how sure one can be of each training label; lists are grown by
+separate-and-conquer, from the labels and from the teacher's opinion, and their bodies go into a `pool`, whole and in
+parts; the `selection` picks bodies and heads. Counts are those on the training labels.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from polyrule.arrays import Bools, Bytes, Ints, Matrix
+from polyrule.data.table import Table
+from polyrule.errors import OptionError
+from polyrule.kernels.engine import Candidate, Engine
+from polyrule.learning.constraints import Constraints, without
+from polyrule.learning.learners import Learner
+from polyrule.learning.pool import Body, Pool
+from polyrule.learning.progress import Callback
+from polyrule.learning.selection import QUANTUM, Chosen, Costs, Selection
+from polyrule.learning.separate import Clock, Learning, Reason, SeparateOptions, unscaled
+from polyrule.learning.teacher import best_cut, out_of_bag
+from polyrule.learning.thresholds import Shortener
+from polyrule.measures import Objective, get
+from polyrule.model.predict import predict
+from polyrule.model.rule import Literal, Rule
+from polyrule.model.rule_list import RuleList
+
+LONGEST_BODY = 3  # conditions of a pruned list, where the user sets no limit
+TRUST = 0.5  # share of the teacher's opinion in a target
+_LONGEST_LIST = 1000
+_PATIENCE = 20  # rules in a row that are too small to be chosen
+_ROUNDS = 3  # of finding the value that the list reaches
+_SWEEPS = 3  # of exchanging rules for better ones
+
+
+@dataclass(frozen=True)
+class Pruning:
+    """What the list as a whole is judged by, and what its parts must earn.
+
+    Parameters
+    ----------
+    measure : str
+        "f1" or another F-measure, or "hamming".
+    simplicity : float
+        Factor of all costs: 2 gives shorter lists, 0.5 longer ones.
+    teacher : bool
+        Whether a forest's opinion is half of each target.
+    max_rules, max_head_size : int or None
+    short : bool
+        Whether thresholds are written as short decimals.
+    """
+
+    measure: str = "f1"
+    simplicity: float = 1.0
+    teacher: bool = True
+    max_rules: int | None = None
+    max_head_size: int | None = None
+    short: bool = True
+
+    def __post_init__(self) -> None:
+        _ = self.beta_squared  # refuses what is no such measure
+        for name in ("max_rules", "max_head_size"):
+            limit = getattr(self, name)
+            if limit is not None and limit < 1:
+                raise OptionError(f"{name} must be None or at least 1, got {limit}")
+        if not self.simplicity >= 0:
+            raise OptionError(f"simplicity must be a number of at least 0, got {self.simplicity}")
+
+    @property
+    def beta_squared(self) -> Fraction | None:
+        """Square of the F-measure's beta; None for Hamming accuracy."""
+        name = str(self.measure).lower()
+        if name == "hamming":
+            return None
+        try:
+            beta = Fraction(name.removeprefix("f"))
+        except ValueError:
+            beta = Fraction(-1)
+        if not name.startswith("f") or beta <= 0:
+            known = "'f1', another F-measure such as 'f0.5', 'hamming' or None"
+            raise OptionError(f"prune must be {known}, got {self.measure!r}")
+        return beta * beta
+
+    def costs(self, total: float, example: float) -> Costs:
+        """Return the costs for targets that add up to `total`, where one example weighs `example`.
+
+        A rule must add at least half of an example's label, and raise the F-measure by about 0.0002; a condition and a
+        label of a head half as much each.
+        """
+        unit = self.simplicity * max(0.5 * QUANTUM * example, 0.0004 * total)
+        return Costs(max(1, round(unit)), max(1, round(unit / 2)), max(1, round(unit / 2)))
+
+
+@dataclass(eq=False)
+class Composition:
+    """Data and options of one fit; `learn` does it all.
+
+    Attributes
+    ----------
+    opinion : ndarray or None
+        What the teacher says of each label of each example without having seen that example.
+    """
+
+    table: Table
+    truth: Bytes
+    weights: Ints
+    names: tuple[str, ...]
+    learner: Learner
+    pruning: Pruning
+    scale: Fraction = Fraction(1)
+    callback: Callback | None = None
+    constraints: Constraints | None = None
+    start: RuleList | None = None
+    clock: Clock = field(default_factory=Clock)
+    opinion: Matrix | None = None
+
+    def learn(self) -> tuple[RuleList, Reason]:
+        """Return the list and why growing ended."""
+        self.clock = Clock(self.learner.separating.time_limit)
+        self.opinion = self._opinion()
+        pool, reason = self._grown()
+        if reason == "interrupted" and len(pool) == 1:
+            return self._counted([], []), reason
+        bodies, covers = pool.bodies, pool.covers()
+        allowed = None if self.constraints is None else self.constraints.heads(bodies)
+        chosen, pruned = self.select(covers, np.array([len(body) for body in bodies]), allowed)
+        model = self._counted([(bodies[rule.body], rule.labels) for rule in chosen], [covers[r.body] for r in chosen])
+        model.info["pruning"] = pruned | ({"kept": len(self.start)} if self.start else {})
+        return model, reason
+
+    def _opinion(self) -> Matrix | None:
+        if not self.pruning.teacher:
+            return None
+        return out_of_bag(self.table, self.truth, self.weights, self.learner.n_jobs, self.clock.deadline)
+
+    def targets(self) -> Matrix:
+        """Return what the list shall say; see `targets_of`."""
+        return targets_of(self.truth, self.opinion)
+
+    def _grown(self) -> tuple[Pool, Reason]:
+        """Return the bodies of lists grown from the labels and from the teacher's opinion, by two measures each."""
+        pool = Pool(self.table)
+        versions = [self.truth]
+        if self.opinion is not None:
+            cut, _ = best_cut(self.opinion, self.truth, self.weights)
+            versions.append((self.opinion >= cut).astype(np.uint8))
+        measures = dict.fromkeys([self.learner.objective.measure, get("f1")])
+        for truth, table, measure in self._tasks(versions, measures):
+            learning = Learning(SeparateOptions(0, max_rules=_LONGEST_LIST, all_stay=True), self.scale, self.callback)
+            learning.clock = self.clock
+            learner = replace(self.learner, objective=Objective(measure, negative=False))
+            engine = learner.engine(table, truth, self.weights)
+            learning.run(engine, _patient(engine, self._least()), int(self.weights.sum()))
+            pool.add(self._kept(rule.body) for rule in learning.rules)
+            if learning.reason not in ("complete", "max_rules"):
+                return pool, learning.reason
+        return pool, "complete"
+
+    def _tasks(self, versions: list[Bytes], measures: Iterable[Any]) -> Iterator[tuple[Bytes, Table, Any]]:
+        """What lists are grown from: labels that may use the same features are grown together."""
+        groups = [(None, None)] if self.constraints is None else self.constraints.groups()
+        for truth in versions:
+            for features, labels in groups:
+                table = self.table if features is None else without(self.table, features)
+                some = truth if labels is None else np.ascontiguousarray(truth[:, labels])
+                for measure in measures:
+                    yield some, table, measure
+
+    def _kept(self, body: Body) -> Body:
+        return body if self.constraints is None else self.constraints.kept(body)
+
+    def _least(self) -> float:
+        """Return the weight that a rule must get right to earn the price of a rule with one condition and one label."""
+        costs = self._costs(self.targets())
+        return (costs.rule + costs.condition + costs.literal) / (2 * QUANTUM)
+
+    def _costs(self, targets: Matrix) -> Costs:
+        total = float((self.weights[:, None] * targets).sum())
+        return self.pruning.costs(total, min(float(1 / self.scale), float(self.weights.mean())))
+
+    def select(self, covers: Bools, lengths: Ints, allowed: Bools | None = None) -> tuple[list[Chosen], dict[str, Any]]:
+        """Choose rules; also return what a check needs to know: the value reached and the costs."""
+        targets, squared = self.targets(), self.pruning.beta_squared
+        every = self.weights[:, None].astype(np.float64)
+        costs = self._costs(targets)
+        level = QUANTUM // 2 if squared is None else round(QUANTUM * 0.6)
+        taken, given, _ = self._taken()
+        rules: list[Chosen] = []
+        for _ in range(1 if squared is None else _ROUNDS):
+            gains = every * cell_gains(targets, squared, level)
+            selection = Selection(covers, lengths, gains, costs, taken, allowed, self.pruning.max_head_size)
+            for rule in rules:
+                selection.add(rule)
+            for _ in range(_SWEEPS):
+                most = self.pruning.max_rules
+                if not (selection.exchange() | selection.relearn(most) | selection.grow(most)):
+                    break
+            selection.settle()
+            rules = selection.rules
+            reached = _level(targets, every, np.where(taken, given, selection.count > 0), squared)
+            if squared is None or reached == level:
+                break
+            used, level = level, reached
+        else:
+            level = used
+        return selection.ordered(), {"level": level, "costs": [costs.rule, costs.condition, costs.literal]}
+
+    def _taken(self) -> tuple[Bools, Bools, Bools]:
+        """Cells that the rules at the start leave no other, those they make present, and those they leave unset."""
+        if self.start is None or not len(self.start):
+            nothing = np.zeros(self.truth.shape, dtype=bool)
+            return nothing, nothing, nothing
+        result = predict(self.start, self.table)
+        stops = np.array([rule.stop for rule in self.start.rules])
+        ended = ((result.setter >= 0) & stops[result.setter]).any(axis=1)
+        taken = (result.setter >= 0) | ended[:, None]
+        return taken, (result.setter >= 0) & (result.labels == 1), taken & (result.setter < 0)
+
+    def _counted(self, rules: list[tuple[Body, tuple[int, ...]]], covers: list[Bools]) -> RuleList:
+        """Return the list with its counts on the training labels and the chances that follow from the targets."""
+        taken, _, left = self._taken()
+        unset = ~taken
+        kept = () if self.start is None else self.start.rules
+        short = Shortener(self.table).condition if self.pruning.short else _same
+        made = []
+        for (body, labels), covered in zip(rules, covers, strict=True):
+            head = []
+            for label in labels:
+                mine = covered & unset[:, label]
+                unset[mine, label] = False
+                head.append(self._literal(label, mine))
+            weight = unscaled(int(self.weights[covered].sum()), self.scale)
+            made.append(Rule(tuple(head), tuple(map(short, body)), coverage=weight))
+        unset |= left
+        rest = [self._literal(label, unset[:, label]) for label in range(len(self.names))]
+        return RuleList(
+            (*kept, *made),
+            self.table.features,
+            self.names,
+            default_counts=tuple((literal.tp, literal.fp) for literal in rest),
+            default_chances=tuple(literal.chance for literal in rest if literal.chance is not None),
+        )
+
+    def _literal(self, label: int, mine: Bools) -> Literal:
+        """Return a present label with what is true of the examples on which it is set."""
+        present = int(self.weights[mine & (self.truth[:, label] == 1)].sum())
+        every = int(self.weights[mine].sum())
+        chance = None
+        if self.opinion is not None:
+            # What models without the example say of it, and one imagined example of either kind.
+            told = float(self.weights[mine] @ self.opinion[mine, label])
+            chance = round((told + 1) / (every + 2), 4)
+        return Literal(label, 1, unscaled(present, self.scale), unscaled(every - present, self.scale), chance)
+
+
+def _patient(engine: Engine, least: float) -> Callable[[], Candidate | None]:
+    """Grow rules until many in a row get too little right to be of use; smaller ones may come between larger ones."""
+    misses = 0
+
+    def grow() -> Candidate | None:
+        nonlocal misses
+        found = engine.grow()
+        if found is not None:
+            misses = misses + 1 if found.tp < least else 0
+        return found if misses <= _PATIENCE else None
+
+    return grow
+
+
+def targets_of(truth: Bytes, opinion: Matrix | None) -> Matrix:
+    """Whole numbers from 0 to QUANTUM, how present each label of each example is: its label and the teacher's opinion.
+
+    Examples
+    --------
+    >>> targets_of(np.array([[1, 0]], dtype=np.uint8), np.array([[0.5, 0.25]]))
+    array([[192.,  32.]])
+    """
+    if opinion is None:
+        return QUANTUM * truth.astype(np.float64)
+    return np.rint(QUANTUM * ((1 - TRUST) * truth + TRUST * opinion))
+
+
+def cell_gains(targets: Matrix, squared: Fraction | None, level: int) -> Matrix:
+    """Return what each cell adds when it is said to be present, in whole numbers.
+
+    Examples
+    --------
+    >>> cell_gains(np.array([[256.0, 0.0]]), Fraction(1), 128)  # F1 where a value of 1/2 is reached
+    array([[ 384., -128.]])
+    """
+    if squared is None:
+        return 2 * targets - QUANTUM
+    # (1 + beta²) t - F, times beta's denominator squared, so that it is whole
+    share, whole = 1 + squared, squared.denominator
+    return float(share * whole) * targets - float(whole * level)
+
+
+def _level(targets: Matrix, every: Matrix, said: Bools, squared: Fraction | None) -> int:
+    """F-measure of the cells said to be present, in units of 1 / QUANTUM."""
+    if squared is None:
+        return QUANTUM // 2
+    right = float((every * np.where(said, targets, 0.0)).sum())
+    bottom = float((every * said).sum()) * QUANTUM + float(squared) * float((every * targets).sum())
+    return round(QUANTUM * float(1 + squared) * right / bottom) if bottom else 0
+
+
+def dense_truth(truth: Any) -> Bytes:
+    """Return labels as an array of 0 and 1."""
+    return np.ascontiguousarray(truth.toarray() if sp.issparse(truth) else truth, dtype=np.uint8)
+
+
+def _same(condition: Any) -> Any:
+    return condition

@@ -1,0 +1,252 @@
+"""Choosing few rules with several labels each, so that the list as a whole scores best.
+
+Every rule makes labels present, so a list says of an example's label "present" where any of its rules does, and the
+order of rules does not matter. What a cell (an example's label) adds when it is said to be present follows from the
+measure of the whole list. For F-beta it is (1 + beta²) t - F, where t is the target of the cell (1 present, 0 absent,
+in between where a teacher is unsure) and F the value that is reached in the end (Dinkelbach 1967): a label belongs
+into a head where its share among the cells it newly sets exceeds F / (1 + beta²). Rules, conditions and labels of heads
+cost something; all sums are whole numbers, so that ties are ties on every machine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from polyrule.arrays import Bools, Floats, Ints
+
+Matrix = Floats  # whole numbers below 2**53, which doubles add without rounding in any order
+
+QUANTUM = 256  # targets are multiples of 1/256
+_BLOCK = 8_000_000  # entries of a cover that are doubles at one time
+
+
+@dataclass(frozen=True, slots=True)
+class Costs:
+    """What a rule, a condition and a label of a head must earn, in the units of gains."""
+
+    rule: int
+    condition: int
+    literal: int
+
+
+@dataclass(frozen=True, eq=False)
+class Chosen:
+    """A rule of the selection: which body of the pool, and the labels it makes present."""
+
+    body: int
+    labels: tuple[int, ...]
+
+
+class Selection:
+    """A growing and shrinking choice of bodies and heads.
+
+    Parameters
+    ----------
+    covers : ndarray of bool, shape (bodies, examples)
+    lengths : ndarray of int
+        Conditions of each body.
+    gains : ndarray of float64, shape (examples, labels)
+        What each cell adds when it is said to be present; whole numbers.
+    costs : Costs
+    taken : ndarray of bool, shape (examples, labels)
+        Cells that earlier rules have set, which these cannot change.
+    allowed : ndarray of bool, shape (bodies, labels), optional
+        Which label may stand in the head over which body.
+    widest : int, optional
+        Most labels of a head.
+    """
+
+    def __init__(
+        self,
+        covers: Bools,
+        lengths: Ints,
+        gains: Matrix,
+        costs: Costs,
+        taken: Bools,
+        allowed: Bools | None = None,
+        widest: int | None = None,
+    ) -> None:
+        self.covers, self.costs, self.allowed = covers, costs, allowed
+        self.widest = gains.shape[1] if widest is None else min(widest, gains.shape[1])
+        self.gains = np.where(taken, 0.0, gains)
+        self.price = costs.rule + costs.condition * lengths.astype(np.float64)
+        self.count = np.zeros(gains.shape, dtype=np.int32)
+        self.alone = np.concatenate([block @ self.gains for block in _float_blocks(covers)])
+        self.scores = self.alone.copy()
+        self.rules: list[Chosen] = []
+
+    def add(self, rule: Chosen) -> None:
+        """Put a rule at the end."""
+        rows, labels = np.flatnonzero(self.covers[rule.body]), np.array(rule.labels)
+        cells = np.ix_(rows, labels)
+        self._shift(rows, labels, self.count[cells] == 0, -1.0)
+        self.count[cells] += 1
+        self.rules.append(rule)
+
+    def remove(self, place: int) -> Chosen:
+        """Take a rule out."""
+        rule = self.rules.pop(place)
+        rows, labels = np.flatnonzero(self.covers[rule.body]), np.array(rule.labels)
+        cells = np.ix_(rows, labels)
+        self.count[cells] -= 1
+        self._shift(rows, labels, self.count[cells] == 0, 1.0)
+        return rule
+
+    def _shift(self, rows: Ints, labels: Ints, free: Bools, sign: float) -> None:
+        """Add what free cells are worth to the scores of all bodies that cover them, or take it away."""
+        some = free.any(axis=1)
+        rows, worth = rows[some], sign * np.where(free[some], self.gains[np.ix_(rows[some], labels)], 0.0)
+        start = 0
+        for block in _float_blocks(self.covers, rows):
+            self.scores[start : start + len(block), labels] += block @ worth
+            start += len(block)
+
+    def values(self) -> Matrix:
+        """What each body would add with its best head, costs taken off."""
+        worth = np.maximum(self._surplus(slice(None)), 0.0)
+        if self.widest < worth.shape[1]:
+            worth = np.partition(worth, -self.widest, axis=1)[:, -self.widest :]
+        return np.asarray(worth.sum(axis=1) - self.price)
+
+    def head(self, body: int) -> Chosen | None:
+        """Return a body with its best head, or None where that does not earn its costs."""
+        surplus = self._surplus(slice(body, body + 1))[0]
+        labels = np.flatnonzero(surplus > 0)
+        labels = np.sort(labels[np.argsort(-surplus[labels], kind="stable")[: self.widest]])
+        return Chosen(body, tuple(labels.tolist())) if surplus[labels].sum() > self.price[body] else None
+
+    def _surplus(self, bodies: slice) -> Matrix:
+        surplus = self.scores[bodies] - self.costs.literal
+        return surplus if self.allowed is None else np.where(self.allowed[bodies], surplus, -1.0)
+
+    def best(self) -> Chosen | None:
+        """Return the rule that adds most; the first body of equals. None where no rule earns its costs."""
+        values = self.values()
+        return self.head(int(np.argmax(values))) if len(values) else None
+
+    def grow(self, most: int | None) -> bool:
+        """Add the best rule again and again; whether there was any."""
+        before = len(self.rules)
+        while most is None or len(self.rules) < most:
+            found = self.best()
+            if found is None:
+                break
+            self.add(found)
+        return len(self.rules) > before
+
+    def exchange(self) -> bool:
+        """Take out every rule in turn and put the best of all in its place, or nothing; whether anything changed."""
+        changed = False
+        for place in reversed(range(len(self.rules))):
+            changed |= self._settle(place, exchange=True)
+        return changed
+
+    def relearn(self, most: int | None) -> bool:
+        """Choose anew, label by label, over which bodies it stands; whether anything changed.
+
+        A large head over a general body is worth more than any one rule that could replace it, but its labels may each
+        do better elsewhere. Standing over a body that other labels use anyway costs no rule.
+        """
+        changed = False
+        for label in range(self.gains.shape[1]):
+            changed |= self._relearn(label, most)
+        return changed
+
+    def _relearn(self, label: int, most: int | None) -> bool:
+        old = list(dict.fromkeys(rule.body for rule in self.rules if label in rule.labels))
+        shared: dict[int, set[int]] = {}
+        for rule in self.rules:
+            others = set(rule.labels) - {label}
+            if others:
+                shared.setdefault(rule.body, set()).update(others)
+        prices = self.price + self.costs.literal
+        for body, others in shared.items():
+            prices[body] = np.inf if len(others) >= self.widest else self.costs.literal
+        if self.allowed is not None:
+            prices[~self.allowed[:, label]] = np.inf
+        new = self._bodies_for(label, prices)
+        before, after = self._worth(label, old, prices), self._worth(label, new, prices)
+        rules = len(shared) + len(set(new) - set(shared))
+        if after <= before or (most is not None and rules > max(most, len(self.rules))):
+            return False
+        touched = list(dict.fromkeys([*new, *old]))
+        for place in reversed([number for number, rule in enumerate(self.rules) if rule.body in touched]):
+            self.remove(place)
+        for body in touched:
+            labels = shared.get(body, set()) | ({label} if body in new else set())
+            if labels:
+                self.add(Chosen(body, tuple(sorted(labels))))
+        return True
+
+    def _bodies_for(self, label: int, prices: Matrix) -> list[int]:
+        """Cover the examples that one label should have, greedily, and drop what turns out not to be needed."""
+        worth, scores = self.gains[:, label].copy(), self.alone[:, label].copy()
+        found: list[int] = []
+        while True:
+            best = int(np.argmax(scores - prices))
+            if not scores[best] > prices[best]:
+                break
+            rows = np.flatnonzero(self.covers[best] & (worth != 0))
+            start = 0
+            for block in _float_blocks(self.covers, rows):
+                scores[start : start + len(block)] -= block @ worth[rows]
+                start += len(block)
+            worth[rows] = 0.0
+            found.append(best)
+        for body in reversed(found.copy()):
+            others = [other for other in found if other != body]
+            if self._worth(label, others, prices) >= self._worth(label, found, prices):
+                found = others
+        return found
+
+    def _worth(self, label: int, bodies: list[int], prices: Matrix) -> float:
+        said = self.covers[bodies].any(axis=0)
+        return float(self.gains[said, label].sum() - prices[bodies].sum())
+
+    def settle(self) -> None:
+        """Drop rules and labels that do not earn their costs, and add labels that would, until nothing changes."""
+        changed = True
+        while changed:
+            changed = False
+            for place in reversed(range(len(self.rules))):
+                changed |= self._settle(place, exchange=False)
+
+    def _settle(self, place: int, *, exchange: bool) -> bool:
+        old = self.remove(place)
+        new = self.head(old.body)
+        if exchange:
+            values = self.values()
+            best = int(np.argmax(values))
+            if values[best] > values[old.body]:
+                new = self.head(best)
+        if new is None:
+            return True
+        self.add(new)
+        self.rules.insert(place, self.rules.pop())
+        return new.body != old.body or new.labels != old.labels
+
+    def ordered(self) -> list[Chosen]:
+        """Return the rules with the one that adds most first, then the one that adds most to it, and so on."""
+        left, done = list(self.rules), np.zeros(self.gains.shape, dtype=bool)
+        order = []
+        while left:
+            worth = []
+            for rule in left:
+                cells = np.ix_(self.covers[rule.body], np.array(rule.labels))
+                worth.append(float(np.where(done[cells], 0.0, self.gains[cells]).sum()))
+            rule = left.pop(int(np.argmax(worth)))
+            done[np.ix_(self.covers[rule.body], np.array(rule.labels))] = True
+            order.append(rule)
+        return order
+
+
+def _float_blocks(covers: Bools, rows: Ints | None = None) -> Iterator[Matrix]:
+    """Covers of some bodies at a time as doubles, for the given rows; so that memory stays bounded."""
+    width = covers.shape[1] if rows is None else len(rows)
+    step = max(1, _BLOCK // max(1, width))
+    for start in range(0, max(1, len(covers)), step):
+        block = covers[start : start + step]
+        yield (block if rows is None else block[:, rows]).astype(np.float64)

@@ -1,0 +1,135 @@
+"""Checking a pruned list: its counts, and that every rule and every label of a head earns its price.
+
+The targets are made anew (the teacher draws the same samples again), and what each rule adds to the list is summed up
+from the rules as they stand: nothing here is shared with the selection but the definition of a cell's gain.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from polyrule.arrays import Bools, Bytes, Ints, Matrix
+from polyrule.data.table import Table
+from polyrule.errors import ModelError
+from polyrule.learning.composing import Pruning, cell_gains, targets_of
+from polyrule.learning.findings import Finding, Verification
+from polyrule.learning.separate import unscaled
+from polyrule.learning.teacher import out_of_bag
+from polyrule.model.conditions import holds
+from polyrule.model.rule_list import RuleList
+
+
+def _is_whole(stored: Any) -> bool:
+    """Whether a file says, in whole numbers, which value was reached and what things cost."""
+    if not isinstance(stored, dict) or not isinstance(stored.get("costs"), list) or len(stored["costs"]) != 3:
+        return False
+    return all(isinstance(number, int) and 0 <= number < 2**53 for number in (stored.get("level"), *stored["costs"]))
+
+
+@dataclass(frozen=True, eq=False)
+class PrunedCheck:
+    """A pruned list on its training data: what every rule covers, and what each of its cells is worth."""
+
+    truth: Bytes
+    weights: Ints
+    scale: Fraction
+    covers: Bools
+    gains: Matrix
+    costs: tuple[int, int, int]
+    widest: int | None
+
+    @classmethod
+    def of(
+        cls, model: RuleList, table: Table, truth: Bytes, weights: Ints, scale: Fraction, options: dict[str, Any]
+    ) -> PrunedCheck:
+        """Replay a list on its training data."""
+        stored = model.info.get("pruning")
+        if stored is None or not _is_whole(stored):
+            raise ModelError("the model does not say at which prices its rules were chosen, so it cannot be checked")
+        opinion = None if options.get("teacher") is None else out_of_bag(table, truth, weights)
+        squared = Pruning(str(options["prune"])).beta_squared
+        gains = weights[:, None] * cell_gains(targets_of(truth, opinion), squared, int(stored["level"]))
+        covers = np.ones((len(model), len(truth)), dtype=bool)
+        for number, rule in enumerate(model.rules):
+            for condition in rule.body:
+                covers[number] &= holds(condition, table)
+        rule_cost, condition_cost, literal_cost = stored["costs"]
+        widest = 1 if options.get("heads") == "single" else options.get("max_head_size")
+        return cls(
+            truth, weights, scale, covers, gains, (int(rule_cost), int(condition_cost), int(literal_cost)), widest
+        )
+
+    def verify(self, model: RuleList) -> Verification:
+        """Compare every number that the list states, and what each rule adds with what it costs."""
+        findings = [*self._counts(model), *self._earnings(model)]
+        proofs = sum(rule.certificate is not None for rule in model.rules)
+        return Verification(len(model), proofs, len(model) - proofs, tuple(findings))
+
+    def certify(self, model: RuleList) -> RuleList:
+        """Return the list with what each label of each head adds to the whole, and what the rule costs."""
+        rules = tuple(replace(rule, certificate=self._proof(number, model)) for number, rule in enumerate(model.rules))
+        return replace(model, rules=rules)
+
+    def _counts(self, model: RuleList) -> Iterator[Finding]:
+        unset = np.ones(self.truth.shape, dtype=bool)
+        for number, rule in enumerate(model.rules):
+            covered = self.covers[number]
+            for literal in rule.head:
+                mine = covered & unset[:, literal.label]
+                right = mine & (self.truth[:, literal.label] == literal.value)
+                unset[mine, literal.label] = False
+                name = model.label_names[literal.label]
+                for what, stated, rows in (("TP", literal.tp, right), ("FP", literal.fp, mine & ~right)):
+                    yield from self._compare(number, f"{what} of label {name!r}", stated, rows)
+            if rule.coverage is not None:
+                yield from self._compare(number, "the coverage", rule.coverage, covered)
+        for label, stated_pair in enumerate(model.default_counts):
+            rest = unset[:, label]
+            for what, stated, rows in zip(
+                ("present", "absent"),
+                stated_pair,
+                (rest & (self.truth[:, label] == 1), rest & (self.truth[:, label] == 0)),
+                strict=True,
+            ):
+                name = model.label_names[label]
+                yield from self._compare(None, f"the unset weight of label {name!r}, {what},", stated, rows)
+
+    def _compare(self, number: int | None, what: str, stated: float, rows: Bools) -> Iterator[Finding]:
+        found = unscaled(int(self.weights[rows].sum()), self.scale)
+        if float(found) != float(stated):
+            yield Finding(number, what, str(stated), str(found))
+
+    def _earnings(self, model: RuleList) -> Iterator[Finding]:
+        """Check that no rule and no label can be left out, and no label added, without loss."""
+        if model.info["pruning"].get("kept") or any(rule.origin != "learned" for rule in model.rules):
+            return  # rules made by hand need not earn anything, and change what the others add
+        for number, rule in enumerate(model.rules):
+            proof = self._proof(number, model)
+            if rule.certificate is not None and rule.certificate != proof:
+                yield Finding(number, "the proof", str(rule.certificate), str(proof))
+            surplus = np.array(proof["gains"]) - self.costs[2]
+            for literal, extra in zip(rule.head, surplus, strict=True):
+                if extra <= 0:
+                    name = model.label_names[literal.label]
+                    yield Finding(
+                        number, f"what label {name!r} adds", f"more than {self.costs[2]}", str(extra + self.costs[2])
+                    )
+            if surplus.sum() <= proof["price"]:
+                yield Finding(number, "what the rule adds", f"more than {proof['price']}", str(int(surplus.sum())))
+
+    def _proof(self, number: int, model: RuleList) -> dict[str, Any]:
+        """Return what each label of a rule adds to the list, and what the rule and its conditions cost."""
+        rule = model.rules[number]
+        gains = []
+        for literal in rule.head:
+            mine = self.covers[number].copy()
+            for other, other_rule in enumerate(model.rules):
+                if other != number and any(one.label == literal.label for one in other_rule.head):
+                    mine &= ~self.covers[other]
+            gains.append(int(self.gains[mine, literal.label].sum()))
+        return {"method": "list", "gains": gains, "price": self.costs[0] + self.costs[1] * len(rule.body)}

@@ -1,0 +1,1 @@
+"""Tests mirror `src`; a package, because another project installs one of the same name."""

@@ -1,0 +1,74 @@
+"""``python -m tests.campaign --minutes 10 --seed 0``: compare engines until the time is over."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+from tests.campaign.comparing import compare
+from tests.campaign.programs import program
+from tests.campaign.shrinking import shrink
+from tests.campaign.worlds import World, draw
+
+
+def world_of(seed: int, number: int) -> tuple[World, bool]:
+    """World `number` of a seed, and whether it is small enough for the twin."""
+    small = number % 6 == 0
+    return draw(np.random.default_rng([seed, number]), small=small), small
+
+
+def main() -> int:
+    """Run the campaign; 1 if something differs."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--minutes", type=float, default=10)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--first", type=int, default=0, help="number of the first world")
+    parser.add_argument("--out", type=Path, default=Path("build/campaign"), help="folder for programs of mismatches")
+    parser.add_argument("--most", type=int, default=20, help="mismatches after which to end")
+    parser.add_argument("--without", action="append", default=[], help="leave out worlds with this tag")
+    args = parser.parse_args()
+    end = time.monotonic() + 60 * args.minutes
+    rules: Counter[str] = Counter()
+    kinds: Counter[str] = Counter()
+    number = args.first
+    while time.monotonic() < end and kinds.total() < args.most:
+        world, small = world_of(args.seed, number)
+        result = None if set(args.without) & set(world.tags()) else compare(world, twin=small)
+        if result is not None:
+            rules.update(result.rules)
+            if result.differs:
+                kinds[_report(world, small, args, number)] += 1
+        number += 1
+        if number % 2000 == 0:
+            print(f"{number} worlds, {rules.total()} rules, {kinds.total()} mismatches", flush=True)
+    print(f"seed {args.seed}: worlds {args.first} to {number - 1}, {rules.total()} rules compared")
+    for kind, count in sorted(rules.items()):
+        print(f"  {count:9} {kind}")
+    print(f"{kinds.total()} mismatches")
+    for kind, count in kinds.most_common():
+        print(f"  {count:9} {kind}")
+    return int(bool(kinds))
+
+
+def _report(world: World, small: bool, args: argparse.Namespace, number: int) -> str:
+    def differs(candidate: World) -> bool:
+        found = compare(candidate, twin=small)
+        return found is not None and found.differs
+
+    world = shrink(world, differs)
+    result = compare(world, twin=small)
+    assert result is not None
+    kind = f"{result.what}: {', '.join(world.tags()) or 'nothing unusual'}"
+    args.out.mkdir(parents=True, exist_ok=True)
+    path = args.out / f"mismatch_{args.seed}_{number}.py"
+    path.write_text(program(world, result), encoding="utf-8")
+    print(f"world {number} differs ({kind}); {path} shows it", flush=True)
+    return kind
+
+
+if __name__ == "__main__":
+    sys.exit(main())

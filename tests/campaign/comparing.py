@@ -1,0 +1,134 @@
+"""One world on two engines: everything they say must be the same."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from tests.campaign.worlds import World
+from tests.kernels.limits import native_engine
+from tests.twin.engine import TwinEngine
+from tests.twin.predicting import predict as slow_predict
+
+import polyrule
+from polyrule.data.labels import has_unknown
+from polyrule.kernels.native import is_supported
+from polyrule.kernels.reference import ReferenceEngine
+from polyrule.measures import Objective
+
+
+@dataclass
+class Result:
+    """What a comparison showed: rules compared by kind, and the first thing that differs."""
+
+    rules: Counter[str] = field(default_factory=Counter)
+    step: int | None = None
+    what: str = ""
+    found: Any = None
+    expected: Any = None
+
+    @property
+    def differs(self) -> bool:
+        """Whether something differs."""
+        return self.step is not None
+
+
+def compare(world: World, twin: bool = False) -> Result | None:
+    """Compare on one world; None where no second engine can do it."""
+    if world.fit is not None:
+        return _compare_fits(world)
+    arguments = world.arguments()
+    objective: Objective = arguments[3]
+    supported = is_supported(objective, len(world.X), len(world.Y[0]), sum(world.weights))
+    if has_unknown(arguments[1]) and objective.measure.name == "subset":  # left to the reference
+        supported = False
+    if not supported and not twin:
+        return None
+    engines: dict[str, Any] = {"reference": ReferenceEngine(*arguments)}
+    if supported:
+        engines["native"] = native_engine(*arguments, limits=world.limits, n_jobs=world.threads)
+    if twin:
+        engines["twin"] = TwinEngine(*arguments)
+    return _follow(world, engines)
+
+
+def _follow(world: World, engines: dict[str, Any]) -> Result:
+    result = Result()
+    others = [name for name in engines if name != "reference"]
+    reference = engines["reference"]
+    for step, (what, literal, commit) in enumerate(world.steps):
+        if not reference.has_unset or not reference.remaining:
+            break
+        expected = _grow(reference, what, literal)
+        for name in others:
+            try:
+                found = _grow(engines[name], what, literal)
+            except Exception as error:  # an engine that breaks down differs, too
+                found = error
+            if not _same(found, expected):
+                return _different(result, step, f"{what} ({name})", _shown(found), _shown(expected))
+            result.rules[f"{what} ({name})"] += 1
+        if expected is None:
+            break
+        outcome = reference.commit(expected, *commit)
+        stated = _state(reference)
+        for name in others:
+            done = engines[name].commit(expected, *commit)
+            if done != outcome:
+                return _different(result, step, f"commit ({name})", done, outcome)
+            if (state := _state(engines[name])) != stated:
+                return _different(result, step, f"state ({name})", state, stated)
+    return result
+
+
+def _grow(engine: Any, what: str, literal: tuple[int, int] | None) -> Any:
+    return engine.grow_single() if what == "single" else engine.grow(*(literal or ()))
+
+
+def _same(found: Any, expected: Any) -> bool:
+    if found is None or expected is None or isinstance(found, Exception):
+        return found is expected
+    return _shown(found) == _shown(expected) and np.array_equal(found.covered, expected.covered)
+
+
+def _shown(candidate: Any) -> Any:
+    if candidate is None or isinstance(candidate, Exception):
+        return candidate
+    return candidate.value, tuple(candidate.head), tuple(candidate.body)
+
+
+def _state(engine: Any) -> tuple[Any, ...]:
+    return engine.remaining, engine.has_unset, np.asarray(engine.leftover()).tolist()
+
+
+def _different(result: Result, step: int, what: str, found: Any, expected: Any) -> Result:
+    result.step, result.what, result.found, result.expected = step, what, found, expected
+    return result
+
+
+def _compare_fits(world: World) -> Result | None:
+    assert world.fit is not None
+    name, parameters = world.fit
+    weights = None if set(world.weights) == {1} else world.weights
+    table, result = world.table(), Result()
+    fitted = []
+    for kernels in (None, "reference"):
+        estimator = getattr(polyrule, name)(**parameters, kernels=kernels, n_jobs=world.threads)
+        fitted.append(estimator.fit(table, world.truth(), weights).rules_)
+    found, expected = (_list(model) for model in fitted)
+    kind = f"fit {name}"
+    if found != expected:
+        return _different(result, 0, kind, found, expected)
+    result.rules[kind] += len(fitted[0])
+    dense = np.array(world.X, dtype=float).reshape(len(world.X), len(world.kinds))
+    predicted = fitted[0].predict(table).tolist()
+    by_hand = [slow_predict(fitted[1], row) for row in dense]
+    if predicted != by_hand:
+        return _different(result, 0, f"predict {name}", predicted, by_hand)
+    return result
+
+
+def _list(model: Any) -> tuple[Any, ...]:
+    return model.rules, model.defaults, model.default_counts

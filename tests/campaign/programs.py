@@ -1,0 +1,116 @@
+"""A mismatch as a program of its own: needs polyrule only, exits 0 once the engines agree."""
+
+from __future__ import annotations
+
+from tests.campaign.comparing import Result
+from tests.campaign.worlds import World
+
+_ENGINES = '''"""{title}"""
+
+import sys
+from math import nan
+
+import numpy as np
+import scipy.sparse as sp
+
+from polyrule.data.table import Feature, Table
+from polyrule.kernels.engine import GrowOptions
+from polyrule.kernels.native import NativeEngine
+from polyrule.kernels.reference import ReferenceEngine
+from polyrule.measures import Objective
+
+X = {X}
+Y = {Y}
+kinds = {kinds}
+weights = {weights}
+# what to grow (grow, literal or single), for which literal, and how to commit it (stop_threshold, keep_covered)
+steps = {steps}
+
+features = [Feature(f"f{{j}}", "nominal", tuple(k)) if k else Feature(f"f{{j}}") for j, k in enumerate(kinds)]
+values = np.array(X, dtype=float).reshape(len(X), len(kinds))
+table = Table.from_array({values}, features)
+truth = {truth}
+objective, options = Objective(**{objective}), GrowOptions(**{options})
+arguments = (table, truth, np.array(weights, dtype=np.int64), objective, options)
+mine = NativeEngine(*arguments, n_jobs={threads}, limits={limits})
+reference = ReferenceEngine(*arguments)
+
+
+def shown(rule):
+    return rule and (rule.value, tuple(rule.head), tuple(rule.body), rule.covered.tolist())
+
+
+for number, (what, literal, commit) in enumerate(steps, 1):
+    if not reference.has_unset or not reference.remaining:
+        break
+    found, expected = (e.grow_single() if what == "single" else e.grow(*(literal or ())) for e in (mine, reference))
+    if shown(found) != shown(expected):
+        sys.exit(f"step {{number}} ({{what}}):\\n  native    {{shown(found)}}\\n  reference {{shown(expected)}}")
+    if expected is None:
+        break
+    outcomes = mine.commit(expected, *commit), reference.commit(expected, *commit)
+    states = [(e.remaining, e.has_unset, np.asarray(e.leftover()).tolist()) for e in (mine, reference)]
+    if outcomes[0] != outcomes[1] or states[0] != states[1]:
+        both = zip(("native", "reference"), outcomes, states)
+        sys.exit(f"step {{number}}, commit: " + ", ".join(map(str, both)))
+print("the engines agree")
+'''
+
+_FIT = '''"""{title}"""
+
+import sys
+from math import nan
+
+import numpy as np
+import scipy.sparse as sp
+
+from polyrule import {estimator}
+from polyrule.data.table import Feature, Table
+
+X = {X}
+Y = {Y}
+kinds = {kinds}
+weights = {weights}
+
+features = [Feature(f"f{{j}}", "nominal", tuple(k)) if k else Feature(f"f{{j}}") for j, k in enumerate(kinds)]
+values = np.array(X, dtype=float).reshape(len(X), len(kinds))
+table = Table.from_array({values}, features)
+truth = {truth}
+lists = []
+for kernels in (None, "reference"):
+    model = {estimator}(**{parameters}, kernels=kernels).fit(table, truth, weights).rules_
+    lists.append((model.rules, model.defaults, model.default_counts))
+if lists[0] != lists[1]:
+    for mine, other in zip(lists[0][0], lists[1][0]):
+        if mine != other:
+            print(mine, other, sep="\\n")
+    sys.exit("the lists differ")
+print("the lists agree")
+'''
+
+
+def program(world: World, result: Result) -> str:
+    """Return the source of the program."""
+    shared = {
+        "title": f"{result.what} differs ({', '.join(world.tags()) or 'nothing unusual'}). Exits 0 once all agree.",
+        "X": _rows(world.X),
+        "Y": _rows(world.Y),
+        "kinds": world.kinds,
+        "weights": world.weights,
+        "values": "sp.csc_array(values)" if world.sparse else "values",
+        "truth": "sp.csr_array(np.array(Y, dtype=np.uint8))" if world.sparse_labels else "np.array(Y, dtype=np.uint8)",
+    }
+    if world.fit is not None:
+        return _FIT.format(**shared, estimator=world.fit[0], parameters=world.fit[1])
+    return _ENGINES.format(
+        **shared,
+        steps=_rows(world.steps),
+        objective=world.objective,
+        options=world.options,
+        threads=world.threads,
+        limits=world.limits,
+    )
+
+
+def _rows(rows: list[object]) -> str:
+    return "[\n" + "".join(f"    {row},\n" for row in rows) + "]"

@@ -1,0 +1,125 @@
+"""Worlds in which some engine once gave a wrong list."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.kernels.limits import native_engine
+
+from polyrule import RuleListClassifier
+from polyrule.data.table import Feature, Table
+from polyrule.kernels.engine import GrowOptions
+from polyrule.kernels.reference import ReferenceEngine
+from polyrule.measures import Objective
+from polyrule.native import native
+
+pytestmark = pytest.mark.skipif(native is None, reason="the compiled kernels are not built")
+nan = float("nan")
+KEPT = {"raced_rows": 1, "kept_rows": 0, "sorted_rows": 1, "binned_rows": 1}
+
+
+@pytest.mark.parametrize("seed", [104, 169, 448])
+def test_many_zeros_and_some_missing_values(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    rows, features, labels = int(rng.integers(10, 40)), int(rng.integers(2, 5)), int(rng.integers(2, 5))
+    X = rng.integers(1, 9, (rows, features)).astype(float)
+    X[rng.random((rows, features)) < 0.5] = 0
+    X[rng.random((rows, features)) < 0.12] = nan
+    Y = (rng.random((rows, labels)) < rng.choice([0.2, 0.5, 0.4])).astype(int)
+    Y[0], Y[1] = 0, 1
+    mine, other = (RuleListClassifier("precision", kernels=k).fit(X, Y).rules_ for k in ("native", "reference"))
+    assert str(mine) == str(other)
+
+
+STATES: list[dict[str, Any]] = [
+    {
+        "X": [
+            [3.10383244, 1e308, 2, 0], [0, 0, 1, 0], [nan, 1e308, 0, 0], [0, 1.7e308, 0, 1], [0, nan, 0, 0],
+            [0, 0, 1, 0], [0, 1.7e308, 0, 1], [0.372089989, 0, 0, 0], [0.335497792, 0, 0, 0],
+            [-0.46868886, 1e-323, 0, 1], [0, 5e-324, 1, nan], [0, 5e-324, 0, 0], [1.22877659, 1e308, 2, nan],
+            [0, 1e308, 3, 0],
+        ],
+        "Y": "0000 0101 0000 0000 1010 0000 0000 0001 1000 0010 0101 0000 0000 0010",
+        "kinds": ["", "", "", "ab"],
+        "steps": [
+            ((), (0.01, True)), ((2, 1), (0.0, True)), ((), (0.01, True)), ((), (0.0, True)), ((2, 0), (None, False)),
+            ((), (None, False)),
+        ],
+    },
+    {
+        "X": [
+            [0, 0, 0.585087, 1], [2.5485605, 1, 0, 1], [1.5485605, 0, 1.585087, 1], [4.5485605, 1, 0, nan],
+            [0.5485605, 2, 0, 0], [0, 2, 0, 0], [0.5485605, 2, 0, 0], [0, 2, nan, 0], [0, 1, 1.585087, nan],
+            [6.5485605, 1, 0, nan], [0, 1, 8.585087, nan], [4.5485605, 2, 0, 1], [0, 2, 0, 0], [0, 1, 0, 0],
+        ],
+        "Y": "0000 0011 1110 1110 0010 0100 0110 0001 1100 0000 0000 1010 0000 0000",
+        "kinds": ["", "abc", "", "ab"],
+        "steps": [((1, 0), (0.0, True)), ((), (0.3, False))],
+    },
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("case", STATES, ids=["sequence", "literal first"])
+def test_one_value_dominates_a_column_with_missing_values(case: dict[str, Any]) -> None:
+    kinds = enumerate(case["kinds"])
+    features = [Feature(f"f{j}", "nominal", tuple(kind)) if kind else Feature(f"f{j}") for j, kind in kinds]
+    table = Table.from_array(np.array(case["X"], dtype=float), features)
+    truth = np.array([[int(c) for c in row] for row in case["Y"].split()], dtype=np.uint8)
+    arguments = table, truth, np.ones(len(truth), dtype=np.int64), Objective("precision"), GrowOptions()
+    mine, reference = native_engine(*arguments), ReferenceEngine(*arguments)
+    for literal, commit in case["steps"]:
+        found, expected = mine.grow(*literal), reference.grow(*literal)
+        assert found is not None
+        assert expected is not None
+        assert (found.value, found.head, found.body) == (expected.value, expected.head, expected.body)
+        mine.commit(expected, *commit)
+        reference.commit(expected, *commit)
+
+
+def correlated_world(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    rows, features, labels, levels = (int(rng.integers(*r)) for r in ((100, 900), (2, 7), (2, 5), (2, 8)))
+    X = np.floor(rng.random((rows, features)) * levels)
+    if rng.random() < 0.5:
+        X = np.round(X + rng.integers(0, 2, (rows, 1)) * X[:, [0]])
+    Y = np.zeros((rows, labels), np.uint8)
+    for label in range(labels):
+        k = rng.integers(features)
+        base = X[:, k] > np.quantile(X[:, k], rng.uniform(0.1, 0.9))
+        if rng.random() < 0.5:
+            k = rng.integers(features)
+            base = base & (X[:, k] <= np.quantile(X[:, k], rng.uniform(0.3, 0.9)))
+        Y[:, label] = base ^ (rng.random(rows) < rng.uniform(0.03, 0.45))
+    return X, Y
+
+
+@pytest.mark.parametrize("seed", [14, 264, 811])
+def test_bits_kept_from_rule_to_rule_are_not_stale(seed: int) -> None:
+    """Limits are lowered, so that what large data keeps between rules is kept here, too."""
+    lists = []
+    for compiled in (True, False):
+        rng = np.random.default_rng(seed)
+        X, Y = correlated_world(rng)
+        for _ in range(5):  # the world was drawn beside limits of another engine
+            rng.choice(3)
+        objective = Objective(str(rng.choice(["precision"] * 4 + ["laplace"])), negative=bool(rng.random() < 0.5))
+        options = GrowOptions(1, bool(rng.random() < 0.5), 0.0, None if rng.random() < 0.6 else int(rng.integers(1, 4)))
+        threads = int(rng.choice([1, 2]))
+        arguments = Table.from_array(X), Y, np.ones(len(X), np.int64), objective, options
+        engine: Any = (
+            native_engine(*arguments, limits=KEPT, n_jobs=threads) if compiled else ReferenceEngine(*arguments)
+        )
+        lists.append(list(rules(engine, rng)))
+    assert lists[0] == lists[1]
+    assert lists[0]
+
+
+def rules(engine: Any, rng: np.random.Generator) -> Any:
+    for _ in range(60):
+        rule = engine.grow() if engine.has_unset else None
+        if rule is None:
+            return
+        yield rule.value, rule.head, rule.body
+        engine.commit(rule, *((1.0, True) if rng.random() < 0.8 else (0.3, True)))
+        rng.random()

@@ -1,0 +1,124 @@
+"""Short lists: what they promise to users."""
+
+import numpy as np
+import pytest
+
+from polyrule import RuleListClassifier, datasets
+from polyrule.errors import OptionError
+from polyrule.evaluation.scores import score
+from polyrule.learning.teacher import best_cut, out_of_bag
+from polyrule.learning.verify import certify, verify
+
+
+@pytest.fixture(scope="module")
+def songs():
+    return datasets.load("emotions", part="train")
+
+
+@pytest.fixture(scope="module")
+def fitted(songs):
+    return RuleListClassifier().fit(songs)
+
+
+def test_a_short_list_that_is_better_than_the_long_one(songs, fitted):
+    stats = fitted.rules_.statistics()
+    assert stats["rules"] <= 30
+    assert stats["conditions_per_rule"] <= 3
+    assert stats["negative_literals"] == stats["stops"] == stats["label_conditions"] == 0
+    test = datasets.load("emotions", part="test")
+    long = RuleListClassifier.paper().fit(songs)
+    assert score(test.Y, fitted.predict(test.X))["micro_f1"] > score(test.Y, long.predict(test.X))["micro_f1"]
+
+
+def test_the_same_list_every_time(songs, fitted):
+    order = np.random.default_rng(0).permutation(len(songs))
+    again = RuleListClassifier(n_jobs=2).fit(songs.X[order], songs.Y[order], label_names=songs.label_names)
+    assert again.rules_.rules == fitted.rules_.rules
+
+
+def test_rules_mean_the_same_in_any_order(songs, fitted):
+    backwards = fitted.rules_
+    for place in range(len(backwards)):
+        backwards = backwards.move(len(backwards) - 1, place)
+    np.testing.assert_array_equal(backwards.predict(songs), fitted.rules_.predict(songs))
+
+
+def test_counts_are_those_of_the_training_labels(songs, fitted):
+    recounted = fitted.rules_.recount(songs)
+    for rule, other in zip(fitted.rules_, recounted, strict=True):
+        assert [(x.label, x.tp, x.fp) for x in rule.head] == [(x.label, x.tp, x.fp) for x in other.head]
+        assert rule.coverage == other.coverage
+    assert recounted.default_counts == fitted.rules_.default_counts
+
+
+def test_pruned_lists_are_verified(songs, fitted):
+    assert verify(fitted.rules_, songs).ok
+    proved = certify(fitted.rules_, songs)
+    assert verify(proved, songs).certified == len(proved)
+    findings = verify(fitted.rules_.remove(0), songs).findings
+    assert any("the unset weight" in finding.what for finding in findings)
+
+
+def test_simplicity_and_limits_shorten_the_list(songs, fitted):
+    simpler = RuleListClassifier(simplicity=4).fit(songs)
+    assert len(simpler.rules_) < len(fitted.rules_)
+    assert len(RuleListClassifier(max_rules=3).fit(songs).rules_) == 3
+    single = RuleListClassifier(heads="single", teacher=None).fit(songs)
+    assert single.rules_.statistics()["labels_per_head"] == 1
+
+
+@pytest.mark.parametrize("prune", ["f0.5", "f2", "hamming"])
+def test_the_whole_list_can_be_judged_otherwise(songs, prune):
+    model = RuleListClassifier(prune=prune, teacher=None).fit(songs)
+    assert verify(model.rules_, songs).ok
+    assert len(model.rules_)
+
+
+def test_more_recall_for_a_larger_beta(songs):
+    said = [RuleListClassifier(prune=prune).fit(songs).predict(songs.X).sum() for prune in ("f0.5", "f1", "f2")]
+    assert said[0] < said[1] < said[2]
+
+
+def test_weights_stand_for_copies():
+    random = np.random.default_rng(0)
+    X, weights = random.normal(size=(40, 3)), random.integers(1, 4, 40)
+    Y = np.stack([X[:, 0] > 0, X[:, 1] + random.normal(size=40) > 0], axis=1).astype(int)
+    weighted = RuleListClassifier(teacher=None).fit(X, Y, sample_weight=weights)
+    copied = RuleListClassifier(teacher=None).fit(np.repeat(X, weights, axis=0), np.repeat(Y, weights, axis=0))
+    assert weighted.rules_.rules == copied.rules_.rules
+
+
+def test_probabilities_are_calibrated_better_than_counts(songs, fitted):
+    test = datasets.load("emotions", part="test")
+    wide = np.asarray(test.Y.toarray() if hasattr(test.Y, "toarray") else test.Y)
+    own = np.abs(fitted.predict_proba(test.X) - wide).mean()
+    assert own < 0.45
+    assert all(literal.chance is not None for rule in fitted.rules_ for literal in rule.head)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"prune": "precision"}, "prune must be"),
+        ({"lift": "kln:0.1"}, "lift is for lists as they are grown; leave it out or give prune=None"),
+        ({"negative": True}, "negative is for lists as they are grown"),
+        ({"simplicity": -1}, "simplicity must be"),
+        ({"teacher": "owl"}, "teacher must be"),
+        ({"thresholds": "long"}, "thresholds must be"),
+    ],
+)
+def test_options_that_make_no_sense(songs, options, message):
+    with pytest.raises(OptionError, match=message):
+        RuleListClassifier(**options).fit(songs)
+
+
+def test_the_teacher_does_not_see_the_example_it_is_asked_about():
+    """On labels of pure chance it must be no better than chance."""
+    random = np.random.default_rng(1)
+    from polyrule.data.table import Table
+
+    truth = (random.random((300, 2)) < 0.5).astype(np.uint8)
+    weights = np.ones(300, dtype=np.int64)
+    opinion = out_of_bag(Table.from_array(random.normal(size=(300, 5))), truth, weights)
+    assert np.corrcoef(opinion[:, 0], truth[:, 0])[0, 1] < 0.1
+    assert best_cut(opinion, truth, weights)[1] < 0.75
