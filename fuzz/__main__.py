@@ -84,8 +84,8 @@ def attack(target: Target, seconds: float, seed: int, keep: bool) -> tuple[int, 
 
 def _work(target: Target, seconds: float, rng: random.Random, shared: mmap.mmap, keep: bool) -> None:
     pool = target.inputs()
-    for seed in pool[:3]:
-        target.run(seed)  # imports take longer than any input may, and more memory
+    target.run(pool[0])  # imports take longer than any input may, and more memory
+    pool = [raw for raw in pool if _is_quick(target, raw)]
     end = time.monotonic() + seconds
     used = _address_space()
     resource.setrlimit(resource.RLIMIT_AS, (used + MEMORY, used + MEMORY))
@@ -94,12 +94,12 @@ def _work(target: Target, seconds: float, rng: random.Random, shared: mmap.mmap,
     shapes: set[str] = set()
     found: set[str] = set()
     count = 0
-    fresh = list(pool)
     while time.monotonic() < end:
-        raw = fresh.pop() if fresh else target.mutate(rng.choice(pool), pool, target.words, rng)
+        raw = target.mutate(rng.choice(pool), pool, target.words, rng)
         _write(shared, count, raw, len(found), len(shapes))
         count += 1
-        _set_timers(SECONDS)
+        if count % 64 == 1:
+            _set_timers(SECONDS)  # for a few dozen inputs at a time: setting a timer takes as long as a small one
         try:
             shape = target.run(raw)
         except (Exception, TooLong) as problem:
@@ -107,14 +107,21 @@ def _work(target: Target, seconds: float, rng: random.Random, shared: mmap.mmap,
             if shape not in found:
                 found.add(shape)
                 _save(target, raw, "".join(traceback.format_exception(problem)))
-        finally:
-            _set_timers(0)
+            _set_timers(SECONDS)
         if shape not in shapes and len(pool) < 5000:
             shapes.add(shape)
             pool.append(raw)
             if keep and len(raw) <= 300 and "finding" not in shape:
                 _keep(target, raw)
+    _set_timers(0)
     _write(shared, count, b"", len(found), len(shapes))
+
+
+def _is_quick(target: Target, raw: bytes) -> bool:
+    """Whether an input is worth changing a thousand times: those that unpack to megabytes are only replayed."""
+    started = time.process_time()
+    target.run(raw)
+    return time.process_time() - started < 0.02
 
 
 def _set_timers(seconds: float) -> None:

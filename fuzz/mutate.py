@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import random
 from collections.abc import Sequence
@@ -109,7 +110,7 @@ def _change(document: Any, rng: random.Random) -> Any:
     places = [(None, None), *_places(document)]
     holder, key = rng.choice(places[:2000])
     if holder is None:
-        return rng.choice(EDGE_VALUES) if rng.random() < 0.1 else document
+        return _edge_value(rng) if rng.random() < 0.1 else document
     match rng.randrange(6):
         case 0:
             del holder[key]
@@ -121,8 +122,13 @@ def _change(document: Any, rng: random.Random) -> Any:
             other, name = rng.choice(places[1:])
             holder[key] = json.loads(json.dumps(other[name])) if other is not None else None
         case _:
-            holder[key] = rng.choice(EDGE_VALUES)
+            holder[key] = _edge_value(rng)
     return document
+
+
+def _edge_value(rng: random.Random) -> Any:
+    """A value of one's own: it will be changed in its turn."""
+    return copy.deepcopy(rng.choice(EDGE_VALUES))
 
 
 def _places(value: Any) -> list[tuple[Any, Any]]:

@@ -15,6 +15,11 @@ settings.load_profile("fixed")
 ROOT = Path(__file__).resolve().parent.parent
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    # scikit-learn 1.6 parametrizes its checks with a generator, of which pytest 9 warns
+    config.addinivalue_line("filterwarnings", "ignore:Passing a non-Collection iterable to parametrize")
+
+
 def _benchmark_root() -> Path | None:
     given = os.environ.get("POLYRULE_DATA")
     root = Path(given) if given else ROOT.parent / "shared" / "data"

@@ -161,7 +161,8 @@ def _declared_categories(series: nw.Series[Any]) -> list[Any] | None:
     """Ask the library itself: narwhals only tells which categories occur."""
     dtype, native = series.dtype, series.to_native()
     if isinstance(dtype, nw.Enum):
-        return list(dtype.categories)
+        declared = getattr(dtype, "categories", None)  # narwhals tells since 1.26
+        return list(native.dtype.categories if declared is None else declared)
     if dtype == nw.Categorical and hasattr(native, "cat") and hasattr(native.cat, "categories"):
         return list(native.cat.categories)
     if dtype == nw.Categorical and hasattr(native, "unify_dictionaries"):

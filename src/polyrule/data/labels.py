@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import narwhals as nw
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
@@ -160,7 +161,7 @@ def _frame_labels(
     labels = np.empty((len(frame), len(names)), dtype=np.uint8)
     for j, name in enumerate(names):
         series = frame[:, j]
-        if series.null_count() or not (series.dtype.is_numeric() or series.dtype.is_boolean()):
+        if series.null_count() or not (series.dtype.is_numeric() or series.dtype == nw.Boolean):
             column = np.empty(len(frame), dtype=object)
             column[:] = series.to_list()
         else:

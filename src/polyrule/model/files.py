@@ -226,7 +226,8 @@ def _check_sum(document: dict[str, Any], source: str) -> None:
 def _size(document: dict[str, Any]) -> int:
     """Names, conditions and literals of a model: what its cost grows with."""
     features = [feature for feature in document["features"] if isinstance(feature, dict)]
-    rules = [rule for rule in document.get("rules") or () if isinstance(rule, dict)]
+    listed = document.get("rules")
+    rules = [rule for rule in listed if isinstance(rule, dict)] if isinstance(listed, list) else []
     parts = [document["labels"], features, *(feature.get("categories") for feature in features)]
     parts += [rule.get(half) for rule in rules for half in ("head", "body")]
     return sum(len(part) for part in parts if isinstance(part, list))

@@ -71,6 +71,7 @@ class _Reader:
     def fail(self, what: str) -> NoReturn:
         shown = self.text.strip()
         shown = shown if len(shown) <= 80 else shown[:77] + "..."
+        what = what if len(what) <= 1000 else what[:997] + "..."
         raise ModelError(f"rule {shown!r}: {what}")
 
     def rule(self) -> Rule:

@@ -130,9 +130,13 @@ def _problem(row: Row) -> str:
     if not isinstance(counts, dict) or not _is_count(counts.get("examples")):
         return "lacks what was counted ('counts')"
     labels = {len(counts[name]) for name in ("tp", "fp", "fn") if _are_counts(counts.get(name))}
-    groups = counts.get("example_groups")
+    groups: Any = counts.get("example_groups")
     whole = isinstance(groups, list) and all(_are_counts(group) and len(group) == 4 for group in groups)
     if len(labels) != 1 or not all(_are_counts(counts.get(name)) for name in ("tp", "fp", "fn")) or not whole:
+        return "holds counts that do not fit together"
+    right, wrong, missed = (counts[name] for name in ("tp", "fp", "fn"))
+    most = max((sum(cells) for cells in zip(right, wrong, missed, strict=True)), default=None)
+    if most is None or not most <= counts["examples"] == sum(group[3] for group in groups) or not counts["examples"]:
         return "holds counts that do not fit together"
     for name, value in row.items():
         if name in _NUMBERS and value is not None and (isinstance(value, bool) or not isinstance(value, (int, float))):
