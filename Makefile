@@ -52,8 +52,8 @@ lint: $(VENV)/test.stamp  ## format, lint, types and the order of the stages
 bench: $(VENV)/test.stamp  ## speed against the reference and MLRL-SeCo
 	$(BIN)/python benchmarks/speed.py
 
-bench-quality: $(VENV)/test.stamp  ## scores of small ensembles against BOOMER's published figures
-	$(BIN)/python benchmarks/quality.py
+bench-quality: $(VENV)/test.stamp  ## small ensembles beside tuned peers (PEER=python with mlrl-boomer)
+	$(BIN)/python benchmarks/quality.py $(if $(PEER),--peer $(PEER))
 
 gallery: $(VENV)/install.stamp  ## reports for three kinds of data, in gallery/
 	$(BIN)/python examples/gallery.py

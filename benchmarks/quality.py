@@ -1,134 +1,188 @@
-"""How strong are few rules? Scores of `RuleEnsembleClassifier` against BOOMER and MLRL-SeCo, and which targets are met.
+"""How strong are few rules? `RuleEnsembleClassifier` beside BOOMER and a label-powerset forest, all tuned alike.
 
-    python benchmarks/quality.py                      train -> test, 10, 30 and 100 rules, 8 data sets
-    python benchmarks/quality.py --cv                 10-fold cross-validation on all examples instead
-    python benchmarks/quality.py --rules 30 --data emotions scene
-    python benchmarks/quality.py --folds FOLDER       only writes the folds, for quality_boomer.py
+    python benchmarks/quality.py                                    8 data sets, train -> test, one table
+    python benchmarks/quality.py --peer PEER/bin/python             BOOMER, too; PEER has mlrl-boomer installed
+    python benchmarks/quality.py --data emotions yeast --learners ours-30 forest
 
-One set of options for all data sets (the defaults); the decision is tuned by cross-validation inside the training part,
-for the measure that a column shows; no choice is made on test data. Rows go to --out as they come; finished ones are
-not measured again.
-
-quality_boomer.csv: BOOMER (mlrl-boomer 0.15.6) on the same train and test parts, with at most so many rules, both of
-its losses. quality_boomer_cv.csv: the same in 10-fold cross-validation, by quality_boomer.py. quality_seco.csv:
-MLRL-SeCo of the same release in all configurations measured; `plain` is without sampling, pruning and a cap on rules.
-F1 with an empty denominator counts 0.
+Everybody decides by what was tuned on the training part: we by the decision that `fit` chooses, the others by one cut
+on their probabilities, tuned by 3-fold cross-validation for the measure of that row (for subset accuracy the forest may
+also take its most probable label set). Nothing is chosen on test data. Each row is measured in a process of its own:
+CPU seconds and growth of the peak resident size cover fitting and tuning. Rows go to --out as they come; finished ones
+are not measured again. F1 with an empty denominator counts 0.
 """
 
 from __future__ import annotations
 
 import argparse
 import csv
+import json
+import resource
+import subprocess
+import sys
+import tempfile
 import time
-from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from polyrule import datasets
-from polyrule.estimators.ensemble import RuleEnsembleClassifier
-from polyrule.evaluation.folds import make_folds, take_rows
-from polyrule.evaluation.scores import score
+from polyrule import RuleEnsembleClassifier, datasets
+from polyrule.ensemble.learning import deal
+from polyrule.ensemble.measures import MEASURES
 
 HERE = Path(__file__).parent
 SETS = ("flags", "emotions", "birds", "genbase", "medical", "yeast", "scene", "CAL500")
-MEASURES = {"micro_f1": "micro-f1", "macro_f1": "macro-f1", "subset_accuracy": "subset", "hamming_loss": "hamming"}
-COLUMNS = [
-    "data",
-    "split",
-    "rules",
-    "tuned_for",
-    "decision",
-    *MEASURES,
-    "fit_s",
-    "cpu_s",
-    "learned",
-    "conditions",
-    "labels_per_head",
-]
+LEARNERS = ("ours-10", "ours-30", "ours-100", "forest", "boomer")
+TUNED = ("micro-f1", "macro-f1", "subset", "hamming")
+CUTS = np.arange(2, 91) / 100
+COLUMNS = ["data", "learner", "tuned_for", "decision", *TUNED, "log_loss", "brier", "calibration_error"]
+COLUMNS += ["cpu_s", "wall_s", "mb", "conditions", "labels_per_head"]
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", nargs="+", default=list(SETS))
-    parser.add_argument("--rules", nargs="+", type=int, default=[10, 30, 100])
-    parser.add_argument("--cv", action="store_true", help="10-fold cross-validation instead of train -> test")
-    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--learners", nargs="+", default=list(LEARNERS))
+    parser.add_argument("--peer", help="Python of an environment with mlrl-boomer")
     parser.add_argument("--out", type=Path, default=HERE / "results" / "quality.csv")
-    parser.add_argument("--folds", type=Path, help="write the folds of the cross-validation here and stop")
+    parser.add_argument("--one", nargs=2, metavar=("DATA", "LEARNER"), help=argparse.SUPPRESS)
     given = parser.parse_args()
-    if given.folds is not None:
-        return write_folds(given.folds, given.data)
-    split = "10-fold" if given.cv else "train-test"
-    args_out: Path = given.out
-    args_out.parent.mkdir(exist_ok=True)
-    rows = read(args_out) if args_out.exists() else []
-    done = {(row["data"], row["split"], row["rules"]) for row in rows}
-    for rules in given.rules:
+    if given.one:
+        print(json.dumps(measured(*given.one, given.peer)))
+        return
+    given.out.parent.mkdir(exist_ok=True)
+    rows = read(given.out) if given.out.exists() else []
+    learners = [learner for learner in given.learners if learner != "boomer" or given.peer]
+    for learner in learners:
         for name in given.data:
-            if (name, split, str(rules)) in done:
+            if any(row["data"] == name and row["learner"] == learner for row in rows):
                 continue
-            new = list(measure(name, rules, given.cv, given.jobs))
-            rows += new
-            write(args_out, rows)
-            for row in new:
-                shown = "  ".join(f"{key} {float(row[key]):.4f}" for key in MEASURES)
-                what = f"{name:9s} {rules:4d} rules, for {row['tuned_for']:9s} {row['decision']:12s}"
-                print(f"{what} {shown}  {row['fit_s']} s", flush=True)
-    report([row for row in rows if row["split"] == split], given.cv)
+            command = [
+                sys.executable,
+                __file__,
+                "--one",
+                name,
+                learner,
+                *(["--peer", given.peer] if given.peer else []),
+            ]
+            answer = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+            rows += json.loads(answer.splitlines()[-1])
+            write(given.out, rows)
+            best = rows[-len(TUNED)]
+            print(f"{learner:9s} {name:9s} micro-F1 {float(best['micro-f1']):.3f}  {best['cpu_s']} s", flush=True)
+    report([row for row in rows if row["data"] in given.data])
 
 
-def measure(name: str, rules: int, cross_validate: bool, jobs: int) -> Iterator[dict[str, str]]:
-    """Fit once per part; decide once per measure."""
-    parts = []
-    if cross_validate:
-        data = datasets.load(name)
-        for train, test in make_folds(data.Y, 10, seed=0):
-            parts.append((take_rows(data, train), take_rows(data, test)))
+def measured(name: str, learner: str, peer: str | None) -> list[dict[str, Any]]:
+    """Fit, tune and score one learner on one data set."""
+    train, test = datasets.load(name, part="train"), datasets.load(name, part="test")
+    truth = np.asarray(test.Y).astype(np.uint8)
+    if learner.startswith("ours"):
+        chances, decided, facts = ours(train, test, int(learner.split("-")[1]))
     else:
-        parts.append((datasets.load(name, part="train"), datasets.load(name, part="test")))
-    truth, predicted, kinds, facts = [], {m: [] for m in MEASURES}, {m: [] for m in MEASURES}, []
-    for train, test in parts:
-        start, used = time.perf_counter(), time.process_time()
-        learner = RuleEnsembleClassifier(rules, n_jobs=jobs).fit(train)
-        seconds, used = time.perf_counter() - start, time.process_time() - used
-        stats = learner.model_.statistics()
-        facts.append((seconds, used, stats["rules"], stats["conditions_per_rule"], stats["labels_per_head"]))
-        truth.append(np.asarray(test.Y))
-        for column, optimize in MEASURES.items():
-            learner.tune_decision(optimize)
-            kinds[column].append(learner.model_.decision.kind)
-            predicted[column].append(np.asarray(learner.predict(test.X)))
-    seconds, used, learned, conditions, labels = np.mean(facts, axis=0)
-    for column, optimize in MEASURES.items():
-        scores = score(np.vstack(truth), np.vstack(predicted[column]))
-        yield {
-            "data": name,
-            "split": "10-fold" if cross_validate else "train-test",
-            "rules": str(rules),
-            "tuned_for": optimize,
-            "decision": max(set(kinds[column]), key=kinds[column].count),
-            **{key: f"{scores[key]:.5f}" for key in MEASURES},
-            "fit_s": f"{seconds:.2f}",
-            "cpu_s": f"{used:.2f}",
-            "learned": f"{learned:g}",
-            "conditions": f"{conditions:.2f}",
-            "labels_per_head": f"{labels:.2f}",
-        }
+        chances, decided, facts = (forest if learner == "forest" else boomer)(train, test, peer)
+    rows = []
+    for wanted in TUNED:
+        kind, predicted = decided[wanted]
+        scores = {m: MEASURES[m](truth, predicted, np.ones(len(truth))) for m in TUNED}
+        row = {"data": name, "learner": learner, "tuned_for": wanted, "decision": kind}
+        row |= {m: f"{scores[m]:.5f}" for m in TUNED} | probability_scores(truth, chances)
+        rows.append(row | {key: f"{value:.2f}" for key, value in facts.items()})
+    return rows
 
 
-def write_folds(folder: Path, names: list[str]) -> None:
-    """Write each data set with the number of the fold that every example is tested in."""
-    folder.mkdir(parents=True, exist_ok=True)
-    for name in names:
-        data = datasets.load(name)
-        fold = np.empty(len(data.X), dtype=np.int64)
-        for number, (_, test) in enumerate(make_folds(data.Y, 10, seed=0)):
-            fold[test] = number
-        columns = np.column_stack([data.X.column(j) for j in range(len(data.X.features))])
-        nominal = [j for j, feature in enumerate(data.X.features) if feature.is_nominal]
-        truth = data.Y.toarray() if hasattr(data.Y, "toarray") else np.asarray(data.Y)
-        np.savez(folder / f"{name}.npz", X=columns, Y=truth.astype(np.uint8), nominal=nominal, fold=fold)
+def ours(train: Any, test: Any, rules: int) -> tuple[Any, Any, Any]:
+    before, start, used = peak(), time.perf_counter(), time.process_time()
+    learner = RuleEnsembleClassifier(rules).fit(train)
+    facts = spent(before, start, used)
+    stats = learner.model_.statistics()
+    facts |= {"conditions": stats["conditions_per_rule"], "labels_per_head": stats["labels_per_head"]}
+    decided = {}
+    for wanted in TUNED:
+        learner.tune_decision(wanted)
+        decided[wanted] = learner.model_.decision.kind, np.asarray(learner.predict(test.X))
+    return learner.predict_proba(test.X), decided, facts
+
+
+def forest(train: Any, test: Any, _: str | None) -> tuple[Any, Any, Any]:
+    """A random forest on whole label sets; probabilities of labels are sums over sets."""
+    from sklearn.ensemble import RandomForestClassifier
+
+    X, Y, asked = matrix(train), np.asarray(train.Y).astype(np.uint8), matrix(test)
+    before, start, used = peak(), time.perf_counter(), time.process_time()
+    sets, member = np.unique(Y, axis=0, return_inverse=True)
+    member = member.ravel()
+    fold = deal(Y, 3, 0)
+    left_out, whole = np.zeros(Y.shape), np.zeros(Y.shape, dtype=np.uint8)
+    for number in np.unique(fold):
+        held = fold == number
+        trees = RandomForestClassifier(random_state=0).fit(X[~held], member[~held])
+        chances = trees.predict_proba(X[held])
+        left_out[held] = chances @ sets[trees.classes_]
+        whole[held] = sets[trees.classes_[np.argmax(chances, axis=1)]]
+    trees = RandomForestClassifier(random_state=0).fit(X, member)
+    chances = trees.predict_proba(asked)
+    marginal = chances @ sets[trees.classes_]
+    decided = by_cut(left_out, Y, marginal)
+    own = MEASURES["subset"](Y, whole, np.ones(len(Y)))
+    if own >= max(MEASURES["subset"](Y, (left_out >= c).astype(np.uint8), np.ones(len(Y))) for c in CUTS):
+        decided["subset"] = "label set", sets[trees.classes_[np.argmax(chances, axis=1)]]
+    return marginal, decided, spent(before, start, used)
+
+
+def boomer(train: Any, test: Any, peer: str | None) -> tuple[Any, Any, Any]:
+    """BOOMER with 1,000 rules, in its own environment."""
+    assert peer is not None
+    Y = np.asarray(train.Y).astype(np.uint8)
+    with tempfile.TemporaryDirectory() as folder:
+        source, target = Path(folder) / "in.npz", Path(folder) / "out.npz"
+        np.savez(source, X=matrix(train), Y=Y, X_test=matrix(test), fold=deal(Y, 3, 0))
+        subprocess.run([peer, HERE / "quality_boomer.py", source, target], check=True, stdout=subprocess.DEVNULL)
+        with np.load(target) as stored:
+            facts = {key: float(stored[key]) for key in ("cpu_s", "wall_s", "mb")}
+            return stored["test"], by_cut(stored["left_out"], Y, stored["test"]), facts
+
+
+def by_cut(left_out: Any, truth: Any, asked: Any) -> dict[str, tuple[str, Any]]:
+    """Decide by the cut that does best on the training part, for each measure; of equals the one nearest one half."""
+    decided = {}
+    for wanted in TUNED:
+        merit = [MEASURES[wanted](truth, (left_out >= c).astype(np.uint8), np.ones(len(truth))) for c in CUTS]
+        best = max(range(len(CUTS)), key=lambda k: (round(merit[k], 9), -abs(CUTS[k] - 0.5)))
+        decided[wanted] = f"cut {CUTS[best]:.2f}", (asked >= CUTS[best]).astype(np.uint8)
+    return decided
+
+
+def probability_scores(truth: Any, chances: Any) -> dict[str, str]:
+    """Log loss, Brier score and expected calibration error (ten equal intervals) over all labels together."""
+    kept, wanted = np.clip(chances, 1e-4, 1 - 1e-4).ravel(), truth.ravel()
+    log_loss = -np.mean(np.where(wanted == 1, np.log(kept), np.log(1 - kept)))
+    brier = np.mean((chances.ravel() - wanted) ** 2)
+    place = np.minimum((10 * chances.ravel()).astype(int), 9)
+    count = np.bincount(place, minlength=10)
+    gap = np.bincount(place, chances.ravel(), 10) - np.bincount(place, wanted, 10)
+    error = np.abs(gap[count > 0]).sum() / len(wanted)
+    return {"log_loss": f"{log_loss:.5f}", "brier": f"{brier:.5f}", "calibration_error": f"{error:.5f}"}
+
+
+def matrix(data: Any) -> Any:
+    """Features for the peers: a column per number and per category; a missing number lies below all others."""
+    columns = []
+    for j, feature in enumerate(data.X.features):
+        column = data.X.column(j)
+        if feature.is_nominal:
+            columns += [(column == value).astype(float) for value in range(len(feature.categories))]
+        else:
+            columns.append(np.nan_to_num(column, nan=-1e6))
+    return np.column_stack(columns)
+
+
+def peak() -> float:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+def spent(before: float, start: float, used: float) -> dict[str, float]:
+    return {"cpu_s": time.process_time() - used, "wall_s": time.perf_counter() - start, "mb": peak() - before}
 
 
 def read(path: Path) -> list[dict[str, str]]:
@@ -136,76 +190,32 @@ def read(path: Path) -> list[dict[str, str]]:
         return list(csv.DictReader(stream))
 
 
-def write(path: Path, rows: list[dict[str, str]]) -> None:
+def write(path: Path, rows: list[dict[str, Any]]) -> None:
     partial = path.with_suffix(".part")
     with partial.open("w", newline="", encoding="utf-8") as stream:
-        writer = csv.DictWriter(stream, COLUMNS, lineterminator="\n")
+        writer = csv.DictWriter(stream, COLUMNS, restval="", lineterminator="\n")
         writer.writeheader()
         writer.writerows(rows)
     partial.replace(path)
 
 
-def report(rows: list[dict[str, str]], cross_validated: bool) -> None:
-    """Print means over the data sets that BOOMER was measured on, and whether each target is met."""
-    boomer = read(HERE / ("quality_boomer_cv.csv" if cross_validated else "quality_boomer.csv"))
-    seco = [] if cross_validated else read(HERE / "quality_seco.csv")
-    for rules in sorted({int(row["rules"]) for row in rows}):
-        mine = [row for row in rows if int(row["rules"]) == rules]
-        rivals = {row["data"] for row in boomer if int(row["rules"]) == rules}
-        known = [name for name in SETS if name in rivals and any(row["data"] == name for row in mine)]
-        print(f"\n{rules} rules, means over {', '.join(known)}")
-        headings = ("tuned for it", "default", "BOOMER", "BOOMER 1000", "best SeCo")
-        print(f"  {'measure':16s}", *(f"{heading:>12s}" for heading in headings))
-        for column, optimize in MEASURES.items():
-            tuned, default = (mean(mine, known, column, target) for target in (optimize, "micro-f1"))
-            same, large = (mean_boomer(boomer, known, column, size) for size in (rules, 1000))
-            rival, shared = best_seco(seco, known, column)
-            ours = mean(mine, shared, column, optimize) if shared else float("nan")
-            verdicts = ["ok  " if _beats(column, score, same) else "MISS" for score in (tuned, default)]
-            verdict = f"{verdicts[0]} for it, {verdicts[1]} by default; SeCo on {len(shared)} sets {ours - rival:+.4f}"
-            print(f"  {column:16s}", *(f"{x:12.4f}" for x in (tuned, default, same, large, rival)), f" {verdict}")
-        if rules >= 30 and not cross_validated:
-            goal = mean_boomer(boomer, known, "micro_f1", 1000) + (0.02 if rules == 100 else 0)
-            reached = mean(mine, known, "micro_f1", "micro-f1")
-            print(f"  micro-F1 {reached:.4f} against {goal:.4f} asked for: {'ok' if reached >= goal else 'MISS'}")
-        if rules == 100 and "scene" in known and not cross_validated:
-            reached = mean(mine, ["scene"], "micro_f1", "micro-f1")
-            print(f"  scene {reached:.4f} against 0.74 asked for: {'ok' if reached >= 0.74 else 'MISS'}")
-        size = {row["data"]: row for row in mine}
-        print("  fit seconds (CPU):", ", ".join(f"{n} {row['fit_s']} ({row['cpu_s']})" for n, row in size.items()))
-        print("  conditions per rule:", ", ".join(f"{name} {row['conditions']}" for name, row in size.items()))
-        print("  labels per head:", ", ".join(f"{name} {row['labels_per_head']}" for name, row in size.items()))
-
-
-def _beats(column: str, ours: float, theirs: float) -> bool:
-    return ours <= theirs if column == "hamming_loss" else ours > theirs
-
-
-def mean(rows: list[dict[str, str]], names: list[str], column: str, tuned_for: str) -> float:
-    return float(np.mean([float(r[column]) for r in rows if r["data"] in names and r["tuned_for"] == tuned_for]))
-
-
-def mean_boomer(rows: list[dict[str, str]], names: list[str], column: str, rules: int) -> float:
-    """Mean over data sets of the better of BOOMER's two losses."""
-    pick = min if column == "hamming_loss" else max
-    chosen = [[float(r[column]) for r in rows if r["data"] == name and int(r["rules"]) == rules] for name in names]
-    return float(np.mean([pick(values) for values in chosen])) if all(chosen) else float("nan")
-
-
-def best_seco(rows: list[dict[str, str]], names: list[str], column: str) -> tuple[float, list[str]]:
-    """Mean of the best configuration of MLRL-SeCo among those measured on most of the data sets, and on which."""
-    table: dict[tuple[str, ...], dict[str, float]] = {}
-    for row in rows:
-        if row["data"] in names:
-            key = tuple(row[name] for name in ("heads", "heuristic", "setting", "lift"))
-            table.setdefault(key, {})[row["data"]] = float(row[column])
-    most = max((len(values) for values in table.values()), default=0)
-    full = [values for values in table.values() if len(values) == most]
-    if not full:
-        return float("nan"), []
-    pick = min if column == "hamming_loss" else max
-    best = pick(full, key=lambda values: float(np.mean(list(values.values()))))
-    return float(np.mean(list(best.values()))), list(best)
+def report(rows: list[dict[str, Any]]) -> None:
+    """Print one table per measure, each deciding for it, then probabilities, time and memory."""
+    learners = list(dict.fromkeys(row["learner"] for row in rows))
+    names = [n for n in SETS if all(any(r["data"] == n and r["learner"] == x for r in rows) for x in learners)]
+    columns = [(m, m) for m in TUNED]
+    columns += [("micro-f1", m) for m in ("log_loss", "brier", "calibration_error", "cpu_s", "mb", "labels_per_head")]
+    for tuned_for, column in columns:
+        print(f"\n{column}" + (f", deciding for it ({tuned_for})" if column in TUNED else ""))
+        print(f"  {'':10s}", *(f"{learner:>9s}" for learner in learners))
+        table = np.full((len(names), len(learners)), np.nan)
+        for i, name in enumerate(names):
+            for j, learner in enumerate(learners):
+                found = [r for r in rows if (r["data"], r["learner"], r["tuned_for"]) == (name, learner, tuned_for)]
+                table[i, j] = float(found[0][column]) if found[0].get(column) else np.nan
+            print(f"  {name:10s}", *(f"{value:9.3f}" for value in table[i]))
+        total = table.sum(axis=0) if column == "cpu_s" else table.mean(axis=0)
+        print(f"  {'sum' if column == 'cpu_s' else 'mean':10s}", *(f"{value:9.3f}" for value in total))
 
 
 if __name__ == "__main__":

@@ -83,7 +83,6 @@ POLYRULE_VECTOR_CLONES void values(const Sum* __restrict g, const Sum* __restric
 // What one thread works with, feature after feature.
 struct Desk {
   std::vector<Sum> histogram, running;
-  std::vector<double> gains;
   std::vector<std::int32_t> rows_in;  // per bin
   std::vector<std::int32_t> place;    // of the rows that are looked at ...
   std::vector<Code> code;             // ... and their codes
@@ -91,43 +90,48 @@ struct Desk {
 
 class Scan {
  public:
-  Scan(const Bins& bins, const std::int32_t* chosen, std::size_t count, const std::int32_t* gradient,
-       const std::int32_t* curvature, const std::int64_t* root, std::size_t labels, double ridge, double cost)
+  Scan(const Bins& bins, const std::int32_t* chosen, std::size_t count, const std::int64_t* root, std::size_t labels,
+       double ridge, double cost)
       : bins_(bins), chosen_(chosen), count_(count), labels_(labels), ridge_(ridge), cost_(cost), inverse_(labels),
-        place_(bins.rows, -1), sums_(count * 2 * labels), total_(2 * labels, 0) {
+        place_(bins.rows, -1), gains_(bins.features) {
     for (std::size_t l = 0; l < labels; ++l) inverse_[l] = 1.0 / static_cast<double>(root[l]);
     for (std::size_t k = 0; k < count; ++k) place_[static_cast<std::size_t>(chosen[k])] = static_cast<std::int32_t>(k);
-    for (std::size_t first = 0; first < labels; first += kBlock) {
-      const std::size_t wide = width(first);
-      Sum* to = sums_.data() + 2 * first * count;
-      for (std::size_t k = 0; k < count; ++k, to += 2 * wide) {
-        const std::size_t from = static_cast<std::size_t>(chosen[k]) * labels + first;
-        std::copy_n(gradient + from, wide, to);
-        std::copy_n(curvature + from, wide, to + wide);
-        add_to(&total_[2 * first], to, 2 * wide);
-      }
+    for (std::size_t f = 0; f < bins.features; ++f) gains_[f].assign(2 * static_cast<std::size_t>(bins.count[f]), 0);
+  }
+
+  // Labels are taken a few at a time: the sums of all bins of a feature then stay in the nearest cache, and memory does not
+  // grow with the number of labels. Gains are still added up label after label.
+  static constexpr std::size_t kBlock = 32;
+
+  // Copies the gradients and curvatures of a block of labels, example after example.
+  void turn_to(std::size_t first, const std::int32_t* gradient, const std::int32_t* curvature) {
+    first_ = first, wide_ = std::min(kBlock, labels_ - first);
+    sums_.resize(count_ * 2 * wide_);
+    total_.assign(2 * wide_, 0);
+    Sum* to = sums_.data();
+    for (std::size_t k = 0; k < count_; ++k, to += 2 * wide_) {
+      const std::size_t from = static_cast<std::size_t>(chosen_[k]) * labels_ + first;
+      std::copy_n(gradient + from, wide_, to);
+      std::copy_n(curvature + from, wide_, to + wide_);
+      add_to(total_.data(), to, 2 * wide_);
     }
   }
 
-  Best feature(std::size_t f, Desk& desk) const {
+  // Adds what the block of labels gains by each condition on a feature.
+  void add(std::size_t f, Desk& desk) {
     const std::size_t bins = static_cast<std::size_t>(bins_.count[f]);
-    const bool nominal = bins_.nominal[f] != 0;
     look_up(f, bins, desk);
-    desk.gains.assign(2 * bins, 0);
-    for (std::size_t first = 0; first < labels_; first += kBlock) {
-      fill(f, bins, first, desk);
-      nominal ? add_categories(bins, first, desk) : add_thresholds(bins, first, desk);
-    }
-    return nominal ? best_category(bins, desk) : best_threshold(bins, desk);
+    fill(f, bins, desk);
+    bins_.nominal[f] != 0 ? add_categories(bins, desk, gains_[f]) : add_thresholds(bins, desk, gains_[f]);
+  }
+
+  Best best(std::size_t f, Desk& desk) const {
+    const std::size_t bins = static_cast<std::size_t>(bins_.count[f]);
+    look_up(f, bins, desk);
+    return bins_.nominal[f] != 0 ? best_category(bins, desk, gains_[f]) : best_threshold(bins, desk, gains_[f]);
   }
 
  private:
-  // Labels are taken a few at a time, so that the sums of all bins of a feature stay in the nearest cache. Gains are
-  // still added up label after label.
-  static constexpr std::size_t kBlock = 32;
-
-  std::size_t width(std::size_t first) const { return std::min(kBlock, labels_ - first); }
-
   // Which rows are not in the usual bin, in which bin they are, and how many rows each bin has.
   void look_up(std::size_t f, std::size_t bins, Desk& desk) const {
     desk.rows_in.assign(bins + 1, 0);
@@ -152,9 +156,9 @@ class Scan {
     desk.rows_in[static_cast<std::size_t>(bins_.usual[f])] += static_cast<std::int32_t>(count_ - desk.place.size());
   }
 
-  void fill(std::size_t f, std::size_t bins, std::size_t first, Desk& desk) const {
-    const std::size_t stride = 2 * width(first);
-    const Sum* sums = sums_.data() + 2 * first * count_;
+  void fill(std::size_t f, std::size_t bins, Desk& desk) const {
+    const std::size_t stride = 2 * wide_;
+    const Sum* sums = sums_.data();
     desk.histogram.assign((bins + 1) * stride, 0);
     Sum* histogram = desk.histogram.data();
     if (bins_.slot[f] >= 0) {
@@ -162,29 +166,28 @@ class Scan {
       return;
     }
     Sum* usual = histogram + static_cast<std::size_t>(bins_.usual[f]) * stride;
-    add_to(usual, &total_[2 * first], stride);
+    add_to(usual, total_.data(), stride);
     for (std::size_t e = 0; e < desk.place.size(); ++e)
       move(histogram + desk.code[e] * stride, usual, sums + static_cast<std::size_t>(desk.place[e]) * stride, stride);
   }
 
-  void add_categories(std::size_t bins, std::size_t first, Desk& desk) const {
-    const std::size_t wide = width(first);
+  void add_categories(std::size_t bins, Desk& desk, std::vector<double>& gains) const {
     for (std::size_t b = 0; b < bins; ++b)
-      if (proper(desk.rows_in[b])) add_gain(&desk.histogram[b * 2 * wide], first, desk.gains[2 * b]);
+      if (proper(desk.rows_in[b])) add_gain(&desk.histogram[b * 2 * wide_], gains[2 * b]);
   }
 
-  void add_thresholds(std::size_t bins, std::size_t first, Desk& desk) const {
-    const std::size_t stride = 2 * width(first);
+  void add_thresholds(std::size_t bins, Desk& desk, std::vector<double>& gains) const {
+    const std::size_t stride = 2 * wide_;
     desk.running.assign(2 * stride, 0);
     Sum *below = desk.running.data(), *over = below + stride;
     const Sum* missing = &desk.histogram[bins * stride];
-    for (std::size_t j = 0; j < stride; ++j) over[j] = total_[2 * first + j] - missing[j];
+    for (std::size_t j = 0; j < stride; ++j) over[j] = total_[j] - missing[j];
     each_threshold(bins, desk, [&](std::size_t b, bool fresh, bool at_most_holds, bool above_holds) {
       if (!fresh) return;
       move(below, over, &desk.histogram[b * stride], stride);
-      if (at_most_holds && above_holds) return add_gains(below, over, first, &desk.gains[2 * b]);
-      if (at_most_holds) add_gain(below, first, desk.gains[2 * b]);
-      if (above_holds) add_gain(over, first, desk.gains[2 * b + 1]);
+      if (at_most_holds && above_holds) return add_gains(below, over, &gains[2 * b]);
+      if (at_most_holds) add_gain(below, gains[2 * b]);
+      if (above_holds) add_gain(over, gains[2 * b + 1]);
     });
   }
 
@@ -199,38 +202,36 @@ class Scan {
     }
   }
 
-  Best best_category(std::size_t bins, const Desk& desk) const {
+  Best best_category(std::size_t bins, const Desk& desk, const std::vector<double>& gains) const {
     Best best;
     for (std::size_t b = 0; b < bins; ++b)
-      if (proper(desk.rows_in[b])) best.offer(desk.gains[2 * b], static_cast<std::int32_t>(b), category);
+      if (proper(desk.rows_in[b])) best.offer(gains[2 * b], static_cast<std::int32_t>(b), category);
     return best;
   }
 
-  Best best_threshold(std::size_t bins, const Desk& desk) const {
+  Best best_threshold(std::size_t bins, const Desk& desk, const std::vector<double>& gains) const {
     Best best;
     each_threshold(bins, desk, [&](std::size_t b, bool, bool at_most_holds, bool above_holds) {
-      if (at_most_holds) best.offer(desk.gains[2 * b], static_cast<std::int32_t>(b), at_most);
-      if (above_holds) best.offer(desk.gains[2 * b + 1], static_cast<std::int32_t>(b), above);
+      if (at_most_holds) best.offer(gains[2 * b], static_cast<std::int32_t>(b), at_most);
+      if (above_holds) best.offer(gains[2 * b + 1], static_cast<std::int32_t>(b), above);
     });
     return best;
   }
 
   bool proper(std::int32_t rows) const { return rows > 0 && static_cast<std::size_t>(rows) < count_; }
 
-  void add_gain(const Sum* sums, std::size_t first, double& total) const {
-    const std::size_t wide = width(first);
+  void add_gain(const Sum* sums, double& total) const {
     double value[kBlock];
-    values(sums, sums + wide, &inverse_[first], wide, ridge_, cost_, value);
-    for (std::size_t i = 0; i < wide; ++i) total += value[i];
+    values(sums, sums + wide_, &inverse_[first_], wide_, ridge_, cost_, value);
+    for (std::size_t i = 0; i < wide_; ++i) total += value[i];
   }
 
   // Both directions of a threshold side by side: each sum waits for its own last addition only.
-  void add_gains(const Sum* below, const Sum* over, std::size_t first, double* totals) const {
-    const std::size_t wide = width(first);
+  void add_gains(const Sum* below, const Sum* over, double* totals) const {
     double low[kBlock], high[kBlock], a = totals[0], b = totals[1];
-    values(below, below + wide, &inverse_[first], wide, ridge_, cost_, low);
-    values(over, over + wide, &inverse_[first], wide, ridge_, cost_, high);
-    for (std::size_t i = 0; i < wide; ++i) a += low[i], b += high[i];
+    values(below, below + wide_, &inverse_[first_], wide_, ridge_, cost_, low);
+    values(over, over + wide_, &inverse_[first_], wide_, ridge_, cost_, high);
+    for (std::size_t i = 0; i < wide_; ++i) a += low[i], b += high[i];
     totals[0] = a, totals[1] = b;
   }
 
@@ -240,7 +241,9 @@ class Scan {
   const double ridge_, cost_;
   std::vector<double> inverse_;      // of the curvature of all examples, per label
   std::vector<std::int32_t> place_;  // per example: where it is among the chosen ones, or -1
-  std::vector<Sum> sums_, total_;    // block after block: per chosen example, gradients and curvatures
+  std::vector<std::vector<double>> gains_;  // per feature and bin, of both directions
+  std::size_t first_ = 0, wide_ = 0;  // the block of labels at hand,
+  std::vector<Sum> sums_, total_;     // and its gradients and curvatures per chosen example
 };
 
 template <class T>
@@ -271,12 +274,20 @@ auto best_conditions(const Array<Code, 2>& dense, const Array<std::int32_t, 1>& 
   std::vector<Best> best(features);
   {
     const nb::gil_scoped_release release;
-    const Scan scan(bins, rows.data(), rows.shape(0), gradient.data(), curvature.data(), root.data(), labels, ridge, cost);
-    std::atomic<std::size_t> next{0};
-    on_threads(static_cast<int>(std::min<std::size_t>(features, static_cast<std::size_t>(std::max(1, threads)))), [&](int) {
-      Desk desk;
-      for (std::size_t f = next++; f < features; f = next++) best[f] = scan.feature(f, desk);
-    });
+    Scan scan(bins, rows.data(), rows.shape(0), root.data(), labels, ridge, cost);
+    const int team = static_cast<int>(std::min<std::size_t>(features, static_cast<std::size_t>(std::max(1, threads))));
+    const auto each_feature = [&](const auto& work) {
+      std::atomic<std::size_t> next{0};
+      on_threads(team, [&](int) {
+        Desk desk;
+        for (std::size_t f = next++; f < features; f = next++) work(f, desk);
+      });
+    };
+    for (std::size_t first = 0; first < labels; first += Scan::kBlock) {
+      scan.turn_to(first, gradient.data(), curvature.data());
+      each_feature([&](std::size_t f, Desk& desk) { scan.add(f, desk); });
+    }
+    each_feature([&](std::size_t f, Desk& desk) { best[f] = scan.best(f, desk); });
   }
   std::vector<double> gains(features);
   std::vector<std::int32_t> cuts(features);

@@ -54,15 +54,31 @@ def test_predicting_evaluating_explaining_exporting(weighted, songs, tmp_path):
 
 
 def test_what_is_only_for_rule_lists_is_refused(weighted, songs):
-    assert (
-        "--flip is exact for rule lists only" in run("explain", weighted, songs, "--row", "1", "--flip", "calm").stderr
-    )
-    for words in (["verify", weighted, songs], ["edit", "remove", weighted, "1"]):
+    for words in (["edit", "move", weighted, "1", "2"], ["edit", "recount", weighted, songs, *READING]):
         result = run(*words)
         assert result.exit_code == 1
         assert "needs a rule list, but the file holds a rule-ensemble" in result.stderr
     result = run("train", songs, *READING, "--learner", "ensemble", "--max-rules", "2", "--certify")
     assert "--certify is for rule lists" in result.stderr
+
+
+def test_the_tools_of_lists_know_ensembles(weighted, songs, tmp_path):
+    flips = ok_json("explain", weighted, songs, "--row", "1", "--flip", "calm")["flips"]
+    assert flips[0]["exact"]
+    assert "<-" in ok("show", weighted, "--digits", "2")
+    model = files.load(weighted)
+    fewer = tmp_path / "fewer.json"
+    ok("edit", "remove", weighted, "1", "-o", fewer)
+    assert len(files.load(fewer)) == len(model) - 1
+    changed = tmp_path / "changed.json"
+    ok("edit", "weigh", weighted, "1", "calm", "0.25", "-o", changed)
+    assert any(entry.weight == 0.25 for entry in files.load(changed).rules[0].head)
+    fitted = tmp_path / "fitted.json"
+    ok("edit", "refit", fewer, songs, *READING, "-o", fitted)
+    assert "best ones" in ok("verify", fitted, songs, *READING)
+    wrong = run("edit", "weigh", weighted, "99", "calm", "1")
+    assert wrong.exit_code == 1
+    assert "no rule 99" in wrong.stderr
 
 
 def test_the_schema_covers_them(weighted):

@@ -14,13 +14,20 @@ from polyrule.ensemble.gain import Slopes, best_conditions, native_kernel, refer
 needs_native = pytest.mark.skipif(native_kernel() is None, reason="the compiled kernels are not built")
 
 
+def fixed(gradient: np.ndarray, curvature: np.ndarray, ridge: float, cost: float) -> Slopes:
+    """Slopes in units of 2**-24, as the solver keeps them."""
+    scale = 2.0**24
+    whole = np.maximum(np.rint(curvature * scale), 1).astype(np.int32)
+    return Slopes.of(np.rint(gradient * scale).astype(np.int32), whole, scale, ridge, cost)
+
+
 def world(seed: int, rows: int = 40, labels: int = 3, cost: float = 0.0):
     rng = np.random.default_rng(seed)
     table = random_table(rng, rows)
     binning = Binning.of(table, 64)
     binned = BinnedTable.of(binning, binning.columns(table))
     chance = rng.random((rows, labels))
-    slopes = Slopes.of(chance - rng.integers(0, 2, (rows, labels)), chance * (1 - chance), 1.0, cost)
+    slopes = fixed(chance - rng.integers(0, 2, (rows, labels)), chance * (1 - chance), 1.0, cost)
     chosen = np.flatnonzero(rng.random(rows) < 0.7).astype(np.int32)
     return binned, slopes, chosen
 
@@ -82,7 +89,7 @@ def test_equal_gains_go_to_the_first_feature_and_threshold() -> None:
     binning = Binning((Feature("a"), Feature("b")), (cuts, cuts))
     binned = BinnedTable.of(binning, codes)
     gradient = np.array([[-0.5], [0.5], [0.5], [-0.5]])
-    slopes = Slopes.of(gradient, np.full((4, 1), 0.25), 1.0, 0.0)
+    slopes = fixed(gradient, np.full((4, 1), 0.25), 1.0, 0.0)
     for kernels in ("reference", None):
         found = best_conditions(binned, np.arange(4, dtype=np.int32), slopes, kernels=kernels)
         assert found.gain[0] == found.gain[1]
@@ -94,7 +101,7 @@ def test_a_rule_and_its_complement_gain_the_same_once_the_intercept_is_fitted() 
     chance = np.full((50, 1), 0.3)
     truth = np.zeros((50, 1))
     truth[:15] = 1  # 0.3 of 50: the gradients sum to 0
-    slopes = Slopes.of(chance - truth, chance * (1 - chance), 1e-12, 0.0)
+    slopes = fixed(chance - truth, chance * (1 - chance), 1e-12, 0.0)
     rows = np.sort(rng.choice(50, 20, replace=False)).astype(np.int32)
     others = np.setdiff1d(np.arange(50, dtype=np.int32), rows)
     assert slopes.gain(rows) == pytest.approx(slopes.gain(others), rel=1e-5)

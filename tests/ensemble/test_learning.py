@@ -10,7 +10,10 @@ from polyrule.ensemble import learning
 from polyrule.ensemble.bins import BinTest
 from polyrule.ensemble.building import BuildOptions
 from polyrule.ensemble.calibration import Calibration
-from polyrule.ensemble.learning import LearnOptions, Setting, deal, learn, shortest_good
+from polyrule.ensemble.learning import deal, learn, shortest_good
+from polyrule.ensemble.lessons import Teaching
+from polyrule.ensemble.options import LearnOptions
+from polyrule.ensemble.parts import Setting
 
 
 def test_folds_share_out_every_label_set() -> None:
@@ -62,9 +65,8 @@ def test_labels_of_a_held_out_example_do_not_touch_its_scores(monkeypatch) -> No
     truth = np.stack([values[:, 0] > 0, values[:, 1] > 0], axis=1).astype(np.uint8)
     fold = np.arange(80) % 4
     monkeypatch.setattr(learning, "deal", lambda *_: fold)
-    monkeypatch.setattr("polyrule.ensemble.forest._TREES", 15)
     monkeypatch.setattr(Calibration, "fit", classmethod(lambda cls, *_: cls()))
-    options = LearnOptions(build=BuildOptions(max_rules=4), prices=(0.1,), ridges=(1.0,))
+    options = LearnOptions(BuildOptions(max_rules=4), Teaching(trees=15), prices=(0.1,), ridges=(1.0,))
     table = Table.from_array(values)
     changed = truth.copy()
     changed[fold == 2] = 1 - changed[fold == 2]

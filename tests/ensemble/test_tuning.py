@@ -103,3 +103,16 @@ def test_weights_count_as_repetitions_for_rare_label_cuts() -> None:
 def test_unknown_choices_are_refused(kind: str, optimize: str) -> None:
     with pytest.raises(OptionError, match="must be"):
         choose(evidence(), kind, optimize)
+
+
+def test_deciding_for_macro_f1_does_not_predict_wildly() -> None:
+    """Labels that the scores know nothing about are called everywhere by whoever maximises their own F1."""
+    rng = np.random.default_rng(0)
+    scores = np.column_stack([rng.normal(0, 3, (400, 2)), rng.normal(-1, 0.1, (400, 10))])
+    truth = (rng.random(scores.shape) < expit(scores)).astype(np.uint8)
+    known = Evidence(scores, truth, np.ones(400), np.arange(400) % 4)
+    micro = MEASURES["micro-f1"]
+    best = micro(truth, tune(known, "threshold", "micro-f1").labels(scores), known.weights)
+    for kind in ("threshold", "per-label", "subset"):
+        reached = micro(truth, tune(known, kind, "macro-f1").labels(scores), known.weights)
+        assert reached >= best - 0.05

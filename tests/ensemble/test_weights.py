@@ -29,6 +29,35 @@ def solved(covers, truth, weights, ridge: float, heads=None) -> Solver:
     return solver
 
 
+def test_slopes_in_fixed_point_are_those_of_the_loss() -> None:
+    covers, truth, weights = problem()
+    solver = solved(covers, truth, weights, 1.0)
+    chance = 1 / (1 + np.exp(-(solver.covers @ solver.coefficients)))
+    assert solver.gradient / solver.scale == pytest.approx(weights[:, None] * (chance - truth), abs=1e-6)
+    assert solver.curvature / solver.scale == pytest.approx(weights[:, None] * chance * (1 - chance), abs=1e-6)
+
+
+def test_the_slope_vanishes_at_the_optimum_and_blocks_change_nothing(monkeypatch) -> None:
+    covers, truth, weights = problem(rows=700)
+    solver = solved(covers, truth, weights, 1.0)
+    assert solver.slope() < 1e-5 * weights.sum()
+    monkeypatch.setattr("polyrule.ensemble.weights._BLOCK_CELLS", 300)
+    monkeypatch.setattr("polyrule.ensemble.weights._MOST_LABELS", 2)
+    other = solved(covers, truth, weights, 1.0)
+    assert other.coefficients == pytest.approx(solver.coefficients, abs=1e-6)
+
+
+def test_dropping_an_entry_is_never_having_had_it() -> None:
+    covers, truth, weights = problem()
+    heads = np.ones((5, 3), dtype=bool)
+    heads[2, 1] = heads[4, 1] = False
+    solver = solved(covers, truth, weights, 1.0)
+    solver.drop(2, 1)
+    solver.drop(4, 1)
+    solver.solve(np.array([1]), steps=50)
+    assert solver.coefficients == pytest.approx(solved(covers, truth, weights, 1.0, heads).coefficients, abs=1e-4)
+
+
 def test_weights_are_those_of_logistic_regression() -> None:
     covers, truth, weights = problem()
     solver = solved(covers, truth, weights, 2.0)
@@ -61,16 +90,18 @@ def test_saliency_foretells_the_loss_without_a_weight() -> None:
 def test_removing_and_restoring_a_rule() -> None:
     covers, truth, weights = problem()
     solver = solved(covers, truth, weights, 1.0)
-    kept = (solver.covers.copy(), solver.coefficients.copy(), solver.support.copy(), solver.scores.copy())
+    kept = (solver.covers.copy(), solver.coefficients.copy(), solver.support.copy())
+    gradient = solver.gradient.copy()
     before = solver.objective()
     solver.remove(2)
-    assert np.allclose(solver.scores, solver.covers @ solver.coefficients)
     solver.solve(steps=50)
     assert np.allclose(
         solver.coefficients, solved(np.delete(covers, 2, axis=1), truth, weights, 1.0).coefficients, atol=1e-4
     )
     solver.restore(*kept)
-    assert solver.objective() == before
+    assert np.array_equal(solver.gradient, gradient)
+    solver.solve()
+    assert solver.objective() == pytest.approx(before, abs=1e-9)
 
 
 def test_a_label_that_is_always_present_stays_finite() -> None:
@@ -82,7 +113,7 @@ def test_points_are_whole_bounded_and_better_than_rounding() -> None:
     covers, truth, weights = problem(rows=500, rules=6)
     solver = solved(covers, truth, weights, 1.0)
     for most in (2, 5):
-        points, unit = to_points(solver.coefficients, solver.covers, truth, weights, most)
+        points, unit = to_points(solver.coefficients, solver.covers.astype(float), truth, weights, most)
         assert np.array_equal(points, np.rint(points))
         assert np.abs(points[1:]).max() <= most
         largest = np.abs(solver.coefficients[1:]).max()

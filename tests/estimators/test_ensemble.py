@@ -10,7 +10,7 @@ import pytest
 import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.metrics import f1_score
-from sklearn.model_selection import cross_val_predict
+from sklearn.model_selection import KFold, cross_val_predict
 from sklearn.utils.estimator_checks import parametrize_with_checks
 from tests.ensemble.worlds import random_table
 
@@ -30,7 +30,7 @@ FAILING = {
 @pytest.fixture(autouse=True)
 def small_forest(monkeypatch) -> None:
     """Few trees: what is tested here does not hang on their number."""
-    monkeypatch.setattr("polyrule.ensemble.forest._TREES", 25)
+    monkeypatch.setattr("polyrule.ensemble.teacher._TREES", 25)
 
 
 @parametrize_with_checks(
@@ -43,7 +43,7 @@ def test_scikit_learn_conventions(estimator, check) -> None:
 @pytest.fixture(scope="module")
 def small_module_forest():
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("polyrule.ensemble.forest._TREES", 25)
+        patch.setattr("polyrule.ensemble.teacher._TREES", 25)
         yield
 
 
@@ -135,11 +135,11 @@ def test_sparse_and_dense_tables_give_the_same_model() -> None:
 
 
 def test_a_table_too_large_to_be_taught_is_learned_without(monkeypatch) -> None:
-    from polyrule.ensemble import learning
+    from polyrule.ensemble import parts
 
     X, Y = planted()
     plain = RuleEnsembleClassifier(max_rules=4, cv=2, teacher=None).fit(X, Y)
-    monkeypatch.setattr(learning, "_LARGEST_TAUGHT", 10)
+    monkeypatch.setattr(parts, "_LARGEST_TAUGHT", 10)
     assert same(plain, RuleEnsembleClassifier(max_rules=4, cv=2).fit(X, Y))
 
 
@@ -176,7 +176,7 @@ def test_a_decision_can_be_changed_without_refitting(fitted) -> None:
 def test_swaps_never_make_the_training_loss_worse() -> None:
     from polyrule.ensemble.bins import Binning
     from polyrule.ensemble.building import Builder, BuildOptions
-    from polyrule.ensemble.teacher import plain_lesson
+    from polyrule.ensemble.lessons import plain_lesson
 
     X, Y = planted(300)
     table = Table.from_array(X)
@@ -200,23 +200,93 @@ def test_a_higher_price_gives_shorter_heads() -> None:
     assert heads[0] > heads[1]
 
 
-def test_callback_hears_of_every_rule_and_can_stop() -> None:
+@pytest.mark.parametrize("wanted", [1, 1.5, 3])
+def test_heads_are_as_short_as_asked(wanted: float) -> None:
+    X, Y = planted()
+    wide = np.hstack([Y, 1 - Y, Y[:, ::-1]])
+    clf = RuleEnsembleClassifier(max_rules=6, cv=2, restarts=1, labels_per_head=wanted).fit(X, wide)
+    assert 0 < clf.model_.statistics()["labels_per_head"] <= wanted + 1e-9
+
+
+def test_callback_hears_of_every_phase_and_rule_and_can_stop() -> None:
     X, Y = planted()
     heard = []
     RuleEnsembleClassifier(max_rules=3, cv=2, restarts=2, callback=heard.append).fit(X, Y)
-    assert [(p.attempt, p.rules) for p in heard if p.part == 0] == [(a, n) for a in (0, 1) for n in (1, 2, 3)]
-    assert [(p.attempt, p.rules) for p in heard if p.part == 1] == [(0, 1), (0, 2), (0, 3)]
-    assert {p.part for p in heard} == {0, 1, 2}
+    rules = [(p.attempt, p.rules) for p in heard if p.part == 0 and p.phase == "rules" and p.rules and p.done < 0.9]
+    assert list(dict.fromkeys(rules)) == [(a, n) for a in (0, 1) for n in (1, 2, 3)]
+    phases = list(dict.fromkeys(p.phase for p in heard))
+    assert phases == [
+        "teacher",
+        "rules",
+        "fold 1 of 2: teacher",
+        "fold 1 of 2: rules",
+        "fold 2 of 2: teacher",
+        "fold 2 of 2: rules",
+        "decision",
+    ]
+    done = [p.done for p in heard]
+    assert done == sorted(done)
+    assert done[0] == 0
+    assert done[-1] > 0.9
     stopped = RuleEnsembleClassifier(max_rules=9, cv=0, callback=lambda p: p.rules == 2).fit(X, Y)
     assert len(stopped.model_) == 2
+    assert stopped.stopped_reason_ == "callback"
+
+
+def test_an_interrupt_keeps_the_rules_so_far_and_says_so_where_there_are_none(caplog) -> None:
+    X, Y = planted()
+
+    def interrupt_at(rules: int, phase: str):
+        def act(progress) -> None:
+            if progress.rules == rules and progress.phase == phase:
+                raise KeyboardInterrupt
+
+        return act
+
+    clf = RuleEnsembleClassifier(max_rules=5, cv=2, restarts=1, callback=interrupt_at(2, "rules"))
+    with pytest.raises(KeyboardInterrupt):
+        clf.fit(X, Y)
+    assert clf.stopped_reason_ == "interrupted"
+    assert len(clf.model_) == 2
+    assert clf.predict(X).shape == Y.shape
+    late = RuleEnsembleClassifier(max_rules=5, cv=2, callback=interrupt_at(1, "fold 2 of 2: rules"))
+    with pytest.raises(KeyboardInterrupt):
+        late.fit(X, Y)
+    assert len(late.model_) == 5
+    early = RuleEnsembleClassifier(max_rules=5, cv=2, callback=interrupt_at(0, "teacher"))
+    with pytest.raises(KeyboardInterrupt, match="before there was a rule"):
+        early.fit(X, Y)
+    assert not hasattr(early, "model_")
+
+
+def test_a_time_limit_ends_the_search_for_rules() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, 20))
+    Y = (X[:, :6] + rng.normal(size=(400, 6)) > 0).astype(int)
+    clf = RuleEnsembleClassifier(max_rules=5000, max_conditions=2, time_limit=2.0)
+    clf.fit(X, Y)
+    assert clf.stopped_reason_ == "time_limit"
+    assert 0 < len(clf.model_) < 5000
+    with pytest.raises(OptionError, match="time_limit"):
+        RuleEnsembleClassifier(time_limit=0).fit(X, Y)
+
+
+def test_folds_may_come_from_a_splitter() -> None:
+    X, Y = planted()
+    splitter = KFold(3, shuffle=True, random_state=0)
+    clf = RuleEnsembleClassifier(max_rules=3, cv=splitter, teacher=None).fit(X, Y)
+    listed = RuleEnsembleClassifier(max_rules=3, cv=list(splitter.split(X)), teacher=None).fit(X, Y)
+    assert same(clf, listed)
+    with pytest.raises(OptionError, match="cv"):
+        RuleEnsembleClassifier(max_rules=3, cv=[([0], [999])]).fit(X, Y)
 
 
 def test_of_several_starts_the_best_fit_is_kept() -> None:
     X, Y = planted()
     heard = []
-    once = RuleEnsembleClassifier(max_rules=4, cv=0, restarts=1).fit(X, Y)
-    often = RuleEnsembleClassifier(max_rules=4, cv=0, restarts=6, callback=heard.append).fit(X, Y)
-    last = [p.loss for p in heard if p.rules == 4]
+    once = RuleEnsembleClassifier(max_rules=4, cv=0, restarts=1, labels_per_head=None).fit(X, Y)
+    often = clone(once).set_params(restarts=6, callback=heard.append).fit(X, Y)
+    last = [p.loss for p in heard if p.rules == 4][:-1]  # the last one is said again at the end
     assert len(last) == 6
     assert min(last) < last[0]  # so the first is not the best here
     assert not same(once, often)

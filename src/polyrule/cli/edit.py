@@ -5,18 +5,15 @@ from __future__ import annotations
 import shutil
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from polyrule.cli.command import Command, Group, json_option
 from polyrule.cli.output import cannot_write, note, print_json, warn
-from polyrule.cli.reading import data_argument, data_options, load_labelled, load_rule_list, model_argument
+from polyrule.cli.reading import data_argument, data_options, load_labelled, load_model, load_rule_list, model_argument
 from polyrule.cli.text import fit
-from polyrule.errors import OptionError
-
-if TYPE_CHECKING:
-    from polyrule.model import RuleList
+from polyrule.errors import ModelError, OptionError
 
 
 @click.group("edit", cls=Group, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
@@ -53,7 +50,7 @@ def remove(model: Path, rules: tuple[int, ...], output: Path | None, as_json: bo
     Example:
       polyrule edit remove model.json 3 7 -o smaller.json
     """
-    stored = load_rule_list(model)
+    stored = load_model(model)
     for number in sorted(set(rules), reverse=True):
         stored = stored.remove(_index(stored, number))
     _store(stored, model, output, as_json)
@@ -144,6 +141,50 @@ def recount(model: Path, data: str, output: Path | None, as_json: bool, **readin
     _store(stored.recount(load_labelled(data, reading, stored)), model, output, as_json)
 
 
+@edit.command("weigh", cls=Command)
+@model_argument
+@click.argument("number", metavar="N", type=int)
+@click.argument("label")
+@click.argument("weight", type=float)
+@output_option
+def weigh(model: Path, number: int, label: str, weight: float, output: Path | None, as_json: bool) -> None:
+    r"""Give LABEL another WEIGHT in rule N of an ensemble; 0 takes it out of the head.
+
+    \b
+    Example:
+      polyrule edit weigh model.json 2 happy 0.5
+    """
+    stored = load_ensemble(model)
+    _store(stored.reweigh(_index(stored, number), label, weight), model, output, as_json)
+
+
+@edit.command("refit", cls=Command)
+@model_argument
+@data_argument()
+@click.option("--keep", type=int, multiple=True, metavar="N", help="A rule whose weights must stay; may be repeated.")
+@click.option("--ridge", type=float, help="Penalty on squared weights [the one that learning chose].")
+@output_option
+@data_options
+def refit(
+    model: Path,
+    data: str,
+    keep: tuple[int, ...],
+    ridge: float | None,
+    output: Path | None,
+    as_json: bool,
+    **reading: Any,
+) -> None:
+    r"""Give the rules of an ensemble the weights that are best on DATA.
+
+    \b
+    Example:
+      polyrule edit refit model.json train.csv --keep 1
+    """
+    stored = load_ensemble(model)
+    kept = [_index(stored, number) for number in keep]
+    _store(stored.refit(load_labelled(data, reading, stored), ridge=ridge, keep=kept), model, output, as_json)
+
+
 @edit.command("seal", cls=Command)
 @model_argument
 @output_option
@@ -159,13 +200,23 @@ def seal(model: Path, output: Path | None, as_json: bool) -> None:
     _store(RuleList.load(model, check=False), model, output, as_json)
 
 
-def _index(model: RuleList, number: int) -> int:
+def load_ensemble(path: Path) -> Any:
+    """Read a model file that must hold an ensemble."""
+    from polyrule.model.files import kind_of
+
+    model = load_model(path)
+    if kind_of(model) != "rule-ensemble":
+        raise ModelError(f"{path}: this needs a rule ensemble, but the file holds a {kind_of(model)}")
+    return model
+
+
+def _index(model: Any, number: int) -> int:
     if not 1 <= number <= len(model):
         raise OptionError(f"there is no rule {number}; the model has {len(model)}, counted from 1")
     return number - 1
 
 
-def _store(edited: RuleList, model: Path, output: Path | None, as_json: bool) -> None:
+def _store(edited: Any, model: Path, output: Path | None, as_json: bool) -> None:
     target = output or model
     backup = None if output else model.with_name(model.name + ".bak")
     try:
@@ -175,11 +226,11 @@ def _store(edited: RuleList, model: Path, output: Path | None, as_json: bool) ->
     except OSError as error:
         raise cannot_write(backup if backup and error.filename == str(backup) else target, error) from error
     if as_json:
-        from polyrule.model.statistics import records
+        from polyrule.cli.show import rule_records
 
-        print_json({"output": str(target), "rules": records(edited)})
+        print_json({"output": str(target), "rules": rule_records(edited)})
         return
     click.echo(fit(str(edited)))
-    if any(rule.origin != "learned" and rule.coverage is None for rule in edited):
+    if any(getattr(rule, "origin", "learned") != "learned" and rule.coverage is None for rule in edited):
         warn("rules made by hand have no counts; 'polyrule edit recount' gives them some")
     note(f"model written to {target}" + (f"; the old one is {backup}" if backup else ""))

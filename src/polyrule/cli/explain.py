@@ -60,13 +60,9 @@ def explain(
       polyrule explain model.json new.csv --row 17
       polyrule explain model.json new.csv --row 17 --flip happy --fixed tempo
     """
-    from polyrule.model import RuleList
-    from polyrule.model.files import kind_of
     from polyrule.model.narrowing import narrow
 
     stored = load_model(model)
-    if flips and not isinstance(stored, RuleList):
-        raise OptionError(f"{model}: --flip is exact for rule lists only, but the file holds a {kind_of(stored)}")
     check_known("--flip", flips, stored.label_names, "label")
     check_known("--fixed", fixed, [feature.name for feature in stored.features], "feature")
     stored = narrow(stored)

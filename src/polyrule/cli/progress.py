@@ -19,17 +19,21 @@ def learning_progress(quiet: bool) -> Iterator[Any]:
     from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
 
     columns = (
-        TextColumn("learning"),
+        TextColumn("{task.description}"),
         BarColumn(),
         TaskProgressColumn(),
-        TextColumn("of the examples dealt with, {task.fields[rules]} rules"),
+        TextColumn("{task.fields[of]}{task.fields[rules]} rules"),
         TimeElapsedColumn(),
     )
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("learning", total=1.0, rules=0)
+        task = bar.add_task("learning", total=1.0, rules=0, of="")
 
         def show(progress: Any) -> None:
-            bar.update(task, completed=1.0 - float(getattr(progress, "remaining", 1.0)), rules=progress.rules)
+            if hasattr(progress, "phase"):
+                bar.update(task, description=progress.phase, completed=progress.done, rules=progress.rules)
+                return
+            of = "of the examples dealt with, "
+            bar.update(task, completed=1.0 - float(progress.remaining), rules=progress.rules, of=of)
 
         yield show
 

@@ -85,9 +85,8 @@ def show(
 
 
 def _whole(model: Any, digits: int | None) -> str:
-    from polyrule.model import RuleList
-
-    return model.format(digits=digits) if isinstance(model, RuleList) else str(model)
+    text: str = model.format(digits=digits)
+    return text
 
 
 def rule_records(model: Any) -> list[dict[str, Any]]:

@@ -9,7 +9,7 @@ import click
 
 from polyrule.cli.command import command, json_option
 from polyrule.cli.output import note, print_json
-from polyrule.cli.reading import data_argument, data_options, load_labelled, load_rule_list, model_argument
+from polyrule.cli.reading import data_argument, data_options, load_labelled, load_model, load_rule_list, model_argument
 from polyrule.cli.text import fit
 
 
@@ -24,7 +24,8 @@ def verify(ctx: click.Context, /, model: Path, data: str, as_json: bool, **readi
 
     The list is replayed rule by rule: counts, exact values, coverage and stops are compared, and the proof stored with
     each rule (train --certify) is checked; where there is none, the best head is searched anew. Exit code 1 if
-    anything is not as the model says.
+    anything is not as the model says. Of an ensemble the coverage of its rules is checked, and where its weights were
+    fitted to the labels themselves, that they are the optimum of the loss they state.
 
     \b
     Examples:
@@ -32,7 +33,13 @@ def verify(ctx: click.Context, /, model: Path, data: str, as_json: bool, **readi
       polyrule verify model.json songs.csv
     """
     from polyrule.learning.verify import verify as check
+    from polyrule.model.files import kind_of
 
+    stored = load_model(model)
+    if kind_of(stored) == "rule-ensemble":
+        weighed = stored.verify(load_labelled(data, reading, stored))
+        print_json(weighed.to_dict()) if as_json else click.echo(fit(str(weighed)))
+        ctx.exit(0 if weighed.ok else 1)
     stored = load_rule_list(model)
     found = check(stored, load_labelled(data, reading, stored))
     if as_json:

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
-import numpy.typing as npt
 
-from polyrule.arrays import Codes, Matrix
+from polyrule.arrays import Bools, Bytes, Codes, Floats, Ints, Matrix
 from polyrule.data.table import Table
 from polyrule.ensemble.bins import BinnedTable, Binning, BinTest, holds
 from polyrule.ensemble.gain import Slopes
 from polyrule.ensemble.growing import Body, Growth, grow, simplify
-from polyrule.ensemble.teacher import Lesson
-from polyrule.ensemble.weights import Solver, slopes
+from polyrule.ensemble.lessons import Lesson
+from polyrule.ensemble.weights import Solver
 
 _PRUNING_ROUNDS = 12
 
@@ -30,6 +29,11 @@ class BuildOptions:
         Penalty on squared weights while rules are chosen.
     label_cost : float
         What an entry of a head must lower the loss by to be tried at all; `Builder.prune_heads` may ask for more.
+    search_cost : float
+        What a label must gain to count for a body while bodies are searched. 0 judges bodies by what they do for all
+        labels, which suits long heads; a price leads to bodies that do much for the few labels a short head names.
+    max_head : int or None
+        Most labels that a rule weighs before its head is pruned; time and memory would grow with them.
     swaps : int
         How often the weakest rule may be exchanged for a better one once all rules are there.
     growth : Growth
@@ -38,6 +42,8 @@ class BuildOptions:
     max_rules: int = 30
     ridge: float = 2.0
     label_cost: float = 0.1
+    search_cost: float = 0.0
+    max_head: int | None = None
     swaps: int = 0
     growth: Growth = field(default_factory=Growth)
 
@@ -47,7 +53,7 @@ class Chosen:
     """Rules as they were chosen: tests and which labels each may weigh."""
 
     bodies: tuple[tuple[BinTest, ...], ...]
-    heads: npt.NDArray[np.bool_]
+    heads: Bools
 
 
 #: Called after every rule with the number of rules so far and the penalised loss; True ends the search.
@@ -57,14 +63,15 @@ Watcher = Callable[[int, float], bool]
 class Builder:
     """Chooses rules for one lesson."""
 
-    def __init__(self, binning: Binning, lesson: Lesson, options: BuildOptions) -> None:
+    def __init__(self, binning: Binning, lesson: Lesson, options: BuildOptions, threads: int = 1) -> None:
         self.options = options
+        self._growth = replace(options.growth, threads=threads)
         self.table = BinnedTable.of(binning, lesson.columns)
         self.solver = Solver(lesson.targets, lesson.weights, options.ridge, options.max_rules + 1)
         self.bodies: list[Body] = []
         self.stopped = False
 
-    def build(self, watch: Watcher | None = None) -> Chosen:
+    def build(self, watch: Watcher | None = None) -> None:
         """Choose up to `max_rules` rules and exchange weak ones."""
         while len(self.bodies) < self.options.max_rules and self._add():
             if watch is not None and watch(len(self.bodies), self.solver.objective()):
@@ -72,7 +79,36 @@ class Builder:
                 break
         self._exchange()
         self.solver.solve(steps=10)
+
+    def chosen(self) -> Chosen:
+        """The rules there are."""
         return Chosen(tuple(simplify(body.tests) for body in self.bodies), self.solver.support[1:].copy())
+
+    def prices(self, wanted: Sequence[float], labels_per_head: float | None = None) -> Iterator[float]:
+        """Go through ascending prices, heads pruned accordingly; one of them leaves heads just short enough."""
+        reached = 0.0
+        for price in wanted:
+            if labels_per_head is not None and price > wanted[0] and self.labels_per_head() > labels_per_head:
+                between = self._shorten(labels_per_head, price)
+                if between is not None:
+                    reached = max(between, 1.001 * reached)
+                    yield reached
+            self.prune_heads(price)
+            reached = price
+            yield price
+        if labels_per_head is not None and self.labels_per_head() > labels_per_head:
+            between = self._shorten(labels_per_head, np.inf)
+            if between is not None:
+                yield max(between, 1.001 * reached)
+
+    def labels_per_head(self) -> float:
+        """Labels in a head on average; rules that test the same are one, and those without labels do not count."""
+        heads: dict[object, Bools] = {}
+        for body, head in zip(self.bodies, self.solver.support[1:], strict=True):
+            same = frozenset(simplify(body.tests))
+            heads[same] = heads[same] | head if same in heads else head
+        sizes = np.array([head.sum() for head in heads.values()])
+        return float(sizes[sizes > 0].mean()) if sizes.any() else 0.0
 
     def refitted(self, ridge: float) -> Matrix:
         """Return the best intercepts and weights of the chosen rules for another penalty."""
@@ -82,21 +118,27 @@ class Builder:
 
     def _add(self) -> bool:
         solver = self.solver
-        gradient, curvature = slopes(solver.scores, solver.targets, solver.weights)
-        # Bodies are judged by what they do for all labels: judged by the best few only, they fit noise sooner. Only
-        # when no label of such a body pays for its entry any more are bodies sought that have one that does.
-        for price in dict.fromkeys((0.0, self.options.label_cost)):
-            priced = Slopes.of(gradient, curvature, self.options.ridge, price)
-            body = grow(self.table, priced, self.options.growth)
+        # Only when no label of the best body pays for its entry any more are bodies sought that have one that does.
+        for price in dict.fromkeys((self.options.search_cost, self.options.label_cost)):
+            priced = Slopes.of(solver.gradient, solver.curvature, solver.scale, self.options.ridge, price)
+            body = grow(self.table, priced, self._growth)
             if body is None:
                 return False
-            head = priced.label_gains(body.rows) > self.options.label_cost
+            head = self._head(priced.label_gains(body.rows))
             if head.any():
                 self.bodies.append(body)
                 solver.add(body.rows, head)
                 solver.solve(np.flatnonzero(head), steps=2)
                 return True
         return False
+
+    def _head(self, gains: Floats) -> Bools:
+        """Labels that pay for their entry; of very many, those that gain most."""
+        head = gains > self.options.label_cost
+        most = self.options.max_head
+        if most is not None and head.sum() > most:
+            head[np.argsort(-gains, kind="stable")[most:]] = False
+        return head
 
     def _exchange(self) -> None:
         """Take out the rule that is missed least, look for a better one, and keep whichever ends lower."""
@@ -105,7 +147,7 @@ class Builder:
             solver.solve(steps=10)
             price = self.options.label_cost
             before = solver.objective() + price * solver.support[1:].sum()
-            kept = (list(self.bodies), solver.coefficients.copy(), solver.support.copy(), solver.scores.copy())
+            kept = (list(self.bodies), solver.coefficients.copy(), solver.support.copy())
             columns = solver.covers.copy()
             worth = np.where(solver.support[1:], solver.saliency() - price, 0).sum(axis=1)
             weakest = int(np.argmin(worth))
@@ -129,8 +171,7 @@ class Builder:
         solver = self.solver
         solver.ridge = self.options.ridge
         solver.solve(steps=10)
-        solver.renew()
-        touched: npt.NDArray[np.int64] | None = None
+        touched: Ints | None = None
         for _ in range(_PRUNING_ROUNDS if price > 0 else 0):
             worth = solver.saliency(touched)
             weak = worth < price
@@ -142,18 +183,40 @@ class Builder:
                 order = np.argsort(worth[:, label], kind="stable")
                 count = max(1, int(solver.support[1:, label].sum()) // 4)
                 for rule in [rule for rule in order.tolist() if weak[rule, label]][:count]:
-                    solver.support[rule + 1, label] = False
-                    solver.coefficients[rule + 1, label] = 0
+                    solver.drop(rule, label)
             solver.solve(touched, steps=10)
 
+    def _shorten(self, labels_per_head: float, most: float) -> float | None:
+        """Drop the entries that are missed least until heads are short, unless one is missed by `most` or more.
 
-def covers_of(bodies: Sequence[tuple[BinTest, ...]], binning: Binning, table: Table) -> Matrix:
+        Returns the largest loss that an entry was dropped for; None where `most` was reached first.
+        """
+        solver = self.solver
+        solver.ridge = self.options.ridge
+        solver.solve(steps=10)
+        price = 0.0
+        while self.labels_per_head() > labels_per_head:
+            worth = solver.saliency()
+            count = int(solver.support[1:].sum())
+            enough = max(1, int(count * (1 - labels_per_head / self.labels_per_head())))
+            order = np.argsort(worth, axis=None, kind="stable")[: min(enough, 1 + count // 6)]
+            price = max(price, float(worth.flat[order[-1]]))
+            if price >= most:
+                return None
+            places, labels = np.unravel_index(order, worth.shape)
+            for rule, label in zip(places.tolist(), labels.tolist(), strict=True):
+                solver.drop(rule, label)
+            solver.solve(np.unique(labels), steps=5)
+        return price
+
+
+def covers_of(bodies: Sequence[tuple[BinTest, ...]], binning: Binning, table: Table) -> Bytes:
     """1 where a body covers an example, after a first column of ones; only the features that are tested are read."""
-    covers = np.ones((len(table), 1 + len(bodies)))
+    covers = np.ones((len(table), 1 + len(bodies)), dtype=np.uint8)
     codes: dict[int, Codes] = {}
     for place, tests in enumerate(bodies, start=1):
         for test in tests:
             if test.feature not in codes:
                 codes[test.feature] = binning.encode(test.feature, table.column(test.feature))
-            covers[:, place] *= holds(test, codes[test.feature], binning.count(test.feature))
+            covers[:, place] &= holds(test, codes[test.feature], binning.count(test.feature))
     return covers

@@ -2,49 +2,154 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
 import numpy as np
-from sklearn.ensemble import ExtraTreesClassifier, ExtraTreesRegressor
+import scipy.sparse as sp
+from sklearn.tree import ExtraTreeRegressor
 
-from polyrule.arrays import Floats32, Matrix
+from polyrule.arrays import Bytes, Floats, Floats32, Ints, Ints32, Matrix
 
-_TREES = 70
 _FEATURE_SHARE = 0.2
 _FEWEST_FEATURES = 10
+_LARGEST_WORK = 300_000  # examples times features tried at a node
+_LARGEST_BAG = 5000
+_CODE_WIDTH = 8
+_MANY_EXAMPLES = 1000
+
+
+@dataclass(frozen=True, eq=False)
+class _Grown:
+    """One tree, the rows it was grown from with their weights, and the leaf of every training row."""
+
+    tree: ExtraTreeRegressor
+    rows: Ints
+    weights: Floats32
+    leaves: Ints32
+
+    def means(self, truth: Bytes) -> tuple[Floats32, Ints]:
+        """Share of each label in every leaf, and where each node of the tree is among the leaves."""
+        found, place = np.unique(self.leaves[self.rows], return_inverse=True)
+        spread = sp.csr_array(
+            (self.weights, (place.ravel(), np.arange(len(self.rows)))), shape=(len(found), len(self.rows))
+        )
+        total = np.asarray(spread.sum(axis=1), dtype=np.float32).reshape(-1, 1)
+        where = np.zeros(int(self.leaves.max(initial=0)) + 1, dtype=np.int64)
+        where[found] = np.arange(len(found))
+        sums = np.asarray(spread @ truth[self.rows].astype(np.float32), dtype=np.float32)
+        return np.asarray(sums / total, dtype=np.float32), where
 
 
 class Forest:
     """Extremely randomised trees on bootstrap samples: half on the labels one by one, half on whole label sets.
 
-    The two halves err differently, and their mean is better than either.
+    The two halves err differently, and their mean is better than either. A tree does not see the labels themselves but
+    a few random sums of them (Joly, Geurts and Wehenkel 2014), or a random point per label set: the splits are as good
+    on average, and neither time nor memory grows with the number of labels or label sets. The shares of the labels in
+    the leaves are counted when they are needed and then forgotten.
+
+    Parameters
+    ----------
+    design : ndarray of float32, shape (examples, columns)
+        Missing values are NaN.
+    truth : ndarray of uint8, shape (examples, labels)
+    weights : ndarray, shape (examples,)
+    trees, seed, threads : int
+        The result does not depend on the number of threads.
+    stop : callable
+        Asked before every tree but the first few; True ends the forest there.
 
     Attributes
     ----------
-    left_out : ndarray, shape (examples, labels)
+    left_out : ndarray of float32, shape (examples, labels)
         What the trees that were grown without an example say about it.
     """
 
-    def __init__(self, design: Floats32, truth: Matrix, weights: Matrix, seed: int, threads: int) -> None:
-        features = design.shape[1]
-        tried = min(features, max(_FEWEST_FEATURES, round(_FEATURE_SHARE * features)))
-        shared = {"bootstrap": True, "oob_score": True, "max_features": tried, "n_jobs": threads}
-        self._labels = ExtraTreesRegressor(_TREES, random_state=seed, **shared)
-        self._labels.fit(design, truth if truth.shape[1] > 1 else truth[:, 0], sample_weight=weights)
-        self.left_out = self._labels.oob_prediction_.reshape(truth.shape)
-        self._sets = None
-        sets, membership = np.unique(truth, axis=0, return_inverse=True)
-        # Where most label sets are unique, predicting whole sets is hopeless.
-        if truth.shape[1] > 1 and 1 < len(sets) <= len(truth) / 2:
-            self._sets = ExtraTreesClassifier(_TREES, random_state=seed + 1, **shared)
-            self._sets.fit(design, membership.ravel(), sample_weight=weights)
-            self._members = sets
-            self.left_out = (self.left_out + self._sets.oob_decision_function_ @ sets) / 2
+    def __init__(
+        self,
+        design: Floats32,
+        truth: Bytes,
+        weights: Floats,
+        trees: int,
+        seed: int,
+        threads: int = 1,
+        stop: Callable[[], bool] = lambda: False,
+    ) -> None:
+        self._truth = truth
+        self._weights = (weights / weights.mean()).astype(np.float32)
+        self._known = _filled(design)
+        features, rows = design.shape[1], min(len(design), _LARGEST_BAG)
+        wanted = min(_FEATURE_SHARE * features, max(3 * _FEWEST_FEATURES, _LARGEST_WORK / rows))
+        self._tried = min(features, max(_FEWEST_FEATURES, round(wanted)))
+        # Where examples are plenty, leaves of one only add noise and time.
+        self._smallest_leaf = 2 if rows >= _MANY_EXAMPLES else 1
+        self._sets = _label_sets(truth)
+        self._grown: list[_Grown] = []
+        sums = np.zeros(truth.shape, dtype=np.float32)
+        times = np.zeros(len(truth), dtype=np.float32)
+        with ThreadPoolExecutor(threads) as pool:
+            for first in range(0, trees, 2 * threads):
+                if first and stop():
+                    break
+                for grown in pool.map(self._grow, [(seed, k) for k in range(first, min(trees, first + 2 * threads))]):
+                    self._grown.append(grown)
+                    means, where = grown.means(truth)
+                    outside = np.ones(len(truth), dtype=bool)
+                    outside[grown.rows] = False
+                    sums[outside] += means[where[grown.leaves[outside]]]
+                    times += outside
+        always = times == 0
+        if always.any():
+            sums[always] = self.predict(design[always])
+        self.left_out: Floats32 = np.asarray(sums / np.maximum(times, 1)[:, None], dtype=np.float32)
 
-    def predict(self, design: Floats32) -> Matrix:
+    def predict(self, design: Floats32) -> Floats32:
         """Estimate the probability of each label."""
-        # Several threads would add up the trees in the order they finish, and change the last digits.
-        self._labels.n_jobs = 1
-        chances = np.asarray(self._labels.predict(design)).reshape(len(design), -1)
-        if self._sets is None:
-            return chances
-        self._sets.n_jobs = 1
-        return np.asarray((chances + self._sets.predict_proba(design) @ self._members) / 2)
+        known = _filled(design)
+        sums = np.zeros((len(design), self._truth.shape[1]), dtype=np.float32)
+        for grown in self._grown:
+            means, where = grown.means(self._truth)
+            sums += means[where[grown.tree.tree_.apply(known)]]
+        return sums / np.float32(len(self._grown))
+
+    def _grow(self, number: tuple[int, int]) -> _Grown:
+        random = np.random.default_rng(number)
+        examples = len(self._truth)
+        counts = np.bincount(random.integers(examples, size=min(examples, _LARGEST_BAG)), minlength=examples)
+        rows = np.flatnonzero(counts)
+        weights = counts[rows].astype(np.float32) * self._weights[rows]
+        tree = ExtraTreeRegressor(
+            max_features=self._tried,
+            min_samples_leaf=self._smallest_leaf,
+            random_state=int(random.integers(2**31)),
+        )
+        targets = self._code(rows, number[1], random)
+        tree.fit(self._known[rows], targets, sample_weight=weights.astype(np.float64), check_input=False)
+        return _Grown(tree, rows, weights, tree.tree_.apply(self._known).astype(np.int32))
+
+    def _code(self, rows: Ints, number: int, random: np.random.Generator) -> Matrix:
+        """A few numbers for each row whose spread tells how much the rows differ in their labels, or label sets."""
+        if self._sets is not None and number % 2:
+            return random.standard_normal((int(self._sets.max()) + 1, _CODE_WIDTH))[self._sets[rows]]
+        truth = self._truth[rows]
+        if truth.shape[1] <= _CODE_WIDTH:
+            return truth.astype(np.float64)
+        signs = random.integers(2, size=(truth.shape[1], _CODE_WIDTH)).astype(np.float32) * 2 - 1
+        return (truth.astype(np.float32) @ signs).astype(np.float64)
+
+
+def _label_sets(truth: Bytes) -> Ints | None:
+    """Which label set each example has; None where most are unique, for predicting whole sets is hopeless then."""
+    if truth.shape[1] < 2:
+        return None
+    packed = np.packbits(truth, axis=1)
+    sets, places = np.unique(packed, axis=0, return_inverse=True)
+    return places.ravel().astype(np.int64) if 1 < len(sets) <= len(truth) / 2 else None
+
+
+def _filled(design: Floats32) -> Floats32:
+    """A missing value lies below all others."""
+    missing = np.isnan(design)
+    return np.where(missing, np.float32(-1), design) if missing.any() else np.ascontiguousarray(design)

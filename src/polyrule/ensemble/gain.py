@@ -20,8 +20,6 @@ from polyrule.arrays import Ints32
 from polyrule.ensemble.bins import ABOVE, AT_MOST, CATEGORY, BinnedTable
 from polyrule.native import native
 
-_SCALE_BITS = 24
-
 
 @dataclass(frozen=True, eq=False)
 class Slopes:
@@ -46,21 +44,9 @@ class Slopes:
     cost: float
 
     @classmethod
-    def of(
-        cls, gradient: npt.NDArray[np.float64], curvature: npt.NDArray[np.float64], ridge: float, cost: float
-    ) -> Slopes:
-        """Round; the largest absolute gradient or curvature becomes about 2**24."""
-        largest = max(float(np.abs(gradient).max(initial=0)), float(curvature.max(initial=0)), 1e-300)
-        scale = 2.0 ** (_SCALE_BITS - np.ceil(np.log2(largest)))
-        whole = np.maximum(np.rint(curvature * scale), 1).astype(np.int32)
-        return cls(
-            np.ascontiguousarray(np.rint(gradient * scale).astype(np.int32)),
-            np.ascontiguousarray(whole),
-            whole.sum(axis=0, dtype=np.int64),
-            float(scale),
-            ridge,
-            cost,
-        )
+    def of(cls, gradient: Ints32, curvature: Ints32, scale: float, ridge: float, cost: float) -> Slopes:
+        """Slopes of all rows."""
+        return cls(gradient, curvature, curvature.sum(axis=0, dtype=np.int64), scale, ridge, cost)
 
     def label_gains(self, rows: Ints32) -> npt.NDArray[np.float64]:
         """Gain of every label for a rule that covers `rows`, before the price of the head entry."""

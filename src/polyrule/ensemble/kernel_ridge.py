@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.linalg import cholesky
-from scipy.linalg.lapack import dpotri
+from scipy.linalg import cholesky, solve_triangular
 
-from polyrule.arrays import Floats32, Matrix
+from polyrule.arrays import Bytes, Floats, Floats32, Ints, Matrix
 
 _RIDGE = 0.3
 _FARTHEST = 3.0  # standard deviations; rare words would otherwise put an example at the end of the world
-_BLOCK = 1000
+_JITTER = 1e-8
+_BLOCK = 2000
+_MOST_EXAMPLES = 5000  # that it is fitted to; what it says about the others is left out by itself
+_EXACT = 2000  # up to so many examples ...
+_MOST_LANDMARKS = 1000  # ... there may be so many landmarks,
+_FEW_LANDMARKS = 700  # and above it so many
 
 
 class KernelRidge:
     """Smooth estimates: each example speaks for those near it, by a Gaussian kernel as wide as the mean distance.
 
-    Where trees see steps along single features, this sees distances in all of them; the two err differently.
+    Where trees see steps along single features, this sees distances in all of them; the two err differently. Distances
+    are taken to some of the examples only (Nyström's approximation; exact for up to 1,000 examples), so that memory and
+    time grow with the number of examples, not with its square and cube.
 
     Parameters
     ----------
@@ -25,44 +31,78 @@ class KernelRidge:
     truth : ndarray, shape (examples, labels)
     weights : ndarray, shape (examples,)
         Positive.
+    seed : int
+        Decides which examples are landmarks.
 
     Attributes
     ----------
-    left_out : ndarray, shape (examples, labels)
+    left_out : ndarray of float32, shape (examples, labels)
         What it says about each example when fitted to all others; may lie a little outside 0 to 1.
     """
 
-    def __init__(self, design: Floats32, truth: Matrix, weights: Matrix) -> None:
+    def __init__(self, design: Floats32, truth: Bytes, weights: Floats, seed: int = 0) -> None:
         missing = np.isnan(design)
         present = np.maximum(len(design) - missing.sum(axis=0), 1)
-        self._mean = np.where(missing, 0, design).sum(axis=0, dtype=np.float64) / present
-        spread = np.where(missing, self._mean, design).std(axis=0)
-        self._spread = np.where(spread > 0, spread, 1)
-        self._known = self._scaled(design)
-        squares = (self._known**2).sum(axis=1)
-        self._width = max(float(2 * (squares.mean() - (self._known.mean(axis=0) ** 2).sum())), 1e-12)
-        share = weights / weights.mean()
-        self._start = share @ truth / share.sum()
-        kernel = self._kernel(self._known)
-        kernel[np.diag_indices_from(kernel)] += _RIDGE / share
-        upper = dpotri(cholesky(kernel, overwrite_a=True))[0]
-        inverse = np.triu(upper) + np.triu(upper, 1).T
-        self._influence = inverse @ (truth - self._start)
-        self.left_out = truth - self._influence / np.diag(inverse)[:, None]
+        self._mean = (np.where(missing, 0, design).sum(axis=0, dtype=np.float64) / present).astype(np.float32)
+        spread = np.where(missing, self._mean, design).std(axis=0, dtype=np.float64)
+        self._spread = np.where(spread > 0, spread, 1).astype(np.float32)
+        order = np.random.default_rng([seed, 1]).permutation(len(design))
+        fitted = np.sort(order[:_MOST_EXAMPLES])
+        landmarks = np.sort(order[: _MOST_LANDMARKS if len(design) <= _EXACT else _FEW_LANDMARKS])
+        self._marks = self._scaled(design[landmarks])
+        squares = (self._marks**2).sum(axis=1, dtype=np.float64)
+        self._width = max(float(2 * (squares.mean() - (self._marks.mean(axis=0) ** 2).sum(dtype=np.float64))), 1e-12)
+        kernel = self._kernel(self._marks)
+        kernel[np.diag_indices_from(kernel)] += _JITTER * len(kernel)
+        self._root = cholesky(kernel, overwrite_a=True)
+        left_out = self._fit(design[fitted], truth[fitted], weights[fitted] / weights[fitted].mean())
+        self.left_out = left_out if len(fitted) == len(design) else self._complete(design, fitted, left_out)
 
-    def predict(self, design: Floats32) -> Matrix:
+    def predict(self, design: Floats32) -> Floats32:
         """Estimate the probability of each label; may lie a little outside 0 to 1."""
-        found = np.empty((len(design), len(self._start)))
+        found = np.empty((len(design), len(self._start)), dtype=np.float32)
         for first in range(0, len(design), _BLOCK):
             block = slice(first, first + _BLOCK)
             found[block] = self._kernel(self._scaled(design[block])) @ self._influence + self._start
         return found
 
-    def _scaled(self, design: Floats32) -> Matrix:
-        filled = np.where(np.isnan(design), self._mean, design).astype(np.float64)
-        return np.asarray(np.clip((filled - self._mean) / self._spread, -_FARTHEST, _FARTHEST))
+    def _complete(self, design: Floats32, fitted: Ints, left_out: Floats32) -> Floats32:
+        every = self.predict(design)
+        every[fitted] = left_out
+        return every
 
-    def _kernel(self, scaled: Matrix) -> Matrix:
-        mine, theirs = (scaled**2).sum(axis=1), (self._known**2).sum(axis=1)
-        distances = mine[:, None] + theirs - 2 * (scaled @ self._known.T)
+    def _fit(self, design: Floats32, truth: Bytes, share: Floats) -> Floats32:
+        """Fit, and return what would be said about each example without it."""
+        self._start = share @ truth / share.sum()
+        size = len(self._marks)
+        curvature, moments = _RIDGE * np.eye(size), np.zeros((size, truth.shape[1]))
+        blocks = [slice(first, first + _BLOCK) for first in range(0, len(design), _BLOCK)]
+        for block in blocks:
+            features = self._features(design[block])
+            weighted = features * share[block, None]
+            curvature += features.T @ weighted
+            moments += weighted.T @ (truth[block] - self._start)
+        upper = cholesky(curvature, overwrite_a=True)
+        slopes = solve_triangular(upper, solve_triangular(upper, moments, trans="T"))
+        self._influence = solve_triangular(self._root, slopes)
+        left_out = np.empty(truth.shape, dtype=np.float32)
+        for block in blocks:
+            features = self._features(design[block])
+            pull = share[block] * (solve_triangular(upper, features.T, trans="T") ** 2).sum(axis=0)
+            surplus = truth[block] - self._start - features @ slopes
+            left_out[block] = truth[block] - surplus / (1 - np.minimum(pull, 1 - 1e-6))[:, None]
+        return left_out
+
+    def _features(self, design: Floats32) -> Matrix:
+        """The kernel to the landmarks, in coordinates whose inner product is the (approximate) kernel."""
+        return np.asarray(solve_triangular(self._root, self._kernel(self._scaled(design)).T, trans="T").T)
+
+    def _scaled(self, design: Floats32) -> Floats32:
+        filled = np.where(np.isnan(design), self._mean, design)
+        return np.asarray(np.clip((filled - self._mean) / self._spread, -_FARTHEST, _FARTHEST), dtype=np.float32)
+
+    def _kernel(self, scaled: Floats32) -> Matrix:
+        mine = (scaled**2).sum(axis=1, dtype=np.float64)
+        theirs = (self._marks**2).sum(axis=1, dtype=np.float64)
+        distances = mine[:, None] + theirs - 2 * (scaled @ self._marks.T).astype(np.float64)
         return np.asarray(np.exp(-np.maximum(distances, 0) / self._width))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from math import isfinite
 from os import PathLike
@@ -15,14 +15,17 @@ from scipy.special import expit
 from polyrule.budget import current_limits
 from polyrule.data.results import frame_of_rows
 from polyrule.data.table import Feature, Table
-from polyrule.ensemble import printing
+from polyrule.ensemble import editing, printing
 from polyrule.ensemble.decisions import Decision
 from polyrule.errors import ModelError
 from polyrule.model.narrowing import Derived, fit_to
 from polyrule.model.rule import Condition, LabelCondition, NominalCondition, NumericCondition
 
 if TYPE_CHECKING:
+    from polyrule.data.dataset import Dataset
     from polyrule.ensemble.explaining import EnsembleExplanation
+    from polyrule.ensemble.verifying import EnsembleVerification
+    from polyrule.model.flips import Flip
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,9 +145,12 @@ class RuleEnsemble(Derived):
         numbers = [*self.intercepts, *(entry.weight for rule in self.rules for entry in rule.head)]
         return all(float(number).is_integer() for number in numbers)
 
-    def format(self, *, numbers: bool = True, counts: bool = True) -> str:
-        """Return the ensemble as text, one rule per line, then what each label starts from and needs."""
-        return printing.format_ensemble(self, numbers=numbers, counts=counts)
+    def format(self, *, numbers: bool = True, counts: bool = True, digits: int | None = None) -> str:
+        """Return the ensemble as text, one rule per line, then what each label starts from and needs.
+
+        With `digits`, weights and thresholds have at most so many significant digits.
+        """
+        return printing.format_ensemble(self, numbers=numbers, counts=counts, digits=digits)
 
     def format_rule(self, index: int, *, counts: bool = True) -> str:
         """Return one rule as text."""
@@ -210,6 +216,30 @@ class RuleEnsemble(Derived):
         from polyrule.model.one_example import one_example
 
         return explain(*one_example(self, example, row))
+
+    def smallest_flip(self, example: Any, label: int | str, row: int | None = None, **options: Any) -> Flip:
+        """Find the smallest change of one example that flips a label; see `polyrule.ensemble.flips.smallest_flip`."""
+        from polyrule.ensemble.flips import smallest_flip
+
+        return smallest_flip(self, example, label, row, **options)
+
+    def remove(self, index: int) -> RuleEnsemble:
+        """Return the ensemble without the rule at `index`; `refit` gives the others new weights."""
+        return editing.remove(self, index)
+
+    def reweigh(self, index: int, label: int | str, weight: float) -> RuleEnsemble:
+        """Return the ensemble with another weight of a label in the rule at `index`; 0 takes it out of the head."""
+        return editing.reweigh(self, index, label, weight)
+
+    def refit(self, data: Dataset, *, ridge: float | None = None, keep: Collection[int] = ()) -> RuleEnsemble:
+        """Return the ensemble with the best weights for its rules on `data`; see `polyrule.ensemble.editing.refit`."""
+        return editing.refit(self, data, ridge=ridge, keep=keep)
+
+    def verify(self, data: Dataset) -> EnsembleVerification:
+        """Check the ensemble against its training data; see `polyrule.ensemble.verifying.verify`."""
+        from polyrule.ensemble.verifying import verify
+
+        return verify(self, data)
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the ensemble to a JSON model file, whole or not at all."""

@@ -14,55 +14,71 @@ if TYPE_CHECKING:
     from polyrule.ensemble.model import RuleEnsemble, WeightedRule
 
 
-def format_weight(weight: float) -> str:
-    """Return a signed weight with two decimals, or a whole number of points.
+def format_weight(weight: float, digits: int | None = None) -> str:
+    """Return a signed weight with two decimals, or at most `digits` significant ones, or a whole number of points.
 
-    >>> format_weight(1.204), format_weight(-2.0), format_weight(-0.5)
-    ('+1.20', '−2', '−0.50')
+    >>> format_weight(1.204), format_weight(-2.0), format_weight(-0.5), format_weight(0.01234, digits=1)
+    ('+1.20', '−2', '−0.50', '+0.01')
     """
     size = abs(weight)
-    return ("−" if weight < 0 else "+") + (str(int(size)) if float(size).is_integer() else f"{size:.2f}")
+    sign = "−" if weight < 0 else "+"
+    if digits is not None:
+        return sign + format_number(size, digits)
+    return sign + (str(int(size)) if float(size).is_integer() else f"{size:.2f}")
 
 
-def format_weighted_head(rule: WeightedRule, label_names: Sequence[str]) -> str:
+def format_weighted_head(rule: WeightedRule, label_names: Sequence[str], digits: int | None = None) -> str:
     """Labels and weights, the largest weight first, so that the point of a rule is seen at once."""
     entries = sorted(rule.head, key=lambda entry: (-abs(entry.weight), entry.label))
-    return ", ".join(f"{format_name(label_names[entry.label])} {format_weight(entry.weight)}" for entry in entries)
+    return ", ".join(
+        f"{format_name(label_names[entry.label])} {format_weight(entry.weight, digits)}" for entry in entries
+    )
 
 
-def format_conditions(rule: WeightedRule, features: Sequence[Feature], label_names: Sequence[str]) -> str:
+def format_conditions(
+    rule: WeightedRule, features: Sequence[Feature], label_names: Sequence[str], digits: int | None = None
+) -> str:
     """The conditions of the body; ``true`` where there is none."""
-    return ", ".join(format_condition(condition, features, label_names) for condition in rule.body) or "true"
+    return ", ".join(format_condition(condition, features, label_names, digits) for condition in rule.body) or "true"
 
 
 def format_weighted_rule(
-    rule: WeightedRule, features: Sequence[Feature], label_names: Sequence[str], *, counts: bool = True
+    rule: WeightedRule,
+    features: Sequence[Feature],
+    label_names: Sequence[str],
+    *,
+    counts: bool = True,
+    digits: int | None = None,
 ) -> str:
     """Return one rule as a line."""
-    text = f"{format_weighted_head(rule, label_names)} <- {format_conditions(rule, features, label_names)}"
+    head, body = format_weighted_head(rule, label_names, digits), format_conditions(rule, features, label_names, digits)
+    text = f"{head} <- {body}"
     if counts and rule.coverage is not None:
         text += f"   (covers {format_number(rule.coverage)})"
     return text
 
 
-def format_ensemble(ensemble: RuleEnsemble, *, numbers: bool = True, counts: bool = True) -> str:
+def format_ensemble(
+    ensemble: RuleEnsemble, *, numbers: bool = True, counts: bool = True, digits: int | None = None
+) -> str:
     """All rules, one line each, then per label what it starts from and what it needs.
 
-    The weights are shown rounded; `RuleEnsemble.explain` and model files have them in full.
+    The weights are shown rounded, with `digits` also the thresholds; model files have them in full.
     """
     width = len(str(len(ensemble)))
     lines = []
     for number, rule in enumerate(ensemble, start=1):
         start = f"{number:>{width}}. " if numbers else ""
-        lines.append(start + format_weighted_rule(rule, ensemble.features, ensemble.label_names, counts=counts))
-    return "\n".join([*lines, *decision_lines(ensemble)])
+        shown = format_weighted_rule(rule, ensemble.features, ensemble.label_names, counts=counts, digits=digits)
+        lines.append(start + shown)
+    return "\n".join([*lines, *decision_lines(ensemble, digits)])
 
 
-def decision_lines(ensemble: RuleEnsemble) -> list[str]:
+def decision_lines(ensemble: RuleEnsemble, digits: int | None = None) -> list[str]:
     """What a label starts from, and when it is predicted."""
     names = [format_name(name) for name in ensemble.label_names]
     starts = ", ".join(
-        f"{name} {format_weight(intercept)}" for name, intercept in zip(names, ensemble.intercepts, strict=True)
+        f"{name} {format_weight(intercept, digits)}" for name, intercept in zip(names, ensemble.intercepts, strict=True)
     )
     lines = [f"(start: {starts})"]
     decision = ensemble.decision

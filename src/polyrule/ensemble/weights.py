@@ -1,43 +1,36 @@
 """Fully corrective weights: after every rule, the weights of all rules are the best ones for the rules there are.
 
 Given the rules, the penalised logistic loss separates over labels; each part is convex and smooth, and Newton's method
-with step halving solves it in a few steps from where it stood before. All labels step at once. The curvature matrix, by
-far the dearest part of a step, changes little from rule to rule: it only gets a new row and column, and is computed
-afresh once a step has gained much more or less than the matrix foretold. An old one costs steps, never the answer.
+with step halving solves it in a few steps from where it stood before. The curvature matrix, by far the dearest part of
+a step, changes little from rule to rule: it only gets a new row and column, and is computed afresh once a step has
+gained much more or less than the matrix foretold. An old one costs steps, never the answer.
+
+Scores are never stored: they follow from which rules cover which rows, a byte each. Rows are taken a block at a time.
 """
 
 from __future__ import annotations
 
-import numpy as np
-import numpy.typing as npt
+from collections.abc import Iterator
 
-from polyrule.arrays import Ints, Matrix
+import numpy as np
+
+from polyrule.arrays import Bools, Bytes, Floats, Floats32, Ints, Ints32, Matrix
 
 # The intercept is penalised too, but so little that it only matters for a label that is always or never present.
-_INTERCEPT_RIDGE = 0.01
+INTERCEPT_RIDGE = 0.01
 _LEAST_CURVATURE = 1e-9
 _TOLERANCE = 1e-10
 # A Newton step gains half of what the slope alone promises; outside these shares, the curvature is out of date.
 _FAIR_GAIN = (0.35, 0.6)
-_MOST_AT_ONCE = 4_000_000  # scores; more labels than that go one batch after the other
+_BLOCK_CELLS = 262_144  # scores at a time
+_MOST_LABELS = 256  # labels at a time
+_SCALE_BITS = 24
 
 
-def loss(scores: Matrix, targets: Matrix, weights: Matrix) -> npt.NDArray[np.float64]:
+def loss(scores: Matrix, targets: Matrix, weights: Floats) -> Floats:
     """Weighted logistic loss of each label; targets may lie between 0 and 1."""
     # log(1 + exp(s)) without overflow; np.logaddexp would take three times as long.
     return np.asarray(weights @ (np.maximum(scores, 0) + np.log(1 + np.exp(-np.abs(scores))) - targets * scores))
-
-
-def chances(scores: Matrix) -> Matrix:
-    """Probability that log-odds stand for."""
-    falling = np.exp(-np.abs(scores))
-    return np.asarray(np.where(scores >= 0, 1, falling) / (1 + falling))
-
-
-def slopes(scores: Matrix, targets: Matrix, weights: Matrix) -> tuple[Matrix, Matrix]:
-    """Gradient and curvature of the loss at each score."""
-    chance = chances(scores)
-    return weights[:, None] * (chance - targets), weights[:, None] * (chance * (1 - chance))
 
 
 class Solver:
@@ -45,7 +38,7 @@ class Solver:
 
     Parameters
     ----------
-    targets : ndarray, shape (rows, labels)
+    targets : ndarray of float32, shape (rows, labels)
         What the probabilities should be, between 0 and 1.
     weights : ndarray, shape (rows,)
         How much each row counts.
@@ -60,75 +53,94 @@ class Solver:
         First the intercepts, then one row per rule; 0 outside the support.
     support : ndarray of bool, same shape
         Which labels are in which head; intercepts always are.
+    gradient, curvature : ndarray of int32, shape (rows, labels)
+        Slopes of the loss at every score, in units of 1 / `scale`: whole numbers, so that sums of them are exact.
     """
 
-    def __init__(self, targets: Matrix, weights: Matrix, ridge: float, capacity: int) -> None:
+    def __init__(self, targets: Floats32, weights: Floats, ridge: float, capacity: int) -> None:
         self.targets, self.weights, self.ridge = targets, weights, ridge
-        labels = targets.shape[1]
-        self._covers = np.ones((len(targets), 1 + capacity), order="F")
+        rows, labels = targets.shape
+        self._covers = np.zeros((rows, 1 + capacity), dtype=np.uint8)
+        self._covers[:, 0] = 1
         self._size = 1
-        self._hessian = np.zeros((labels, 1 + capacity, 1 + capacity))
-        self._stale = np.ones(labels, dtype=bool)
+        self._hessians: list[Matrix | None] = [None] * labels
         self.coefficients = np.zeros((1, labels))
         self.support = np.ones((1, labels), dtype=bool)
-        self.scores = np.zeros(targets.shape)
+        self.gradient, self.curvature = np.zeros((2, rows, labels), dtype=np.int32)
+        self.scale = float(2.0 ** (_SCALE_BITS - np.ceil(np.log2(max(float(weights.max(initial=0)), 1e-300)))))
+        self._values = np.zeros(labels)
         self.solve(steps=50)
 
     @property
-    def covers(self) -> Matrix:
+    def covers(self) -> Bytes:
         """1 where a rule covers a row, after a first column of ones."""
         return self._covers[:, : self._size]
 
-    def add(self, rows: npt.NDArray[np.int32], head: npt.NDArray[np.bool_]) -> None:
+    def add(self, rows: Ints32, head: Bools) -> None:
         """Append a rule that covers `rows` and may weigh the labels in `head`; its weights start at 0."""
-        column = self._covers[:, self._size]
-        column[:] = 0
-        column[rows] = 1
+        self._covers[:, self._size] = 0
+        self._covers[rows, self._size] = 1
         self._size += 1
         self.coefficients = np.vstack([self.coefficients, np.zeros(len(head))])
         self.support = np.vstack([self.support, head])
-        curvature = slopes(self.scores[rows], self.targets[rows], self.weights[rows])[1]
-        border = (self.covers[rows].T @ curvature).T
-        self._hessian[:, self._size - 1, : self._size] = border
-        self._hessian[:, : self._size, self._size - 1] = border
+        labels = np.flatnonzero(head)
+        border = self._project(labels, rows)
+        for place, label in enumerate(labels.tolist()):
+            known = self._hessians[label]
+            if known is not None:
+                edge = border[self.support[:, label], place]
+                grown = np.empty((len(edge), len(edge)))
+                grown[:-1, :-1] = known
+                grown[-1] = grown[:, -1] = edge
+                self._hessians[label] = grown
 
     def remove(self, rule: int) -> None:
         """Take a rule out; rules are counted from 0. The weights of the others stay as they are until `solve`."""
         place = rule + 1
-        self.scores = self.scores - self._covers[:, [place]] * self.coefficients[place]
+        touched = np.flatnonzero(self.support[place])
         self._covers[:, place : self._size - 1] = self._covers[:, place + 1 : self._size].copy()
         self._size -= 1
-        self._stale[:] = True
         self.coefficients = np.delete(self.coefficients, place, axis=0)
         self.support = np.delete(self.support, place, axis=0)
+        self._forget(touched)
 
-    def restore(self, covers: Matrix, coefficients: Matrix, support: npt.NDArray[np.bool_], scores: Matrix) -> None:
+    def restore(self, covers: Bytes, coefficients: Matrix, support: Bools) -> None:
         """Go back to an earlier state."""
         self._size = covers.shape[1]
         self._covers[:, : self._size] = covers
-        self._stale[:] = True
-        self.coefficients, self.support, self.scores = coefficients, support, scores
+        self.coefficients, self.support = coefficients, support
+        self._forget(np.arange(self.targets.shape[1]))
+
+    def drop(self, rule: int, label: int) -> None:
+        """Take a label out of a head; rules are counted from 0. Call `solve` for the label afterwards."""
+        known, place = self._hessians[label], int(self.support[: rule + 1, label].sum())
+        if known is not None:
+            self._hessians[label] = np.delete(np.delete(known, place, axis=0), place, axis=1)
+        self.support[rule + 1, label] = False
+        self.coefficients[rule + 1, label] = 0
 
     def solve(self, labels: Ints | None = None, steps: int = 1) -> None:
-        """Take up to `steps` Newton steps for each of `labels`, all where None."""
+        """Take up to `steps` Newton steps for each of `labels`, all where None; then renew their slopes."""
         every = np.arange(self.targets.shape[1]) if labels is None else labels
-        batch = max(1, _MOST_AT_ONCE // max(1, len(self.targets)))
-        for first in range(0, len(every), batch):
-            self._descend(every[first : first + batch], steps)
+        for first in range(0, len(every), _MOST_LABELS):
+            batch = every[first : first + _MOST_LABELS]
+            self._descend(batch, steps)
+            self._renew_slopes(batch)
 
-    def renew(self, labels: Ints | None = None) -> None:
-        """Compute the curvature matrices of some labels, all where None, afresh."""
-        every = np.arange(self.targets.shape[1]) if labels is None else labels
-        curvature = slopes(self.scores[:, every], self.targets[:, every], self.weights)[1]
-        covers = np.ascontiguousarray(self.covers.T)
-        for place, label in enumerate(every.tolist()):
-            self._hessian[label, : self._size, : self._size] = (covers * curvature[:, place]) @ covers.T
-        self._stale[every] = False
+    def renew(self, labels: Ints) -> None:
+        """Compute the curvature matrices of some labels afresh."""
+        for label in labels.tolist():
+            inside = np.flatnonzero(self.support[:, label])
+            found = np.zeros((len(inside), len(inside)))
+            for block in self._blocks(len(inside)):
+                covers = self._covers[block][:, inside].astype(np.float64)
+                chance = _chances(covers @ self.coefficients[inside, label])
+                found += covers.T @ (covers * (self.weights[block] * chance * (1 - chance))[:, None])
+            self._hessians[label] = found
 
     def objective(self) -> float:
         """The penalised loss."""
-        penalty = self.ridge * (self.coefficients[1:] ** 2).sum() + _INTERCEPT_RIDGE * (self.coefficients[0] ** 2).sum()
-        return float(loss(self.scores, self.targets, self.weights).sum() + penalty / 2)
+        return float(self._values.sum())
 
     def saliency(self, labels: Ints | None = None) -> Matrix:
         """How much the objective would rise, to second order, without each weight; infinite outside the support.
@@ -139,65 +151,119 @@ class Solver:
         """
         worth = np.full((self._size - 1, self.targets.shape[1]), np.inf)
         every = np.arange(self.targets.shape[1]) if labels is None else labels
-        inverse = np.linalg.inv(self._bent(every))
-        variance = np.diagonal(inverse, axis1=1, axis2=2).T[1:]
-        gone = self.coefficients[1:, every] ** 2 / (2 * variance)
-        worth[:, every] = np.where(self.support[1:, every], gone, np.inf)
+        for label in every.tolist():
+            inside = np.flatnonzero(self.support[:, label])
+            variance = np.diagonal(np.linalg.inv(self._bent(label)))
+            worth[inside[1:] - 1, label] = (self.coefficients[inside, label] ** 2 / (2 * variance))[1:]
         return worth
 
-    def _penalties(self) -> Matrix:
+    def slope(self) -> float:
+        """Largest derivative of the penalised loss by any weight or intercept; 0 at the optimum."""
+        every = np.arange(self.targets.shape[1])
+        _, gradient = self._evaluate(every, self.coefficients)
+        return float(np.abs(np.where(self.support, gradient, 0)).max(initial=0))
+
+    def _forget(self, labels: Ints) -> None:
+        for label in labels.tolist():
+            self._hessians[label] = None
+        self._renew_slopes(labels)
+
+    def _blocks(self, width: int) -> Iterator[slice]:
+        step = max(256, _BLOCK_CELLS // max(1, width))
+        for first in range(0, len(self.targets), step):
+            yield slice(first, first + step)
+
+    def _project(self, labels: Ints, rows: Ints32) -> Matrix:
+        """Curvature that each rule shares with the rows, per label; shape (1 + rules, labels)."""
+        found = np.zeros((self._size, len(labels)))
+        step = max(256, _BLOCK_CELLS // max(1, len(labels)))
+        for first in range(0, len(rows), step):
+            some = rows[first : first + step]
+            covers = self._covers[some, : self._size].astype(np.float64)
+            found += covers.T @ self.curvature[np.ix_(some, labels)].astype(np.float64)
+        return found / self.scale
+
+    def _penalties(self) -> Floats:
         penalties = np.full(self._size, self.ridge)
-        penalties[0] = _INTERCEPT_RIDGE
+        penalties[0] = INTERCEPT_RIDGE
         return penalties
 
-    def _bent(self, labels: Ints) -> Matrix:
-        """Curvature matrices with the penalty; a weight outside the support is cut off from all others."""
-        support = self.support[:, labels].T
-        inside = support[:, :, None] & support[:, None, :]
-        bent = np.where(inside, self._hessian[labels, : self._size, : self._size], 0.0)
-        places = np.arange(self._size)
-        bent[:, places, places] += np.where(support, self._penalties() + _LEAST_CURVATURE, 1.0)
+    def _bent(self, label: int) -> Matrix:
+        """Curvature matrix of the weights in the support, with the penalty."""
+        known = self._hessians[label]
+        if known is None:
+            self.renew(np.array([label]))
+            known = self._hessians[label]
+        assert known is not None
+        bent = known.copy()
+        places = np.arange(len(bent))
+        bent[places, places] += self._penalties()[self.support[:, label]] + _LEAST_CURVATURE
         return bent
 
     def _descend(self, labels: Ints, steps: int) -> None:
         """Newton steps of several labels; each stops by itself."""
-        penalties, covers = self._penalties()[:, None], self.covers
-        value = self._values(labels, self.coefficients[:, labels], self.scores[:, labels])
+        value, gradient = self._evaluate(labels, self.coefficients[:, labels])
         for _ in range(steps):
-            if self._stale[labels].any():
-                self.renew(labels[self._stale[labels]])
-            current, scores = self.coefficients[:, labels], self.scores[:, labels]
-            surplus = self.weights[:, None] * (chances(scores) - self.targets[:, labels])
-            gradient = np.where(self.support[:, labels], covers.T @ surplus + penalties * current, 0.0)
-            step = np.linalg.solve(self._bent(labels), gradient.T[:, :, None])[:, :, 0].T.astype(np.float64)
+            step = np.zeros_like(gradient)
+            for place, label in enumerate(labels.tolist()):
+                inside = self.support[:, label]
+                step[inside, place] = np.linalg.solve(self._bent(label), gradient[inside, place])
             promise = (gradient * step).sum(axis=0)
             useful = promise > _TOLERANCE * np.maximum(1.0, np.abs(value))
+            self._values[labels[~useful]] = value[~useful]
             labels, value, promise = labels[useful], value[useful], promise[useful]
             if not len(labels):
                 return
-            reached = self._walk(labels, current[:, useful], scores[:, useful], step[:, useful], value, promise)
+            reached, gradient = self._walk(labels, step[:, useful], value, gradient[:, useful], promise)
             share = (value - reached) / promise
-            self._stale[labels[(share < _FAIR_GAIN[0]) | (share > _FAIR_GAIN[1])]] = True
-            labels, value = labels[reached < value], reached[reached < value]
+            for label in labels[(share < _FAIR_GAIN[0]) | (share > _FAIR_GAIN[1])].tolist():
+                self._hessians[label] = None
+            better = reached < value
+            self._values[labels[~better]] = value[~better]
+            labels, value, gradient = labels[better], reached[better], gradient[:, better]
+        self._values[labels] = value
 
     def _walk(
-        self, labels: Ints, current: Matrix, scores: Matrix, step: Matrix, value: Matrix, promise: Matrix
-    ) -> Matrix:
-        """Go along `step`, halved for a label until it helps enough; return the values then, or the old ones."""
-        change = self.covers @ step
-        reached = value.copy()
+        self, labels: Ints, step: Matrix, value: Floats, gradient: Matrix, promise: Floats
+    ) -> tuple[Floats, Matrix]:
+        """Go along `step`, halved for a label until it helps enough; return values and gradients then, or the old."""
+        current = self.coefficients[:, labels]
+        reached, slopes = value.copy(), gradient.copy()
         left, length = np.arange(len(labels)), 1.0
         while len(left) and length > 1e-6:
-            near, far = current[:, left] - length * step[:, left], scores[:, left] - length * change[:, left]
-            now = self._values(labels[left], near, far)
+            near = current[:, left] - length * step[:, left]
+            now, steepness = self._evaluate(labels[left], near)
             better = now <= value[left] - 1e-4 * length * promise[left]
             taken = left[better]
             self.coefficients[:, labels[taken]] = near[:, better]
-            self.scores[:, labels[taken]] = far[:, better]
-            reached[taken] = now[better]
+            reached[taken], slopes[:, taken] = now[better], steepness[:, better]
             left, length = left[~better], length / 2
-        return reached
+        return reached, slopes
 
-    def _values(self, labels: Ints, coefficients: Matrix, scores: Matrix) -> Matrix:
-        penalty = (self._penalties()[:, None] * coefficients**2).sum(axis=0) / 2
-        return np.asarray(loss(scores, self.targets[:, labels], self.weights) + penalty)
+    def _evaluate(self, labels: Ints, coefficients: Matrix) -> tuple[Floats, Matrix]:
+        """Penalised loss of each label and its gradient by all weights; 0 outside the support."""
+        penalties = self._penalties()[:, None]
+        value = (penalties * coefficients**2).sum(axis=0) / 2
+        gradient = penalties * coefficients
+        for block in self._blocks(len(labels)):
+            covers, weights = self.covers[block].astype(np.float64), self.weights[block]
+            scores, targets = covers @ coefficients, self.targets[block, labels].astype(np.float64)
+            falling = np.exp(-np.abs(scores))
+            value += weights @ (np.maximum(scores, 0) + np.log(1 + falling) - targets * scores)
+            chance = np.where(scores >= 0, 1, falling) / (1 + falling)
+            gradient += covers.T @ (weights[:, None] * (chance - targets))
+        return value, np.where(self.support[:, labels], gradient, 0.0)
+
+    def _renew_slopes(self, labels: Ints) -> None:
+        for block in self._blocks(len(labels)):
+            chance = _chances(self.covers[block].astype(np.float64) @ self.coefficients[:, labels])
+            scaled = self.scale * self.weights[block, None]
+            surplus = chance - self.targets[block, labels]
+            self.gradient[block, labels] = np.rint(scaled * surplus)
+            self.curvature[block, labels] = np.maximum(np.rint(scaled * (chance * (1 - chance))), 1)
+
+
+def _chances(scores: Matrix) -> Matrix:
+    """Probability that log-odds stand for."""
+    falling = np.exp(-np.abs(scores))
+    return np.asarray(np.where(scores >= 0, 1, falling) / (1 + falling))

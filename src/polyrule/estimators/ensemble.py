@@ -15,14 +15,16 @@ from sklearn.utils.validation import check_is_fitted
 
 from polyrule.data.labels import require_known
 from polyrule.ensemble.building import BuildOptions
+from polyrule.ensemble.control import Callback
 from polyrule.ensemble.decisions import KINDS
 from polyrule.ensemble.explaining import EnsembleExplanation
 from polyrule.ensemble.gain import native_kernel
 from polyrule.ensemble.growing import Growth
-from polyrule.ensemble.learning import Callback, LearnOptions, learn
+from polyrule.ensemble.learning import learn
+from polyrule.ensemble.lessons import Teaching
 from polyrule.ensemble.measures import MEASURES
 from polyrule.ensemble.model import RuleEnsemble
-from polyrule.ensemble.teacher import Teaching
+from polyrule.ensemble.options import LearnOptions
 from polyrule.ensemble.tuning import choose
 from polyrule.errors import OptionError
 from polyrule.estimators.base import RuleEstimator
@@ -31,6 +33,8 @@ from polyrule.store import Packed
 logger = logging.getLogger(__name__)
 
 _POINTS = 10
+_TRIED_LABELS = 8  # labels that a rule may weigh before pruning, for every one that may stay on average
+_SEARCH_COST = 0.5  # what a label must gain to count for a body, where heads shall be short
 
 
 class RuleEnsembleClassifier(RuleEstimator):
@@ -50,6 +54,8 @@ class RuleEnsembleClassifier(RuleEstimator):
     label_cost : "auto" or float
         How far an entry of a head must lower the training loss (in nats) to be worth reading; more gives shorter heads.
         "auto" takes the highest of a few prices at which the cross-validated log loss is within 2 % of the best.
+    labels_per_head : float or None
+        Most labels in a head on average; the price of an entry rises until that holds. None lets `label_cost` decide.
     beam_width : int
         Bodies kept at each step of growing a rule; 1 is greedy, more looks ahead.
     swaps : int
@@ -69,13 +75,16 @@ class RuleEnsembleClassifier(RuleEstimator):
     points : bool or int
         Whole points instead of weights (a scorecard): True for at most 10 points per entry, or the largest number. An
         "auto" decision is then one that can be made by hand, with thresholds.
-    cv : int
-        Folds of the cross-validation, on the training data only.
+    cv : int, splitter or iterable of (train, test)
+        Folds of the cross-validation, on the training data only. Each of its models learns from all examples outside
+        its test rows.
     max_bins : int
         Most intervals that a numeric feature is cut into.
+    time_limit : float or None
+        Seconds for all of `fit`; rules, teacher and folds share them.
     callback : callable or None
-        Called with an `EnsembleProgress` after every rule, from several threads if there are several; returning True
-        ends the search for rules of that part.
+        Called with an `EnsembleProgress` when a phase begins and after every rule, from several threads if there are
+        several; returning True ends the search for rules of that part.
     kernels : {None, "native", "reference"}
         Which search kernel; both give the same rules.
     n_jobs : int or None
@@ -87,6 +96,8 @@ class RuleEnsembleClassifier(RuleEstimator):
     ----------
     model_ : RuleEnsemble
         The rules, weights and decision; `rules_` is the same object.
+    stopped_reason_ : {"complete", "time_limit", "callback", "interrupted"}
+        Why learning ended.
     merits_ : dict
         What each kind of decision that was tried reached in cross-validation.
     label_names_ : tuple of str
@@ -117,16 +128,18 @@ class RuleEnsembleClassifier(RuleEstimator):
         max_rules: int = 30,
         max_conditions: int = 4,
         label_cost: str | float = "auto",
+        labels_per_head: float | None = 4,
         beam_width: int = 1,
         swaps: int = 0,
-        restarts: int = 4,
+        restarts: int = 3,
         ridge: str | float = "auto",
         teacher: str | None = "forest",
         decision: str = "auto",
         optimize: str = "micro-f1",
         points: bool | int = False,
-        cv: int = 4,
+        cv: int | Any = 4,
         max_bins: int = 64,
+        time_limit: float | None = None,
         callback: Callback | None = None,
         kernels: str | None = None,
         n_jobs: int | None = None,
@@ -135,6 +148,7 @@ class RuleEnsembleClassifier(RuleEstimator):
         self.max_rules = max_rules
         self.max_conditions = max_conditions
         self.label_cost = label_cost
+        self.labels_per_head = labels_per_head
         self.beam_width = beam_width
         self.swaps = swaps
         self.restarts = restarts
@@ -145,6 +159,7 @@ class RuleEnsembleClassifier(RuleEstimator):
         self.points = points
         self.cv = cv
         self.max_bins = max_bins
+        self.time_limit = time_limit
         self.callback = callback
         self.kernels = kernels
         self.n_jobs = n_jobs
@@ -170,15 +185,21 @@ class RuleEnsembleClassifier(RuleEstimator):
         if isinstance(training.table, Packed):
             raise OptionError("the ensemble is not learned from stores yet; use RuleListClassifier, or fit in memory")
         truth = training.truth.toarray() if sp.issparse(training.truth) else np.asarray(training.truth)
+        truth = truth.astype(np.uint8, copy=False)
         weights = training.weights.astype(np.float64) * float(training.scale)
-        names = training.target.names
-        learned = learn(training.table, truth.astype(np.uint8), weights, names, options, self.callback)
+        names, fold = training.target.names, self._fold(truth)
+        learned = learn(training.table, truth, weights, names, options, self.callback, fold)
         learned.model.info.update(self._provenance(training))
+        learned.model.info["stopped"] = learned.reason
         self._remember(training)
         self.model_: RuleEnsemble = learned.model
+        self.stopped_reason_ = learned.reason
         self.merits_ = learned.merits
         self._evidence = learned.evidence
         logger.info("%d rules, decision %r: %s", len(self.model_), self.model_.decision.kind, self.merits_)
+        if learned.reason == "interrupted":
+            logger.warning("interrupted: the estimator keeps the %d rule(s) learned so far", len(self.model_))
+            raise KeyboardInterrupt
         return self
 
     def tune_decision(self, optimize: str | None = None, decision: str | None = None) -> Self:
@@ -223,6 +244,19 @@ class RuleEnsembleClassifier(RuleEstimator):
         check_is_fitted(self, "model_")
         return self.model_
 
+    def _fold(self, truth: npt.NDArray[np.uint8]) -> npt.NDArray[np.int64] | None:
+        """In which part of the cross-validation each example is held out, -1 for never; None for folds of our own."""
+        if isinstance(self.cv, (int, np.integer)):
+            return None
+        splits = self.cv.split(np.zeros((len(truth), 1)), truth) if hasattr(self.cv, "split") else self.cv
+        fold = np.full(len(truth), -1, dtype=np.int64)
+        try:
+            for number, (_, test) in enumerate(splits):
+                fold[np.asarray(test)] = number
+        except (TypeError, ValueError, IndexError) as error:
+            raise OptionError(f"cv must be a number of folds, a splitter, or pairs of row numbers: {error}") from error
+        return fold
+
     def _options(self) -> LearnOptions:
         """Check all parameters and bring them into the form the learner takes."""
         for name, least in (
@@ -231,9 +265,17 @@ class RuleEnsembleClassifier(RuleEstimator):
             ("beam_width", 1),
             ("swaps", 0),
             ("restarts", 1),
-            ("cv", 0),
         ):
             _whole(name, getattr(self, name), least)
+        if isinstance(self.cv, (str, bytes, bool, float)) or self.cv is None:
+            raise OptionError(f"cv must be a number of folds, a splitter, or pairs of row numbers, not {self.cv!r}")
+        if isinstance(self.cv, (int, np.integer)):
+            _whole("cv", self.cv, 0)
+        if self.time_limit is not None and not (_is_number(self.time_limit) and self.time_limit > 0):
+            raise OptionError(f"time_limit must be None or a positive number of seconds, not {self.time_limit!r}")
+        wanted = self.labels_per_head
+        if wanted is not None and not (_is_number(wanted) and wanted >= 1):
+            raise OptionError(f"labels_per_head must be None or a number of at least 1, not {wanted!r}")
         _whole("max_bins", self.max_bins, 2, 60_000)
         if self.teacher not in ("forest", None):
             raise OptionError(f"teacher must be 'forest' or None, not {self.teacher!r}")
@@ -256,16 +298,25 @@ class RuleEnsembleClassifier(RuleEstimator):
         plain = LearnOptions()
         prices = plain.prices if self.label_cost == "auto" else (float(self.label_cost),)
         return LearnOptions(
-            build=BuildOptions(self.max_rules, label_cost=prices[0], swaps=self.swaps, growth=growth),
+            build=BuildOptions(
+                self.max_rules,
+                label_cost=prices[0],
+                search_cost=0.0 if wanted is None else _SEARCH_COST,
+                max_head=None if wanted is None else int(_TRIED_LABELS * wanted),
+                swaps=self.swaps,
+                growth=growth,
+            ),
             teaching=Teaching() if self.teacher else None,
             prices=prices,
             ridges=plain.ridges if self.ridge == "auto" else (float(self.ridge),),
             restarts=int(self.restarts),
-            folds=int(self.cv),
+            labels_per_head=None if wanted is None else float(wanted),
+            folds=int(self.cv) if isinstance(self.cv, (int, np.integer)) else 0,
             max_bins=int(self.max_bins),
             points=int(points),
             decision=self.decision,
             optimize=self.optimize,
+            time_limit=None if self.time_limit is None else float(self.time_limit),
             seed=int(check_random_state(self.random_state).randint(2**31 - 1)),
             threads=threads,
         )

@@ -1,0 +1,153 @@
+"""When to stop, and what to tell whoever waits: time limit, interrupts and progress of one fit."""
+
+from __future__ import annotations
+
+import contextlib
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+_DECISION_SHARE = 0.06  # of the time limit, kept back for the decision
+_TEACHER_SHARE = 0.4  # of a part's time, at most
+_RULES_SHARE = 0.9
+
+
+@dataclass(frozen=True, slots=True)
+class EnsembleProgress:
+    """What a callback is told: when a phase begins, after every rule, and when the decision is due.
+
+    Attributes
+    ----------
+    phase : str
+        "teacher", "rules" or "decision"; for a model of the cross-validation "fold 2 of 4: rules" and so on.
+    done : float
+        Share of the whole work that is done, an estimate.
+    rules : int
+        Rules of the model at hand so far.
+    loss : float or None
+        Its penalised training loss.
+    part : int
+        0 for the final model, 1, 2, … for the models of the cross-validation.
+    attempt : int
+        Which of several sets of rules for the same model, from 0.
+    elapsed : float
+        Seconds since learning began.
+    """
+
+    phase: str
+    done: float
+    rules: int = 0
+    loss: float | None = None
+    part: int = 0
+    attempt: int = 0
+    elapsed: float = 0.0
+
+
+Callback = Callable[[EnsembleProgress], object]
+
+
+class Control:
+    """Shared by everything that works on one fit, in whichever thread.
+
+    Parameters
+    ----------
+    time_limit : float or None
+        Seconds.
+    callback : callable or None
+        Its answer True ends the search for rules of the part at hand.
+    parts : int
+        How many models are learned: the final one and those of the cross-validation.
+    attempts : int
+        Sets of rules for the final model.
+    threads : int
+    """
+
+    def __init__(
+        self,
+        time_limit: float | None = None,
+        callback: Callback | None = None,
+        parts: int = 1,
+        attempts: int = 1,
+        threads: int = 1,
+    ) -> None:
+        self._start = time.monotonic()
+        self._callback = callback
+        self._threads = max(1, min(threads, parts))
+        self._work = {part: (1.0 + 0.7 * attempts) / 1.7 if part == 0 else 1.0 for part in range(parts)}
+        self._done = dict.fromkeys(self._work, 0.0)
+        self._end = None if time_limit is None else self._start + (1 - _DECISION_SHARE) * time_limit
+        self._ends: dict[int, tuple[float, float]] = {}
+        self.interrupted = False
+        self.late = False
+        self.stopped = False
+
+    @contextlib.contextmanager
+    def heeding_interrupts(self) -> Iterator[None]:
+        """Note the first Ctrl-C instead of falling over it; a second one is as usual."""
+        if threading.current_thread() is not threading.main_thread():
+            yield
+            return
+
+        def note(*_: Any) -> None:
+            self.interrupted = True
+            signal.signal(signal.SIGINT, before)
+
+        before = signal.getsignal(signal.SIGINT)
+        if before is None:  # set by somebody who is not Python, so it could not be put back
+            yield
+            return
+        signal.signal(signal.SIGINT, note)
+        try:
+            yield
+        finally:
+            signal.signal(signal.SIGINT, before)
+
+    def begin(self, part: int) -> None:
+        """Give a part its share of the time that is left."""
+        if self._end is None:
+            return
+        now = time.monotonic()
+        waiting = sum(work for other, work in self._work.items() if other not in self._ends)
+        share = min(1.0, self._work[part] * self._threads / max(waiting, 1e-9))
+        self._ends[part] = (now, now + share * max(0.0, self._end - now))
+
+    def out_of_time(self, part: int, share: float = _RULES_SHARE) -> bool:
+        """Whether the part must come to an end: interrupted, or so much of its time is over."""
+        if self.interrupted:
+            return True
+        if part not in self._ends:
+            return False
+        start, end = self._ends[part]
+        over = time.monotonic() >= start + share * (end - start)
+        self.late = self.late or over
+        return over
+
+    def teacher_is_late(self, part: int) -> bool:
+        """Whether the teacher must do with what it has."""
+        return self.out_of_time(part, _TEACHER_SHARE)
+
+    def tell(
+        self, part: int, what: str, share: float, rules: int = 0, loss: float | None = None, attempt: int = 0
+    ) -> bool:
+        """Report progress; True if the callback wants the search for rules to end."""
+        self._done[part] = max(self._done[part], share)
+        if self._callback is None:
+            return False
+        folds = len(self._work) - 1
+        phase = what if part == 0 else f"fold {part} of {folds}: {what}"
+        total = sum(self._work[p] * self._done[p] for p in self._work) / sum(self._work.values())
+        elapsed = time.monotonic() - self._start
+        try:
+            wish = self._callback(EnsembleProgress(phase, 0.97 * total, rules, loss, part, attempt, elapsed)) is True
+        except KeyboardInterrupt:
+            self.interrupted, wish = True, False
+        self.stopped = self.stopped or wish
+        return wish or self.interrupted
+
+    def tell_decision(self) -> None:
+        """Report that only the decision is left."""
+        if self._callback is not None:
+            self._callback(EnsembleProgress("decision", 0.97, elapsed=time.monotonic() - self._start))

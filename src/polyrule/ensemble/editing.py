@@ -1,0 +1,172 @@
+"""Changing an ensemble by hand: drop a rule, set a weight, fit the others again. Every edit gives a new ensemble."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from polyrule.arrays import Bools, Floats, Matrix
+from polyrule.ensemble.weights import INTERCEPT_RIDGE
+from polyrule.errors import ModelError
+from polyrule.model.flips import place_of
+from polyrule.model.narrowing import fit_to
+
+if TYPE_CHECKING:
+    from polyrule.data.dataset import Dataset
+    from polyrule.ensemble.model import RuleEnsemble
+
+_MOST_STEPS = 100
+_DIGITS = 9
+
+
+def remove(ensemble: RuleEnsemble, index: int) -> RuleEnsemble:
+    """Return the ensemble without the rule at `index` (from 0; negative counts from the end)."""
+    index = _position(ensemble, index)
+    return _changed(ensemble, ensemble.rules[:index] + ensemble.rules[index + 1 :])
+
+
+def reweigh(ensemble: RuleEnsemble, index: int, label: int | str, weight: float) -> RuleEnsemble:
+    """Return the ensemble with another weight of a label in the rule at `index`; 0 takes it out of the head."""
+    from polyrule.ensemble.model import Entry
+
+    index = _position(ensemble, index)
+    place = place_of(ensemble.label_names, label, "label")
+    if isinstance(weight, bool) or not np.isfinite(weight):
+        raise ModelError(f"a weight is a finite number, not {weight!r}")
+    rule = ensemble.rules[index]
+    head = [entry for entry in rule.head if entry.label != place]
+    if weight != 0:
+        head.append(Entry(place, float(weight)))
+    if not head:
+        raise ModelError(f"rule {index + 1} would have no label left; remove it instead")
+    changed = replace(rule, head=tuple(sorted(head, key=lambda entry: entry.label)))
+    return _changed(ensemble, (*ensemble.rules[:index], changed, *ensemble.rules[index + 1 :]))
+
+
+def refit(
+    ensemble: RuleEnsemble, data: Dataset, *, ridge: float | None = None, keep: Collection[int] = ()
+) -> RuleEnsemble:
+    """Return the ensemble with the best weights for its rules and heads on `data`.
+
+    The loss is the logistic loss of the labels, plus half of `ridge` times the sum of squared weights and 0.005 times
+    the sum of squared intercepts. `verify` checks the result. The decision stays as it is.
+
+    Parameters
+    ----------
+    ensemble : RuleEnsemble
+    data : Dataset
+        With labels.
+    ridge : float, optional
+        Positive; the one that learning chose where None.
+    keep : collection of int
+        Rules, counted from 0, whose weights must stay as they are.
+    """
+    from polyrule.ensemble.model import Entry
+
+    if ensemble.unit != 1:
+        raise ModelError("the points of a scorecard cannot be refitted; refit the ensemble it was made from")
+    ridge = float(ensemble.info.get("ridge", 1.0) if ridge is None else ridge)
+    if not ridge > 0:
+        raise ModelError(f"ridge must be a positive number, not {ridge}")
+    kept = {_position(ensemble, index) for index in keep}
+    covers, truth, weights = training(ensemble, data)
+    coefficients, support = matrix_of(ensemble)
+    for label in range(truth.shape[1]):
+        free = support[:, label].copy()
+        free[[1 + rule for rule in kept]] = False
+        offset = covers @ np.where(free, 0.0, coefficients[:, label])
+        coefficients[free, label] = best_weights(covers[:, free], truth[:, label], weights, offset, ridge)
+    coefficients = np.round(coefficients, _DIGITS)
+    rules = []
+    for number, rule in enumerate(ensemble.rules):
+        fitted = (Entry(entry.label, float(coefficients[number + 1, entry.label])) for entry in rule.head)
+        head = tuple(entry for entry in fitted if entry.weight != 0)
+        rules.append(
+            replace(rule, head=head or rule.head[:1], coverage=float(weights[covers[:, number + 1] > 0].sum()))
+        )
+    stated = {"targets": "labels", "ridge": ridge, "kept": sorted(kept)}
+    info = {key: value for key, value in ensemble.info.items() if key not in ("calibration", "teacher")}
+    return replace(
+        ensemble,
+        rules=tuple(rules),
+        intercepts=tuple(float(number) for number in coefficients[0]),
+        info=info | {"ridge": ridge, "weights": stated},
+    )
+
+
+def training(ensemble: RuleEnsemble, data: Dataset) -> tuple[Matrix, Matrix, Floats]:
+    """Which rule covers which example (after a column of ones), the labels, and the weights of the examples."""
+    if tuple(data.label_names) != ensemble.label_names:
+        raise ModelError(f"{data.name}: its labels are not those of the model, in the same order")
+    model, table = fit_to(ensemble, data.X)
+    covers = np.hstack([np.ones((len(table), 1)), model.fired(table).astype(np.float64)])
+    truth = np.asarray(data.Y.toarray() if sp.issparse(data.Y) else data.Y, dtype=np.float64)
+    weights = np.ones(len(table)) if data.weights is None else np.asarray(data.weights, dtype=np.float64)
+    return covers, truth, weights
+
+
+def matrix_of(ensemble: RuleEnsemble) -> tuple[Matrix, Bools]:
+    """Intercepts and weights, shape (1 + rules, labels), and which of them there are."""
+    coefficients = np.zeros((1 + len(ensemble.rules), len(ensemble.label_names)))
+    coefficients[0] = ensemble.intercepts
+    support = np.zeros(coefficients.shape, dtype=bool)
+    support[0] = True
+    for number, rule in enumerate(ensemble.rules, start=1):
+        for entry in rule.head:
+            coefficients[number, entry.label] = entry.weight
+            support[number, entry.label] = True
+    return coefficients, support
+
+
+def slope_of(covers: Matrix, truth: Floats, weights: Floats, offset: Floats, ridge: float, at: Floats) -> Floats:
+    """Derivatives of the penalised loss of one label; the first column of `covers` is the intercept's."""
+    chance = 1 / (1 + np.exp(-np.clip(offset + covers @ at, -700, 700)))
+    return np.asarray(covers.T @ (weights * (chance - truth)) + _penalties(len(at), ridge) * at)
+
+
+def best_weights(covers: Matrix, truth: Floats, weights: Floats, offset: Floats, ridge: float) -> Floats:
+    """Newton's method with step halving for one label."""
+    penalties = _penalties(covers.shape[1], ridge)
+    current = np.zeros(covers.shape[1])
+
+    def value(at: Floats) -> float:
+        scores = offset + covers @ at
+        return float(weights @ (np.logaddexp(0, scores) - truth * scores) + penalties @ at**2 / 2)
+
+    reached = value(current)
+    for _ in range(_MOST_STEPS):
+        slope = slope_of(covers, truth, weights, offset, ridge, current)
+        chance = 1 / (1 + np.exp(-np.clip(offset + covers @ current, -700, 700)))
+        bent = covers.T @ (covers * (weights * chance * (1 - chance))[:, None]) + np.diag(penalties)
+        step, length = np.linalg.solve(bent, slope), 1.0
+        while value(current - length * step) > reached and length > 1e-6:
+            length /= 2
+        near = current - length * step
+        gained, reached = reached - value(near), min(reached, value(near))
+        if gained > 0:
+            current = near
+        if gained <= 1e-13 * max(1.0, abs(reached)):
+            break
+    return current
+
+
+def _penalties(count: int, ridge: float) -> Floats:
+    penalties = np.full(count, ridge)
+    penalties[:1] = INTERCEPT_RIDGE
+    return penalties
+
+
+def _position(ensemble: RuleEnsemble, index: int) -> int:
+    if isinstance(index, bool) or not -len(ensemble) <= index < len(ensemble):
+        raise ModelError(f"there is no rule {index} in an ensemble of {len(ensemble)} rules")
+    return index % len(ensemble)
+
+
+def _changed(ensemble: RuleEnsemble, rules: Any) -> RuleEnsemble:
+    """Return the ensemble with other rules; its weights are then no longer the best ones of anything stated."""
+    info = {key: value for key, value in ensemble.info.items() if key != "weights"}
+    return replace(ensemble, rules=tuple(rules), info=info | {"edited": True})

@@ -1,0 +1,156 @@
+"""What the rules are fitted to: soft targets for the training examples, and examples in between.
+
+Thirty rules fitted to bare 0/1 labels chase noise. The teacher knows how sure one can be: each example's target becomes
+the mean of its label and the teacher's estimate without that example, and new examples, mixed from neighbouring ones,
+get the teacher's estimate as their target. This is model compression (Buciluă, Caruana and Niculescu-Mizil 2006);
+nothing but the training data is used, and the teacher is thrown away.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+import numpy as np
+
+from polyrule.arrays import Bytes, Codes, Floats, Floats32, Ints
+from polyrule.data.table import Table
+from polyrule.ensemble.bins import Binning
+from polyrule.ensemble.design import Design
+from polyrule.ensemble.teacher import Teacher
+
+_LARGEST_MIXED = 20_000_000  # cells of the bins of real and mixed examples
+_POOL = 1500  # examples among which neighbours are sought
+
+
+@dataclass(frozen=True, slots=True)
+class Teaching:
+    """How much the teacher has to say.
+
+    Parameters
+    ----------
+    trust : float
+        Weight of the teacher's estimate in the target of a training example, from 0 to 1.
+    rounds : int
+        Mixed examples per training example, at most.
+    limit : int
+        Most examples, real and mixed; above it no mixed ones are made.
+    neighbours : int
+        A mixed example takes some of its values from one of so many nearest neighbours.
+    exchange : float
+        Probability that a value is taken from the neighbour.
+    trees : int or None
+        Of the teacher's forest; None for its default.
+    """
+
+    trust: float = 0.5
+    rounds: int = 3
+    limit: int = 5000
+    neighbours: int = 5
+    exchange: float = 0.3
+    trees: int | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Lesson:
+    """What the rules are fitted to: bins of one feature after the other, soft targets and weights of the examples."""
+
+    columns: Iterable[Codes]
+    targets: Floats32
+    weights: Floats
+
+
+def plain_lesson(columns: Iterable[Codes], truth: Bytes, weights: Floats) -> Lesson:
+    """Return the training examples as they are."""
+    return Lesson(columns, truth.astype(np.float32), weights)
+
+
+class Lessons:
+    """Lessons from one teacher.
+
+    Parameters
+    ----------
+    binning : Binning
+    table : Table
+    truth : ndarray of uint8, shape (examples, labels)
+    weights : ndarray, shape (examples,)
+    options : Teaching
+    seed, threads : int
+        The number of threads decides nothing.
+    stop : callable
+        See `Teacher`.
+    """
+
+    def __init__(
+        self,
+        binning: Binning,
+        table: Table,
+        truth: Bytes,
+        weights: Floats,
+        options: Teaching,
+        seed: int,
+        threads: int = 1,
+        stop: Callable[[], bool] = lambda: False,
+    ) -> None:
+        self.binning, self.table, self.weights, self.options, self.seed = binning, table, weights, options, seed
+        self.design = Design.of(binning, table)
+        matrix = self.design.of_table(table)
+        self.teacher = Teacher(matrix, truth, weights, seed, threads, options.trees, stop)
+        self.targets = truth * np.float32(1 - options.trust) + np.float32(options.trust) * self.teacher.left_out
+        examples = len(table)
+        most = min(options.limit, _LARGEST_MIXED // max(1, len(binning.features)))
+        wanted = min(options.rounds * examples, most - examples)
+        self.wanted = wanted if wanted > 0 and examples > options.neighbours else 0
+        if self.wanted:
+            self._codes = binning.codes(table)
+            self._near = neighbours(matrix, options.neighbours, np.random.default_rng([seed, 2]))
+
+    def lesson(self, number: int = 0) -> Lesson:
+        """Return the training examples and mixed ones, other ones for every `number`.
+
+        The mixed examples together weigh as much as the real ones.
+        """
+        if not self.wanted:
+            return Lesson(self.binning.columns(self.table), self.targets, self.weights)
+        random = np.random.default_rng([self.seed, 0, number])
+        mixed, sources = mix(self._codes, self._near, self.wanted, self.options.exchange, random)
+        shown = list(self.design.features)
+        opinions = self.teacher.predict(self.design.matrix(mixed[shown], self.wanted))
+        weights = self.weights[sources]
+        weights *= self.weights.sum() / weights.sum()
+        return Lesson(
+            np.hstack([self._codes, mixed]),
+            np.vstack([self.targets, opinions]),
+            np.concatenate([self.weights, weights]),
+        )
+
+
+def neighbours(design: Floats32, count: int, random: np.random.Generator) -> Ints:
+    """Nearest others of every example, among at most 1,500 that are drawn; shape (examples, count).
+
+    Values are rounded to a few steps per standard deviation: distances are then whole numbers, exact on every machine.
+    """
+    filled = np.where(np.isnan(design), np.float32(0), design)
+    spread = filled.std(axis=0, dtype=np.float64)
+    scaled = (filled - filled.mean(axis=0, dtype=np.float64)) / np.where(spread > 0, spread, 1)
+    steps = np.clip(np.rint(3 * scaled), -9, 9).astype(np.float32)
+    pool = np.sort(random.permutation(len(design))[:_POOL])
+    theirs = (steps[pool] ** 2).sum(axis=1)
+    found = np.empty((len(design), count), dtype=np.int64)
+    for first in range(0, len(design), 1000):
+        block = np.arange(first, min(len(design), first + 1000))
+        distances = theirs - 2 * (steps[block] @ steps[pool].T)
+        distances[block[:, None] == pool] = np.inf
+        found[block] = pool[np.argsort(distances, axis=1, kind="stable")[:, :count]]
+    return found
+
+
+def mix(codes: Codes, near: Ints, wanted: int, exchange: float, random: np.random.Generator) -> tuple[Codes, Ints]:
+    """Make examples that take some values from a near neighbour; also return which example each started from."""
+    sources = np.resize(np.arange(codes.shape[1]), wanted)
+    partners = near[sources, random.integers(near.shape[1], size=wanted)]
+    mixed = np.empty((len(codes), wanted), dtype=codes.dtype)
+    for feature, column in enumerate(codes):
+        exchanged = random.random(wanted, dtype=np.float32) < exchange
+        mixed[feature] = np.where(exchanged, column[partners], column[sources])
+    return mixed, sources

@@ -1,0 +1,52 @@
+"""Everything that decides what an ensemble becomes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from polyrule.ensemble.building import BuildOptions
+from polyrule.ensemble.lessons import Teaching
+
+
+@dataclass(frozen=True, slots=True)
+class LearnOptions:
+    """Everything that decides what is learned.
+
+    Parameters
+    ----------
+    build : BuildOptions
+    teaching : Teaching or None
+        None fits the bare labels.
+    prices : tuple of float
+        Ascending; what a head entry must lower the loss by to stay, to choose from by cross-validation.
+    labels_per_head : float or None
+        Most labels in a head on average; prices rise until that holds.
+    ridges : tuple of float
+        Penalties on squared weights to choose from by cross-validation.
+    restarts : int
+        How many sets of rules are learned, each from other mixed examples, for the final model to be the best of.
+    folds : int
+    max_bins : int
+    points : int
+        Most points of a scorecard; 0 keeps real weights.
+    decision, optimize : str
+        See `polyrule.ensemble.tuning.choose`.
+    time_limit : float or None
+        Seconds.
+    seed, threads : int
+    """
+
+    build: BuildOptions = field(default_factory=BuildOptions)
+    teaching: Teaching | None = field(default_factory=Teaching)
+    prices: tuple[float, ...] = (0.1, 0.3, 1.0, 3.0)
+    labels_per_head: float | None = None
+    ridges: tuple[float, ...] = (0.3, 1.0, 3.0, 10.0)
+    restarts: int = 3
+    folds: int = 4
+    max_bins: int = 64
+    points: int = 0
+    decision: str = "auto"
+    optimize: str = "micro-f1"
+    time_limit: float | None = None
+    seed: int = 0
+    threads: int = 1

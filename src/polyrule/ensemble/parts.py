@@ -1,0 +1,144 @@
+"""One model of a fit, the final one or one of the cross-validation: its rules, and their weights for every setting."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from polyrule.arrays import Bytes, Floats, Matrix
+from polyrule.data.table import Table
+from polyrule.ensemble.bins import Binning
+from polyrule.ensemble.building import Builder, covers_of
+from polyrule.ensemble.calibration import Calibration
+from polyrule.ensemble.control import Control
+from polyrule.ensemble.lessons import Lesson, Lessons, plain_lesson
+from polyrule.ensemble.options import LearnOptions
+from polyrule.ensemble.scorecard import to_points
+
+# A table with more cells than this is not taught; large data is less noisy, too.
+_LARGEST_TAUGHT = 60_000_000
+_FEWEST_TAUGHT = 10
+
+
+class Setting(NamedTuple):
+    """What cross-validation chooses before it turns to the decision."""
+
+    price: float
+    ridge: float
+
+
+class Part:
+    """Rules for one training set, and their weights for any penalty.
+
+    Attributes
+    ----------
+    chosen : Chosen
+    coefficients : dict
+        Per setting, intercepts and weights, shape (1 + rules, labels).
+    finished : bool
+        Whether it was learned without being told to stop.
+    teacher : dict
+        How much each member of the teacher was listened to; empty without one.
+    """
+
+    def __init__(
+        self,
+        table: Table,
+        truth: Bytes,
+        weights: Floats,
+        options: LearnOptions,
+        number: int,
+        control: Control,
+        threads: int = 1,
+    ) -> None:
+        control.begin(number)
+        self._number, self._control = number, control
+        self.binning = Binning.of(table, options.max_bins)
+        self.teacher: dict[str, float] = {}
+        cells = table.shape[0] * table.shape[1]
+        taught = options.teaching is not None and cells <= _LARGEST_TAUGHT and len(table) >= _FEWEST_TAUGHT
+        builder = self._taught(table, truth, weights, options, threads) if taught else None
+        if builder is None:
+            builder = self._built(plain_lesson(self.binning.columns(table), truth, weights), options, 0, 1, threads)
+        self.chosen = builder.chosen()
+        self.coefficients: dict[Setting, Matrix] = {}
+        self.labels_per_head: dict[float, float] = {}
+        for price in builder.prices(options.prices, options.labels_per_head):
+            self.labels_per_head[price] = builder.labels_per_head()
+            for ridge in options.ridges:
+                self.coefficients[Setting(price, ridge)] = builder.refitted(ridge)
+            if control.out_of_time(number, 1.0):
+                break
+        self.finished = not control.interrupted
+        # The examples that points are fitted to are kept only where there will be points.
+        self._solver = builder.solver if options.points else None
+        control.tell(number, "rules", 1.0, len(self.chosen.bodies), builder.solver.objective())
+
+    def _taught(
+        self, table: Table, truth: Bytes, weights: Floats, options: LearnOptions, threads: int
+    ) -> Builder | None:
+        """Learn from each lesson and keep the rules that fit theirs best: greedy choices are partly luck."""
+        assert options.teaching is not None
+        control, number = self._control, self._number
+        control.tell(number, "teacher", 0.0)
+        lessons = Lessons(
+            self.binning,
+            table,
+            truth,
+            weights,
+            options.teaching,
+            options.seed,
+            threads,
+            lambda: control.teacher_is_late(number),
+        )
+        self.teacher = lessons.teacher.slopes
+        # The models of the cross-validation only serve to choose what follows; one attempt each is enough.
+        attempts = options.restarts if number == 0 and lessons.wanted else 1
+        best: Builder | None = None
+        for attempt in range(attempts):
+            builder = self._built(lessons.lesson(attempt), options, attempt, attempts, threads)
+            if best is None or builder.solver.objective() < best.solver.objective():
+                best = builder
+            if builder.stopped:
+                break
+        return best
+
+    def _built(self, lesson: Lesson, options: LearnOptions, attempt: int, attempts: int, threads: int) -> Builder:
+        builder = Builder(self.binning, lesson, options.build, threads)
+        control, number, most = self._control, self._number, max(1, options.build.max_rules)
+
+        def watch(rules: int, value: float) -> bool:
+            share = 0.4 + 0.5 * (attempt + rules / most) / attempts
+            wish = control.tell(number, "rules", share, rules, value, attempt)
+            return wish or control.out_of_time(number)
+
+        control.tell(number, "rules", 0.4 + 0.5 * attempt / attempts, attempt=attempt)
+        if not control.interrupted:
+            builder.build(watch)
+        return builder
+
+    def covers(self, table: Table) -> Bytes:
+        """1 where a rule covers an example, after a first column of ones."""
+        return covers_of(self.chosen.bodies, self.binning, table)
+
+    def weights_for(self, setting: Setting, calibration: Calibration, points: int) -> tuple[Matrix, float]:
+        """Return calibrated weights, as points if so wished, and what one of them is worth."""
+        coefficients = self.coefficients[setting] * calibration.slope
+        coefficients[0] += calibration.shift
+        if not points:
+            return coefficients, 1.0
+        solver = self._solver
+        assert solver is not None
+        return to_points(
+            coefficients, solver.covers.astype(np.float64), solver.targets.astype(np.float64), solver.weights, points
+        )
+
+    def nearest(self, setting: Setting) -> Setting:
+        """Return the setting itself, or the most similar one where time did not allow for all of them."""
+        if setting in self.coefficients:
+            return setting
+        return min(
+            self.coefficients,
+            key=lambda s: (abs(np.log(s.price + 1e-9) - np.log(setting.price + 1e-9)), abs(s.ridge - setting.ridge)),
+        )

@@ -1,0 +1,105 @@
+"""Lessons: soft targets without the example itself, and mixed examples."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from polyrule.data import Feature, Table
+from polyrule.ensemble import design as designs
+from polyrule.ensemble.bins import Binning
+from polyrule.ensemble.design import Design
+from polyrule.ensemble.lessons import Lessons, Teaching, mix, neighbours
+
+
+def world(seed: int = 0, rows: int = 150):
+    rng = np.random.default_rng(seed)
+    values = rng.normal(size=(rows, 4)).round(2)
+    values[rng.random(values.shape) < 0.05] = np.nan
+    table = Table.from_array(
+        np.column_stack([values, rng.integers(0, 3, rows)]),
+        [*map(Feature, "abcd"), Feature("hue", "nominal", ("r", "g", "b"))],
+    )
+    clean = np.nan_to_num(values)
+    truth = np.stack([clean[:, 0] > 0, clean[:, 1] > 0.5], axis=1).astype(np.uint8)
+    noisy = truth ^ (rng.random(truth.shape) < 0.1)
+    return Binning.of(table, 32), table, noisy.astype(np.uint8), truth
+
+
+def lessons(rows: int = 150, weights=None, seed: int = 0, threads: int = 1, **options) -> Lessons:
+    binning, table, noisy, _ = world(rows=rows)
+    every = np.ones(rows) if weights is None else weights
+    return Lessons(binning, table, noisy, every, Teaching(trees=30, **options), seed, threads)
+
+
+def test_targets_lie_between_label_and_estimate_and_are_nearer_the_truth() -> None:
+    _, _, noisy, truth = world(rows=400)
+    lesson = lessons(400, rounds=0).lesson()
+    assert ((lesson.targets >= noisy / 2) & (lesson.targets <= (noisy + 1) / 2)).all()
+    flipped = noisy != truth
+    assert np.abs(lesson.targets - truth)[flipped].mean() < 0.8  # a wrong label is believed less than a label
+
+
+def test_mixed_examples_weigh_as_much_as_the_real_ones() -> None:
+    weights = np.random.default_rng(0).integers(1, 4, 150).astype(float)
+    lesson = lessons(weights=weights, rounds=2).lesson()
+    assert lesson.targets.shape == (450, 2)
+    assert np.array_equal(lesson.weights[:150], weights)
+    assert lesson.weights[150:].sum() == pytest.approx(weights.sum())
+    assert ((lesson.targets >= 0) & (lesson.targets <= 1)).all()
+
+
+def test_no_more_examples_than_the_limit() -> None:
+    assert lessons(limit=170).lesson().targets.shape[0] == 170
+    assert lessons(limit=100).lesson().targets.shape[0] == 150
+
+
+def test_lessons_depend_on_the_seed_only_and_differ_in_their_mixed_examples() -> None:
+    first, again = lessons(seed=5), lessons(seed=5, threads=3)
+    assert np.array_equal(first.lesson().targets, again.lesson().targets)
+    one, two = first.lesson(0), first.lesson(1)
+    assert np.array_equal(one.targets[:150], two.targets[:150])
+    assert np.array_equal(one.columns[:, :150], two.columns[:, :150])
+    assert not np.array_equal(one.columns[:, 150:], two.columns[:, 150:])
+
+
+def test_mixed_examples_take_every_value_from_two_neighbours() -> None:
+    binning, table, _, _ = world()
+    codes = binning.codes(table)
+    near = neighbours(Design.of(binning, table).of_table(table), 5, np.random.default_rng(0))
+    mixed, sources = mix(codes, near, 300, 0.3, np.random.default_rng(0))
+    assert 0.6 < (mixed == codes[:, sources]).mean() < 0.9
+    partners = codes[:, near[sources]]  # (features, mixed, neighbours)
+    fits = (mixed[:, :, None] == partners) | (mixed == codes[:, sources])[:, :, None]
+    assert fits.all(axis=0).any(axis=1).all()
+
+
+def test_neighbours_are_the_nearest_others() -> None:
+    design = np.array([[0.0], [1.0], [10.0], [11.0], [30.0]], dtype=np.float32)
+    assert neighbours(design, 1, np.random.default_rng(0)).ravel().tolist() == [
+        1,
+        0,
+        3,
+        2,
+        2,
+    ]  # 10 and 11 count as equal
+
+
+def test_categories_become_columns_and_missing_stays_missing() -> None:
+    table = Table.from_array(
+        [[0.0, np.nan, 0.0], [2.0, 1.0, 1.0]],
+        [Feature("hue", "nominal", ("r", "g", "b")), Feature("size"), Feature("flag", "nominal", ("no", "yes"))],
+    )
+    binning = Binning.of(table, 8)
+    matrix = Design.of(binning, table).of_table(table)
+    assert matrix[:, :3].tolist() == [[1, 0, 0], [0, 0, 1]]
+    assert np.isnan(matrix[0, 3])
+    assert matrix[:, 4].tolist() == [0, 1]
+
+
+def test_a_table_too_wide_shows_the_columns_that_differ_most(monkeypatch) -> None:
+    values = np.zeros((10, 4))
+    values[:1, 0] = values[:5, 1] = values[:3, 3] = 1
+    table = Table.from_array(values)
+    monkeypatch.setattr(designs, "_LARGEST", 20)
+    assert Design.of(Binning.of(table, 8), table).features == (1, 3)

@@ -1,0 +1,54 @@
+"""Linear ridge regression on text: its closed form against leaving each example out in turn."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from polyrule.ensemble import linear
+from polyrule.ensemble.linear import LinearRidge, suits
+
+
+def world(seed: int, rows: int, columns: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    design = np.where(rng.random((rows, columns)) < 0.15, rng.integers(1, 4, (rows, columns)), 0).astype(np.float32)
+    truth = np.stack([design[:, 0] > 0, design[:, 1] + design[:, 2] > 0], axis=1).astype(np.uint8)
+    return design, truth, rng.integers(1, 4, rows).astype(float)
+
+
+@pytest.mark.parametrize(("rows", "columns"), [(40, 60), (90, 12)])
+def test_what_is_said_without_an_example_is_what_a_fit_without_it_says(monkeypatch, rows: int, columns: int) -> None:
+    monkeypatch.setattr(linear, "_RIDGES", (1.0,))
+    design, truth, weights = world(0, rows, columns)
+    model = LinearRidge(design, truth, weights)
+    words = model._words(design).toarray()
+    share = weights / weights.mean()
+    for row in (0, 7, rows - 1):
+        keep = np.arange(rows) != row
+        left = words[keep] * share[keep, None]
+        slopes = np.linalg.solve(left.T @ words[keep] + np.eye(columns), left.T @ (truth[keep] - model._start))
+        assert model.left_out[row] == pytest.approx(words[row] @ slopes + model._start, abs=1e-5)
+
+
+def test_words_that_make_a_label_are_found_and_other_rows_are_predicted(monkeypatch) -> None:
+    design, truth, weights = world(1, 400, 80)
+    whole = LinearRidge(design, truth, weights)
+    assert np.abs(whole.left_out - truth).mean() < 0.25
+    monkeypatch.setattr(linear, "_MOST_EXAMPLES", 200)
+    part = LinearRidge(design, truth, weights)
+    assert part.left_out[200:] == pytest.approx(part.predict(design[200:]), abs=1e-5)
+
+
+def test_text_is_told_from_other_tables() -> None:
+    assert suits(world(2, 50, 100)[0])
+    assert not suits(np.random.default_rng(0).normal(size=(50, 100)).astype(np.float32))
+    assert not suits(world(2, 50, 10)[0])
+
+
+def test_missing_values_count_as_usual_ones() -> None:
+    design, truth, weights = world(3, 60, 70)
+    holes = design.copy()
+    holes[design == 0] = np.where(np.random.default_rng(0).random((design == 0).sum()) < 0.1, np.nan, 0)
+    assert LinearRidge(holes, truth, weights).left_out == pytest.approx(
+        LinearRidge(design, truth, weights).left_out, abs=1e-6
+    )
