@@ -8,7 +8,8 @@ SEED ?= 0
 
 NATIVE := CMakeLists.txt $(wildcard native/*/*.[ch]pp src/polyrule/scale/*.h)
 
-.PHONY: demo docs test campaign golden lint bench bench-quality gallery sanitize sanitize-threads fuzz versions clean help
+.PHONY: demo docs test campaign golden lint check-workflows test-integrations wheel-test stored-models bench bench-quality gallery \
+  sanitize sanitize-threads fuzz versions clean help
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -49,6 +50,23 @@ lint: $(VENV)/test.stamp  ## format, lint, types and the order of the stages
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
+check-workflows: $(VENV)/test.stamp  ## hold the workflow files, the issue forms and pyproject.toml against their schemas
+	$(BIN)/check-jsonschema --builtin-schema vendor.github-workflows .github/workflows/*.yml
+	$(BIN)/check-jsonschema --builtin-schema vendor.github-issue-forms .github/ISSUE_TEMPLATE/bug.yml .github/ISSUE_TEMPLATE/idea.yml
+	$(BIN)/check-jsonschema --builtin-schema vendor.github-issue-config .github/ISSUE_TEMPLATE/config.yml
+	$(BIN)/check-jsonschema --builtin-schema vendor.dependabot .github/dependabot.yml
+	$(BIN)/validate-pyproject pyproject.toml
+
+test-integrations: $(VENV)/test.stamp  ## run the how-to guides on other people's tools, MLflow included
+	$(BIN)/python -m pip install --quiet --group integrations
+	$(BIN)/python -m pytest tests/docs/test_integrations.py
+
+wheel-test: $(VENV)/install.stamp  ## build manylinux wheels and run the tests against them; WHEEL_PYTHONS names the interpreters
+	packaging/test_wheels.sh $(WHEEL_PYTHONS)
+
+stored-models: $(VENV)/install.stamp  ## write the model files of this version that later versions must read
+	$(BIN)/python tests/model/stored/write.py
+
 bench: $(VENV)/test.stamp  ## speed against the reference and MLRL-SeCo
 	$(BIN)/python benchmarks/speed.py
 
@@ -82,3 +100,7 @@ versions:  ## the tests with the oldest and newest dependencies, on every Python
 
 clean:  ## remove what the other targets made
 	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache
+
+.PHONY: prove
+prove: $(VENV)/test.stamp  ## settle the fifty random measures of the tests anew, with z3
+	PYTHONPATH=. $(BIN)/python tests/measures/random_expressions.py

@@ -2,6 +2,7 @@
 
 python benchmarks/gpu.py check --worlds 10000     # any differing count or rule ends it with an error
 python benchmarks/gpu.py time --rows 10000000     # prints one figure a line, as JSON
+python benchmarks/gpu.py store --folder big --rows 100000000 --labels 50    # makes the store where there is none
 compute-sanitizer --tool memcheck python benchmarks/gpu.py check --worlds 30
 """
 
@@ -25,8 +26,8 @@ from polyrule.scale.counter import LocalCounter
 from polyrule.scale.engine import CountedEngine
 from polyrule.scale.gpu import GpuCounter
 from polyrule.scale.questions import CountRows
-from polyrule.store import Packed, pack_table
-from scale_worlds import world
+from polyrule.store import Packed, Store, pack_table
+from scale_worlds import store, world
 
 MEASURES = ("f0.5", "precision", "recall", "hamming", "jaccard", "laplace")
 
@@ -87,9 +88,9 @@ def random_world(rng: np.random.Generator) -> Packed:
     return pack_table(table, truth, weights, names, int(rng.choice([3, 16, 255, 1000])))
 
 
-def check(worlds: int, seconds: float) -> dict:
+def check(worlds: int, seconds: float, seed: int) -> dict:
     """Learn a few rules with both; after every rule compare counts of random bodies, then the next rule."""
-    started, rng = time.monotonic(), np.random.default_rng(2026)
+    started, rng = time.monotonic(), np.random.default_rng(seed)
     rules = counts = done = 0
     while done < worlds and time.monotonic() - started < seconds:
         packed = random_world(rng)
@@ -214,11 +215,35 @@ def measure(rows: int, features: int, labels: int, rules: int, threads: int) -> 
     return told
 
 
+def from_store(folder: Path, rows: int, features: int, labels: int) -> dict:
+    """Ten rules from a store that is checked, loaded and counted on the GPU."""
+    told: dict = {}
+    if not folder.exists():
+        started = time.perf_counter()
+        store(folder, rows, features, labels)
+        told["seconds to make the store"] = time.perf_counter() - started
+    started = time.perf_counter()
+    opened = Store(folder)
+    device = GpuCounter(opened)
+    told["seconds to check and load"] = time.perf_counter() - started
+    grower = engine(device, opened, "f0.5", GrowOptions(max_conditions=3))
+    told["rules"] = []
+    for _ in range(10):
+        started = time.perf_counter()
+        found = grower.grow()
+        outcome = grower.commit(found, 0.01, True)
+        seconds = time.perf_counter() - started
+        told["rules"].append({"conditions": len(found.body), "covered": outcome.covered, "seconds": seconds})
+    return told
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("what", choices=["check", "time"])
+    parser.add_argument("what", choices=["check", "time", "store"])
+    parser.add_argument("--folder", type=Path, default=Path("store"))
     parser.add_argument("--worlds", type=int, default=10_000)
     parser.add_argument("--seconds", type=float, default=240)
+    parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--rows", type=int, default=10_000_000)
     parser.add_argument("--features", type=int, default=100)
     parser.add_argument("--labels", type=int, default=20)
@@ -226,7 +251,9 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=16)
     given = parser.parse_args()
     if given.what == "check":
-        print(json.dumps(check(given.worlds, given.seconds)))
+        print(json.dumps(check(given.worlds, given.seconds, given.seed)))
+    elif given.what == "store":
+        print(json.dumps(from_store(given.folder, given.rows, given.features, given.labels), indent=1))
     else:
         found = measure(given.rows, given.features, given.labels, given.rules, given.threads)
         print(json.dumps(found, indent=1))

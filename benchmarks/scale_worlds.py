@@ -11,7 +11,7 @@ from polyrule.store import Bins, Block, Packed
 from polyrule.store.packed import word_count
 
 BINS = 255
-BLOCK_ROWS = 1 << 20
+BLOCK_ROWS = 1 << 18
 
 
 def block(rows: int, features: int, labels: int, seed: int) -> Block:

@@ -33,7 +33,7 @@ from polyrule.store.packed import label_words
 try:
     import dask
     import dask.array
-    from dask.distributed import Client, default_client, wait
+    from dask.distributed import Client, default_client, fire_and_forget, wait
 except ImportError as problem:  # pragma: no cover
     raise ImportError("polyrule.dask needs dask and distributed; pip install polyrule[dask]") from problem
 
@@ -82,8 +82,10 @@ class DaskCounter:
         self.steps = (*self.steps, step)
 
     def close(self) -> None:
-        """Let the workers forget what they keep for this fit."""
-        self.client.run(forget, self._fit, on_error="ignore")
+        """Let the workers forget what they keep for this fit; nobody waits for one that has just died."""
+        for address in self.client.nthreads():
+            task = self.client.submit(forget, self._fit, workers=[address], allow_other_workers=True, pure=False)
+            fire_and_forget(task)
 
     def _submit(self, question: Any) -> list[Any]:
         rest = (self._fit, self._labels, self.steps, question)
@@ -158,10 +160,13 @@ class RuleListClassifier(estimators.RuleListClassifier):
         y: Any = None,
         sample_weight: Any = None,
         label_names: Sequence[str] | None = None,
+        labels: Any = None,
         start: RuleList | None = None,
     ) -> Self:
         """Learn rules from a dask frame or array and its labels, or from a store that all workers can read."""
         client = self.client or default_client()
+        if labels is not None:
+            raise OptionError("labels= is for frames in memory; with polyrule.dask pass the label columns as y")
         if start is not None:
             raise OptionError("start is not supported here; it is for lists that are pruned in memory")
         if sample_weight is not None:

@@ -34,6 +34,14 @@ class UnseenCategoryWarning(UserWarning):
     """New data holds categories that the model never saw; they count as missing values, which satisfy no condition."""
 
 
+class MeasureWarning(UserWarning):
+    """A measure makes learning pointless or nearly so: it is constant, rewards errors, or lets every example pass."""
+
+
+class SlowSearchWarning(UserWarning):
+    """A search is about to start that will take long; the message says how long and what would be fast."""
+
+
 class ModelError(PolyruleError, ValueError):
     """A model or model file is broken, of an unknown version, or does not fit the data."""
 

@@ -132,7 +132,6 @@ def test_explain_by_name_and_with_fixed_features(trained, songs):
         (["--row", "1", "--row-id", "x"], 2, "--row N or --row-id"),
         (["--row", "0"], 2, "range"),
         (["--row", "121"], 1, "there is no row 121, only 120"),
-        (["--row-id", "s1"], 1, "--row-id needs --id"),
         (["--id", "id", "--row-id", "zzz"], 1, "no row is named 'zzz'"),
         (["--row", "1", "--flip", "joy"], 1, "no label 'joy'"),
         (["--row", "1", "--flip", "calm", "--fixed", "joy"], 1, "no feature 'joy'"),

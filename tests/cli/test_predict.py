@@ -197,3 +197,5 @@ def test_the_id_column_is_remembered_from_training(tmp_path):
     other = tmp_path / "other.csv"
     other.write_text("age,calm\n1,0\n4,1\n")
     assert "2 examples" in ok("evaluate", str(model), str(other))
+    unnamed = run("explain", str(model), str(other), "--row-id", "ann")
+    assert (unnamed.exit_code, "--row-id needs --id" in unnamed.stderr) == (1, True)

@@ -56,7 +56,7 @@ class TestReading:
 
     def test_a_wrong_label_beside_an_unknown_one_is_named(self) -> None:
         with pytest.raises(DataError, match="label 'y1', row 1: 3 is not 0 or 1"):
-            RuleListClassifier().fit([[1], [2]], [[nan, 1], [0, 3]])
+            RuleListClassifier.paper().fit([[1], [2]], [[nan, 1], [0, 3]])
 
     def test_files(self, tmp_path) -> None:
         csv = tmp_path / "songs.csv"
@@ -69,7 +69,7 @@ class TestReading:
 
 class TestLearning:
     def test_a_small_list(self) -> None:
-        model = RuleListClassifier("precision").fit(X, Y, label_names=["calm", "sad", "happy"])
+        model = RuleListClassifier.paper("precision").fit(X, Y, label_names=["calm", "sad", "happy"])
         assert str(model.rules_) == (
             "1. calm, sad, ¬happy <- x0 <= 2.5   (TP 5, FP 0) [stop]\n"
             "2. ¬calm, ¬sad, happy <- true   (TP 5, FP 0) [stop]\n"
@@ -87,7 +87,9 @@ class TestLearning:
             expected, left = rule_list(
                 world.table(), truth, weights, Objective(measure, negative=negative), GrowOptions(), remaining=0.0
             )
-            model = RuleListClassifier(measure, negative=negative, remaining=0.0).fit(world.table(), as_given(truth))
+            model = RuleListClassifier.paper(measure, negative=negative, remaining=0.0).fit(
+                world.table(), as_given(truth)
+            )
             found = [
                 (tuple((x.label, x.value, x.tp, x.fp) for x in r.head), r.body, r.stop, r.value, r.coverage)
                 for r in model.rules_
@@ -127,7 +129,7 @@ class TestLearning:
 
     def test_a_label_nobody_knows_gets_no_rule(self) -> None:
         truth = np.column_stack([[1, 1, 0, 0], [nan] * 4])
-        model = RuleListClassifier("f1", remaining=0.0).fit(X, truth).rules_
+        model = RuleListClassifier.paper("f1", remaining=0.0).fit(X, truth).rules_
         assert {literal.label for rule in model for literal in rule.head} == {0}
         assert model.default_counts[1] == (0, 0)
 
@@ -136,7 +138,7 @@ class TestLearning:
         values = rng.integers(0, 5, (30, 3)).astype(float)
         truth = with_holes((values[:, :2] > 2).astype(int), 5, 0.2)
         data = Dataset(to_table(values), truth.astype(np.uint8), ("a", "b"))
-        lists = [RuleListClassifier(measure) for measure in ("precision", "subset")]
+        lists = [RuleListClassifier.paper(measure) for measure in ("precision", "subset")]
         for estimator in (*lists, BinaryRelevanceRuleClassifier()):
             model = estimator.fit(data).model_
             assert verify(model, data).ok, str(verify(model, data))
@@ -145,9 +147,9 @@ class TestLearning:
     def test_what_cannot_be_done_is_said(self) -> None:
         for options in ({"averaging": "example"}, {"measure": "subset", "scope": "all"}):
             with pytest.raises(OptionError, match="needs every label to be known"):
-                RuleListClassifier(**options).fit(X, Y)
+                RuleListClassifier.paper(**options).fit(X, Y)
         with pytest.raises(OptionError, match="kernels='native' cannot learn subset accuracy from unknown labels"):
-            RuleListClassifier("subset", kernels="native").fit(X, Y)
+            RuleListClassifier.paper("subset", kernels="native").fit(X, Y)
         with pytest.raises(DataError, match="an ensemble of rules needs every label to be known"):
             RuleEnsembleClassifier().fit(X, Y)
 
@@ -176,6 +178,6 @@ class TestScores:
             score([[nan]], [[1]])
 
     def test_the_estimators_score(self) -> None:
-        model = RuleListClassifier("precision").fit(X, Y)
+        model = RuleListClassifier.paper("precision").fit(X, Y)
         assert model.score(X, Y) == 1.0
         assert model.score(X, np.where(np.isnan(Y), nan, 1 - Y)) == 0.0

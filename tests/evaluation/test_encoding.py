@@ -4,6 +4,7 @@ import scipy.sparse as sp
 
 from polyrule.data.table import Feature, Table
 from polyrule.errors import DataError
+from polyrule.evaluation.discretise import EqualFrequencyDiscretiser
 from polyrule.evaluation.encoding import MatrixEncoder
 
 FEATURES = (
@@ -44,3 +45,13 @@ def test_missing_throughout():
 def test_other_features_are_refused():
     with pytest.raises(DataError, match="differ"):
         MatrixEncoder().fit(Table.from_array([[0.0]])).transform(Table.from_array([[0.0, 1.0]]))
+
+
+def test_columns_have_names_and_frames_on_request():
+    hue = Feature("hue", "nominal", ("red", "green", "blue"))
+    table = Table.from_array([[1.0, 0.0], [2.0, 2.0], [3.0, 1.0]], [Feature("size"), hue])
+    encoder = MatrixEncoder().set_output(transform="pandas").fit(table)
+    assert encoder.get_feature_names_out().tolist() == ["size", "hue=red", "hue=green", "hue=blue"]
+    frame = encoder.transform(table)
+    assert list(frame.columns) == ["size", "hue=red", "hue=green", "hue=blue"]
+    assert EqualFrequencyDiscretiser(2).fit(table).get_feature_names_out().tolist() == ["size", "hue"]

@@ -59,7 +59,7 @@ def learn(case: tuple[str, str, str], kernels: str | None = None) -> Any:
     data = datasets.load(name, "train")
     if learner == "binary relevance":
         return BinaryRelevanceRuleClassifier(measure, kernels=kernels).fit(data).rules_
-    return RuleListClassifier(measure, heads=learner, max_rules=LONGEST[name], kernels=kernels).fit(data).rules_
+    return RuleListClassifier.paper(measure, heads=learner, max_rules=LONGEST[name], kernels=kernels).fit(data).rules_
 
 
 def digest(model: Any) -> str:

@@ -57,7 +57,7 @@ def recorded(sparse: bool) -> dict[str, tuple[tuple[Any, ...], dict[str, Any]]]:
     before = kernel_module.native, predict_module.native
     kernel_module.native = predict_module.native = recorder  # type: ignore[assignment]
     try:
-        fitted = RuleListClassifier(max_rules=3).fit(table, sp.csr_array(truth) if sparse else truth)
+        fitted = RuleListClassifier.paper(max_rules=3).fit(table, sp.csr_array(truth) if sparse else truth)
         fitted.rules_.predict(table)
     finally:
         kernel_module.native, predict_module.native = before

@@ -29,7 +29,7 @@ def test_many_zeros_and_some_missing_values(seed: int) -> None:
     X[rng.random((rows, features)) < 0.12] = nan
     Y = (rng.random((rows, labels)) < rng.choice([0.2, 0.5, 0.4])).astype(int)
     Y[0], Y[1] = 0, 1
-    mine, other = (RuleListClassifier("precision", kernels=k).fit(X, Y).rules_ for k in ("native", "reference"))
+    mine, other = (RuleListClassifier.paper("precision", kernels=k).fit(X, Y).rules_ for k in ("native", "reference"))
     assert str(mine) == str(other)
 
 

@@ -96,6 +96,16 @@ def test_probabilities_are_calibrated_better_than_counts(songs, fitted):
     assert all(literal.chance is not None for rule in fitted.rules_ for literal in rule.head)
 
 
+def test_unknown_labels_count_nowhere():
+    random = np.random.default_rng(0)
+    X = random.normal(size=(120, 3))
+    Y = (X[:, :2] > 0).astype(float)
+    Y[random.random(Y.shape) < 0.3] = np.nan
+    rules = RuleListClassifier().fit(X, Y).rules_
+    assert sorted((rule.head[0].label, rule.body[0].feature) for rule in rules) == [(0, 0), (1, 1)]
+    assert [(rule.tp, rule.fp) for rule in rules if rule.head[0].label == 0] == [((Y[:, 0] == 1).sum(), 0)]
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [

@@ -152,3 +152,16 @@ def test_a_list_that_nobody_learned_cannot_be_checked(learned):
         verify(RuleList((), data.features, data.label_names), data)
     with pytest.raises(ModelError, match="labels are not those of the model"):
         verify(replace(learned[0], label_names=("a", "b", "c")), data)
+
+
+def test_the_proof_about_a_measure_is_stored_and_checked(tmp_path):
+    data = random_data(3)
+    fitted = RuleListClassifier.paper(measure="tp**2 / (tp + fp)**2", max_rules=2).fit(data)
+    path = tmp_path / "model.json"
+    fitted.model_.save(path)
+    model = RuleList.load(path)
+    assert model.info["measure_proof"]["lemma"] == "between"
+    assert str(verify(model, data)).endswith("the proof about the measure checked: everything is as the model says")
+    model.info["measure_proof"]["cases"][0]["multipliers"] = {}
+    (finding,) = verify(model, data).findings
+    assert "the proof about the measure is stated as valid but found to be wrong" in str(finding)

@@ -148,8 +148,17 @@ def test_bad_beta(beta):
 
 
 def test_not_a_measure():
-    with pytest.raises(MeasureError, match="wrap a function in FunctionMeasure"):
-        measures.get(lambda tp, fp, tn, fn: tp)
+    for thing in (None, 3, measures.FunctionMeasure):
+        with pytest.raises(MeasureError, match="a measure is a name, an expression, a function of"):
+            measures.get(thing)
+
+
+def test_a_bare_function_is_a_measure():
+    def gain(tp, fp, tn, fn):
+        return tp - 2 * fp
+
+    assert measures.get(gain).name == "gain"
+    assert measures.get(gain).value(3, 1, 0, 0) == 1
 
 
 def test_spelling_is_forgiving():

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import pickle
 
+import numpy as np
 import pytest
 
 from polyrule import measures
 from polyrule.errors import OptionError
 from polyrule.measures import AVERAGINGS, SCOPES, FunctionMeasure, RatioMeasure
-from polyrule.measures.witness import find_witness
+from polyrule.measures.trial import find_witness
 
 EXTRA = [
     RatioMeasure("tp - fp", (0, 1, -1, 0, 0), (1, 0, 0, 0, 0)),
@@ -30,11 +31,11 @@ TABLE = {
     "f2": {"head": "D D x D", "all": "A A x A", "full": "A A x A"},
     "hamming": {"head": "D D D D", "all": "A A A A", "full": "A A A A"},
     "jaccard": {"head": "D D D D", "all": "A A x A", "full": "A A A A"},
-    "matthews": {"head": "A? D D D", "all": "x A x D", "full": "A A D D"},
+    "matthews": {"head": "x D D D", "all": "x A x D", "full": "A A D D"},
     "wracc": {"head": "D D D D", "all": "x A x D", "full": "A A D D"},
     "laplace": {"head": "A D A D", "all": "A A A A", "full": "A A A A"},
     "m2": {"head": "x D D D", "all": "A A A A", "full": "A A A A"},
-    "rate_difference": {"head": "A? D x D", "all": "x A x A", "full": "A A x A"},
+    "rate_difference": {"head": "x D x D", "all": "x A x A", "full": "A A x A"},
     "tp - fp": {"head": "A D A D", "all": "A A A A", "full": "A A A A"},
     "subset": {"head": "A A A A", "all": "x x x x", "full": "x x x x"},
 }
@@ -100,14 +101,21 @@ def test_the_unsafe_are_shown_unsafe(measure, averaging, scope, negative):
     assert "decomposable" not in p.searches
 
 
-@pytest.mark.parametrize("measure", ["matthews", "rate_difference"])
-def test_what_is_open_with_nothing_set_is_refuted_once_labels_are_set(measure):
-    assert measures.get(measure).properties(nothing_set=True).fact == "no counterexample"
-    assert measures.get(measure).properties(nothing_set=False).kind == "neither"
+@pytest.mark.parametrize(
+    ("measure", "world"),
+    [
+        ("matthews", "{2}=-0.3563 > {¬1,2}=-0.3572 but {¬1,2,3}=-0.3539"),
+        ("rate_difference", "{2}=-9/28 > {¬1,2}=-28/85 but {¬1,2,3}=-23/72"),
+    ],
+)
+def test_both_signs_do_not_make_a_correlation_anti_monotone(measure, world):
+    for nothing_set in (True, False):
+        assert measures.get(measure).properties(nothing_set=nothing_set).kind == "neither"
+    assert world in str(measures.get(measure).properties().witness)
 
 
 def test_auto_never_takes_what_is_only_not_refuted():
-    p = measures.matthews().properties()
+    p = FunctionMeasure("root", lambda tp, fp, tn, fn: np.sqrt(tp) - fp / 4).properties()
     assert (p.kind, p.proved, p.best_search) == ("anti-monotone", False, "bound")
     assert "antimonotone" not in p.searches
 

@@ -18,7 +18,7 @@ from polyrule.model.parsing import parse_rule
 @pytest.fixture(scope="module")
 def fitted():
     data = datasets.load("emotions", part="train")[:60]
-    return RuleListClassifier(max_rules=3).fit(data).model_, data
+    return RuleListClassifier.paper(max_rules=3).fit(data).model_, data
 
 
 def sealed(document: dict) -> str:
@@ -157,7 +157,7 @@ def test_codes_that_are_no_category():
         for values in ([[0.0], [code]], sp.csc_array([[0.0], [code]])):
             table = polyrule.Table.from_array(values, [hue])
             with pytest.raises(polyrule.errors.DataError, match=r"that are no category|infinite"):
-                RuleListClassifier(max_rules=1).fit(table, [[0], [1]])
+                RuleListClassifier.paper(max_rules=1).fit(table, [[0], [1]])
     assert RuleList((Rule((Literal(0, 1),), (NominalCondition(0, 1),)),), (hue,), ("y",)).predict(
         polyrule.Table.from_array([[0.0], [1.0]], [hue])
     ).tolist() == [[0], [1]]

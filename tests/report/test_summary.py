@@ -16,7 +16,7 @@ from polyrule.report.comparison import shared_rules
 from polyrule.report.examples import summarise as sample_examples
 from polyrule.report.inputs import read_inputs
 from polyrule.report.page import embed
-from polyrule.report.scoring import confusion
+from polyrule.report.scoring import confusion, simple_scores
 
 
 @pytest.fixture(scope="module")
@@ -127,6 +127,20 @@ def test_a_model_may_be_shown_on_data_it_was_not_learned_from(model):
     unseen, warned = told(other, data)
     assert unseen == [False, True]
     assert "learned from 20 examples that are not those of" in warned[0]
+
+
+def test_simple_models_never_see_the_examples_they_are_scored_on(model):
+    """On new data alone they are fitted on the other examples: labels that are pure chance cannot be memorised."""
+    rng = np.random.default_rng(0)
+    table = random_data(model, 40, 1).X
+    learned = replace(model, info={"examples": 1, "data_fingerprint": "other"})
+    truth = (rng.random((40, 5)) < 0.5).astype(np.uint8)
+    part = read_inputs(learned, (table, truth)).parts[0]
+    assert part.unseen
+    crossed = simple_scores(part, part)["one rule per label"]["hamming_accuracy"]
+    fitted = simple_scores(replace(part, unseen=False), replace(part, unseen=False))["one rule per label"]
+    assert crossed < fitted["hamming_accuracy"]
+    assert len(build(learned, (table[:1], truth[:1])).summary["parts"]) == 1
 
 
 def test_rules_with_nothing_to_do_on_new_examples_are_no_warning(model):

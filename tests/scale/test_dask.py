@@ -132,7 +132,7 @@ def test_a_worker_that_dies_changes_nothing(tmp_path) -> None:
     cluster = LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None)
     try:
         with Client(cluster) as client:
-            victim = min(client.run(os.getpid).values())
+            victim = min(nanny.pid for nanny in cluster.workers.values())
 
             def kill() -> None:
                 time.sleep(0.3)
@@ -143,7 +143,7 @@ def test_a_worker_that_dies_changes_nothing(tmp_path) -> None:
             learner = polyrule.dask.RuleListClassifier(client, **OPTIONS)
             lists = [str(learner.fit(store).rules_) for _ in range(2)]
             killer.join()
-            assert victim not in client.run(os.getpid).values()
+            assert victim not in [nanny.pid for nanny in cluster.workers.values()]
             assert lists == [str(expected)] * 2
     finally:
         cluster.close()

@@ -49,11 +49,11 @@ def test_every_option(problem, most, width, coverage, longest) -> None:
 def test_the_ordinary_list_from_few_bins(tmp_path) -> None:
     data = datasets.load("emotions", "train")
     options = {"max_rules": 5, "max_conditions": 3}
-    plain = str(RuleListClassifier(**options).fit(data).rules_)
-    assert str(RuleListClassifier(max_bins=16, **options).fit(data).rules_) != plain
-    assert str(RuleListClassifier(max_bins=16, refine=True, **options).fit(data).rules_) == plain
+    plain = str(RuleListClassifier.paper(**options).fit(data).rules_)
+    assert str(RuleListClassifier.paper(max_bins=16, **options).fit(data).rules_) != plain
+    assert str(RuleListClassifier.paper(max_bins=16, refine=True, **options).fit(data).rules_) == plain
     frame = pd.DataFrame(np.asarray(data.X), columns=data.feature_names)
     frame[[f"y_{name}" for name in data.label_names]] = np.asarray(data.Y)
     store = pack(frame, out=tmp_path / "s", labels="y_*", max_bins=16, block_rows=100, keep_values=True)
-    found = RuleListClassifier(refine=True, n_jobs=2, **options).fit(store).rules_
+    found = RuleListClassifier.paper(refine=True, n_jobs=2, **options).fit(store).rules_
     assert str(found).replace("y_", "") == plain

@@ -54,7 +54,7 @@ def test_separate_and_conquer(kernels: str | None, heads: str) -> None:
         objective = Objective(measure, negative=negative, max_head_size=1 if heads == "single" else None)
         truth = np.array(world.Y)
         expected, left = rule_list(world.table(), truth, weights, objective, GrowOptions(), heads, **ends)
-        model = RuleListClassifier(measure, heads=heads, negative=negative, kernels=kernels, **ends)
+        model = RuleListClassifier.paper(measure, heads=heads, negative=negative, kernels=kernels, **ends)
         found = model.fit(world.table(), truth, weights).rules_
         assert plain(found) == expected, seed
         assert [list(pair) for pair in found.default_counts] == left, seed
@@ -86,9 +86,9 @@ def test_binary_relevance(kernels: str | None, measure: str) -> None:
 def test_learning_goes_on_only_while_more_than_remaining_is_left() -> None:
     """Half of the examples are left after one rule: not more than `remaining`, so it is the last."""
     X, Y = [[0], [0], [1], [1]], [[1, 1], [1, 1], [1, 0], [0, 1]]
-    model = RuleListClassifier("precision", remaining=0.5).fit(X, Y).rules_
+    model = RuleListClassifier.paper("precision", remaining=0.5).fit(X, Y).rules_
     assert [rule.coverage for rule in model] == [2]
-    assert len(RuleListClassifier("precision", remaining=0.49).fit(X, Y).rules_) > 1
+    assert len(RuleListClassifier.paper("precision", remaining=0.49).fit(X, Y).rules_) > 1
 
 
 def test_beam_and_every_objective_by_the_book() -> None:

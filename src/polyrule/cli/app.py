@@ -19,7 +19,7 @@ from typing import Any, NoReturn
 import click
 
 from polyrule.cli.command import Group
-from polyrule.errors import PolyruleError, UnseenCategoryWarning
+from polyrule.errors import MeasureWarning, PolyruleError, SlowSearchWarning, UnseenCategoryWarning
 from polyrule.version import __version__
 
 # name -> (module, attribute, one line for the list of commands)
@@ -132,15 +132,19 @@ class _Warnings(logging.Handler):
             warn(message)
 
 
+_TOLD = (UnseenCategoryWarning, MeasureWarning, SlowSearchWarning)
+
+
 @contextlib.contextmanager
 def _warnings_as_notes() -> Iterator[None]:
     """Say what the library warns a user of as the commands say theirs; other warnings stay as they are."""
     with warnings.catch_warnings():
-        warnings.simplefilter("always", UnseenCategoryWarning)
+        for told in _TOLD:
+            warnings.simplefilter("always", told)
         as_before = warnings.showwarning
 
         def show(message: Warning | str, category: type[Warning], *where: Any, **more: Any) -> None:
-            if not issubclass(category, UnseenCategoryWarning):
+            if not issubclass(category, _TOLD):
                 return as_before(message, category, *where, **more)
             from polyrule.cli.output import warn
 

@@ -8,16 +8,25 @@ from typing import Any
 import click
 
 from polyrule.cli.command import command
-from polyrule.cli.output import note, print_json, write_text
+from polyrule.cli.output import note, print_json, write_file, write_text
 from polyrule.cli.reading import load_model, model_argument
 from polyrule.errors import OptionError
 
-_ENDINGS = {".py": "python", ".sql": "sql", ".js": "javascript", ".mjs": "javascript", ".c": "c", ".h": "c"}
+_LANGUAGES = ["python", "sql", "javascript", "c", "onnx"]
+_ENDINGS = {
+    ".py": "python",
+    ".sql": "sql",
+    ".js": "javascript",
+    ".mjs": "javascript",
+    ".c": "c",
+    ".h": "c",
+    ".onnx": "onnx",
+}
 
 
 @command("export")
 @model_argument
-@click.option("--to", "language", type=click.Choice(["python", "sql", "javascript", "c"]), help="Language [by ending].")
+@click.option("--to", "language", type=click.Choice(_LANGUAGES), help="Language [by ending].")
 @click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="Write to a file.")
 @click.option("--table", metavar="NAME", help="SQL: the table to read [data].")
 @click.option("--key", "keys", multiple=True, metavar="COLUMN", help="SQL: a column to pass through.")
@@ -34,19 +43,21 @@ def export(
 ) -> None:
     r"""Turn MODEL into code that predicts the same labels and needs nothing but its language.
 
-    SQL is one query: for every row of --table the --key columns, then a 0/1 column per label.
+    SQL is one query: for every row of --table the --key columns, then a 0/1 column per label. ONNX is a file for any
+    runtime of that format; writing it needs the package onnx.
 
     \b
     Examples:
       polyrule export model.json -o model.py
       polyrule export model.json --to sql --table songs --key id | sqlite3 music.db
       polyrule export model.json -o model.js
+      polyrule export model.json -o model.onnx
     """
     from polyrule.kinds import export as export_model
 
     chosen = language or _ENDINGS.get(output.suffix.lower() if output else "")
     if chosen is None:
-        raise click.UsageError("say which language with --to, or give -o a file ending in .py, .sql, .js or .c")
+        raise click.UsageError("say which language with --to, or give -o a file ending in .py, .sql, .js, .c or .onnx")
     options: dict[str, Any] = {"table": table, "keys": list(keys) or None, "prefix": prefix}
     given = {name: value for name, value in options.items() if value is not None}
     allowed = {"sql": {"table", "keys"}, "c": {"prefix"}}.get(chosen, set())
@@ -54,8 +65,21 @@ def export(
         raise OptionError(f"--{name.rstrip('s') if name == 'keys' else name} is no option of the export to {chosen}")
     if chosen == "sql" and not keys:
         note("without --key the query does not say which row is which; --key COLUMN passes a column through")
+    if chosen == "onnx":
+        _write_onnx(load_model(model), output, as_json)
+        return
     code = export_model(load_model(model), chosen, **given)
     if as_json:
         print_json({"language": chosen, "code": code})
         return
     write_text(code, output)
+
+
+def _write_onnx(model: Any, output: Path | None, as_json: bool) -> None:
+    """Write the graph to a file; it is no text, so it goes nowhere else."""
+    from polyrule.kinds import export_onnx
+
+    if output is None or str(output) == "-" or as_json:
+        raise OptionError("an ONNX model is written to a file: give -o, and no --json")
+    content = export_onnx(model)
+    write_file(output, lambda stream: stream.write(content), mode="wb")

@@ -37,7 +37,7 @@ _SECTIONS = (
 
 # Parameters that have another name, or no place, on the command line.
 _RENAMED = {"n_jobs": "threads", "cv": "inner_folds"}
-_LEFT_OUT = ("callback", "random_state", "features", "forbid", "monotone")
+_LEFT_OUT = ("callback", "random_state", "verbose", "features", "forbid", "monotone")
 
 # Where a docstring describes several parameters at once, or speaks of Python objects.
 _TEXTS = {

@@ -57,24 +57,39 @@ def _definition(name: str) -> str:
 @measure.command("check", cls=Command)
 @click.argument("expression")
 @click.option("--budget", type=click.IntRange(min=1), default=4000, show_default=True, help="Small worlds per claim.")
+@click.option("--prove", is_flag=True, help="Try harder where it is open: z3 (pip install 'polyrule[prove]').")
+@click.option(
+    "--seconds", type=click.FloatRange(min=0.1), default=10, show_default=True, help="How long, with --prove."
+)
 @click.option("--negative/--no-negative", default=True, show_default=True, help="Heads with absent labels, too.")
 @json_option
-def check(expression: str, budget: int, negative: bool, as_json: bool) -> None:
+def check(expression: str, budget: int, prove: bool, seconds: float, negative: bool, as_json: bool) -> None:
     r"""Is a measure decomposable or anti-monotone, for each averaging and scope?
 
-    EXPRESSION is the name of a measure or an expression of tp, fp, tn and fn. Each answer is proved by a named fact,
-    refuted by the smallest counterexample found, or open: no counterexample among so many small worlds. The learner
-    picks an exact search accordingly. Expressions are parsed, never run as code.
+    EXPRESSION is the name of a measure or an expression of tp, fp, tn and fn. Each answer is proved by a named fact or
+    a lemma, refuted by the smallest counterexample found, or open: no counterexample among so many small worlds. The
+    learner picks an exact search accordingly. Expressions are parsed, never run as code.
 
     \b
     Examples:
       polyrule measure check matthews
       polyrule measure check "(tp)/(tp+fp+0.5*fn)" --json
+      polyrule measure check "tp/sqrt((tp+fp)*(tp+fn))" --prove
     """
+    from polyrule.measures import Objective
     from polyrule.measures.check import check as check_measure
+    from polyrule.measures.proofs import proof_of
 
-    report = check_measure(expression, budget=budget, negative=negative)
+    report = check_measure(expression, budget=budget, negative=negative, prove=prove, seconds=seconds)
     if as_json:
-        print_json({"measure": repr(report.measure), "negative": report.negative, "entries": report.records()})
+        print_json(
+            {
+                "measure": repr(report.measure),
+                "negative": report.negative,
+                "remarks": list(report.remarks),
+                "proof": proof_of(Objective(report.measure, negative=negative)),
+                "entries": report.records(),
+            }
+        )
         return
     click.echo(fit(report.text(), indent=14))

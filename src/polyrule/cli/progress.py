@@ -1,4 +1,4 @@
-"""A progress line for people: rules so far, share of the examples dealt with, time."""
+"""A progress line for people: rules so far, share of the label decisions made, time."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ def learning_progress(quiet: bool) -> Iterator[Any]:
             if hasattr(progress, "phase"):
                 bar.update(task, description=progress.phase, completed=progress.done, rules=progress.rules)
                 return
-            of = "of the examples dealt with, "
-            bar.update(task, completed=1.0 - float(progress.remaining), rules=progress.rules, of=of)
+            of = "of the label decisions made, "
+            bar.update(task, completed=progress.done, rules=progress.rules, of=of)
 
         yield show
 

@@ -16,7 +16,6 @@ from polyrule.cli.reading import ID_COLUMN, align_labels, data_argument, data_op
 from polyrule.cli.show import rule_records
 from polyrule.cli.text import fit, plural
 from polyrule.errors import DataError, OptionError
-from polyrule.store import Store, is_store
 
 if TYPE_CHECKING:
     from polyrule.data import Dataset
@@ -72,6 +71,8 @@ def train(
     if output is not None:
         check_place(output, data, test_data)
     started = time.perf_counter()
+    from polyrule.store import is_store
+
     if is_store(data):
         given = {"--certify": certify, "--cv": folds is not None, "--test": test_data is not None}
         _train_on_store(ctx, data, output, learner, quiet, as_json, [name for name, on in given.items() if on])
@@ -141,6 +142,8 @@ def _train_on_store(
     if learner == "ensemble":
         raise OptionError(f"{data}: the ensemble is not learned from stores yet; use --learner list or br")
     started = time.perf_counter()
+    from polyrule.store import Store
+
     store = Store(data)
     with learning_progress(quiet) as callback, speaking_options():
         estimator = make_learner(ctx, learner, callback)

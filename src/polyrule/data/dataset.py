@@ -72,6 +72,11 @@ class Dataset:
         rows, columns = self.X.shape
         return f"Dataset({self.name!r}: {rows} examples x {columns} features, {len(self.label_names)} labels)"
 
+    def _repr_html_(self) -> str:
+        from polyrule.data.notebook import html_dataset
+
+        return html_dataset(self)
+
     def __getitem__(self, rows: Any) -> Dataset:
         """Select examples by slice, index array or boolean mask.
 

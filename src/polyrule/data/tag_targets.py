@@ -31,11 +31,9 @@ def tag_cells(y: Any) -> tuple[list[Any], str] | None:
     >>> tag_cells(["Smith, John", "Miller, Jane"]) is None, tag_cells([[0, 1], [1, 0]]) is None
     (True, True)
     """
-    if sp.issparse(y) or getattr(y, "ndim", 1) != 1 or isinstance(y, (str, bytes)):
+    cells = _cells(y)
+    if cells is None:
         return None
-    if not hasattr(y, "__len__") or (isinstance(y, np.ndarray) and y.dtype.kind not in "OUS"):
-        return None
-    cells = [None if _is_missing(cell) else cell for cell in _to_list(y)]
     given = [cell for cell in cells if cell is not None]
     if given and all(isinstance(cell, str) for cell in given):
         separator = _separator(given)
@@ -59,6 +57,38 @@ def read_tags(cells: Sequence[Any], separator: str, known: Sequence[str] | None 
     tags = TagCollector(separator, known)
     tags.add(cells, Place("y", "labels", range(len(cells)), "row"))
     return tags.matrix()
+
+
+def rows_right(y: Any, separator: str, predicted: Any, names: Sequence[str]) -> Any:
+    """Say of every row whether the predicted labels are exactly its tags; None where y holds no tags.
+
+    Examples
+    --------
+    >>> rows_right(["a;b", "a", "z"], ";", np.array([[1, 1], [0, 1], [0, 0]]), ["a", "b"]).tolist()
+    [True, False, False]
+    """
+    cells = _cells(y)
+    if cells is None or any(not isinstance(cell, (str, list, tuple, set, frozenset)) for cell in cells if cell):
+        return None
+    truth, tags = read_tags(
+        [cell if cell is None or isinstance(cell, str) else _in_order(cell) for cell in cells], separator
+    )
+    dense = truth.toarray() if sp.issparse(truth) else truth
+    place = {name: at for at, name in enumerate(tags)}
+    right = np.ones(len(dense), dtype=bool)
+    for at, name in enumerate(names):
+        right &= predicted[:, at] == (dense[:, place.pop(name)] if name in place else 0)
+    # What is left are labels the model has never heard of; it cannot be right where they are.
+    return right & ~dense[:, list(place.values())].any(axis=1)
+
+
+def _cells(y: Any) -> list[Any] | None:
+    """The cells of a single column, None where they are missing; None for what cannot be a column of words."""
+    if sp.issparse(y) or getattr(y, "ndim", 1) != 1 or isinstance(y, (str, bytes)) or not hasattr(y, "__len__"):
+        return None
+    if isinstance(y, np.ndarray) and y.dtype.kind not in "OUS":
+        return None
+    return [None if _is_missing(cell) else cell for cell in _to_list(y)]
 
 
 def _to_list(y: Any) -> list[Any]:

@@ -32,8 +32,8 @@ class Target:
         As scikit-learn's `classes_`; the names of the labels where there are several per example.
     sparse : bool
         Whether the labels came as a sparse matrix, so predictions go back as one.
-    tags : bool
-        Whether the labels came as words.
+    separator : str or None
+        What separates labels that came as words; None where they came otherwise.
     """
 
     kind: Literal["multilabel", "binary", "multiclass"]
@@ -41,7 +41,7 @@ class Target:
     names: tuple[str, ...]
     classes: Any
     sparse: bool = False
-    tags: bool = False
+    separator: str | None = None
 
     def labels_out(self, labels: npt.NDArray[np.uint8], probabilities: Any) -> Any:
         """Turn predicted 0/1 labels back; several classes are decided by the largest probability."""
@@ -86,7 +86,7 @@ def read_target(y: Any, label_names: Sequence[str] | None = None) -> Target:
     found_tags = tag_cells(y)
     if found_tags is not None:
         truth, names = read_tags(*found_tags, None if label_names is None else list(map(str, label_names)))
-        return Target("multilabel", truth, names, _classes(names), tags=True)
+        return Target("multilabel", truth, names, _classes(names), separator=found_tags[1])
     if sp.issparse(y) or _is_matrix(y):
         truth, names = to_labels(y, label_names if label_names is not None else getattr(y, "names", None), unknown=True)
         if truth.shape[1] == 0:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from polyrule.data.notebook import html_table
 from polyrule.data.results import frame_of_rows
 from polyrule.data.table import Table
 from polyrule.ensemble.printing import format_conditions, format_weight
@@ -42,7 +43,7 @@ class LabelSum:
     cut: float | None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class EnsembleExplanation:
     """Everything an ensemble did to one example.
 
@@ -91,6 +92,26 @@ class EnsembleExplanation:
                 for part in item.contributions
             ]
         return frame_of_rows(rows, ["label", "rule", "weight", "text"])
+
+    def __repr__(self) -> str:
+        return str(self)  # what a console shows
+
+    def _repr_html_(self) -> str:
+        rows = [
+            [
+                format_name(item.label),
+                "present" if item.value else "absent",
+                f"{100 * item.probability:.0f} %",
+                format_weight(item.score),
+                "" if item.cut is None else format_weight(item.cut),
+                "; ".join(
+                    [f"start {format_weight(item.start)}"]
+                    + [f"{format_weight(part.weight)} rule {part.rule + 1}: {part.text}" for part in item.contributions]
+                ),
+            ]
+            for item in self.labels
+        ]
+        return html_table(["label", "predicted", "probability", "sum", "needs", "made up of"], rows)
 
     def __str__(self) -> str:
         lines = []

@@ -12,21 +12,28 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils import Tags
+from sklearn.utils import Tags, estimator_html_repr
 from sklearn.utils.validation import check_is_fitted
 
 from polyrule.data.dataset import Dataset
 from polyrule.data.fingerprint import fingerprint
+from polyrule.data.frames import column_names, open_frame
 from polyrule.data.inputs import read_features
+from polyrule.data.label_columns import split_labels, without_columns
 from polyrule.data.labels import UNKNOWN, has_unknown
 from polyrule.data.sparse import check_sparse
 from polyrule.data.table import Feature, Table
+from polyrule.data.tag_targets import rows_right
 from polyrule.data.targets import Target, read_target
 from polyrule.data.weights import integer_weights
 from polyrule.errors import DataError, OptionError
+from polyrule.model.one_example import as_record
 from polyrule.native import warn_if_slow
 from polyrule.store import Packed
 from polyrule.version import __version__
+
+# Parameters that say how learning is watched, not what is learned.
+_NOT_STORED = ("callback", "verbose")
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,8 +56,16 @@ class RuleEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     n_jobs: int | None
     features_: tuple[Feature, ...]
 
-    def _read_training(self, X: Any, y: Any, sample_weight: Any, label_names: Sequence[str] | None) -> TrainingData:
+    def _read_training(
+        self, X: Any, y: Any, sample_weight: Any, label_names: Sequence[str] | None, labels: Any = None
+    ) -> TrainingData:
         warn_if_slow()
+        self._label_columns: tuple[str, ...] = ()
+        if labels is not None:
+            if y is not None:
+                raise OptionError("labels= says which columns of X are labels, so y must be left out")
+            X, y = split_labels(X, labels)
+            self._label_columns = tuple(column_names(open_frame(y)))
         if isinstance(X, Packed):
             return read_packed(self, X, y, sample_weight, label_names)
         if isinstance(X, Dataset):
@@ -76,14 +91,18 @@ class RuleEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.features_ = training.table.features
         self.label_names_ = target.names
         self.classes_ = target.classes
-        self._target = Target(target.kind, None, target.names, target.classes, target.sparse)
+        self._target = Target(target.kind, None, target.names, target.classes, target.sparse, target.separator)
 
     def _read(self, X: Any) -> Table:
         """Read the features of new examples."""
         check_is_fitted(self)
-        return read_features(self, X, self.features_)
+        return read_features(self, without_columns(X, self._label_columns), self.features_)
 
-    def _read_row(self, X: Any, row: int) -> Table:
+    def _read_row(self, X: Any, row: int) -> Any:
+        """Return one example: row `row` of X, or X itself where it is a mapping or a row of a pandas frame."""
+        check_is_fitted(self)
+        if as_record(X) is not None:
+            return X
         table = self._read(X)
         if not -len(table) <= row < len(table):
             raise DataError(f"row {row} does not exist: X has {len(table)} example(s), counted from 0")
@@ -93,10 +112,16 @@ class RuleEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """Subset accuracy: the share of examples with every label right; a `Dataset` brings its labels."""
         if isinstance(X, Dataset):
             X, y = X.X, X.Y if y is None else y
+        check_is_fitted(self)
+        if y is None and self._label_columns:
+            X, y = split_labels(X, list(self._label_columns))
         if y is None:
             raise DataError(f"{type(self).__name__}.score requires y, the true labels, or a Dataset, which has them")
+        if self._target.separator is not None:
+            right = rows_right(y, self._target.separator, self.predict(X), self.label_names_)
+            if right is not None:
+                return float(np.average(right, weights=sample_weight))
         y = check_sparse(y, "y") if sp.issparse(y) else y
-        check_is_fitted(self)
         if self._target.kind == "multilabel":
             truth = read_target(y).truth
             if has_unknown(truth):
@@ -119,7 +144,7 @@ class RuleEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         parameters = self.get_params(deep=False)
         return {
             "learner": type(self).__name__,
-            "options": {name: _plain(value) for name, value in parameters.items() if name != "callback"},
+            "options": {name: _plain(value) for name, value in parameters.items() if name not in _NOT_STORED},
             "polyrule_version": __version__,
             "examples": len(training.table),
             "data_fingerprint": _fingerprint(training),
@@ -144,6 +169,13 @@ class RuleEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         from polyrule.report import build
 
         return build(self, data=data, test=test, title=title)
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
+        """Show the rules in a notebook, not only the parameters."""
+        shown = {"text/plain": repr(self), "text/html": estimator_html_repr(self)}
+        if hasattr(self, "model_"):
+            shown["text/html"] += self.model_._repr_html_()
+        return shown
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -174,4 +206,6 @@ def read_packed(estimator: Any, X: Packed, y: Any, sample_weight: Any, label_nam
 
 
 def _plain(value: Any) -> Any:
+    if callable(value):  # a measure given as a function: its name, not where it lies in memory
+        return getattr(value, "__name__", type(value).__name__)
     return value if value is None or isinstance(value, (bool, int, float, str)) else str(value)

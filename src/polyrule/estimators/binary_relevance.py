@@ -7,7 +7,7 @@ from polyrule.estimators.counting import packed_training
 from polyrule.estimators.rule_classifier import RuleClassifier
 from polyrule.kernels.engine import GrowOptions
 from polyrule.learning.learners import Learner
-from polyrule.learning.progress import Callback
+from polyrule.learning.progress import Callback, telling
 from polyrule.learning.separate import Reason, SeparateOptions
 from polyrule.measures import Measure, Objective, get
 from polyrule.model import RuleList
@@ -24,7 +24,7 @@ class BinaryRelevanceRuleClassifier(RuleClassifier):
     ----------
     measure : str or Measure
         What a rule is judged by; see `RuleListClassifier`.
-    beam_width, min_coverage, max_conditions, time_limit, callback, kernels, n_jobs, max_bins, refine, device
+    beam_width, min_coverage, max_conditions, time_limit, callback, kernels, n_jobs, max_bins, refine, device, verbose
         As in `RuleListClassifier`.
 
     Attributes
@@ -57,6 +57,7 @@ class BinaryRelevanceRuleClassifier(RuleClassifier):
         max_bins: int | None = None,
         refine: bool = False,
         device: str = "cpu",
+        verbose: bool = False,
     ) -> None:
         self.measure = measure
         self.beam_width = beam_width
@@ -69,6 +70,7 @@ class BinaryRelevanceRuleClassifier(RuleClassifier):
         self.max_bins = max_bins
         self.refine = refine
         self.device = device
+        self.verbose = verbose
 
     def _learn(self, training: TrainingData) -> tuple[RuleList, Reason]:
         growing = GrowOptions(self.beam_width, False, float(self.min_coverage / training.scale), self.max_conditions)
@@ -76,4 +78,5 @@ class BinaryRelevanceRuleClassifier(RuleClassifier):
         counting = self._counting()
         learner = Learner(Objective(get(self.measure)), growing, separating, self.kernels, self._threads(), counting)
         t = packed_training(training, counting)
-        return learner.binary_relevance(t.table, t.truth, t.weights, t.target.names, t.scale, self.callback)
+        watch = telling(self.callback, self.verbose)
+        return learner.binary_relevance(t.table, t.truth, t.weights, t.target.names, t.scale, watch)

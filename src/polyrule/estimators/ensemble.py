@@ -28,6 +28,7 @@ from polyrule.ensemble.options import LearnOptions
 from polyrule.ensemble.tuning import choose
 from polyrule.errors import OptionError
 from polyrule.estimators.base import RuleEstimator
+from polyrule.learning.progress import telling
 from polyrule.store import Packed
 
 logger = logging.getLogger(__name__)
@@ -91,6 +92,8 @@ class RuleEnsembleClassifier(RuleEstimator):
         Threads; the model does not depend on it.
     random_state : int, RandomState or None
         Seed of the forest, the mixed examples and the folds. An int gives the same model on every run.
+    verbose : bool
+        Write a line on progress to standard error, at most one a second.
 
     Attributes
     ----------
@@ -144,6 +147,7 @@ class RuleEnsembleClassifier(RuleEstimator):
         kernels: str | None = None,
         n_jobs: int | None = None,
         random_state: Any = 0,
+        verbose: bool = False,
     ) -> None:
         self.max_rules = max_rules
         self.max_conditions = max_conditions
@@ -164,23 +168,34 @@ class RuleEnsembleClassifier(RuleEstimator):
         self.kernels = kernels
         self.n_jobs = n_jobs
         self.random_state = random_state
+        self.verbose = verbose
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, label_names: Sequence[str] | None = None) -> Self:
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        sample_weight: Any = None,
+        label_names: Sequence[str] | None = None,
+        labels: Any = None,
+    ) -> Self:
         """Learn an ensemble.
 
         Parameters
         ----------
         X : array, sparse matrix, data frame, Table or Dataset
             Features. Text, boolean and categorical columns are nominal; NaN is missing. A `Dataset` has its own labels.
-        y : label matrix of 0/1, or a one-dimensional array of classes
-            For several classes one label per class is learned and the most probable one predicted.
+        y : label matrix of 0/1, labels as words, or a one-dimensional array of classes
+            Words are a list or set of labels per example, or texts such as ``"jazz;calm"``. For several classes one
+            label per class is learned and the most probable one predicted.
         sample_weight : array, optional
             Weights of the examples; 0 leaves one out.
-        label_names : sequence of str, optional
-            Names to print; a data frame of labels brings its own.
+        label_names : sequence of str, or a fitted MultiLabelBinarizer, optional
+            Names to print; frames, words and a named series bring their own.
+        labels : list of str, or a pattern such as ``"mood_*"``, optional
+            Which columns of the frame X are labels, in place of y; the others are features.
         """
         options = self._options()
-        training = self._read_training(X, y, sample_weight, label_names)
+        training = self._read_training(X, y, sample_weight, label_names, labels)
         require_known(training.truth, "an ensemble of rules")
         if isinstance(training.table, Packed):
             raise OptionError("the ensemble is not learned from stores yet; use RuleListClassifier, or fit in memory")
@@ -188,7 +203,8 @@ class RuleEnsembleClassifier(RuleEstimator):
         truth = truth.astype(np.uint8, copy=False)
         weights = training.weights.astype(np.float64) * float(training.scale)
         names, fold = training.target.names, self._fold(truth)
-        learned = learn(training.table, truth, weights, names, options, self.callback, fold)
+        watch = telling(self.callback, self.verbose)
+        learned = learn(training.table, truth, weights, names, options, watch, fold)
         learned.model.info.update(self._provenance(training))
         learned.model.info["stopped"] = learned.reason
         self._remember(training)
@@ -234,7 +250,11 @@ class RuleEnsembleClassifier(RuleEstimator):
         return sp.csr_matrix(self.model_.fired(table).astype(np.int64))
 
     def explain(self, X: Any, row: int = 0) -> EnsembleExplanation:
-        """Explain the prediction for one example: each label's sum with the rules that contributed."""
+        """Explain the prediction for one example: each label's sum with the rules that contributed.
+
+        X is whatever `predict` takes, of which `row` is explained, or one example as a mapping or a row of a pandas
+        frame.
+        """
         example = self._read_row(X, row)
         return self.model_.explain(example)
 

@@ -12,11 +12,13 @@ import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
 from polyrule.data.targets import Target
+from polyrule.errors import DataError
 from polyrule.estimators.base import RuleEstimator, TrainingData
 from polyrule.learning.progress import Callback
 from polyrule.learning.separate import Reason
 from polyrule.model import RuleList
-from polyrule.model.explain import Explanation, explain
+from polyrule.model.explain import Explanation
+from polyrule.model.flips import Flip
 from polyrule.model.predict import predict as run_rules
 from polyrule.model.probability import predict_proba as rule_probabilities
 from polyrule.scale.counting import Counting
@@ -31,6 +33,7 @@ class RuleClassifier(RuleEstimator):
     max_bins: int | None
     refine: bool
     device: str
+    verbose: bool
 
     def _learn(self, training: TrainingData) -> tuple[RuleList, Reason]:
         raise NotImplementedError
@@ -39,7 +42,14 @@ class RuleClassifier(RuleEstimator):
         """How rows are counted where data is binned or packed."""
         return Counting(self.max_bins, self.refine, self.device)
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, label_names: Sequence[str] | None = None) -> Self:
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        sample_weight: Any = None,
+        label_names: Sequence[str] | None = None,
+        labels: Any = None,
+    ) -> Self:
         """Learn rules.
 
         Parameters
@@ -47,12 +57,15 @@ class RuleClassifier(RuleEstimator):
         X : array, sparse matrix, data frame, Table, Dataset or Store
             Features. Text, boolean and categorical columns are nominal; NaN is missing. A `Dataset` and
             a `Store` bring their labels.
-        y : label matrix of 0/1, or a one-dimensional array of classes
-            For several classes one label per class is learned and the most probable one predicted.
+        y : label matrix of 0/1, labels as words, or a one-dimensional array of classes
+            Words are a list or set of labels per example, or texts such as ``"jazz;calm"``. For several classes one
+            label per class is learned and the most probable one predicted.
         sample_weight : array, optional
             Weights of the examples; 0 leaves one out.
-        label_names : sequence of str, optional
-            Names to print; a data frame of labels brings its own.
+        label_names : sequence of str, or a fitted MultiLabelBinarizer, optional
+            Names to print; frames, words and a named series bring their own.
+        labels : list of str, or a pattern such as ``"mood_*"``, optional
+            Which columns of the frame X are labels, in place of y; the others are features.
 
         Returns
         -------
@@ -60,7 +73,7 @@ class RuleClassifier(RuleEstimator):
             Fitted. An interrupt (Ctrl-C) keeps the rules learned so far: the estimator is fitted before
             KeyboardInterrupt goes on.
         """
-        training = self._read_training(X, y, sample_weight, label_names)
+        training = self._read_training(X, y, sample_weight, label_names, labels)
         model, reason = self._learn(training)
         model.info.update(self._provenance(training) | {"stopped": reason})
         self._remember(training)
@@ -84,9 +97,9 @@ class RuleClassifier(RuleEstimator):
 
         Examples
         --------
-        >>> from polyrule import Feature, RuleList, RuleListClassifier
+        >>> from polyrule import Feature, RuleList, RuleListClassifier, Table
         >>> rules = RuleList((), (Feature("colours"),), ("red",)).insert(0, "red <- colours > 5.5")
-        >>> RuleListClassifier.from_rules(rules).predict([[6], [2]]).tolist()
+        >>> RuleListClassifier.from_rules(rules).predict(Table.from_array([[6], [2]], rules.features)).tolist()
         [[1], [0]]
         """
         fitted = cls(**options)
@@ -133,9 +146,27 @@ class RuleClassifier(RuleEstimator):
     def explain(self, X: Any, row: int = 0, *, near: int = 1, digits: int | None = None) -> Explanation:
         """Explain the prediction for one example: which rule set each label, with which conditions and counts.
 
-        `near` lists rules that failed by so few conditions, `digits` rounds numbers for reading.
+        X is whatever `predict` takes, of which `row` is explained, or one example as a mapping or a row of a pandas
+        frame. `near` lists rules that failed by so few conditions, `digits` rounds numbers for reading.
         """
-        return explain(self.model_, self._read_row(X, row), near=near, digits=digits)
+        return self.model_.explain(self._read_row(X, row), near=near, digits=digits)
+
+    def smallest_flip(self, X: Any, label: int | str, row: int = 0, **options: Any) -> Flip:
+        """Find the smallest change of one example that flips a label; exact.
+
+        Parameters
+        ----------
+        X : whatever `predict` takes, a mapping from feature name to value, or a row of a pandas frame
+        label : int or str
+            Position or name.
+        row : int
+            Which row of X, counted from 0.
+        **options
+            `fixed` and `limit`: see `polyrule.model.flips.smallest_flip`.
+        """
+        if isinstance(X, str):
+            raise DataError(f"the example comes first, then the label: {X!r} is no example")
+        return self.model_.smallest_flip(self._read_row(X, row), label, **options)
 
     @property
     def rules_(self) -> RuleList:

@@ -14,8 +14,9 @@ from polyrule.estimators.rule_classifier import RuleClassifier
 from polyrule.kernels.engine import GrowOptions
 from polyrule.learning.composing import LONGEST_BODY, Composition, Pruning, dense_truth
 from polyrule.learning.constraints import Constraints
+from polyrule.learning.forewarn import warn_about_measure
 from polyrule.learning.learners import Learner
-from polyrule.learning.progress import Callback
+from polyrule.learning.progress import Callback, telling
 from polyrule.learning.separate import Reason, SeparateOptions
 from polyrule.learning.thresholds import check_kind, shorten
 from polyrule.measures import Lift, Measure, Objective, get
@@ -96,6 +97,8 @@ class RuleListClassifier(RuleClassifier):
         Whether thresholds between the bins are looked for, too, so that bins only save work.
     device : {"cpu", "cuda"}
         Where bins are counted; the list does not depend on it.
+    verbose : bool
+        Write a line on progress to standard error, at most one a second.
 
     Attributes
     ----------
@@ -160,6 +163,7 @@ class RuleListClassifier(RuleClassifier):
         max_bins: int | None = None,
         refine: bool = False,
         device: str = "cpu",
+        verbose: bool = False,
     ) -> None:
         self.measure = measure
         self.heads = heads
@@ -191,6 +195,7 @@ class RuleListClassifier(RuleClassifier):
         self.max_bins = max_bins
         self.refine = refine
         self.device = device
+        self.verbose = verbose
 
     def fit(
         self,
@@ -198,13 +203,14 @@ class RuleListClassifier(RuleClassifier):
         y: Any = None,
         sample_weight: Any = None,
         label_names: Sequence[str] | None = None,
+        labels: Any = None,
         start: RuleList | None = None,
     ) -> Self:
         """Learn rules; see `RuleClassifier.fit`.
 
         Parameters
         ----------
-        X, y, sample_weight, label_names
+        X, y, sample_weight, label_names, labels
             The training data.
         start : RuleList, optional
             Rules to keep in front; only what they leave open is learned. For pruned lists.
@@ -213,7 +219,7 @@ class RuleListClassifier(RuleClassifier):
             raise OptionError("start is for pruned lists; leave it out or give prune='f1'")
         self._start = start
         try:
-            return super().fit(X, y, sample_weight, label_names)
+            return super().fit(X, y, sample_weight, label_names, labels)
         finally:
             del self._start
 
@@ -250,7 +256,7 @@ class RuleListClassifier(RuleClassifier):
         learner = self._learner(training, self.negative is not False, self.label_conditions is not False)
         t = training
         model, reason = learner.rule_list(
-            t.table, t.truth, t.weights, t.target.names, self.heads, t.scale, self.callback
+            t.table, t.truth, t.weights, t.target.names, self.heads, t.scale, telling(self.callback, self.verbose)
         )
         if self.thresholds == "short" and isinstance(t.table, Table):
             model = shorten(model, t.table)
@@ -289,7 +295,7 @@ class RuleListClassifier(RuleClassifier):
             learner,
             pruning,
             t.scale,
-            self.callback,
+            telling(self.callback, self.verbose),
             None if limits.none else limits,
             start,
         ).learn()
@@ -305,6 +311,7 @@ class RuleListClassifier(RuleClassifier):
             max_head_size=1 if self.heads == "single" else self.max_head_size,
             negative=negative,
         )
+        warn_about_measure(objective)
         longest = self.max_conditions if grown or self.max_conditions is not None else LONGEST_BODY
         growing = GrowOptions(self.beam_width, label_conditions, float(self.min_coverage / training.scale), longest)
         separating = SeparateOptions(

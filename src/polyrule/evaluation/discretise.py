@@ -57,6 +57,11 @@ class EqualFrequencyDiscretiser(TransformerMixin, BaseEstimator):  # type: ignor
         ]
         return self
 
+    def get_feature_names_out(self, input_features: Any = None) -> npt.NDArray[Any]:
+        """Return the names of the features, which stay as they are."""
+        check_is_fitted(self)
+        return np.array([feature.name for feature in self.features_], dtype=object)
+
     def transform(self, X: Table) -> Table:
         """Replace each number by the index of its interval."""
         check_is_fitted(self)

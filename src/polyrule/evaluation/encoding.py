@@ -71,6 +71,18 @@ class MatrixEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # s
                 matrix[:, position] = column == category
         return matrix
 
+    def get_feature_names_out(self, input_features: Any = None) -> npt.NDArray[Any]:
+        """Return what each column holds: a feature's name, or ``hue=red`` for one of its values.
+
+        With these names ``set_output(transform="pandas")`` gives frames.
+        """
+        check_is_fitted(self)
+        names = []
+        for index, category in self.columns_:
+            feature = self.features_[index]
+            names.append(feature.name if category is None else f"{feature.name}={feature.categories[category]}")
+        return np.array(names, dtype=object)
+
     def _transform_sparse(self, X: Table) -> sp.csr_array:
         values: Any = X.values
         data, rows, starts = [], [], [0]

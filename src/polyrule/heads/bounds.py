@@ -9,6 +9,9 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Protocol
 
+import numpy as np
+
+from polyrule.heads.correlations import Branches, formula_of
 from polyrule.heads.example_bounds import ExampleBounds
 from polyrule.heads.singles import label_sets
 from polyrule.heads.space import HeadSpace
@@ -43,7 +46,10 @@ def bounds_for(valuation: Valuation, space: HeadSpace, labels: list[int]) -> Bou
     if isinstance(valuation, MicroValuation):
         if valuation.objective.measure.upper_bound((0, 0, 0, 0), (1, 1, 1, 1)) is None:
             return None
-        return MicroBounds(valuation, space, labels)
+        plain = MicroBounds(valuation, space, labels)
+        formula = formula_of(valuation.objective.measure)
+        concave = formula is not None and valuation.objective.scope == "head" and valuation.objective.lift.is_none
+        return CorrelationBounds(plain, formula, space) if concave and formula is not None else plain
     assert isinstance(valuation, ExampleValuation)
     return ExampleBounds(valuation, space, labels)
 
@@ -53,6 +59,7 @@ class MicroBounds:
 
     def __init__(self, valuation: MicroValuation, space: HeadSpace, labels: list[int]) -> None:
         self.valuation = valuation
+        self.labels = labels
         options = [[valuation.delta[literal] for literal in space.choices[label]] for label in labels]
         self.low = [_prefix_sums(options[depth:], least=True) for depth in range(len(labels))]
         self.high = [_prefix_sums(options[depth:], least=False) for depth in range(len(labels))]
@@ -72,6 +79,27 @@ class MicroBounds:
                 return best
         assert best is not None
         return best
+
+
+class CorrelationBounds:
+    """Rules out branches by gains that are convex in what is covered, then by the counts as for any measure."""
+
+    def __init__(self, plain: MicroBounds, formula: str, space: HeadSpace) -> None:
+        self.plain = plain
+        self.labels = plain.labels
+        delta = plain.valuation.delta
+        counts = np.array([[delta[label, value] for value in (0, 1)] for label in range(len(delta) // 2)])
+        usable = np.zeros(counts.shape[:2], dtype=bool)
+        for literal in space.literals:
+            usable[literal] = True
+        tp, fp, tn, fn = np.moveaxis(counts, -1, 0)
+        self.branches = Branches(formula, tp, fp, tn, fn, usable)
+
+    def limit(self, head: Head, depth: int, most: int, target: Fraction) -> Fraction | float:
+        """Answer with something below the target where the branch cannot reach it."""
+        if target >= 0 and not self.branches.may_reach(float(target), list(head), self.labels[depth:]):
+            return float(target) - 1.0
+        return self.plain.limit(head, depth, most, target)
 
 
 class LabelBounds:

@@ -4,6 +4,7 @@
 ``ratio``    the linear form and λ, so that everyone can see that no head has a positive sum of gains a - λ·b (facts
 B, C);
              with a lift, a λ for every head size
+``alike``    the same for correlations, of which only literals with equal counts go together (fact H)
 ``subset``   the weight that every usable literal treats rightly; the head's literals have one and the same set (fact D)
 ``heads``    no short proof is known; only the number of heads, for a verifier that tries them all
 
@@ -15,6 +16,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Any
 
+from polyrule.heads.alike import alike_values
 from polyrule.heads.linear import LinearForm, linear_form
 from polyrule.heads.ratio import dinkelbach
 from polyrule.heads.search import best_head
@@ -53,6 +55,9 @@ def certify(world: World, objective: Objective) -> Certificate | None:
     if objective.lift.is_none and known.proved and known.kind == "decomposable":
         _, _, singles = search_decomposable(space, values)
         return {"kind": "singles", **start, "singles": [[*literal, str(v)] for literal, v in singles.items()]}
+    alone = alike_values(values, space)
+    if alone is not None:
+        return {"kind": "alike", **start, "singles": [[*literal, str(v)] for literal, v in alone.items()]}
     form = linear_form(values, space)
     checkable = objective.averaging in ("label", "macro") or isinstance(objective.measure, RatioMeasure)
     if form is not None and checkable and objective.averaging != "example" and not objective.measure.rounded:

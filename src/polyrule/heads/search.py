@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from fractions import Fraction
 
 from polyrule.errors import OptionError
+from polyrule.heads.alike import alike_values, search_alike
 from polyrule.heads.antimonotone import search_antimonotone
 from polyrule.heads.bound import search_bound
 from polyrule.heads.exhaustive import search_exhaustive
@@ -14,14 +15,15 @@ from polyrule.heads.ratio import search_ratio
 from polyrule.heads.result import HeadResult, Node, Rank
 from polyrule.heads.singles import search_decomposable, search_label_sets, search_subset
 from polyrule.heads.sizewise import SizeForm, size_form
-from polyrule.heads.soundness import is_average, require_sound
+from polyrule.heads.soundness import case_of, is_average, require_sound
 from polyrule.heads.space import HeadSpace
-from polyrule.heads.valuation import SubsetValuation, Valuation, valuation
+from polyrule.heads.valuation import MicroValuation, SubsetValuation, Valuation, valuation
 from polyrule.heads.world import World
 from polyrule.measures.counting import Head
+from polyrule.measures.facts import prove
 from polyrule.measures.objective import SEARCHES, Objective
 
-VARIANTS = (*SEARCHES, "antimonotone-tree")
+VARIANTS = (*SEARCHES, "antimonotone-tree", "alike")
 Seen = Mapping[Head, tuple[Fraction | None, str]]
 
 
@@ -57,7 +59,8 @@ def search(
         What a head is judged by.
     strategy : str
         ``auto``, ``exhaustive``, ``antimonotone``, ``decomposable``, ``ratio``, ``subset``, ``bound``, or
-        ``antimonotone-tree``: the variant of the paper's figure, which prunes only within the branches of its tree.
+        ``antimonotone-tree``: the variant of the paper's figure, which prunes only within the branches of its tree;
+        ``alike``: for correlations with a positive best value, which ``auto`` takes where it can.
     trace : bool
         Whether to return the search tree.
     min_tp : int
@@ -91,7 +94,7 @@ def search(
     form: LinearForm | SizeForm | None = None
     if strategy in ("auto", "ratio", "decomposable") and min_tp > 0:
         form = linear_form(values, space) or size_form(values, space)
-    chosen = _choose(values, form, min_tp) if strategy == "auto" else strategy
+    chosen = _choose(values, space, form, min_tp) if strategy == "auto" else strategy
     require_sound(chosen, values, space, form)
     head, rank, evaluated, seen = _run(chosen, space, values, form)
     c = world.counts
@@ -100,7 +103,7 @@ def search(
     return HeadResult(head, rank[0], counts, evaluated, space.size - evaluated, chosen, tree)
 
 
-def _choose(values: Valuation, form: LinearForm | SizeForm | None, min_tp: int) -> str:
+def _choose(values: Valuation, space: HeadSpace, form: LinearForm | SizeForm | None, min_tp: int) -> str:
     """Return the cheapest search that is proved exact here; the proofs need literals with a true positive."""
     if min_tp < 1:
         return "bound"
@@ -109,7 +112,23 @@ def _choose(values: Valuation, form: LinearForm | SizeForm | None, min_tp: int) 
         return "subset" if plain else "bound"
     if plain and is_average(form):
         return "decomposable"
-    return "bound" if form is None else "ratio"
+    if form is not None:
+        return "ratio"
+    if alike_values(values, space) is not None:
+        return "alike"
+    return _by_kind(values, space) if plain else "bound"
+
+
+def _by_kind(values: Valuation, space: HeadSpace) -> str:
+    """Choose by what is proved about the measure, where its form says nothing."""
+    known = prove(case_of(values, space))
+    if known is None:
+        return "bound"
+    if known.kind == "decomposable":
+        return "decomposable"
+    counts = (0, 0, 0, 0), (1, 1, 1, 1)
+    unbounded = isinstance(values, MicroValuation) and values.objective.measure.upper_bound(*counts) is None
+    return "antimonotone" if unbounded and known.kind == "anti-monotone" else "bound"
 
 
 def _run(
@@ -123,6 +142,11 @@ def _run(
     if strategy == "decomposable":
         head, rank, singles = search_decomposable(space, values)
         return head, rank, len(singles), {(literal,): (value, "evaluated") for literal, value in singles.items()}
+    if strategy == "alike":
+        alone = alike_values(values, space)
+        assert alone is not None
+        head, rank = search_alike(space, values, alone)
+        return head, rank, len(alone), {(literal,): (value, "evaluated") for literal, value in alone.items()}
     if strategy == "subset":
         assert isinstance(values, SubsetValuation)
         if values.objective.scope != "head":

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from polyrule.errors import UnsoundSearchError
+from polyrule.heads.alike import alike_values
 from polyrule.heads.linear import LinearForm
 from polyrule.heads.sizewise import SizeForm
 from polyrule.heads.space import HeadSpace
 from polyrule.heads.valuation import SubsetValuation, Valuation
+from polyrule.measures.facts import Case, prove
 from polyrule.measures.objective import Objective
 from polyrule.measures.properties import Properties
-from polyrule.measures.witness import find_witness
+from polyrule.measures.trial import find_witness
 
 Form = LinearForm | SizeForm | None
 
@@ -26,12 +28,19 @@ def is_average(form: Form) -> bool:
     )
 
 
-def known_properties(values: Valuation, space: HeadSpace) -> Properties:
-    """Return what is proved for the objective in the state the world is in."""
+def case_of(values: Valuation, space: HeadSpace) -> Case:
+    """Return what a proof would have to be about: the objective in the state the world is in."""
     objective = values.objective
     negative = any(value == 0 for _, value in space.literals)
-    nothing_set = values.world.nothing_set
-    return objective.measure.properties(objective.averaging, objective.scope, negative, nothing_set)
+    allowed = values.world.allowed[space.labels]
+    lopsided = negative and bool((allowed[:, 0] != allowed[:, 1]).any())
+    return Case(objective.measure, objective.averaging, objective.scope, negative, values.world.nothing_set, lopsided)
+
+
+def known_properties(values: Valuation, space: HeadSpace) -> Properties:
+    """Return what is known about the objective in the state the world is in."""
+    case = case_of(values, space)
+    return case.measure.properties(case.averaging, case.scope, case.negative, case.nothing_set)
 
 
 def check_search(objective: Objective, nothing_set: bool = False) -> None:
@@ -69,6 +78,13 @@ def require_sound(strategy: str, values: Valuation, space: HeadSpace, form: Form
     name = "antimonotone" if strategy.startswith("antimonotone") else strategy
     if space.max_size > 1:
         _refuse_lift(name, objective)
+    if strategy == "alike":
+        if alike_values(values, space) is None:
+            raise UnsoundSearchError(
+                "search='alike' is exact for correlations with a positive best value whose literals all cover the same "
+                f"weight, which {objective} is not here; use search='auto'"
+            )
+        return
     if strategy in ("ratio", "subset"):
         if (form is None) if strategy == "ratio" else not isinstance(values, SubsetValuation):
             raise UnsoundSearchError(_not_made_for(strategy, objective))
@@ -76,6 +92,11 @@ def require_sound(strategy: str, values: Valuation, space: HeadSpace, form: Form
     if name == "decomposable" and is_average(form):
         return
     found = known_properties(values, space)
+    if found.fact == "L" and prove(case_of(values, space)) is None:
+        raise UnsoundSearchError(
+            f"search={name!r} is proved exact for {objective} only where both literals of a label are allowed or "
+            "neither is, which is not so here; use search='auto'"
+        )
     if not (found.proved and (name == "antimonotone" or found.kind == "decomposable")):
         negative = any(value == 0 for _, value in space.literals)
         raise UnsoundSearchError(_message(name, objective, found, negative, values.world.nothing_set))

@@ -11,6 +11,7 @@ from fractions import Fraction
 from itertools import product
 from typing import Any
 
+from polyrule.heads.alike import is_correlation
 from polyrule.heads.world import World, evaluate
 from polyrule.measures.counting import Head, cell
 from polyrule.measures.objective import Objective
@@ -79,7 +80,13 @@ class _Check:
         true = evaluate(self.world, self.objective, self.head)
         if value != true:
             return [f"the head has the value {true}, not {value}"]
-        checks = {"singles": self._singles, "ratio": self._ratio, "subset": self._subset, "heads": self._heads}
+        checks = {
+            "singles": self._singles,
+            "alike": self._alike,
+            "ratio": self._ratio,
+            "subset": self._subset,
+            "heads": self._heads,
+        }
         kind = self.certificate["kind"]
         return checks[kind](value) if kind in checks else [f"unknown kind of certificate {kind!r}"]
 
@@ -96,6 +103,44 @@ class _Check:
         if value != top:
             problems.append(f"the head has {value} but a single literal has {top}")
         return problems + self._canonical({literal: x for literal, x in true.items() if x == top})
+
+    def _alike(self, value: Fraction) -> list[str]:
+        """By fact H the best head is the largest group of best literals with equal counts."""
+        o = self.objective
+        if not (is_correlation(o.measure) and (o.averaging, o.scope) == ("micro", "head") and o.lift.is_none):
+            return [f"equal counts prove nothing for {o}"]
+        counts = {literal: self._counts(literal) for literal in self.literals}
+        if len({tp + fp for tp, fp, _, _ in counts.values()}) > 1 or value <= 0:
+            return ["equal counts prove nothing where literals differ in what they cover, or no value is positive"]
+        true = {literal: evaluate(self.world, o, [literal]) for literal in self.literals}
+        claimed = {(int(label), int(v)): Fraction(x) for label, v, x in self.certificate["singles"]}
+        problems = _differences("single value", claimed, true)
+        best = [literal for literal in self.literals if true[literal] == max(true.values())]
+        groups = [[s for s in best if counts[s] == c] for c in {counts[s] for s in best}]
+
+        def size(group: list[Literal]) -> tuple[int, int]:
+            labels = min(len({label for label, _ in group}), self.most)
+            return labels, labels * self.tp[group[0]]
+
+        most = max(size(group) for group in groups)
+        heads = [self._first(group, most[0]) for group in groups if size(group) == most]
+        if self.head != min(heads, key=lambda head: ([s[0] for s in head], [-s[1] for s in head])):
+            problems.append(f"{list(self.head)} is not the largest and first head of best literals with equal counts")
+        return problems
+
+    def _first(self, group: list[Literal], size: int) -> Head:
+        present: dict[int, Literal] = {}
+        for literal in sorted(group, key=lambda s: (s[0], -s[1])):
+            present.setdefault(literal[0], literal)
+        return tuple(present[label] for label in sorted(present)[:size])
+
+    def _counts(self, literal: Literal) -> tuple[int, int, int, int]:
+        w, total = self.world, [0, 0, 0, 0]
+        for e in range(len(w.truth)):
+            label = literal[0]
+            one = cell(int(w.truth[e, label]), bool(w.covered[e]), int(w.assigned[e, label]), literal[1], "head")
+            total = [t + int(w.weights[e]) * x for t, x in zip(total, one, strict=True)]
+        return total[0], total[1], total[2], total[3]
 
     def _ratio(self, value: Fraction) -> list[str]:
         top, bottom, terms = self._terms()

@@ -16,6 +16,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from polyrule.arrays import Bools, Bytes, Ints, Matrix
+from polyrule.data.labels import UNKNOWN
 from polyrule.data.table import Table
 from polyrule.errors import OptionError
 from polyrule.kernels.engine import Candidate, Engine
@@ -136,13 +137,18 @@ class Composition:
         return model, reason
 
     def _opinion(self) -> Matrix | None:
-        if not self.pruning.teacher:
-            return None
+        if not self.pruning.teacher or not self.known.all():
+            return None  # a forest needs every label
         return out_of_bag(self.table, self.truth, self.weights, self.learner.n_jobs, self.clock.deadline)
+
+    @property
+    def known(self) -> Bools:
+        """Cells whose label is known; the others count nowhere."""
+        return np.asarray(self.truth != UNKNOWN)
 
     def targets(self) -> Matrix:
         """Return what the list shall say; see `targets_of`."""
-        return targets_of(self.truth, self.opinion)
+        return targets_of(np.where(self.known, self.truth, 0), self.opinion)
 
     def _grown(self) -> tuple[Pool, Reason]:
         """Return the bodies of lists grown from the labels and from the teacher's opinion, by two measures each."""
@@ -194,7 +200,7 @@ class Composition:
         taken, given, _ = self._taken()
         rules: list[Chosen] = []
         for _ in range(1 if squared is None else _ROUNDS):
-            gains = every * cell_gains(targets, squared, level)
+            gains = np.where(self.known, every * cell_gains(targets, squared, level), 0.0)
             selection = Selection(covers, lengths, gains, costs, taken, allowed, self.pruning.max_head_size)
             for rule in rules:
                 selection.add(rule)
@@ -204,7 +210,7 @@ class Composition:
                     break
             selection.settle()
             rules = selection.rules
-            reached = _level(targets, every, np.where(taken, given, selection.count > 0), squared)
+            reached = _level(targets, every, self.known & np.where(taken, given, selection.count > 0), squared)
             if squared is None or reached == level:
                 break
             used, level = level, reached
@@ -250,6 +256,7 @@ class Composition:
 
     def _literal(self, label: int, mine: Bools) -> Literal:
         """Return a present label with what is true of the examples on which it is set."""
+        mine = mine & self.known[:, label]
         present = int(self.weights[mine & (self.truth[:, label] == 1)].sum())
         every = int(self.weights[mine].sum())
         chance = None

@@ -36,12 +36,15 @@ class Verification:
         Rules without a proof whose head was searched anew.
     findings : tuple of Finding
         Empty if everything is as the model says.
+    measure : str
+        What came of the proof about the measure, if one is stored; empty if none is.
     """
 
     rules: int
     certified: int
     searched: int
     findings: tuple[Finding, ...]
+    measure: str = ""
 
     @property
     def ok(self) -> bool:
@@ -55,6 +58,7 @@ class Verification:
             "rules": self.rules,
             "certified": self.certified,
             "searched": self.searched,
+            **({"measure": self.measure} if self.measure else {}),
             "findings": [
                 {
                     "rule": None if finding.rule is None else finding.rule + 1,
@@ -82,6 +86,7 @@ class Verification:
                 f"the model was learned from {told.stated}, this is {told.found}"
             )
         checks = f"{self.rules} rules replayed, {self.certified} proofs checked, {self.searched} heads searched anew"
+        checks += f", {self.measure}" if self.measure else ""
         if self.ok:
             return f"{checks}: everything is as the model says"
         return "\n".join(

@@ -18,9 +18,11 @@ from polyrule.errors import OptionError
 from polyrule.heads.soundness import check_search
 from polyrule.kernels.dispatch import make_engine
 from polyrule.kernels.engine import Candidate, Engine, GrowOptions
+from polyrule.learning.forewarn import warn_about_rules, warn_about_time
 from polyrule.learning.progress import Callback
 from polyrule.learning.separate import Learning, Reason, SeparateOptions, unscaled
 from polyrule.measures import Objective
+from polyrule.measures.proofs import proof_of
 from polyrule.model.rule_list import RuleList
 from polyrule.scale.counting import Counting, counted_engine, one_label, present_weight
 from polyrule.store import Packed
@@ -70,7 +72,9 @@ class Learner:
         growers: dict[str, Callable[[], Candidate | None]] = {"multi": engine.grow, "single": engine.grow_single}
         if heads not in growers:
             raise OptionError(f"heads must be 'multi' or 'single', got {heads!r}")
-        learning = Learning(self.separating, scale, callback)
+        if engine.name == "reference" and len(label_names) > 1 and isinstance(table, Table):
+            warn_about_time(self.objective, table, truth, weights)
+        learning = Learning(self.separating, scale, callback, len(label_names))
         learning.run(engine, growers[heads], int(weights.sum()))
         counts = tuple(_pair(row, scale) for row in engine.leftover())
         model = RuleList(
@@ -80,6 +84,10 @@ class Learner:
             default_counts=counts,
             full=self.objective.scope == "full",
         )
+        warn_about_rules(self.objective, model.rules)
+        proof = proof_of(self.objective)
+        if proof is not None:
+            model.info["measure_proof"] = proof
         return model, learning.reason
 
     def binary_relevance(
@@ -98,7 +106,7 @@ class Learner:
         binary problem whose positive class is the predicted value: where that is "absent", the engine learns the
         label's opposite.
         """
-        learning = Learning(self.separating, scale, callback)
+        learning = Learning(self.separating, scale, callback, len(label_names))
         defaults: list[int] = []
         counts: list[tuple[float, float]] = []
         total = int(weights.sum())

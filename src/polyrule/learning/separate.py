@@ -84,7 +84,11 @@ class Learning:
     """A rule list in the making; `rules` and `reason` are valid at every moment."""
 
     def __init__(
-        self, options: SeparateOptions, scale: Fraction = Fraction(1), callback: Callback | None = None
+        self,
+        options: SeparateOptions,
+        scale: Fraction = Fraction(1),
+        callback: Callback | None = None,
+        labels: int = 1,
     ) -> None:
         self.options = options
         self.scale = scale
@@ -92,12 +96,16 @@ class Learning:
         self.rules: list[Rule] = []
         self.reason: Reason = "complete"
         self.clock = Clock(options.time_limit)
+        self.labels = labels
+        #: weight of the label decisions that the present engine's rules have made
+        self.decided = 0
         #: where an engine learns one label (binary relevance): which one it is in the list, and which value its 1 means
         self.target: tuple[int, int] | None = None
 
     def run(self, engine: Engine, grow: Callable[[], Candidate | None], total: int) -> None:
         """Learn rules with `engine` until an end is reached; an interrupt is noted in `reason`, not raised."""
         engine.deadline = self.clock.deadline
+        self.decided = 0
         try:
             for rule in self._steps(engine, grow, total):
                 self.rules.append(rule)
@@ -120,6 +128,7 @@ class Learning:
             if found is None:
                 return
             outcome = engine.commit(found, threshold, keep)
+            self.decided += outcome.newly_set
             yield self._stored(found, outcome)
 
     def _stored(self, found: Candidate, outcome: Outcome) -> Rule:
@@ -134,9 +143,16 @@ class Learning:
         coverage = unscaled(outcome.covered, self.scale)
         return Rule(head, found.body, outcome.stopped, found.value, "learned", coverage)
 
+    def _done(self, total: int) -> float:
+        """Share of all label decisions made; where each label has an engine of its own, those before it count whole."""
+        if self.target is None:
+            return self.decided / (total * self.labels)
+        return (self.target[0] + self.decided / total) / self.labels
+
     def _told_to_end(self, engine: Engine, total: int) -> bool:
         if self.callback is not None:
-            progress = Progress(len(self.rules), engine.remaining / total, self.clock.elapsed, self.rules[-1])
+            remaining, done = engine.remaining / total, self._done(total)
+            progress = Progress(len(self.rules), remaining, done, self.clock.elapsed, self.rules[-1])
             if self.callback(progress) is True:
                 self.reason = "callback"
                 return True

@@ -30,6 +30,8 @@ from polyrule.learning.findings import DATA, Finding, Verification
 from polyrule.learning.verify_pruned import PrunedCheck
 from polyrule.measures.lift import Lift
 from polyrule.measures.objective import Objective
+from polyrule.measures.proofs import recheck
+from polyrule.measures.proofs.smt import load as load_z3
 from polyrule.model.conditions import holds
 from polyrule.model.info import learning_options
 from polyrule.model.predict import check_table
@@ -83,7 +85,20 @@ def verify(model: RuleList, data: Dataset) -> Verification:
             searched += 1
             findings += step.search_again()
     findings += training.compare_rest(model)
-    return Verification(len(model), certified, searched, tuple(findings))
+    measure, wrong = _check_measure(model, training)
+    return Verification(len(model), certified, searched, (*findings, *wrong), measure)
+
+
+def _check_measure(model: RuleList, training: _Training) -> tuple[str, list[Finding]]:
+    """Check the proof on which the head searches relied, if one is stored."""
+    stored = model.info.get("measure_proof")
+    if stored is None:
+        return "", []
+    problems = recheck(training.objective.measure, stored)
+    if problems and isinstance(stored, dict) and stored.get("by") == "z3" and load_z3() is None:
+        return "the proof about the measure not checked: that takes z3", []
+    wrong = [Finding(None, "the proof about the measure", "valid", f"wrong, because {p}") for p in problems]
+    return "the proof about the measure checked", wrong
 
 
 def _data_words(examples: Any, name: Any) -> str:

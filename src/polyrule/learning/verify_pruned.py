@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from polyrule.arrays import Bools, Bytes, Ints, Matrix
+from polyrule.data.labels import UNKNOWN
 from polyrule.data.table import Table
 from polyrule.errors import ModelError
 from polyrule.learning.composing import Pruning, cell_gains, targets_of
@@ -51,9 +52,12 @@ class PrunedCheck:
         stored = model.info.get("pruning")
         if stored is None or not _is_whole(stored):
             raise ModelError("the model does not say at which prices its rules were chosen, so it cannot be checked")
-        opinion = None if options.get("teacher") is None else out_of_bag(table, truth, weights)
+        known = truth != UNKNOWN
+        taught = options.get("teacher") is not None and bool(known.all())
+        opinion = out_of_bag(table, truth, weights) if taught else None
         squared = Pruning(str(options["prune"])).beta_squared
         gains = weights[:, None] * cell_gains(targets_of(truth, opinion), squared, int(stored["level"]))
+        gains = np.where(known, gains, 0.0)
         covers = np.ones((len(model), len(truth)), dtype=bool)
         for number, rule in enumerate(model.rules):
             for condition in rule.body:

@@ -10,10 +10,11 @@ import math
 import re
 from collections.abc import Callable
 from fractions import Fraction
-from typing import Any
+from typing import Any, cast
 
 from polyrule.errors import MeasureError
 from polyrule.measures.base import Measure
+from polyrule.measures.function import FunctionMeasure
 from polyrule.measures.matthews import Matthews
 from polyrule.measures.ratio import RatioMeasure, exact_number
 from polyrule.measures.rational import (
@@ -151,6 +152,8 @@ def get(measure: str | Measure) -> Measure:
     RatioMeasure('f0.5', 5·TP / (5·TP + 4·FP + FN))
     >>> get("tp / (tp + fp + 0.5*fn)")
     RatioMeasure('tp / (tp + fp + 0.5*fn)', 2·TP / (2·TP + 2·FP + FN))
+    >>> get(lambda tp, fp, tn, fn: tp - fp).value(3, 1, 0, 0)
+    Fraction(2, 1)
     >>> get("precison")
     Traceback (most recent call last):
         ...
@@ -158,10 +161,12 @@ def get(measure: str | Measure) -> Measure:
     """
     if isinstance(measure, Measure):
         return measure
+    function = cast(object, measure)  # a bare function of (tp, fp, tn, fn) is welcome, too
+    if callable(function) and not isinstance(function, type):
+        return FunctionMeasure(getattr(function, "__name__", "function"), function)
     if not isinstance(measure, str):
         raise MeasureError(
-            f"a measure is a name, an expression or a Measure, not {type(measure).__name__}; wrap a function in "
-            "FunctionMeasure"
+            f"a measure is a name, an expression, a function of (tp, fp, tn, fn) or a Measure, not {measure!r}"
         )
     name = measure.strip().lower().replace("-", "_").replace(" ", "_")
     name = ALIASES.get(name, name)

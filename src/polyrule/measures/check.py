@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, cast
 
 from polyrule.errors import OptionError
 from polyrule.measures.base import Measure
 from polyrule.measures.catalogue import get
-from polyrule.measures.function import FunctionMeasure
-from polyrule.measures.properties import AVERAGINGS, SCOPES, Properties, properties_of
+from polyrule.measures.facts import Case
+from polyrule.measures.proofs import Settled, settle
+from polyrule.measures.properties import AVERAGINGS, SCOPES, Properties, properties_of, proved, refuted
+from polyrule.measures.remarks import remarks
 
 
 @dataclass(frozen=True)
@@ -48,13 +50,15 @@ class Entry:
     def __str__(self) -> str:
         p = self.properties
         if self.status == "refuted":
-            why = f"refuted: {p.witness}"
+            found = f"{p.kind}, refuted: {p.witness}"
+        elif p.proved:
+            found = f"{p.kind}, proved by {'a lemma' if p.fact == 'L' else f'fact {p.fact}'}: {p.reason}"
         else:
-            why = f"proved by fact {p.fact}: {p.reason}" if p.proved else p.reason
-            if p.witness is not None:
-                why += f"; not decomposable: {p.witness}"
+            found = f"open, perhaps {p.kind}: {p.reason}"
+        if self.status != "refuted" and p.witness is not None:
+            found += f"; not decomposable: {p.witness}"
         state = "" if self.nothing_set else "  once labels are set: "
-        return f"{self.averaging:<8}{self.scope:<6}{state}{p.kind}, {why}; search: {p.best_search}"
+        return f"{self.averaging:<8}{self.scope:<6}{state}{found}; search: {p.best_search}"
 
 
 @dataclass(frozen=True)
@@ -64,6 +68,7 @@ class MeasureReport:
     measure: Measure
     negative: bool
     entries: tuple[Entry, ...]
+    remarks: tuple[str, ...] = ()
 
     def entry(self, averaging: str, scope: str, nothing_set: bool = True) -> Entry:
         """Return the entry of one averaging and scope."""
@@ -91,13 +96,21 @@ class MeasureReport:
                 lines.append(str(fresh))
                 if (later.properties.kind, later.status) != (fresh.properties.kind, fresh.status):
                     lines.append(str(later))
+        lines += [f"note: {remark}" for remark in self.remarks]
         return "\n".join(lines)
 
     def __str__(self) -> str:
         return self.text()
 
 
-def check(measure: str | Measure | Callable[..., Any], *, budget: int = 4000, negative: bool = True) -> MeasureReport:
+def check(
+    measure: str | Measure | Callable[..., Any],
+    *,
+    budget: int = 4000,
+    negative: bool = True,
+    prove: bool = False,
+    seconds: float = 10.0,
+) -> MeasureReport:
     """Find out which pruning a measure allows, for every averaging and scope.
 
     Parameters
@@ -108,6 +121,10 @@ def check(measure: str | Measure | Callable[..., Any], *, budget: int = 4000, ne
         Most small worlds to look at for each claim that is not settled by a proof.
     negative : bool
         Whether heads may hold literals ``label = 0``.
+    prove : bool
+        Whether to try harder where micro averages over the head's labels are open: with z3, and in many more worlds.
+    seconds : float
+        About how long to try, each time.
 
     Returns
     -------
@@ -125,18 +142,51 @@ def check(measure: str | Measure | Callable[..., Any], *, budget: int = 4000, ne
     """
     if budget < 1:
         raise OptionError(f"budget must be at least 1, got {budget}")
-    if not isinstance(measure, (str, Measure)) and callable(measure):
-        measure = FunctionMeasure(getattr(measure, "__name__", "function"), measure)
-    known = get(measure)
+    known = get(cast(Measure, measure))
+    if prove:
+        return _with_proofs(known, budget, negative, seconds)
+    return MeasureReport(known, negative, _entries(known, budget, negative), remarks(known))
+
+
+def _with_proofs(measure: Measure, budget: int, negative: bool, seconds: float) -> MeasureReport:
+    """Settle first what is open about the head's labels; what is proved there may settle other scopes, too."""
+    settled = {}
+    for nothing_set in (False, True):
+        properties = _properties(Case(measure, "micro", "head", negative, nothing_set), budget)
+        if not properties.proved and properties.kind != "neither":
+            settled[nothing_set] = settle(measure, nothing_set, negative, seconds)
+    if settled:
+        properties_of.cache_clear()
     entries = [
-        Entry(
-            averaging,
-            scope,
-            nothing_set,
-            properties_of(known, averaging, scope, negative=negative, nothing_set=nothing_set, budget=budget),
-        )
+        _tried_harder(entry, measure, negative, settled.get(entry.nothing_set))
+        for entry in _entries(measure, budget, negative)
+    ]
+    return MeasureReport(measure, negative, tuple(entries), remarks(measure))
+
+
+def _entries(known: Measure, budget: int, negative: bool) -> tuple[Entry, ...]:
+    return tuple(
+        Entry(averaging, scope, nothing_set, _properties(Case(known, averaging, scope, negative, nothing_set), budget))
         for averaging in AVERAGINGS
         for scope in SCOPES
         for nothing_set in (True, False)
-    ]
-    return MeasureReport(known, negative, tuple(entries))
+    )
+
+
+def _properties(case: Case, budget: int) -> Properties:
+    return properties_of(
+        case.measure, case.averaging, case.scope, negative=case.negative, nothing_set=case.nothing_set, budget=budget
+    )
+
+
+def _tried_harder(entry: Entry, measure: Measure, negative: bool, settled: Settled | None) -> Entry:
+    """Return the entry with what came of the attempt to settle it."""
+    if settled is None or entry.status != "open" or (entry.averaging, entry.scope) != ("micro", "head"):
+        return entry
+    case = Case(measure, entry.averaging, entry.scope, negative, entry.nothing_set)
+    if settled.proof is not None:
+        return replace(entry, properties=proved(case, settled.proof))
+    if settled.status == "neither" and settled.witness is not None:
+        return replace(entry, properties=refuted(case, settled.witness))
+    p = entry.properties
+    return replace(entry, properties=replace(p, reason=f"{p.reason}; {settled.open_because}"))

@@ -1,47 +1,28 @@
-"""Measures written as expressions, such as ``tp / (tp + fp + 0.5*fn)``: parsed by a small grammar, never run as Python.
+"""Measures written as expressions, such as ``tp / (tp + fp + 0.5*fn)``; see `grammar` for what may be written.
 
-::
-
-    sum     = product { ("+" | "-") product }
-    product = power { ("*" | "/") power }
-    power   = ["-"] atom [ ("**" | "^") ["-"] power ]
-    atom    = number | "tp" | "fp" | "tn" | "fn" | function "(" sum { "," sum } ")" | "(" sum ")"
-
-The functions are sqrt, log (natural), abs, min and max. Expressions that are a linear function of the counts over
-another one become a `RatioMeasure`, with all that is proved about those. Others made of + - * / and whole powers are
-evaluated exactly; only with a root, a logarithm or a broken power are the values doubles. Any division by 0 gives 0,
-as everywhere.
+Expressions that are a linear function of the counts over another one become a `RatioMeasure`, with all that is proved
+about those. Others made of + - * / and whole powers are evaluated exactly, and so are products of square roots, up to
+256 binary places, which orders them correctly; with other roots, a logarithm or a broken power the values are doubles.
+Any division by 0 gives 0, as everywhere.
 """
 
 from __future__ import annotations
 
 import math
-import re
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
 from fractions import Fraction
+from functools import cached_property, reduce
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
 
 from polyrule.budget import current_limits
 from polyrule.errors import MeasureError
 from polyrule.measures.base import Measure
+from polyrule.measures.grammar import LONGEST, VARIABLES, Node, tree
+from polyrule.measures.matthews import root_of
 from polyrule.measures.ratio import RatioMeasure
-
-LONGEST = 500
-DEEPEST = 50
-LARGEST_POWER = 8
-VARIABLES = ("tp", "fp", "tn", "fn")
-FUNCTIONS = {"sqrt": 1, "log": 1, "abs": 1, "min": None, "max": None}
-_NUMBER = r"(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d{1,2})?"
-_TOKEN = re.compile(rf"\s*(?:({_NUMBER})|([A-Za-z_]\w*)|(\*\*|[-+*/^(),]))")
-
-
-@dataclass(frozen=True)
-class Node:
-    """A part of an expression: an operator, function, variable or number with its operands."""
-
-    kind: str
-    operands: tuple[Node, ...] = ()
-    number: Fraction = Fraction(0)
 
 
 class ExpressionMeasure(Measure):
@@ -56,14 +37,29 @@ class ExpressionMeasure(Measure):
     def __init__(self, name: str, root: Node) -> None:
         self.name = name
         self.root = root
-        self.exact = not _has_roots(root)
+        self.square = square_of(root)
+        self.exact = self.square is not None or not _has_roots(root)
         self.value(2, 1, 3, 1)
+
+    @cached_property
+    def monotone(self) -> bool:  # type: ignore[override]
+        """Whether the value never falls as TP or TN grows and never rises as FP or FN grows, where that is proved."""
+        from polyrule.measures.proofs.directions import is_monotone
+
+        return self.exact and is_monotone(self.root)
+
+    @cached_property
+    def variables(self) -> frozenset[str]:
+        """The counts that occur."""
+        return frozenset(_variables(self.root))
 
     def value(self, tp: int, fp: int, tn: int, fn: int) -> Fraction:
         """Evaluate the expression; doubles become exact fractions."""
+        counts = {"tp": tp, "fp": fp, "tn": tn, "fn": fn}
         try:
-            result = _evaluate(self.root, {"tp": tp, "fp": fp, "tn": tn, "fn": fn})
-            number = Fraction(result)
+            if self.square is not None:
+                return root_of(Fraction(_evaluate(self.square, counts)))
+            number = Fraction(_evaluate(self.root, counts))
         except (OverflowError, ValueError):
             number = None
         if number is None:
@@ -72,6 +68,13 @@ class ExpressionMeasure(Measure):
                 "example with max(…, 0)"
             )
         return number
+
+    def quick_values(self, tp: Any, fp: Any, tn: Any, fn: Any) -> npt.NDArray[np.float64]:
+        """Evaluate in doubles, whole arrays at once; exactly where that runs into infinity or has no value."""
+        counts = {name: np.asarray(x, dtype=np.float64) for name, x in zip(VARIABLES, (tp, fp, tn, fn), strict=True)}
+        with np.errstate(all="ignore"):
+            found = np.broadcast_to(_evaluate_arrays(self.root, counts), counts["tp"].shape)
+        return np.array(found) if np.isfinite(found).all() else self.values(tp, fp, tn, fn)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, ExpressionMeasure) and (self.name, self.root) == (other.name, other.root)
@@ -99,123 +102,18 @@ def parse(text: str) -> Measure:
     allowed.check_bytes("measure", len(text))
     allowed.check_time("measure")
     name = " ".join(text[: LONGEST + 1].split())
-    root = _Parser(text).run()
+    root = tree(text)
     rows = _as_ratio(root)
     if rows is not None and any(rows[1]):
         return RatioMeasure(name, *rows)
     return ExpressionMeasure(name, root)
 
 
-class _Parser:
-    def __init__(self, text: str) -> None:
-        self.text = text
-        shown = text if len(text) <= 60 else text[:57] + "..."
-        self.where = f"measure {shown!r}"
-        if len(text) > LONGEST:
-            raise MeasureError(f"{self.where}: the expression is longer than {LONGEST} characters")
-        self.tokens = self._split()
-        self.at = 0
-        self.depth = 0
-
-    def _split(self) -> list[tuple[str, int]]:
-        tokens, position, text = [], 0, self.text.rstrip()
-        while position < len(text):
-            match = _TOKEN.match(text, position)
-            if match is None:
-                start = position + len(text[position:]) - len(text[position:].lstrip())
-                raise MeasureError(f"{self.where}: unexpected {text[start]!r} at position {start + 1}")
-            tokens.append((match.group(match.lastindex or 0), match.start(match.lastindex or 0) + 1))
-            position = match.end()
-        return [*tokens, ("", len(text) + 1)]
-
-    def run(self) -> Node:
-        root = self._sum()
-        if self._peek():
-            raise self._unexpected("an operator")
-        return root
-
-    def _peek(self) -> str:
-        return self.tokens[self.at][0]
-
-    def _take(self, *wanted: str) -> str | None:
-        if self._peek() in wanted and self._peek():
-            self.at += 1
-            return self.tokens[self.at - 1][0]
-        return None
-
-    def _need(self, wanted: str) -> None:
-        if self._take(wanted) is None:
-            raise self._unexpected(repr(wanted))
-
-    def _unexpected(self, wanted: str) -> MeasureError:
-        token, position = self.tokens[self.at]
-        found = repr(token) if token else "the end"
-        return MeasureError(f"{self.where}: expected {wanted} at position {position}, found {found}")
-
-    def _sum(self) -> Node:
-        self.depth += 1
-        if self.depth > DEEPEST:
-            raise MeasureError(f"{self.where}: more than {DEEPEST} nested brackets")
-        node = self._product()
-        while operator := self._take("+", "-"):
-            node = Node(operator, (node, self._product()))
-        self.depth -= 1
-        return node
-
-    def _product(self) -> Node:
-        node = self._power()
-        while operator := self._take("*", "/"):
-            node = Node(operator, (node, self._power()))
-        return node
-
-    def _power(self) -> Node:
-        if self._take("-"):
-            self.depth += 1
-            if self.depth > DEEPEST:
-                raise MeasureError(f"{self.where}: more than {DEEPEST} nested signs or brackets")
-            inner = self._power()
-            self.depth -= 1
-            return Node("-", (Node("number"), inner))
-        node = self._atom()
-        if self._take("**", "^"):
-            negative = self._take("-") is not None
-            position = self.tokens[self.at][1]
-            exponent = self._atom()
-            if exponent.kind != "number" or exponent.number > LARGEST_POWER:
-                raise MeasureError(
-                    f"{self.where}: the exponent at position {position} must be a number up to {LARGEST_POWER}"
-                )
-            node = Node("**", (node, Node("number", number=-exponent.number if negative else exponent.number)))
-        return node
-
-    def _atom(self) -> Node:
-        token = self._peek()
-        if token and (token[0].isdigit() or token[0] == "."):
-            self.at += 1
-            return Node("number", number=Fraction(token))
-        name = token.lower()
-        if name in VARIABLES:
-            self.at += 1
-            return Node(name)
-        if name in FUNCTIONS:
-            self.at += 1
-            return self._call(name)
-        if self._take("("):
-            node = self._sum()
-            self._need(")")
-            return node
-        raise self._unexpected("a number, tp, fp, tn, fn, a function (sqrt, log, abs, min, max) or '('")
-
-    def _call(self, name: str) -> Node:
-        self._need("(")
-        operands = [self._sum()]
-        while self._take(","):
-            operands.append(self._sum())
-        self._need(")")
-        wanted = FUNCTIONS[name]
-        if (wanted is not None and len(operands) != wanted) or (wanted is None and len(operands) < 2):
-            raise MeasureError(f"{self.where}: {name} takes {wanted or 'two or more'} operand(s), got {len(operands)}")
-        return Node(name, tuple(operands))
+def _variables(node: Node) -> Iterator[str]:
+    if node.kind in VARIABLES:
+        yield node.kind
+    for operand in node.operands:
+        yield from _variables(operand)
 
 
 Number = Fraction | float
@@ -255,6 +153,76 @@ _APPLY: dict[str, Callable[..., Number]] = {
     "min": min,
     "max": max,
 }
+
+
+Floats = npt.NDArray[np.float64]
+
+
+def _evaluate_arrays(node: Node, counts: dict[str, Floats]) -> Floats:
+    if node.kind == "number":
+        return np.array(float(node.number))
+    if node.kind in counts:
+        return counts[node.kind]
+    parts = [_evaluate_arrays(operand, counts) for operand in node.operands]
+    if node.kind == "/":
+        top, bottom = np.broadcast_arrays(*parts)
+        return np.asarray(np.divide(top, bottom, out=np.zeros(top.shape), where=bottom != 0))
+    if node.kind == "**":
+        raised = parts[0] ** parts[1]
+        return np.asarray(np.where(parts[0] == 0, 0.0, raised) if node.operands[1].number < 0 else raised)
+    return np.asarray(reduce(_ON_ARRAYS[node.kind], parts) if len(parts) > 1 else _ON_ARRAYS[node.kind](parts[0]))
+
+
+_ON_ARRAYS: dict[str, Callable[..., Any]] = {
+    "+": np.add,
+    "-": np.subtract,
+    "*": np.multiply,
+    "sqrt": np.sqrt,
+    "log": np.log,
+    "abs": np.abs,
+    "min": np.minimum,
+    "max": np.maximum,
+}
+
+
+def square_of(node: Node) -> Node | None:
+    """Return the square of a product of square roots and of numbers that are never negative; None for anything else.
+
+    The square orders counts as the value does, and it can be computed exactly.
+
+    >>> square_of(tree("sqrt(tp * tn)")) == tree("tp * tn"), square_of(tree("sqrt(tp) - fp"))
+    (True, None)
+    """
+    return _square(node) if _has_square_root(node) else None
+
+
+def _has_square_root(node: Node) -> bool:
+    return node.kind == "sqrt" or any(map(_has_square_root, node.operands))
+
+
+def _square(node: Node) -> Node | None:
+    if node.kind == "sqrt":
+        inner = node.operands[0]
+        return None if _has_roots(inner) or not _never_negative(inner) else inner
+    if node.kind in ("*", "/"):
+        left, right = (_square(operand) for operand in node.operands)
+        return None if left is None or right is None else Node(node.kind, (left, right))
+    if not _has_roots(node) and _never_negative(node):
+        return Node("**", (node, Node("number", number=Fraction(2))))
+    return None
+
+
+def _never_negative(node: Node) -> bool:
+    if node.kind == "number":
+        return node.number >= 0
+    if node.kind in VARIABLES:
+        return True
+    if node.kind == "**":
+        exponent = node.operands[1].number
+        return (exponent.denominator == 1 and exponent % 2 == 0) or _never_negative(node.operands[0])
+    return node.kind == "abs" or (
+        node.kind in ("+", "*", "/", "max", "min") and all(map(_never_negative, node.operands))
+    )
 
 
 def _has_roots(node: Node) -> bool:

@@ -10,7 +10,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from polyrule.measures.base import Measure
+from polyrule.measures.expression import ExpressionMeasure
+from polyrule.measures.grammar import VARIABLES
 from polyrule.measures.matthews import Matthews
+from polyrule.measures.proofs import exchange, known_proof
+from polyrule.measures.proofs.directions import one_way
 from polyrule.measures.ratio import RatioMeasure, Row
 from polyrule.measures.rational import (
     RationalMeasure,
@@ -32,6 +36,7 @@ class Case:
     scope: str
     negative: bool
     nothing_set: bool
+    lopsided: bool = False  # whether of some label only one of the two literals is allowed
 
 
 @dataclass(frozen=True)
@@ -68,6 +73,24 @@ def _label_wise(case: Case) -> Verdict | None:
     if case.scope == "head":
         return Verdict("decomposable", "C", "the value is the mean of the labels' own values", linear=True)
     return Verdict("anti-monotone", "C", "labels add to the value independently of each other", linear=True)
+
+
+def _same_for_all(case: Case) -> Verdict | None:
+    if not is_constant(case.measure) or isinstance(case.measure, SubsetAccuracy):
+        return None
+    return Verdict("decomposable", "E", "the value is the same for every head")
+
+
+def is_constant(measure: Measure) -> bool:
+    """Whether a measure is known to give one value whatever the counts are.
+
+    >>> from polyrule import measures
+    >>> is_constant(measures.get("tp / 0")), is_constant(measures.get("f1"))
+    (True, False)
+    """
+    if isinstance(measure, ExpressionMeasure):
+        return all(one_way(measure.root, {name: 1}, least_tp=False) == 0 for name in VARIABLES)
+    return isinstance(measure, RatioMeasure) and not any(measure.numerator[1:] + measure.denominator[1:])
 
 
 def _constant(case: Case) -> Verdict | None:
@@ -193,6 +216,20 @@ def _fixed_positives(case: Case) -> Verdict | None:
     return None
 
 
+def _by_lemma(case: Case) -> Verdict | None:
+    """What a machine proved, for expressions whose values are exact."""
+    measure = case.measure
+    if not isinstance(measure, ExpressionMeasure) or not measure.exact or case.averaging != "micro":
+        return None
+    if case.scope == "full":
+        reason = "only TP depends on the head, and the value is monotone in TP"
+        return Verdict("anti-monotone", "F", reason) if exchange(measure) else None
+    if case.scope == "all" and not measure.variables <= {"tp", "fp"}:
+        return None  # labels outside the head count, as TN and FN
+    proof = known_proof(measure, case.nothing_set, case.negative and not case.lopsided)
+    return None if proof is None else Verdict(proof.kind, "L", proof.reason)
+
+
 def _function(case: Case) -> Callable[..., object] | None:
     return case.measure.function if isinstance(case.measure, RationalMeasure) else None
 
@@ -200,6 +237,7 @@ def _function(case: Case) -> Callable[..., object] | None:
 MONOTONE_IN_TP = (weighted_relative_accuracy, m_estimate_from_counts, true_minus_false_positive_rate)
 PROOFS: tuple[Callable[[Case], Verdict | None], ...] = (
     _subset_accuracy,
+    _same_for_all,
     _constant,
     _label_wise,
     _micro_ratio,
@@ -207,4 +245,5 @@ PROOFS: tuple[Callable[[Case], Verdict | None], ...] = (
     _other_full,
     _m_estimate,
     _fixed_positives,
+    _by_lemma,
 )

@@ -41,12 +41,7 @@ class Matthews(Measure):
         square = (tp + fp) * (tp + fn) * (tn + fp) * (tn + fn)
         if square == 0 or top == 0:
             return Fraction(0)
-        squared = Fraction(top * top, square)
-        p, q = isqrt(squared.numerator), isqrt(squared.denominator)
-        if p * p == squared.numerator and q * q == squared.denominator:
-            root = Fraction(p, q)
-        else:
-            root = Fraction(isqrt((squared.numerator << 2 * BITS) // squared.denominator), 1 << BITS)
+        root = root_of(Fraction(top * top, square))
         return root if top > 0 else -root
 
     def values(self, tp: Any, fp: Any, tn: Any, fn: Any) -> npt.NDArray[np.float64]:
@@ -64,6 +59,18 @@ class Matthews(Measure):
 
     def __repr__(self) -> str:
         return "Matthews()"
+
+
+def root_of(square: Fraction) -> Fraction:
+    """Return a square root, exact where it is rational, else rounded down to 256 binary places.
+
+    >>> root_of(Fraction(4, 9)), round(float(root_of(Fraction(2))), 6)
+    (Fraction(2, 3), 1.414214)
+    """
+    p, q = isqrt(square.numerator), isqrt(square.denominator)
+    if p * p == square.numerator and q * q == square.denominator:
+        return Fraction(p, q)
+    return Fraction(isqrt((square.numerator << 2 * BITS) // square.denominator), 1 << BITS)
 
 
 def round_average(value: Fraction) -> Fraction:

@@ -8,20 +8,24 @@ B  ratio with positive denominator whose parts can only grow: Dinkelbach's itera
 C  label-wise averages: independent labels
 D  subset accuracy, scope head: never grows with the head
 E  example-wise values that are averages of single ones, or linear over a common denominator
+L  a lemma about the measure itself, proved by machine: with an identity that everyone can check, or by z3
 F  scope full: TP + FP, TN and FN are the same for all heads, the value is a monotone function of TP
 G  never falls when the head grows
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from polyrule.errors import OptionError
 from polyrule.measures.base import Measure
+from polyrule.measures.expression import ExpressionMeasure
 from polyrule.measures.facts import Case, Verdict, prove
+from polyrule.measures.proofs import Proof
 from polyrule.measures.subset import SubsetAccuracy
-from polyrule.measures.witness import Witness, find_witness
+from polyrule.measures.trial import extent, find_witness
+from polyrule.measures.witness import Witness
 
 AVERAGINGS = ("micro", "label", "example", "macro")
 SCOPES = ("head", "all", "full")
@@ -64,7 +68,7 @@ class Properties:
     @property
     def proved(self) -> bool:
         """Whether the kind is proved rather than only not refuted."""
-        return self.fact in ("A", "B", "C", "D", "E", "F", "G")
+        return self.fact in ("A", "B", "C", "D", "E", "F", "G", "L")
 
     @property
     def best_search(self) -> str:
@@ -87,19 +91,35 @@ def properties_of(
             raise OptionError(f"{name} must be one of {', '.join(known)}, got {given!r}")
     case = Case(measure, averaging, scope, negative, nothing_set)
     verdict = prove(case)
+
+    def refute(claim: str) -> Witness | None:
+        return find_witness(measure, averaging, scope, claim, negative, nothing_set, budget)[0]
+
     if verdict is not None and verdict.kind == "decomposable":
         return _with_searches(case, verdict, None)
     if verdict is not None and verdict.kind == "anti-monotone":
-        witness, _ = find_witness(measure, averaging, scope, "decomposable", negative, nothing_set, budget)
-        return _with_searches(case, verdict, witness)
-    witness, worlds = find_witness(measure, averaging, scope, "anti-monotone", negative, nothing_set, budget)
+        return _with_searches(case, verdict, refute("decomposable"))
     linear = verdict is not None and verdict.linear
+    witness = refute("anti-monotone")
     if witness is not None:
-        return _with_searches(case, Verdict("neither", "witness", "a small world refutes it", linear), witness)
-    reason = f"nothing is proved; no counterexample in {worlds} small worlds"
-    witness, _ = find_witness(measure, averaging, scope, "decomposable", negative, nothing_set, budget)
+        return refuted(case, witness, linear)
+    reason = f"no counterexample in {extent(measure, averaging, scope, nothing_set, budget)}, but no proof either"
+    witness = refute("decomposable")
     kind = "decomposable" if witness is None else "anti-monotone"
     return _with_searches(case, Verdict(kind, "no counterexample", reason, linear), witness)
+
+
+def refuted(case: Case, witness: Witness, linear: bool = False) -> Properties:
+    """Return what follows from a world in which the measure is not anti-monotone."""
+    return _with_searches(case, Verdict("neither", "witness", "a small world refutes it", linear), witness)
+
+
+def proved(case: Case, proof: Proof) -> Properties:
+    """Return what follows from a proof by machine; it allows a search only where values are computed exactly."""
+    exact = not isinstance(case.measure, ExpressionMeasure) or case.measure.exact
+    reason = proof.reason if exact else f"{proof.reason}; but values are computed in doubles, so no search relies on it"
+    found = _with_searches(case, Verdict(proof.kind, "L", reason), None)
+    return found if exact else replace(found, searches=("bound", "exhaustive"))
 
 
 def _with_searches(case: Case, verdict: Verdict, witness: Witness | None) -> Properties:
@@ -112,8 +132,9 @@ def _with_searches(case: Case, verdict: Verdict, witness: Witness | None) -> Pro
         searches.append("subset")
     if verdict.linear:
         searches.append("ratio")
-    searches.append("bound")
-    if proved:
-        searches.append("antimonotone")
+    others = ["bound", *(["antimonotone"] if proved else [])]
+    if verdict.fact == "L" and case.measure.upper_bound((0, 0, 0, 0), (1, 1, 1, 1)) is None:
+        others.reverse()  # without a bound, branch and bound would try every head
+    searches += others
     searches.append("exhaustive")
     return Properties(verdict.kind, verdict.fact, verdict.reason, tuple(searches), witness)

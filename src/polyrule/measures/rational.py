@@ -52,6 +52,18 @@ class RationalMeasure(Measure):
         gained = np.divide(a, a + d, out=np.zeros(np.shape(a + d)), where=a + d != 0)
         return np.asarray(gained - np.divide(b, b + c, out=np.zeros(np.shape(b + c)), where=b + c != 0))
 
+    def quick_values(self, tp: Any, fp: Any, tn: Any, fn: Any) -> npt.NDArray[np.float64]:
+        """Evaluate the formulas in doubles, whole arrays at once."""
+        a, b, c, d = (np.asarray(x, dtype=np.float64) for x in (tp, fp, tn, fn))
+        total = np.maximum(a + b + c + d, 1)
+        if self.function is weighted_relative_accuracy:
+            return np.asarray((a * c - b * d) / (total * total))
+        if self.function is m_estimate_from_counts:
+            m = float(self.parameters[0])
+            bottom = a + b + m
+            return np.divide(a + m * (a + d) / total, bottom, out=np.zeros(np.shape(bottom)), where=bottom != 0)
+        return self.values(tp, fp, tn, fn)
+
     def upper_bound(self, low: Counts, high: Counts) -> Fraction | None:
         """Bound by the ends of the counts; the two measures that are not monotone have bounds of their own."""
         if self.function is m_estimate_from_counts:

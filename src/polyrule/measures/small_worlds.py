@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from itertools import combinations_with_replacement, product
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -17,6 +18,9 @@ import numpy.typing as npt
 from polyrule.measures.base import Measure
 from polyrule.measures.counting import UNSET, cell
 from polyrule.measures.subset import SubsetAccuracy
+
+if TYPE_CHECKING:
+    from polyrule.measures.profiles import Profiles
 
 # (labels, examples) of the worlds that are enumerated completely, smallest first.
 COMPLETE = ((2, 1), (3, 1), (2, 2), (4, 1), (3, 2), (2, 3), (2, 4), (4, 2), (3, 3), (2, 5))
@@ -33,6 +37,17 @@ class Batch:
 
     def __len__(self) -> int:
         return len(self.truth)
+
+    @property
+    def n_labels(self) -> int:
+        """Number of labels."""
+        return int(self.truth.shape[2])
+
+    def usable(self, min_tp: int) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
+        """Say which literals ``label = 0`` and ``label = 1`` have enough true positives: shape (worlds, labels)."""
+        open_cells = self.covered[:, :, None] & (self.assigned == UNSET)
+        absent, present = ((open_cells & (self.truth == truth)).sum(axis=1) >= min_tp for truth in (0, 1))
+        return absent, present
 
 
 def batches(budget: int, nothing_set: bool, seed: int = 0, size: int = 512) -> Iterator[Batch]:
@@ -95,11 +110,9 @@ def heads_over(labels: int, negative: bool) -> npt.NDArray[np.int8]:
     return np.array(sorted(rows, key=order), dtype=np.int8)
 
 
-def usable_heads(batch: Batch, heads: npt.NDArray[np.int8], min_tp: int = 1) -> npt.NDArray[np.bool_]:
+def usable_heads(batch: Batch | Profiles, heads: npt.NDArray[np.int8], min_tp: int = 1) -> npt.NDArray[np.bool_]:
     """Say which heads have only literals with at least `min_tp` true positives: shape (worlds, heads)."""
-    open_cells = batch.covered[:, :, None] & (batch.assigned == UNSET)
-    present = (open_cells & (batch.truth == 1)).sum(axis=1) >= min_tp
-    absent = (open_cells & (batch.truth == 0)).sum(axis=1) >= min_tp
+    absent, present = batch.usable(min_tp)
     fine = np.stack([np.ones_like(present), absent, present], axis=2)
     usable = np.ones((len(batch), len(heads)), bool)
     for label in range(heads.shape[1]):
@@ -108,29 +121,53 @@ def usable_heads(batch: Batch, heads: npt.NDArray[np.int8], min_tp: int = 1) -> 
 
 
 def head_values(
-    measure: Measure, averaging: str, scope: str, batch: Batch, heads: npt.NDArray[np.int8]
+    measure: Measure,
+    averaging: str,
+    scope: str,
+    batch: Batch,
+    heads: npt.NDArray[np.int8],
+    usable: npt.NDArray[np.bool_],
 ) -> npt.NDArray[np.float64]:
-    """Return the value of every head in every world, in doubles: shape (worlds, heads)."""
+    """Return the value of every usable head in every world, in doubles: shape (worlds, heads)."""
     if isinstance(measure, SubsetAccuracy):
         return _subset_values(scope, batch, heads)
     cells = _cells(batch, scope)
     labels = heads.shape[1]
-    if averaging in ("micro", "example"):
-        ground = cells.sum(axis=1) if averaging == "micro" else cells
-        counts = ground[..., 0, :, :][..., heads[:, 0], :]
-        for label in range(1, labels):
-            counts = counts + ground[..., label, :, :][..., heads[:, label], :]
-        values = measure.values(*np.moveaxis(counts, -1, 0))
-        return values if averaging == "micro" else np.asarray(values.mean(axis=1))
+    if averaging == "micro":
+        return _measured(measure, _summed(cells.sum(axis=1), heads), usable)
+    if averaging == "example":
+        return np.asarray(measure.quick_values(*np.moveaxis(_summed(cells, heads), -1, 0)).mean(axis=1))
     if averaging == "label":
-        per_label = measure.values(*np.moveaxis(cells.sum(axis=1), -1, 0))
+        per_label = measure.quick_values(*np.moveaxis(cells.sum(axis=1), -1, 0))
     else:
-        per_label = measure.values(*np.moveaxis(cells, -1, 0)).mean(axis=1)
+        per_label = measure.quick_values(*np.moveaxis(cells, -1, 0)).mean(axis=1)
     total = np.zeros((len(batch), len(heads)))
     for label in range(labels):
         counted = np.ones(len(heads)) if scope != "head" else (heads[:, label] != OUT).astype(float)
         total += per_label[:, label, heads[:, label]] * counted
     return np.asarray(total / ((heads != OUT).sum(axis=1) if scope == "head" else labels))
+
+
+def profile_values(
+    measure: Measure, scope: str, worlds: Profiles, heads: npt.NDArray[np.int8], usable: npt.NDArray[np.bool_]
+) -> npt.NDArray[np.float64]:
+    """Return the micro-averaged value of every usable head in every world, in doubles: shape (worlds, heads)."""
+    return _measured(measure, _summed(worlds.counts(scope), heads), usable)
+
+
+def _measured(
+    measure: Measure, counts: npt.NDArray[np.int64], usable: npt.NDArray[np.bool_]
+) -> npt.NDArray[np.float64]:
+    """Measure the counts of usable heads; a measure need have no value where there is no true positive."""
+    return measure.quick_values(*np.moveaxis(np.where(usable[..., None], counts, 1), -1, 0))
+
+
+def _summed(ground: npt.NDArray[np.int64], heads: npt.NDArray[np.int8]) -> npt.NDArray[np.int64]:
+    """Sum over labels, for each head, what the label contributes: (..., labels, 3, 4) becomes (..., heads, 4)."""
+    counts = ground[..., 0, :, :][..., heads[:, 0], :]
+    for label in range(1, heads.shape[1]):
+        counts = counts + ground[..., label, :, :][..., heads[:, label], :]
+    return counts
 
 
 def _cells(batch: Batch, scope: str) -> npt.NDArray[np.int64]:

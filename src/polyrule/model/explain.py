@@ -122,7 +122,12 @@ class Explanation:
         return frame_of_rows(rows, columns)
 
     def __repr__(self) -> str:
-        return str(self)  # what a notebook or a console shows
+        return str(self)  # what a console shows
+
+    def _repr_html_(self) -> str:
+        from polyrule.model.notebook import html_explanation
+
+        return html_explanation(self)
 
     def __str__(self) -> str:
         width = min(30, max((len(printing.format_name(reason.label)) for reason in self.labels), default=0))

@@ -91,7 +91,12 @@ class Flip:
         }
 
     def __repr__(self) -> str:
-        return str(self)  # what a notebook or a console shows
+        return str(self)  # what a console shows
+
+    def _repr_html_(self) -> str:
+        from polyrule.model.notebook import html_flip
+
+        return html_flip(self)
 
     def __str__(self) -> str:
         name = printing.format_name(self.label)

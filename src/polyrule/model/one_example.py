@@ -40,7 +40,7 @@ def one_example(model: Any, example: Any, row: int | None = None) -> tuple[Any, 
     if isinstance(example, (str, bytes)):
         raise ModelError(f"the example comes first, then the label: {example!r} is no example")
     if row is None:
-        record = _record(example)
+        record = as_record(example)
         if record is not None:
             return _encode_record(narrow(model), record)
         if not isinstance(example, (Table, Dataset)) and not is_frame(example):
@@ -57,8 +57,8 @@ def one_example(model: Any, example: Any, row: int | None = None) -> tuple[Any, 
     return fitted, table[int(row)]
 
 
-def _record(example: Any) -> Mapping[str, Any] | None:
-    """A mapping, or a row of a pandas frame, which is a series that knows the names of the columns."""
+def as_record(example: Any) -> Mapping[str, Any] | None:
+    """Return the example as a mapping if it is one, or a row of a pandas frame, which knows the columns' names."""
     if isinstance(example, Mapping):
         return example
     if getattr(example, "ndim", None) == 1 and hasattr(example, "index") and hasattr(example, "to_dict"):

@@ -86,7 +86,7 @@ class Literal:
     value: int
     tp: float = 0
     fp: float = 0
-    chance: float | None = None
+    chance: float | None = field(default=None, repr=False)
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -142,6 +142,11 @@ class Rule:
 
     def __repr__(self) -> str:
         return f"<Rule {self}>"
+
+    def _repr_html_(self) -> str:
+        from polyrule.model.notebook import html_rule
+
+        return html_rule(self)
 
     @property
     def tp(self) -> float:

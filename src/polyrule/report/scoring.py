@@ -16,6 +16,8 @@ from polyrule.report.inputs import Part
 
 #: pairs of confused labels kept per model and part
 MOST_CONFUSIONS = 600
+#: parts of the examples that simple models are fitted without, in turn
+FOLDS = 5
 
 
 #: label decisions that resampling may count; large data needs fewer resamples for the same precision
@@ -24,9 +26,28 @@ SIMPLE = Mapping[str, Scores]
 
 
 def simple_scores(part: Part, learned_from: Part) -> dict[str, Scores]:
-    """Scores of the simple models that a reader would try first, fitted on the training data."""
-    found = simple_predictions(learned_from.table, learned_from.truth, part.table)
+    """Scores of the simple models that a reader would try first, fitted on the training data.
+
+    Where only new examples are at hand, they are fitted on four fifths of them at a time and predict the rest, so that
+    they know no more about an example than the model does.
+    """
+    if not learned_from.unseen:
+        found = simple_predictions(learned_from.table, learned_from.truth, part.table)
+    else:
+        found = _cross_fitted(part)
     return {name: score(part.truth, labels) for name, labels in found.items()}
+
+
+def _cross_fitted(part: Part) -> dict[str, npt.NDArray[np.uint8]]:
+    fold = np.arange(len(part)) % FOLDS
+    found: dict[str, npt.NDArray[np.uint8]] = {}
+    for number in range(FOLDS):
+        rest, held = np.flatnonzero(fold != number), np.flatnonzero(fold == number)
+        if not len(rest):
+            rest = held  # a single example has no others to learn from
+        for name, labels in simple_predictions(part.table[rest], part.truth[rest], part.table[held]).items():
+            found.setdefault(name, np.zeros_like(part.truth))[held] = labels
+    return found
 
 
 def resample(part: Part, predictions: Sequence[npt.NDArray[np.uint8]]) -> ResampledScores:

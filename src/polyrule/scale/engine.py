@@ -306,15 +306,13 @@ class CountedEngine:
         position, cut, above = found
         column = columns[position]
         batch = self._batch(parent, column)
-        chosen = batch.find(cut, above)
-        skip = np.ones(len(batch), dtype=bool)
-        skip[chosen] = False
+        chosen = batch.only(batch.find(cut, above))
         if column >= len(self.features):
             allowed[column - len(self.features)] = False
-        verdict = self._judge.best(batch, allowed, skip)  # type: ignore[arg-type]
+        verdict = self._judge.best(chosen, allowed)  # type: ignore[arg-type]
         assert verdict is not None
-        body = (*parent.body, batch.condition(chosen))
-        return [Node(body, batch.body(chosen), int(batch.weight[chosen]), verdict, parent)]
+        body = (*parent.body, chosen.condition(0))
+        return [Node(body, chosen.body(0), int(chosen.weight[0]), verdict, parent)]
 
     def _views(self, columns: list[int]) -> ColumnViews:
         starts = self._layout.starts

@@ -19,7 +19,7 @@ from polyrule.scale.state import BlockState
 from polyrule.store.packed import Block, Packed
 
 Answer = TypeVar("Answer")
-TOGETHER = 8  # kTogether of kernels.cu
+TOGETHER = 4  # kTogether of kernels.cu
 THREADS, DECIDERS = 1024, 256
 
 
@@ -273,8 +273,9 @@ def decide_on_device(
     single: bool,
 ) -> tuple[int, int, bool] | None:
     """Return position, code and side of the best candidate; see `polyrule.scale.decide.decide`."""
-    xp = cupy()
-    kernels = _kernels()
+    if not len(columns.starts):
+        return None
+    xp, kernels = cupy(), _kernels()
     labels = counts.kinds.shape[1]
     width, n_columns = labels * KINDS, len(columns.starts)
     starts, ends = xp.asarray(columns.starts), xp.asarray(columns.ends)

@@ -51,6 +51,14 @@ class CountedBatch:
                 return index
         raise LookupError("no such candidate")
 
+    def only(self, index: int) -> CountedBatch:
+        """Return a batch of one candidate alone."""
+        here = slice(index, index + 1)
+        ranges, condition = self.ranges, self.condition
+        assert ranges is not None
+        unset, covered, weight = self.unset[here], self.covered[here], self.weight[here]
+        return CountedBatch(self.parent, unset, covered, weight, lambda _: ranges(index), lambda _: condition(index))
+
     def body(self, index: int) -> Body:
         """Return the body of a candidate, coded."""
         return self.parent if self.ranges is None else (*self.parent, self.ranges(index))

@@ -2,7 +2,7 @@
 using namespace polyrule_count;
 
 // Most columns that one block of threads counts together, so that labels are read once for all of them.
-constexpr int kTogether = 8;
+constexpr int kTogether = 4;
 
 // Codes of one column: those of a feature, or of what earlier rules have set for a label (then there is no `codes`).
 struct ColumnCodes {
@@ -29,7 +29,7 @@ __device__ __forceinline__ int code_at(const ColumnCodes& column, int wide, i64 
 // names the place of every label and kind, or -1 where there is none; place_of[] leads back. No weights: every row counts
 // 1. No list of chosen rows: all are meant.
 template <class Cell>
-__global__ void __launch_bounds__(1024, 1)
+__global__ void __launch_bounds__(1024, 2)
 count_shared(const void* codes, int wide, i64 stride, int features, const u64* truth, const u64* set, const u64* value,
              const i64* weights, const unsigned* chosen, i64 n, int words, int labels, const int* columns,
              const i64* starts, int n_columns, int together, const u64* usual, const int* slot, const int* place_of,

@@ -1,4 +1,4 @@
-"""Models as code that needs no polyrule: Python, SQL, JavaScript and C.
+"""Models as code that needs no polyrule: Python, SQL, JavaScript and C; or as an ONNX file.
 
 Names from data enter the code only as quoted strings (or, in SQL, quoted identifiers) written by `quoting`, and in
 comments, from which everything has been removed that could end them.
@@ -14,6 +14,7 @@ from typing import Any
 
 from polyrule.errors import OptionError
 from polyrule.model.files import kind_of
+from polyrule.model.narrowing import fit_to
 
 # Language -> ending of its files.
 LANGUAGES = {"python": "py", "sql": "sql", "javascript": "js", "c": "c"}
@@ -53,6 +54,34 @@ def export(model: Any, language: str, **options: Any) -> str:
         raise OptionError(f"no export to {language!r}; there is {', '.join(LANGUAGES)}")
     package = _PACKAGES[kind_of(model)]()
     return str(import_module(f"{package.__name__}.{language}").export(model, **options))
+
+
+def export_onnx(model: Any) -> bytes:
+    """Return the bytes of an ONNX file that predicts as the model does; needs the package onnx.
+
+    Every feature that some rule tests is an input of shape (examples, 1): doubles with NaN for missing, or text for a
+    nominal feature, where every text that is no category counts as missing. Outputs are ``labels`` and
+    ``probabilities``, for an ensemble ``scores``, too. `onnx_inputs` makes the inputs from a table, frame or data set.
+    """
+    package = _PACKAGES[kind_of(model)]()
+    return bytes(import_module(f"{package.__name__}.onnx").export(model))
+
+
+def onnx_inputs(model: Any, X: Any) -> dict[str, Any]:
+    """Return what an exported model is fed with: an array per feature that some rule tests.
+
+    Examples
+    --------
+    >>> from polyrule.data import Feature
+    >>> from polyrule.model import Literal, NominalCondition, Rule, RuleList
+    >>> rule = Rule((Literal(0, 1),), (NominalCondition(0, 1),))
+    >>> model = RuleList((rule,), (Feature("hue", "nominal", ("dark", "light")),), ("red",))
+    >>> onnx_inputs(model, [["light"], [None]])
+    {'hue': array([['light'], ['']], dtype=object)}
+    """
+    from polyrule.model.exports.graph import input_arrays
+
+    return input_arrays(*fit_to(model, X))
 
 
 register("rule-list", lambda: sys.modules[__name__])

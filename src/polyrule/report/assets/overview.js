@@ -123,7 +123,7 @@ function scoreTiles(chosen) {
       el(
         "p",
         { class: "soft" },
-        `0/0 counts 0; for Hamming loss lower is better. The interval comes from resampling the examples of the ${data.parts[lastPart].title.toLowerCase()}. Three simple models, fitted on ${data.parts[0].title.toLowerCase()}, are scored beside it. Majority: every label always gets its more frequent value. Label set: every example gets the most frequent set of labels. One rule per label: a label is present where the one condition with the highest F1 holds.`,
+        `0/0 counts 0; for Hamming loss lower is better. The interval comes from resampling the examples of the ${data.parts[lastPart].title.toLowerCase()}. Three simple models, fitted on ${data.parts[0].unseen ? "four fifths of these examples at a time" : `the ${data.parts[0].title.toLowerCase()}`}, are scored beside it. Majority: every label always gets its more frequent value. Label set: every example gets the most frequent set of labels. One rule per label: a label is present where the one condition with the highest F1 holds.`,
       ),
     ),
   );

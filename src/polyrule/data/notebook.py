@@ -1,0 +1,52 @@
+"""Small tables for notebooks; every name is escaped text, never markup."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from polyrule.data.dataset import Dataset
+
+MOST_ROWS, MOST_COLUMNS = 5, 10
+
+
+def html_table(head: Sequence[str], rows: Iterable[Sequence[Any]], note: str = "") -> str:
+    """Return a table with a line of small print below it.
+
+    Examples
+    --------
+    >>> html_table(["a"], [["<b>"]])
+    '<table><thead><tr><th>a</th></tr></thead><tbody><tr><td>&lt;b&gt;</td></tr></tbody></table>'
+    """
+    top = "".join(f"<th>{html.escape(cell)}</th>" for cell in head)
+    body = "".join(f"<tr>{''.join(f'<td>{html.escape(str(cell))}</td>' for cell in row)}</tr>" for row in rows)
+    small = f"<p>{html.escape(note)}</p>" if note else ""
+    return f"<table><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table>{small}"
+
+
+def html_dataset(data: Dataset) -> str:
+    """Show the first examples of a data set: some features, and the labels that are present."""
+    rows, columns = data.X.shape
+    shown = data.X.features[:MOST_COLUMNS]
+    some = np.asarray(data.X[: min(rows, MOST_ROWS)])
+    labels = data.Y[: min(rows, MOST_ROWS)]
+    present = np.asarray(labels.toarray() if hasattr(labels, "toarray") else labels)
+    lines = []
+    for number, values in enumerate(some):
+        name = str(number) if data.row_ids is None else data.row_ids[number]
+        cells = [_cell(feature, value) for feature, value in zip(shown, values, strict=False)]
+        there = ", ".join(data.label_names[at] for at in np.flatnonzero(present[number]))
+        lines.append([name, *cells, *(["…"] if columns > len(shown) else []), there or "none"])
+    head = ["", *(feature.name for feature in shown), *(["…"] if columns > len(shown) else []), "labels"]
+    counts = f"{rows} examples, {columns} features, {len(data.label_names)} labels"
+    return f"<p><b>{html.escape(data.name)}</b>: {counts}</p>" + html_table(head, lines)
+
+
+def _cell(feature: Any, value: float) -> str:
+    if np.isnan(value):
+        return "missing"
+    return feature.categories[int(value)] if feature.is_nominal else f"{value:.6g}"

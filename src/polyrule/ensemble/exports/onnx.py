@@ -1,0 +1,50 @@
+"""An ensemble as an ONNX graph, for runtimes that know nothing of rules.
+
+Weights are added rule by rule in double precision, in the library's order, so that sums are equal to the last bit.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from polyrule.ensemble.decisions import membership
+from polyrule.ensemble.exports import check_decision
+from polyrule.ensemble.model import RuleEnsemble
+from polyrule.model.exports.graph import Graph
+
+
+def export(model: RuleEnsemble) -> bytes:
+    """Return an ONNX file with the outputs ``labels`` (int64), ``probabilities`` and ``scores`` (double)."""
+    check_decision(model, "ONNX", sets=True)
+    graph = Graph(model.features, model.label_names)
+    conditions = [[graph.condition(condition) for condition in rule.body] for rule in model.rules]
+    scores = graph.rows(np.array(model.intercepts, dtype=np.float64))
+    nothing = graph.constant(np.zeros((1, 1)))
+    for rule, names in zip(model.rules, conditions, strict=True):
+        weights = np.zeros((1, len(model.label_names)))
+        for entry in rule.head:
+            weights[0, entry.label] = entry.weight
+        fires = graph.every(names)
+        added = graph.constant(weights)
+        scores = graph.add("Add", scores, added if fires is None else graph.add("Where", fires, added, nothing))
+    graph.output("labels", _decide(graph, model, scores), "int64")
+    odds = graph.add("Mul", scores, graph.constant(np.array(float(model.unit))))
+    graph.output("probabilities", graph.add("Sigmoid", odds), "float64")
+    graph.output("scores", scores, "float64")
+    return graph.to_bytes("Weighted multi-label rules, exported by polyrule.")
+
+
+def _decide(graph: Graph, model: RuleEnsemble, scores: str) -> str:
+    cuts = graph.constant(np.array(model.decision.cuts, dtype=np.float64).reshape(1, -1))
+    if not model.decision.uses_sets:
+        return graph.add("Cast", graph.add("GreaterOrEqual", scores, cuts), to=7)  # 7: INT64
+    members = membership(model.decision.label_sets, len(model.label_names))
+    beyond = graph.add("Sub", scores, cuts)
+    totals = graph.rows(np.zeros(len(members)))
+    nothing = graph.constant(np.zeros((1, 1)))
+    for label in range(len(model.label_names)):  # one after the other, as the library adds
+        column = graph.add("Gather", beyond, graph.constant(np.array([label])), axis=1)
+        there = graph.constant(members[:, label].astype(bool).reshape(1, -1))
+        totals = graph.add("Add", totals, graph.add("Where", there, column, nothing))
+    best = graph.add("ArgMax", totals, axis=1, keepdims=0)  # the first of equals
+    return graph.add("Gather", graph.constant(members.astype(np.int64)), best, axis=0)

@@ -1,0 +1,177 @@
+"""Small worlds as profiles: for micro averages a label is no more than a few counts, so whole sizes can be enumerated.
+
+A micro-averaged value depends on a world only through, for each label, how many covered examples are unset and
+present, unset and absent, set and present, set and absent, and how many uncovered ones are present. Worlds that agree
+in these numbers are one *profile*. There are far fewer profiles than label matrices: all worlds with 3 labels and 11
+examples, nothing set, are 81 thousand profiles and 7.7 million matrices, even if the order of examples is left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from itertools import combinations_with_replacement
+from math import comb
+
+import numpy as np
+import numpy.typing as npt
+
+from polyrule.measures.counting import UNSET
+from polyrule.measures.small_worlds import Batch
+
+Ints = npt.NDArray[np.int64]
+LABELS = (2, 3)
+BATCH = 2048
+
+
+@dataclass(frozen=True, eq=False)
+class Profiles:
+    """Worlds with one number of labels, of which only counts are known.
+
+    Parameters
+    ----------
+    open : int array (worlds, labels, 2)
+        Covered examples of which the label is unset: absent, present.
+    closed : int array (worlds, labels, 2)
+        Covered examples of which the label is set: absent, present.
+    outside : int array (worlds, labels, 2)
+        Uncovered examples: absent, present.
+    """
+
+    open: Ints
+    closed: Ints
+    outside: Ints
+
+    def __len__(self) -> int:
+        return len(self.open)
+
+    @property
+    def n_labels(self) -> int:
+        """Number of labels."""
+        return int(self.open.shape[1])
+
+    def usable(self, min_tp: int) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
+        """Say which literals ``label = 0`` and ``label = 1`` have enough true positives: shape (worlds, labels)."""
+        return self.open[..., 0] >= min_tp, self.open[..., 1] >= min_tp
+
+    def counts(self, scope: str) -> Ints:
+        """Return the counts of each label for each thing a head may say: (worlds, labels, 3, 4).
+
+        In the order of `small_worlds`: outside the head, said absent, said present.
+        """
+        absent, present = self.open[..., 0], self.open[..., 1]
+        tn, fn = self.outside[..., 0], self.outside[..., 1]
+        says_absent = np.stack([absent, present, tn, fn], axis=-1)
+        says_present = np.stack([present, absent, tn, fn], axis=-1)
+        if scope == "full":
+            silent = says_absent
+        elif scope == "all":
+            nothing = np.zeros_like(tn)
+            inside = self.open + self.closed
+            silent = np.stack([nothing, nothing, tn + inside[..., 0], fn + inside[..., 1]], axis=-1)
+        else:
+            silent = np.zeros_like(says_absent)
+        return np.stack([silent, says_absent, says_present], axis=2)
+
+    def matrices(self, world: int) -> Batch:
+        """Return one of the worlds with examples and all, as a batch of one."""
+        inside = int((self.open + self.closed)[world, 0].sum())
+        total = inside + int(self.outside[world, 0].sum())
+        truth = np.zeros((total, self.n_labels), np.int8)
+        assigned = np.full((total, self.n_labels), UNSET, np.int8)
+        for label in range(self.n_labels):
+            free, fixed = self.open[world, label], self.closed[world, label]
+            truth[: free[1], label] = 1
+            truth[free.sum() : free.sum() + fixed[1], label] = 1
+            assigned[free.sum() : inside, label] = 0
+            truth[inside : inside + self.outside[world, label, 1], label] = 1
+        return Batch(truth[None], (np.arange(total) < inside)[None], assigned[None])
+
+
+@cache
+def label_profiles(covered: int, uncovered: int, nothing_set: bool, scope: str) -> Ints:
+    """Return all profiles of one label: rows (open absent, open present, closed absent, closed present, FN).
+
+    Only with scope ``all`` it makes a difference whether a label that is set is present.
+    """
+    rows = []
+    for present in range(covered, -1, -1):
+        for absent in (covered - present,) if nothing_set else range(covered - present, -1, -1):
+            rest = covered - present - absent
+            for set_present in range(rest + 1 if scope == "all" else 1):
+                rows += [(absent, present, rest - set_present, set_present, fn) for fn in range(uncovered + 1)]
+    return np.array(rows, dtype=np.int64)
+
+
+def complete_sizes(budget: int, nothing_set: bool, scope: str) -> tuple[int, int]:
+    """Return the most examples such that all worlds with up to 3 labels fit the budget, and how many worlds that is.
+
+    >>> complete_sizes(4000, True, "head")
+    (5, 2320)
+    """
+    used = examples = 0
+    while True:
+        size = sum(
+            comb(len(label_profiles(inside, examples + 1 - inside, nothing_set, scope)) + labels - 1, labels)
+            for labels in LABELS
+            for inside in range(1, examples + 2)
+        )
+        if used + size > budget:
+            return examples, used
+        used += size
+        examples += 1
+
+
+def profile_batches(budget: int, nothing_set: bool, scope: str, seed: int = 0) -> Iterator[Profiles]:
+    """Yield `budget` worlds, always the same: all of up to 3 labels and so many examples, then larger random ones."""
+    most, used = complete_sizes(budget, nothing_set, scope)
+    for examples in range(1, most + 1):
+        for labels in LABELS:
+            parts = [
+                _complete(labels, inside, examples - inside, nothing_set, scope) for inside in range(examples, 0, -1)
+            ]
+            whole = np.concatenate(parts)
+            for start in range(0, len(whole), BATCH):
+                yield _profiles(whole[start : start + BATCH])
+    yield from random_profiles(budget - used, nothing_set, seed)
+
+
+def random_profiles(budget: int, nothing_set: bool, seed: int = 0) -> Iterator[Profiles]:
+    """Yield `budget` random worlds with 3 to 5 labels and up to 400 examples, always the same."""
+    rng = np.random.default_rng(seed)
+    for start in range(0, budget, BATCH // 2):
+        yield _random(rng, min(budget - start, BATCH // 2), nothing_set)
+
+
+@cache
+def _complete(labels: int, inside: int, outside: int, nothing_set: bool, scope: str) -> Ints:
+    """Return all worlds up to the order of labels: (worlds, labels, 6), the last column TN."""
+    kinds = label_profiles(inside, outside, nothing_set, scope)
+    kinds = np.concatenate([kinds, outside - kinds[:, 4:]], axis=1)
+    chosen = np.array(list(combinations_with_replacement(range(len(kinds)), labels)))
+    return np.asarray(kinds[chosen])
+
+
+def _profiles(rows: Ints) -> Profiles:
+    return Profiles(rows[..., 0:2], rows[..., 2:4], rows[..., [5, 4]])
+
+
+def _random(rng: np.random.Generator, count: int, nothing_set: bool) -> Profiles:
+    """Worlds with 3 to 5 labels and up to 400 examples, mostly few; shares are often near 0 or 1."""
+    labels = int(rng.integers(3, 6))
+    inside, outside = int(200 ** rng.random()), int(200 ** rng.random()) - 1
+    shape = (count, labels)
+
+    def share() -> npt.NDArray[np.float64]:
+        return np.asarray(rng.beta(0.6, 0.6, size=shape))
+
+    closed = np.zeros(shape, np.int64) if nothing_set else rng.binomial(inside, 0.5 * share())
+    present = rng.binomial(inside - closed, share())
+    closed_present = rng.binomial(closed, share())
+    fn = rng.binomial(outside, share())
+    return Profiles(
+        np.stack([inside - closed - present, present], axis=-1),
+        np.stack([closed - closed_present, closed_present], axis=-1),
+        np.stack([outside - fn, fn], axis=-1),
+    )
