@@ -1,4 +1,4 @@
-"""What each way of the compiled search buys: CPU time of whole fits with the way switched off, divided by the time with it.
+"""What each way of the compiled search buys: CPU time of whole fits without it, divided by the time with it.
 
     python benchmarks/paths.py [SET[:MAX_RULES] ...]
 

@@ -1,6 +1,6 @@
-"""The directive ``{cli-command}``: a command's usage, options and examples, read from the command itself.
+"""The directive ``{cli-reference}``: usage, options and examples of every command, read from the program itself.
 
-The page therefore says what ``--help`` says, always.
+The page therefore says what ``--help`` says, and a new command is on it without being asked.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from collections.abc import Iterator
 
 import click
 from docutils import nodes
+from docutils.parsers.rst import directives
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
@@ -18,29 +19,28 @@ from polyrule.cli.app import app as program
 # Options that every command has, and the command that shows those for reading data.
 SHARED = ("config", "dump_config")
 READER = "train"
+SHARED_TEXT = (
+    "Every command also takes `--config FILE` (options from a TOML file), `--dump-config` (print all options as such a "
+    "file) and `-h`."
+)
 
 
-class CliCommand(SphinxDirective):
-    """Renders one command of the program with all its subcommands; without an argument, the program itself."""
+class CliReference(SphinxDirective):
+    """Renders the program with the option ``:program:``, and else, each under a heading, its commands."""
 
-    optional_arguments = 1
-    final_argument_whitespace = True
+    option_spec = {"program": directives.flag}  # noqa: RUF012 - docutils' way
 
     def run(self) -> list[nodes.Node]:
-        """Turn the command into Markdown and let the page's own parser read it."""
-        context, command = _find(self.arguments[0].split() if self.arguments else [])
-        lines = list(_describe(context, command))
-        return self.parse_text_to_nodes("\n".join(lines), allow_section_headings=False)
-
-
-def _find(words: list[str]) -> tuple[click.Context, click.Command]:
-    context, command = click.Context(program, info_name="polyrule"), program
-    for word in words:
-        found = command.get_command(context, word)  # type: ignore[attr-defined]
-        if found is None:
-            raise LookupError(f"polyrule has no command {' '.join(words)!r}")
-        context, command = click.Context(found, info_name=word, parent=context), found
-    return context, command
+        """Turn the commands into Markdown and let the page's own parser read it."""
+        context = click.Context(program, info_name="polyrule")
+        if "program" in self.options:
+            return self.parse_text_to_nodes("\n".join([*_describe(context, program), SHARED_TEXT]))
+        lines: list[str] = []
+        for name in program.list_commands(context):
+            command = program.get_command(context, name)
+            assert command is not None
+            lines += [f"## {name}", "", *_describe(click.Context(command, info_name=name, parent=context), command)]
+        return self.parse_text_to_nodes("\n".join(lines), allow_section_headings=True)
 
 
 def _describe(context: click.Context, command: click.Command) -> Iterator[str]:
@@ -104,5 +104,5 @@ def _escape(text: str) -> str:
 
 def setup(app: Sphinx) -> dict[str, bool]:
     """Register the directive."""
-    app.add_directive("cli-command", CliCommand)
+    app.add_directive("cli-reference", CliReference)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -31,7 +31,7 @@ PATTERNS = {
     "working set": r"working set",
     "beam search": r"beam search",
     "head": r"heads?",
-    "body": r"body|bodies",
+    "body": r"body(?! mass)|bodies",
     "literal": r"literals?",
     "stop": r"(?<=\ba )stop|(?<=\bthe )stop|(?<=\bno )stops?",
     "scope": r"scopes?",

@@ -24,18 +24,25 @@ def songs() -> Report:
 
 
 def wines() -> Report:
-    """Chemical analyses of wines: three cultivars, and whether a wine is strong or dark."""
+    """Chemical analyses of wines: three grapes, and whether a wine is strong or dark."""
     data = sklearn_data.load_wine()
-    names = ["cultivar A", "cultivar B", "cultivar C", "strong", "dark"]
+    names = ["barolo", "grignolino", "barbera", "strong", "dark"]
     column = {name: data.data[:, position] for position, name in enumerate(data.feature_names)}
     strong = column["alcohol"] > np.median(column["alcohol"])
     dark = column["color_intensity"] > np.median(column["color_intensity"])
-    labels = np.column_stack([*(data.target == cultivar for cultivar in range(3)), strong, dark]).astype(np.uint8)
+    labels = np.column_stack([*(data.target == grape for grape in range(3)), strong, dark]).astype(np.uint8)
     # The two properties are read off columns that the rules may not see; they must be told from the others.
     kept = [name for name in data.feature_names if name not in ("alcohol", "color_intensity")]
-    features = tuple(Feature(name.replace("_", " ")) for name in kept)
+    features = tuple(Feature("protein" if "/" in name else name.replace("_", " ")) for name in kept)
     values = np.column_stack([column[name] for name in kept])
-    return _split(values, features, labels, names, "Wines", RuleListClassifier("f0.5", max_conditions=3))
+    return _split(
+        values,
+        features,
+        labels,
+        names,
+        "Wines",
+        RuleListClassifier.paper("f0.5", lift="kln:0.3", max_conditions=3, min_coverage=5),
+    )
 
 
 def _split(

@@ -1,7 +1,7 @@
 """Runs the ``python`` blocks of pages that are plain Markdown, so that no example on the site is unexecuted.
 
-Pages with code cells are run by myst-nb. All other pages are run here, in one process of their own: every page in an
-empty folder with a small ``songs.csv``, its blocks one after the other, those with ``>>>`` as doctests. A block that
+Pages with code cells are run by myst-nb. All other pages are run here, in one process of their own: every page in a
+folder with a few small files, its blocks one after the other, those with ``>>>`` as doctests. A block that
 needs something the build does not have stands after a comment that says so: ``<!-- not run: why -->``.
 """
 

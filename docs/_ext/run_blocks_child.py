@@ -12,6 +12,9 @@ import tempfile
 import traceback
 import warnings
 
+import numpy as np
+import pandas as pd
+
 os.environ.setdefault("MPLBACKEND", "Agg")
 
 SONGS = """\
@@ -25,6 +28,19 @@ Parade,124,major,8,0,0,1,happy
 Meadow,96,major,3,1,0,1,calm|happy
 Carnival,132,major,9,0,0,1,happy
 """
+
+
+def lay_out_files() -> None:
+    """What pages call their files: a table of songs, and two pieces of a table too large for one."""
+    with open("songs.csv", "w", encoding="utf-8") as stream:
+        stream.write(SONGS)
+    os.mkdir("big")
+    random = np.random.default_rng(0)
+    for piece in range(2):
+        table = pd.DataFrame(random.normal(size=(200, 3)).round(2), columns=["width", "height", "depth"])
+        table["y_wide"] = (table["width"] > 0.5).astype(int)
+        table["y_tall"] = (table["height"] > table["width"]).astype(int)
+        table.to_parquet(f"big/piece-{piece}.parquet", index=False)
 
 
 def run_page(blocks: list[tuple[int, str]]) -> tuple[int, str] | None:
@@ -57,8 +73,7 @@ def main() -> None:
     for page, blocks in json.load(sys.stdin).items():
         with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stdout(io.StringIO()):
             os.chdir(folder)
-            with open("songs.csv", "w", encoding="utf-8") as stream:
-                stream.write(SONGS)
+            lay_out_files()
             with warnings.catch_warnings():
                 failure = run_page(blocks)
             os.chdir("/")

@@ -9,8 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from polyrule.cli.app import COMMANDS
-
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
 PAGES = [*DOCS.rglob("*.md"), ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md"]
@@ -93,13 +91,6 @@ def test_every_public_name_is_in_the_reference() -> None:
     }
     assert len(public) > 70
     assert [name for name, value in public.items() if not inspect.ismodule(value) and id(value) not in known] == []
-
-
-def test_every_command_is_in_the_reference() -> None:
-    shown = re.findall(
-        r"^```\{cli-command\} (\w+)", (DOCS / "reference" / "cli.md").read_text(encoding="utf-8"), re.MULTILINE
-    )
-    assert shown == list(COMMANDS)
 
 
 def test_every_page_stands_in_a_tree() -> None:

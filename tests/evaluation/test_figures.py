@@ -78,3 +78,15 @@ def test_without_matplotlib_there_are_still_numbers(monkeypatch):
     assert len(diagram.frame()["learner"]) == 6
     with pytest.raises(MissingExtraError, match=r"install polyrule\[plot\]"):
         diagram.plot()
+
+
+def test_a_notebook_shows_a_figure_and_an_svg_leaves_none_behind(monkeypatch):
+    plt = pytest.importorskip("matplotlib.pyplot")
+    monkeypatch.setitem(sys.modules, "ipykernel", sys)
+    plt.switch_backend("agg")
+    figure = CriticalDifferenceDiagram(compare_learners({"a": [0.1] * 6, "b": [0.2] * 6}, list("uvwxyz")))
+    axes = figure.plot()
+    assert plt.get_fignums() == [axes.figure.number]
+    plt.close(axes.figure)
+    assert svg_text(figure).startswith("<svg")
+    assert plt.get_fignums() == []

@@ -34,6 +34,8 @@ class Dataset:
         Identifiers of the examples; never used as features.
     weights : ndarray of float64, optional
         Example weights.
+    info : dict
+        What the file or the generator said about itself; plain values.
     """
 
     X: Table

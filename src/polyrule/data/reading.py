@@ -77,7 +77,7 @@ def read(
     delimiter, header, missing, decimal
         How delimited text is written (see `polyrule.data.formats.delimited.DelimitedOptions`).
     encoding : str, optional
-        Text encoding; UTF-8, UTF-16 with a byte order mark and Windows-1252 are found by themselves.
+        Text encoding; UTF-8, UTF-16 with a byte order mark and Windows-1252 are detected automatically.
     max_bytes : int, optional
         Most bytes the file may expand to, unpacked and as a table. By default that grows with the file, so that a small
         one cannot fill the memory; `polyrule.limits` sets limits for everything in a block.
@@ -124,6 +124,15 @@ def read_chunks(path: Any, *, rows: int = 10_000, **options: Any) -> Iterator[Da
 
     Options are those of `read`, except `label_file`. All pieces have the same features; unless `features` is given or
     the format declares them, a first pass over the file finds kinds and categories.
+
+    Parameters
+    ----------
+    path : path, ``"-"`` for standard input, or a binary stream
+        As in `read`.
+    rows : int
+        Most examples of one piece.
+    **options
+        As in `read`.
 
     Examples
     --------

@@ -22,6 +22,15 @@ class Feature:
 
     A nominal feature lists its values in their declared order, which is also the canonical order of its conditions.
 
+    Parameters
+    ----------
+    name : str
+        What rules call it.
+    kind : {"numeric", "nominal"}
+        Compared with thresholds, or with categories.
+    categories : tuple of str
+        The values of a nominal feature; empty for a numeric one.
+
     Examples
     --------
     >>> Feature("stripes")

@@ -28,6 +28,11 @@ def describe(name: str | None = None) -> dict[str, Any] | list[dict[str, Any]]:
     ``pandas.DataFrame(describe())`` makes a table of it. For what is *in* a data set that was loaded, see
     `polyrule.data.Dataset.describe`.
 
+    Parameters
+    ----------
+    name : str, optional
+        One of the names that `list` gives; without it, all of them are described.
+
     Examples
     --------
     >>> describe("yeast")["labels"]

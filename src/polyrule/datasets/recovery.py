@@ -48,10 +48,15 @@ def recovery(
     Parameters
     ----------
     learned : rule list, or any rules with `head` (literals with `label`, `value`) and `body`
+        The model to be judged, such as `RuleListClassifier.rules_`.
     planted : sequence of PlantedRule
+        The truth, from `planted_rules`.
     data : Dataset
+        The examples on which bodies are compared.
     agreement : float
+        Least intersection over union of what two bodies cover.
     whole_head : bool
+        Whether heads must be equal, or only share a literal.
 
     Examples
     --------

@@ -20,7 +20,16 @@ _ATTEMPTS = 2000
 class PlantedCondition:
     """A test of a feature or, with kind "label", of a label that an earlier planted rule has set.
 
-    `index` is the column; `value` is the threshold, the category's index, or 0/1.
+    Parameters
+    ----------
+    kind : {"numeric", "nominal", "label"}
+        What is tested.
+    index : int
+        Column of the feature, or number of the label.
+    op : {"<=", ">", "="}
+        How it is compared.
+    value : float
+        The threshold, the category's index, or 0/1.
     """
 
     kind: Literal["numeric", "nominal", "label"]
@@ -39,7 +48,15 @@ class PlantedCondition:
 
 @dataclass(frozen=True, slots=True)
 class PlantedRule:
-    """``head <- body``; the head holds (label, value) pairs in label order."""
+    """A rule ``head <- body`` that made the data.
+
+    Parameters
+    ----------
+    head : tuple of (label, value)
+        In label order.
+    body : tuple of PlantedCondition
+        All must hold.
+    """
 
     head: tuple[tuple[int, int], ...]
     body: tuple[PlantedCondition, ...]

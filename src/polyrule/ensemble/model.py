@@ -30,7 +30,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One label of a head and what the rule adds to its score."""
+    """One label of a head and what the rule adds to its score.
+
+    Parameters
+    ----------
+    label : int
+        Number of the label.
+    weight : float
+        In log-odds, or for a scorecard in points.
+    """
 
     label: int
     weight: float
@@ -74,7 +82,9 @@ class RuleEnsemble(Derived):
     rules : tuple of WeightedRule
         In the order in which they are added up.
     features : tuple of Feature
+        Name and kind of every column the rules may test.
     label_names : tuple of str
+        One per label, in label order.
     intercepts : tuple of float
         Score of each label before any rule.
     decision : Decision

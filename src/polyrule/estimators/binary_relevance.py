@@ -27,6 +27,13 @@ class BinaryRelevanceRuleClassifier(RuleClassifier):
     beam_width, min_coverage, max_conditions, time_limit, callback, kernels, n_jobs, max_bins, refine, device, verbose
         As in `RuleListClassifier`.
 
+    Attributes
+    ----------
+    model_ : RuleList
+        The lists of all labels, one after the other; `rules_` is the same object.
+    label_names_, features_, classes_, n_features_in_, feature_names_in_, stopped_reason_
+        As in `RuleListClassifier`.
+
     Examples
     --------
     >>> from polyrule import BinaryRelevanceRuleClassifier

@@ -103,7 +103,16 @@ class RuleEnsembleClassifier(RuleEstimator):
         Why learning ended.
     merits_ : dict
         What each kind of decision that was tried reached in cross-validation.
-    label_names_, features_, classes_, n_features_in_, feature_names_in_
+    label_names_ : tuple of str
+        Names of the labels.
+    features_ : tuple of Feature
+        Name, kind and categories of every column of the training data.
+    classes_ : ndarray
+        What the columns of `predict_proba` stand for: the label names, or the classes if y was one-dimensional.
+    n_features_in_ : int
+        Number of columns.
+    feature_names_in_ : ndarray of str
+        Names of the columns, if they had names.
 
     Examples
     --------

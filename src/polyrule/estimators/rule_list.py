@@ -63,7 +63,8 @@ class RuleListClassifier(RuleClassifier):
     max_conditions, max_head_size, max_rules : int or None
         Limits; None is off. Bodies of a pruned list have at most 3 conditions unless this says otherwise.
     averaging : {"micro", "label", "example", "macro"}
-        For ``prune=None``, like all that follow up to `keep_covered`.
+        When counts are summed before measuring: over everything, per label, per example, or not at all. For
+        ``prune=None``, like all that follow up to `keep_covered`.
     scope : {"head", "all", "full"}
         Which labels a rule is judged on. `full` makes full predictions: a rule sets every label, those outside its
         head to absent.
@@ -103,7 +104,18 @@ class RuleListClassifier(RuleClassifier):
     ----------
     model_ : RuleList
         The learned list; `rules_` is the same object.
-    label_names_, features_, classes_, n_features_in_, feature_names_in_, stopped_reason_
+    label_names_ : tuple of str
+        Names of the labels.
+    features_ : tuple of Feature
+        Name, kind and categories of every column of the training data.
+    classes_ : ndarray
+        What the columns of `predict_proba` stand for: the label names, or the classes if y was one-dimensional.
+    n_features_in_ : int
+        Number of columns.
+    feature_names_in_ : ndarray of str
+        Names of the columns, if they had names.
+    stopped_reason_ : str
+        Why learning ended: nothing left to learn, a limit, the callback, or an interrupt.
 
     Examples
     --------

@@ -64,6 +64,7 @@ class BaselineComparison:
     Attributes
     ----------
     model, baseline : Scores
+        Of the model, and of the majority of every label.
     """
 
     model: Scores
@@ -124,6 +125,17 @@ def compare_with_baseline(
 
     Where the training labels are not at hand (only a stored model is), pass ``Y_train=Y_true``: the baseline then
     knows the test set's own majorities, which makes it harder to beat, never easier.
+
+    Parameters
+    ----------
+    Y_train : label matrix
+        The labels of the training examples.
+    Y_true, Y_pred : label matrix
+        The truth, and what the model predicts.
+    label_names : sequence of str, optional
+        Names for the table of labels.
+    zero_division : float
+        Value of 0/0.
 
     Examples
     --------

@@ -85,7 +85,9 @@ def cross_validate(
     Parameters
     ----------
     estimator : scikit-learn classifier for several labels
+        Cloned for every fold.
     data : Dataset
+        All examples.
     folds, seed, stratified
         See `polyrule.evaluation.folds.make_folds`.
     progress : callable, optional

@@ -54,6 +54,7 @@ class Importances:
     Parameters
     ----------
     rules, features : tuple of Importance
+        One per rule, one per feature.
     score : float
         Micro F1 of the whole model on the examples used.
     examples : int
@@ -95,9 +96,11 @@ def importances(model: Any, table: Table, truth: Any, seed: int = 0) -> Importan
     Parameters
     ----------
     model : RuleList or RuleEnsemble
+        What is taken apart.
     table : Table
         With the model's features.
     truth : array of 0/1, shape (examples, labels)
+        The true labels.
     seed : int
         Of the shuffles and resamples.
 

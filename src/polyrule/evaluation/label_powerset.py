@@ -18,6 +18,7 @@ class LabelPowersetClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator
     Parameters
     ----------
     estimator : scikit-learn classifier
+        Gets one class per label set.
 
     Examples
     --------

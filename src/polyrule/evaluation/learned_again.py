@@ -31,6 +31,7 @@ class Stability:
     Parameters
     ----------
     resamples : int
+        Models learned anew.
     features : dict
         Per feature that the model tests, the share of the resampled models that test it, too.
     rules : tuple of float
@@ -64,6 +65,7 @@ def stability(
     Parameters
     ----------
     estimator : fitted estimator, or a model that remembers how it was learned
+        What is learned again, with the same options.
     data : Dataset
         The training data.
     resamples : int

@@ -44,8 +44,11 @@ def resample_scores(truth: Any, predictions: Sequence[Any], resamples: int = 400
     Parameters
     ----------
     truth : array of 0/1, shape (examples, labels)
+        The true labels.
     predictions : sequence of arrays of the same shape
+        One per model.
     resamples : int
+        How many to draw.
     seed : int
         The resamples depend on it alone.
 

@@ -51,6 +51,7 @@ class Scores:
     counts : ConfusionCounts
         The integers everything is computed from.
     label_names : tuple of str
+        One per label.
     zero_division : Fraction
         Value of 0/0: a precision without predictions, a recall without present labels, F1 and Jaccard without either.
     empty_label : Fraction or None
@@ -203,6 +204,7 @@ def score(
     Parameters
     ----------
     Y_true, Y_pred : array-like or sparse matrix of 0 and 1, shape (examples, labels)
+        The truth, and what was predicted.
         A label of `Y_true` that is NaN is unknown and counts nowhere: right and wrong are counted over the others, and
         an example without a known label is no example.
     label_names : sequence of str, optional

@@ -25,7 +25,7 @@ SIMPLE_MODELS = {
 
 
 def simple_predictions(train: Table, truth: Labels, test: Table) -> dict[str, Labels]:
-    """Fit the simple models on training examples and predict test examples.
+    """Fit the simple models on the examples `train` with labels `truth`, and predict the examples `test`.
 
     Examples
     --------

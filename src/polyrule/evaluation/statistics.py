@@ -34,9 +34,11 @@ class LearnerComparison:
     Parameters
     ----------
     learners, data_sets : tuple of str
+        Their names.
     scores : ndarray, shape (data sets, learners)
         Complete: a comparison has no holes.
     higher_is_better : bool
+        Whether a large score is a good one.
     alpha : float
         Level of the tests.
     measure : str
@@ -216,6 +218,19 @@ def compare_learners(
     """Set up a comparison from one list of scores per learner, in the order of `data_sets`.
 
     A missing score (NaN) is refused: drop the data set or the learner, and say so.
+
+    Parameters
+    ----------
+    scores : mapping from learner to scores
+        One score per data set.
+    data_sets : sequence of str
+        Their names.
+    higher_is_better : bool
+        False for a loss.
+    alpha : float
+        Level of the tests.
+    measure : str
+        What the scores are, for display.
     """
     if not 0 < alpha < 1:
         raise OptionError(f"alpha must lie between 0 and 1, got {alpha}")

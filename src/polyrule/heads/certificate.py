@@ -32,7 +32,7 @@ Certificate = dict[str, Any]
 
 
 def certify(world: World, objective: Objective) -> Certificate | None:
-    """Return the certificate of the best head as plain JSON values; None if there is no head.
+    """Return the certificate of the best head in a `world` for an `objective` as JSON values; None if there is no head.
 
     Examples
     --------

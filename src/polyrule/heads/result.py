@@ -14,7 +14,8 @@ Rank = tuple[Fraction, int, int, tuple[int, ...], tuple[int, ...]]
 class Node:
     """One head the search looked at or cut off.
 
-    `status` is ``evaluated``, ``pruned`` (cut off here: everything below is skipped) or ``best``. A pruned head that
+    `head` and `value` are its literals and what it is worth, `children` the heads that add one literal to it. `status`
+    is ``evaluated``, ``pruned`` (cut off here: everything below is skipped) or ``best``. A pruned head that
     was never evaluated has no value.
     """
 
@@ -41,6 +42,7 @@ class HeadResult:
     pruned : int
         Heads of the search space that were never looked at.
     strategy : str
+        The search that found it.
     trace : Node or None
         The search tree, with the empty head as root.
     """

@@ -28,7 +28,7 @@ Seen = Mapping[Head, tuple[Fraction | None, str]]
 
 
 def best_head(world: World, objective: Objective, watch: Callable[[], None] | None = None) -> HeadResult | None:
-    """Return the best head by the objective's own search; None if no usable literal has a true positive.
+    """Return the best head in a `world` by the search of `objective`; None if no usable literal has a true positive.
 
     `watch` is called again and again and may end the search by raising.
 
@@ -54,7 +54,9 @@ def search(
     Parameters
     ----------
     world : World
+        The examples as the body splits them.
     objective : Objective
+        What a head is judged by.
     strategy : str
         ``auto``, ``exhaustive``, ``antimonotone``, ``decomposable``, ``ratio``, ``subset``, ``bound``, or
         ``antimonotone-tree``: the variant of the paper's figure, which prunes only within the branches of its tree;

@@ -28,6 +28,17 @@ def verify_certificate(
 ) -> list[str]:
     """Check that a certificate proves a head to be the best one; return what is wrong with it, nothing if it holds.
 
+    Parameters
+    ----------
+    world : World
+        The examples as the body splits them.
+    objective : Objective
+        What heads are judged by.
+    head : sequence of (label, value)
+        The head in question.
+    certificate : dict
+        What `certify` gave, or a model file holds.
+
     Examples
     --------
     >>> from polyrule.heads import certify

@@ -39,11 +39,13 @@ class World:
     Parameters
     ----------
     truth : uint8 array (examples, labels)
-        0 is absent, 1 is present, 2 is unknown.
+        The true labels: 0 is absent, 1 is present, 2 is unknown.
     covered : bool array (examples,)
+        Whether the body holds.
     assigned : int8 array (examples, labels)
         What earlier rules have set; -1 is unset.
     weights : int64 array (examples,)
+        How often each example counts.
     allowed : bool array (labels, 2)
         ``allowed[label, value]``: whether the literal ``label = value`` may be in the head. It says that negative
         literals are off, that a label is tested in the body, or that only one literal is wanted.
@@ -146,7 +148,7 @@ class World:
 
 
 def evaluate(world: World, objective: Objective, head: Sequence[tuple[int, int]]) -> Fraction:
-    """Return the value of a head by the definition, with its lift.
+    """Return the value that `objective` gives a `head` of (label, value) in a `world`, by the definition, with lift.
 
     Examples
     --------

@@ -37,7 +37,7 @@ def recall() -> RatioMeasure:
 
 
 def f(beta: Any = 1) -> RatioMeasure:
-    """The F-measure; 0 is precision, infinity is recall.
+    """The F-measure, which weighs recall `beta` times as much as precision; 0 is precision, infinity is recall.
 
     >>> f(0.5)
     RatioMeasure('f0.5', 5·TP / (5·TP + 4·FP + FN))
@@ -65,7 +65,9 @@ def laplace() -> RatioMeasure:
 
 
 def m_estimate(m: Any = 2, prior: Any = None) -> Measure:
-    """(TP + m·prior) / (TP + FP + m); without a prior it is P/N, taken from the counts themselves.
+    """(TP + m·prior) / (TP + FP + m); without a `prior` it is P/N, taken from the counts themselves.
+
+    The larger `m`, the more a rule with few examples is drawn towards the prior.
 
     >>> m_estimate(2, prior=0.5) == RatioMeasure("m2:0.5", (1, 1, 0, 0, 0), (2, 1, 1, 0, 0))
     True
@@ -142,7 +144,7 @@ def available() -> tuple[str, ...]:
 
 
 def get(measure: str | Measure) -> Measure:
-    """Turn a name, an expression in tp, fp, tn, fn, or a measure into a measure.
+    """Turn `measure`, a name, an expression in tp, fp, tn and fn, or a measure already, into a measure.
 
     Examples
     --------

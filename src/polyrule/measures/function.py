@@ -25,6 +25,7 @@ class FunctionMeasure(Measure):
     Parameters
     ----------
     name : str
+        What to call it.
     function : callable
         ``function(tp, fp, tn, fn) -> array`` of the shape of its arguments, all finite.
     monotone : bool

@@ -25,7 +25,9 @@ class Lift:
     k : float
         For ``kln`` and ``root``.
     peak_at : int
+        For ``peak``: the favoured number of labels.
     rho_max : float
+        For ``peak``: the largest factor.
     curvature : float
         For ``peak``: 1 rises and falls on straight lines, larger values bulge outwards.
 

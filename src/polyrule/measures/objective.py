@@ -28,6 +28,7 @@ class Objective:
     measure : Measure or str
         A name or expression is looked up.
     averaging : {"micro", "label", "example", "macro"}
+        When counts are summed: over everything, per label, per example, or never before measuring.
     scope : {"head", "all", "full"}
         Which labels are counted: those of the head; all, those outside as not predicted; all, those outside as
         predicted absent.

@@ -22,6 +22,7 @@ class RatioMeasure(Measure):
     Parameters
     ----------
     name : str
+        What to call it.
     numerator, denominator : sequence of five numbers
         The coefficients of (constant, TP, FP, TN, FN). Integers, fractions, decimal strings, or floats; a float means
         the shortest decimal that denotes it, so 0.1 is one tenth. The rows are brought to coprime integers.

@@ -78,6 +78,7 @@ def load(path: str | os.PathLike[str], *, check: bool = True) -> Any:
     Parameters
     ----------
     path : str or path-like
+        A file that `save` wrote.
     check : bool
         Refuse a file whose content does not match its checksum. Pass False for a file edited by hand on purpose; its
         content is still checked in every other way.

@@ -32,8 +32,11 @@ def parse_rule(text: str, features: Sequence[Feature], label_names: Sequence[str
     Parameters
     ----------
     text : str
+        One rule.
     features : sequence of Feature
+        Those of the model, for names and kinds.
     label_names : sequence of str
+        Those of the model, in label order.
 
     Returns
     -------

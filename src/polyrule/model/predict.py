@@ -47,7 +47,7 @@ class FlatRules:
     head_label : ndarray of int32
     head_value : ndarray of uint8
     stop : ndarray of uint8
-        Per rule: whether it ends the list for an example it set a label of.
+        Per rule: whether examples labelled by it skip all later rules.
     full : bool
         Whether a rule that fires sets every label that is not yet set.
     defaults : ndarray of uint8

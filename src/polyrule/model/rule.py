@@ -12,7 +12,17 @@ from polyrule.errors import ModelError
 
 @dataclass(frozen=True, slots=True)
 class NumericCondition:
-    """``feature <= threshold`` or ``feature > threshold``; a missing value satisfies neither."""
+    """``feature <= threshold`` or ``feature > threshold``; a missing value satisfies neither.
+
+    Parameters
+    ----------
+    feature : int
+        Column of the feature.
+    op : {"<=", ">"}
+        On which side of the threshold.
+    threshold : float
+        Halfway between two values of the training data.
+    """
 
     feature: int
     op: Choice["<=", ">"]
@@ -21,7 +31,15 @@ class NumericCondition:
 
 @dataclass(frozen=True, slots=True)
 class NominalCondition:
-    """``feature = value``, the value given by its index among the feature's categories."""
+    """``feature = value``, for a nominal feature; a missing value never satisfies it.
+
+    Parameters
+    ----------
+    feature : int
+        Column of the feature.
+    value : int
+        Index among the feature's categories.
+    """
 
     feature: int
     value: int
@@ -29,7 +47,15 @@ class NominalCondition:
 
 @dataclass(frozen=True, slots=True)
 class LabelCondition:
-    """``label = value``, read from what earlier rules of the list have set for this example, never from the truth."""
+    """``label = value``, read from what earlier rules of the list have set for this example, never from the truth.
+
+    Parameters
+    ----------
+    label : int
+        Number of the label.
+    value : {0, 1}
+        Absent or present.
+    """
 
     label: int
     value: int
@@ -42,9 +68,18 @@ Condition = NumericCondition | NominalCondition | LabelCondition
 class Literal:
     """One prediction of a head: ``label = value``, with what it did on the training examples it could still set.
 
-    `tp` and `fp` are weights of examples (numbers of examples when unweighted): covered, label not yet set, and the
-    truth equal to `value` or not. `chance` is the probability of being right where the learner has an estimate that is
-    fairer than these counts, from models that did not see the examples.
+    Parameters
+    ----------
+    label : int
+        Number of the label.
+    value : {0, 1}
+        Predicted absent or present.
+    tp, fp : float
+        Weight of the covered examples whose label was not yet set and is truly `value`, or is not; numbers of examples
+        when there are no weights.
+    chance : float or None
+        Probability of being right where the learner has an estimate that is fairer than these counts, from models that
+        did not see the examples.
     """
 
     label: int

@@ -35,9 +35,11 @@ class RuleList(Derived):
     Parameters
     ----------
     rules : tuple of Rule
+        In the order in which they are tried.
     features : tuple of Feature
         Name and kind of every column the rules may test.
     label_names : tuple of str
+        One per label, in label order.
     defaults : tuple of int
         What a label is when nobody set it; all absent unless the learner found otherwise (binary relevance).
     default_counts : tuple of (present, absent)

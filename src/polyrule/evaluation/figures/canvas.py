@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import sys
 from typing import Any, Protocol
 
 from polyrule.data.results import MissingExtraError
@@ -19,14 +20,18 @@ class Figure(Protocol):
 
 
 def new_axes(ax: Any, width: float, height: float) -> Any:
-    """Return `ax`, or axes of a new figure of the given size in inches."""
+    """Return `ax`, or axes of a new figure of the given size in inches; a notebook shows that figure under the cell."""
     if ax is not None:
         return ax
     try:
         from matplotlib.figure import Figure as Canvas
     except ImportError:
         raise MissingExtraError("drawing a figure needs matplotlib: install polyrule[plot]") from None
-    # not pyplot: it keeps every figure alive and picks a window system
+    if "ipykernel" in sys.modules:
+        import matplotlib.pyplot as plt
+
+        return plt.subplots(figsize=(width, height), layout="constrained")[1]
+    # elsewhere not pyplot: it keeps every figure alive and picks a window system
     return Canvas(figsize=(width, height), layout="constrained").add_subplot()
 
 
@@ -38,5 +43,7 @@ def svg_text(figure: Figure) -> str:
     buffer = io.StringIO()
     with matplotlib.rc_context({"svg.fonttype": "none", "svg.hashsalt": "polyrule"}):
         axes.figure.savefig(buffer, format="svg", transparent=True, metadata={"Date": None})
+    if "matplotlib.pyplot" in sys.modules:
+        sys.modules["matplotlib.pyplot"].close(axes.figure)  # the text is what was wanted, not a picture in a notebook
     text = buffer.getvalue()
     return text[text.index("<svg") :]

@@ -21,6 +21,7 @@ class CriticalDifferenceDiagram:
     Parameters
     ----------
     comparison : LearnerComparison
+        What `compare_learners` gave.
 
     Examples
     --------

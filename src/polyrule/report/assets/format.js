@@ -45,7 +45,7 @@ const MEASURE_HELP = {
   hamming_accuracy: "share of all single label decisions that are right",
   subset_accuracy: "share of examples with every label right",
   micro_f1: "precision and recall in one, over all labels together",
-  macro_f1: "the same, averaged over labels, so that rare ones count fully",
+  macro_f1: "F1 of each label, averaged, so that rare labels count as much as frequent ones",
   example_f1: "the same, averaged over examples",
 };
 

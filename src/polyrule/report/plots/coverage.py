@@ -29,6 +29,13 @@ def run_one(model: Any, data: Any) -> tuple[RuleList, Run, int]:
 class Coverage:
     """Per rule, in the order of the list: examples covered, labels set rightly and wrongly.
 
+    Parameters
+    ----------
+    covers, sets, right, wrong : tuple of int
+        Per rule: examples covered, labels newly set, and how many of those are right and wrong.
+    examples : int
+        How many there are in all.
+
     Examples
     --------
     >>> from polyrule.data import Table

@@ -25,6 +25,13 @@ class LabelGraph:
 
     Solid lines hold whatever the features are; dashed ones depend on features.
 
+    Parameters
+    ----------
+    names : tuple of str
+        The labels.
+    edges : tuple of Edge
+        Which label goes with which, and how.
+
     Examples
     --------
     >>> from polyrule.model import Literal, Rule, RuleList

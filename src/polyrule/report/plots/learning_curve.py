@@ -25,6 +25,7 @@ class LearningCurve:
     Parameters
     ----------
     curves : tuple of (model name, part title, Curve)
+        One per model and part of the data.
 
     Examples
     --------

@@ -21,11 +21,13 @@ class RuleScatter:
     rules : tuple of int
         Numbers of the rules, from 1.
     covers : tuple of int
+        Examples each rule covers.
     precision : tuple of float
         Share of the labels it set that are right.
     labels : tuple of int
         Labels in its head.
     texts : tuple of str
+        The rules as text.
     """
 
     rules: tuple[int, ...]
