@@ -72,13 +72,3 @@ html_theme_options = {
     "light_css_variables": {"color-brand-primary": "#0b5fa5", "color-brand-content": "#0b5fa5"},
     "dark_css_variables": {"color-brand-primary": "#7cb8f0", "color-brand-content": "#7cb8f0"},
 }
-
-
-def setup(app):  # type: ignore[no-untyped-def]  # noqa: D103
-    # Pages that are still being written are left out of the trees until they are there.
-    def drop_missing(app, name, source):  # type: ignore[no-untyped-def]
-        for page in ("theory", "lists", "scale", "security"):
-            if not (Path(app.srcdir) / f"{page}.md").exists():
-                source[0] = source[0].replace(f"\n../{page}\n", "\n")
-
-    app.connect("source-read", drop_missing)

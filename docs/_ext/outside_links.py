@@ -19,17 +19,27 @@ class OutsideLinks(SphinxTransform):
     def apply(self, **_: object) -> None:
         """Replace references to documents that Sphinx does not know but that exist."""
         page = Path(self.env.doc2path(self.env.docname)).parent
+        site = Path(self.env.srcdir).resolve()
         for link in list(self.document.findall(addnodes.pending_xref)):
-            if link.get("refdomain") != "doc":
-                continue
-            target = (page / f"{link['reftarget']}.md").resolve()
-            if target.exists() and not target.is_relative_to(Path(self.env.srcdir).resolve()):
-                relative = os.path.relpath(target, page)
+            target = _file(link, page, site.parent)
+            if target is not None and not target.is_relative_to(site):
                 text = link.astext()
                 inner = nodes.literal(text, text) if any(link.findall(nodes.literal)) else nodes.inline(text, text)
+                relative = os.path.relpath(target, page)
                 link.replace_self(
                     addnodes.download_reference("", "", inner, reftarget=relative, refdoc=self.env.docname)
                 )
+
+
+def _file(link: addnodes.pending_xref, page: Path, root: Path) -> Path | None:
+    """The Markdown file a link means: as seen from the page or, on a page that includes one of the root, from there."""
+    wanted = str(link.get("reftarget", ""))
+    if link.get("refdomain") == "doc":
+        wanted += ".md"
+    elif link.get("reftype") != "myst" or not wanted.endswith(".md"):
+        return None
+    found = [place for place in ((page / wanted).resolve(), (root / wanted).resolve()) if place.exists()]
+    return found[0] if found else None
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
