@@ -199,7 +199,7 @@ class TestInvariance:
 
 
 class TestBadInput:
-    @pytest.mark.parametrize("wrong", [np.nan, np.inf, 2, -1, 0.5])
+    @pytest.mark.parametrize("wrong", [np.inf, 2, -1, 0.5])
     def test_labels_that_are_not_0_or_1(self, data, learner, wrong) -> None:
         X, Y = data
         Y = Y.astype(float)

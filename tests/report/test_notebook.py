@@ -45,7 +45,7 @@ def shown(tmp_path_factory):
     found = []
     for cell in notebook.cells:
         texts = [output["data"] for output in cell["outputs"] if "data" in output]
-        found.append(texts[-1].get("text/html", texts[-1]["text/plain"]))
+        found.append("\n".join(text.get("text/html", text["text/plain"]) for text in texts))
     return found
 
 

@@ -55,12 +55,13 @@ class RuleEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     n_jobs: int | None
     features_: tuple[Feature, ...]
+    _label_columns: tuple[str, ...] = ()  # columns of X that were the labels
 
     def _read_training(
         self, X: Any, y: Any, sample_weight: Any, label_names: Sequence[str] | None, labels: Any = None
     ) -> TrainingData:
         warn_if_slow()
-        self._label_columns: tuple[str, ...] = ()
+        self._label_columns = ()
         if labels is not None:
             if y is not None:
                 raise OptionError("labels= says which columns of X are labels, so y must be left out")

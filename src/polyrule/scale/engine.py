@@ -207,6 +207,8 @@ class CountedEngine:
 
     def grow(self, label: int | None = None, value: int | None = None) -> Candidate | None:
         """Return the best rule by greedy or beam search."""
+        if label is not None and value == 0 and not self.objective.negative:
+            return None
         literals = self._literals(label, value)
         kinds = self._totals()
         self._usual = tuple(int(kind) for kind in kinds.argmax(axis=1))
