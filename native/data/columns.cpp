@@ -291,7 +291,9 @@ bool Columns::next_value(const Column& column, double value, bool from_start, co
     if ((from_start || x > value) && (!any || x < found)) any = true, found = x;
   };
   if (column.shape == Shape::binned) {
-    for_each_bit(working, [&](std::size_t i) { offer(column.dense[i]); });  // no comparison with a missing value holds
+    for_each_bit(working, [&](std::size_t i) {
+      if (const double x = column.dense[i]; !std::isnan(x)) offer(x);
+    });
     return any;
   }
   std::size_t low = 0, high = column.rows.size();

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import time
 
 import numpy as np
 import pandas as pd
@@ -260,13 +261,15 @@ def test_an_interrupt_keeps_the_rules_so_far_and_says_so_where_there_are_none(ca
 
 
 def test_a_time_limit_ends_the_search_for_rules() -> None:
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(400, 20))
-    Y = (X[:, :6] + rng.normal(size=(400, 6)) > 0).astype(int)
-    clf = RuleEnsembleClassifier(max_rules=5000, max_conditions=2, time_limit=2.0)
-    clf.fit(X, Y)
+    X, Y = planted()
+
+    def dawdle(progress) -> None:
+        if progress.phase == "rules" and progress.rules == 2:
+            time.sleep(3.1)
+
+    clf = RuleEnsembleClassifier(max_rules=9, cv=0, teacher=None, restarts=1, time_limit=3.0, callback=dawdle).fit(X, Y)
     assert clf.stopped_reason_ == "time_limit"
-    assert 0 < len(clf.model_) < 5000
+    assert 0 < len(clf.model_) < 9
     with pytest.raises(OptionError, match="time_limit"):
         RuleEnsembleClassifier(time_limit=0).fit(X, Y)
 

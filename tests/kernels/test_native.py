@@ -550,3 +550,35 @@ def test_unknown_limit() -> None:
     problem = numeric_problem(1, 2)
     with pytest.raises(ValueError, match="unknown limit 'rows'"):
         NativeEngine(problem.table, problem.truth, problem.weights, Objective("f1"), GrowOptions(), limits={"rows": 1})
+
+
+def test_a_threshold_below_all_covered_values_of_a_binned_column() -> None:
+    # it excludes missing values only; its number lies between values of the working set, never next to a missing one
+    nan = np.nan
+    values = np.array(
+        [
+            [-2, 0],
+            [nan, 4],
+            [-1, 6],
+            [nan, 0],
+            [3, 7],
+            [1, 2],
+            [-1, 6],
+            [nan, 2],
+            [-1, 6],
+            [nan, 2],
+            [3, 7],
+            [1, 2],
+            [5, 4],
+        ],
+        dtype=float,
+    )
+    truth = np.array([[0, 1, 0, 0, 1, 1, 0, 0, 1, 1, 1, 1, 0]], dtype=np.uint8).T
+    args = (Table.from_array(values), truth, np.ones(13, dtype=np.int64), Objective("laplace"), GrowOptions())
+    mine, reference = NativeEngine(*args, limits={"sorted_rows": 1}), ReferenceEngine(*args)
+    for _ in range(3):
+        found, expected = mine.grow_single(), reference.grow_single()
+        assert_same(found, expected)
+        assert found is not None and expected is not None
+        mine.commit(found, 0.01, True)
+        reference.commit(expected, 0.01, True)
