@@ -579,6 +579,7 @@ def test_a_threshold_below_all_covered_values_of_a_binned_column() -> None:
     for _ in range(3):
         found, expected = mine.grow_single(), reference.grow_single()
         assert_same(found, expected)
-        assert found is not None and expected is not None
+        assert found is not None
+        assert expected is not None
         mine.commit(found, 0.01, True)
         reference.commit(expected, 0.01, True)
