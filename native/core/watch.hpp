@@ -1,7 +1,6 @@
-// How a long search is ended from outside, and how it tells what it is doing.
+// How a long search is ended from outside.
 #pragma once
 
-#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <functional>
@@ -13,7 +12,7 @@ struct Interrupted {};  // a signal has come; the Python error is set
 struct TimeIsUp {};
 
 // Asked now and then during a search, by the thread that started it. `poll` returns true if a signal wants the search to
-// end; it is told how many candidate conditions were looked at so far.
+// end.
 struct Watch {
   std::function<bool()> poll;
   std::optional<std::chrono::steady_clock::time_point> deadline;
