@@ -136,20 +136,20 @@ void Engine::search(const Watch& watch, Node& node, const Form& form, bool whole
 }
 
 void Engine::search_in_general(const Watch& watch, const Node& node, const Form& form, Shortlist& best) {
-  const Touches touches(node, state_);
+  const Codes codes(node, state_);
   std::vector<std::size_t> columns, labels;
   for (std::size_t j = 0; j < columns_.size(); ++j)
     if (columns_[j].shape != Shape::constant) columns.push_back(j);
   for (std::size_t l = 0; l < state_.labels && options_.label_conditions; ++l)
     if (state_.ever_set[l]) labels.push_back(l);
   const std::size_t units = columns.size() + labels.size();
-  const std::size_t work = (node.rows.size() + 2 * touches.entries.size()) * units;
+  const std::size_t work = (node.rows.size() + codes.work()) * units;
   const int threads = work < limits_.threaded_work ? 1 : std::min<int>(threads_, static_cast<int>(units));
   std::vector<std::unique_ptr<GeneralScan>> workers(static_cast<std::size_t>(threads));
   over_all(watch, units, threads, 1, [&](int w, std::size_t unit) {
     auto& worker = workers[static_cast<std::size_t>(w)];
     if (!worker)
-      worker.reset(new GeneralScan(node, state_, columns_, numeric_.sequences(), touches, form, options_.min_coverage,
+      worker.reset(new GeneralScan(node, state_, columns_, numeric_.sequences(), codes, form, options_.min_coverage,
                                    best, Patience(&watch)));
     if (unit < columns.size()) worker->feature(columns[unit]);
     else worker->label(labels[unit - columns.size()]);
