@@ -10,6 +10,7 @@ from __future__ import annotations
 import logging
 import uuid
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, Self, TypeVar
 
 import numpy as np
@@ -300,7 +301,7 @@ def _settled(found: list[tuple[Feature, ...]]) -> tuple[Feature, ...]:
             if mine.kind != its.kind:
                 raise DataError(f"column {mine.name!r} holds text in one partition and numbers in another")
             if mine.categories != its.categories:
-                features[j] = Feature(mine.name, mine.kind, tuple(sorted({*mine.categories, *its.categories})))
+                features[j] = replace(mine, categories=tuple(sorted({*mine.categories, *its.categories})))
     return tuple(features)
 
 
