@@ -23,7 +23,8 @@ void require(bool right, const char* what) {
 }
 
 // Offsets of `parts` stretches that together have `size` entries.
-void check_offsets(const std::int32_t* starts, std::size_t count, std::size_t parts, std::size_t size, const char* what) {
+void check_offsets(const std::int32_t* starts, std::size_t count, std::size_t parts, std::size_t size,
+                   const char* what) {
   bool right = count == parts + 1 && starts[0] == 0 && starts[parts] >= 0 && std::size_t(starts[parts]) == size;
   for (std::size_t i = 0; right && i < parts; ++i) right = starts[i] <= starts[i + 1];
   require(right, what);
@@ -44,7 +45,8 @@ void check_cells(const Vector<double>& data, const Vector<std::int32_t>& indices
   }
 }
 
-// Fills labels and setter; the arrays are those of FlatRules, `values` a dense matrix or (data, indices, starts) by columns.
+// Fills labels and setter; the arrays are those of FlatRules, `values` a dense matrix or (data, indices, starts) by
+// columns.
 void run_list(nb::object values, const Vector<std::int32_t>& used, const Vector<std::uint8_t>& kind,
               const Vector<std::int32_t>& index, const Vector<double>& value, const Vector<std::int32_t>& body_start,
               const Vector<std::int32_t>& head_label, const Vector<std::uint8_t>& head_value,
@@ -54,15 +56,17 @@ void run_list(nb::object values, const Vector<std::int32_t>& used, const Vector<
   if (labels.shape(1) != defaults.shape(0) || setter.shape(0) != rows || setter.shape(1) != defaults.shape(0))
     throw nb::value_error("predict: wrong shape");
   require(body_start.shape(0) > 0 && head_start.shape(0) > 0, "shape");
-  const FlatList list{kind.data(), index.data(), value.data(), body_start.data(), head_start.data(), head_label.data(),
-                      head_value.data(), stop.data(), defaults.data(), full, stop.shape(0), defaults.shape(0)};
+  const FlatList list{kind.data(),       index.data(),      value.data(), body_start.data(), head_start.data(),
+                      head_label.data(), head_value.data(), stop.data(),  defaults.data(),   full,
+                      stop.shape(0),     defaults.shape(0)};
   std::vector<std::int32_t> columns(used.data(), used.data() + used.shape(0));
   check_offsets(body_start.data(), body_start.shape(0), list.rules, kind.shape(0), "bodies");
   check_offsets(head_start.data(), head_start.shape(0), list.rules, head_label.shape(0), "heads");
   require(index.shape(0) == kind.shape(0) && value.shape(0) == kind.shape(0), "conditions");
   require(head_value.shape(0) == head_label.shape(0), "heads");
   for (std::size_t c = 0; c < kind.shape(0); ++c)
-    require(kind.data()[c] <= 3 && is_below(index.data()[c], kind.data()[c] == 3 ? list.labels : columns.size()), "conditions");
+    require(kind.data()[c] <= 3 && is_below(index.data()[c], kind.data()[c] == 3 ? list.labels : columns.size()),
+            "conditions");
   for (std::size_t h = 0; h < head_label.shape(0); ++h) require(is_below(head_label.data()[h], list.labels), "heads");
   if (AnyTable dense; nb::try_cast(values, dense)) {
     require(dense.shape(0) == rows, "shape");
