@@ -23,7 +23,8 @@ void require(bool right, const char* what) {
 }
 
 // Offsets of `parts` stretches that together have `size` entries.
-void check_offsets(const std::int32_t* starts, std::size_t count, std::size_t parts, std::size_t size, const char* what) {
+void check_offsets(const std::int32_t* starts, std::size_t count, std::size_t parts, std::size_t size,
+                   const char* what) {
   bool right = count == parts + 1 && starts[0] == 0 && starts[parts] >= 0 && std::size_t(starts[parts]) == size;
   for (std::size_t i = 0; right && i < parts; ++i) right = starts[i] <= starts[i + 1];
   require(right, what);
@@ -55,7 +56,8 @@ void check_cells(const Vector<double>& data, const Vector<std::int32_t>& indices
   }
 }
 
-// Fills labels and setter; the arrays are those of FlatRules, `values` a dense matrix or (data, indices, starts) by columns.
+// Fills labels and setter; the arrays are those of FlatRules, `values` a dense matrix or (data, indices, starts) by
+// columns.
 void run_list(nb::object values, const Vector<std::int32_t>& used, const Vector<std::uint8_t>& kind,
               const Vector<std::int32_t>& index, const Vector<double>& value, const Vector<std::int32_t>& body_start,
               const Vector<std::int32_t>& head_label, const Vector<std::uint8_t>& head_value,
