@@ -61,8 +61,9 @@ class Filter {
     lowered_ = double(level.num) / double(level.den) - 1e-13;  // formulas and their parts lie between -1 and 1
   }
 
-  // Whether a body may reach the level; at(e) gives the sums of label e. If not, `wait` is a weight that must first join
-  // (or leave, for `leaving`) the body before it may. If it can only tie, no head has more than `tp` true positives.
+  // Whether a body may reach the level; at(e) gives the sums of label e. If not, `wait` is a weight that must first
+  // join (or leave, for `leaving`) the body before it may. If it can only tie, no head has more than `tp` true
+  // positives.
   template <class At>
   Verdict judge(At&& at, bool leaving, double& wait, double& tp) {
     wait = 0;
@@ -83,8 +84,8 @@ class Filter {
     std::size_t least, most;
     Count rho;  // the largest factor among them
     double h[5] = {0, 0, 0, 0, 0};
-    double slack = 0;     // more than what rounding adds up to
-    bool decides = false;  // whether sums that differ at all differ by more than that
+    double slack = 0;            // more than what rounding adds up to
+    bool decides = false;        // whether sums that differ at all differ by more than that
     double fastest[2] = {0, 0};  // the most that a label's sum can rise while weight 1 joins or leaves
     std::vector<double> base;    // by label, for a body that covers nothing
   };
@@ -137,7 +138,8 @@ class Filter {
       group.base[e] = h[3] * double(labels_[e].absent) + h[4] * double(labels_[e].present);
   }
 
-  // What a label adds to the sum as the better of its literals, less what it adds outside the head; that goes to `outside`.
+  // What a label adds to the sum as the better of its literals, less what it adds outside the head; that goes to
+  // `outside`.
   double gain(const Group& group, std::size_t e, const Four& sums, double& outside) const {
     const double* h = group.h;
     const double common = group.base[e] - h[4] * sums[2] - h[3] * sums[3];

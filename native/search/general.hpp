@@ -1,5 +1,5 @@
-// The search over conditions that works for every form: every boundary of every feature gets a quick test in doubles, and
-// the candidates that pass get an exact head.
+// The search over conditions that works for every form: every boundary of every feature gets a quick test in doubles,
+// and the candidates that pass get an exact head.
 #pragma once
 
 #include <algorithm>
@@ -127,8 +127,7 @@ class GeneralScan {
               const Form& form, double min_coverage, Shortlist shortlist, const Patience& patience)
       : node_(node), state_(state), columns_(columns), sequences_(sequences), form_(form),
         judge_(node.labels, state, form, patience), filter_(node.labels, state, form), sums_(node, state, touches),
-        min_coverage_(min_coverage),
-        shortlist_(std::move(shortlist)), kinds_(node.labels.size() * 4),
+        min_coverage_(min_coverage), shortlist_(std::move(shortlist)), kinds_(node.labels.size() * 4),
         question_(form.valuer ? kAskAtOnce + 2 * node.labels.size() : 0) {
     for (const NodeLabel& label : node.labels) {
       present_.push_back(double(label.present));

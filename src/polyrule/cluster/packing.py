@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import dask
@@ -106,7 +107,7 @@ def _settled(found: list[tuple[Feature, ...]]) -> tuple[Feature, ...]:
             if mine.kind != its.kind:
                 raise DataError(f"column {mine.name!r} holds text in one partition and numbers in another")
             if mine.categories != its.categories:
-                features[j] = Feature(mine.name, mine.kind, tuple(sorted({*mine.categories, *its.categories})))
+                features[j] = replace(mine, categories=tuple(sorted({*mine.categories, *its.categories})))
     return tuple(features)
 
 
