@@ -1,5 +1,5 @@
-// The features. A learner asks them three things: which rows a condition covers, in which order the rows of a cover lie,
-// and which threshold separates two neighbouring values.
+// The features. A learner asks them three things: which rows a condition covers, in which order the rows of a cover
+// lie, and which threshold separates two neighbouring values.
 #pragma once
 
 #include <cmath>
@@ -28,7 +28,8 @@ struct Condition {
   bool operator==(const Condition&) const = default;
 };
 
-// Canonical order: features by column, then labels; thresholds ascending, at one threshold `<=` first; values ascending.
+// Canonical order: features by column, then labels; thresholds ascending, at one threshold `<=` first; values
+// ascending.
 inline bool comes_before(const Condition& a, const Condition& b) {
   const bool label_a = a.test == Test::label, label_b = b.test == Test::label;
   if (label_a != label_b) return label_b;
@@ -72,9 +73,9 @@ struct Column {
   bool nominal = false;
   bool has_block = false;
   double block = 0;
-  Numbers dense;                   // by row, where the table is dense
-  std::vector<Row> rows;           // sorted: with kStarts where a distinct value starts
-  std::vector<double> values;      // of `rows`, where the table is sparse
+  Numbers dense;               // by row, where the table is dense
+  std::vector<Row> rows;       // sorted: with kStarts where a distinct value starts
+  std::vector<double> values;  // of `rows`, where the table is sparse
   std::vector<Row> missing;
   std::size_t below = 0;           // listed rows with a value below the block's
   std::vector<double> own;         // the values by row of a sparse column that is not mostly one value
@@ -126,8 +127,8 @@ class Columns {
   std::vector<Column> columns_;
 };
 
-// Copies the entries that are inside, keeping track of where distinct values start; `out` may be `in`. map[entry] is what
-// an entry becomes, or kOutside.
+// Copies the entries that are inside, keeping track of where distinct values start; `out` may be `in`. map[entry] is
+// what an entry becomes, or kOutside.
 inline constexpr std::uint32_t kOutside = UINT32_MAX;
 std::size_t filter_entries(const std::uint32_t* in, std::size_t size, const std::uint32_t* map, std::uint32_t* out);
 

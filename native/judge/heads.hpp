@@ -30,7 +30,8 @@ class HeadJudge {
             label.present - k[kPresent] - k[kPresentSet]};
   }
 
-  // The best head, or none. `cover` is needed for subset accuracy only; a head that does not reach `level` may be left out.
+  // The best head, or none. `cover` is needed for subset accuracy only; a head that does not reach `level` may be left
+  // out.
   Head solve(const Count* kinds, const Bits& cover, const Fraction* level = nullptr) const {
     if (form_.kind == HeadKind::ratio) return solve_ratio(kinds, level);
     if (form_.kind == HeadKind::micro) return solve_micro(kinds, level);
@@ -105,7 +106,8 @@ class HeadJudge {
     for (std::size_t e = 0; e < labels_.size(); ++e)
       for (int v = 1; v >= 0; --v) {
         if (!labels_[e].allowed[v] || kinds[e * 4 + std::size_t(v)] <= 0) continue;
-        const Fraction value = asked.empty() ? single_value(counts(e, kinds, v)) : Fraction{Valuer::in_order(asked[place++]), 1};
+        const Fraction value =
+            asked.empty() ? single_value(counts(e, kinds, v)) : Fraction{Valuer::in_order(asked[place++]), 1};
         const int order = tied.empty() ? 1 : compare(value, head.value);
         if (order < 0) continue;
         if (order > 0) tied.clear(), head.value = value;
@@ -188,8 +190,8 @@ class HeadJudge {
       for (int v = 1; v >= 0; --v)
         if (labels_[e].allowed[v] && kinds[e * 4 + std::size_t(v)] > 0) {
           const Counts c = counts(e, kinds, v);
-          terms.push_back({e, v, linear<Wide>(num_, c, false) - out_num, linear<Wide>(den_, c, false) - out_den, 0,
-                           c.tp});
+          terms.push_back(
+              {e, v, linear<Wide>(num_, c, false) - out_num, linear<Wide>(den_, c, false) - out_den, 0, c.tp});
         }
     }
     Head best;
@@ -200,7 +202,8 @@ class HeadJudge {
     if (form_.rho.empty()) return best_of_sizes(terms, base_num, base_den, 1, most, kinds);
     std::vector<RatioTerm> rough;
     for (const Term& t : terms) rough.push_back({t.e, double(t.num), double(t.den)});
-    for (const LikelySize& likely : LikelySizes(rough, double(base_num), double(base_den), form_.rho).find(most, level)) {
+    for (const LikelySize& likely :
+         LikelySizes(rough, double(base_num), double(base_den), form_.rho).find(most, level)) {
       patience_.step();
       std::vector<Term> start;
       for (const std::size_t i : likely.head) start.push_back(terms[i]);
@@ -247,9 +250,8 @@ class HeadJudge {
       else if (t.gain > leaders.back().gain || (t.gain == leaders.back().gain && t.tp > leaders.back().tp))
         leaders.back() = t;
     }
-    std::stable_sort(leaders.begin(), leaders.end(), [](const Term& a, const Term& b) {
-      return a.gain != b.gain ? a.gain > b.gain : a.tp > b.tp;
-    });
+    std::stable_sort(leaders.begin(), leaders.end(),
+                     [](const Term& a, const Term& b) { return a.gain != b.gain ? a.gain > b.gain : a.tp > b.tp; });
     std::vector<Term> chosen;
     for (const Term& t : leaders)
       if (chosen.size() < most && (chosen.size() < least || t.gain >= 0)) chosen.push_back(t);

@@ -21,9 +21,9 @@ struct LikelySize {
   std::vector<std::size_t> head;  // a good one of this size, as places among the terms
 };
 
-// Heads of size k reach a lifted value v if the k largest gains num - v/rho(k)*den add up to at least 0 (docs/theory.md). The
-// value that some head of some size reaches is raised until no size exceeds it; sizes that stay below it, or below `level`, are
-// left out. Ascending.
+// Heads of size k reach a lifted value v if the k largest gains num - v/rho(k)*den add up to at least 0
+// (docs/theory.md). The value that some head of some size reaches is raised until no size exceeds it; sizes that stay
+// below it, or below `level`, are left out. Ascending.
 class LikelySizes {
  public:
   LikelySizes(const std::vector<RatioTerm>& terms, double base_num, double base_den, const std::vector<Count>& rho)

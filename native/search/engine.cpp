@@ -9,9 +9,9 @@
 namespace polyrule {
 
 Engine::Engine(Columns columns, State state, Form form, GrowOptions options, Limits limits, int threads)
-    : state_(std::move(state)), columns_(std::move(columns)), form_(std::move(form)), options_(options), limits_(limits),
-      threads_(std::max(1, threads)), members_(columns_, state_, options.label_conditions, limits_), records_(state_),
-      numeric_(columns_, state_, limits_, options.min_coverage, threads_),
+    : state_(std::move(state)), columns_(std::move(columns)), form_(std::move(form)), options_(options),
+      limits_(limits), threads_(std::max(1, threads)), members_(columns_, state_, options.label_conditions, limits_),
+      records_(state_), numeric_(columns_, state_, limits_, options.min_coverage, threads_),
       lists_(members_, state_, limits_, options.min_coverage, threads_) {
   state_.refresh();
   if (limits_.pure_search != 0 && form_.kind == HeadKind::singles && PureSearch::applies(form_))
@@ -125,7 +125,8 @@ void Engine::search(const Watch& watch, Node& node, const Form& form, bool whole
     const Fraction one{1, 1};
     const bool reached = compare(best.level(), one) == 0;
     Shortlist found(best.size(), one, reached ? best.least_tp() - 1 : 0);
-    pure_->search(watch, node, node.labels, form, numeric_.columns(), numeric_.sequences(), whole && node.is_root(), found);
+    pure_->search(watch, node, node.labels, form, numeric_.columns(), numeric_.sequences(), whole && node.is_root(),
+                  found);
     best.merge(found);
     if (compare(best.level(), one) == 0 && pure_->has_lists()) return;
   }
@@ -188,7 +189,8 @@ std::optional<Grown> Engine::greedy(const Watch& watch, const Form& form, std::v
   std::vector<Condition> body;
   const auto note = [&] {
     if (steps)
-      steps->push_back({body.empty() ? Condition{} : body.back(), grown.head.value, grown.head.tp, node.weight, node.cover});
+      steps->push_back(
+          {body.empty() ? Condition{} : body.back(), grown.head.value, grown.head.tp, node.weight, node.cover});
   };
   note();
   while (body.size() < options_.max_conditions) {
@@ -256,7 +258,8 @@ std::optional<Grown> Engine::beam(const Watch& watch, const Form& form, std::vec
         return std::is_permutation(f.body.begin(), f.body.end(), other.grown.body.begin(), other.grown.body.end());
       });
       if (seen) continue;
-      Node node = Node::below(root, covered_by(f.scored.condition, level[f.parent].grown.cover, columns_, state_), state_);
+      Node node =
+          Node::below(root, covered_by(f.scored.condition, level[f.parent].grown.cover, columns_, state_), state_);
       root.labels = level[f.parent].labels;
       node.labels = labels_below(root, node);
       Candidate child{{std::move(f.body), solve(watch, node, form), node.cover}, {}};

@@ -51,8 +51,8 @@ class Filter {
     lowered_ = as_double(level) - 1e-13;  // formulas and their parts lie between -1 and 1
   }
 
-  // Whether a body may reach the level: the rows that have been summed up or (`leaving`) the others. If not, `wait` is a
-  // weight that must first join or leave the body before it may. If it can only tie, no head has more than `tp` true
+  // Whether a body may reach the level: the rows that have been summed up or (`leaving`) the others. If not, `wait` is
+  // a weight that must first join or leave the body before it may. If it can only tie, no head has more than `tp` true
   // positives.
   Verdict judge(bool leaving, double& wait, double& tp) {
     const auto at = [&](std::size_t e) { return sums_.of(e, leaving); };
@@ -68,7 +68,7 @@ class Filter {
   // Head sizes that are judged together. num / den >= level is num - level * den >= 0, a sum over the head's labels.
   struct Group {
     std::size_t least, most;
-    Count rho;                   // the largest factor among them
+    Count rho;  // the largest factor among them
     double h[5] = {0, 0, 0, 0, 0};
     double drop = 0;             // see set_drop
     double slack = 0;            // more than what rounding adds up to
@@ -129,9 +129,9 @@ class Filter {
     group.fastest[1] = std::max(0.0, -*std::min_element(std::begin(steps), std::end(steps)));
   }
 
-  // A group is judged at the lowest level of its sizes. Heads of k labels need (level of k - lowest level) * D more, and each of
-  // their k literals adds to D. `drop`: the largest number such that this is at least drop * (1 down to 0, as k goes from the
-  // smallest to the largest size) times what one literal adds.
+  // A group is judged at the lowest level of its sizes. Heads of k labels need (level of k - lowest level) * D more,
+  // and each of their k literals adds to D. `drop`: the largest number such that this is at least drop * (1 down to 0,
+  // as k goes from the smallest to the largest size) times what one literal adds.
   void set_drop(Group& group) const {
     group.drop = 0;
     if (form_.scope != Scope::head) return;
@@ -140,7 +140,8 @@ class Filter {
     for (std::size_t size = group.least; size < group.most; ++size) {
       const double level = value / double(form_.rho[size]);
       highest = std::max(highest, level);
-      drop = std::min(drop, double(size) * (level - lowest) * double(group.most - group.least) / double(group.most - size));
+      drop = std::min(drop,
+                      double(size) * (level - lowest) * double(group.most - group.least) / double(group.most - size));
     }
     group.drop = std::max(0.0, drop);
     // What the smallest denominator loses while a weight moves, the drop loses, too.
@@ -191,7 +192,8 @@ class Filter {
       first_block_.push_back(blocks_.size());
       for (std::size_t size = group.least; size <= group.most; size += SizeLanes::kLanes) {
         const std::size_t end = std::min(group.most + 1, size + SizeLanes::kLanes);
-        blocks_.push_back({{sizes_.begin() + std::ptrdiff_t(size - 1), sizes_.begin() + std::ptrdiff_t(end - 1)}, {}, {}, 0});
+        blocks_.push_back(
+            {{sizes_.begin() + std::ptrdiff_t(size - 1), sizes_.begin() + std::ptrdiff_t(end - 1)}, {}, {}, 0});
       }
     }
     first_block_.push_back(blocks_.size());
@@ -214,7 +216,8 @@ class Filter {
     block.lanes.set_level(lanes, double(state_.working_weight), form_.scope);
   }
 
-  // What a label adds to the sum as the better of its literals, less what it adds outside the head; that goes to `outside`.
+  // What a label adds to the sum as the better of its literals, less what it adds outside the head; that goes to
+  // `outside`.
   double gain(const Group& group, std::size_t e, const Four& sums, double& outside) const {
     const double* h = group.h;
     const NodeLabel& label = labels_[e];
@@ -269,8 +272,8 @@ class Filter {
     return Verdict::tie;
   }
 
-  // With a lift: a head of k labels must reach level / rho(k) without it; then so do the k largest gains. Lanes tell most
-  // bodies, first for all groups of sizes, then for the sizes of those that are left.
+  // With a lift: a head of k labels must reach level / rho(k) without it; then so do the k largest gains. Lanes tell
+  // most bodies, first for all groups of sizes, then for the sizes of those that are left.
   template <class At>
   Verdict judge_sizes(At&& at, bool leaving, double& wait, double& tp) {
     sums_.rates(leaving, rates_.data());
@@ -294,8 +297,8 @@ class Filter {
     return verdict;
   }
 
-  // Shows the groups of a block that may reach the level, with their largest sums, as long as show() wants more. For the
-  // others, `soonest` goes down to the weight that must move before one of them may.
+  // Shows the groups of a block that may reach the level, with their largest sums, as long as show() wants more. For
+  // the others, `soonest` goes down to the weight that must move before one of them may.
   template <class At, class Show>
   void look(At&& at, Block& block, bool leaving, double& soonest, Show&& show) {
     follow_level(block);

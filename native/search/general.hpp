@@ -1,5 +1,5 @@
-// The search over conditions that works for every form: every boundary of every feature gets a quick test in doubles, and
-// the candidates that pass get an exact head.
+// The search over conditions that works for every form: every boundary of every feature gets a quick test in doubles,
+// and the candidates that pass get an exact head.
 #pragma once
 
 #include <algorithm>
@@ -17,10 +17,8 @@ class GeneralScan {
   GeneralScan(const Node& node, const State& state, Columns& columns, Sequences& sequences, const Codes& codes,
               const Form& form, double min_coverage, Shortlist shortlist, const Patience& patience)
       : node_(node), state_(state), columns_(columns), sequences_(sequences), form_(form),
-        judge_(node.labels, state, form, patience), sums_(node, state, codes),
-        filter_(node.labels, state, form, sums_),
-        min_coverage_(min_coverage),
-        shortlist_(std::move(shortlist)), kinds_(node.labels.size() * 4),
+        judge_(node.labels, state, form, patience), sums_(node, state, codes), filter_(node.labels, state, form, sums_),
+        min_coverage_(min_coverage), shortlist_(std::move(shortlist)), kinds_(node.labels.size() * 4),
         question_(form.valuer ? kAskAtOnce + 2 * node.labels.size() : 0) {
     for (const NodeLabel& label : node.labels) {
       present_.push_back(double(label.present));
@@ -111,7 +109,8 @@ class GeneralScan {
     return i;
   }
 
-  // Adds rows up to a boundary at which so much weight has moved, or to the end, or to the block, where that is still to come.
+  // Adds rows up to a boundary at which so much weight has moved, or to the end, or to the block, where that is still
+  // to come.
   std::size_t add_until(std::size_t i, double weight, const Column* blocked) {
     const std::size_t first = i;
     double moved = double(sums_.moved());

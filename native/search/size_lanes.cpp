@@ -34,7 +34,8 @@ struct Level {
 // All in one function, so that it is compiled for wide vectors as a whole. Lanes that are not in use have a level that
 // nothing reaches.
 POLYRULE_VECTOR_CLONES
-bool judge_lanes(const Labels& q, const Level& level, const float* t_lanes, float denominator, float* out, float* waits) {
+bool judge_lanes(const Labels& q, const Level& level, const float* t_lanes, float denominator, float* out,
+                 float* waits) {
   const Vector h0 = load(level.h[0]), h1 = load(level.h[1]), h2 = load(level.h[2]), h3 = load(level.h[3]);
   const Vector h4 = load(level.h[4]), t = load(t_lanes), zero = {};
   Vector sum[4] = {zero, zero, zero, zero}, constant = h0, best = zero - 1e30f;
@@ -104,7 +105,8 @@ void SizeLanes::set_level(const std::vector<Lane>& lanes, double weight, Scope s
     const double constants = scope == Scope::head ? 0 : gains * double(labels_);
     slack_[lane] = static_cast<float>((8 * gains + constants + std::abs(from.h[0])) * kRounding);
     for (std::size_t leaving = 0; leaving < 2; ++leaving) {
-      const double speed = from.fastest[leaving], moving = scope == Scope::head ? double(from.most) : 2 * double(labels_);
+      const double speed = from.fastest[leaving],
+                   moving = scope == Scope::head ? double(from.most) : 2 * double(labels_);
       const auto slowness = [](double s) { return static_cast<float>(s > 0 ? std::min(1e30, (1 - 1e-5) / s) : 1e30); };
       slowness_[leaving][0][lane] = slowness(speed * moving);
       slowness_[leaving][1][lane] = scope == Scope::head ? slowness(speed) : 0;

@@ -29,7 +29,8 @@ void add_rows(const std::uint8_t* codes, std::size_t stride, const std::uint32_t
 }
 
 POLYRULE_VECTOR_CLONES
-void to_rates(const std::uint32_t* sum, const std::uint32_t* all, const std::uint32_t* totals, std::size_t n, float* out) {
+void to_rates(const std::uint32_t* sum, const std::uint32_t* all, const std::uint32_t* totals, std::size_t n,
+              float* out) {
   const auto real = [](std::uint32_t x) { return static_cast<float>(x); };
   for (std::size_t l = 0; l < n; ++l) {
     const std::uint32_t tp = all ? all[l] - sum[l] : sum[l], fp = all ? all[n + l] - sum[n + l] : sum[n + l];
@@ -83,7 +84,8 @@ void Sums::begin() {
 
 void Sums::add(const std::uint32_t* slots, std::size_t count) {
   if (state_.unit) moved_ += Count(count);
-  else for (std::size_t i = 0; i < count; ++i) moved_ += weights_[slots[i] & kEntry];
+  else
+    for (std::size_t i = 0; i < count; ++i) moved_ += weights_[slots[i] & kEntry];
   add_rows(codes_.data(), stride(), slots, count, weights_.empty() ? nullptr : weights_.data(), sum_.data());
 }
 

@@ -1,4 +1,5 @@
-// What is covered of every label, for the rows on one side of a boundary: kept up to date row by row, all labels at once.
+// What is covered of every label, for the rows on one side of a boundary: kept up to date row by row, all labels at
+// once.
 #pragma once
 
 #include <cstdint>
@@ -67,7 +68,7 @@ class Sums {
   const State& state_;
   const Codes& codes_;
   std::vector<Number> all_, node_all_, sum_, rest_;  // by sum, then by label
-  std::vector<Number> totals_;                        // absent, present in the working set
+  std::vector<Number> totals_;                       // absent, present in the working set
   std::vector<std::uint32_t> weights_;
   Count moved_ = 0, rest_weight_ = 0;
 };

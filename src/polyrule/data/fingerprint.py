@@ -45,7 +45,7 @@ def fingerprint(table: Table, labels: Any, weights: npt.NDArray[np.int64] | None
 def _short(table: Table) -> list[Any]:
     """Return the values, those that are categories in less memory, because hashing takes long."""
     values: Any = table.values
-    nominal = np.array([feature.kind == "nominal" for feature in table.features], dtype=bool)
+    nominal = np.array([feature.has_categories for feature in table.features], dtype=bool)
     if sp.issparse(values) or not nominal.any():
         return [values]
     pairs = nominal & (values.max(axis=0, initial=0) < 2)  # nothing but the first two categories, none missing
