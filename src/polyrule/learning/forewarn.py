@@ -15,6 +15,7 @@ from polyrule.arrays import Ints
 from polyrule.data.table import Table
 from polyrule.errors import MeasureWarning, OptionError, SlowSearchWarning
 from polyrule.heads import World, best_head
+from polyrule.heads.coverage import excluding_never_helps
 from polyrule.measures import FunctionMeasure, Objective, SubsetAccuracy
 from polyrule.measures.remarks import remarks
 from polyrule.model.rule import Rule
@@ -46,6 +47,8 @@ def warn_about_rules(objective: Objective, rules: Sequence[Rule]) -> None:
 
 def warn_about_time(objective: Objective, table: Table, truth: Any, weights: Ints) -> None:
     """Warn, with what would make it fast, if trying every condition once would take longer than `PATIENCE`."""
+    if excluding_never_helps(objective):
+        return  # no condition is tried
     found = forecast(objective, table, truth, weights)
     if found is not None and found.seconds > PATIENCE:
         warnings.warn(f"{found}; {_advice(objective)}", SlowSearchWarning, stacklevel=_HERE)
