@@ -12,6 +12,7 @@ import pandas as pd
 import pytest
 
 pytest.importorskip("distributed")
+import dask
 import dask.array as da
 import dask.dataframe as dd
 from dask.distributed import Client, LocalCluster
@@ -168,6 +169,7 @@ def test_what_breaks_in_mid_fit_changes_nothing(breakable, tmp_path, source: str
 
 @pytest.fixture
 def breakable():
+    dask.config.set({"distributed.deploy.lost-worker-timeout": "10 minutes"})  # a busy machine starts them slowly
     cluster = LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None)
     with cluster, Client(cluster) as client:
         yield cluster, client
