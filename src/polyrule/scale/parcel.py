@@ -68,4 +68,5 @@ def unpacked(answer: Any) -> Any:
 
 
 def _narrow(counts: Any) -> Any:
-    return counts.astype(np.min_scalar_type(int(counts.max(initial=0))))
+    most = int(counts.max(initial=0))
+    return counts.astype(np.int64 if most >> 32 else np.min_scalar_type(most))  # int64 and uint64 would add as floats
