@@ -26,6 +26,8 @@ from polyrule.errors import DataError, did_you_mean
 
 Others = Literal["refuse", "skip"]
 """What to do with named columns that a model does not ask for."""
+_NARROW = (nw.Float32, nw.Int8, nw.Int16, nw.UInt8, nw.UInt16, nw.Boolean, nw.Categorical, nw.Enum, nw.String)
+"""Columns whose numbers, or numbers of categories, are exact as float32."""
 
 
 def is_frame(data: Any) -> bool:
@@ -85,7 +87,8 @@ def frame_to_table(
     else:
         order = list(range(len(names)))
     known: Sequence[Feature | None] = features if features is not None else [None] * len(order)
-    values = np.empty((len(frame), len(order)), order="F")
+    narrow = all(frame[:, source].dtype in _NARROW for source in order)
+    values = np.empty((len(frame), len(order)), dtype=np.float32 if narrow else np.float64, order="F")
     found = []
     for target, (source, feature) in enumerate(zip(order, known, strict=True)):
         feature, values[:, target] = _encode_series(frame[:, source], names[source], feature, unseen)
