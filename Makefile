@@ -6,7 +6,8 @@ WORKERS ?= 2
 MINUTES ?= 10
 SEED ?= 0
 
-NATIVE := CMakeLists.txt $(wildcard native/*/*.[ch]pp src/polyrule/scale/*.h)
+SOURCES := $(wildcard native/*/*.[ch]pp src/polyrule/scale/*.h)
+NATIVE := CMakeLists.txt $(SOURCES)
 
 .PHONY: demo docs test campaign golden lint check-workflows test-integrations wheel-test stored-models bench bench-paths \
   bench-quality gallery sanitize sanitize-threads fuzz prove versions clean help
@@ -47,6 +48,7 @@ test: $(VENV)/test.stamp  ## run every test
 lint: $(VENV)/test.stamp  ## format, lint, types and the order of the stages
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/clang-format --dry-run --Werror $(SOURCES)
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
@@ -67,8 +69,9 @@ wheel-test: $(VENV)/install.stamp  ## build manylinux wheels and run the tests a
 stored-models: $(VENV)/install.stamp  ## write the model files of this version that later versions must read
 	$(BIN)/python tests/model/stored/write.py
 
-bench: $(VENV)/test.stamp  ## speed against the reference and MLRL-SeCo
+bench: $(VENV)/test.stamp  ## speed against the reference and MLRL-SeCo, and what every measure costs
 	$(BIN)/python benchmarks/speed.py
+	$(BIN)/python benchmarks/measures.py
 
 bench-paths: $(VENV)/test.stamp  ## what each way of the compiled search buys
 	$(BIN)/python benchmarks/paths.py

@@ -4,8 +4,8 @@
 
 A case is a benchmark set with a number of rules (`delicious:200`), or rows x features of random numbers with the
 type they come in, by rows or by columns (`1e6x50:float32`, `1e5x50:float64F`, `1e6x50:int8`). Every fit runs in a
-process of its own: its largest resident size, less what was resident before it. A small fit goes first, so that libraries
-are loaded.
+process of its own: its largest resident size, less what was resident before it. A small fit goes first, so that
+libraries are loaded.
 """
 
 from __future__ import annotations

@@ -82,11 +82,19 @@ Form make_form(const std::string& kind, const std::string& scope, const std::vec
                std::size_t labels) {
   Form form;
   form.kind = choose<HeadKind>("kind of head", kind,
-                               {{"singles", HeadKind::singles}, {"alone", HeadKind::singles}, {"ratio", HeadKind::ratio},
-                                {"subset", HeadKind::subset}, {"counted", HeadKind::counted}, {"micro", HeadKind::micro}});
+                               {{"singles", HeadKind::singles},
+                                {"alone", HeadKind::singles},
+                                {"ratio", HeadKind::ratio},
+                                {"subset", HeadKind::subset},
+                                {"counted", HeadKind::counted},
+                                {"micro", HeadKind::micro}});
   form.formula = choose<Formula>("formula", formula,
-                                 {{"", Formula::none}, {"ratio", Formula::none}, {"wracc", Formula::wracc}, {"rate_difference", Formula::rate_difference},
-                                  {"m_estimate", Formula::m_estimate}, {"matthews", Formula::matthews},
+                                 {{"", Formula::none},
+                                  {"ratio", Formula::none},
+                                  {"wracc", Formula::wracc},
+                                  {"rate_difference", Formula::rate_difference},
+                                  {"m_estimate", Formula::m_estimate},
+                                  {"matthews", Formula::matthews},
                                   {"function", Formula::function}});
   form.scope = choose<Scope>("scope", scope, {{"head", Scope::head}, {"all", Scope::all}, {"full", Scope::full}});
   form.measured = !formula.empty();
@@ -106,11 +114,17 @@ Form make_form(const std::string& kind, const std::string& scope, const std::vec
 
 Limits make_limits(const nb::dict& changed) {
   Limits limits;
-  const std::map<std::string, std::size_t*> sizes = {
-      {"sorted_rows", &limits.sorted_rows}, {"binned_rows", &limits.binned_rows}, {"raced_rows", &limits.raced_rows},
-      {"kept_rows", &limits.kept_rows},     {"record_bytes", &limits.record_bytes}, {"table_bytes", &limits.table_bytes}, {"threaded_work", &limits.threaded_work},
-      {"prospects", &limits.prospects}, {"first_conditions", &limits.first_conditions}, {"pure_search", &limits.pure_search},
-      {"plain", &limits.plain}};
+  const std::map<std::string, std::size_t*> sizes = {{"sorted_rows", &limits.sorted_rows},
+                                                     {"binned_rows", &limits.binned_rows},
+                                                     {"raced_rows", &limits.raced_rows},
+                                                     {"kept_rows", &limits.kept_rows},
+                                                     {"record_bytes", &limits.record_bytes},
+                                                     {"table_bytes", &limits.table_bytes},
+                                                     {"threaded_work", &limits.threaded_work},
+                                                     {"prospects", &limits.prospects},
+                                                     {"first_conditions", &limits.first_conditions},
+                                                     {"pure_search", &limits.pure_search},
+                                                     {"plain", &limits.plain}};
   for (const auto& [key, value] : changed) {
     const std::string name = nb::cast<std::string>(key);
     if (name == "lane_capacity") limits.lane_capacity = nb::cast<double>(value);
@@ -121,8 +135,9 @@ Limits make_limits(const nb::dict& changed) {
 
 class PyEngine {
  public:
-  PyEngine(nb::object values, const Vector<std::uint8_t>& nominal, nb::object truth, nb::object known, std::size_t labels,
-           const Vector<std::int64_t>& weights, Form form, GrowOptions options, Limits limits, int threads)
+  PyEngine(nb::object values, const Vector<std::uint8_t>& nominal, nb::object truth, nb::object known,
+           std::size_t labels, const Vector<std::int64_t>& weights, Form form, GrowOptions options, Limits limits,
+           int threads)
       : keep_alive_(values) {
     const std::size_t rows = weights.shape(0);
     if (rows == 0 || rows >= kStarts) throw nb::value_error("wrong number of rows");
@@ -137,7 +152,8 @@ class PyEngine {
 
   nb::object grow(std::optional<std::size_t> label, int value, std::optional<double> seconds) {
     LiteralChoice literal;
-    if (label && (*label >= engine_->state().labels || value < 0 || value > 1)) throw nb::index_error("no such literal");
+    if (label && (*label >= engine_->state().labels || value < 0 || value > 1))
+      throw nb::index_error("no such literal");
     if (label) literal = {*label, value};
     return run(seconds, [&](const Watch& watch) { return engine_->grow(watch, literal); });
   }
@@ -219,7 +235,8 @@ class PyEngine {
   static void read_known(const nb::object& known, State& state) {
     if (known.is_none()) return;
     const auto mask = nb::cast<Truth>(known);
-    if (mask.shape(0) != state.rows || mask.shape(1) != state.labels) throw nb::value_error("known labels: wrong shape");
+    if (mask.shape(0) != state.rows || mask.shape(1) != state.labels)
+      throw nb::value_error("known labels: wrong shape");
     state.allow_unknown();
     for (std::size_t i = 0; i < state.rows; ++i)
       for (std::size_t l = 0; l < state.labels; ++l)
@@ -230,7 +247,8 @@ class PyEngine {
         }
   }
 
-  static void check_starts(const Vector<std::int64_t>& starts, std::size_t lists, std::size_t stored, const char* what) {
+  static void check_starts(const Vector<std::int64_t>& starts, std::size_t lists, std::size_t stored,
+                           const char* what) {
     bool right = starts.shape(0) == lists + 1 && starts.data()[0] == 0 &&
                  static_cast<std::size_t>(starts.data()[lists]) <= stored;
     for (std::size_t i = 0; right && i < lists; ++i) right = starts.data()[i] <= starts.data()[i + 1];
@@ -258,8 +276,9 @@ class PyEngine {
     const auto check = [&](std::size_t found, std::size_t columns) {
       if (found != rows || columns != nominal.size()) throw nb::value_error("table: wrong shape");
     };
-    if (DenseSource source{{}, rows}; read_cells<double, float, std::int8_t, std::uint8_t, std::int16_t, std::uint16_t,
-                                                 std::int32_t>(values, source, check)) {
+    if (DenseSource source{{}, rows};
+        read_cells<double, float, std::int8_t, std::uint8_t, std::int16_t, std::uint16_t, std::int32_t>(values, source,
+                                                                                                        check)) {
       const nb::gil_scoped_release release;
       return Columns(source, nominal, limits, threads);
     }
@@ -286,9 +305,9 @@ class PyEngine {
       return PyErr_CheckSignals() != 0;
     };
     if (seconds)
-      watch.deadline = std::chrono::steady_clock::now() +
-                       std::chrono::duration_cast<std::chrono::steady_clock::duration>(
-                           std::chrono::duration<double>(std::min(*seconds, 1e9)));
+      watch.deadline =
+          std::chrono::steady_clock::now() + std::chrono::duration_cast<std::chrono::steady_clock::duration>(
+                                                 std::chrono::duration<double>(std::min(*seconds, 1e9)));
     std::optional<Grown> grown;
     bool interrupted = false, late = false;
     {
@@ -311,8 +330,7 @@ class PyEngine {
     for (const ShownCondition& c : grown->body) body.append(nb::make_tuple(static_cast<int>(c.test), c.index, c.value));
     for (const HeadLiteral& l : grown->head.literals) head.append(nb::make_tuple(l.label, l.value, l.tp, l.fp));
     const nb::object num = big_integer(grown->head.value.num), den = big_integer(grown->head.value.den);
-    if (!engine_->form().measured)
-      return nb::make_tuple(body, head, num, den, Cover{grown->cover});
+    if (!engine_->form().measured) return nb::make_tuple(body, head, num, den, Cover{grown->cover});
     // The value is left to the measure itself, which needs TN and FN, too.
     nb::list rest;
     const State& state = engine_->state();

@@ -6,8 +6,9 @@
 #include <cstdint>
 #include <vector>
 
-// Baseline x86-64 has neither popcnt nor wide vectors. Where the C library can choose a function at load time, the few counting
-// and adding loops are compiled several times and the best one is taken; nothing else gains from wider instructions.
+// Baseline x86-64 has neither popcnt nor wide vectors. Where the C library can choose a function at load time, the few
+// counting and adding loops are compiled several times and the best one is taken; nothing else gains from wider
+// instructions.
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && defined(__GLIBC__) && !defined(POLYRULE_SANITIZE)
 #define POLYRULE_CLONES __attribute__((target_clones("default", "popcnt", "arch=x86-64-v4")))
 #define POLYRULE_VECTOR_CLONES __attribute__((target_clones("default", "avx2", "arch=x86-64-v4")))
@@ -16,8 +17,8 @@
 #define POLYRULE_VECTOR_CLONES
 #endif
 
-// Newer machines count the bits of whole vectors. GCC does not choose by that at load time, so such functions exist twice,
-// and `counts_vectors` tells which one to take.
+// Newer machines count the bits of whole vectors. GCC does not choose by that at load time, so such functions exist
+// twice, and `counts_vectors` tells which one to take.
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
 #define POLYRULE_HAS_COUNT_VECTORS 1
 #define POLYRULE_COUNT_VECTORS \

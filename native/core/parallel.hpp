@@ -15,9 +15,9 @@
 
 namespace polyrule {
 
-// Runs work(worker) on `threads` threads, the calling one among them, and rethrows the first exception. Threads live for
-// one call only: a search worth dividing takes far longer than starting a thread, and nothing is left to go wrong at a
-// fork or at the interpreter's end.
+// Runs work(worker) on `threads` threads, the calling one among them, and rethrows the first exception. Threads live
+// for one call only: a search worth dividing takes far longer than starting a thread, and nothing is left to go wrong
+// at a fork or at the interpreter's end.
 template <class Work>
 void on_threads(int threads, Work&& work) {
   if (threads <= 1) {

@@ -17,7 +17,8 @@ constexpr std::size_t kMostPlanes = 17;
 
 // Full adder for many columns: a + b + c as two bits.
 template <class Planes>
-inline __attribute__((always_inline)) void add(Planes& low, Planes& high, const Planes& a, const Planes& b, const Planes& c) {
+inline __attribute__((always_inline)) void add(Planes& low, Planes& high, const Planes& a, const Planes& b,
+                                               const Planes& c) {
   const Planes differ = a ^ b, sum = differ ^ c;
   high = (a & b) | (differ & c);
   low = sum;

@@ -8,8 +8,8 @@
 
 namespace polyrule {
 
-// How many of the listed records have each bit, for the first `vectors` groups of 256 bits. Record i starts at i * stride,
-// itself a multiple of four words; at most 65,535 of them are listed.
+// How many of the listed records have each bit, for the first `vectors` groups of 256 bits. Record i starts at i *
+// stride, itself a multiple of four words; at most 65,535 of them are listed.
 void tally(const Word* records, std::size_t stride, const std::uint32_t* listed, std::size_t size, std::size_t vectors,
            std::uint16_t* counts);
 

@@ -16,7 +16,8 @@ class CoveredRows {
  public:
   // Record i starts at records + i * stride, or with `rows` at records + rows[i] * stride.
   CoveredRows(std::size_t size, const Word* records, std::size_t stride, const Row* rows = nullptr)
-      : size_(size), records_(records), stride_(stride), rows_(rows), words_(words_for(size)), place_(stride, SIZE_MAX) {}
+      : size_(size), records_(records), stride_(stride), rows_(rows), words_(words_for(size)),
+        place_(stride, SIZE_MAX) {}
 
   std::size_t words() const { return words_; }
   // Valid until conditions of another 64 are asked for.

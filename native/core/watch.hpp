@@ -11,8 +11,8 @@ namespace polyrule {
 struct Interrupted {};  // a signal has come; the Python error is set
 struct TimeIsUp {};
 
-// Asked now and then during a search, by the thread that started it. `poll` returns true if a signal wants the search to
-// end.
+// Asked now and then during a search, by the thread that started it. `poll` returns true if a signal wants the search
+// to end.
 struct Watch {
   std::function<bool()> poll;
   std::optional<std::chrono::steady_clock::time_point> deadline;

@@ -107,8 +107,8 @@ nb::object py_decide(const Tensor<const std::int64_t>& kinds, const Vector<std::
 }  // namespace
 
 void register_count(nb::module_& m) {
-  m.def("count_rows", &py_count_rows, "codes"_a, "truth"_a, "set"_a, "value"_a, "weights"_a.none(), "rows"_a, "columns"_a,
-        "starts"_a, "usual"_a, "kinds"_a, "weight"_a);
+  m.def("count_rows", &py_count_rows, "codes"_a, "truth"_a, "set"_a, "value"_a, "weights"_a.none(), "rows"_a,
+        "columns"_a, "starts"_a, "usual"_a, "kinds"_a, "weight"_a);
   m.def("decide_counts", &py_decide, "kinds"_a, "weight"_a, "occurs"_a, "starts"_a, "ends"_a, "numeric"_a, "own"_a,
         "allowed"_a, "total"_a, "num"_a, "den"_a, "min_coverage"_a, "single"_a);
 }

@@ -24,8 +24,8 @@ struct Touches {
         const u64 truth = block.truth[at + w], set = block.set[at + w];
         for (u64 bits = unusual(truth, set, usual_truth[w], usual_set[w], mask[w]); bits; bits &= bits - 1) {
           const int bit = lowest_bit(bits);
-          place.push_back(static_cast<std::uint32_t>((w * 64 + std::size_t(bit)) * kKinds +
-                                                     std::size_t(kind_at(truth, set, bit))));
+          place.push_back(
+              static_cast<std::uint32_t>((w * 64 + std::size_t(bit)) * kKinds + std::size_t(kind_at(truth, set, bit))));
         }
       }
     }
@@ -73,8 +73,8 @@ void count_rows(const BlockView& block, const std::uint32_t* chosen, std::size_t
           const auto weight_of = [&](std::size_t i) { return block.weights[rows[i]]; };
           count_column(touches, size, width, code_of, weight_of, table, weight + start);
         } else {
-          count_column(touches, size, width, code_of, [](std::size_t) { return std::int64_t{1}; }, table,
-                       weight + start);
+          count_column(
+              touches, size, width, code_of, [](std::size_t) { return std::int64_t{1}; }, table, weight + start);
         }
       };
       if (column >= block.features) {

@@ -63,7 +63,8 @@ class ColumnDecider {
   }
 
   bool equality(Candidate& best, std::int64_t& bin, bool& above) {
-    const std::int64_t whole = std::accumulate(node_.weight + column_.start, node_.weight + column_.end, std::int64_t{0});
+    const std::int64_t whole =
+        std::accumulate(node_.weight + column_.start, node_.weight + column_.end, std::int64_t{0});
     bool changed = false;
     for (std::int64_t b = 0; b < bins_; ++b)
       if (weight(b) > 0 && weight(b) < whole)

@@ -117,8 +117,8 @@ void shape_sorted(Column& column, const std::vector<Entry>& sorted, std::size_t 
     if (p == 0 || sorted[p].value != sorted[p - 1].value) column.rows[p] |= kStarts;
 }
 
-// Bins of a large column. Their cuts come from a sample, evenly spaced over the rows: where they lie changes how much is
-// sorted later, not what is found.
+// Bins of a large column. Their cuts come from a sample, evenly spaced over the rows: where they lie changes how much
+// is sorted later, not what is found.
 void shape_binned(Column& column, std::size_t rows) {
   constexpr std::size_t kSample = 16'384;
   std::vector<double> sample;

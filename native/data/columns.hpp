@@ -1,5 +1,5 @@
-// The features. A learner asks them three things: which rows a condition covers, in which order the rows of a cover lie,
-// and which threshold separates two neighbouring values.
+// The features. A learner asks them three things: which rows a condition covers, in which order the rows of a cover
+// lie, and which threshold separates two neighbouring values.
 #pragma once
 
 #include <cmath>
@@ -29,7 +29,8 @@ struct Condition {
   bool operator==(const Condition&) const = default;
 };
 
-// Canonical order: features by column, then labels; thresholds ascending, at one threshold `<=` first; values ascending.
+// Canonical order: features by column, then labels; thresholds ascending, at one threshold `<=` first; values
+// ascending.
 inline bool comes_before(const Condition& a, const Condition& b) {
   const bool label_a = a.test == Test::label, label_b = b.test == Test::label;
   if (label_a != label_b) return label_b;
@@ -42,8 +43,8 @@ inline bool comes_before(const Condition& a, const Condition& b) {
 // The numbers of a dense column where the caller keeps them: every `stride`th, in a type that is exact as a double.
 class Numbers {
  public:
-  using Pointer = std::variant<const double*, const float*, const std::int8_t*, const std::uint8_t*, const std::int16_t*,
-                               const std::uint16_t*, const std::int32_t*>;
+  using Pointer = std::variant<const double*, const float*, const std::int8_t*, const std::uint8_t*,
+                               const std::int16_t*, const std::uint16_t*, const std::int32_t*>;
 
   Numbers() = default;
   Numbers(Pointer at, std::ptrdiff_t stride) : at_(at), stride_(stride) {}
@@ -51,15 +52,24 @@ class Numbers {
   // Loops over many rows are made once for every type: read(value_of(row)).
   template <class Read>
   auto read(Read&& read) const {
-    const auto typed = [&](auto at) { return read([at, this](std::size_t row) { return at[std::ptrdiff_t(row) * stride_]; }); };
+    const auto typed = [&](auto at) {
+      return read([at, this](std::size_t row) { return at[std::ptrdiff_t(row) * stride_]; });
+    };
     switch (at_.index()) {
-      case 0: return typed(*std::get_if<0>(&at_));
-      case 1: return typed(*std::get_if<1>(&at_));
-      case 2: return typed(*std::get_if<2>(&at_));
-      case 3: return typed(*std::get_if<3>(&at_));
-      case 4: return typed(*std::get_if<4>(&at_));
-      case 5: return typed(*std::get_if<5>(&at_));
-      default: return typed(*std::get_if<6>(&at_));
+      case 0:
+        return typed(*std::get_if<0>(&at_));
+      case 1:
+        return typed(*std::get_if<1>(&at_));
+      case 2:
+        return typed(*std::get_if<2>(&at_));
+      case 3:
+        return typed(*std::get_if<3>(&at_));
+      case 4:
+        return typed(*std::get_if<4>(&at_));
+      case 5:
+        return typed(*std::get_if<5>(&at_));
+      default:
+        return typed(*std::get_if<6>(&at_));
     }
   }
 
@@ -92,9 +102,9 @@ struct Column {
   bool nominal = false;
   bool has_block = false;
   double block = 0;
-  Numbers dense;                   // by row, where the table is dense
-  std::vector<Row> rows;           // sorted: with kStarts where a distinct value starts
-  std::vector<double> values;      // of `rows`, where the table is sparse
+  Numbers dense;               // by row, where the table is dense
+  std::vector<Row> rows;       // sorted: with kStarts where a distinct value starts
+  std::vector<double> values;  // of `rows`, where the table is sparse
   std::vector<Row> missing;
   std::size_t below = 0;           // listed rows with a value below the block's
   std::vector<double> own;         // the values by row of a sparse column that is not mostly one value
@@ -145,8 +155,8 @@ class Columns {
   std::vector<Column> columns_;
 };
 
-// Copies the entries that are inside, keeping track of where distinct values start; `out` may be `in`. map[entry] is what
-// an entry becomes, or kOutside.
+// Copies the entries that are inside, keeping track of where distinct values start; `out` may be `in`. map[entry] is
+// what an entry becomes, or kOutside.
 inline constexpr std::uint32_t kOutside = UINT32_MAX;
 std::size_t filter_entries(const std::uint32_t* in, std::size_t size, const std::uint32_t* map, std::uint32_t* out);
 

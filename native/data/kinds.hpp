@@ -3,8 +3,8 @@
 
 namespace polyrule {
 
-// Rows of one kind move the counts of a rule on a straight line. A label whose truth is not known counts nowhere, covered
-// or not, set or not.
+// Rows of one kind move the counts of a rule on a straight line. A label whose truth is not known counts nowhere,
+// covered or not, set or not.
 enum Kind : int { kAbsent = 0, kPresent = 1, kAbsentSet = 2, kPresentSet = 3, kUnknown = 4 };
 inline constexpr int kKinds = 4;  // those that count
 

@@ -18,7 +18,8 @@ Members::Members(const Columns& columns, const State& state, bool label_conditio
   for (const Count weight : state.weights)
     weight_bits_ = std::max(weight_bits_, static_cast<int>(std::bit_width(static_cast<std::uint64_t>(weight))));
   number_conditions(columns, label_conditions, false);
-  if (whole_vectors(conditions_.size()) / 8 * state.rows > limits.record_bytes) number_conditions(columns, label_conditions, true);
+  if (whole_vectors(conditions_.size()) / 8 * state.rows > limits.record_bytes)
+    number_conditions(columns, label_conditions, true);
   const std::size_t recorded = all_in_records() ? conditions_.size() : 2 * labels_;
   stride_ = (words_for(std::max<std::size_t>(1, recorded)) + 3) / 4 * 4;
   if (stride_ > 8) stride_ = (stride_ + 7) / 8 * 8;  // whole cache lines

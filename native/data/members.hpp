@@ -1,9 +1,9 @@
-// Which conditions every row satisfies, where a condition is a whole list of rows: those on listed columns, and those on
-// what earlier rules have set.
+// Which conditions every row satisfies, where a condition is a whole list of rows: those on listed columns, and those
+// on what earlier rules have set.
 //
-// Every such condition has a number. As long as there is room, a row's record has one bit per condition, and adding up the
-// records of some rows (tally.hpp) counts those rows for all conditions at once. In wide sparse tables only the conditions
-// on labels are kept as bits, and every row lists the others it satisfies.
+// Every such condition has a number. As long as there is room, a row's record has one bit per condition, and adding up
+// the records of some rows (tally.hpp) counts those rows for all conditions at once. In wide sparse tables only the
+// conditions on labels are kept as bits, and every row lists the others it satisfies.
 #pragma once
 
 #include <vector>
@@ -60,9 +60,7 @@ class Members {
   void number_conditions(const Columns& columns, bool label_conditions, bool sparse);
   void fill_records(const Columns& columns);
   void fill_lists(const Columns& columns);
-  void put(std::size_t row, std::size_t number) {
-    records_[row * stride_ + number / 64] |= Word{1} << number % 64;
-  }
+  void put(std::size_t row, std::size_t number) { records_[row * stride_ + number / 64] |= Word{1} << number % 64; }
   template <class Counter>
   void count_listed(const std::vector<Row>& rows, Counter* counts) const;
 

@@ -18,12 +18,12 @@ struct NodeLabel {
   bool any() const { return usable(0) || usable(1); }
 };
 
-// Covered rows are numbered by *slots*: in the empty body a row's slot is its number in the table, below it its place among
-// the covered rows. Tables that a search makes for a node go by slots, so that small covers need small tables.
+// Covered rows are numbered by *slots*: in the empty body a row's slot is its number in the table, below it its place
+// among the covered rows. Tables that a search makes for a node go by slots, so that small covers need small tables.
 struct Node {
   Bits cover;
   Count weight = 0;
-  std::vector<Row> rows;      // covered, ascending
+  std::vector<Row> rows;  // covered, ascending
   std::size_t slots = 0;
   std::size_t depth = 0;      // 0: the empty body
   std::uint64_t path_id = 0;  // nodes with the same number have nested covers

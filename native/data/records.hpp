@@ -1,4 +1,5 @@
-// The labels of every row as bits: what is unset and present, then what is unset and absent, then what is set and present.
+// The labels of every row as bits: what is unset and present, then what is unset and absent, then what is set and
+// present.
 #pragma once
 
 #include "core/arrays.hpp"
@@ -13,7 +14,8 @@ class Records {
     for (std::size_t l = 0; l < state.labels; ++l)
       for (std::size_t w = 0; w < words_for(state.rows); ++w) {
         const Word truth = state.truth[l][w], set = state.set[l][w], known = state.known_word(l, w);
-        for (const auto& [part, rows] : {std::pair(0, truth & ~set), std::pair(1, ~truth & ~set & known), std::pair(2, truth & set)})
+        for (const auto& [part, rows] :
+             {std::pair(0, truth & ~set), std::pair(1, ~truth & ~set & known), std::pair(2, truth & set)})
           for_each_bit(rows, w * 64, [&](std::size_t i) {
             if (i < state.rows) word(i, static_cast<std::size_t>(part), l) |= Word{1} << l % 64;
           });

@@ -1,7 +1,8 @@
 // The training state: which rows still count, and what earlier rules have set on them.
 //
-// Everything that a search remembers between rules is stamped with two numbers from here: `working_version` goes up when
-// rows leave the working set, `label_version[l]` when label l is set on a row. That is the only way a memory becomes stale.
+// Everything that a search remembers between rules is stamped with two numbers from here: `working_version` goes up
+// when rows leave the working set, `label_version[l]` when label l is set on a row. That is the only way a memory
+// becomes stale.
 #pragma once
 
 #include <algorithm>
@@ -165,7 +166,8 @@ class State {
     const Bits open = open_among(cover, negative);
     outcome.covered = weigh(cover.data());
     outcome.open = weigh(open.data());
-    outcome.stopped = threshold.given && __int128(outcome.open) * threshold.den <= __int128(threshold.num) * outcome.covered;
+    outcome.stopped =
+        threshold.given && __int128(outcome.open) * threshold.den <= __int128(threshold.num) * outcome.covered;
     if (outcome.stopped || !threshold.given || !keep_covered) {
       bool any = false;
       for (std::size_t w = 0; w < cover.words(); ++w) {
@@ -184,7 +186,7 @@ class State {
 
   const std::size_t rows, labels;
   const std::vector<Count> weights;
-  bool unit = true;  // whether every weight is 0 or 1
+  bool unit = true;          // whether every weight is 0 or 1
   std::vector<Bits> planes;  // by bit of the weight; none if weights are large
   bool has_unknown = false;
   BitMatrix truth, set, ones, known;

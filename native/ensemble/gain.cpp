@@ -1,7 +1,7 @@
-// For each feature, the condition that extends a body with the largest gain: sums of fixed-point gradients and curvatures
-// per bin, then one pass over the bins. All sums are whole numbers below 2^53, so neither threads nor the order of rows can
-// change them, although they are kept as doubles, which saves converting them; what is computed from them uses the same
-// operations in the same order as the NumPy reference.
+// For each feature, the condition that extends a body with the largest gain: sums of fixed-point gradients and
+// curvatures per bin, then one pass over the bins. All sums are whole numbers below 2^53, so neither threads nor the
+// order of rows can change them, although they are kept as doubles, which saves converting them; what is computed from
+// them uses the same operations in the same order as the NumPy reference.
 #include "ensemble/gain.hpp"
 
 #include <nanobind/ndarray.h>
@@ -68,7 +68,8 @@ POLYRULE_VECTOR_CLONES void add_rows(Sum* __restrict histogram, const Code* code
   }
 }
 
-POLYRULE_VECTOR_CLONES void move(Sum* __restrict to, Sum* __restrict away, const Sum* __restrict what, std::size_t count) {
+POLYRULE_VECTOR_CLONES void move(Sum* __restrict to, Sum* __restrict away, const Sum* __restrict what,
+                                 std::size_t count) {
   for (std::size_t j = 0; j < count; ++j) to[j] += what[j], away[j] -= what[j];
 }
 
@@ -99,8 +100,8 @@ class Scan {
     for (std::size_t f = 0; f < bins.features; ++f) gains_[f].assign(2 * static_cast<std::size_t>(bins.count[f]), 0);
   }
 
-  // Labels are taken a few at a time: the sums of all bins of a feature then stay in the nearest cache, and memory does not
-  // grow with the number of labels. Gains are still added up label after label.
+  // Labels are taken a few at a time: the sums of all bins of a feature then stay in the nearest cache, and memory does
+  // not grow with the number of labels. Gains are still added up label after label.
   static constexpr std::size_t kBlock = 32;
 
   // Copies the gradients and curvatures of a block of labels, example after example.
@@ -239,11 +240,11 @@ class Scan {
   const std::int32_t* chosen_;
   const std::size_t count_, labels_;
   const double ridge_, cost_;
-  std::vector<double> inverse_;      // of the curvature of all examples, per label
-  std::vector<std::int32_t> place_;  // per example: where it is among the chosen ones, or -1
+  std::vector<double> inverse_;             // of the curvature of all examples, per label
+  std::vector<std::int32_t> place_;         // per example: where it is among the chosen ones, or -1
   std::vector<std::vector<double>> gains_;  // per feature and bin, of both directions
-  std::size_t first_ = 0, wide_ = 0;  // the block of labels at hand,
-  std::vector<Sum> sums_, total_;     // and its gradients and curvatures per chosen example
+  std::size_t first_ = 0, wide_ = 0;        // the block of labels at hand,
+  std::vector<Sum> sums_, total_;           // and its gradients and curvatures per chosen example
 };
 
 template <class T>
@@ -259,8 +260,8 @@ auto best_conditions(const Array<Code, 2>& dense, const Array<std::int32_t, 1>& 
                      const Array<std::int32_t, 1>& usual, const Array<std::int64_t, 1>& starts,
                      const Array<std::int32_t, 1>& listed_rows, const Array<Code, 1>& listed_codes,
                      const Array<std::int32_t, 1>& rows, const Array<std::int32_t, 2>& gradient,
-                     const Array<std::int32_t, 2>& curvature, const Array<std::int64_t, 1>& root, double ridge, double cost,
-                     int threads) {
+                     const Array<std::int32_t, 2>& curvature, const Array<std::int64_t, 1>& root, double ridge,
+                     double cost, int threads) {
   const std::size_t features = slot.shape(0), labels = root.shape(0), examples = gradient.shape(0);
   if (count.shape(0) != features || nominal.shape(0) != features || usual.shape(0) != features ||
       starts.shape(0) != features + 1)
@@ -268,8 +269,9 @@ auto best_conditions(const Array<Code, 2>& dense, const Array<std::int32_t, 1>& 
   if (gradient.shape(1) != labels || curvature.shape(0) != examples || curvature.shape(1) != labels)
     throw nb::value_error("gradient and curvature need one column per label");
   for (std::size_t k = 0; k < rows.shape(0); ++k)
-    if (rows.data()[k] < 0 || static_cast<std::size_t>(rows.data()[k]) >= examples) throw nb::index_error("no such row");
-  const Bins bins{dense.data(), slot.data(),        count.data(),        nominal.data(), usual.data(),
+    if (rows.data()[k] < 0 || static_cast<std::size_t>(rows.data()[k]) >= examples)
+      throw nb::index_error("no such row");
+  const Bins bins{dense.data(),  slot.data(),        count.data(),        nominal.data(), usual.data(),
                   starts.data(), listed_rows.data(), listed_codes.data(), examples,       features};
   std::vector<Best> best(features);
   {

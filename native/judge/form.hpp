@@ -21,8 +21,8 @@ struct Counts {
 
 class Valuer;
 
-// `counted`: any measure of the counts where a head is worth as much as its best literal. `micro`: such a measure of the
-// counts summed over the head.
+// `counted`: any measure of the counts where a head is worth as much as its best literal. `micro`: such a measure of
+// the counts summed over the head.
 enum class HeadKind { singles, subset, ratio, counted, micro };
 enum class Scope { head, all, full };
 // What `counted` and `micro` measure; `function` asks the valuer.
@@ -37,7 +37,7 @@ struct Form {
   std::size_t max_head = SIZE_MAX;
   bool negative = true;
   Formula formula = Formula::none;
-  bool measured = false;  // values are only known in their order; the measure itself gives those that are shown
+  bool measured = false;       // values are only known in their order; the measure itself gives those that are shown
   Count m_num = 0, m_den = 1;  // of the m-estimate
   std::shared_ptr<Valuer> valuer;
 };

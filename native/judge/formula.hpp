@@ -74,8 +74,8 @@ class Valuer {
   std::vector<double> values_;
 };
 
-// A number that compares like the value: for Matthews' correlation its square with the sign, for a function the order of
-// its doubles, else the value itself.
+// A number that compares like the value: for Matthews' correlation its square with the sign, for a function the order
+// of its doubles, else the value itself.
 inline Fraction formula_value(const Form& form, const Counts& c) {
   const Wide tp = c.tp, fp = c.fp, tn = c.tn, fn = c.fn;
   const Wide total = tp + fp + tn + fn;

@@ -1,8 +1,8 @@
 // What single literals are worth.
 //
 // At a value p/q, num/den >= p/q is the same as G = q*num - p*den >= 0 (denominators are positive here), and G is a sum
-// over rows: every covered row adds a number that depends only on its kind. Searches add these numbers up in lanes of 32
-// bits; whatever passes them is compared exactly.
+// over rows: every covered row adds a number that depends only on its kind. Searches add these numbers up in lanes of
+// 32 bits; whatever passes them is compared exactly.
 #pragma once
 
 #include <algorithm>
@@ -78,9 +78,11 @@ struct Gains {
 // A number that no sum of gains in a node exceeds at the value p / q; several of them may be added up.
 inline double largest_sum(const Form& form, double covered, const State& state, double p, double q) {
   const double all = double(state.working_weight);
-  const double present = state.present.empty() ? 0 : double(*std::max_element(state.present.begin(), state.present.end()));
-  const bool plain = *std::min_element(form.num.begin(), form.num.end()) >= 0;  // then the two terms have opposite signs
-  double h[5];  // what one more of each count may weigh
+  const double present =
+      state.present.empty() ? 0 : double(*std::max_element(state.present.begin(), state.present.end()));
+  const bool plain =
+      *std::min_element(form.num.begin(), form.num.end()) >= 0;  // then the two terms have opposite signs
+  double h[5];                                                   // what one more of each count may weigh
   for (std::size_t i = 0; i < 5; ++i) {
     const double up = std::abs(double(form.num[i])) * q, down = std::abs(double(form.den[i])) * p;
     h[i] = plain ? std::max(up, down) : up + down;
@@ -88,8 +90,9 @@ inline double largest_sum(const Form& form, double covered, const State& state, 
   return h[0] + (std::max(h[1], h[2]) + std::max(h[3], h[4])) * covered + h[3] * all + h[4] * present;
 }
 
-// The value that lanes look with: the value itself, or where its sums do not fit a fraction below it. Gains can only grow
-// if the value is lowered, as denominators are never negative: what cannot reach the lower value cannot reach the other.
+// The value that lanes look with: the value itself, or where its sums do not fit a fraction below it. Gains can only
+// grow if the value is lowered, as denominators are never negative: what cannot reach the lower value cannot reach the
+// other.
 struct LaneLevel {
   Fraction value;
   bool exact;

@@ -2,11 +2,12 @@
 //
 // For a head let N be all its counts, t = TP/N, x = (TP+FP)/N, s = (TP+FN)/N. Then TP*TN - FP*FN = (t - x*s)*N*N, and a
 // value of at least l >= 0 means t - x*s - l*p(x)*f(s) >= 0, where p is 1 or (Matthews) the root of x*(1-x), and f is 1
-// (WRAcc), s*(1-s) (rate difference) or its root: concave. All of t, x, s are means over the head's literals, weighted by
-// their counts, and p(x) and f(s) are not below the means of the literals' p and f. The products are bounded by planes: from
-// (x - x0)*(s - s0) >= 0, where x0 and s0 are both the smallest of any literal or both the largest, x*s is at least
-// x0*s + s0*x - x0*s0, and likewise for p*f. What is left is a mean over the literals: a sum of gains, one per literal, that
-// must reach 0, for either corner. The m-estimate is such a sum, with m*(s - l) as a constant, largest for the largest s.
+// (WRAcc), s*(1-s) (rate difference) or its root: concave. All of t, x, s are means over the head's literals, weighted
+// by their counts, and p(x) and f(s) are not below the means of the literals' p and f. The products are bounded by
+// planes: from (x - x0)*(s - s0) >= 0, where x0 and s0 are both the smallest of any literal or both the largest, x*s is
+// at least x0*s + s0*x - x0*s0, and likewise for p*f. What is left is a mean over the literals: a sum of gains, one per
+// literal, that must reach 0, for either corner. The m-estimate is such a sum, with m*(s - l) as a constant, largest
+// for the largest s.
 #pragma once
 
 #include <algorithm>
@@ -31,7 +32,8 @@ struct Head {
   std::vector<HeadLiteral> literals;
   bool any() const { return !literals.empty(); }
   bool has(std::size_t label) const {
-    return std::any_of(literals.begin(), literals.end(), [&](const HeadLiteral& literal) { return literal.label == label; });
+    return std::any_of(literals.begin(), literals.end(),
+                       [&](const HeadLiteral& literal) { return literal.label == label; });
   }
 };
 
@@ -42,9 +44,7 @@ struct Gain {
     by[0] += other.by[0];
     by[1] += other.by[1];
   }
-  Gain at_least(const Gain& other) const {
-    return {{std::max(by[0], other.by[0]), std::max(by[1], other.by[1])}};
-  }
+  Gain at_least(const Gain& other) const { return {{std::max(by[0], other.by[0]), std::max(by[1], other.by[1])}}; }
 };
 
 inline constexpr Gain kNoGain{{-std::numeric_limits<double>::infinity(), -std::numeric_limits<double>::infinity()}};
@@ -73,8 +73,8 @@ class MicroGains {
   }
   bool bounded() const { return bounded_; }
 
-  // Drop the literals (in label order) that are in no head which holds all of `fixed` and at least one of them and reaches
-  // the level. What is left makes the bounds tighter, and so on. False if nothing is left.
+  // Drop the literals (in label order) that are in no head which holds all of `fixed` and at least one of them and
+  // reaches the level. What is left makes the bounds tighter, and so on. False if nothing is left.
   bool narrow(std::vector<MicroItem>& open, std::vector<MicroItem>& fixed, double slack) {
     for (;;) {
       if (open.empty()) return false;
@@ -102,8 +102,8 @@ class MicroGains {
     }
   }
 
-  // Whether all literals last seen have the same x: then no head is better than its best literal, if that is not below 0.
-  // Different quotients of numbers below 2**26 are different doubles.
+  // Whether all literals last seen have the same x: then no head is better than its best literal, if that is not below
+  // 0. Different quotients of numbers below 2**26 are different doubles.
   bool singles_decide() const { return x_[0] == x_[1] && largest_ < 0x1p26 && formula_ != Formula::m_estimate; }
 
   template <class Visit>
@@ -280,7 +280,8 @@ class MicroHeads {
     std::sort(mine.begin(), mine.end());
     const auto differs = [&](auto&& mine_of, auto&& best_of) {
       for (std::size_t i = 0; i < mine.size(); ++i)
-        if (mine_of(mine[i]) != best_of(best_.literals[i])) return mine_of(mine[i]) < best_of(best_.literals[i]) ? 1 : -1;
+        if (mine_of(mine[i]) != best_of(best_.literals[i]))
+          return mine_of(mine[i]) < best_of(best_.literals[i]) ? 1 : -1;
       return 0;
     };
     const int by_label = differs([](auto& m) { return int(m.first); }, [](auto& l) { return int(l.label); });

@@ -27,7 +27,8 @@ class Shortlist {
  public:
   explicit Shortlist(std::size_t size) : size_(size) {}
   // Only candidates that beat this value, or tie with it and have more than `tp` true positives, are kept.
-  Shortlist(std::size_t size, const Fraction& value, Count tp) : size_(size), has_floor_(true), floor_(value), floor_tp_(tp) {}
+  Shortlist(std::size_t size, const Fraction& value, Count tp)
+      : size_(size), has_floor_(true), floor_(value), floor_tp_(tp) {}
 
   bool has_level() const { return has_floor_ || is_full(); }
   // What a candidate must reach to be of any interest.

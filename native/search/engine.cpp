@@ -9,8 +9,8 @@
 namespace polyrule {
 
 Engine::Engine(Columns columns, State state, Form form, GrowOptions options, Limits limits, int threads)
-    : state_(std::move(state)), columns_(std::move(columns)), form_(std::move(form)), options_(options), limits_(limits),
-      threads_(std::max(1, threads)), members_(columns_, state_, options.label_conditions, limits_),
+    : state_(std::move(state)), columns_(std::move(columns)), form_(std::move(form)), options_(options),
+      limits_(limits), threads_(std::max(1, threads)), members_(columns_, state_, options.label_conditions, limits_),
       numeric_(columns_, state_, limits_, options.min_coverage, threads_),
       lists_(members_, state_, limits_, options.min_coverage, threads_) {
   state_.refresh();
@@ -105,7 +105,8 @@ void Engine::search(const Watch& watch, Node& node, const Form& form, bool whole
     const Fraction one{1, 1};
     const bool reached = compare(best.level(), one) == 0;
     Shortlist found(best.size(), one, reached ? best.least_tp() - 1 : 0);
-    pure_->search(watch, node, node.labels, form, numeric_.columns(), numeric_.sequences(), whole && node.is_root(), found);
+    pure_->search(watch, node, node.labels, form, numeric_.columns(), numeric_.sequences(), whole && node.is_root(),
+                  found);
     best.merge(found);
     if (compare(best.level(), one) == 0 && pure_->has_lists()) return;
   }
@@ -116,20 +117,20 @@ void Engine::search(const Watch& watch, Node& node, const Form& form, bool whole
 }
 
 void Engine::search_in_general(const Watch& watch, const Node& node, const Form& form, Shortlist& best) {
-  const Touches touches(node, state_);
+  const Codes codes(node, state_);
   std::vector<std::size_t> columns, labels;
   for (std::size_t j = 0; j < columns_.size(); ++j)
     if (columns_[j].shape != Shape::constant) columns.push_back(j);
   for (std::size_t l = 0; l < state_.labels && options_.label_conditions; ++l)
     if (state_.ever_set[l]) labels.push_back(l);
   const std::size_t units = columns.size() + labels.size();
-  const std::size_t work = (node.rows.size() + 2 * touches.entries.size()) * units;
+  const std::size_t work = (node.rows.size() + codes.work()) * units;
   const int threads = work < limits_.threaded_work ? 1 : std::min<int>(threads_, static_cast<int>(units));
   std::vector<std::unique_ptr<GeneralScan>> workers(static_cast<std::size_t>(threads));
   over_all(watch, units, threads, 1, [&](int w, std::size_t unit) {
     auto& worker = workers[static_cast<std::size_t>(w)];
     if (!worker)
-      worker.reset(new GeneralScan(node, state_, columns_, numeric_.sequences(), touches, form, options_.min_coverage,
+      worker.reset(new GeneralScan(node, state_, columns_, numeric_.sequences(), codes, form, options_.min_coverage,
                                    best, Patience(&watch)));
     if (unit < columns.size()) worker->feature(columns[unit]);
     else worker->label(labels[unit - columns.size()]);
@@ -168,7 +169,8 @@ std::optional<Grown> Engine::greedy(const Watch& watch, const Form& form, std::v
   std::vector<Condition> body;
   const auto note = [&] {
     if (steps)
-      steps->push_back({body.empty() ? Condition{} : body.back(), grown.head.value, grown.head.tp, node.weight, node.cover});
+      steps->push_back(
+          {body.empty() ? Condition{} : body.back(), grown.head.value, grown.head.tp, node.weight, node.cover});
   };
   note();
   while (body.size() < options_.max_conditions) {
@@ -236,7 +238,8 @@ std::optional<Grown> Engine::beam(const Watch& watch, const Form& form, std::vec
         return std::is_permutation(f.body.begin(), f.body.end(), other.grown.body.begin(), other.grown.body.end());
       });
       if (seen) continue;
-      Node node = Node::below(root, covered_by(f.scored.condition, level[f.parent].grown.cover, columns_, state_), state_);
+      Node node =
+          Node::below(root, covered_by(f.scored.condition, level[f.parent].grown.cover, columns_, state_), state_);
       root.labels = level[f.parent].labels;
       node.labels = labels_below(root, node);
       Candidate child{{std::move(f.body), solve(watch, node, form), node.cover}, {}};

@@ -1,7 +1,8 @@
 // Grows rules one at a time and keeps the training state between them.
 //
 // Which search runs for a node (docs/architecture.md): measures where a head is worth as much as its best literal go to
-// PureSearch while only pure literals can win, and to ListSearch and NumericSearch otherwise; all others to GeneralScan.
+// PureSearch while only pure literals can win, and to ListSearch and NumericSearch otherwise; all others to
+// GeneralScan.
 #pragma once
 
 #include <memory>
@@ -53,12 +54,13 @@ class Engine {
   // The best of the rules grown for each literal on its own.
   std::optional<Grown> grow_single(const Watch& watch);
   // Applies a rule to the training state.
-  Outcome commit(const Bits& cover, const std::vector<std::pair<std::size_t, int>>& head, const StopThreshold& threshold,
-                 bool keep_covered);
+  Outcome commit(const Bits& cover, const std::vector<std::pair<std::size_t, int>>& head,
+                 const StopThreshold& threshold, bool keep_covered);
 
  private:
-  // A rule that was grown for one literal, with every step on its way, so that the next round can tell whether it would be
-  // grown again. steps[k] is the body of the first k conditions; the condition that leads on from it is the next one's.
+  // A rule that was grown for one literal, with every step on its way, so that the next round can tell whether it would
+  // be grown again. steps[k] is the body of the first k conditions; the condition that leads on from it is the next
+  // one's.
   struct KeptRule {
     struct Step {
       Condition last;
@@ -80,8 +82,8 @@ class Engine {
   std::optional<Grown> greedy(const Watch& watch, const Form& form, std::vector<NodeLabel> labels, bool whole,
                               std::vector<KeptRule::Step>* steps);
   std::optional<Grown> beam(const Watch& watch, const Form& form, std::vector<NodeLabel> labels, bool whole);
-  // Offers the best conditions of a node. Literals that are out of the race here and below are dropped from it. `whole`:
-  // the rule may be for any literal.
+  // Offers the best conditions of a node. Literals that are out of the race here and below are dropped from it.
+  // `whole`: the rule may be for any literal.
   void search(const Watch& watch, Node& node, const Form& form, bool whole, Shortlist& best);
   void search_in_general(const Watch& watch, const Node& node, const Form& form, Shortlist& best);
   void begin_rule(const Form& form);

@@ -1,8 +1,8 @@
 // The best first condition of every literal on a numeric column, kept between rules.
 //
-// A rule only changes the labels of its head, and rows that leave the working set are mostly done with. So what a single
-// condition can make of the other literals stays true, and the next rule starts from what is known: only literals that
-// changed are searched again, each at a value of its own, until its best value is known exactly.
+// A rule only changes the labels of its head, and rows that leave the working set are mostly done with. So what a
+// single condition can make of the other literals stays true, and the next rule starts from what is known: only
+// literals that changed are searched again, each at a value of its own, until its best value is known exactly.
 #pragma once
 
 #include <optional>
@@ -52,8 +52,8 @@ class FirstConditions {
   }
 
  private:
-  // One that lacks a label which is set there counted for it only as a true negative; if these do not matter, the values
-  // stay, though some conditions may be gone.
+  // One that lacks a label which is set there counted for it only as a true negative; if these do not matter, the
+  // values stay, though some conditions may be gone.
   void rows_left(const State& state, const Form& form) {
     const bool negatives_matter = form.num[3] != 0 || form.den[3] != 0;
     for (std::size_t l = 0; l < state.labels; ++l) {

@@ -1,8 +1,8 @@
 // What each condition covers of each label in the empty body, kept from rule to rule.
 //
-// Bodies often cover most rows, so the counts of a label in a node are best found by taking off the few rows that are not
-// covered. A label is counted when it is asked for; afterwards only rows that have left the working set and conditions on
-// labels that have been set on more rows are corrected.
+// Bodies often cover most rows, so the counts of a label in a node are best found by taking off the few rows that are
+// not covered. A label is counted when it is asked for; afterwards only rows that have left the working set and
+// conditions on labels that have been set on more rows are corrected.
 #pragma once
 
 #include <vector>
@@ -80,8 +80,8 @@ class LabelCounts {
 
   // Rows have left the working set.
   void take_off(std::size_t label, Part part, Kept& kept) {
-    const std::vector<Row> left = rows_of(
-        label, part, [&](std::size_t w) { return kept.working.data()[w] & ~state_.working.data()[w]; });
+    const std::vector<Row> left =
+        rows_of(label, part, [&](std::size_t w) { return kept.working.data()[w] & ~state_.working.data()[w]; });
     if (left.empty()) return;
     std::vector<Counter> sums(members_.counters());
     members_.count(left, members_.vectors(), sums.data());
@@ -92,7 +92,8 @@ class LabelCounts {
   void recount(std::size_t label, Part part, Kept& kept, std::size_t tested) {
     if (!members_.has_labels()) return;
     std::vector<Word> some(state_.working.words());
-    for (std::size_t w = 0; w < some.size(); ++w) some[w] = state_.working.data()[w] & part_rows(state_, label, part, w);
+    for (std::size_t w = 0; w < some.size(); ++w)
+      some[w] = state_.working.data()[w] & part_rows(state_, label, part, w);
     for (int value = 0; value < 2; ++value) {
       const std::size_t number = members_.number_of(tested, value);
       kept.counts[number] = static_cast<Counter>(members_.count_among(number, some.data()));

@@ -12,9 +12,8 @@ void sort_slots(const Column& column, const Node& node, std::vector<std::uint32_
   std::vector<Entry> entries;
   entries.reserve(slots.size());
   for (const std::uint32_t slot : slots) entries.push_back({column.dense[node.row(slot)], slot});
-  std::sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) {
-    return a.value != b.value ? a.value < b.value : a.slot < b.slot;
-  });
+  std::sort(entries.begin(), entries.end(),
+            [](const Entry& a, const Entry& b) { return a.value != b.value ? a.value < b.value : a.slot < b.slot; });
   for (std::size_t i = 0; i < entries.size(); ++i)
     slots[i] = entries[i].slot | (i == 0 || entries[i].value != entries[i - 1].value ? kStarts : 0);
 }

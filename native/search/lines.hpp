@@ -8,8 +8,8 @@
 
 namespace polyrule {
 
-// The covered slots of every column by ascending value. Covers along a rule are nested, so each is filtered from the one
-// above it; different columns may be asked for at the same time.
+// The covered slots of every column by ascending value. Covers along a rule are nested, so each is filtered from the
+// one above it; different columns may be asked for at the same time.
 class Sequences {
  public:
   Sequences(Columns& columns, const State& state, const Limits& limits)
@@ -43,8 +43,8 @@ class Sequences {
 // Puts slots in the order of their values and marks where distinct ones start.
 void sort_slots(const Column& column, const Node& node, std::vector<std::uint32_t>& slots);
 
-// Shows the candidates of one column: judge(line, make) for lists of slots, judge_bins(missing, make) for a column in bins.
-// make(leaves, value before the boundary) is the condition on one side of it.
+// Shows the candidates of one column: judge(line, make) for lists of slots, judge_bins(missing, make) for a column in
+// bins. make(leaves, value before the boundary) is the condition on one side of it.
 class Lines {
  public:
   Lines(const Node& node, const State& state, Columns& columns, Sequences& sequences)

@@ -8,7 +8,8 @@ namespace polyrule {
 namespace {
 
 constexpr std::size_t kVector = 256;  // conditions that are counted together
-constexpr std::size_t kEach = 8, kBlock = 4;  // conditions in a vector of bounds, and vectors that are looked at together
+constexpr std::size_t kEach = 8,
+                      kBlock = 4;  // conditions in a vector of bounds, and vectors that are looked at together
 
 // What bounds G of one literal, in lanes: weights of the counts, and the counts of the node.
 template <class Lane>
@@ -20,8 +21,9 @@ struct LiteralWeights {
 template <class Lane>
 constexpr Lane kNever = std::numeric_limits<Lane>::lowest() / 4;
 
-// Lists the conditions whose bound is not negative in `found` (room for `counters` numbers) and returns how many; `below`
-// gets the largest bound of the others. Conditions of size 0 do not count. `absent` may be null; then G is only bounded.
+// Lists the conditions whose bound is not negative in `found` (room for `counters` numbers) and returns how many;
+// `below` gets the largest bound of the others. Conditions of size 0 do not count. `absent` may be null; then G is only
+// bounded.
 template <class Counter, class Lane>
 inline __attribute__((always_inline)) std::size_t bound_all(const LiteralWeights<Lane>& weights, const Counter* sizes,
                                                             const Counter* present, const Counter* present_set,
@@ -68,22 +70,25 @@ inline __attribute__((always_inline)) std::size_t bound_all(const LiteralWeights
 
 POLYRULE_VECTOR_CLONES
 std::size_t bound_conditions(const LiteralWeights<std::int32_t>& weights, const std::uint16_t* sizes,
-                             const std::uint16_t* present, const std::uint16_t* present_set, const std::uint16_t* absent,
-                             std::size_t counters, std::uint32_t* found, std::int32_t& below) {
+                             const std::uint16_t* present, const std::uint16_t* present_set,
+                             const std::uint16_t* absent, std::size_t counters, std::uint32_t* found,
+                             std::int32_t& below) {
   return bound_all(weights, sizes, present, present_set, absent, counters, found, below);
 }
 
 POLYRULE_VECTOR_CLONES
 std::size_t bound_conditions(const LiteralWeights<std::int32_t>& weights, const std::uint32_t* sizes,
-                             const std::uint32_t* present, const std::uint32_t* present_set, const std::uint32_t* absent,
-                             std::size_t counters, std::uint32_t* found, std::int32_t& below) {
+                             const std::uint32_t* present, const std::uint32_t* present_set,
+                             const std::uint32_t* absent, std::size_t counters, std::uint32_t* found,
+                             std::int32_t& below) {
   return bound_all(weights, sizes, present, present_set, absent, counters, found, below);
 }
 
 POLYRULE_VECTOR_CLONES
 std::size_t bound_conditions(const LiteralWeights<std::int64_t>& weights, const std::uint32_t* sizes,
-                             const std::uint32_t* present, const std::uint32_t* present_set, const std::uint32_t* absent,
-                             std::size_t counters, std::uint32_t* found, std::int64_t& below) {
+                             const std::uint32_t* present, const std::uint32_t* present_set,
+                             const std::uint32_t* absent, std::size_t counters, std::uint32_t* found,
+                             std::int64_t& below) {
   return bound_all(weights, sizes, present, present_set, absent, counters, found, below);
 }
 
@@ -124,7 +129,8 @@ class LiteralSearch {
       : node_(node), state_(state), members_(members), form_(form), sizes_(sizes), kept_(kept), room_(room),
         capacity_(capacity), wanted_(wanted),
         // absent rows are many: they are worth counting where few labels share the work
-        keeps_absent_(64 * state.labels <= state.rows), target_(form, level), lane_gains_(form, level), held_(room.held) {
+        keeps_absent_(64 * state.labels <= state.rows), target_(form, level), lane_gains_(form, level),
+        held_(room.held) {
     room.absent.resize(node.cover.words());
     for (std::size_t k = 0; k < members_.counters(); k += kVector)
       largest_.push_back(*std::max_element(sizes + k, sizes + k + kVector));
@@ -290,10 +296,10 @@ class LiteralSearch {
     weights.absent_set = lane(absent_set);
     weights.absent = lane(slope[kAbsent] - absent_set);
     weights.all_absent = lane(label.kinds[kAbsent]);
-    // Rows where the label is unknown, and present ones that are set where they are not told apart, count like absent ones
-    // that are set.
-    weights.all_absent_set = lane(node_.weight - label.kinds[kAbsent] - label.kinds[kPresent] -
-                                  (has_set_ ? label.kinds[kPresentSet] : 0));
+    // Rows where the label is unknown, and present ones that are set where they are not told apart, count like absent
+    // ones that are set.
+    weights.all_absent_set =
+        lane(node_.weight - label.kinds[kAbsent] - label.kinds[kPresent] - (has_set_ ? label.kinds[kPresentSet] : 0));
     Lane below = kNever<Lane>;
     const std::size_t count = bound_conditions(weights, sizes_, present_at_, present_set_at_, unset_at_,
                                                vectors_ * kVector, room_.found.get(), below);
@@ -313,7 +319,9 @@ class LiteralSearch {
       const Count others = Count(sizes_[k]) - kinds[kPresent] - kinds[kPresentSet];
       const Count least = std::max<Count>(0, others - Count(weights.all_absent_set));
       const Count most = std::min<Count>(others, label.kinds[kAbsent]);
-      kinds[kAbsent] = least == most ? least : unset_at_ ? Count(unset_at_[k]) : members_.count_among(k, room_.absent.data());
+      kinds[kAbsent] = least == most ? least
+                       : unset_at_   ? Count(unset_at_[k])
+                                     : members_.count_among(k, room_.absent.data());
       kinds[kAbsentSet] = vague ? members_.count_among(k, room_.absent_set.data()) : others - kinds[kAbsent];
       const Count gain = Count(weights.empty) + Count(weights.present) * kinds[kPresent] +
                          Count(weights.present_set) * kinds[kPresentSet] + Count(slope[kAbsent]) * kinds[kAbsent] +
@@ -363,8 +371,8 @@ class LiteralSearch {
   double scale_ = 1;
   std::vector<HeldCondition>& held_;
   std::vector<std::uint32_t> numbers_;  // of those that are held
-  std::vector<Counter> largest_;  // size of a condition, by vector of conditions
-  std::size_t vectors_ = 0;       // that the label under search needs
+  std::vector<Counter> largest_;        // size of a condition, by vector of conditions
+  std::size_t vectors_ = 0;             // that the label under search needs
   bool has_set_ = false, has_absent_ = false, better_ = false;
   // Counts of the label under search; `unset_at_` is null if the unset absent rows are not counted yet.
   const Counter *present_at_ = nullptr, *present_set_at_ = nullptr, *unset_at_ = nullptr;
@@ -402,8 +410,8 @@ ListSearch::ListSearch(const Members& members, const State& state, const Limits&
       short_counts_(members, state), long_counts_(members, state), root_(state.labels, limits.prospects != 0),
       path_(state.labels, limits.prospects != 0), label_version_(state.labels, 0) {}
 
-// What is known of a literal at the empty body stays true while its label and the working set do; only conditions on labels
-// that have been set on more rows must be looked at again.
+// What is known of a literal at the empty body stays true while its label and the working set do; only conditions on
+// labels that have been set on more rows must be looked at again.
 void ListSearch::begin_rule(const Form& form, bool label_conditions) {
   short_counts_.begin_rule();
   long_counts_.begin_rule();
@@ -447,16 +455,18 @@ void ListSearch::search(const Watch& watch, const Node& node, const std::vector<
                         bool keeps, Shortlist& best) {
   const bool is_short = state_.unit && state_.rows <= UINT16_MAX;
   if (LaneLevel::fits(form, state_, limits_.lane_capacity / 16))
-    is_short ? search_as<std::uint16_t, std::int32_t>(watch, node, labels, form, short_sizes_, short_counts_, short_rooms_, best)
-             : search_as<std::uint32_t, std::int32_t>(watch, node, labels, form, long_sizes_, long_counts_, long_rooms_, best);
-  else
-    search_as<std::uint32_t, std::int64_t>(watch, node, labels, form, long_sizes_, long_counts_, long_rooms_, best);
+    is_short ? search_as<std::uint16_t, std::int32_t>(watch, node, labels, form, short_sizes_, short_counts_,
+                                                      short_rooms_, best)
+             : search_as<std::uint32_t, std::int32_t>(watch, node, labels, form, long_sizes_, long_counts_, long_rooms_,
+                                                      best);
+  else search_as<std::uint32_t, std::int64_t>(watch, node, labels, form, long_sizes_, long_counts_, long_rooms_, best);
   if (keeps) root_ = path_;
 }
 
 template <class Counter, class Lane>
 void ListSearch::search_as(const Watch& watch, const Node& node, const std::vector<NodeLabel>& labels, const Form& form,
-                           Sizes<Counter>& sizes, LabelCounts<Counter>& counts, Rooms<Counter>& rooms, Shortlist& best) {
+                           Sizes<Counter>& sizes, LabelCounts<Counter>& counts, Rooms<Counter>& rooms,
+                           Shortlist& best) {
   using Search = LiteralSearch<Counter, Lane>;
   sizes.follow(members_, node, static_cast<Count>(std::ceil(min_coverage_)));
   const double capacity = sizeof(Lane) == 4 ? limits_.lane_capacity : 2e18;
@@ -471,9 +481,8 @@ void ListSearch::search_as(const Watch& watch, const Node& node, const std::vect
   if (ranked.empty()) return;
   const auto look = [&](Search& search, NodeLabel label) {
     if (!path_.narrow(label, search.target())) return;
-    search.look(label, [&](int v, double reach, const Fraction& level) {
-      path_.note(label, v, reach, as_double(level));
-    });
+    search.look(label,
+                [&](int v, double reach, const Fraction& level) { path_.note(label, v, reach, as_double(level)); });
   };
   std::vector<std::unique_ptr<Search>> searches(static_cast<std::size_t>(threads_));
   searches[0] = start(0);

@@ -17,8 +17,8 @@
 
 namespace polyrule {
 
-// The weight of each condition in a node; 0 for those that do not divide it or cover too little. Covers along a rule are
-// nested: where most rows stay, those that have left are taken off.
+// The weight of each condition in a node; 0 for those that do not divide it or cover too little. Covers along a rule
+// are nested: where most rows stay, those that have left are taken off.
 template <class Counter>
 class Sizes {
  public:

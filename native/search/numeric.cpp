@@ -14,9 +14,10 @@ void sweep_column(Lines& lines, Sweep<Lane>& sweep, const Node& node, std::size_
   lines.show(
       column,
       [&](const Line& line, auto&& make) {
-        sweep.judge(line, can_tie, [&](bool leaves, std::size_t where, Count weight, const std::vector<Passing>& passing) {
-          found(weight, passing, [&] { return make(leaves, where); });
-        });
+        sweep.judge(line, can_tie,
+                    [&](bool leaves, std::size_t where, Count weight, const std::vector<Passing>& passing) {
+                      found(weight, passing, [&] { return make(leaves, where); });
+                    });
         top = std::max(top, sweep.top());
       },
       [&](const Column& binned, const std::vector<std::uint32_t>& missing, auto&& make) {
@@ -41,9 +42,11 @@ std::vector<Literal> literals_of(const std::vector<NodeLabel>& labels) {
 
 }  // namespace
 
-NumericSearch::NumericSearch(Columns& columns, const State& state, const Limits& limits, double min_coverage, int threads)
+NumericSearch::NumericSearch(Columns& columns, const State& state, const Limits& limits, double min_coverage,
+                             int threads)
     : columns_(columns), state_(state), limits_(limits), min_coverage_(min_coverage), threads_(threads),
-      sequences_(columns, state, limits), promise_(columns.size(), 0), path_(state.labels, limits.prospects != 0), first_(state.labels) {
+      sequences_(columns, state, limits), promise_(columns.size(), 0), path_(state.labels, limits.prospects != 0),
+      first_(state.labels) {
   for (std::size_t j = 0; j < columns.size(); ++j)
     if (columns[j].shape != Shape::constant && columns[j].shape != Shape::listed) order_.push_back(j);
 }
@@ -51,7 +54,8 @@ NumericSearch::NumericSearch(Columns& columns, const State& state, const Limits&
 void NumericSearch::search(const Watch& watch, const Node& node, const std::vector<NodeLabel>& labels, const Form& form,
                            bool keeps, Shortlist& best) {
   constexpr double kCoarse = 16;  // lanes that can only look at coarser fractions than this rule out too little
-  const bool narrow = LaneLevel::fits(form, state_, std::min(limits_.lane_capacity, Sweep<std::int32_t>::kCapacity) / kCoarse);
+  const bool narrow =
+      LaneLevel::fits(form, state_, std::min(limits_.lane_capacity, Sweep<std::int32_t>::kCapacity) / kCoarse);
   if (keeps && limits_.first_conditions != 0)
     narrow ? search_first<std::int32_t>(watch, node, labels, form, best)
            : search_first<std::int64_t>(watch, node, labels, form, best);
@@ -77,8 +81,8 @@ void NumericSearch::over_columns(const Watch& watch, const Node& node, std::size
            [&](int worker, std::size_t i) { visit(worker, threads, order_[i]); });
 }
 
-// Offers the conditions of a node for some literals. `own_best` gets the largest value each of them was seen with, at or
-// above the level.
+// Offers the conditions of a node for some literals. `own_best` gets the largest value each of them was seen with, at
+// or above the level.
 template <class Lane>
 void NumericSearch::search_part(const Watch& watch, const Node& node, const std::vector<Literal>& literals,
                                 const Form& form, Shortlist& best, std::vector<Fraction>* own_best,
@@ -99,7 +103,9 @@ void NumericSearch::search_part(const Watch& watch, const Node& node, const std:
     if (!worker) {
       worker.reset(new Worker{{node, state_, columns_, sequences_},
                               {node, state_, form, limits_.lane_capacity, literals},
-                              best, best.level(), {}});
+                              best,
+                              best.level(),
+                              {}});
       if (own_best) worker->own.assign(literals.size(), Fraction{-1, 0});
       worker->sweep.set_level(worker->level);
     }
@@ -206,7 +212,10 @@ void NumericSearch::find_first(const Watch& watch, const Node& root, const Form&
   };
   std::vector<Found> start;
   for (const auto& [label, value] : literals) {
-    Found found{literal_value(form, literal_counts(label, label.kinds, value)), false, false, {},
+    Found found{literal_value(form, literal_counts(label, label.kinds, value)),
+                false,
+                false,
+                {},
                 first_.at(label.label, value).witness};
     // With missing values, a threshold may have lost the rows on its other side.
     if (found.witness && columns_[found.witness->index].missing.empty()) {
@@ -229,8 +238,8 @@ void NumericSearch::find_first(const Watch& watch, const Node& root, const Form&
   over_columns(watch, root, literals.size(), [&](int w, int, std::size_t column) {
     auto& worker = workers[static_cast<std::size_t>(w)];
     if (!worker) {
-      worker.reset(new Worker{{root, state_, columns_, sequences_},
-                              {root, state_, form, limits_.lane_capacity, literals}, start});
+      worker.reset(new Worker{
+          {root, state_, columns_, sequences_}, {root, state_, form, limits_.lane_capacity, literals}, start});
       for (std::size_t i = 0; i < literals.size(); ++i) worker->sweep.set_level(i, start[i].best);
     }
     const auto number = static_cast<std::uint32_t>(column);

@@ -24,8 +24,8 @@ class NumericSearch {
   const std::vector<std::size_t>& columns() const { return order_; }
   // A new rule starts. Below, nodes are searched along its path.
   void begin_rule() { path_.forget(); }
-  // Offers the best conditions of a node for the labels given. `keeps`: the node is the empty body, and what is found is
-  // kept for the next rules.
+  // Offers the best conditions of a node for the labels given. `keeps`: the node is the empty body, and what is found
+  // is kept for the next rules.
   void search(const Watch& watch, const Node& node, const std::vector<NodeLabel>& labels, const Form& form, bool keeps,
               Shortlist& best);
 

@@ -1,5 +1,5 @@
-// Where every row lies in every sorted column, in 16 bits: what a search that remembers places (races.hpp) needs to tell
-// which of them a row concerns.
+// Where every row lies in every sorted column, in 16 bits: what a search that remembers places (races.hpp) needs to
+// tell which of them a row concerns.
 #pragma once
 
 #include <vector>

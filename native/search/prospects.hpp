@@ -41,9 +41,9 @@ struct Target {
 
 // A search over all conditions of a node gives every literal's `reach`: no condition makes num - value * den larger. It
 // bounds the literal in every node below, too. A condition c covers C & c in a node with cover C, and A & c in an
-// ancestor with cover A; the two differ by rows of A that are not in C, so the sum cannot grow by more than what the bad
-// rows among those have cost. The same holds for the next rule as long as neither the label nor the working set has changed.
-// Doubles are enough, with some slack: a literal that is searched in vain costs time, nothing else.
+// ancestor with cover A; the two differ by rows of A that are not in C, so the sum cannot grow by more than what the
+// bad rows among those have cost. The same holds for the next rule as long as neither the label nor the working set has
+// changed. Doubles are enough, with some slack: a literal that is searched in vain costs time, nothing else.
 struct Prospect {
   double reach = std::numeric_limits<double>::infinity();
   double value = 0;  // of the measure, when the reach was found; at a lower value more is possible
@@ -84,8 +84,8 @@ class Prospects {
   // Drops the literals that cannot reach the target; false if none of the label is left.
   bool narrow(NodeLabel& label, const Target& target) const {
     for (int v = 0; v < 2; ++v)
-      label.allowed[v] = label.usable(v) && target.gains.bound(label, v) >= 0 &&
-                         at(label.label, v).can_reach(label, v, target);
+      label.allowed[v] =
+          label.usable(v) && target.gains.bound(label, v) >= 0 && at(label.label, v).can_reach(label, v, target);
     return label.allowed[0] || label.allowed[1];
   }
 

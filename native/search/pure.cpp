@@ -195,8 +195,8 @@ void count_by_row(const std::vector<Word>& some, const Records& records, const s
 }
 
 // By row, how many of the literals that are pure (or mixed) in the node it is a true positive of.
-std::vector<std::uint32_t> literals_by_row(const Node& node, const Records& records,
-                                           const std::vector<NodeLabel>& live, bool pure) {
+std::vector<std::uint32_t> literals_by_row(const Node& node, const Records& records, const std::vector<NodeLabel>& live,
+                                           bool pure) {
   std::vector<Word> some(2 * records.words(), 0);
   for (const NodeLabel& label : live)
     for (int v = 0; v < 2; ++v)
@@ -209,8 +209,8 @@ std::vector<std::uint32_t> literals_by_row(const Node& node, const Records& reco
 
 }  // namespace
 
-void offer_pure(const Watch& watch, const Node& node, const State& state, const Members& members, const Records& records,
-                const std::vector<NodeLabel>& labels, double min_coverage, Shortlist& best) {
+void offer_pure(const Watch& watch, const Node& node, const State& state, const Members& members,
+                const Records& records, const std::vector<NodeLabel>& labels, double min_coverage, Shortlist& best) {
   const std::vector<Row>& rows = node.rows;
   if (rows.empty() || members.size() == 0) return;
   const MixedLiterals mixed(node, state, records, labels);

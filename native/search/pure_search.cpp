@@ -18,7 +18,8 @@ bool PureSearch::applies(const Form& form) {
   return plain && Gains(form, {1, 1}).only_pure();
 }
 
-// Whether the ties of the empty body are those that are remembered from rule to rule; if so, they are brought up to date.
+// Whether the ties of the empty body are those that are remembered from rule to rule; if so, they are brought up to
+// date.
 bool PureSearch::follow_races(const Node& node, const std::vector<NodeLabel>& labels, const Form& form) {
   if (!small_ || min_coverage_ > 0 || node.rows.size() < limits_.raced_rows) return false;
   if (races_.outgrown()) races_ = {}, places_ = {};  // races go by places
@@ -70,7 +71,8 @@ void PureSearch::search(const Watch& watch, const Node& node, const std::vector<
   for (const auto& worker : workers)
     if (worker) best.merge(worker->best);
   if (!has_lists_) return;
-  const bool kept = whole && best.size() == 1 && min_coverage_ <= 0 && state_.rows >= limits_.kept_rows && table_.fits();
+  const bool kept =
+      whole && best.size() == 1 && min_coverage_ <= 0 && state_.rows >= limits_.kept_rows && table_.fits();
   if (kept) table_.offer(form.negative, threads_, best);
   else offer_pure(watch, node, state_, members_, records_, labels, min_coverage_, best);
 }

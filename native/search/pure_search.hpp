@@ -1,4 +1,5 @@
-// Every way to look for conditions that make literals pure: what ties.hpp, races.hpp, pure.hpp and pure_table.hpp offer.
+// Every way to look for conditions that make literals pure: what ties.hpp, races.hpp, pure.hpp and pure_table.hpp
+// offer.
 #pragma once
 
 #include "core/limits.hpp"
@@ -25,8 +26,8 @@ class PureSearch {
     records_.set_label(state_, label, w, rows);
     table_.touch(w, rows);
   }
-  // Offers the conditions of a node with enough true positives, at the value 1. `whole`: the node is the empty body, and the
-  // labels are all that have something left to predict.
+  // Offers the conditions of a node with enough true positives, at the value 1. `whole`: the node is the empty body,
+  // and the labels are all that have something left to predict.
   void search(const Watch& watch, const Node& node, const std::vector<NodeLabel>& labels, const Form& form,
               const std::vector<std::size_t>& columns, Sequences& sequences, bool whole, Shortlist& best);
 

@@ -1,8 +1,8 @@
 // The empty body, where only literals without a wrong row count (ties.hpp): counts that are kept from rule to rule.
 //
-// For every condition and label it is known on how many rows the label is unset and present, and unset and absent. A rule
-// sets labels on the few rows it covers; only what these rows add is corrected, so that the largest lists, which take
-// longest to count, are counted once.
+// For every condition and label it is known on how many rows the label is unset and present, and unset and absent. A
+// rule sets labels on the few rows it covers; only what these rows add is corrected, so that the largest lists, which
+// take longest to count, are counted once.
 #pragma once
 
 #include <vector>
@@ -40,12 +40,12 @@ class PureTable {
   const Members& members_list_;
   const Records& records_;
   bool known_ = false;
-  std::size_t width_ = 0;      // words of a row's unset labels, present ones and then absent ones
-  std::size_t labels_ = 0;     // counters of one part
-  LineArray<std::uint16_t> counts_;     // by condition, for each part
-  LineArray<std::uint16_t> allowed_;    // likewise: all bits or none
-  std::vector<std::uint32_t> totals_;   // by condition: true positives of the pure literals
-  LineArray<Word> members_, unset_;     // by row, as they were counted
+  std::size_t width_ = 0;              // words of a row's unset labels, present ones and then absent ones
+  std::size_t labels_ = 0;             // counters of one part
+  LineArray<std::uint16_t> counts_;    // by condition, for each part
+  LineArray<std::uint16_t> allowed_;   // likewise: all bits or none
+  std::vector<std::uint32_t> totals_;  // by condition: true positives of the pure literals
+  LineArray<Word> members_, unset_;    // by row, as they were counted
   std::size_t stride_ = 0;
   Bits working_, touched_;
 };

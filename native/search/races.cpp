@@ -239,8 +239,7 @@ void Races::offer(const Column& column, std::uint32_t index, std::size_t slot, b
       if (last > 0 && total >= best.least_tp()) {
         const double here = column.dense[row], passed = column.dense[row_at(slot, descending, last - 1)];
         const double left = descending ? here : passed;
-        if (here != passed)
-          best.offer({{1, 1}, total, {descending ? Test::above : Test::at_most, false, index, left}});
+        if (here != passed) best.offer({{1, 1}, total, {descending ? Test::above : Test::at_most, false, index, left}});
       }
       last = time + 1;
     }

@@ -1,10 +1,11 @@
 // Ties of the empty body (see ties.hpp), remembered from rule to rule.
 //
-// Rows join from one end of a sorted column, and a label drops out at the first unset row that contradicts it. A rule only
-// sets labels of rows, or takes rows out of the working set, which is the same as setting all their labels. So the place
-// at which a label drops out only moves on, and both that place and the true positives before it can be kept up to date at
-// a cost that, over all rules, is that of setting every label of every row once. From the two numbers follows how many
-// true positives the candidates of a column can have in total; only columns that can win are looked at row by row.
+// Rows join from one end of a sorted column, and a label drops out at the first unset row that contradicts it. A rule
+// only sets labels of rows, or takes rows out of the working set, which is the same as setting all their labels. So the
+// place at which a label drops out only moves on, and both that place and the true positives before it can be kept up
+// to date at a cost that, over all rules, is that of setting every label of every row once. From the two numbers
+// follows how many true positives the candidates of a column can have in total; only columns that can win are looked at
+// row by row.
 #pragma once
 
 #include <algorithm>
@@ -81,11 +82,11 @@ class Races {
     Place from = UINT16_MAX, to = 0;
     Count more = 0;
   };
-  std::vector<Count> highest_;         // by column and direction, the same for all of its candidates
-  std::vector<Moved> moved_;           // scratch: by column and direction
-  std::vector<Place> times_[2];        // scratch: of one row, by direction and column
-  std::vector<char> changed_;          // scratch: by label
-  Bits inside_;                        // the working set as it was
+  std::vector<Count> highest_;   // by column and direction, the same for all of its candidates
+  std::vector<Moved> moved_;     // scratch: by column and direction
+  std::vector<Place> times_[2];  // scratch: of one row, by direction and column
+  std::vector<char> changed_;    // scratch: by label
+  Bits inside_;                  // the working set as it was
 };
 
 }  // namespace polyrule

@@ -1,5 +1,5 @@
-// Rules with one literal: every literal's rule is grown on its own, and the best of them is taken. Between two rounds most
-// of them stay as they are, because a rule for another label changes nothing that they were judged by, except that
+// Rules with one literal: every literal's rule is grown on its own, and the best of them is taken. Between two rounds
+// most of them stay as they are, because a rule for another label changes nothing that they were judged by, except that
 // conditions on that label cover other rows now. Only those conditions are looked at again.
 #include <algorithm>
 
@@ -39,9 +39,10 @@ std::optional<Grown> Engine::grow_single(const Watch& watch) {
   return best ? *best : std::nullopt;
 }
 
-// Whether a rule grown before the labels `changed` were set on more rows would be grown again. A beam, another scope or a
-// least coverage would need more than the steps of one path.
-bool Engine::still_best(const KeptRule& rule, std::size_t label, int value, const std::vector<std::size_t>& changed) const {
+// Whether a rule grown before the labels `changed` were set on more rows would be grown again. A beam, another scope or
+// a least coverage would need more than the steps of one path.
+bool Engine::still_best(const KeptRule& rule, std::size_t label, int value,
+                        const std::vector<std::size_t>& changed) const {
   if (changed.empty()) return true;
   const Form form = form_for(LiteralChoice({label, value}));
   const bool counted = form.kind == HeadKind::counted && options_.min_coverage <= 0 && options_.beam_width == 1;

@@ -67,8 +67,8 @@ inline __attribute__((always_inline)) void sum_all(const std::uint8_t* bins, con
 }
 
 POLYRULE_VECTOR_CLONES
-void sweep_narrow(const std::uint32_t* list, std::size_t size, const std::int32_t* table, std::size_t stride, bool at_end,
-                  std::int32_t* high, std::int32_t* low, std::int32_t* total) {
+void sweep_narrow(const std::uint32_t* list, std::size_t size, const std::int32_t* table, std::size_t stride,
+                  bool at_end, std::int32_t* high, std::int32_t* low, std::int32_t* total) {
   sweep_all(list, size, table, stride, at_end, high, low, total);
 }
 
@@ -93,14 +93,16 @@ void sum_wide(const std::uint8_t* bins, const Row* rows, std::size_t size, bool 
 }  // namespace
 
 template <>
-void sweep_list<std::int32_t>(const std::uint32_t* list, std::size_t size, const std::int32_t* table, std::size_t stride,
-                              bool at_end, std::int32_t* high, std::int32_t* low, std::int32_t* total) {
+void sweep_list<std::int32_t>(const std::uint32_t* list, std::size_t size, const std::int32_t* table,
+                              std::size_t stride, bool at_end, std::int32_t* high, std::int32_t* low,
+                              std::int32_t* total) {
   sweep_narrow(list, size, table, stride, at_end, high, low, total);
 }
 
 template <>
-void sweep_list<std::int64_t>(const std::uint32_t* list, std::size_t size, const std::int64_t* table, std::size_t stride,
-                              bool at_end, std::int64_t* high, std::int64_t* low, std::int64_t* total) {
+void sweep_list<std::int64_t>(const std::uint32_t* list, std::size_t size, const std::int64_t* table,
+                              std::size_t stride, bool at_end, std::int64_t* high, std::int64_t* low,
+                              std::int64_t* total) {
   sweep_wide(list, size, table, stride, at_end, high, low, total);
 }
 

@@ -1,9 +1,9 @@
 // The search of numeric columns: all literals of a node are lanes of a vector.
 //
-// A column's rows pass by in order, each adds its vector of gains (judge/literals.hpp) to the running sums, and only the
-// largest and smallest sum of every lane is kept: whether `x <= t` or `x > t` reaches the level for some t can be read off
-// them. Every boundary is looked at, so "no" is always right; where the answer is "perhaps", the literal is followed
-// through the same rows with exact counts.
+// A column's rows pass by in order, each adds its vector of gains (judge/literals.hpp) to the running sums, and only
+// the largest and smallest sum of every lane is kept: whether `x <= t` or `x > t` reaches the level for some t can be
+// read off them. Every boundary is looked at, so "no" is always right; where the answer is "perhaps", the literal is
+// followed through the same rows with exact counts.
 #pragma once
 
 #include <limits>
@@ -17,8 +17,9 @@ namespace polyrule {
 
 inline constexpr std::size_t kLanes = 8;
 
-// Extremes of the running sums over a list at the starts of distinct values (and at its end, if asked for), and the final
-// sums. A slot of the table has `stride` numbers: 4, or a multiple of kLanes; each starts at a multiple of 16 bytes.
+// Extremes of the running sums over a list at the starts of distinct values (and at its end, if asked for), and the
+// final sums. A slot of the table has `stride` numbers: 4, or a multiple of kLanes; each starts at a multiple of 16
+// bytes.
 template <class Lane>
 void sweep_list(const std::uint32_t* list, std::size_t size, const Lane* table, std::size_t stride, bool at_end,
                 Lane* high, Lane* low, Lane* total);
@@ -29,8 +30,8 @@ void sum_bins(const std::uint8_t* bins, const Row* rows, std::size_t size, bool 
               std::size_t stride, Lane* sums);
 
 // A list of slots, marked where distinct values start. A boundary lies between two values and is known by the number of
-// slots before it: `join` makes the condition that covers the slots on this side, `leave` the one that covers the rest of
-// the node except for the slots without a value.
+// slots before it: `join` makes the condition that covers the slots on this side, `leave` the one that covers the rest
+// of the node except for the slots without a value.
 struct Line {
   const std::uint32_t* list = nullptr;
   std::size_t size = 0;
@@ -98,15 +99,14 @@ class Sweep {
     });
   }
 
-  // Shows the boundaries where literals reach their level. can_tie(tp): whether boundaries where they do not exceed it, and
-  // have no more true positives than this, are worth a look.
+  // Shows the boundaries where literals reach their level. can_tie(tp): whether boundaries where they do not exceed it,
+  // and have no more true positives than this, are worth a look.
   template <class Show, class CanTie>
   void judge(const Line& line, CanTie&& can_tie, Show&& show) {
     const bool at_end = line.join_last || line.leave_last;
     sweep_list(line.list, line.size, table_.get(), stride_, at_end, high_.get(), low_.get(), total_.get());
-    screen(line.missing, [&](std::size_t i, Count whole) {
-      return std::max<Count>(lanes_[i].empty + high_[i], whole - low_[i]);
-    });
+    screen(line.missing,
+           [&](std::size_t i, Count whole) { return std::max<Count>(lanes_[i].empty + high_[i], whole - low_[i]); });
     if (followed_.empty() || (top_ == 0 && all_exact_ && !can_tie(potential()))) return;
     start(line.missing);
     for (std::size_t p = 0; p < line.size; ++p) {
@@ -304,7 +304,8 @@ class Sweep {
       for (std::size_t j = 0; j < followed_.size(); ++j)
         if (const int kind = followed_[j].kinds[slot]; kind < kKinds) counts[j * bins + bin][kind] += w;
     }
-    // Boundaries next to a closed bin do not pass either, so the value before one that does is that of the last slot seen.
+    // Boundaries next to a closed bin do not pass either, so the value before one that does is that of the last slot
+    // seen.
     binned_.clear();
     for (std::size_t b = 0; b < bins; ++b) {
       if (weights_[b] == 0) continue;

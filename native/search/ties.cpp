@@ -157,7 +157,8 @@ void TieScan::lay_out(std::size_t index, const Column& column) {
 
 void TieScan::make_ready(const Column& column, Chunk& chunk) {
   if (chunk.ready) return;
-  const auto begin = own_list_.begin() + std::ptrdiff_t(chunk.begin), end = own_list_.begin() + std::ptrdiff_t(chunk.end);
+  const auto begin = own_list_.begin() + std::ptrdiff_t(chunk.begin),
+             end = own_list_.begin() + std::ptrdiff_t(chunk.end);
   std::vector<std::uint32_t> slots(begin, end);
   sort_slots(column, node_, slots);
   std::copy(slots.begin(), slots.end(), begin);
@@ -166,8 +167,14 @@ void TieScan::make_ready(const Column& column, Chunk& chunk) {
 
 void TieScan::run(const Column& column, std::uint32_t index, bool descending, Shortlist& best) {
   std::copy(start_.begin(), start_.end(), race_.begin());
-  const RaceRows rows{records_, words_, stride_, weights_.empty() ? nullptr : weights_.data(),
-                      descending ? list_ + size_ - 1 : list_, descending ? -1 : 1, size_, history_.data()};
+  const RaceRows rows{records_,
+                      words_,
+                      stride_,
+                      weights_.empty() ? nullptr : weights_.data(),
+                      descending ? list_ + size_ - 1 : list_,
+                      descending ? -1 : 1,
+                      size_,
+                      history_.data()};
   const auto place_before = [&](std::size_t time) { return descending ? size_ - time : time; };
   // Whether the first rows are a candidate, and which.
   const auto is_boundary = [&](std::size_t time) {

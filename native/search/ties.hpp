@@ -1,10 +1,10 @@
 // The search where only literals without a wrong row count: precision, once it can reach 1.
 //
-// Then a literal is in the race as long as no row contradicts it, whatever else it covers, and what counts is the number
-// of true positives of all literals still in the race. Rows join from one end of a sorted column; each label is with the
-// value of its first unset row until a row with the other value joins. Labels are bits, so a row costs a few instructions
-// per 64 labels. Between two drops the total can only grow, so boundaries are looked at only where the stretch before a
-// drop ends with enough; how many true positives a label has is counted when it drops out.
+// Then a literal is in the race as long as no row contradicts it, whatever else it covers, and what counts is the
+// number of true positives of all literals still in the race. Rows join from one end of a sorted column; each label is
+// with the value of its first unset row until a row with the other value joins. Labels are bits, so a row costs a few
+// instructions per 64 labels. Between two drops the total can only grow, so boundaries are looked at only where the
+// stretch before a drop ends with enough; how many true positives a label has is counted when it drops out.
 #pragma once
 
 #include <vector>
@@ -57,7 +57,9 @@ class TieScan {
   void make_ready(const Column& column, Chunk& chunk);
   void run(const Column& column, std::uint32_t index, bool descending, Shortlist& best);
   // The value of the covered row before (or behind) the boundary after so many rows.
-  double value(const Column& column, std::size_t place) const { return column.dense ? column.dense[node_.row(list_[place] & kEntry)] : sparse_[place]; }
+  double value(const Column& column, std::size_t place) const {
+    return column.dense ? column.dense[node_.row(list_[place] & kEntry)] : sparse_[place];
+  }
 
   const Node& node_;
   const State& state_;

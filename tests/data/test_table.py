@@ -37,7 +37,7 @@ def test_shapes_and_kinds_are_checked():
     with pytest.raises(DataError, match="has no categories"):
         Feature("a", "numeric", ("x",))
     with pytest.raises(DataError, match="kind must be"):
-        Feature("a", "ordinal")
+        Feature("a", "tensor")
     assert repr(Table.from_array([[1.0]])) == "Table(1 examples x 1 features, dense)"
 
 

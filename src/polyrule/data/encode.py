@@ -118,7 +118,7 @@ def _encode_array(array: npt.NDArray[Any], features: tuple[Feature, ...] | None,
 
 def _encode_numeric(array: npt.NDArray[Any], features: tuple[Feature, ...], unseen: UnseenCategories) -> Table:
     """Encode an array of numbers, which is read where it is, if it can be."""
-    nominal = [j for j, feature in enumerate(features) if feature.is_nominal]
+    nominal = [j for j, feature in enumerate(features) if feature.has_categories]
     values = np.array(array, dtype=np.float64, order="F") if nominal else as_kept(array)
     step = max(1, _CHECKED_CELLS // max(1, values.shape[1]))
     for start in range(0, len(values), step):
@@ -151,7 +151,7 @@ def _encode_sparse(matrix: Any, features: tuple[Feature, ...] | None, unseen: Un
             f"column {features[column].name!r}, row {int(values.indices[entry])}: the value is infinite; "
             "use NaN for a missing value or clip it to a finite number"
         )
-    if any(feature.is_nominal for feature in features) and matrix.dtype.kind != "b":
+    if any(feature.has_categories for feature in features) and matrix.dtype.kind != "b":
         return _sparse_nominal(values, features, unseen)
     return table
 
@@ -162,7 +162,7 @@ def _sparse_nominal(values: Any, features: tuple[Feature, ...], unseen: UnseenCa
     for j, feature in enumerate(features):
         stored = slice(values.indptr[j], values.indptr[j + 1])
         rows, numbers = values.indices[stored], values.data[stored]
-        if feature.is_nominal:
+        if feature.has_categories:
             zero = encode_numbers(np.zeros(1), feature)[0]
             numbers = encode_numbers(numbers, feature, unseen)
             if zero != 0:  # zero is a later category, or none: every other row must be stored
@@ -205,9 +205,9 @@ def _reencode(table: Table, features: tuple[Feature, ...], others: Others, unsee
 
 def _reencode_column(table: Table, source: int, feature: Feature, unseen: UnseenCategories) -> npt.NDArray[np.float64]:
     old, values = table.features[source], table.column(source)
-    if old.is_nominal and feature.is_nominal:
+    if old.has_categories and feature.has_categories:
         return recode(values, old, feature, unseen)
-    if feature.is_nominal:
+    if feature.has_categories:
         return encode_numbers(values, feature, unseen)
     names = np.array([*old.categories, None], dtype=object)
     texts = names[np.where(np.isnan(values), len(old.categories), values).astype(np.int64)]

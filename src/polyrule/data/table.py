@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -13,7 +13,7 @@ import scipy.sparse as sp
 from polyrule.data.sparse import check_sparse
 from polyrule.errors import DataError
 
-FeatureKind = Literal["numeric", "nominal"]
+FeatureKind = Literal["numeric", "nominal", "ordinal", "date"]
 KEPT = frozenset(np.dtype(kind) for kind in "fdbBhHi")
 """Types a dense table keeps its numbers in; each of them is exact as float64."""
 
@@ -28,10 +28,13 @@ class Feature:
     ----------
     name : str
         What rules call it.
-    kind : {"numeric", "nominal"}
-        Compared with thresholds, or with categories.
+    kind : {"numeric", "nominal", "ordinal", "date"}
+        Compared with thresholds, or with categories. The values of an ordinal feature are categories that ascend in
+        their declared order; those of a date are whole days since 1970-01-01. Both are compared like numbers.
     categories : tuple of str
-        The values of a nominal feature; empty for a numeric one.
+        The values of a nominal or ordinal feature; empty for any other.
+    part : str
+        "year", "month" or "weekday" where the feature is read from a column of dates, whose name it begins with.
 
     Examples
     --------
@@ -44,17 +47,43 @@ class Feature:
     name: str
     kind: FeatureKind = "numeric"
     categories: tuple[str, ...] = ()
+    part: str = field(default="", repr=False)
 
     def __post_init__(self) -> None:
-        if self.kind not in ("numeric", "nominal"):
-            raise DataError(f"feature {self.name!r}: kind must be 'numeric' or 'nominal', not {self.kind!r}")
-        if self.kind == "numeric" and self.categories:
-            raise DataError(f"feature {self.name!r}: a numeric feature has no categories")
+        if self.kind not in get_args(FeatureKind):
+            kinds = ", ".join(map(repr, get_args(FeatureKind)))
+            raise DataError(f"feature {self.name!r}: kind must be one of {kinds}, not {self.kind!r}")
+        if self.categories and not self.has_categories:
+            raise DataError(f"feature {self.name!r}: a {self.kind} feature has no categories")
 
     @property
     def is_nominal(self) -> bool:
         """Whether conditions on this feature are equalities."""
         return self.kind == "nominal"
+
+    @property
+    def has_categories(self) -> bool:
+        """Whether values are positions among `categories`."""
+        return self.kind in ("nominal", "ordinal")
+
+    @property
+    def is_stepped(self) -> bool:
+        """Whether values are whole numbers that stand for something else, so that rules never show the numbers."""
+        return self.kind in ("ordinal", "date")
+
+    @property
+    def is_dated(self) -> bool:
+        """Whether it is a date or a part of one."""
+        return self.kind == "date" or self.part != ""
+
+    @property
+    def column(self) -> str:
+        """Name of the column it is read from.
+
+        >>> Feature("signup year", part="year").column
+        'signup'
+        """
+        return self.name.removesuffix(f" {self.part}") if self.part else self.name
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -118,15 +147,15 @@ class Table:
         matrix: Any = self.values
         if np.isinf(matrix.data if self.is_sparse else matrix).any():
             raise DataError("the table holds infinite numbers; use NaN for a missing value or clip them")
-        nominal = np.array([feature.is_nominal for feature in self.features], dtype=np.bool_)
-        if not nominal.any():
+        coded = np.array([feature.has_categories for feature in self.features], dtype=np.bool_)
+        if not coded.any():
             return
-        counts = np.array([len(f.categories) if f.is_nominal else np.inf for f in self.features])
+        counts = np.array([len(f.categories) if f.has_categories else np.inf for f in self.features])
         if self.is_sparse:
             codes, most = matrix.data, np.repeat(counts, np.diff(matrix.indptr))
             codes, most = codes[most < np.inf], most[most < np.inf]
         else:
-            codes, most = matrix[:, nominal], counts[nominal]
+            codes, most = matrix[:, coded], counts[coded]
         whole = (codes >= 0) & (codes < most) & (codes == np.floor(codes))
         if not np.all(whole | np.isnan(codes)):
             raise DataError(

@@ -100,8 +100,8 @@ POLYRULE_BOTH Candidate judge(const Measure& measure, const i64* upto, const i64
   return best;
 }
 
-// Whether the cut after bin `b` of a numeric column makes a candidate. Weights of the node: in the bin, up to it, known,
-// missing; of the working set: in the bins before `b`, up to it, known.
+// Whether the cut after bin `b` of a numeric column makes a candidate. Weights of the node: in the bin, up to it,
+// known, missing; of the working set: in the bins before `b`, up to it, known.
 POLYRULE_BOTH bool is_cut(bool above, i64 here, i64 upto, i64 known, i64 missing, i64 working_before, i64 working_upto,
                           i64 working_known) {
   if (here > 0 && upto < known) return true;
