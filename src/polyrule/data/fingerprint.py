@@ -33,7 +33,7 @@ def fingerprint(table: Table, labels: Any, weights: npt.NDArray[np.int64] | None
     kinds = [(kind, len(list(same))) for kind, same in runs]
     digest.update(repr((table.shape, table.feature_names, kinds)).encode())
     for array in _parts(table, labels, weights):
-        digest.update(np.ascontiguousarray(array))
+        digest.update(np.ascontiguousarray(array).data)
     return f"blake2b:{digest.hexdigest()}"
 
 
