@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +16,7 @@ from polyrule.cli.progress import counting_progress, learning_progress
 from polyrule.cli.reading import ID_COLUMN, align_labels, data_argument, data_options, load_data, reading_names
 from polyrule.cli.show import rule_records
 from polyrule.cli.text import fit, plural
-from polyrule.errors import DataError, OptionError
+from polyrule.errors import DataError, DataWarning, MeasureWarning, ModelWarning, OptionError
 
 if TYPE_CHECKING:
     from polyrule.data import Dataset
@@ -85,7 +86,8 @@ def train(
     if not dataset.features:
         raise DataError(f"{data}: no column is left to learn from; the others are labels, dropped, or --id")
     test = None if test_data is None else load_data(test_data, reading, dataset.features)
-    with learning_progress(quiet) as callback, speaking_options():
+    with learning_progress(quiet) as callback, speaking_options(), warnings.catch_warnings():
+        warnings.simplefilter("ignore", DataWarning)  # the findings below say it
         estimator = make_learner(ctx, learner, callback, preset)
         interrupted = _fit(estimator, dataset)
     model = estimator.model_
@@ -206,7 +208,9 @@ def _cross_validate(estimator: Any, data: Dataset, folds: int, seed: int, quiet:
     from polyrule.evaluation.cross_validation import cross_validate
 
     plain = clone(estimator).set_params(callback=None)
-    with counting_progress("cross-validation", folds, quiet) as show:
+    with counting_progress("cross-validation", folds, quiet) as show, warnings.catch_warnings():
+        for told in (DataWarning, MeasureWarning, ModelWarning):  # once, of the model on all examples, is enough
+            warnings.simplefilter("ignore", told)
         try:
             return cross_validate(plain, data, folds, seed, progress=lambda done, _: show(done))
         except MissingExtraError as error:
