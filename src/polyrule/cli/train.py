@@ -10,10 +10,18 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from polyrule.cli.command import command, json_option
-from polyrule.cli.learner_options import learner_options, make_learner, speaking_options
+from polyrule.cli.learner_options import learner_options, limit_options, make_learner, speaking_options
 from polyrule.cli.output import cannot_write, check_place, note, print_json, warn
 from polyrule.cli.progress import counting_progress, learning_progress
-from polyrule.cli.reading import ID_COLUMN, align_labels, data_argument, data_options, load_data, reading_names
+from polyrule.cli.reading import (
+    ID_COLUMN,
+    align_labels,
+    data_argument,
+    data_options,
+    load_data,
+    load_model,
+    reading_names,
+)
 from polyrule.cli.show import rule_records
 from polyrule.cli.text import fit, plural
 from polyrule.errors import DataError, DataWarning, MeasureWarning, ModelWarning, OptionError
@@ -32,6 +40,8 @@ if TYPE_CHECKING:
 @click.option(
     "--preset", type=click.Choice(["paper"]), help="Other defaults; paper: the learner of the paper, to the last digit."
 )
+@click.option("--start", type=click.Path(path_type=Path), metavar="MODEL", help="Keep the rules of this list in front.")
+@limit_options
 @click.option("-q", "--quiet", is_flag=True, help="No progress, and no rules on standard output.")
 @data_options
 @learner_options
@@ -47,6 +57,7 @@ def train(
     seed: int,
     certify: bool,
     preset: str | None,
+    start: Path | None,
     quiet: bool,
     learner: str,
     as_json: bool,
@@ -64,6 +75,7 @@ def train(
       polyrule train flags-train.arff --labels flags.xml --test flags-test.arff
       polyrule train emotions:train --simplicity 2 --cv 10
       polyrule train emotions:train --preset paper --measure hamming
+      polyrule train people.csv --labels churn --forbid postcode --monotone income=up
       polyrule train songs.csv --tags mood --learner ensemble --max-rules 10
       polyrule train songs.csv --labels last:3 --dump-config > songs.toml
       polyrule train songs.csv --config songs.toml
@@ -75,7 +87,7 @@ def train(
     from polyrule.store import is_store
 
     if is_store(data):
-        given = {"--certify": certify, "--cv": folds is not None, "--test": test_data is not None}
+        given = {"--certify": certify, "--cv": folds is not None, "--test": test_data is not None, "--start": start}
         _train_on_store(ctx, data, output, learner, quiet, as_json, [name for name, on in given.items() if on])
         return
     dataset = load_data(data, reading)
@@ -89,7 +101,7 @@ def train(
     with learning_progress(quiet) as callback, speaking_options(), warnings.catch_warnings():
         warnings.simplefilter("ignore", DataWarning)  # the findings below say it
         estimator = make_learner(ctx, learner, callback, preset)
-        interrupted = _fit(estimator, dataset)
+        interrupted = _fit(estimator, dataset, _start(start, learner))
     model = estimator.model_
     if reading["identifier"] is not None:
         model.info[ID_COLUMN] = reading["identifier"]
@@ -174,10 +186,22 @@ def _train_on_store(
         ctx.exit(130)
 
 
-def _fit(estimator: Any, data: Any) -> bool:
+def _start(path: Path | None, learner: str) -> dict[str, Any]:
+    """Return what `fit` is told about rules to keep."""
+    from polyrule.model import RuleList
+
+    if path is None:
+        return {}
+    kept = load_model(path)
+    if learner != "list" or not isinstance(kept, RuleList):
+        raise OptionError(f"--start {path}: only rule lists go on behind the rules of a list")
+    return {"start": kept}
+
+
+def _fit(estimator: Any, data: Any, more: dict[str, Any] | None = None) -> bool:
     """Fit; whether it was interrupted with something worth keeping."""
     try:
-        estimator.fit(data)
+        estimator.fit(data, **more or {})
     except KeyboardInterrupt:
         if not len(getattr(estimator, "model_", ())):
             raise
