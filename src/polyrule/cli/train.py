@@ -41,10 +41,10 @@ if TYPE_CHECKING:
     "--preset", type=click.Choice(["paper"]), help="Other defaults; paper: the learner of the paper, to the last digit."
 )
 @click.option("--start", type=click.Path(path_type=Path), metavar="MODEL", help="Keep the rules of this list in front.")
-@limit_options
 @click.option("-q", "--quiet", is_flag=True, help="No progress, and no rules on standard output.")
 @data_options
 @learner_options
+@limit_options
 @json_option
 @click.pass_context
 def train(
@@ -75,7 +75,7 @@ def train(
       polyrule train flags-train.arff --labels flags.xml --test flags-test.arff
       polyrule train emotions:train --simplicity 2 --cv 10
       polyrule train emotions:train --preset paper --measure hamming
-      polyrule train people.csv --labels churn --forbid postcode --monotone income=up
+      polyrule train a.csv --labels churn --forbid region --monotone income=up
       polyrule train songs.csv --tags mood --learner ensemble --max-rules 10
       polyrule train songs.csv --labels last:3 --dump-config > songs.toml
       polyrule train songs.csv --config songs.toml

@@ -33,7 +33,6 @@ class RuleClassifier(RuleEstimator):
 
     callback: Callback | None
     max_bins: int | None
-    max_rules: int | None
     refine: bool
     device: str
     verbose: bool
@@ -85,7 +84,8 @@ class RuleClassifier(RuleEstimator):
         self.model_ = model
         self.stopped_reason_ = reason
         if isinstance(training.table, Table):
-            warn_about_model(model, training.truth, reason, whole=self.max_rules is None)
+            several = training.target.kind == "multilabel"
+            warn_about_model(model, training.truth, reason, several and getattr(self, "max_rules", None) is None)
         if reason == "interrupted":
             logger.warning("interrupted: the estimator keeps the %d rule(s) learned so far", len(model))
             raise KeyboardInterrupt

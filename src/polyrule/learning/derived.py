@@ -131,9 +131,14 @@ def _ranks(right: Any, total: Any) -> tuple[int, ...]:
 def _missing(table: Table) -> list[Derived]:
     """Whether a value is missing, for every feature where it sometimes is; equal columns are kept once."""
     found: dict[bytes, Derived] = {}
-    for owner in range(len(table.features)):
+    values: Any = table.values
+    if table.is_sparse:
+        gaps = np.unique(np.repeat(np.arange(values.shape[1]), np.diff(values.indptr))[np.isnan(values.data)])
+    else:
+        gaps = np.flatnonzero(np.isnan(values).any(axis=0))
+    for owner in gaps.tolist():
         missing = np.isnan(table.column(owner))
-        if missing.any() and not missing.all():
+        if not missing.all():
             found.setdefault(np.packbits(missing).tobytes(), Derived(owner, None, missing.astype(np.float64)))
     return list(found.values())
 

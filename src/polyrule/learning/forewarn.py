@@ -58,7 +58,8 @@ def warn_about_rules(objective: Objective, rules: Sequence[Rule]) -> None:
 def warn_about_model(model: RuleList, truth: Any, reason: str, whole: bool = True) -> None:
     """Warn if a list has no rules, can only say that labels are absent, or can never predict a frequent label.
 
-    A list that was ended before its time (not `whole`) is only expected to have a rule.
+    A list that was ended before its time, or whose classes are decided by probabilities (not `whole`), is only expected
+    to have a rule.
     """
     text = _shortcoming(model, truth, reason, whole)
     if text:
@@ -67,20 +68,18 @@ def warn_about_model(model: RuleList, truth: Any, reason: str, whole: bool = Tru
 
 def _shortcoming(model: RuleList, truth: Any, reason: str, whole: bool) -> str:
     frequent = np.asarray((truth == 1).mean(axis=0)).ravel() >= FREQUENT
-    if not frequent.any():
-        return ""  # little is there to be predicted
+    frequent &= np.array(model.defaults) == 0
+    if not frequent.any() or reason == "interrupted":
+        return ""  # little is there to be predicted, or the user knows
     if not len(model):
-        why = {
-            "time_limit": "the time limit ended learning before the first; allow more time",
-            "callback": "the callback ended learning before the first",
-            "interrupted": "learning was interrupted before the first",
-        }.get(reason, "none was good enough; a smaller simplicity or min_coverage allows more")
+        why = "none was good enough; a smaller simplicity or min_coverage allows more"
+        if reason == "time_limit":
+            why = "the time limit ended learning before the first; allow more time"
         return f"the list has no rules: {why}"
     if reason != "complete" or not whole:
         return ""
     said = {literal.label for rule in model.rules for literal in rule.head if literal.value}
-    said |= {label for label, default in enumerate(model.defaults) if default}
-    if not said:
+    if not said and not any(model.defaults):
         return (
             "the list can only say that labels are absent; a measure that rewards what is present, such as f0.5, or "
             "negative=False gives rules for them"
