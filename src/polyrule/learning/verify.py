@@ -72,6 +72,10 @@ def verify(model: RuleList, data: Dataset) -> Verification:
         return Verification(0, 0, 0, (Finding(None, DATA, stated, found),))
     if "pruning" in model.info:
         return training.pruned(model).verify(model)
+    if "grown" in model.info:
+        raise ModelError(
+            "a list grown behind kept rules, or with features of single labels, cannot be replayed; recount it instead"
+        )
     findings: list[Finding] = []
     certified = searched = 0
     for step in training.replay(model):

@@ -185,8 +185,9 @@ class CountedEngine:
     def _check_size(self) -> None:
         size = int(self._layout.starts[-1]) * self.labels * KINDS * 8
         if size > LARGEST_TABLE:
+            columns = len(self._layout.columns)
             raise OptionError(
-                f"counts of {len(self._layout.columns)} columns by {self.labels} labels would take {size >> 30} GB; "
+                f"counts of {columns} columns by {self.labels} labels would take {size / 2**30:.1f} GB; "
                 "use fewer bins (max_bins), or label_conditions=False"
             )
 
