@@ -90,10 +90,13 @@ def with_cluster(folder: Path, workers: int, threads: int = 1) -> dict[str, Any]
 
 def kills(folder: Path, workers: int, times: int, seed: int) -> dict[str, Any]:
     """Fit again and again while something breaks at a random moment; every list must be that of an undisturbed fit."""
+    import dask
     from dask.distributed import Client, LocalCluster
 
     from polyrule.dask import RuleListClassifier as DaskClassifier
 
+    # a local cluster gives up workers that are not back after 15 seconds, which a busy machine may take to start one
+    dask.config.set({"distributed.deploy.lost-worker-timeout": "10 minutes"})
     rng = np.random.default_rng(seed)
     expected = str(RuleListClassifier(**OPTIONS).fit(Store(folder)).rules_)
     done: dict[str, int] = {}
@@ -115,8 +118,7 @@ def kills(folder: Path, workers: int, times: int, seed: int) -> dict[str, Any]:
                 if disturb(cluster, client, kind, number):
                     done[kind] = done.get(kind, 0) + 1
 
-            cluster.scale(workers)  # a nanny whose worker dies while it starts gives up
-            client.wait_for_workers(workers, timeout=120)
+            client.wait_for_workers(workers, timeout=300)
             timer = threading.Timer(float(rng.random()) * 0.9 * alone, strike)
             timer.start()
             same += learn() == expected

@@ -68,16 +68,15 @@ void run_list(nb::object values, const Vector<std::int32_t>& used, const Vector<
   if (labels.shape(1) != defaults.shape(0) || setter.shape(0) != rows || setter.shape(1) != defaults.shape(0))
     throw nb::value_error("predict: wrong shape");
   require(body_start.shape(0) > 0 && head_start.shape(0) > 0, "shape");
-  const FlatList list{kind.data(), index.data(), value.data(), body_start.data(), head_start.data(), head_label.data(),
-                      head_value.data(), stop.data(), defaults.data(), full, stop.shape(0), defaults.shape(0),
-                      sets.data()};
+  const FlatList list{kind.data(),       index.data(),      value.data(), body_start.data(), head_start.data(),
+                      head_label.data(), head_value.data(), stop.data(),  defaults.data(),   full,
+                      stop.shape(0),     defaults.shape(0), sets.data()};
   std::vector<std::int32_t> columns(used.data(), used.data() + used.shape(0));
   check_offsets(body_start.data(), body_start.shape(0), list.rules, kind.shape(0), "bodies");
   check_offsets(head_start.data(), head_start.shape(0), list.rules, head_label.shape(0), "heads");
   require(index.shape(0) == kind.shape(0) && value.shape(0) == kind.shape(0), "conditions");
   require(head_value.shape(0) == head_label.shape(0), "heads");
-  for (std::size_t c = 0; c < kind.shape(0); ++c)
-    check_condition(list, c, columns.size(), sets.shape(0));
+  for (std::size_t c = 0; c < kind.shape(0); ++c) check_condition(list, c, columns.size(), sets.shape(0));
   for (std::size_t h = 0; h < head_label.shape(0); ++h) require(is_below(head_label.data()[h], list.labels), "heads");
   if (AnyTable dense; nb::try_cast(values, dense)) {
     require(dense.shape(0) == rows, "shape");
@@ -99,8 +98,7 @@ void run_list(nb::object values, const Vector<std::int32_t>& used, const Vector<
 
 void register_predict(nb::module_& m) {
   m.def("predict", &run_list, "values"_a, "used"_a, "kind"_a, "index"_a, "value"_a, "body_start"_a, "head_label"_a,
-        "head_value"_a, "head_start"_a, "stop"_a, "full"_a, "defaults"_a, "labels"_a, "setter"_a,
-        "sets"_a);
+        "head_value"_a, "head_start"_a, "stop"_a, "full"_a, "defaults"_a, "labels"_a, "setter"_a, "sets"_a);
 }
 
 }  // namespace polyrule

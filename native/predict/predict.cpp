@@ -18,11 +18,16 @@ bool is_member(const std::int32_t* set, double x) {
 bool holds(std::uint8_t kind, double x, double value, const std::int32_t* sets) {
   // NaN fails every comparison, so a missing value satisfies nothing but being missing.
   switch (kind) {
-    case kAtMost: return x <= value;
-    case kAbove: return x > value;
-    case kIn: return is_member(sets + static_cast<std::ptrdiff_t>(value), x);
-    case kMissing: return (x != x) == (value != 0);
-    default: return x == value;
+    case kAtMost:
+      return x <= value;
+    case kAbove:
+      return x > value;
+    case kIn:
+      return is_member(sets + static_cast<std::ptrdiff_t>(value), x);
+    case kMissing:
+      return (x != x) == (value != 0);
+    default:
+      return x == value;
   }
 }
 

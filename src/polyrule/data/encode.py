@@ -17,7 +17,7 @@ import scipy.sparse as sp
 from polyrule.data.columns import BOOLEAN_CATEGORIES, check_finite, encode_column, encode_numbers, infer_column, recode
 from polyrule.data.dataset import Dataset
 from polyrule.data.frames import Others, frame_to_table, is_frame, match_names
-from polyrule.data.table import Feature, Table
+from polyrule.data.table import Feature, Table, as_kept
 from polyrule.data.unseen import UnseenCategories
 from polyrule.errors import DataError
 
@@ -103,7 +103,7 @@ def _encode_array(array: npt.NDArray[Any], features: tuple[Feature, ...] | None,
     _check_width(array.shape[1], features)
     names = [feature.name for feature in features] if features else [f"x{j}" for j in range(array.shape[1])]
     if array.dtype.kind in "fiu":
-        return _encode_numeric(array, features or tuple(Feature(name) for name in names), features is None, unseen)
+        return _encode_numeric(array, features or tuple(Feature(name) for name in names), unseen)
     if array.dtype.kind == "b":
         found = features or tuple(Feature(name, "nominal", BOOLEAN_CATEGORIES) for name in names)
     elif array.dtype.kind in "OU":
@@ -116,16 +116,13 @@ def _encode_array(array: npt.NDArray[Any], features: tuple[Feature, ...] | None,
     return Table(values, found)
 
 
-def _encode_numeric(
-    array: npt.NDArray[Any], features: tuple[Feature, ...], fitting: bool, unseen: UnseenCategories
-) -> Table:
-    """Encode an array of numbers; one to predict for is read where it is, whatever its order, if it can be."""
+def _encode_numeric(array: npt.NDArray[Any], features: tuple[Feature, ...], unseen: UnseenCategories) -> Table:
+    """Encode an array of numbers, which is read where it is, if it can be."""
     nominal = [j for j, feature in enumerate(features) if feature.has_categories]
-    own = fitting or nominal
-    values = np.array(array, dtype=np.float64, order="F") if own else np.asarray(array, dtype=np.float64)
+    values = np.array(array, dtype=np.float64, order="F") if nominal else as_kept(array)
     step = max(1, _CHECKED_CELLS // max(1, values.shape[1]))
     for start in range(0, len(values), step):
-        if np.isinf(values[start : start + step]).any():
+        if values.dtype.kind == "f" and np.isinf(values[start : start + step]).any():
             for j, feature in enumerate(features):
                 check_finite(values[:, j], feature.name)
     for j in nominal:

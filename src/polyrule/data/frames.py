@@ -28,6 +28,8 @@ from polyrule.errors import DataError, did_you_mean
 
 Others = Literal["refuse", "skip"]
 """What to do with named columns that a model does not ask for."""
+_NARROW = (nw.Float32, nw.Int8, nw.Int16, nw.UInt8, nw.UInt16, nw.Boolean, nw.Categorical, nw.Enum, nw.String)
+"""Columns whose numbers, or numbers of categories, are exact as float32."""
 
 
 def is_frame(data: Any) -> bool:
@@ -91,7 +93,8 @@ def frame_to_table(
         order = [j for j in range(len(names)) for _ in parts.get(j, ("",))]
         known = [part for j in range(len(names)) for part in parts.get(j, (None,))]
         check_distinct([f.name if f else names[j] for j, f in zip(order, known, strict=True)], "feature")
-    values = np.empty((len(frame), len(order)), order="F")
+    narrow = all(frame[:, source].dtype in _NARROW for source in set(order))
+    values = np.empty((len(frame), len(order)), dtype=np.float32 if narrow else np.float64, order="F")
     found = []
     for target, (source, feature) in enumerate(zip(order, known, strict=True)):
         feature, values[:, target] = _encode_series(frame[:, source], names[source], feature, unseen)

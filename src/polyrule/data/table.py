@@ -14,6 +14,8 @@ from polyrule.data.sparse import check_sparse
 from polyrule.errors import DataError
 
 FeatureKind = Literal["numeric", "nominal", "ordinal", "date"]
+KEPT = frozenset(np.dtype(kind) for kind in "fdbBhHi")
+"""Types a dense table keeps its numbers in; each of them is exact as float64."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,9 +95,9 @@ class Table:
 
     Parameters
     ----------
-    values : ndarray of float64 in Fortran order, or scipy.sparse.csc_array of float64
-        Columns are contiguous, because learning reads one feature at a time. A table made only to predict may have
-        another order.
+    values : ndarray, or scipy.sparse.csc_array of float64
+        A dense matrix of floating-point numbers or integers of at most 32 bits keeps its type, so that large data is
+        not copied; other numbers become float64. Any order will do.
     features : tuple of Feature
         One per column.
 
@@ -109,7 +111,7 @@ class Table:
     array([1.])
     """
 
-    values: npt.NDArray[np.float64] | sp.csc_array
+    values: npt.NDArray[Any] | sp.csc_array
     features: tuple[Feature, ...] = field(default=())
 
     def __post_init__(self) -> None:
@@ -134,7 +136,7 @@ class Table:
                 matrix.sum_duplicates()
                 matrix.eliminate_zeros()
         else:
-            matrix = np.asfortranarray(values, dtype=np.float64)
+            matrix = as_kept(np.asarray(values))
         if features is None:
             width = matrix.shape[1] if matrix.ndim == 2 else 0
             features = [Feature(f"x{j}") for j in range(width)]
@@ -185,11 +187,11 @@ class Table:
         return tuple([feature.name for feature in self.features])
 
     def column(self, index: int) -> npt.NDArray[np.float64]:
-        """Return one column as a dense array; a view where the table is dense."""
+        """Return one column as a dense array; a view where the table is a dense one of float64."""
         values: Any = self.values
         if self.is_sparse:
             return np.asarray(values[:, [index]].toarray()).ravel()
-        return np.asarray(values[:, index])
+        return np.asarray(values[:, index], dtype=np.float64)
 
     def __getitem__(self, rows: Any) -> Table:
         """Select rows by slice, index array or boolean mask, as scikit-learn's splitters do."""
@@ -205,3 +207,15 @@ class Table:
         values: Any = self.values
         dense = values.toarray() if self.is_sparse else values
         return np.array(dense, dtype=dtype, copy=True if copy is None else copy)
+
+
+def as_kept(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Return an array of numbers in a type that tables keep, without copying one that already is.
+
+    Examples
+    --------
+    >>> as_kept(np.array([1, 2], dtype=np.int64)).dtype, as_kept(np.array([1, 2], dtype=np.int8)).dtype
+    (dtype('float64'), dtype('int8'))
+    """
+    kept = array.dtype if array.dtype in KEPT else np.dtype(np.float32 if array.dtype == np.float16 else np.float64)
+    return np.asarray(array, dtype=kept)

@@ -74,6 +74,10 @@ def verify(model: RuleList, data: Dataset) -> Verification:
         checked = training.pruned(model).verify(model)
         measure, wrong = _check_measure(model, training)
         return replace(checked, findings=(*checked.findings, *wrong), measure=measure)
+    if "grown" in model.info:
+        raise ModelError(
+            "a list grown behind kept rules, or with features of single labels, cannot be replayed; recount it instead"
+        )
     findings: list[Finding] = []
     certified = searched = 0
     for step in training.replay(model):

@@ -227,9 +227,20 @@ def predict_flat(flat: FlatRules, values: Any) -> PredictResult:
 
 def predict_native(flat: FlatRules, values: Any) -> PredictResult:
     """Run the compiled prediction kernel; the same result as `predict_flat`."""
-    assert native is not None
     shape = int(values.shape[0]), len(flat.defaults)
     labels, setter = np.empty(shape, dtype=np.uint8), np.empty(shape, dtype=np.int32)
+    if sp.issparse(values) or values.dtype == np.float64:
+        _predict_into(flat, values, labels, setter)
+        return PredictResult(labels, setter)
+    step = max(1, _CHUNK_CELLS // max(1, values.shape[1]))  # other numbers are converted piece by piece
+    for start in range(0, shape[0], step):
+        rows = slice(start, start + step)
+        _predict_into(flat, np.asarray(values[rows], dtype=np.float64), labels[rows], setter[rows])
+    return PredictResult(labels, setter)
+
+
+def _predict_into(flat: FlatRules, values: Any, labels: npt.NDArray[np.uint8], setter: npt.NDArray[np.int32]) -> None:
+    assert native is not None
     matrix: Any = values
     if sp.issparse(values):
         columns: Any = sp.csc_array(values)
@@ -254,7 +265,6 @@ def predict_native(flat: FlatRules, values: Any) -> PredictResult:
         setter=setter,
         sets=flat.sets,
     )
-    return PredictResult(labels, setter)
 
 
 def _blocks(values: Any, used: npt.NDArray[np.int32], width: int) -> Iterator[tuple[slice, npt.NDArray[np.float64]]]:
@@ -267,7 +277,7 @@ def _blocks(values: Any, used: npt.NDArray[np.int32], width: int) -> Iterator[tu
         if sp.issparse(narrow):
             yield rows, narrow[rows].toarray(order="F")
         else:
-            yield rows, np.asfortranarray(narrow[rows][:, used])
+            yield rows, np.asfortranarray(narrow[rows][:, used], dtype=np.float64)
 
 
 def _run(

@@ -40,7 +40,12 @@ class Parcel:
         return cls(tuple(np.flatnonzero(sent).tolist()), _narrow(flat[:, sent]), _narrow(counts.weight), usual)
 
     def __add__(self, other: Parcel) -> Parcel:
-        return Parcel.of(self.counts() + other.counts(), self.usual)
+        places = tuple(sorted({*self.places, *other.places}))
+        cells = np.zeros((len(self.weight), len(places)), dtype=np.int64)
+        for parcel in (self, other):
+            cells[:, np.searchsorted(places, parcel.places)] += parcel.cells
+        weight = self.weight.astype(np.int64) + other.weight
+        return Parcel(places, _narrow(cells), _narrow(weight), self.usual)
 
     def counts(self) -> Counts:
         """Unpack."""
@@ -63,4 +68,5 @@ def unpacked(answer: Any) -> Any:
 
 
 def _narrow(counts: Any) -> Any:
-    return counts.astype(np.min_scalar_type(int(counts.max(initial=0))))
+    most = int(counts.max(initial=0))
+    return counts.astype(np.int64 if most >> 32 else np.min_scalar_type(most))  # int64 and uint64 would add as floats
