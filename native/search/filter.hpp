@@ -8,6 +8,7 @@
 #include <limits>
 #include <vector>
 
+#include "core/lanes.hpp"
 #include "data/node.hpp"
 #include "judge/formula.hpp"
 #include "judge/micro.hpp"
@@ -15,7 +16,7 @@
 namespace polyrule {
 
 // Covered weight of one label: unset and present, unset and absent, present, absent.
-typedef double Four __attribute__((vector_size(32)));
+using Four = Lanes<double, 4>;
 
 class Filter {
  public:

@@ -58,7 +58,7 @@ def test_chunks_of_mutated_files_are_the_whole_in_pieces(format, monkeypatch):
     for _ in range(150):
         raw = mutate_bytes(FILES[format], others, (b"{", b"'", b'"', b",", b"%", b"\\", b"@", b":"), rng)
         options = {"format": "libsvm" if format == "xc" else format, "name": "fuzz"}
-        options["labels"] = "auto" if format in ("libsvm", "xc") else None
+        options |= {"tags": "t"} if format == "jsonl" else {"labels": "auto" if format in ("libsvm", "xc") else None}
         whole = try_to_read(raw, **options)
         try:
             parts = list(read_chunks(io.BytesIO(raw), rows=2, **options))
