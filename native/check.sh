@@ -43,6 +43,13 @@ case $way in
     no_random=$(command -v setarch >/dev/null 2>&1 && setarch -R true 2>/dev/null && echo "setarch -R" || true) ;;
 esac
 cd "$root"
+# An editable installation would come before the path: its finder is taken away, and what is tested is made sure of.
+cat >"$work/sitecustomize.py" <<END
+import sys
+sys.meta_path[:] = [finder for finder in sys.meta_path if type(finder).__name__ != "ScikitBuildRedirectingFinder"]
+END
 export PYTHONPATH="$work"
+found=$($no_random env ${runtimes:+LD_PRELOAD="$runtimes"} "$python" -c 'import polyrule._native as n; print(n.__file__)')
+case $found in "$work"/*) ;; *) echo "another extension would be tested: $found" >&2; exit 1 ;; esac
 exec $no_random env ${runtimes:+LD_PRELOAD="$runtimes"} "$python" -m pytest -q -p no:cacheprovider \
   -o addopts="--import-mode=importlib" ${TESTS:-"$root"/tests/kernels/test_native*.py} "$@"
