@@ -63,7 +63,7 @@ test-integrations: $(VENV)/test.stamp  ## run the how-to guides on other people'
 	$(BIN)/python -m pip install --quiet --group integrations
 	$(BIN)/python -m pytest tests/docs/test_integrations.py
 
-wheel-test: $(VENV)/install.stamp  ## build manylinux wheels and run the tests against them; WHEEL_PYTHONS names the interpreters
+wheel-test:  ## build manylinux wheels and run the tests against them; WHEEL_PYTHONS names versions
 	packaging/test_wheels.sh $(WHEEL_PYTHONS)
 
 stored-models: $(VENV)/install.stamp  ## write the model files of this version that later versions must read
