@@ -69,8 +69,9 @@ wheel-test:  ## build manylinux wheels and run the tests against them; WHEEL_PYT
 stored-models: $(VENV)/install.stamp  ## write the model files of this version that later versions must read
 	$(BIN)/python tests/model/stored/write.py
 
-bench: $(VENV)/test.stamp  ## speed against the reference and MLRL-SeCo
+bench: $(VENV)/test.stamp  ## speed against the reference and MLRL-SeCo, and what every measure costs
 	$(BIN)/python benchmarks/speed.py
+	$(BIN)/python benchmarks/measures.py
 
 bench-paths: $(VENV)/test.stamp  ## what each way of the compiled search buys
 	$(BIN)/python benchmarks/paths.py

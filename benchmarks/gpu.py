@@ -1,7 +1,8 @@
-"""The GPU against the processor: same counts and lists on random worlds, and how long it takes.
+"""The GPU against the processor: same counts and lists on random worlds, and how long it takes. Figures are JSON.
 
-python benchmarks/gpu.py check --worlds 10000     # any differing count or rule ends it with an error
-python benchmarks/gpu.py time --rows 10000000     # prints one figure a line, as JSON
+python benchmarks/gpu.py check --worlds 10000 --processes 12   # any differing count or rule ends it with an error
+python benchmarks/gpu.py time --rows 10000000                  # root count, rules, a list of 100, beside 16 cores
+python benchmarks/gpu.py tune --rows 10000000                  # the root count, compiled in other shapes
 python benchmarks/gpu.py store --folder big --rows 100000000 --labels 50    # makes the store where there is none
 compute-sanitizer --tool memcheck python benchmarks/gpu.py check --worlds 30
 """
@@ -13,117 +14,29 @@ import json
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
-from polyrule.data.table import Feature, Table
+import processor
+from gpu_worlds import check, engine
 from polyrule.kernels.engine import GrowOptions
 from polyrule.measures import Objective
 from polyrule.native import native
+from polyrule.scale import device
 from polyrule.scale.coded import Layout, Range
 from polyrule.scale.counter import LocalCounter
-from polyrule.scale.engine import CountedEngine
 from polyrule.scale.gpu import GpuCounter
 from polyrule.scale.questions import CountRows
-from polyrule.store import Packed, Store, pack_table
+from polyrule.store import Packed, Store
 from scale_worlds import store, world
 
-MEASURES = ("f0.5", "precision", "recall", "hamming", "jaccard", "laplace")
-
-
-def engine(counter, packed: Packed, measure: str, options: GrowOptions) -> CountedEngine:
-    return CountedEngine(counter, packed.features, packed.bins, len(packed.label_names), Objective(measure), options)
-
-
-def compile_counting() -> None:
-    """Where the extension is not built, compile its counting alone, so that the processor's side is fair."""
-    import ctypes
-    import subprocess
-    import tempfile
-
-    import polyrule.scale.count as counting
-
-    root = Path(__file__).resolve().parents[1]
-    library = Path(tempfile.mkdtemp()) / "count.so"
-    sources = [root / "benchmarks" / "count_shim.cpp", root / "native" / "count" / "count.cpp"]
-    flags = ["-O3", "-march=native", "-std=gnu++20", "-shared", "-fPIC", f"-I{root / 'src/polyrule/scale'}"]
-    subprocess.run(["g++", *flags, *map(str, sources), "-o", str(library)], check=True)
-    call = ctypes.CDLL(str(library)).count_bytes
-
-    class Shim:
-        @staticmethod
-        def count_rows(codes, truth, set, value, weights, rows, columns, starts, usual, kinds, weight) -> None:
-            assert weights is None
-            assert codes.dtype == np.uint8
-            size = ctypes.c_size_t
-            at = [ctypes.c_void_p(a.ctypes.data) for a in (codes, truth, set, value)]
-            sizes = [size(n) for n in (*codes.shape, truth.shape[1], len(usual))]
-            rest = [ctypes.c_void_p(a.ctypes.data) for a in (columns, starts)]
-            out = [ctypes.c_void_p(a.ctypes.data) for a in (usual, kinds, weight)]
-            call(*at, *sizes, ctypes.c_void_p(rows.ctypes.data), size(len(rows)), *rest, size(len(columns)), *out)
-
-    counting.native = Shim
-
-
-def random_world(rng: np.random.Generator) -> Packed:
-    rows, features = int(rng.integers(1, 400)), int(rng.integers(1, 7))
-    labels = int(rng.choice([1, 2, 3, 5, 20, 63, 64, 65, 130]))
-    columns, kinds = [], []
-    for j in range(features):
-        if rng.random() < 0.3:
-            size = int(rng.integers(1, 5))
-            kinds.append(Feature(f"f{j}", "nominal", tuple("abcd"[:size])))
-            column = rng.integers(0, size, rows).astype(float)
-        else:
-            kinds.append(Feature(f"f{j}"))
-            column = rng.choice([rng.normal(size=rows), rng.integers(0, 4, rows).astype(float)])
-        columns.append(np.where(rng.random(rows) < 0.1, np.nan, column))
-    truth = (rng.random((rows, labels)) < rng.choice([0.1, 0.5, 0.9])).astype(np.uint8)
-    weights = None
-    if rng.random() < 0.4:
-        weights = rng.integers(1, 2**31 // rows if rng.random() < 0.5 else 5, rows)
-    table = Table.from_array(np.stack(columns, axis=1), kinds)
-    names = tuple(f"y{i}" for i in range(labels))
-    return pack_table(table, truth, weights, names, int(rng.choice([3, 16, 255, 1000])))
-
-
-def check(worlds: int, seconds: float, seed: int) -> dict:
-    """Learn a few rules with both; after every rule compare counts of random bodies, then the next rule."""
-    started, rng = time.monotonic(), np.random.default_rng(seed)
-    rules = counts = done = 0
-    while done < worlds and time.monotonic() - started < seconds:
-        packed = random_world(rng)
-        labels = len(packed.label_names)
-        options = GrowOptions(1, bool(rng.random() < 0.7), float(rng.integers(0, 3)), int(rng.integers(1, 4)))
-        measure = str(rng.choice(MEASURES))
-        host, device = LocalCounter(packed), GpuCounter(packed)
-        here, there = (engine(counter, packed, measure, options) for counter in (host, device))
-        columns = tuple(range(len(packed.features) + labels))
-        layout = Layout.of(packed.bins, labels, columns)
-        for _ in range(int(rng.integers(1, 4))):
-            column = int(rng.integers(len(packed.features)))
-            low, high = np.sort(rng.integers(0, len(packed.bins[column]) + 1, 2))
-            body = (Range(column, int(low), int(high)),)
-            usual = tuple(int(k) for k in rng.integers(0, 4, labels))
-            question = CountRows(body, layout, usual, None, compiled=False)
-            mine, its = host.ask(question), device.ask(question).on_host()
-            assert (mine.kinds == its.kinds).all(), "counts differ"
-            assert (mine.weight == its.weight).all(), "weights differ"
-            counts += 1
-            if not here.has_unset or not here.remaining:
-                break
-            a, b = here.grow(), there.grow()
-            assert (a is None) == (b is None), "one finds a rule, the other does not"
-            if a is None:
-                break
-            assert (a.body, a.head, a.value) == (b.body, b.head, b.value), (a, b)
-            commit = [(0.01, True), (None, False), (0.3, False)][int(rng.integers(3))]
-            assert here.commit(a, *commit) == there.commit(b, *commit), "outcomes differ"
-            assert (here.leftover() == there.leftover()).all(), "leftovers differ"
-            rules += 1
-        done += 1
-    return {"worlds": done, "counts compared": counts, "rules compared": rules, "seconds": time.monotonic() - started}
+#: Rules that name what is present: those of the planted world have two conditions, later ones three.
+OBJECTIVE, OPTIONS = Objective("f0.5", negative=False), GrowOptions(max_conditions=3)
+#: Other shapes of the counting kernel.
+SHAPES = [(1024, 2, 4, 4096), (1024, 2, 4, 8192), (1024, 2, 4, 2048), (512, 4, 2, 4096), (512, 2, 4, 4096)]
+SHAPES += [(1024, 2, 3, 4096), (768, 2, 4, 3072), (512, 3, 3, 4096), (1024, 1, 8, 4096)]
 
 
 def timed(call, repeat: int = 7) -> float:
@@ -141,36 +54,17 @@ def timed(call, repeat: int = 7) -> float:
     return float(np.median(found))
 
 
-def measure(rows: int, features: int, labels: int, rules: int, threads: int) -> dict:
-    told: dict = {"rows": rows, "features": features, "labels": labels}
-    started = time.perf_counter()
-    packed = world(rows, features, labels)
-    told["seconds to make the data"] = time.perf_counter() - started
-    words = np.concatenate([b.truth[: 1 << 16] for b in packed.blocks])
-    told["labels a row"] = float(np.mean([int(w).bit_count() for w in words.ravel()[:100_000]])) * words.shape[1]
-    started = time.perf_counter()
-    device = GpuCounter(packed)
-    told["seconds to load"] = time.perf_counter() - started
-    layout, usual = Layout.of(packed.bins, labels, tuple(range(features))), (0,) * labels
-    occurring = (3,) * labels
-    told["root count, ms"] = timed(lambda: device.ask(CountRows((), layout, usual, None, True, occurring)))
-    told["root count, all kinds possible, ms"] = timed(lambda: device.ask(CountRows((), layout, usual)))
-    tenth = (Range(0, 0, 25),)
-    told["a tenth covered, rows known, ms"] = timed(
-        lambda: device.ask(CountRows(tenth, layout, usual, None, True, occurring))
-    )
+def root(packed: Packed) -> CountRows:
+    """The counts of the empty body, before any rule."""
+    labels = len(packed.label_names)
+    layout = Layout.of(packed.bins, labels, tuple(range(len(packed.features))))
+    return CountRows((), layout, (0,) * labels, None, True, (3,) * labels)
 
-    def uncached() -> None:
-        device.state._covers.clear()
-        device.ask(CountRows(tenth, layout, usual, None, True, occurring))
 
-    told["a tenth covered, rows found anew, ms"] = timed(uncached)
-    options = GrowOptions(max_conditions=3)
-    grower = engine(device, packed, "f0.5", options)
-    grower.grow()
-    told["first rule, root known, ms"] = timed(grower.grow)
-    times, list_started = [], time.perf_counter()
-    learned = []
+def learn(grower, rules: int) -> tuple[list, list[float]]:
+    """Learn a list; return it and the milliseconds that each rule took with its commit."""
+    learned: list = []
+    times: list[float] = []
     while len(learned) < rules and grower.has_unset:
         started = time.perf_counter()
         found = grower.grow()
@@ -179,39 +73,90 @@ def measure(rows: int, features: int, labels: int, rules: int, threads: int) -> 
         grower.commit(found, 0.01, True)
         learned.append(found)
         times.append((time.perf_counter() - started) * 1e3)
+    return learned, times
+
+
+def measure(rows: int, features: int, labels: int, rules: int, threads: int) -> dict:
+    told: dict[str, Any] = {"rows": rows, "features": features, "labels": labels}
+    started = time.perf_counter()
+    learn(engine(GpuCounter(small := world(5000, features, labels)), small, OBJECTIVE, OPTIONS), 30)
+    told["seconds to compile and warm up"] = time.perf_counter() - started
+    packed = world(rows, features, labels)
+    words = packed.blocks[0].truth[:100_000]
+    told["labels a row"] = float(np.mean([int(w).bit_count() for w in words.ravel()])) * words.shape[1]
+    started = time.perf_counter()
+    counter = GpuCounter(packed)
+    told["seconds to load"] = time.perf_counter() - started
+    question = root(packed)
+    layout, usual = question.layout, question.usual
+    told["root count, ms"] = timed(lambda: counter.ask(question))
+    told["root count, all kinds possible, ms"] = timed(lambda: counter.ask(CountRows((), layout, usual)))
+    tenth = CountRows((Range(0, 0, 25),), layout, usual, None, True, question.occurring)
+    told["a tenth covered, rows known, ms"] = timed(lambda: counter.ask(tenth))
+
+    def uncached() -> None:
+        counter.state._covers.clear()
+        counter.ask(tenth)
+
+    told["a tenth covered, rows found anew, ms"] = timed(uncached)
+    started = time.perf_counter()
+    learned, times = learn(engine(counter, packed, OBJECTIVE, OPTIONS), rules)
+    told["list, s"] = time.perf_counter() - started
+    lengths = np.array([len(rule.body) for rule in learned])
+    long = np.array(times)[lengths == OPTIONS.max_conditions]
     told |= {
         "rules": len(learned),
-        "conditions": sum(len(rule.body) for rule in learned),
-        "list, s": time.perf_counter() - list_started,
+        "conditions": int(lengths.sum()),
+        "first rule, ms": times[0],
         "rule with commit, median ms": float(np.median(times)),
         "rule with commit, slowest ms": float(np.max(times)),
+        "rules of three conditions": len(long),
+        "rule of three conditions with commit, median ms": float(np.median(long)) if len(long) else None,
     }
     if threads:
-        if native is None:
-            compile_counting()
-        host = LocalCounter(packed, threads)
-        question = CountRows((), layout, usual, None, True, occurring)
-        reply = device_reply = None
-        host_times = []
-        for _ in range(3):
-            started = time.perf_counter()
-            reply = host.ask(question)
-            host_times.append((time.perf_counter() - started) * 1e3)
-        told[f"root count, {threads} threads, ms"] = float(np.median(host_times))
-        fresh = GpuCounter(packed)
-        device_reply = fresh.ask(question).on_host()
-        assert (reply.kinds == device_reply.kinds).all()
-        if native is None:
-            return told
-        checker = engine(LocalCounter(packed, threads), packed, "f0.5", options)
-        few = min(5, len(learned))
+        told |= beside(packed, learned, times, threads)
+    return told
+
+
+def beside(packed: Packed, learned: list, times: list[float], threads: int) -> dict:
+    """The same counts and the first rules by the processor, compiled in either case."""
+    if native is None:
+        processor.compile_native()
+    question, told = root(packed), {}
+    host = LocalCounter(packed, threads)
+    host_times = []
+    for _ in range(3):
         started = time.perf_counter()
-        for i in range(few):
-            found = checker.grow()
-            assert (found.body, found.head, found.value) == (learned[i].body, learned[i].head, learned[i].value)
-            checker.commit(found, 0.01, True)
-        told[f"first {few} rules, {threads} threads, ms each"] = (time.perf_counter() - started) * 1e3 / max(1, few)
-        told[f"first {few} rules, GPU, ms each"] = float(np.mean(times[:few]))
+        reply = host.ask(question)
+        host_times.append((time.perf_counter() - started) * 1e3)
+    told[f"root count, {threads} threads, ms"] = float(np.median(host_times))
+    assert (reply.kinds == GpuCounter(packed).ask(question).on_host().kinds).all()
+    few = min(3, len(learned))
+    again, spent = learn(engine(LocalCounter(packed, threads), packed, OBJECTIVE, OPTIONS), few)
+    for mine, its in zip(again, learned, strict=False):
+        assert (mine.body, mine.head, mine.value) == (its.body, its.head, its.value)
+    told[f"first {few} rules, {threads} threads, ms"] = sum(spent)
+    told[f"first {few} rules, GPU, ms"] = sum(times[:few])
+    told["times the processor"] = sum(spent) / sum(times[:few])
+    return told
+
+
+def tune(rows: int, features: int, labels: int) -> dict:
+    """Time the root count with the kernel compiled in several shapes; the counts must be the same."""
+    packed = world(rows, features, labels)
+    question, counter = root(packed), GpuCounter(packed)
+    usual = device.TUNING
+    expected = counter.ask(question)
+    told = {}
+    for shape in SHAPES:
+        device.TUNING = device.Tuning(*shape)
+        try:
+            found = counter.ask(question)
+            assert bool((found.kinds == expected.kinds).all()), "counts differ"
+            told[str(device.TUNING)] = timed(lambda: counter.ask(question))
+        except Exception as problem:
+            told[str(device.TUNING)] = f"{type(problem).__name__}: {problem}"[:200]
+    device.TUNING = usual
     return told
 
 
@@ -224,9 +169,9 @@ def from_store(folder: Path, rows: int, features: int, labels: int) -> dict:
         told["seconds to make the store"] = time.perf_counter() - started
     started = time.perf_counter()
     opened = Store(folder)
-    device = GpuCounter(opened)
+    counter = GpuCounter(opened)
     told["seconds to check and load"] = time.perf_counter() - started
-    grower = engine(device, opened, "f0.5", GrowOptions(max_conditions=3))
+    grower = engine(counter, opened, OBJECTIVE, OPTIONS)
     told["rules"] = []
     for _ in range(10):
         started = time.perf_counter()
@@ -239,10 +184,11 @@ def from_store(folder: Path, rows: int, features: int, labels: int) -> dict:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("what", choices=["check", "time", "store"])
+    parser.add_argument("what", choices=["check", "time", "tune", "store"])
     parser.add_argument("--folder", type=Path, default=Path("store"))
     parser.add_argument("--worlds", type=int, default=10_000)
     parser.add_argument("--seconds", type=float, default=240)
+    parser.add_argument("--processes", type=int, default=1)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--rows", type=int, default=10_000_000)
     parser.add_argument("--features", type=int, default=100)
@@ -250,13 +196,14 @@ def main() -> None:
     parser.add_argument("--rules", type=int, default=100)
     parser.add_argument("--threads", type=int, default=16)
     given = parser.parse_args()
-    if given.what == "check":
-        print(json.dumps(check(given.worlds, given.seconds, given.seed)))
-    elif given.what == "store":
-        print(json.dumps(from_store(given.folder, given.rows, given.features, given.labels), indent=1))
-    else:
-        found = measure(given.rows, given.features, given.labels, given.rules, given.threads)
-        print(json.dumps(found, indent=1))
+    size = given.rows, given.features, given.labels
+    found = {
+        "check": lambda: check(given.worlds, given.seconds, given.seed, given.processes),
+        "time": lambda: measure(*size, given.rules, given.threads),
+        "tune": lambda: tune(*size),
+        "store": lambda: from_store(given.folder, *size),
+    }[given.what]()
+    print(json.dumps(found, indent=1))
 
 
 if __name__ == "__main__":

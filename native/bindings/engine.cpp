@@ -18,7 +18,7 @@ namespace polyrule {
 namespace {
 
 template <class T>
-using DenseTable = nb::ndarray<const T, nb::ndim<2>, nb::f_contig, nb::device::cpu>;
+using DenseTable = nb::ndarray<const T, nb::ndim<2>, nb::device::cpu>;
 using Truth = nb::ndarray<const std::uint8_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 
 // The rows of a rule, as the engine keeps them; Python sees them as an array when it asks.
@@ -114,12 +114,17 @@ Form make_form(const std::string& kind, const std::string& scope, const std::vec
 
 Limits make_limits(const nb::dict& changed) {
   Limits limits;
-  const std::map<std::string, std::size_t*> sizes = {
-      {"sorted_rows", &limits.sorted_rows},   {"binned_rows", &limits.binned_rows},
-      {"raced_rows", &limits.raced_rows},     {"kept_rows", &limits.kept_rows},
-      {"record_bytes", &limits.record_bytes}, {"threaded_work", &limits.threaded_work},
-      {"prospects", &limits.prospects},       {"first_conditions", &limits.first_conditions},
-      {"pure_search", &limits.pure_search}};
+  const std::map<std::string, std::size_t*> sizes = {{"sorted_rows", &limits.sorted_rows},
+                                                     {"binned_rows", &limits.binned_rows},
+                                                     {"raced_rows", &limits.raced_rows},
+                                                     {"kept_rows", &limits.kept_rows},
+                                                     {"record_bytes", &limits.record_bytes},
+                                                     {"table_bytes", &limits.table_bytes},
+                                                     {"threaded_work", &limits.threaded_work},
+                                                     {"prospects", &limits.prospects},
+                                                     {"first_conditions", &limits.first_conditions},
+                                                     {"pure_search", &limits.pure_search},
+                                                     {"plain", &limits.plain}};
   for (const auto& [key, value] : changed) {
     const std::string name = nb::cast<std::string>(key);
     if (name == "lane_capacity") limits.lane_capacity = nb::cast<double>(value);
@@ -250,20 +255,32 @@ class PyEngine {
     if (!right) throw nb::value_error((std::string(what) + ": wrong shape").c_str());
   }
 
+  // True if `values` is a dense matrix of one of the types, in any order.
+  template <class... Types, class Check>
+  static bool read_cells(const nb::object& values, DenseSource& source, Check&& check) {
+    const auto read = [&]<class Type>(DenseTable<Type> matrix) {
+      if (!nb::try_cast(values, matrix, false)) return false;
+      check(matrix.shape(0), matrix.shape(1));
+      // a table of one row, or of rows that are all the same memory, may have a stride of 0: then it is never used
+      const std::int64_t stride = matrix.shape(0) > 1 ? matrix.stride(0) : 1;
+      if (stride == 0) throw nb::value_error("table: rows share their memory");
+      for (std::size_t j = 0; j < matrix.shape(1); ++j)
+        source.columns.emplace_back(matrix.data() + std::int64_t(j) * matrix.stride(1), stride);
+      return true;
+    };
+    return (read(DenseTable<Types>()) || ...);
+  }
+
   static Columns read_table(const nb::object& values, std::size_t rows, const std::vector<bool>& nominal,
                             const Limits& limits, int threads) {
     const auto check = [&](std::size_t found, std::size_t columns) {
       if (found != rows || columns != nominal.size()) throw nb::value_error("table: wrong shape");
     };
-    if (DenseTable<double> wide; nb::try_cast(values, wide, false)) {
-      check(wide.shape(0), wide.shape(1));
+    if (DenseSource source{{}, rows};
+        read_cells<double, float, std::int8_t, std::uint8_t, std::int16_t, std::uint16_t, std::int32_t>(values, source,
+                                                                                                        check)) {
       const nb::gil_scoped_release release;
-      return Columns(DenseSource{wide.data(), nullptr, rows}, nominal, limits, threads);
-    }
-    if (DenseTable<float> narrow; nb::try_cast(values, narrow, false)) {
-      check(narrow.shape(0), narrow.shape(1));
-      const nb::gil_scoped_release release;
-      return Columns(DenseSource{nullptr, narrow.data(), rows}, nominal, limits, threads);
+      return Columns(source, nominal, limits, threads);
     }
     const auto [data, indices, starts] =
         nb::cast<std::tuple<Vector<double>, Vector<std::int32_t>, Vector<std::int64_t>>>(values);

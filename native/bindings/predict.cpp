@@ -32,6 +32,17 @@ void check_offsets(const std::int32_t* starts, std::size_t count, std::size_t pa
 
 bool is_below(std::int32_t number, std::size_t end) { return number >= 0 && static_cast<std::size_t>(number) < end; }
 
+// A condition of a kind that there is, on a column or label that there is, with a set that ends where the sets do.
+void check_condition(const FlatList& list, std::size_t c, std::size_t columns, std::size_t set_size) {
+  const std::uint8_t kind = list.kind[c];
+  require(kind <= 5 && is_below(list.index[c], kind == 3 ? list.labels : columns), "conditions");
+  if (kind != 4) return;
+  const double start = list.value[c];
+  require(start >= 0 && start < double(set_size), "sets");
+  const std::int32_t count = list.sets[static_cast<std::size_t>(start)];
+  require(count >= 0 && static_cast<std::size_t>(start) + std::size_t(count) < set_size, "sets");
+}
+
 // Stored cells by columns: within the rows, ascending, once each.
 void check_cells(const Vector<double>& data, const Vector<std::int32_t>& indices, const Vector<std::int64_t>& starts,
                  const std::vector<std::int32_t>& used, std::size_t rows) {
@@ -51,22 +62,21 @@ void run_list(nb::object values, const Vector<std::int32_t>& used, const Vector<
               const Vector<std::int32_t>& index, const Vector<double>& value, const Vector<std::int32_t>& body_start,
               const Vector<std::int32_t>& head_label, const Vector<std::uint8_t>& head_value,
               const Vector<std::int32_t>& head_start, const Vector<std::uint8_t>& stop, bool full,
-              const Vector<std::uint8_t>& defaults, Out<std::uint8_t> labels, Out<std::int32_t> setter) {
+              const Vector<std::uint8_t>& defaults, Out<std::uint8_t> labels, Out<std::int32_t> setter,
+              const Vector<std::int32_t>& sets) {
   const std::size_t rows = labels.shape(0);
   if (labels.shape(1) != defaults.shape(0) || setter.shape(0) != rows || setter.shape(1) != defaults.shape(0))
     throw nb::value_error("predict: wrong shape");
   require(body_start.shape(0) > 0 && head_start.shape(0) > 0, "shape");
   const FlatList list{kind.data(),       index.data(),      value.data(), body_start.data(), head_start.data(),
                       head_label.data(), head_value.data(), stop.data(),  defaults.data(),   full,
-                      stop.shape(0),     defaults.shape(0)};
+                      stop.shape(0),     defaults.shape(0), sets.data()};
   std::vector<std::int32_t> columns(used.data(), used.data() + used.shape(0));
   check_offsets(body_start.data(), body_start.shape(0), list.rules, kind.shape(0), "bodies");
   check_offsets(head_start.data(), head_start.shape(0), list.rules, head_label.shape(0), "heads");
   require(index.shape(0) == kind.shape(0) && value.shape(0) == kind.shape(0), "conditions");
   require(head_value.shape(0) == head_label.shape(0), "heads");
-  for (std::size_t c = 0; c < kind.shape(0); ++c)
-    require(kind.data()[c] <= 3 && is_below(index.data()[c], kind.data()[c] == 3 ? list.labels : columns.size()),
-            "conditions");
+  for (std::size_t c = 0; c < kind.shape(0); ++c) check_condition(list, c, columns.size(), sets.shape(0));
   for (std::size_t h = 0; h < head_label.shape(0); ++h) require(is_below(head_label.data()[h], list.labels), "heads");
   if (AnyTable dense; nb::try_cast(values, dense)) {
     require(dense.shape(0) == rows, "shape");
@@ -88,7 +98,7 @@ void run_list(nb::object values, const Vector<std::int32_t>& used, const Vector<
 
 void register_predict(nb::module_& m) {
   m.def("predict", &run_list, "values"_a, "used"_a, "kind"_a, "index"_a, "value"_a, "body_start"_a, "head_label"_a,
-        "head_value"_a, "head_start"_a, "stop"_a, "full"_a, "defaults"_a, "labels"_a, "setter"_a);
+        "head_value"_a, "head_start"_a, "stop"_a, "full"_a, "defaults"_a, "labels"_a, "setter"_a, "sets"_a);
 }
 
 }  // namespace polyrule

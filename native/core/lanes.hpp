@@ -64,8 +64,17 @@ struct Lanes {
   friend Lanes operator*(const Lanes& a, const Lanes& b) {
     return each([&](std::size_t i) { return a[i] * b[i]; });
   }
+  friend Lanes operator/(const Lanes& a, const Lanes& b) {
+    return each([&](std::size_t i) { return a[i] / b[i]; });
+  }
+  friend Lanes operator-(const Lanes& a, T b) {
+    return each([&](std::size_t i) { return a[i] - b; });
+  }
   friend Lanes operator*(const Lanes& a, T b) {
     return each([&](std::size_t i) { return a[i] * b; });
+  }
+  Lanes operator-() const {
+    return each([&](std::size_t i) { return -lane[i]; });
   }
   friend Lanes operator&(const Lanes& a, const Lanes& b) {
     return each([&](std::size_t i) { return a[i] & b[i]; });
@@ -77,6 +86,7 @@ struct Lanes {
     return each([&](std::size_t i) { return a[i] ^ b[i]; });
   }
   Lanes& operator+=(const Lanes& other) { return *this = *this + other; }
+  Lanes& operator-=(const Lanes& other) { return *this = *this - other; }
   Lanes& operator|=(const Lanes& other) { return *this = *this | other; }
   Lanes& operator^=(const Lanes& other) { return *this = *this ^ other; }
   // Comparisons give all bits of a lane or none.
@@ -94,7 +104,7 @@ struct Lanes {
 
 template <class T, std::size_t N>
 inline Lanes<T, N> select(const Lanes<T, N>& mask, const Lanes<T, N>& yes, const Lanes<T, N>& no) {
-  return Lanes<T, N>::each([&](std::size_t i) { return mask[i] ? yes[i] : no[i]; });
+  return Lanes<T, N>::each([&](std::size_t i) { return mask[i] != T{0} ? yes[i] : no[i]; });
 }
 
 template <class To, class From>

@@ -1,6 +1,7 @@
 #include "data/columns.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "core/parallel.hpp"
 
@@ -16,28 +17,26 @@ struct Entry {
 // By value, then by row; -0.0 and 0.0 are the same number.
 bool precedes(const Entry& a, const Entry& b) { return a.value != b.value ? a.value < b.value : a.row < b.row; }
 
-// How many values are 0, and how many are 1.
-POLYRULE_VECTOR_CLONES
-std::pair<std::uint64_t, std::uint64_t> count_pair(const double* values, std::size_t rows) {
-  std::uint64_t zeros = 0, ones = 0;
-  for (std::size_t i = 0; i < rows; ++i) {
-    zeros += values[i] == 0;
-    ones += values[i] == 1;
-  }
-  return {zeros, ones};
-}
-
 // The commonest columns hold nothing but 0 and 1. False for all others.
-bool list_pair(Column& column, const double* values, std::size_t rows) {
-  const auto [zeros, ones] = count_pair(values, rows);
-  if (zeros + ones != rows || zeros == 0 || ones == 0) return false;
+template <class Value>
+bool list_pair(Column& column, Value&& value, std::size_t rows) {
+  std::size_t zeros = 0, ones = 0;
+  for (std::size_t start = 0; start < rows; start += 4096) {
+    const std::size_t end = std::min(rows, start + 4096);
+    for (std::size_t i = start; i < end; ++i) {
+      zeros += value(i) == 0;
+      ones += value(i) == 1;
+    }
+    if (zeros + ones != end) return false;
+  }
+  if (zeros == 0 || ones == 0) return false;
   column.shape = Shape::listed;
   column.has_block = true;
   column.block = zeros >= ones ? 0 : 1;
   const std::size_t listed = std::min(zeros, ones);
   column.rows.reserve(listed);
   for (std::size_t i = 0; column.rows.size() < listed; ++i)
-    if (values[i] != column.block) column.rows.push_back(static_cast<Row>(i));
+    if (value(i) != column.block) column.rows.push_back(static_cast<Row>(i));
   column.below = column.block == 1 ? listed : 0;
   return true;
 }
@@ -111,7 +110,7 @@ void shape_sorted(Column& column, const std::vector<Entry>& sorted, std::size_t 
   if (keep_values) {
     column.own.assign(rows, std::nan(""));
     for (const Entry& entry : sorted) column.own[entry.row] = entry.value;
-    column.dense = Numbers(column.own.data());
+    column.dense = Numbers(std::as_const(column.own).data(), 1);
     std::vector<double>().swap(column.values);
   }
   for (std::size_t p = 0; p < sorted.size(); ++p)
@@ -123,8 +122,6 @@ void shape_sorted(Column& column, const std::vector<Entry>& sorted, std::size_t 
 void shape_binned(Column& column, std::size_t rows) {
   constexpr std::size_t kSample = 16'384;
   std::vector<double> sample;
-  bool any_missing = false;
-  for (std::size_t i = 0; i < rows; ++i) any_missing = any_missing || std::isnan(column.dense[i]);
   const std::size_t step = std::max<std::size_t>(1, rows / kSample);
   for (std::size_t i = 0; i < rows; i += step)
     if (const double x = column.dense[i]; !std::isnan(x)) sample.push_back(x);
@@ -135,16 +132,18 @@ void shape_binned(Column& column, std::size_t rows) {
   }
   column.shape = Shape::binned;
   column.bins.resize(rows);
-  for (std::size_t i = 0; i < rows; ++i) {
-    const double x = column.dense[i];
-    if (std::isnan(x)) {
-      column.bins[i] = Column::kMissingBin;
-      column.missing.push_back(static_cast<Row>(i));
-    } else {
-      column.bins[i] =
-          static_cast<std::uint8_t>(std::lower_bound(column.cuts.begin(), column.cuts.end(), x) - column.cuts.begin());
+  column.dense.read([&](auto value) {
+    for (std::size_t i = 0; i < rows; ++i) {
+      const double x = value(i);
+      if (std::isnan(x)) {
+        column.bins[i] = Column::kMissingBin;
+        column.missing.push_back(static_cast<Row>(i));
+      } else {
+        column.bins[i] = static_cast<std::uint8_t>(std::lower_bound(column.cuts.begin(), column.cuts.end(), x) -
+                                                   column.cuts.begin());
+      }
     }
-  }
+  });
 }
 
 // Whether a large column takes only one value, or two and none is missing: then it is no matter of bins.
@@ -187,8 +186,8 @@ void Columns::build(const std::vector<bool>& nominal, int threads, Fill&& fill) 
 Columns::Columns(const DenseSource& source, const std::vector<bool>& nominal, const Limits& limits, int threads)
     : rows_(source.rows) {
   build(nominal, threads, [&](Column& column, std::size_t j) {
-    column.dense = source.wide ? Numbers(source.wide + j * rows_) : Numbers(source.narrow + j * rows_);
-    if (source.wide && list_pair(column, source.wide + j * rows_, rows_)) return;
+    column.dense = source.columns[j];
+    if (column.dense.read([&](auto value) { return list_pair(column, value, rows_); })) return;
     std::vector<Entry> sorted;
     if (column.nominal && sort_by_counting(column.dense, rows_, sorted, column.missing))
       return shape_sorted(column, sorted, rows_, false);
@@ -272,9 +271,11 @@ Bits Columns::covered(const Condition& condition, const Bits& cover) const {
     for (std::size_t p = 0; p < column.rows.size(); ++p)
       if (!satisfies(condition, column.value_at(p))) out.reset(column.row_at(p));
   } else if (column.dense) {
-    for_each_bit(cover, [&](std::size_t i) {
-      const double x = column.dense[i];
-      if (!std::isnan(x) && satisfies(condition, x)) out.set(i);
+    column.dense.read([&](auto value) {
+      for_each_bit(cover, [&](std::size_t i) {
+        const double x = value(i);
+        if (!std::isnan(x) && satisfies(condition, x)) out.set(i);
+      });
     });
   } else {
     for (std::size_t p = 0; p < column.rows.size(); ++p)

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdint>
 #include <memory>
+#include <variant>
 #include <vector>
 
 #include "core/bits.hpp"
@@ -39,19 +40,47 @@ inline bool comes_before(const Condition& a, const Condition& b) {
   return a.test < b.test;
 }
 
-// The numbers of a dense column, as the caller keeps them.
+// The numbers of a dense column where the caller keeps them: every `stride`th, in a type that is exact as a double.
 class Numbers {
  public:
-  Numbers() = default;
-  explicit Numbers(const double* at) : wide_(at) {}
-  explicit Numbers(const float* at) : narrow_(at) {}
+  using Pointer = std::variant<const double*, const float*, const std::int8_t*, const std::uint8_t*,
+                               const std::int16_t*, const std::uint16_t*, const std::int32_t*>;
 
-  explicit operator bool() const { return wide_ || narrow_; }
-  double operator[](std::size_t row) const { return wide_ ? wide_[row] : double(narrow_[row]); }
+  Numbers() = default;
+  Numbers(Pointer at, std::ptrdiff_t stride) : at_(at), stride_(stride) {}
+
+  // Loops over many rows are made once for every type: read(value_of(row)).
+  template <class Read>
+  auto read(Read&& read) const {
+    const auto typed = [&](auto at) {
+      return read([at, this](std::size_t row) { return at[std::ptrdiff_t(row) * stride_]; });
+    };
+    switch (at_.index()) {
+      case 0:
+        return typed(*std::get_if<0>(&at_));
+      case 1:
+        return typed(*std::get_if<1>(&at_));
+      case 2:
+        return typed(*std::get_if<2>(&at_));
+      case 3:
+        return typed(*std::get_if<3>(&at_));
+      case 4:
+        return typed(*std::get_if<4>(&at_));
+      case 5:
+        return typed(*std::get_if<5>(&at_));
+      default:
+        return typed(*std::get_if<6>(&at_));
+    }
+  }
+
+  explicit operator bool() const { return stride_ != 0; }
+  double operator[](std::size_t row) const {
+    return read([row](auto value) { return double(value(row)); });
+  }
 
  private:
-  const double* wide_ = nullptr;
-  const float* narrow_ = nullptr;
+  Pointer at_;
+  std::ptrdiff_t stride_ = 0;
 };
 
 // How the candidates of a column are looked for.
@@ -88,11 +117,10 @@ struct Column {
   Row row_at(std::size_t place) const { return rows[place] & kEntry; }
 };
 
-// A table as it comes: a dense matrix by columns, or the stored cells of each column.
+// A table as it comes: a dense matrix, or the stored cells of each column.
 struct DenseSource {
-  const double* wide = nullptr;
-  const float* narrow = nullptr;
-  std::size_t rows = 0;
+  std::vector<Numbers> columns;
+  std::size_t rows;
 };
 struct SparseSource {
   const double* data;

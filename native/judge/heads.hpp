@@ -9,6 +9,7 @@
 #include "data/node.hpp"
 #include "judge/formula.hpp"
 #include "judge/micro.hpp"
+#include "judge/sizes.hpp"
 
 namespace polyrule {
 
@@ -32,7 +33,7 @@ class HeadJudge {
   // The best head, or none. `cover` is needed for subset accuracy only; a head that does not reach `level` may be left
   // out.
   Head solve(const Count* kinds, const Bits& cover, const Fraction* level = nullptr) const {
-    if (form_.kind == HeadKind::ratio) return solve_ratio(kinds);
+    if (form_.kind == HeadKind::ratio) return solve_ratio(kinds, level);
     if (form_.kind == HeadKind::micro) return solve_micro(kinds, level);
     return solve_singles(kinds, cover);
   }
@@ -174,7 +175,7 @@ class HeadJudge {
   };
 
   // Dinkelbach's iteration: take the literals that gain at the value reached so far, until the value stays.
-  Head solve_ratio(const Count* kinds) const {
+  Head solve_ratio(const Count* kinds, const Fraction* level) const {
     Wide base_num = num_[0], base_den = den_[0];
     std::vector<Term> terms;
     for (std::size_t e = 0; e < labels_.size(); ++e) {
@@ -199,8 +200,14 @@ class HeadJudge {
     for (std::size_t i = 0; i < terms.size(); ++i) distinct += i == 0 || terms[i].e != terms[i - 1].e;
     const std::size_t most = std::min(form_.max_head, distinct);
     if (form_.rho.empty()) return best_of_sizes(terms, base_num, base_den, 1, most, kinds);
-    for (std::size_t size = 1; size <= most; ++size) {
-      Head found = best_of_sizes(terms, base_num, base_den, size, size, kinds);
+    std::vector<RatioTerm> rough;
+    for (const Term& t : terms) rough.push_back({t.e, double(t.num), double(t.den)});
+    for (const LikelySize& likely :
+         LikelySizes(rough, double(base_num), double(base_den), form_.rho).find(most, level)) {
+      patience_.step();
+      std::vector<Term> start;
+      for (const std::size_t i : likely.head) start.push_back(terms[i]);
+      Head found = best_of_sizes(terms, base_num, base_den, likely.size, likely.size, kinds, std::move(start));
       const Count lift = form_.rho[found.literals.size()];
       found.value = make_fraction(found.value.num * lift, found.value.den * kLiftScale);
       const int order = best.any() ? compare(found.value, best.value) : 1;
@@ -210,14 +217,14 @@ class HeadJudge {
   }
 
   Head best_of_sizes(const std::vector<Term>& terms, Wide base_num, Wide base_den, std::size_t least, std::size_t most,
-                     const Count* kinds) const {
+                     const Count* kinds, std::vector<Term> chosen = {}) const {
     const auto value_of = [&](const std::vector<Term>& chosen) {
       Wide num = base_num, den = base_den;
       for (const Term& t : chosen) num += t.num, den += t.den;
       return make_fraction(num, den);
     };
-    // Start from the literals with the most true positives: any head of a right size will do.
-    std::vector<Term> chosen = choose(terms, least, least, [](const Term& t) { return Wide(t.tp); });
+    // Any head of a right size will do to start from, such as the literals with the most true positives.
+    if (chosen.empty()) chosen = choose(terms, least, least, [](const Term& t) { return Wide(t.tp); });
     Fraction level = value_of(chosen);
     for (;;) {
       chosen = choose(terms, least, most, [&](const Term& t) { return t.num * level.den - level.num * t.den; });

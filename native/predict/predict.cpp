@@ -6,11 +6,29 @@ namespace polyrule {
 
 namespace {
 
-enum : std::uint8_t { kAtMost = 0, kAbove = 1, kCategory = 2, kLabel = 3 };
+enum : std::uint8_t { kAtMost = 0, kAbove = 1, kCategory = 2, kLabel = 3, kIn = 4, kMissing = 5 };
 
-bool holds(std::uint8_t kind, double x, double value) {
-  // NaN fails every comparison, so a missing value satisfies nothing.
-  return kind == kAtMost ? x <= value : kind == kAbove ? x > value : x == value;
+// Whether a category belongs to a set; anything that is no category does not, NaN among it.
+bool is_member(const std::int32_t* set, double x) {
+  if (!(x >= 0 && x < set[0])) return false;
+  const auto code = static_cast<std::int32_t>(x);
+  return code == x && set[1 + code] != 0;
+}
+
+bool holds(std::uint8_t kind, double x, double value, const std::int32_t* sets) {
+  // NaN fails every comparison, so a missing value satisfies nothing but being missing.
+  switch (kind) {
+    case kAtMost:
+      return x <= value;
+    case kAbove:
+      return x > value;
+    case kIn:
+      return is_member(sets + static_cast<std::ptrdiff_t>(value), x);
+    case kMissing:
+      return (x != x) == (value != 0);
+    default:
+      return x == value;
+  }
 }
 
 template <class Compare>
@@ -24,7 +42,8 @@ Word compare_all(const double* x, Compare&& compare) {
   return mask;
 }
 
-Word compare_block(std::uint8_t kind, const double* x, double value) {
+Word compare_block(std::uint8_t kind, const double* x, double value, const std::int32_t* sets) {
+  if (kind == kIn || kind == kMissing) return compare_all(x, [=](double v) { return holds(kind, v, value, sets); });
   if (kind == kAtMost) return compare_all(x, [=](double v) { return v <= value; });
   if (kind == kAbove) return compare_all(x, [=](double v) { return v > value; });
   return compare_all(x, [=](double v) { return v == value; });
@@ -83,10 +102,10 @@ void predict(const FlatList& list, BlockSource& source, std::size_t rows, std::u
         }
         const double* x = block.data() + static_cast<std::size_t>(list.index[c]) * 64;
         if (std::popcount(fired) > 12) {
-          fired &= compare_block(kind, x, value);
+          fired &= compare_block(kind, x, value, list.sets);
         } else {
           for_each_bit(fired, 0, [&](std::size_t i) {
-            if (!holds(kind, x[i], value)) fired &= ~(Word{1} << i);
+            if (!holds(kind, x[i], value, list.sets)) fired &= ~(Word{1} << i);
           });
         }
       }

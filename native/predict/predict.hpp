@@ -12,11 +12,12 @@ namespace polyrule {
 struct FlatList {
   const std::uint8_t* kind;
   const std::int32_t* index;  // a place among the used columns, or a label
-  const double* value;
+  const double* value;        // of a set, where it begins in `sets`
   const std::int32_t *body_start, *head_start, *head_label;
   const std::uint8_t *head_value, *stop, *defaults;
   bool full;
   std::size_t rules, labels;
+  const std::int32_t* sets;  // per set: the number of categories, and for each whether it belongs to the set
 };
 
 // Where the values of the tested columns come from: 64 rows of every used column at a time, as one dense block.

@@ -11,11 +11,11 @@ namespace polyrule {
 Engine::Engine(Columns columns, State state, Form form, GrowOptions options, Limits limits, int threads)
     : state_(std::move(state)), columns_(std::move(columns)), form_(std::move(form)), options_(options),
       limits_(limits), threads_(std::max(1, threads)), members_(columns_, state_, options.label_conditions, limits_),
-      records_(state_), numeric_(columns_, state_, limits_, options.min_coverage, threads_),
+      numeric_(columns_, state_, limits_, options.min_coverage, threads_),
       lists_(members_, state_, limits_, options.min_coverage, threads_) {
   state_.refresh();
   if (limits_.pure_search != 0 && form_.kind == HeadKind::singles && PureSearch::applies(form_))
-    pure_ = std::make_unique<PureSearch>(columns_, state_, members_, records_, limits_, options.min_coverage, threads_);
+    pure_ = std::make_unique<PureSearch>(columns_, state_, members_, limits_, options.min_coverage, threads_);
 }
 
 Outcome Engine::commit(const Bits& cover, const std::vector<std::pair<std::size_t, int>>& head,
@@ -23,8 +23,7 @@ Outcome Engine::commit(const Bits& cover, const std::vector<std::pair<std::size_
   return state_.commit(cover, head, form_.scope == Scope::full, form_.negative, threshold, keep_covered,
                        [&](std::size_t label, int value, std::size_t w, Word rows) {
                          members_.set_label(label, value, w, rows);
-                         records_.set_label(state_, label, w, rows);
-                         if (pure_) pure_->touch(w, rows);
+                         if (pure_) pure_->set_label(label, w, rows);
                        });
 }
 
@@ -47,7 +46,7 @@ Form Engine::form_for(const LiteralChoice& literal) const {
 
 // Whether a head is worth as much as its best literal, and denominators are positive wherever there is a true positive.
 bool Engine::is_plain(const Form& form) const {
-  return form.kind == HeadKind::singles && form.scope == Scope::head && form.rho.empty() &&
+  return limits_.plain != 0 && form.kind == HeadKind::singles && form.scope == Scope::head && form.rho.empty() &&
          form.max_head >= state_.labels && *std::min_element(form.den.begin(), form.den.end()) >= 0 &&
          form.den[0] + form.den[1] > 0 &&
          (options_.beam_width == 1 || *std::min_element(form.num.begin(), form.num.end()) >= 0);
@@ -68,28 +67,9 @@ std::vector<NodeLabel> Engine::root_labels(const LiteralChoice& literal, const F
   return labels;
 }
 
-// Few rows are counted by their records, many by the labels' bits.
 std::vector<NodeLabel> Engine::labels_below(const Node& parent, const Node& child) const {
   std::vector<NodeLabel> labels = parent.labels;
-  const std::size_t size = child.rows.size();
-  const bool by_rows = state_.unit && !state_.has_unknown && size <= UINT16_MAX &&
-                       size * records_.stride() <= labels.size() * child.cover.words();
-  std::vector<std::uint16_t> counts;
-  if (by_rows) {
-    counts.resize((records_.stride() + 3) / 4 * 256);
-    tally(records_.data(), records_.stride(), child.rows.data(), size, records_.stride() / 4, counts.data());
-  }
-  const std::size_t part = records_.words() * 64;
-  for (NodeLabel& label : labels) {
-    if (!by_rows) {
-      label.kinds = state_.count_kinds(label.label, child.cover, child.weight);
-      continue;
-    }
-    label.kinds[kPresent] = counts[label.label];
-    label.kinds[kAbsent] = counts[part + label.label];
-    label.kinds[kPresentSet] = counts[2 * part + label.label];
-    label.kinds[kAbsentSet] = child.weight - label.kinds[kPresent] - label.kinds[kAbsent] - label.kinds[kPresentSet];
-  }
+  for (NodeLabel& label : labels) label.kinds = state_.count_kinds(label.label, child.cover, child.weight);
   return labels;
 }
 
@@ -137,20 +117,20 @@ void Engine::search(const Watch& watch, Node& node, const Form& form, bool whole
 }
 
 void Engine::search_in_general(const Watch& watch, const Node& node, const Form& form, Shortlist& best) {
-  const Touches touches(node, state_);
+  const Codes codes(node, state_);
   std::vector<std::size_t> columns, labels;
   for (std::size_t j = 0; j < columns_.size(); ++j)
     if (columns_[j].shape != Shape::constant) columns.push_back(j);
   for (std::size_t l = 0; l < state_.labels && options_.label_conditions; ++l)
     if (state_.ever_set[l]) labels.push_back(l);
   const std::size_t units = columns.size() + labels.size();
-  const std::size_t work = (node.rows.size() + 2 * touches.entries.size()) * units;
+  const std::size_t work = (node.rows.size() + codes.work()) * units;
   const int threads = work < limits_.threaded_work ? 1 : std::min<int>(threads_, static_cast<int>(units));
   std::vector<std::unique_ptr<GeneralScan>> workers(static_cast<std::size_t>(threads));
   over_all(watch, units, threads, 1, [&](int w, std::size_t unit) {
     auto& worker = workers[static_cast<std::size_t>(w)];
     if (!worker)
-      worker.reset(new GeneralScan(node, state_, columns_, numeric_.sequences(), touches, form, options_.min_coverage,
+      worker.reset(new GeneralScan(node, state_, columns_, numeric_.sequences(), codes, form, options_.min_coverage,
                                    best, Patience(&watch)));
     if (unit < columns.size()) worker->feature(columns[unit]);
     else worker->label(labels[unit - columns.size()]);

@@ -97,7 +97,6 @@ class Engine {
   const Limits limits_;
   const int threads_;
   Members members_;
-  Records records_;
   NumericSearch numeric_;
   ListSearch lists_;
   std::unique_ptr<PureSearch> pure_;  // where it can be of use

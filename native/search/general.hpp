@@ -12,121 +12,12 @@
 
 namespace polyrule {
 
-// The kind that most covered rows of a label have, so that only the others need a visit.
-inline int usual_kind(const NodeLabel& label, Count weight) {
-  int usual = kUnknown;
-  Count most = weight;
-  for (int k = 0; k < kKinds; ++k) most -= label.kinds[k];
-  for (int k = 0; k < kKinds; ++k)
-    if (label.kinds[k] > most) usual = k, most = label.kinds[k];
-  return usual;
-}
-
-// By slot, the labels whose kind is not the usual one, as place in the node's labels << 3 | kind.
-struct Touches {
-  std::vector<int> usual;
-  std::vector<std::uint32_t> first, entries;
-
-  Touches(const Node& node, const State& state) : first(node.slots + 1, 0) {
-    for (const NodeLabel& label : node.labels) usual.push_back(usual_kind(label, node.weight));
-    visit(node, state, [&](std::size_t, std::uint32_t slot, int) { ++first[slot + 1]; });
-    for (std::size_t i = 0; i < node.slots; ++i) first[i + 1] += first[i];
-    entries.resize(first.back());
-    std::vector<std::uint32_t> place(first.begin(), first.end() - 1);
-    visit(node, state, [&](std::size_t e, std::uint32_t slot, int kind) {
-      entries[place[slot]++] = static_cast<std::uint32_t>(e << 3 | static_cast<std::size_t>(kind));
-    });
-  }
-
- private:
-  template <class Visit>
-  void visit(const Node& node, const State& state, Visit&& show) const {
-    for (std::size_t e = 0; e < node.labels.size(); ++e) {
-      const std::size_t label = node.labels[e].label;
-      for (std::size_t w = 0; w < node.cover.words(); ++w) {
-        const Word truth = state.truth[label][w], set = state.set[label][w], known = state.known_word(label, w);
-        const Word parts[] = {~truth & ~set & known, truth & ~set, ~truth & set & known, truth & set, ~known};
-        for (int kind = 0; kind <= kUnknown; ++kind)
-          if (kind != usual[e])
-            for_each_bit(node.cover.data()[w] & parts[kind], w * 64,
-                         [&](std::size_t i) { show(e, node.slot(static_cast<Row>(i)), kind); });
-      }
-    }
-  }
-};
-
-// Sums of all labels over the rows on one side of a boundary. Rows of a label's usual kind are known from their weight.
-class Sums {
- public:
-  Sums(const Node& node, const State& state, const Touches& touches) : node_(node), state_(state), touches_(touches) {
-    for (int usual = 0; usual <= kUnknown; ++usual)
-      for (int kind = 0; kind <= kUnknown; ++kind)
-        unusual_[usual][kind] = Filter::by_kind(kind) - Filter::by_kind(usual);
-    for (std::size_t e = 0; e < node.labels.size(); ++e) {
-      usual_.push_back(Filter::by_kind(touches.usual[e]));
-      Four all{0, 0, 0, 0};
-      for (int k = 0; k < kKinds; ++k) all += Filter::by_kind(k) * double(node.labels[e].kinds[k]);
-      node_all_.push_back(all);
-    }
-    all_ = node_all_;
-    sum_.resize(usual_.size());
-  }
-
-  Count moved() const { return moved_; }
-
-  void begin() {
-    std::fill(sum_.begin(), sum_.end(), Four{0, 0, 0, 0});
-    moved_ = 0;
-  }
-
-  void add(std::uint32_t slot) {
-    const Count w = state_.unit ? 1 : state_.weights[node_.row(slot)];
-    moved_ += w;
-    for (std::uint32_t t = touches_.first[slot]; t < touches_.first[slot + 1]; ++t) {
-      const std::size_t e = touches_.entries[t] >> 3;
-      sum_[e] += unusual_[touches_.usual[e]][touches_.entries[t] & 7] * double(w);
-    }
-  }
-
-  // The rows added so far are all that have no value: what is left is the whole of the feature.
-  void leave_out() {
-    for (std::size_t e = 0; e < all_.size(); ++e) all_[e] = node_all_[e] - here(e);
-  }
-  void leave_out_none() { all_ = node_all_; }
-
-  // The rows added so far are all but the block; remember the block, and add it later.
-  void keep_rest(Count total) {
-    rest_.resize(all_.size());
-    rest_weight_ = total - moved_;
-    for (std::size_t e = 0; e < all_.size(); ++e) rest_[e] = all_[e] - here(e) - usual_[e] * double(rest_weight_);
-  }
-  Count rest_weight() const { return rest_weight_; }
-  void add_rest() {
-    for (std::size_t e = 0; e < all_.size(); ++e) sum_[e] += rest_[e];
-    moved_ += rest_weight_;
-  }
-
-  // Sums of a label if the rows added so far are covered, and if the others are.
-  Four inside(std::size_t e) const { return here(e); }
-  Four outside(std::size_t e) const { return all_[e] - here(e); }
-
- private:
-  Four here(std::size_t e) const { return sum_[e] + usual_[e] * double(moved_); }
-
-  const Node& node_;
-  const State& state_;
-  const Touches& touches_;
-  Four unusual_[kUnknown + 1][kUnknown + 1];
-  std::vector<Four> usual_, node_all_, all_, sum_, rest_;
-  Count moved_ = 0, rest_weight_ = 0;
-};
-
 class GeneralScan {
  public:
-  GeneralScan(const Node& node, const State& state, Columns& columns, Sequences& sequences, const Touches& touches,
+  GeneralScan(const Node& node, const State& state, Columns& columns, Sequences& sequences, const Codes& codes,
               const Form& form, double min_coverage, Shortlist shortlist, const Patience& patience)
       : node_(node), state_(state), columns_(columns), sequences_(sequences), form_(form),
-        judge_(node.labels, state, form, patience), filter_(node.labels, state, form), sums_(node, state, touches),
+        judge_(node.labels, state, form, patience), sums_(node, state, codes), filter_(node.labels, state, form, sums_),
         min_coverage_(min_coverage), shortlist_(std::move(shortlist)), kinds_(node.labels.size() * 4),
         question_(form.valuer ? kAskAtOnce + 2 * node.labels.size() : 0) {
     for (const NodeLabel& label : node.labels) {
@@ -157,7 +48,7 @@ class GeneralScan {
       for (std::size_t w = 0; w < node_.cover.words(); ++w)
         for_each_bit(node_.cover.data()[w] & label_rows(state_, label, value != 0, w), w * 64,
                      [&](std::size_t i) { sums_.add(node_.slot(static_cast<Row>(i))); });
-      joined({Test::label, false, static_cast<std::uint32_t>(label), double(value)});
+      joined([&] { return Condition{Test::label, false, static_cast<std::uint32_t>(label), double(value)}; });
     }
   }
 
@@ -174,7 +65,7 @@ class GeneralScan {
     block_weight_ = 0;
     if (column.has_block) {
       sums_.begin();
-      for (std::size_t i = 0; i < size_; ++i) sums_.add(list_[i] & kEntry);
+      sums_.add(list_, size_);
       sums_.keep_rest(total_);
       block_weight_ = sums_.rest_weight();
     }
@@ -211,8 +102,23 @@ class GeneralScan {
   }
 
   std::size_t add_equal(std::size_t i) {
-    do sums_.add(list_[i] & kEntry);
-    while (++i < size_ && !(list_[i] & kStarts));
+    const std::size_t first = i;
+    do ++i;
+    while (i < size_ && !(list_[i] & kStarts));
+    sums_.add(list_ + first, i - first);
+    return i;
+  }
+
+  // Adds rows up to a boundary at which so much weight has moved, or to the end, or to the block, where that is still
+  // to come.
+  std::size_t add_until(std::size_t i, double weight, const Column* blocked) {
+    const std::size_t first = i;
+    double moved = double(sums_.moved());
+    do {
+      do moved += double(sums_.weight(list_[i]));
+      while (++i < size_ && !(list_[i] & kStarts));
+    } while (i < size_ && moved < weight && !(blocked && value_of(*blocked, i) > blocked->block));
+    sums_.add(list_ + first, i - first);
     return i;
   }
 
@@ -221,12 +127,12 @@ class GeneralScan {
       begin();
       const double value = value_of(column, i);
       i = add_equal(i);
-      joined({Test::category, false, index_, value});
+      joined([&] { return Condition{Test::category, false, index_, value}; });
     }
     if (block_weight_ == 0) return;
     begin();
     sums_.add_rest();
-    joined({Test::category, false, index_, column.block});
+    joined([&] { return Condition{Test::category, false, index_, column.block}; });
   }
 
   void numeric(const Column& column, bool misses) {
@@ -235,25 +141,23 @@ class GeneralScan {
     const bool listed_first = size_ > 0 && !(block_left && column.block < value_of(column, 0));
     begin();
     if (misses && column.lowest < (listed_first ? value_of(column, 0) : column.block))
-      left({Test::above, true, index_, 0});
-    double edge = 0;
-    for (std::size_t i = 0; i < size_ || block_left;) {
-      if (block_left && (i == size_ || value_of(column, i) > column.block)) {
-        edge = column.block;
+      left([&] { return Condition{Test::above, true, index_, 0}; });
+    bool at_block = false;
+    std::size_t i = 0;
+    const auto edge = [&] { return at_block ? column.block : value_of(column, i - 1); };
+    while (i < size_ || block_left) {
+      at_block = block_left && (i == size_ || value_of(column, i) > column.block);
+      if (at_block) {
         sums_.add_rest();
         block_left = false;
       } else {
-        const std::size_t first = i;
-        i = add_equal(i);
-        const Count moved = sums_.moved();
-        if (moved != total_ && double(moved) < joins_from_ && double(moved) < leaves_from_) continue;
-        edge = value_of(column, first);
+        i = add_until(i, std::min(joins_from_, leaves_from_), block_left ? &column : nullptr);
       }
       if (sums_.moved() == total_) break;
-      joined({Test::at_most, false, index_, edge});
-      left({Test::above, false, index_, edge});
+      joined([&] { return Condition{Test::at_most, false, index_, edge()}; });
+      left([&] { return Condition{Test::above, false, index_, edge()}; });
     }
-    if (misses && column.highest > edge) joined({Test::at_most, false, index_, edge});
+    if (misses && column.highest > edge()) joined([&] { return Condition{Test::at_most, false, index_, edge()}; });
   }
 
   void begin() {
@@ -261,38 +165,39 @@ class GeneralScan {
     joins_from_ = leaves_from_ = 0;
   }
 
-  // The rows added so far, or all others, are a candidate.
-  void joined(const Condition& condition) {
+  // The rows added so far, or all others, are a candidate; make() gives its condition, which few candidates need.
+  template <class Make>
+  void joined(Make&& make) {
     const Count weight = sums_.moved();
     if (weight == 0 || weight == node_.weight || double(weight) < joins_from_) return;
-    consider(condition, weight, [&](std::size_t e) { return sums_.inside(e); }, false, joins_from_);
+    consider(make, weight, false, joins_from_);
   }
 
-  void left(const Condition& condition) {
+  template <class Make>
+  void left(Make&& make) {
     const Count weight = total_ - sums_.moved();
     if (weight == 0 || double(sums_.moved()) < leaves_from_) return;
-    consider(condition, weight, [&](std::size_t e) { return sums_.outside(e); }, true, leaves_from_);
+    consider(make, weight, true, leaves_from_);
   }
 
-  template <class At>
-  void consider(const Condition& condition, Count weight, At&& at, bool leaving, double& from) {
+  template <class Make>
+  void consider(Make&& make, Count weight, bool leaving, double& from) {
     if (double(weight) < min_coverage_) return;
     if (form_.formula == Formula::function) {
-      ask(condition, at);
+      ask(make(), leaving);
       return;
     }
     double wait = 0, tp = 0;
-    const Filter::Verdict verdict = filter_.judge(at, leaving, wait, tp);
+    const Filter::Verdict verdict = filter_.judge(leaving, wait, tp);
     from = double(sums_.moved()) + wait;
     if (verdict == Filter::Verdict::no) return;
-    if (verdict == Filter::Verdict::tie && !shortlist_.admits_tie(tp, condition)) return;
-    for (std::size_t e = 0; e < node_.labels.size(); ++e) Filter::kinds(at(e), kinds_.data() + e * 4);
-    solve(condition);
+    if (verdict == Filter::Verdict::tie && !shortlist_.admits_tie(tp, make())) return;
+    for (std::size_t e = 0; e < node_.labels.size(); ++e) Filter::kinds(sums_.of(e, leaving), kinds_.data() + e * 4);
+    solve(make());
   }
 
   // Values of a function are asked for in batches; a candidate waits until the answers are there.
-  template <class At>
-  void ask(const Condition& condition, At&& at) {
+  void ask(const Condition& condition, bool leaving) {
     const std::size_t most = node_.labels.size() * 2;
     if (!question_.has_room(most)) answer();
     asked_.push_back({condition, question_.size()});
@@ -300,7 +205,7 @@ class GeneralScan {
     Asked* entry = literals_.data() + question_.size();
     for (std::size_t e = 0; e < node_.labels.size(); ++e) {
       const NodeLabel& label = node_.labels[e];
-      const Four sums = at(e);
+      const Four sums = sums_.of(e, leaving);
       const double tn = absent_[e] - sums[3], fn = present_[e] - sums[2];
       if (label.allowed[1] && sums[0] > 0) {
         question_.add(sums[0], sums[1], tn, fn);
@@ -357,8 +262,8 @@ class GeneralScan {
   Sequences& sequences_;
   const Form& form_;
   HeadJudge judge_;
-  Filter filter_;
   Sums sums_;
+  Filter filter_;
   double min_coverage_;
   Shortlist shortlist_;
   bool has_level_ = false;

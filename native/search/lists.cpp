@@ -226,7 +226,8 @@ class LiteralSearch {
     }
   }
 
-  bool needs_set(int v) const { return target_.gains.slope[v][kPresentSet] != target_.gains.slope[v][kAbsentSet]; }
+  // Whether values tell present rows from absent ones where the label is set. At one level they may weigh the same.
+  bool needs_set() const { return form_.num[3] != form_.num[4] || form_.den[3] != form_.den[4]; }
 
   // Up to which vector of conditions there is one large enough for the literal, but not less than `least`. `beyond`
   // gets what those after it cannot exceed.
@@ -244,7 +245,7 @@ class LiteralSearch {
   }
 
   void count_positives(const NodeLabel& label) {
-    has_set_ = label.kinds[kPresentSet] > 0 && (needs_set(0) || needs_set(1));
+    has_set_ = label.kinds[kPresentSet] > 0 && needs_set();
     has_absent_ = false;
     unset_at_ = nullptr;
     present_at_ = count_part(label, Part::present, room_.present);

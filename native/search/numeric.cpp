@@ -66,7 +66,7 @@ void NumericSearch::search(const Watch& watch, const Node& node, const std::vect
 
 // Literals whose table stays within the second-level cache or so.
 std::size_t NumericSearch::most_literals(const Node& node, std::size_t lane_bytes) const {
-  const std::size_t fitting = (std::size_t{16} << 20) / lane_bytes / std::max<std::size_t>(1, node.slots);
+  const std::size_t fitting = limits_.table_bytes / lane_bytes / std::max<std::size_t>(1, node.slots);
   return std::clamp<std::size_t>(fitting, kLanes, 64) / kLanes * kLanes;
 }
 

@@ -7,11 +7,11 @@
 
 namespace polyrule {
 
-PureSearch::PureSearch(Columns& columns, const State& state, const Members& members, const Records& records,
-                       const Limits& limits, double min_coverage, int threads)
+PureSearch::PureSearch(Columns& columns, const State& state, const Members& members, const Limits& limits,
+                       double min_coverage, int threads)
     : columns_(columns), state_(state), members_(members), limits_(limits), min_coverage_(min_coverage),
       threads_(threads), small_(state.unit && state.rows <= Places::kMostRows),
-      has_lists_(small_ && members.all_in_records()), records_(records), table_(state, members, records) {}
+      has_lists_(small_ && members.all_in_records()), records_(state), table_(state, members, records_) {}
 
 bool PureSearch::applies(const Form& form) {
   const bool plain = *std::min_element(form.num.begin(), form.num.end()) >= 0;

@@ -13,8 +13,8 @@ namespace polyrule {
 
 class PureSearch {
  public:
-  PureSearch(Columns& columns, const State& state, const Members& members, const Records& records, const Limits& limits,
-             double min_coverage, int threads);
+  PureSearch(Columns& columns, const State& state, const Members& members, const Limits& limits, double min_coverage,
+             int threads);
 
   // Whether a measure is at its best, 1, exactly for pure literals. Then this search comes before all others.
   static bool applies(const Form& form);
@@ -22,7 +22,10 @@ class PureSearch {
   bool has_lists() const { return has_lists_; }
 
   // A rule has set a label on these of the 64 rows from w * 64 on.
-  void touch(std::size_t w, Word rows) { table_.touch(w, rows); }
+  void set_label(std::size_t label, std::size_t w, Word rows) {
+    records_.set_label(state_, label, w, rows);
+    table_.touch(w, rows);
+  }
   // Offers the conditions of a node with enough true positives, at the value 1. `whole`: the node is the empty body,
   // and the labels are all that have something left to predict.
   void search(const Watch& watch, const Node& node, const std::vector<NodeLabel>& labels, const Form& form,
@@ -39,7 +42,7 @@ class PureSearch {
   const int threads_;
   const bool small_;  // whether numbers of 16 bits are enough
   const bool has_lists_;
-  const Records& records_;
+  Records records_;
   Places places_;
   Races races_;
   PureTable table_;

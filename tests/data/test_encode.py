@@ -1,3 +1,4 @@
+import datetime
 import warnings
 
 import numpy as np
@@ -70,7 +71,7 @@ def test_polars_categorical_is_sorted_because_its_order_is_that_of_the_rows():
 
 
 BAD_FRAMES = {
-    "date": (pd.DataFrame({"when": pd.to_datetime(["2020-01-01"])}), "column 'when' holds Datetime"),
+    "time": (pd.DataFrame({"x": [datetime.time(10)]}), "column 'x', row 0: time values"),
     "list": (pl.DataFrame({"parts": [[1, 2]]}), "column 'parts' holds List"),
     "struct": (pl.DataFrame({"s": [{"a": 1}]}), "column 's' holds Struct"),
     "lazy": (pl.DataFrame({"a": [1]}).lazy(), "collect"),

@@ -20,6 +20,7 @@ LOWER: dict[str, list[float]] = {
     "raced_rows": [1, 20],
     "kept_rows": [0, 20],
     "record_bytes": [0, 64],
+    "table_bytes": [0],
     "threaded_work": [0, 100],
 }
 Limits = Mapping[str, float]

@@ -13,6 +13,7 @@ from polyrule.data.table import Feature, Table
 from polyrule.kernels.engine import GrowOptions
 from polyrule.kernels.reference import ReferenceEngine
 from polyrule.measures import Objective
+from polyrule.model import LabelCondition
 from polyrule.native import native
 
 pytestmark = pytest.mark.skipif(native is None, reason="the compiled kernels are not built")
@@ -123,3 +124,22 @@ def rules(engine: Any, rng: np.random.Generator) -> Any:
         yield rule.value, rule.head, rule.body
         engine.commit(rule, *((1.0, True) if rng.random() < 0.8 else (0.3, True)))
         rng.random()
+
+
+def test_a_beam_counts_set_labels_at_a_level_where_they_weigh_nothing() -> None:
+    """A beam starts from the value 0, where present and absent rows of a label that is set add the same to a sum."""
+    X = np.array([[nan, nan, 3, -1, nan, -2, 5, nan, 2, 3, 5, 6, 3, 3, -2, -2, nan, 3, 3, nan], [0.0] * 20]).T
+    X[0, 1], X[9, 1] = 8, 6
+    truth = np.zeros((20, 3), dtype=np.uint8)
+    truth[[5, 15], 0] = truth[[4, 9, 14, 15, 16], 1] = truth[[1, 2, 5, 6, 12, 15, 16], 2] = 1
+    table = Table.from_array(X[:, ::-1])
+    arguments = table, truth, np.ones(20, dtype=np.int64), Objective("f0.5"), GrowOptions(beam_width=4)
+    mine, reference = native_engine(*arguments), ReferenceEngine(*arguments)
+    for _ in range(7):
+        found, expected = mine.grow(), reference.grow()
+        assert found is not None
+        assert expected is not None
+        assert (found.value, found.head, found.body) == (expected.value, expected.head, expected.body)
+        mine.commit(expected, 0.0, True)
+        reference.commit(expected, 0.0, True)
+    assert expected.body == (LabelCondition(1, 0),)

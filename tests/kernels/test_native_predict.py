@@ -10,7 +10,15 @@ from hypothesis import strategies as st
 
 from polyrule.data.table import Feature
 from polyrule.model.predict import FlatRules, predict_flat, predict_native
-from polyrule.model.rule import LabelCondition, Literal, NominalCondition, NumericCondition, Rule
+from polyrule.model.rule import (
+    LabelCondition,
+    Literal,
+    MissingCondition,
+    NominalCondition,
+    NumericCondition,
+    Rule,
+    SetCondition,
+)
 from polyrule.model.rule_list import RuleList
 from polyrule.native import native
 
@@ -22,9 +30,13 @@ def random_list(rng: np.random.Generator, features: int, labels: int) -> RuleLis
     for _ in range(int(rng.integers(0, 12))):
         body = []
         for _ in range(int(rng.integers(0, 4))):
-            kind = rng.integers(4)
+            kind = rng.integers(6)
             if kind == 3:
                 body.append(LabelCondition(int(rng.integers(labels)), int(rng.integers(2))))
+            elif kind == 4:
+                body.append(SetCondition(features - 1, tuple(sorted(rng.choice(3, 2, replace=False).tolist()))))
+            elif kind == 5:
+                body.append(MissingCondition(int(rng.integers(features)), bool(rng.integers(2))))
             elif kind == 2:
                 body.append(NominalCondition(features - 1, int(rng.integers(3))))
             else:

@@ -46,5 +46,5 @@ def test_a_list_covers_the_same_examples():
     middle = (16230.12 + 16242.44) / 2
     rule = Rule((Literal(0, 1),), (NumericCondition(0, ">", middle), NumericCondition(0, "<=", 99999.5)))
     model = shorten(RuleList((rule,), table.features, ("rich",)), table)
-    assert model.format_rule(0, counts=False) == "rich <- income > 16236, income <= 99999.5"
+    assert model.format_rule(0, counts=False) == "rich <- 16236 < income <= 99999.5"
     assert model.predict(table).ravel().tolist() == [0, 1, 1, 0]

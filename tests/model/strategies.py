@@ -9,7 +9,16 @@ import scipy.sparse as sp
 from hypothesis import strategies as st
 
 from polyrule.data import Feature, Table
-from polyrule.model import LabelCondition, Literal, NominalCondition, NumericCondition, Rule, RuleList
+from polyrule.model import (
+    LabelCondition,
+    Literal,
+    MissingCondition,
+    NominalCondition,
+    NumericCondition,
+    Rule,
+    RuleList,
+    SetCondition,
+)
 
 THRESHOLDS = (-1.5, 0.0, 0.1 + 0.2, 1.0, 2.5)
 VALUES = (-2.0, -1.5, 0.0, 0.1 + 0.2, 0.3, 1.0, 2.0, 2.5, 3.0, float("nan"))
@@ -18,7 +27,7 @@ VALUES = (-2.0, -1.5, 0.0, 0.1 + 0.2, 0.3, 1.0, 2.0, 2.5, 3.0, float("nan"))
 @st.composite
 def rule_lists(draw: st.DrawFn, *, max_rules: int = 8, max_features: int = 4, max_labels: int = 4) -> RuleList:
     features = tuple(
-        Feature(f"x{j}", "nominal", ("a", "b", "c")) if draw(st.booleans()) else Feature(f"x{j}")
+        draw(st.sampled_from([Feature(f"x{j}", "nominal", ("a", "b", "c")), Feature(f"x{j}"), *_others(f"x{j}")]))
         for j in range(draw(st.integers(1, max_features)))
     )
     width = draw(st.integers(1, max_labels))
@@ -34,6 +43,10 @@ def rule_lists(draw: st.DrawFn, *, max_rules: int = 8, max_features: int = 4, ma
     )
 
 
+def _others(name: str) -> list[Feature]:
+    return [Feature(name, "ordinal", ("low", "mid", "high")), Feature(name, "date")]
+
+
 @st.composite
 def one_rule(draw: st.DrawFn, features: tuple[Feature, ...], width: int) -> Rule:
     labels = sorted(draw(st.sets(st.integers(0, width - 1), min_size=1)))
@@ -45,18 +58,22 @@ def one_rule(draw: st.DrawFn, features: tuple[Feature, ...], width: int) -> Rule
             body.append(LabelCondition(draw(st.integers(0, width - 1)), draw(st.integers(0, 1))))
             continue
         j = draw(st.integers(0, len(features) - 1))
-        if features[j].is_nominal:
+        if draw(st.integers(0, 4)) == 0:
+            body.append(MissingCondition(j, draw(st.booleans())))
+        elif features[j].is_nominal and draw(st.booleans()):
+            body.append(SetCondition(j, tuple(sorted(draw(st.sets(st.integers(0, 2), min_size=2))))))
+        elif features[j].is_nominal:
             body.append(NominalCondition(j, draw(st.integers(0, 2))))
         else:
-            body.append(NumericCondition(j, draw(st.sampled_from(["<=", ">"])), draw(st.sampled_from(THRESHOLDS))))
+            thresholds = (0.5, 1.5) if features[j].is_stepped else THRESHOLDS
+            body.append(NumericCondition(j, draw(st.sampled_from(["<=", ">"])), draw(st.sampled_from(thresholds))))
     return Rule(head, tuple(body), stop=draw(st.booleans()))
 
 
 def random_table(features: tuple[Feature, ...], rows: int, seed: int, *, sparse: bool = False) -> Table:
     rng = np.random.default_rng(seed)
     columns = [
-        rng.choice([0.0, 1.0, 2.0, np.nan], rows) if feature.is_nominal else rng.choice(VALUES, rows)
-        for feature in features
+        rng.choice(VALUES if feature.kind == "numeric" else [0.0, 1.0, 2.0, np.nan], rows) for feature in features
     ]
     values = np.column_stack(columns) if rows else np.empty((0, len(features)))
     return Table.from_array(sp.csc_array(values) if sparse else values, features)
@@ -85,8 +102,12 @@ def _holds(condition: Any, row: np.ndarray, state: dict[int, int]) -> bool:
     if isinstance(condition, LabelCondition):
         return condition.label in state and state[condition.label] == condition.value
     value = row[condition.feature]
+    if isinstance(condition, MissingCondition):
+        return bool(np.isnan(value)) == condition.missing
     if np.isnan(value):
         return False
+    if isinstance(condition, SetCondition):
+        return value in condition.values
     if isinstance(condition, NominalCondition):
         return bool(value == condition.value)
     return bool(value <= condition.threshold) if condition.op == "<=" else bool(value > condition.threshold)

@@ -135,7 +135,7 @@ def mutated(change) -> str:
         (lambda d: d.update(labels="red"), "labels must be an array"),
         (lambda d: d.update(defaults=[0]), "defaults has 1 entries for 3 labels"),
         (lambda d: d.update(default_counts=[[1, 2], [3], [4, 5]]), r"default_counts\[1\] must hold two"),
-        (lambda d: d["features"][0].update(kind="date"), r"features\[0\].kind must be one of numeric, nominal"),
+        (lambda d: d["features"][0].update(kind="tensor"), r"features\[0\].kind must be one of numeric, nominal"),
         (lambda d: d["rules"][0].update(head=[]), r"rules\[0\].head must name at least one label"),
         (lambda d: d["rules"][0]["head"][0].update(label="green"), r"head\[0\].label names no label of this model"),
         (lambda d: d["rules"][0]["head"][0].update(value=2), r"rules\[0\].head\[0\].value must be between 0 and 1"),

@@ -20,7 +20,9 @@ def options(model: RuleList, index: int, old: float) -> list[tuple[float, int]]:
     if feature.is_nominal:
         return [(old, 0)] + [(float(v), 1) for v in range(len(feature.categories)) if v != old]
     tests = {c.threshold for r in model.rules for c in r.body if isinstance(c, NumericCondition) and c.feature == index}
-    points = [*sorted(tests), np.nextafter(max(tests), np.inf)] if tests else []
+    points = [*sorted(tests), np.nextafter(max(tests), np.inf)] if tests else [0.0]
+    if feature.is_stepped and tests:
+        points = [*map(np.floor, sorted(tests)), np.floor(max(tests)) + 1]
     if np.isnan(old):
         return [(old, 0)] + [(p, 1) for p in points]
     crossed = [(p, sum(min(old, p) <= t < max(old, p) for t in tests)) for p in points]

@@ -11,7 +11,16 @@ import scipy.sparse as sp
 from polyrule.data import Dataset, Feature, Table
 from polyrule.ensemble.decisions import Decision
 from polyrule.ensemble.model import Entry, RuleEnsemble, WeightedRule
-from polyrule.model import LabelCondition, Literal, NominalCondition, NumericCondition, Rule, RuleList
+from polyrule.model import (
+    LabelCondition,
+    Literal,
+    MissingCondition,
+    NominalCondition,
+    NumericCondition,
+    Rule,
+    RuleList,
+    SetCondition,
+)
 
 HOSTILE = (
     "</script><script>alert(1)</script>",
@@ -35,7 +44,9 @@ def random_features(rng: np.random.Generator, count: int, names: tuple[str, ...]
         name = names[j % len(names)] + str(j) if names else f"feature_{j}"
         if j % 3 == 2:
             values = tuple(f"{names[(j + k) % len(names)]}{k}" if names else f"value {k}" for k in range(4))
-            features.append(Feature(name, "nominal", values))
+            features.append(Feature(name, "nominal" if j % 2 == 0 else "ordinal", values))
+        elif j % 5 == 4:
+            features.append(Feature(name, "date"))
         else:
             features.append(Feature(name))
     return tuple(features)
@@ -62,11 +73,18 @@ def random_rules(
             j = int(rng.integers(0, len(features)))
             if rng.random() < 0.25:
                 body.append(LabelCondition(int(rng.integers(0, width)), int(rng.integers(0, 2))))
+            elif rng.random() < 0.15:
+                body.append(MissingCondition(j, bool(rng.integers(0, 2))))
+            elif features[j].is_nominal and rng.random() < 0.5:
+                body.append(SetCondition(j, tuple(sorted(rng.choice(4, 2, replace=False).tolist()))))
             elif features[j].is_nominal:
                 body.append(NominalCondition(j, int(rng.integers(0, len(features[j].categories)))))
             else:
                 op = "<=" if rng.random() < 0.5 else ">"
-                body.append(NumericCondition(j, op, round(float(rng.normal()), 3) + 0.1))  # type: ignore[arg-type]
+                threshold = (
+                    float(rng.integers(0, 3)) + 0.5 if features[j].is_stepped else round(float(rng.normal()), 3) + 0.1
+                )
+                body.append(NumericCondition(j, op, threshold))  # type: ignore[arg-type]
         value = Fraction(int(rng.integers(1, 50)), 50)
         rules.append(Rule(head, tuple(body), bool(rng.random() < stop), value, coverage=int(rng.integers(1, 60))))
     return tuple(rules)
@@ -117,8 +135,8 @@ def random_data(model: Any, rows: int, seed: int, sparse: bool = False, name: st
     rng = np.random.default_rng(seed)
     columns = []
     for feature in model.features:
-        if feature.is_nominal:
-            column = rng.integers(0, len(feature.categories), rows).astype(float)
+        if feature.kind != "numeric":
+            column = rng.integers(0, 4, rows).astype(float)
         else:
             column = rng.normal(size=rows).round(3)
             column[rng.random(rows) < 0.3] = 0.0

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import os
+import pickle
 import signal
 import threading
-import time
 
 import numpy as np
 import pandas as pd
 import pytest
 
 pytest.importorskip("distributed")
+import dask
 import dask.array as da
 import dask.dataframe as dd
 from dask.distributed import Client, LocalCluster
-from tests.scale.worlds import counted
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.kernels.strategies import Problem, problems
+from tests.scale.worlds import counted, packed_of
 
 import polyrule.dask
 from polyrule import RuleListClassifier, pack
@@ -24,8 +28,9 @@ from polyrule.kernels.engine import GrowOptions
 from polyrule.measures import Objective
 from polyrule.scale.coded import Layout, Range, Step
 from polyrule.scale.counter import LocalCounter
+from polyrule.scale.parcel import unpacked
 from polyrule.scale.questions import CountRows
-from polyrule.scale.workers import answer_block
+from polyrule.scale.workers import Share, add_up, answer_share
 
 # distributed and tornado leave sockets and loops to the interpreter's end
 pytestmark = [
@@ -111,8 +116,10 @@ def test_a_late_or_repeated_task_changes_nothing() -> None:
     question = CountRows((Range(1, 0, 10),), layout, (0, 0, 0))
     steps = (Step((Range(1, 0, 4),), ((0, 1),), "all"), Step((Range(2, 1, 1),), ((1, 0),), "none"))
 
+    share = Share(list(packed.blocks), 3)
+
     def asked(count: int) -> np.ndarray:
-        return answer_block(packed.blocks[0], "fit", 0, 3, steps[:count], question).kinds
+        return share.answer(steps[:count], question).kinds
 
     first = [asked(count) for count in (0, 1, 2)]
     for count in (1, 0, 2, 2, 0):
@@ -125,25 +132,76 @@ def test_a_late_or_repeated_task_changes_nothing() -> None:
     assert counted(packed, local, Objective("f1"), GrowOptions()).total == 80
 
 
-def test_a_worker_that_dies_changes_nothing(tmp_path) -> None:
-    X, Y = world(3000)
-    store = pack(pd.concat([X, Y], axis=1), out=tmp_path / "s", labels="p,q,r", block_rows=300)
-    expected = RuleListClassifier.paper(**OPTIONS).fit(store).rules_
+@pytest.mark.parametrize(
+    ("source", "kind"),
+    [("store", "all workers"), ("store", "the connection"), ("frames", "a worker"), ("frames", "the connection")],
+)
+def test_what_breaks_in_mid_fit_changes_nothing(breakable, tmp_path, source: str, kind: str) -> None:
+    """Something breaks after the first rule; with no worker left, questions wait for those that come back."""
+    cluster, client = breakable
+    X, Y = world(1500)
+    if source == "store":
+        data: tuple = (pack(pd.concat([X, Y], axis=1), out=tmp_path / "s", labels="p,q,r", block_rows=300),)
+        expected = RuleListClassifier.paper(**OPTIONS).fit(*data).rules_
+    else:
+        data = tuple(dd.from_pandas(frame, npartitions=3) for frame in (X, Y))
+        expected = RuleListClassifier.paper(max_bins=255, **OPTIONS).fit(X, Y).rules_
+    broken = []
+
+    def strike(progress) -> None:
+        if not broken:
+            broken.append(kind)
+            if kind == "the connection":
+                client.loop.add_callback(client.scheduler_comm.comm.abort)
+            else:
+                victims = [nanny.pid for nanny in cluster.workers.values() if nanny.pid]
+                for victim in victims[:1] if kind == "a worker" else victims:
+                    os.kill(victim, signal.SIGKILL)
+
+    found: list[str] = []
+    learner = polyrule.dask.RuleListClassifier(client, callback=strike, **OPTIONS)
+    fit = threading.Thread(target=lambda: found.append(str(learner.fit(*data).rules_)), daemon=True)
+    fit.start()
+    fit.join(300)  # a question that nobody answers any more must not keep the tests for ever
+    assert broken
+    assert found == [str(expected)]
+
+
+@pytest.fixture
+def breakable():
+    dask.config.set({"distributed.deploy.lost-worker-timeout": "10 minutes"})  # a busy machine starts them slowly
     cluster = LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None)
-    try:
-        with Client(cluster) as client:
-            victim = min(nanny.pid for nanny in cluster.workers.values())
+    with cluster, Client(cluster) as client:
+        yield cluster, client
 
-            def kill() -> None:
-                time.sleep(0.3)
-                os.kill(victim, signal.SIGKILL)
 
-            killer = threading.Thread(target=kill)
-            killer.start()
-            learner = polyrule.dask.RuleListClassifier(client, **OPTIONS)
-            lists = [str(learner.fit(store).rules_) for _ in range(2)]
-            killer.join()
-            assert victim not in [nanny.pid for nanny in cluster.workers.values()]
-            assert lists == [str(expected)] * 2
-    finally:
-        cluster.close()
+@settings(max_examples=50, deadline=None)
+@given(
+    problem=problems(max_rows=30, max_features=3, max_labels=4),
+    usual=st.lists(st.integers(0, 3), min_size=4, max_size=4),
+    scale=st.sampled_from([1, 300, 2**33]),
+)
+def test_counts_arrive_as_they_were_sent(problem: Problem, usual: list[int], scale: int) -> None:
+    packed = packed_of(Problem(problem.table, problem.truth, problem.weights * scale, 0), 2)
+    labels = len(packed.label_names)
+    layout = Layout.of(packed.bins, labels, tuple(range(len(packed.features))))
+    question = CountRows((), layout, tuple(usual[:labels]))
+    steps = (Step((Range(0, 0, 1),), ((0, 1),), "all"),)
+    shares = [Share([block], labels) for block in packed.blocks]
+    whole = Share(list(packed.blocks), labels).answer(steps, question)
+    sent = [pickle.loads(pickle.dumps(answer_share(share, steps, question))) for share in shares]
+    found = unpacked(add_up(sent))
+    np.testing.assert_array_equal(found.kinds, whole.kinds)
+    np.testing.assert_array_equal(found.weight, whole.weight)
+    assert found.kinds.dtype == np.int64
+
+
+def test_a_share_that_moves_replays_its_rules() -> None:
+    X, Y = world(80)
+    packed = polyrule.store.pack_table(polyrule.data.to_table(X), Y.to_numpy(), None, ("p", "q", "r"))
+    question = CountRows((), Layout.of(packed.bins, 3, (0, 1, 2, 3)), (0, 0, 0))
+    steps = (Step((Range(1, 0, 4),), ((0, 1),), "none"),)
+    share = Share(list(packed.blocks), 3)
+    expected = share.answer(steps, question)
+    moved = pickle.loads(pickle.dumps(share))
+    np.testing.assert_array_equal(moved.answer(steps, question).kinds, expected.kinds)

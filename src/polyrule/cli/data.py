@@ -62,7 +62,7 @@ def _features(dataset: Dataset) -> list[dict[str, Any]]:
         column = dataset.X.column(j)
         known = column[~np.isnan(column)]
         record: dict[str, Any] = {"name": feature.name, "kind": feature.kind, "missing": len(column) - len(known)}
-        if feature.is_nominal:
+        if feature.has_categories:
             record["categories"] = list(feature.categories)
         else:
             record |= {"least": float(known.min()), "greatest": float(known.max())} if len(known) else {}

@@ -33,6 +33,7 @@ _OPTIONS = (
     _option("--tag-separator", metavar="TEXT", default="|", show_default=True, help="What separates tags."),
     _option("--drop", metavar="SPEC", help="Columns to leave out."),
     _option("--nominal", metavar="SPEC", help="Columns to read as categories."),
+    _option("--ordinal", multiple=True, metavar="COLUMN=LOW,..,HIGH", help="A column whose values ascend, and these."),
     _option("--numeric", metavar="SPEC", help="Columns to read as numbers."),
     _option("--id", "identifier", metavar="COLUMN", help="Column that names the rows; never a feature."),
     _option("--weights", metavar="COLUMN", help="Column with example weights."),
@@ -111,7 +112,16 @@ def check_known(option: str, wanted: Iterable[str], names: Collection[str], what
 def reading_options(reading: dict[str, Any]) -> dict[str, Any]:
     """Options of the command line under the names that `polyrule.data.read` has for them."""
     given = {name: value for name, value in reading.items() if value is not None and value != ()}
+    if "ordinal" in given:
+        given["ordinal"] = dict(map(_ordered, given["ordinal"]))
     return {"format" if name == "format_" else name: value for name, value in given.items()}
+
+
+def _ordered(text: str) -> tuple[str, list[str]]:
+    column, sign, values = text.rpartition("=")
+    if not sign or not column:
+        raise OptionError(f"--ordinal is written COLUMN=LOW,..,HIGH, such as plan=basic,plus,pro, not {text!r}")
+    return column, [value.strip() for value in values.split(",")]
 
 
 def benchmark_name(text: str) -> tuple[str, Any] | None:

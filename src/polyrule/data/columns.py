@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from polyrule.arrays import Floats
+from polyrule.data.dates import day_of, part_of
 from polyrule.data.table import Feature
 from polyrule.errors import DataError
 
@@ -112,7 +113,9 @@ def encode_column(
     >>> encode_column(["a", "zebra", None], Feature("hue", "nominal", ("b", "a")))
     array([ 1., nan, nan])
     """
-    if feature.is_nominal:
+    if feature.is_dated:
+        return _encode_dates(values, feature)
+    if feature.has_categories:
         return _encode_nominal(values, feature, unseen)
     encoded = np.empty(len(values))
     for row, value in enumerate(values):
@@ -128,10 +131,24 @@ def encode_column(
     return check_finite(encoded, feature.name)
 
 
+def _encode_dates(values: Sequence[Any] | npt.NDArray[Any], feature: Feature) -> Floats:
+    days = np.empty(len(values))
+    for row, value in enumerate(values):
+        day = np.nan if is_missing(value) else day_of(value)
+        if day is None:
+            raise DataError(
+                f"column {feature.column!r}, row {row}: expected a date such as 2021-03-05, got {shorten(value)}"
+            )
+        days[row] = day
+    return part_of(days, feature.part)
+
+
 def encode_numbers(values: Floats, feature: Feature, unseen: UnseenCategories | None = None) -> Floats:
     """Encode a column that is already numeric; for a nominal feature the numbers are read as its categories."""
     check_finite(values, feature.name)
-    if not feature.is_nominal:
+    if feature.is_dated and not np.isnan(values).all():
+        raise DataError(f"column {feature.column!r} held dates when the model was fitted, but numbers were given")
+    if not feature.has_categories:
         return values
     index: dict[float, int] = {}
     for code, category in enumerate(feature.categories):
@@ -140,7 +157,8 @@ def encode_numbers(values: Floats, feature: Feature, unseen: UnseenCategories | 
             index.setdefault(number, code)
     if not index and not np.isnan(values).all():
         raise DataError(
-            f"column {feature.name!r} is nominal with values {listing(feature.categories)}, but numbers were given"
+            f"column {feature.name!r} is {feature.kind} with values {listing(feature.categories)}, "
+            "but numbers were given"
         )
     distinct, position = np.unique(values, return_inverse=True)
     codes = np.array([index.get(float(v), np.nan) for v in distinct], dtype=np.float64)

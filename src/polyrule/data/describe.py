@@ -313,9 +313,8 @@ def row_keys(matrix: Any) -> list[bytes]:
         indices = rows.indices.astype(np.int64)
         bounds = list(zip(rows.indptr[:-1], rows.indptr[1:], strict=True))
         return [indices[a:b].tobytes() + data[a:b].tobytes() for a, b in bounds]
-    dense = np.ascontiguousarray(np.asarray(matrix))
-    if dense.dtype.kind == "f":
-        dense = np.where(np.isnan(dense), np.nan, dense + 0.0)
+    dense = np.ascontiguousarray(matrix, dtype=np.float64)  # equal numbers have equal bytes in one type only
+    dense = np.where(np.isnan(dense), np.nan, dense + 0.0)
     if dense.shape[1] == 0:
         return [b""] * len(dense)
     return [row.tobytes() for row in dense]

@@ -17,7 +17,7 @@ import scipy.sparse as sp
 from polyrule.data.columns import BOOLEAN_CATEGORIES, check_finite, encode_column, encode_numbers, infer_column, recode
 from polyrule.data.dataset import Dataset
 from polyrule.data.frames import Others, frame_to_table, is_frame, match_names
-from polyrule.data.table import Feature, Table
+from polyrule.data.table import Feature, Table, as_kept
 from polyrule.data.unseen import UnseenCategories
 from polyrule.errors import DataError
 
@@ -103,7 +103,7 @@ def _encode_array(array: npt.NDArray[Any], features: tuple[Feature, ...] | None,
     _check_width(array.shape[1], features)
     names = [feature.name for feature in features] if features else [f"x{j}" for j in range(array.shape[1])]
     if array.dtype.kind in "fiu":
-        return _encode_numeric(array, features or tuple(Feature(name) for name in names), features is None, unseen)
+        return _encode_numeric(array, features or tuple(Feature(name) for name in names), unseen)
     if array.dtype.kind == "b":
         found = features or tuple(Feature(name, "nominal", BOOLEAN_CATEGORIES) for name in names)
     elif array.dtype.kind in "OU":
@@ -116,16 +116,13 @@ def _encode_array(array: npt.NDArray[Any], features: tuple[Feature, ...] | None,
     return Table(values, found)
 
 
-def _encode_numeric(
-    array: npt.NDArray[Any], features: tuple[Feature, ...], fitting: bool, unseen: UnseenCategories
-) -> Table:
-    """Encode an array of numbers; one to predict for is read where it is, whatever its order, if it can be."""
-    nominal = [j for j, feature in enumerate(features) if feature.is_nominal]
-    own = fitting or nominal
-    values = np.array(array, dtype=np.float64, order="F") if own else np.asarray(array, dtype=np.float64)
+def _encode_numeric(array: npt.NDArray[Any], features: tuple[Feature, ...], unseen: UnseenCategories) -> Table:
+    """Encode an array of numbers, which is read where it is, if it can be."""
+    nominal = [j for j, feature in enumerate(features) if feature.has_categories]
+    values = np.array(array, dtype=np.float64, order="F") if nominal else as_kept(array)
     step = max(1, _CHECKED_CELLS // max(1, values.shape[1]))
     for start in range(0, len(values), step):
-        if np.isinf(values[start : start + step]).any():
+        if values.dtype.kind == "f" and np.isinf(values[start : start + step]).any():
             for j, feature in enumerate(features):
                 check_finite(values[:, j], feature.name)
     for j in nominal:
@@ -154,7 +151,7 @@ def _encode_sparse(matrix: Any, features: tuple[Feature, ...] | None, unseen: Un
             f"column {features[column].name!r}, row {int(values.indices[entry])}: the value is infinite; "
             "use NaN for a missing value or clip it to a finite number"
         )
-    if any(feature.is_nominal for feature in features) and matrix.dtype.kind != "b":
+    if any(feature.has_categories for feature in features) and matrix.dtype.kind != "b":
         return _sparse_nominal(values, features, unseen)
     return table
 
@@ -165,7 +162,7 @@ def _sparse_nominal(values: Any, features: tuple[Feature, ...], unseen: UnseenCa
     for j, feature in enumerate(features):
         stored = slice(values.indptr[j], values.indptr[j + 1])
         rows, numbers = values.indices[stored], values.data[stored]
-        if feature.is_nominal:
+        if feature.has_categories:
             zero = encode_numbers(np.zeros(1), feature)[0]
             numbers = encode_numbers(numbers, feature, unseen)
             if zero != 0:  # zero is a later category, or none: every other row must be stored
@@ -208,9 +205,9 @@ def _reencode(table: Table, features: tuple[Feature, ...], others: Others, unsee
 
 def _reencode_column(table: Table, source: int, feature: Feature, unseen: UnseenCategories) -> npt.NDArray[np.float64]:
     old, values = table.features[source], table.column(source)
-    if old.is_nominal and feature.is_nominal:
+    if old.has_categories and feature.has_categories:
         return recode(values, old, feature, unseen)
-    if feature.is_nominal:
+    if feature.has_categories:
         return encode_numbers(values, feature, unseen)
     names = np.array([*old.categories, None], dtype=object)
     texts = names[np.where(np.isnan(values), len(old.categories), values).astype(np.int64)]

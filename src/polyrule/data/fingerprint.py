@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterator
 from itertools import groupby
 from operator import attrgetter
 from typing import Any
@@ -12,6 +13,9 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from polyrule.data.table import Table
+
+_CELLS = 1 << 20
+"""How many cells are converted at a time."""
 
 
 def fingerprint(table: Table, labels: Any, weights: npt.NDArray[np.int64] | None = None) -> str:
@@ -28,27 +32,42 @@ def fingerprint(table: Table, labels: Any, weights: npt.NDArray[np.int64] | None
     runs = groupby(table.features, attrgetter("kind", "categories"))
     kinds = [(kind, len(list(same))) for kind, same in runs]
     digest.update(repr((table.shape, table.feature_names, kinds)).encode())
-    for matrix in (*_short(table), labels, weights):
-        if matrix is None:
-            continue
-        if sp.issparse(matrix):
-            tidy = sp.csc_array(matrix)
-            tidy.sum_duplicates()
-            for part in (tidy.indptr.astype("<i8"), tidy.indices.astype("<i8"), tidy.data.astype("<f8")):
-                digest.update(part.tobytes())
-        else:
-            array = np.asarray(matrix)
-            digest.update(np.asarray(array, dtype=array.dtype.newbyteorder("<")).tobytes(order="F"))
+    for array in _parts(table, labels, weights):
+        digest.update(np.ascontiguousarray(array).data)
     return f"blake2b:{digest.hexdigest()}"
 
 
-def _short(table: Table) -> list[Any]:
-    """Return the values, those that are categories in less memory, because hashing takes long."""
+def _parts(table: Table, labels: Any, weights: Any) -> Iterator[npt.NDArray[Any]]:
+    """All numbers, in pieces: large data is never held twice."""
     values: Any = table.values
-    nominal = np.array([feature.kind == "nominal" for feature in table.features], dtype=bool)
-    if sp.issparse(values) or not nominal.any():
-        return [values]
-    pairs = nominal & (values.max(axis=0, initial=0) < 2)  # nothing but the first two categories, none missing
-    others = values.T[nominal & ~pairs]
-    bits = np.packbits((values.T != 0)[pairs])
-    return [pairs, bits, np.where(np.isnan(others), -1, others).astype(np.int32), values.T[~nominal]]
+    nominal = np.array([feature.has_categories for feature in table.features], dtype=bool)
+    if sp.issparse(values):
+        yield from _sparse_parts(values)
+    elif nominal.any():  # categories take less memory, because hashing takes long
+        pairs = nominal & (values.max(axis=0, initial=0) < 2)  # nothing but the first two categories, none missing
+        others = values.T[nominal & ~pairs]
+        yield pairs
+        yield np.packbits((values.T != 0)[pairs])
+        yield np.where(np.isnan(others), -1, others).astype("<i4").T
+        numeric = np.flatnonzero(~nominal)
+        step = max(1, _CELLS // max(1, len(numeric)))
+        for start in range(0, len(values), step):
+            yield values[start : start + step, numeric].astype("<f8")
+    else:
+        yield from (values[:, j].astype("<f8", copy=False) for j in range(values.shape[1]))
+    for matrix in (labels, weights):
+        if sp.issparse(matrix):
+            yield from _sparse_parts(matrix)
+        elif matrix is not None:
+            array = np.asarray(matrix)
+            yield array.astype(array.dtype.newbyteorder("<"), copy=False).T
+
+
+def _sparse_parts(matrix: Any) -> Iterator[npt.NDArray[Any]]:
+    tidy = sp.csc_array(matrix)
+    if not tidy.has_canonical_format:
+        tidy = tidy.copy()  # the caller's matrix stays as it is
+        tidy.sum_duplicates()
+    for part, kind in ((tidy.indptr, "<i8"), (tidy.indices, "<i8"), (tidy.data, "<f8")):
+        for start in range(0, len(part), _CELLS):
+            yield part[start : start + _CELLS].astype(kind, copy=False)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Sequence
 from typing import Any, Literal
 
@@ -20,12 +21,15 @@ from polyrule.data.columns import (
     is_missing,
     listing,
 )
+from polyrule.data.dates import date_features
 from polyrule.data.table import Feature, Table
 from polyrule.data.unseen import UnseenCategories
 from polyrule.errors import DataError, did_you_mean
 
 Others = Literal["refuse", "skip"]
 """What to do with named columns that a model does not ask for."""
+_NARROW = (nw.Float32, nw.Int8, nw.Int16, nw.UInt8, nw.UInt16, nw.Boolean, nw.Categorical, nw.Enum, nw.String)
+"""Columns whose numbers, or numbers of categories, are exact as float32."""
 
 
 def is_frame(data: Any) -> bool:
@@ -80,12 +84,17 @@ def frame_to_table(
         return pandas_sparse
     frame = open_frame(data)
     names = column_names(frame)
+    known: Sequence[Feature | None]
     if features is not None:
-        order = match_names(names, [feature.name for feature in features], others)
+        order = match_names(names, [feature.column for feature in features], others)
+        known = features
     else:
-        order = list(range(len(names)))
-    known: Sequence[Feature | None] = features if features is not None else [None] * len(order)
-    values = np.empty((len(frame), len(order)), order="F")
+        parts = {j: date_features(name) for j, name in enumerate(names) if _holds_dates(frame[:, j])}
+        order = [j for j in range(len(names)) for _ in parts.get(j, ("",))]
+        known = [part for j in range(len(names)) for part in parts.get(j, (None,))]
+        check_distinct([f.name if f else names[j] for j, f in zip(order, known, strict=True)], "feature")
+    narrow = all(frame[:, source].dtype in _NARROW for source in set(order))
+    values = np.empty((len(frame), len(order)), dtype=np.float32 if narrow else np.float64, order="F")
     found = []
     for target, (source, feature) in enumerate(zip(order, known, strict=True)):
         feature, values[:, target] = _encode_series(frame[:, source], names[source], feature, unseen)
@@ -124,6 +133,8 @@ def _encode_series(
     series: nw.Series[Any], name: str, feature: Feature | None, unseen: UnseenCategories | None
 ) -> tuple[Feature, Floats]:
     dtype = series.dtype
+    if feature is not None and feature.is_dated and not dtype.is_numeric():
+        return feature, encode_column(series.to_list(), feature, unseen)
     if dtype.is_numeric():
         numbers = np.asarray(series.cast(nw.Float64).to_numpy(), dtype=np.float64)
         if feature is None:
@@ -132,7 +143,9 @@ def _encode_series(
     if dtype in (nw.Categorical, nw.Enum, nw.Boolean, nw.String):
         values = series.to_list()
         if feature is None:
-            feature = Feature(name, "nominal", _categories(series, values, name))
+            categories = _categories(series, values, name)
+            ordinal = len(categories) > 1 and _is_ordered(series)
+            feature = Feature(name, "ordinal" if ordinal else "nominal", categories)
         return feature, encode_column(values, feature, unseen)
     if dtype == nw.Object or dtype == nw.Unknown:
         objects = series.to_list()
@@ -143,6 +156,23 @@ def _encode_series(
         f"column {name!r} holds {dtype} values, which rules cannot test; "
         "drop the column or turn it into numbers or text first"
     )
+
+
+def _holds_dates(series: nw.Series[Any]) -> bool:
+    """Whether a column holds dates; pandas keeps those without a time of day as objects."""
+    if series.dtype in (nw.Datetime, nw.Date):
+        return True
+    if series.dtype != nw.Object:
+        return False
+    known = [value for value in series.to_list() if not is_missing(value)]
+    return bool(known) and all(isinstance(value, datetime.date) for value in known)
+
+
+def _is_ordered(series: nw.Series[Any]) -> bool:
+    """Whether categories were declared to ascend, which only pandas and pyarrow tell."""
+    native = series.to_native()
+    owner = getattr(native, "cat", None) or getattr(native, "type", None)
+    return getattr(owner, "ordered", False) is True
 
 
 def _categories(series: nw.Series[Any], values: list[Any], name: str) -> tuple[str, ...]:

@@ -49,4 +49,4 @@ def html_dataset(data: Dataset) -> str:
 def _cell(feature: Any, value: float) -> str:
     if np.isnan(value):
         return "missing"
-    return feature.categories[int(value)] if feature.is_nominal else f"{value:.6g}"
+    return feature.categories[int(value)] if feature.has_categories else f"{value:.6g}"

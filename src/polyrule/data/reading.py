@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
@@ -12,8 +12,9 @@ import numpy as np
 
 from polyrule.data.assemble import Assembler, undeclared
 from polyrule.data.dataset import Dataset
+from polyrule.data.dates import arranged, day_of, with_parts
 from polyrule.data.formats.arff import ArffReader
-from polyrule.data.formats.blocks import Column, Reader, SparseBlock
+from polyrule.data.formats.blocks import Column, ColumnKind, Reader, SparseBlock
 from polyrule.data.formats.delimited import MISSING, DelimitedOptions, DelimitedReader
 from polyrule.data.formats.encoders import KindConflict, Place, parse_numbers
 from polyrule.data.formats.jsonlines import JsonLinesReader
@@ -35,6 +36,7 @@ def read(
     format: str | None = None,
     drop: Any = (),
     nominal: Any = (),
+    ordinal: Mapping[str, Sequence[str]] | None = None,
     numeric: Any = (),
     identifier: str | int | None = None,
     weights: str | int | None = None,
@@ -65,6 +67,8 @@ def read(
         A second file with the same rows whose columns are all labels.
     format : {"arff", "csv", "tsv", "parquet", "jsonl", "libsvm"}, optional
         Found by content and ending by default.
+    ordinal : dict of str to sequence of str, optional
+        Columns whose values ascend, and these values, lowest first: ``{"plan": ["basic", "plus", "pro"]}``.
     drop, nominal, numeric : specifications of columns
         Columns to leave out, and columns whose kind is declared.
     identifier, weights : column
@@ -112,7 +116,7 @@ def read(
         if labels not in ("auto", None) or tags is not None:
             raise OptionError("label_file= cannot be combined with labels= or tags=")
         labels = None
-    roles = Roles(labels, drop, nominal, numeric, identifier, weights, tags, tag_separator, features)
+    roles = Roles(labels, drop, nominal, ordinal, numeric, identifier, weights, tags, tag_separator, features)
     delimited = DelimitedOptions(delimiter, header, missing, decimal)
     opened = _Opened(path, roles, delimited, format, encoding, max_bytes, name)
     made = _read_whole(opened)
@@ -148,7 +152,7 @@ def read_chunks(path: Any, *, rows: int = 10_000, **options: Any) -> Iterator[Da
     assembler = Assembler(layout, reader.name, opened.name, reader.unit, opened.source.budget)
     for block in reader.blocks(layout.numeric()):
         assembler.add(block)
-        whole = assembler.dataset()
+        whole = _with_dates(assembler.dataset(), opened.roles)
         for start in range(0, len(whole), rows):
             yield whole if len(whole) <= rows else whole[start : start + rows]
     layout.unseen.warn(reader.name)
@@ -227,7 +231,13 @@ def _pass(opened: _Opened) -> Dataset:
     for block in reader.blocks(layout.numeric()):
         assembler.add(block)
     layout.unseen.warn(reader.name)
-    return assembler.dataset()
+    return _with_dates(assembler.dataset(), opened.roles)
+
+
+def _with_dates(data: Dataset, roles: Roles) -> Dataset:
+    """Return the data with the parts of its dates, or with those that a model asks for."""
+    X = with_parts(data.X) if roles.features is None else arranged(data.X, tuple(roles.features))
+    return data if X is data.X else replace(data, X=X)
 
 
 def _settled_layout(opened: _Opened) -> Layout:
@@ -260,15 +270,22 @@ def _settled_layout(opened: _Opened) -> Layout:
 
 def _settle_kinds(reader: Reader) -> None:
     """Find in one pass over the file which columns are numeric throughout."""
-    open_columns = {j for j, column in enumerate(reader.columns) if column.kind == "auto"}
+    kinds: dict[ColumnKind, ColumnKind] = {"auto": "numeric", "auto-date": "date"}
+    open_columns = {j for j, column in enumerate(reader.columns) if column.kind in kinds}
     textual: set[int] = set()
     for block in reader.blocks([True] * len(reader.columns)):
         for j in open_columns - textual:
             cells = block.cells[j]
-            if not isinstance(cells, np.ndarray) and isinstance(parse_numbers(cells), int):
+            if isinstance(cells, np.ndarray):
+                continue
+            if reader.columns[j].kind == "auto":
+                fits = not isinstance(parse_numbers(cells), int)
+            else:
+                fits = all(cell is None or day_of(cell) is not None for cell in cells)
+            if not fits:
                 textual.add(j)
     reader.columns = [
-        column if j not in open_columns else Column(column.name, "nominal" if j in textual else "numeric")
+        column if j not in open_columns else Column(column.name, "nominal" if j in textual else kinds[column.kind])
         for j, column in enumerate(reader.columns)
     ]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -39,6 +39,7 @@ class Roles:
     labels: Any = "auto"
     drop: Any = ()
     nominal: Any = ()
+    ordinal: Mapping[str, Sequence[str]] | None = None
     numeric: Any = ()
     identifier: Any = None
     weights: Any = None
@@ -168,7 +169,27 @@ def _encoders(
     numeric = _declared(roles.numeric, names, "numeric")
     if clash := nominal & numeric:
         raise OptionError(f"column {names[min(clash)]!r} cannot be both nominal and numeric")
-    return {j: _encoder(reader, reader.columns[j], j in nominal, j in numeric) for j in free}
+    ordinal = _ordinal(roles.ordinal, names)
+    if clash := ordinal.keys() & (nominal | numeric):
+        raise OptionError(f"column {names[min(clash)]!r} cannot be ordinal and nominal or numeric at once")
+    return {
+        j: Encoder(names[j], "ordinal", ordinal[j])
+        if j in ordinal
+        else _encoder(reader, reader.columns[j], j in nominal, j in numeric)
+        for j in free
+    }
+
+
+def _ordinal(given: Mapping[str, Sequence[str]] | None, names: list[str]) -> dict[int, tuple[str, ...]]:
+    """Positions of columns whose values ascend in a given order."""
+    found = {}
+    for name, values in (given or {}).items():
+        if name not in names:
+            raise OptionError(f"ordinal: there is no column {name!r}{did_you_mean(name, names)}")
+        if isinstance(values, str) or len(values) < 2 or len(set(values)) < len(values):
+            raise OptionError(f"ordinal: column {name!r} needs at least two different values, lowest first")
+        found[names.index(name)] = tuple(map(str, values))
+    return found
 
 
 def _declared(spec: Any, names: list[str], option: str) -> set[int]:
@@ -185,13 +206,17 @@ def _encoder(reader: Reader, column: Column, nominal: bool, numeric: bool) -> En
         return Encoder(column.name, "numeric", tentative=True)
     if column.kind == "nominal":
         return Encoder(column.name, "nominal", column.categories)
+    if column.kind in ("date", "auto-date"):
+        return Encoder(column.name, "date", tentative=column.kind == "auto-date")
     if column.kind == "mixed":
         hint = "pass decimal=','" if "decimal comma" in column.remark else "make it one kind"
         raise DataError(
             f"{reader.name}: column {column.name!r} holds {column.remark}; {hint}, drop it (drop=) or declare it "
             "nominal (nominal=)"
         )
-    what = {"string": "free text", "date": "dates", "nested": "nested values"}.get(column.kind, f"{column.kind} values")
+    what = {"string": "free text", "nested": "times of day, spans of time or nested values"}.get(
+        column.kind, f"{column.kind} values"
+    )
     raise DataError(
         f"{reader.name}: column {column.name!r} holds {what}, which rules cannot test; drop it (drop=), "
         "make it the row identifier (identifier=) or declare it nominal (nominal=)"
@@ -202,7 +227,7 @@ def _model_encoders(
     reader: Reader, features: Sequence[Feature], free: list[int], unseen: UnseenCategories
 ) -> dict[int, Encoder]:
     position = {reader.columns[j].name: j for j in free}
-    missing = [feature.name for feature in features if feature.name not in position]
+    missing = list(dict.fromkeys(feature.column for feature in features if feature.column not in position))
     if missing:
         raise DataError(
             f"{reader.name}: the model needs column(s) {listing(missing)}, which the file does not have"
@@ -210,7 +235,8 @@ def _model_encoders(
         )
     encoders = {}
     for feature in features:
-        j = position[feature.name]
-        categories = feature.categories if feature.is_nominal else None
-        encoders[j] = Encoder(feature.name, feature.kind, categories, unseen)
+        j = position[feature.column]
+        categories = feature.categories if feature.has_categories else None
+        dated = Encoder(feature.column, "date")
+        encoders[j] = dated if feature.is_dated else Encoder(feature.name, feature.kind, categories, unseen)
     return encoders

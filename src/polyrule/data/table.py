@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -13,7 +13,9 @@ import scipy.sparse as sp
 from polyrule.data.sparse import check_sparse
 from polyrule.errors import DataError
 
-FeatureKind = Literal["numeric", "nominal"]
+FeatureKind = Literal["numeric", "nominal", "ordinal", "date"]
+KEPT = frozenset(np.dtype(kind) for kind in "fdbBhHi")
+"""Types a dense table keeps its numbers in; each of them is exact as float64."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,10 +28,13 @@ class Feature:
     ----------
     name : str
         What rules call it.
-    kind : {"numeric", "nominal"}
-        Compared with thresholds, or with categories.
+    kind : {"numeric", "nominal", "ordinal", "date"}
+        Compared with thresholds, or with categories. The values of an ordinal feature are categories that ascend in
+        their declared order; those of a date are whole days since 1970-01-01. Both are compared like numbers.
     categories : tuple of str
-        The values of a nominal feature; empty for a numeric one.
+        The values of a nominal or ordinal feature; empty for any other.
+    part : str
+        "year", "month" or "weekday" where the feature is read from a column of dates, whose name it begins with.
 
     Examples
     --------
@@ -42,17 +47,43 @@ class Feature:
     name: str
     kind: FeatureKind = "numeric"
     categories: tuple[str, ...] = ()
+    part: str = field(default="", repr=False)
 
     def __post_init__(self) -> None:
-        if self.kind not in ("numeric", "nominal"):
-            raise DataError(f"feature {self.name!r}: kind must be 'numeric' or 'nominal', not {self.kind!r}")
-        if self.kind == "numeric" and self.categories:
-            raise DataError(f"feature {self.name!r}: a numeric feature has no categories")
+        if self.kind not in get_args(FeatureKind):
+            kinds = ", ".join(map(repr, get_args(FeatureKind)))
+            raise DataError(f"feature {self.name!r}: kind must be one of {kinds}, not {self.kind!r}")
+        if self.categories and not self.has_categories:
+            raise DataError(f"feature {self.name!r}: a {self.kind} feature has no categories")
 
     @property
     def is_nominal(self) -> bool:
         """Whether conditions on this feature are equalities."""
         return self.kind == "nominal"
+
+    @property
+    def has_categories(self) -> bool:
+        """Whether values are positions among `categories`."""
+        return self.kind in ("nominal", "ordinal")
+
+    @property
+    def is_stepped(self) -> bool:
+        """Whether values are whole numbers that stand for something else, so that rules never show the numbers."""
+        return self.kind in ("ordinal", "date")
+
+    @property
+    def is_dated(self) -> bool:
+        """Whether it is a date or a part of one."""
+        return self.kind == "date" or self.part != ""
+
+    @property
+    def column(self) -> str:
+        """Name of the column it is read from.
+
+        >>> Feature("signup year", part="year").column
+        'signup'
+        """
+        return self.name.removesuffix(f" {self.part}") if self.part else self.name
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -64,9 +95,9 @@ class Table:
 
     Parameters
     ----------
-    values : ndarray of float64 in Fortran order, or scipy.sparse.csc_array of float64
-        Columns are contiguous, because learning reads one feature at a time. A table made only to predict may have
-        another order.
+    values : ndarray, or scipy.sparse.csc_array of float64
+        A dense matrix of floating-point numbers or integers of at most 32 bits keeps its type, so that large data is
+        not copied; other numbers become float64. Any order will do.
     features : tuple of Feature
         One per column.
 
@@ -80,7 +111,7 @@ class Table:
     array([1.])
     """
 
-    values: npt.NDArray[np.float64] | sp.csc_array
+    values: npt.NDArray[Any] | sp.csc_array
     features: tuple[Feature, ...] = field(default=())
 
     def __post_init__(self) -> None:
@@ -105,7 +136,7 @@ class Table:
                 matrix.sum_duplicates()
                 matrix.eliminate_zeros()
         else:
-            matrix = np.asfortranarray(values, dtype=np.float64)
+            matrix = as_kept(np.asarray(values))
         if features is None:
             width = matrix.shape[1] if matrix.ndim == 2 else 0
             features = [Feature(f"x{j}") for j in range(width)]
@@ -116,15 +147,15 @@ class Table:
         matrix: Any = self.values
         if np.isinf(matrix.data if self.is_sparse else matrix).any():
             raise DataError("the table holds infinite numbers; use NaN for a missing value or clip them")
-        nominal = np.array([feature.is_nominal for feature in self.features], dtype=np.bool_)
-        if not nominal.any():
+        coded = np.array([feature.has_categories for feature in self.features], dtype=np.bool_)
+        if not coded.any():
             return
-        counts = np.array([len(f.categories) if f.is_nominal else np.inf for f in self.features])
+        counts = np.array([len(f.categories) if f.has_categories else np.inf for f in self.features])
         if self.is_sparse:
             codes, most = matrix.data, np.repeat(counts, np.diff(matrix.indptr))
             codes, most = codes[most < np.inf], most[most < np.inf]
         else:
-            codes, most = matrix[:, nominal], counts[nominal]
+            codes, most = matrix[:, coded], counts[coded]
         whole = (codes >= 0) & (codes < most) & (codes == np.floor(codes))
         if not np.all(whole | np.isnan(codes)):
             raise DataError(
@@ -156,11 +187,11 @@ class Table:
         return tuple([feature.name for feature in self.features])
 
     def column(self, index: int) -> npt.NDArray[np.float64]:
-        """Return one column as a dense array; a view where the table is dense."""
+        """Return one column as a dense array; a view where the table is a dense one of float64."""
         values: Any = self.values
         if self.is_sparse:
             return np.asarray(values[:, [index]].toarray()).ravel()
-        return np.asarray(values[:, index])
+        return np.asarray(values[:, index], dtype=np.float64)
 
     def __getitem__(self, rows: Any) -> Table:
         """Select rows by slice, index array or boolean mask, as scikit-learn's splitters do."""
@@ -176,3 +207,15 @@ class Table:
         values: Any = self.values
         dense = values.toarray() if self.is_sparse else values
         return np.array(dense, dtype=dtype, copy=True if copy is None else copy)
+
+
+def as_kept(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Return an array of numbers in a type that tables keep, without copying one that already is.
+
+    Examples
+    --------
+    >>> as_kept(np.array([1, 2], dtype=np.int64)).dtype, as_kept(np.array([1, 2], dtype=np.int8)).dtype
+    (dtype('float64'), dtype('int8'))
+    """
+    kept = array.dtype if array.dtype in KEPT else np.dtype(np.float32 if array.dtype == np.float16 else np.float64)
+    return np.asarray(array, dtype=kept)

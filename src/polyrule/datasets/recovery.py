@@ -111,10 +111,25 @@ def _as_planted(rule: Any) -> PlantedRule:
     return PlantedRule(head, tuple(_condition(condition) for condition in rule.body))
 
 
-def _condition(condition: Any) -> PlantedCondition:
+def _condition(condition: Any) -> Any:
     """Stored rules live in a later stage, so their conditions are told apart by what they have."""
     if hasattr(condition, "threshold"):
         return PlantedCondition("numeric", condition.feature, condition.op, condition.threshold)
     if hasattr(condition, "label"):
         return PlantedCondition("label", condition.label, "=", condition.value)
-    return PlantedCondition("nominal", condition.feature, "=", condition.value)
+    if hasattr(condition, "value"):
+        return PlantedCondition("nominal", condition.feature, "=", condition.value)
+    return _Learned(condition)
+
+
+@dataclass(frozen=True, slots=True)
+class _Learned:
+    """A condition of a kind that is never planted: a set of categories, or whether a value is missing."""
+
+    condition: Any
+
+    def holds(self, X: npt.NDArray[np.float64], state: npt.NDArray[np.int8]) -> npt.NDArray[np.bool_]:
+        column = X[:, self.condition.feature]
+        if hasattr(self.condition, "values"):
+            return np.isin(column, self.condition.values)
+        return np.asarray(np.isnan(column) == self.condition.missing)

@@ -18,8 +18,9 @@ from polyrule.data.table import Feature, Table
 from polyrule.ensemble import editing, printing
 from polyrule.ensemble.decisions import Decision
 from polyrule.errors import ModelError
+from polyrule.model.conditions import fits, holds_in
 from polyrule.model.narrowing import Derived, fit_to
-from polyrule.model.rule import Condition, LabelCondition, NominalCondition, NumericCondition
+from polyrule.model.rule import Condition
 
 if TYPE_CHECKING:
     from polyrule.data.dataset import Dataset
@@ -174,7 +175,7 @@ class RuleEnsemble(Derived):
                 feature = condition.feature  # type: ignore[union-attr]
                 if feature not in columns:
                     columns[feature] = table.column(feature)
-                fired[:, number] &= _holds(condition, columns[feature])
+                fired[:, number] &= holds_in(condition, columns[feature])  # type: ignore[arg-type]
         return fired
 
     def scores(self, table: Table) -> npt.NDArray[np.float64]:
@@ -284,29 +285,10 @@ class RuleEnsemble(Derived):
         raise ModelError("the data has other columns than the model; read it with polyrule.data.to_table(X, features)")
 
 
-def _holds(condition: Condition, column: npt.NDArray[np.float64]) -> npt.NDArray[np.bool_]:
-    match condition:
-        case NumericCondition(_, op, threshold):
-            return np.asarray(column <= threshold if op == "<=" else column > threshold)
-        case NominalCondition(_, value):
-            return np.asarray(column == value)
-        case LabelCondition():
-            raise ModelError("a rule ensemble has no label conditions")
-
-
 def _check_rule(rule: WeightedRule, number: int, features: tuple[Feature, ...], labels: int) -> None:
     for entry in rule.head:
         if not 0 <= entry.label < labels or not isfinite(entry.weight):
             raise ModelError(f"rule {number}: head entry {entry} names no label of this model, or no finite weight")
     for condition in rule.body:
-        match condition:
-            case NumericCondition(feature, op, threshold):
-                known = 0 <= feature < len(features) and op in ("<=", ">") and isfinite(threshold)
-                fits = known and not features[feature].is_nominal
-            case NominalCondition(feature, value):
-                known = 0 <= feature < len(features) and features[feature].is_nominal
-                fits = known and 0 <= value < len(features[feature].categories)
-            case _:
-                fits = False
-        if not fits:
+        if not fits(condition, features):
             raise ModelError(f"rule {number}: condition {condition} names no column or value of this model")

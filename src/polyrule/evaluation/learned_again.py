@@ -16,7 +16,7 @@ from polyrule.data.results import make_frame
 from polyrule.data.table import Table
 from polyrule.errors import OptionError
 from polyrule.evaluation.resampling import draw
-from polyrule.model.explain import holds
+from polyrule.model.conditions import holds_in
 from polyrule.model.narrowing import used_features
 from polyrule.model.rule import LabelCondition
 
@@ -126,7 +126,7 @@ def _covers(model: Any, table: Table) -> npt.NDArray[np.bool_]:
                 continue
             if condition.feature not in columns:
                 columns[condition.feature] = table.column(condition.feature)
-            covers[number] &= np.asarray(holds(condition, columns[condition.feature]))
+            covers[number] &= holds_in(condition, columns[condition.feature])
     return covers
 
 

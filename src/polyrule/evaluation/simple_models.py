@@ -11,7 +11,7 @@ from polyrule.data.table import Table
 from polyrule.kernels.dispatch import make_engine
 from polyrule.kernels.engine import GrowOptions
 from polyrule.measures import Objective, get
-from polyrule.model.explain import holds
+from polyrule.model.conditions import holds_in
 from polyrule.model.rule import Condition
 
 Labels = npt.NDArray[np.uint8]
@@ -71,5 +71,5 @@ def _apply(bodies: list[tuple[Condition, ...] | None], table: Table) -> Labels:
             feature: int = condition.feature  # type: ignore[union-attr]  # label conditions are switched off
             if feature not in columns:
                 columns[feature] = table.column(feature)
-            labels[:, label] &= np.asarray(holds(condition, columns[feature]), dtype=np.uint8)  # type: ignore[arg-type]
+            labels[:, label] &= holds_in(condition, columns[feature])  # type: ignore[arg-type]
     return labels

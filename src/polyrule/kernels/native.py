@@ -13,7 +13,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from polyrule.data.labels import UNKNOWN, has_unknown
-from polyrule.data.table import Table
+from polyrule.data.table import Table, as_kept
 from polyrule.errors import OptionError
 from polyrule.kernels.engine import Candidate, GrowOptions, Outcome, OutOfTime
 from polyrule.kernels.reference import ReferenceEngine
@@ -189,6 +189,10 @@ def _asker(measure: Measure) -> Callable[..., npt.NDArray[np.float64]]:
     return ask
 
 
+_COPIED_ROWS = 65_536
+"""A table of so many rows is brought into column order."""
+
+
 @cache
 def _ratio(number: float) -> tuple[int, int]:
     """Return the fraction that a number is printed as; the same one is asked for after every rule."""
@@ -197,7 +201,9 @@ def _ratio(number: float) -> tuple[int, int]:
 
 def _values(table: Table) -> Any:
     if not table.is_sparse:
-        return np.asfortranarray(table.values, dtype=np.float64)
+        dense: Any = as_kept(np.asarray(table.values))
+        # the engine reads one feature at a time; a large table is worth more than the time that this takes by rows
+        return np.asfortranarray(dense) if len(table) <= _COPIED_ROWS else dense
     matrix: Any = table.values
     return (
         np.ascontiguousarray(matrix.data, dtype=np.float64),

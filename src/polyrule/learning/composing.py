@@ -21,6 +21,7 @@ from polyrule.data.table import Table
 from polyrule.errors import OptionError
 from polyrule.kernels.engine import Candidate, Engine
 from polyrule.learning.constraints import Constraints, without
+from polyrule.learning.derived import DerivedTable
 from polyrule.learning.learners import Learner
 from polyrule.learning.pool import Body, Pool
 from polyrule.learning.progress import Callback
@@ -158,26 +159,33 @@ class Composition:
             cut, _ = best_cut(self.opinion, self.truth, self.weights)
             versions.append((self.opinion >= cut).astype(np.uint8))
         measures = dict.fromkeys([self.learner.objective.measure, get("f1")])
-        for truth, table, measure in self._tasks(versions, measures):
+        for truth, table, measure, body in self._tasks(versions, measures):
             learning = Learning(SeparateOptions(0, max_rules=_LONGEST_LIST, all_stay=True), self.scale, self.callback)
             learning.clock = self.clock
             learner = replace(self.learner, objective=Objective(measure, negative=False))
             engine = learner.engine(table, truth, self.weights)
             learning.run(engine, _patient(engine, self._least()), int(self.weights.sum()))
-            pool.add(self._kept(rule.body) for rule in learning.rules)
+            pool.add(self._kept(body(rule.body)) for rule in learning.rules)
             if learning.reason not in ("complete", "max_rules"):
                 return pool, learning.reason
         return pool, "complete"
 
-    def _tasks(self, versions: list[Bytes], measures: Iterable[Any]) -> Iterator[tuple[Bytes, Table, Any]]:
-        """What lists are grown from: labels that may use the same features are grown together."""
+    def _tasks(
+        self, versions: list[Bytes], measures: Iterable[Any]
+    ) -> Iterator[tuple[Bytes, Table, Any, Callable[[Body], Body]]]:
+        """What lists are grown from: labels that may use the same features are grown together.
+
+        The last entry translates the bodies that are found to those of the table.
+        """
         groups = [(None, None)] if self.constraints is None else self.constraints.groups()
         for truth in versions:
+            derived = DerivedTable(self.table, truth, self.weights)
             for features, labels in groups:
-                table = self.table if features is None else without(self.table, features)
+                table = derived.table
+                table = table if features is None else without(table, derived.allowed(features))
                 some = truth if labels is None else np.ascontiguousarray(truth[:, labels])
                 for measure in measures:
-                    yield some, table, measure
+                    yield some, table, measure, derived.body
 
     def _kept(self, body: Body) -> Body:
         return body if self.constraints is None else self.constraints.kept(body)

@@ -99,7 +99,8 @@ def without(table: Table, features: Bools) -> Table:
     if table.is_sparse:
         keep = sp.diags_array(features.astype(np.float64), format="csc")
         return Table.from_array(sp.csc_array(table.values @ keep), table.features)
-    values: Floats = np.array(table.values, order="F", copy=True)
+    kept = table.values.dtype if table.values.dtype.kind == "f" else np.float64
+    values: Floats = np.array(table.values, dtype=kept, order="F", copy=True)
     values[:, ~features] = np.nan
     return Table(values, table.features)
 

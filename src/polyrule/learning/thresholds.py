@@ -73,6 +73,8 @@ class Shortener:
         return replace(condition, threshold=self._known[key])
 
     def _threshold(self, feature: int, threshold: float) -> float:
+        if self._table.features[feature].is_stepped:
+            return float(np.floor(threshold)) + 0.5  # halfway between two categories or days, as rules read them
         if feature not in self._values:
             column = self._table.column(feature)
             self._values[feature] = np.unique(column[np.isfinite(column)])

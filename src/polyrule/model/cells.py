@@ -9,14 +9,21 @@ from __future__ import annotations
 import math
 from bisect import bisect_left
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from polyrule.data.table import Feature
 from polyrule.model import printing
-from polyrule.model.rule import LabelCondition, NominalCondition, NumericCondition
+from polyrule.model.rule import (
+    FeatureCondition,
+    LabelCondition,
+    MissingCondition,
+    NominalCondition,
+    NumericCondition,
+    SetCondition,
+)
 
 if TYPE_CHECKING:
     from polyrule.model.rule_list import RuleList
@@ -60,32 +67,40 @@ class Cells:
         cells = [cell for cell in range(self.count) if mask >> cell & 1]
         return min(cells, key=lambda cell: (self.steps(cell), cell))
 
-    def satisfying(self, condition: NumericCondition | NominalCondition) -> int:
+    def satisfying(self, condition: FeatureCondition) -> int:
         """Mask of the cells in which a condition holds."""
+        known = (1 << self.count) - 1
         match condition:
             case NumericCondition(_, op, threshold):
                 below = (1 << (bisect_left(self.thresholds, threshold) + 1)) - 1
-                return below if op == "<=" else (1 << self.count) - 1 & ~below
+                return below if op == "<=" else known & ~below
             case NominalCondition(_, value):
                 return 1 << value
+            case SetCondition(_, values):
+                return sum(1 << value for value in values)
+            case MissingCondition(_, missing):
+                return 1 << self.count if missing else known
 
     def value(self, cell: int) -> float:
         """Value in a cell that is nearest to the present one."""
         if self.feature.is_nominal:
             return float(cell)
+        if not self.thresholds:
+            return 0.0  # only asked whether it is known: any value will do
         going_down = cell < self.present
         if going_down and cell < len(self.thresholds):
-            return self.thresholds[cell]
-        return math.nextafter(self.thresholds[cell - 1], math.inf)
+            return math.floor(self.thresholds[cell]) if self.feature.is_stepped else self.thresholds[cell]
+        below = self.thresholds[cell - 1]
+        return math.floor(below) + 1.0 if self.feature.is_stepped else math.nextafter(below, math.inf)
 
     def requirement(self, cell: int) -> str:
         """What a value must satisfy to lie in a cell, in words."""
-        name = printing.format_name(self.feature.name)
         if self.feature.is_nominal:
-            return f"{name} = {printing.format_category(self.feature.categories[cell])}"
-        above = f"{name} > {printing.format_number(self.thresholds[cell - 1])}" if cell else ""
-        below = f"{name} <= {printing.format_number(self.thresholds[cell])}" if cell < len(self.thresholds) else ""
-        return " and ".join(part for part in (above, below) if part)
+            return printing.format_condition(NominalCondition(0, cell), [self.feature], [])
+        ends = [NumericCondition(0, ">", self.thresholds[cell - 1])] if cell else []
+        ends += [NumericCondition(0, "<=", self.thresholds[cell])] if cell < len(self.thresholds) else []
+        body: list[Any] = [*ends] or [MissingCondition(0, False)]
+        return " and ".join(printing.format_condition(condition, [self.feature], []) for condition in body)
 
 
 def cells_of(rule_list: RuleList, row: npt.NDArray[np.float64]) -> dict[int, Cells]:

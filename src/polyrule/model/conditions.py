@@ -1,13 +1,24 @@
-"""What a condition says of the examples of a table."""
+"""What a condition on a feature means: for a value, for a table, for a model that it is put into."""
 
 from __future__ import annotations
 
+from math import isfinite
+from typing import Any
+
 import numpy as np
 
-from polyrule.arrays import Bools
-from polyrule.data.table import Table
+from polyrule.arrays import Bools, Floats
+from polyrule.data.table import Feature, Table
 from polyrule.errors import ModelError
-from polyrule.model.rule import Condition, LabelCondition, NominalCondition, NumericCondition
+from polyrule.model.rule import (
+    Condition,
+    FeatureCondition,
+    LabelCondition,
+    MissingCondition,
+    NominalCondition,
+    NumericCondition,
+    SetCondition,
+)
 
 
 def holds(condition: Condition, table: Table) -> Bools:
@@ -18,11 +29,107 @@ def holds(condition: Condition, table: Table) -> Bools:
     >>> holds(NumericCondition(0, ">", 5.5), Table.from_array([[6.0], [2.0], [float("nan")]])).tolist()
     [True, False, False]
     """
+    if isinstance(condition, LabelCondition):
+        raise ModelError("a condition on a label says nothing about a table")
+    return holds_in(condition, table.column(condition.feature))
+
+
+def holds_in(condition: FeatureCondition, column: Floats) -> Bools:
+    """Return for every value of the condition's feature whether it satisfies the condition.
+
+    Examples
+    --------
+    >>> holds_in(MissingCondition(0, True), np.array([6.0, np.nan])).tolist()
+    [False, True]
+    """
     match condition:
-        case NumericCondition(feature, op, threshold):
-            column = table.column(feature)
-            return np.asarray(column <= threshold if op == "<=" else column > threshold)
-        case NominalCondition(feature, value):
-            return np.asarray(table.column(feature) == value)
-        case LabelCondition():
-            raise ModelError("a condition on a label says nothing about a table")
+        case NumericCondition(_, "<=", threshold):
+            return np.asarray(column <= threshold)
+        case NumericCondition(_, _, threshold):
+            return np.asarray(column > threshold)
+        case NominalCondition(_, value):
+            return np.asarray(column == value)
+        case SetCondition(_, values):
+            return np.isin(column, values)
+        case MissingCondition(_, missing):
+            return np.asarray(np.isnan(column) == missing)
+
+
+def fits(condition: Condition, features: tuple[Feature, ...]) -> bool:
+    """Whether a condition can be asked of a model with these features; conditions on labels cannot."""
+    if isinstance(condition, LabelCondition) or not 0 <= condition.feature < len(features):
+        return False
+    feature = features[condition.feature]
+    match condition:
+        case NumericCondition(_, op, threshold):
+            if op not in ("<=", ">") or not isfinite(threshold) or feature.is_nominal:
+                return False
+            return feature.kind != "ordinal" or 0 <= threshold < len(feature.categories) - 1
+        case NominalCondition(_, value):
+            return feature.is_nominal and 0 <= value < len(feature.categories)
+        case SetCondition(_, values):
+            ascending = len(values) > 0 and list(values) == sorted(set(values))
+            return feature.is_nominal and ascending and values[0] >= 0 and values[-1] < len(feature.categories)
+        case MissingCondition():
+            return True
+
+
+def accepted(condition: FeatureCondition, feature: Feature) -> list[int]:
+    """Return the categories of a nominal or ordinal feature that satisfy a condition.
+
+    Examples
+    --------
+    >>> accepted(NumericCondition(0, ">", 0.5), Feature("plan", "ordinal", ("basic", "plus", "pro")))
+    [1, 2]
+    """
+    every = np.arange(len(feature.categories))
+    return np.flatnonzero(holds_in(condition, every.astype(np.float64))).tolist()
+
+
+def tidy(body: tuple[Condition, ...]) -> tuple[Condition, ...]:
+    """Return a body that covers the same with no two conditions where one would do.
+
+    Of several thresholds on one side the sharpest stays, sets become their intersection, and a value that is compared
+    need not be known, too. Conditions on one feature stand together, the lower limit first.
+
+    Examples
+    --------
+    >>> tidy((NumericCondition(0, "<=", 6), NumericCondition(0, ">", 1), NumericCondition(0, "<=", 3)))
+    (NumericCondition(feature=0, op='>', threshold=1), NumericCondition(feature=0, op='<=', threshold=3))
+    >>> tidy((SetCondition(1, (0, 2)), MissingCondition(1, False), SetCondition(1, (0, 1))))
+    (NominalCondition(feature=1, value=0),)
+    """
+    groups: dict[Any, list[Any]] = {}
+    for condition in body:
+        key = ("label", condition.label) if isinstance(condition, LabelCondition) else condition.feature
+        groups.setdefault(key, []).append(condition)
+    return tuple(condition for group in groups.values() for condition in _merged(group))
+
+
+def chosen(feature: int, values: list[int]) -> FeatureCondition:
+    """Return the condition that a nominal feature has one of some values, as short as it can be said."""
+    return NominalCondition(feature, values[0]) if len(values) == 1 else SetCondition(feature, tuple(sorted(values)))
+
+
+def _merged(group: list[Any]) -> list[Any]:
+    if len(group) == 1 or isinstance(group[0], LabelCondition):
+        return list(dict.fromkeys(group))
+    above = max((c for c in group if isinstance(c, NumericCondition) and c.op == ">"), key=_threshold, default=None)
+    below = min((c for c in group if isinstance(c, NumericCondition) and c.op == "<="), key=_threshold, default=None)
+    merged: list[Condition] = [c for c in (above, below) if c is not None]
+    sets = [{c.value} if isinstance(c, NominalCondition) else {*c.values} for c in group if is_choice(c)]
+    if sets and (common := set.intersection(*sets)):
+        merged.append(chosen(group[0].feature, sorted(common)))
+    elif sets:
+        merged += [c for c in group if is_choice(c)]  # nothing satisfies them together
+    asked = {c.missing: c for c in group if isinstance(c, MissingCondition)}
+    return [*merged, *(c for missing, c in asked.items() if missing or not merged)]
+
+
+def is_choice(condition: Condition) -> bool:
+    """Whether a condition names the categories that satisfy it."""
+    return isinstance(condition, (NominalCondition, SetCondition))
+
+
+def _threshold(condition: NumericCondition) -> float:
+    return condition.threshold

@@ -12,9 +12,10 @@ from polyrule.data.results import frame_of_rows
 from polyrule.data.table import Feature, Table
 from polyrule.errors import ModelError
 from polyrule.model import printing
+from polyrule.model.conditions import holds_in
 from polyrule.model.predict import check_table
 from polyrule.model.probability import chance_of, default_chance, smoothed
-from polyrule.model.rule import Condition, LabelCondition, NominalCondition, NumericCondition, Rule
+from polyrule.model.rule import Condition, LabelCondition, Rule
 
 if TYPE_CHECKING:
     from polyrule.model.rule_list import RuleList
@@ -254,7 +255,7 @@ def _labels(rule_list: RuleList, row: npt.NDArray[np.float64], forced: int | Non
 def _satisfied(condition: Condition, row: npt.NDArray[np.float64], state: dict[int, int]) -> bool:
     if isinstance(condition, LabelCondition):
         return state.get(condition.label) == condition.value
-    return bool(holds(condition, float(row[condition.feature])))
+    return bool(holds_in(condition, row[condition.feature]))
 
 
 def example_row(rule_list: RuleList, example: Any) -> npt.NDArray[np.float64]:
@@ -290,8 +291,8 @@ def format_value(feature: Feature, value: float, digits: int | None = None) -> s
     """Return a feature value as people write it; "missing" for NaN, "unknown category" for one the model never saw."""
     if np.isnan(value):
         return "missing"
-    if not feature.is_nominal:
-        return printing.format_number(float(value), digits)
+    if not feature.has_categories:
+        return printing.format_on_scale(feature, float(value), digits)
     known = 0 <= value < len(feature.categories) and float(value).is_integer()
     return printing.format_category(feature.categories[int(value)]) if known else "an unknown category"
 
@@ -316,18 +317,12 @@ def _check(
     feature, actual = rule_list.features[condition.feature], float(row[condition.feature])
     shown = format_value(feature, actual, digits)
     verb = "is" if shown in ("missing", "an unknown category") else "="
-    return Check(text, f"{printing.format_name(feature.name)} {verb} {shown}", holds(condition, actual), shown)
-
-
-def holds(condition: NumericCondition | NominalCondition, value: float) -> bool:
-    """Whether a feature value satisfies a condition; NaN satisfies none."""
-    match condition:
-        case NumericCondition(_, "<=", threshold):
-            return value <= threshold
-        case NumericCondition(_, _, threshold):
-            return value > threshold
-        case NominalCondition(_, category):
-            return value == category
+    return Check(
+        text,
+        f"{printing.format_name(feature.name)} {verb} {shown}",
+        bool(holds_in(condition, row[condition.feature])),
+        shown,
+    )
 
 
 def _reason(

@@ -282,15 +282,18 @@ def plain_json(value: Any, path: str) -> Any:
 
 def _encode_feature(feature: Feature) -> dict[str, Any]:
     encoded: dict[str, Any] = {"name": feature.name, "kind": feature.kind}
-    if feature.is_nominal:
+    if feature.has_categories:
         encoded["categories"] = list(feature.categories)
+    if feature.part:
+        encoded["part"] = feature.part
     return encoded
 
 
 def _decode_feature(node: Node) -> Feature:
-    members = node.fields(("name", "kind"), ("categories",))
-    kind = members["kind"].choice("numeric", "nominal")
+    members = node.fields(("name", "kind"), ("categories", "part"))
+    kind: Any = members["kind"].choice("numeric", "nominal", "ordinal", "date")
     categories = members["categories"].maybe(lambda n: tuple(item.text() for item in n)) or ()
-    if kind == "numeric" and categories:
-        node.fail("is numeric and has categories")
-    return Feature(members["name"].text(), "nominal" if kind == "nominal" else "numeric", categories)
+    if kind in ("numeric", "date") and categories:
+        node.fail(f"is {kind} and has categories")
+    part = members["part"].maybe(lambda n: n.choice("year", "month", "weekday")) or ""
+    return Feature(members["name"].text(), kind, categories, part)

@@ -68,9 +68,9 @@ def as_record(example: Any) -> Mapping[str, Any] | None:
 
 def _encode_record(model: Any, record: Mapping[str, Any]) -> tuple[Any, Table]:
     names = [str(name) for name in record]
-    match_names(names, [feature.name for feature in model.features], "skip")
+    match_names(names, [feature.column for feature in model.features], "skip")
     unseen = UnseenCategories()
-    values = [encode_column([record[feature.name]], feature, unseen)[0] for feature in model.features]
+    values = [encode_column([record[feature.column]], feature, unseen)[0] for feature in model.features]
     unseen.warn()
     return model, Table.from_array(np.array([values], dtype=np.float64).reshape(1, -1), model.features)
 

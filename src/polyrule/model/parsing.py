@@ -10,22 +10,36 @@ from dataclasses import dataclass
 from typing import NoReturn
 
 from polyrule.budget import current_limits
+from polyrule.data.dates import day_of
 from polyrule.data.table import Feature
 from polyrule.errors import ModelError, did_you_mean
-from polyrule.model.rule import Condition, LabelCondition, Literal, NominalCondition, NumericCondition, Rule
+from polyrule.model.conditions import chosen, fits
+from polyrule.model.rule import (
+    Condition,
+    LabelCondition,
+    Literal,
+    MissingCondition,
+    NominalCondition,
+    NumericCondition,
+    Rule,
+)
 
 _NUMBERED = re.compile(r"\s*\d+[.:]\s+")
 _COUNTS = re.compile(r"\s*\((?:TP [^()]*, FP [^()]*|not counted)\)\s*$")
 _MARKS = re.compile(r"\s*\[([a-z, ]*)\]\s*$")
 _QUOTED = re.compile(r'"(?:[^"\\]|\\.)*"')
-_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|<-|<=|>|=|,|¬|[^"<>=,¬]+|.', re.DOTALL)
+_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|<-|<=|>=|>|=|,|¬|[^"<>=,¬{}]+|.', re.DOTALL)
+_SIGNS = ("<=", ">", "=", "<", ">=")
+_KNOWN = re.compile(r"(?:^|\s)is\s+(missing|known)$")
 
 
 def parse_rule(text: str, features: Sequence[Feature], label_names: Sequence[str]) -> Rule:
     """Read a rule such as ``red, ¬orange <- colours > 5.5, stripes <= 4``.
 
-    Absent is written ``¬``, ``!``, ``~`` or ``not``. A bare name in the body is a label condition. Names with commas,
-    comparison signs, quotes or line breaks stand in double quotes with JSON's escapes. A leading number, trailing
+    Absent is written ``¬``, ``!``, ``~`` or ``not``. A bare name in the body is a label condition. Further conditions
+    are ``region in {West, South}``, ``age is missing``, ``age is known``, ``3 < age <= 60``, and for ordinal features
+    and dates also ``plan >= plus`` and ``plan < pro``. Names with commas, comparison signs, braces, quotes or line
+    breaks stand in double quotes with JSON's escapes. A leading number, trailing
     counts and ``[stop]`` marks, as in a printed list, are allowed; the counts are not taken over, as they may be wrong
     for another rule or other data: see `recount`.
 
@@ -84,7 +98,8 @@ class _Reader:
         if len({literal.label for literal in literals}) < len(literals):
             self.fail("a label occurs twice in the head")
         whole_body = "".join(body).strip()
-        conditions = () if whole_body in ("", "true") else tuple(map(self._condition, self._parts(body, "body")))
+        parts = [] if whole_body in ("", "true") else self._parts(body, "body")
+        conditions = tuple(condition for part in parts for condition in self._conditions(part))
         return Rule(tuple(literals), conditions, stop=stop, origin="hand")
 
     def _strip(self, text: str) -> tuple[str, bool]:
@@ -111,10 +126,12 @@ class _Reader:
         return tokens[: arrows[0]], tokens[arrows[0] + 1 :]
 
     def _parts(self, tokens: list[str], what: str) -> list[list[str]]:
-        """Tokens between commas, without surrounding blanks."""
+        """Tokens between commas that stand outside braces, without surrounding blanks."""
         parts: list[list[str]] = [[]]
+        inside = False
         for token in tokens:
-            if token == ",":
+            inside = token == "{" or (inside and token != "}")
+            if token == "," and not inside:
                 parts.append([])
             elif token.strip():
                 parts[-1].append(token if token.startswith('"') else token.strip())
@@ -148,24 +165,80 @@ class _Reader:
     def _literal(self, tokens: list[str]) -> Literal:
         return Literal(*self._signed(tokens))
 
-    def _condition(self, tokens: list[str]) -> Condition:
-        signs = [i for i, token in enumerate(tokens) if token in ("<=", ">", "=", "<")]
+    def _conditions(self, tokens: list[str]) -> list[Condition]:
+        """One condition, or the two of an interval."""
+        if "{" in tokens or "}" in tokens:
+            return [self._set(tokens)]
+        signs = [i for i, token in enumerate(tokens) if token in _SIGNS]
         if not signs:
-            return LabelCondition(*self._signed(tokens))
-        if tokens[signs[0]] == "<" or (tokens[signs[0]] == ">" and len(signs) > 1):
-            self.fail("conditions on numbers are written '<=' or '>'")
+            return [self._bare(tokens)]
+        ops = [tokens[i] for i in signs]
+        if ops == ["<", "<="]:
+            low, name, high = tokens[: signs[0]], tokens[signs[0] + 1 : signs[1]], tokens[signs[1] + 1 :]
+            index = self._feature(name)
+            return [*self._comparison(index, ">", low), *self._comparison(index, "<=", high)]
         if len(signs) > 1:
             self.fail(f"more than one comparison in {' '.join(tokens)!r}; put odd names in double quotes")
-        left, op, right = tokens[: signs[0]], tokens[signs[0]], tokens[signs[0] + 1 :]
-        index = self._index([feature.name for feature in self.features], self._name(left), "feature")
+        return self._comparison(self._feature(tokens[: signs[0]]), ops[0], tokens[signs[0] + 1 :])
+
+    def _feature(self, tokens: list[str]) -> int:
+        return self._index([feature.name for feature in self.features], self._name(tokens), "feature")
+
+    def _bare(self, tokens: list[str]) -> Condition:
+        """Read a label, or whether a feature is missing."""
+        known = None if tokens[-1].startswith('"') else _KNOWN.search(tokens[-1])
+        if known is None:
+            return LabelCondition(*self._signed(tokens))
+        rest = tokens[-1][: known.start()].strip()
+        return MissingCondition(self._feature([*tokens[:-1], *([rest] if rest else [])]), known[1] == "missing")
+
+    def _set(self, tokens: list[str]) -> Condition:
+        """Read ``region in {West, South}``."""
+        opening = tokens.index("{") if "{" in tokens else 0
+        word = re.search(r"(?:^|\s)in$", tokens[opening - 1]) if opening else None
+        if word is None or tokens[-1] != "}" or tokens[opening - 1].startswith('"'):
+            self.fail("a set is written 'feature in {category, category}'; put names with braces in double quotes")
+        rest = tokens[opening - 1][: word.start()].strip()
+        index = self._feature([*tokens[: opening - 1], *([rest] if rest else [])])
         feature = self.features[index]
-        if op == "=":
-            if not feature.is_nominal:
-                self.fail(f"feature {feature.name!r} is numeric: use '<=' or '>'")
-            return NominalCondition(index, self._index(feature.categories, self._name(right), "category"))
+        if not feature.is_nominal:
+            self.fail(f"feature {feature.name!r} is {feature.kind}: a set can only be asked of a nominal one")
+        names = self._parts(tokens[opening + 1 : -1], "set")
+        values = {self._index(feature.categories, self._name(name), "category") for name in names}
+        return chosen(index, sorted(values))
+
+    def _comparison(self, index: int, op: str, right: list[str]) -> list[Condition]:
+        feature = self.features[index]
         if feature.is_nominal:
-            self.fail(f"feature {feature.name!r} is nominal: use '='")
-        return NumericCondition(index, "<=" if op == "<=" else ">", self._number(right))
+            if op != "=":
+                self.fail(f"feature {feature.name!r} is nominal: use '='")
+            return [NominalCondition(index, self._index(feature.categories, self._name(right), "category"))]
+        if feature.is_stepped:
+            return self._steps(index, op, right)
+        if op == "=":
+            self.fail(f"feature {feature.name!r} is numeric: use '<=' or '>'")
+        if op not in ("<=", ">"):
+            self.fail("conditions on numbers are written '<=' or '>'")
+        return [NumericCondition(index, "<=" if op == "<=" else ">", self._number(right))]
+
+    def _steps(self, index: int, op: str, right: list[str]) -> list[Condition]:
+        """Read a comparison with a category of an ordinal feature or with a date: thresholds lie halfway."""
+        feature, name = self.features[index], self._name(right)
+        if feature.kind == "ordinal":
+            place, last = float(self._index(feature.categories, name, "category")), float(len(feature.categories) - 1)
+        else:
+            day = day_of(name)
+            if day is None:
+                self.fail(f"{name!r} is no date; dates are written as 2021-03-05")
+            place, last = day, math.inf
+        made: list[Condition] = []
+        if op in (">", ">=", "=") and (op != "=" or place > 0 or feature.kind == "date"):
+            made.append(NumericCondition(index, ">", place + (0.5 if op == ">" else -0.5)))
+        if op in ("<=", "<", "=") and (op != "=" or place < last):
+            made.append(NumericCondition(index, "<=", place + (-0.5 if op == "<" else 0.5)))
+        if not made or not all(fits(condition, tuple(self.features)) for condition in made):
+            self.fail(f"'{feature.name} {op} {name}' holds for all known values or for none; leave it out")
+        return made
 
     def _number(self, tokens: list[str]) -> float:
         text = "".join(tokens)

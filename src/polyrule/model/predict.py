@@ -13,14 +13,14 @@ import scipy.sparse as sp
 from polyrule.budget import current_limits
 from polyrule.data.table import Table
 from polyrule.errors import ModelError
-from polyrule.model.rule import LabelCondition, NominalCondition, NumericCondition
+from polyrule.model.rule import LabelCondition, MissingCondition, NominalCondition, NumericCondition, SetCondition
 from polyrule.native import native
 
 if TYPE_CHECKING:
     from polyrule.model.rule_list import RuleList
 
 # What a condition of a flat list tests; the native kernels use the same numbers.
-AT_MOST, ABOVE, CATEGORY, LABEL = 0, 1, 2, 3
+AT_MOST, ABOVE, CATEGORY, LABEL, IN, MISSING = 0, 1, 2, 3, 4, 5
 
 # Values of the used columns and label states held at once; 4 million of each are about 70 MB.
 _CHUNK_CELLS = 4_000_000
@@ -37,11 +37,11 @@ class FlatRules:
     Parameters
     ----------
     kind : ndarray of uint8
-        Per condition: `AT_MOST`, `ABOVE`, `CATEGORY` or `LABEL`.
+        Per condition: `AT_MOST`, `ABOVE`, `CATEGORY`, `LABEL`, `IN` or `MISSING`.
     index : ndarray of int32
         Per condition: where its column stands in `used`, or for `LABEL` the label.
     value : ndarray of float64
-        Per condition: threshold, category index, or 0/1.
+        Per condition: threshold, category index, 0/1, or for `IN` where its set begins in `sets`.
     body_start, head_start : ndarray of int32
         Offsets, one more than there are rules.
     head_label : ndarray of int32
@@ -54,6 +54,8 @@ class FlatRules:
         Per label: its value when nobody sets it.
     used : ndarray of int32
         Columns that some condition tests, ascending.
+    sets : ndarray of int32
+        One set after the other: how many categories the feature has, and for each 1 if it belongs to the set.
     """
 
     kind: npt.NDArray[np.uint8]
@@ -67,11 +69,13 @@ class FlatRules:
     full: bool
     defaults: npt.NDArray[np.uint8]
     used: npt.NDArray[np.int32]
+    sets: npt.NDArray[np.int32]
 
     @classmethod
     def of(cls, rule_list: RuleList) -> FlatRules:
         """Flatten a rule list."""
         tests: list[tuple[int, int, float]] = []
+        sets: list[int] = []
         body_start, head_start = [0], [0]
         for rule in rule_list.rules:
             for condition in rule.body:
@@ -80,6 +84,12 @@ class FlatRules:
                         tests.append((AT_MOST if op == "<=" else ABOVE, feature, threshold))
                     case NominalCondition(feature, value):
                         tests.append((CATEGORY, feature, value))
+                    case SetCondition(feature, values):
+                        tests.append((IN, feature, len(sets)))
+                        count = len(rule_list.features[feature].categories)
+                        sets += [count, *(value in values for value in range(count))]
+                    case MissingCondition(feature, missing):
+                        tests.append((MISSING, feature, missing))
                     case LabelCondition(label, value):
                         tests.append((LABEL, label, value))
             body_start.append(len(tests))
@@ -101,6 +111,7 @@ class FlatRules:
             full=rule_list.full,
             defaults=np.array(rule_list.defaults, dtype=np.uint8),
             used=used,
+            sets=np.array(sets, dtype=np.int32),
         )
 
     @property
@@ -216,9 +227,20 @@ def predict_flat(flat: FlatRules, values: Any) -> PredictResult:
 
 def predict_native(flat: FlatRules, values: Any) -> PredictResult:
     """Run the compiled prediction kernel; the same result as `predict_flat`."""
-    assert native is not None
     shape = int(values.shape[0]), len(flat.defaults)
     labels, setter = np.empty(shape, dtype=np.uint8), np.empty(shape, dtype=np.int32)
+    if sp.issparse(values) or values.dtype == np.float64:
+        _predict_into(flat, values, labels, setter)
+        return PredictResult(labels, setter)
+    step = max(1, _CHUNK_CELLS // max(1, values.shape[1]))  # other numbers are converted piece by piece
+    for start in range(0, shape[0], step):
+        rows = slice(start, start + step)
+        _predict_into(flat, np.asarray(values[rows], dtype=np.float64), labels[rows], setter[rows])
+    return PredictResult(labels, setter)
+
+
+def _predict_into(flat: FlatRules, values: Any, labels: npt.NDArray[np.uint8], setter: npt.NDArray[np.int32]) -> None:
+    assert native is not None
     matrix: Any = values
     if sp.issparse(values):
         columns: Any = sp.csc_array(values)
@@ -241,8 +263,8 @@ def predict_native(flat: FlatRules, values: Any) -> PredictResult:
         defaults=flat.defaults,
         labels=labels,
         setter=setter,
+        sets=flat.sets,
     )
-    return PredictResult(labels, setter)
 
 
 def _blocks(values: Any, used: npt.NDArray[np.int32], width: int) -> Iterator[tuple[slice, npt.NDArray[np.float64]]]:
@@ -255,7 +277,7 @@ def _blocks(values: Any, used: npt.NDArray[np.int32], width: int) -> Iterator[tu
         if sp.issparse(narrow):
             yield rows, narrow[rows].toarray(order="F")
         else:
-            yield rows, np.asfortranarray(narrow[rows][:, used])
+            yield rows, np.asfortranarray(narrow[rows][:, used], dtype=np.float64)
 
 
 def _run(
@@ -295,13 +317,18 @@ def _fired(
     """Rows among `rows` that satisfy the whole body; NaN fails every comparison by itself."""
     for test in range(flat.body_start[rule], flat.body_start[rule + 1]):
         kind, index, value = flat.kind[test], int(flat.index[test]), flat.value[test]
-        if kind == LABEL:
-            holds = state[rows, index] == int(value)
-        else:
-            column = block[rows, index]
-            holds = column <= value if kind == AT_MOST else column > value if kind == ABOVE else column == value
-        rows = rows[holds]
+        on_label = kind == LABEL
+        rows = rows[state[rows, index] == int(value) if on_label else _compare(flat, kind, block[rows, index], value)]
     return rows
+
+
+def _compare(flat: FlatRules, kind: int, column: npt.NDArray[np.float64], value: float) -> npt.NDArray[np.bool_]:
+    if kind == IN:
+        first = int(value) + 1
+        return np.isin(column, np.flatnonzero(flat.sets[first : first + flat.sets[first - 1]]))
+    if kind == MISSING:
+        return np.asarray(np.isnan(column) == bool(value))
+    return np.asarray(column <= value if kind == AT_MOST else column > value if kind == ABOVE else column == value)
 
 
 def _set_head(

@@ -5,18 +5,30 @@ from __future__ import annotations
 import html
 import re
 from collections.abc import Sequence
+from math import floor
 from typing import TYPE_CHECKING
 
+from polyrule.data.dates import format_date
 from polyrule.data.names import doubtful_marks, escape, is_visible
 from polyrule.data.table import Feature
-from polyrule.model.rule import Condition, LabelCondition, Literal, NominalCondition, NumericCondition, Rule
+from polyrule.model.rule import (
+    Condition,
+    LabelCondition,
+    Literal,
+    MissingCondition,
+    NominalCondition,
+    NumericCondition,
+    Rule,
+    SetCondition,
+)
 
 if TYPE_CHECKING:
     from polyrule.model.rule_list import RuleList
 
 # A name needs quotes where `parse_rule` could read it as something else than one name.
 _AMBIGUOUS = re.compile(
-    r"""[,<>=¬"'\\]|^[!~]|^not\s|^true$|\s\s|^\s|\s$|^$|\(TP|\(not counted|\]$|^\d+[.:]""", re.IGNORECASE
+    r"""[,<>=¬"'\\{}]|^[!~]|^not\s|^true$|\s\s|^\s|\s$|^$|\(TP|\(not counted|\]$|^\d+[.:]|\sis\s(missing|known)$""",
+    re.IGNORECASE,
 )
 
 
@@ -37,6 +49,19 @@ def format_number(number: float, digits: int | None = None) -> str:
     if number.is_integer() and abs(number) < 1e16:
         return str(int(number))
     return repr(float(number))
+
+
+def format_on_scale(feature: Feature, value: float, digits: int | None = None) -> str:
+    """Return a value of a feature that is compared: a number, a date, or the category that a position stands for.
+
+    >>> format_on_scale(Feature("plan", "ordinal", ("basic", "plus")), 1.5), format_on_scale(Feature("on", "date"), 1.5)
+    ('plus', '1970-01-02')
+    """
+    if feature.kind == "ordinal":
+        return format_category(feature.categories[floor(value)])
+    if feature.kind == "date":
+        return format_date(value)
+    return format_number(value, digits)
 
 
 def format_count(count: float) -> str:
@@ -89,6 +114,8 @@ def format_condition(
 ) -> str:
     """One condition; a label condition is the bare label name, with ``¬`` for absent.
 
+    A threshold of an ordinal feature is printed as the category next to it.
+
     >>> format_condition(NominalCondition(0, 1), [Feature("religion", "nominal", ("none", "hindu"))], [])
     'religion = hindu'
     >>> format_condition(LabelCondition(0, 0), [], ["yellow"])
@@ -96,9 +123,17 @@ def format_condition(
     """
     match condition:
         case NumericCondition(feature, op, threshold):
-            return f"{format_name(features[feature].name)} {op} {format_number(threshold, digits)}"
+            owner = features[feature]
+            if op == ">" and owner.kind == "ordinal":
+                return f"{format_name(owner.name)} >= {format_on_scale(owner, floor(threshold) + 1)}"
+            return f"{format_name(owner.name)} {op} {format_on_scale(owner, threshold, digits)}"
         case NominalCondition(feature, value):
             return f"{format_name(features[feature].name)} = {format_category(features[feature].categories[value])}"
+        case SetCondition(feature, values):
+            names = ", ".join(format_category(features[feature].categories[value]) for value in values)
+            return f"{format_name(features[feature].name)} in {{{names}}}"
+        case MissingCondition(feature, missing):
+            return f"{format_name(features[feature].name)} is {'missing' if missing else 'known'}"
         case LabelCondition(label, value):
             return _signed(label, value, label_names)
 
@@ -118,8 +153,41 @@ def format_head(rule: Rule, label_names: Sequence[str]) -> str:
 
 
 def format_body(rule: Rule, features: Sequence[Feature], label_names: Sequence[str], digits: int | None = None) -> str:
-    """The conditions of the body; ``true`` where there is none."""
-    return ", ".join(format_condition(condition, features, label_names, digits) for condition in rule.body) or "true"
+    """The conditions of the body; ``true`` where there is none.
+
+    A lower and an upper limit of one feature that follow each other are printed as an interval.
+
+    >>> body = (NumericCondition(0, ">", 3.0), NumericCondition(0, "<=", 60.0))
+    >>> format_body(Rule((Literal(0, 1),), body), [Feature("age")], ["calm"])
+    '3 < age <= 60'
+    """
+    parts: list[str] = []
+    conditions = list(rule.body)
+    while conditions:
+        size = 2 if _is_interval(conditions[:2]) else 1
+        parts.append(_format_together(conditions[:size], features, label_names, digits))
+        del conditions[:size]
+    return ", ".join(parts) or "true"
+
+
+def _is_interval(pair: list[Condition]) -> bool:
+    if len(pair) < 2 or not all(isinstance(condition, NumericCondition) for condition in pair):
+        return False
+    low, high = pair
+    return low.feature == high.feature and (low.op, high.op) == (">", "<=")  # type: ignore[union-attr]
+
+
+def _format_together(
+    conditions: list[Condition], features: Sequence[Feature], label_names: Sequence[str], digits: int | None
+) -> str:
+    if len(conditions) == 1:
+        return format_condition(conditions[0], features, label_names, digits)
+    low, high = (condition.threshold for condition in conditions)  # type: ignore[union-attr]
+    owner = features[conditions[0].feature]  # type: ignore[union-attr]
+    name = format_name(owner.name)
+    if owner.is_stepped and floor(low) + 1 == floor(high):
+        return f"{name} = {format_on_scale(owner, high)}"
+    return f"{format_on_scale(owner, low, digits)} < {name} <= {format_on_scale(owner, high, digits)}"
 
 
 def format_rule(

@@ -21,7 +21,7 @@ class NumericCondition:
     op : {"<=", ">"}
         On which side of the threshold.
     threshold : float
-        Halfway between two values of the training data.
+        Halfway between two values of the training data; for an ordinal feature, between positions of categories.
     """
 
     feature: int
@@ -46,6 +46,40 @@ class NominalCondition:
 
 
 @dataclass(frozen=True, slots=True)
+class SetCondition:
+    """``feature in {value, …}``, for a nominal feature; a missing value never satisfies it.
+
+    Parameters
+    ----------
+    feature : int
+        Column of the feature.
+    values : tuple of int
+        Indices among the feature's categories, ascending.
+    """
+
+    feature: int
+    values: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class MissingCondition:
+    """``feature is missing`` or ``feature is known``, for a feature of any kind.
+
+    A category that the model never saw counts as missing.
+
+    Parameters
+    ----------
+    feature : int
+        Column of the feature.
+    missing : bool
+        Which of the two.
+    """
+
+    feature: int
+    missing: bool
+
+
+@dataclass(frozen=True, slots=True)
 class LabelCondition:
     """``label = value``, read from what earlier rules of the list have set for this example, never from the truth.
 
@@ -61,7 +95,8 @@ class LabelCondition:
     value: int
 
 
-Condition = NumericCondition | NominalCondition | LabelCondition
+FeatureCondition = NumericCondition | NominalCondition | SetCondition | MissingCondition
+Condition = FeatureCondition | LabelCondition
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,5 +205,9 @@ def _sketch(condition: Condition) -> str:
             return f"x{feature} {op} {threshold!r}".removesuffix(".0")
         case NominalCondition(feature, value):
             return f"x{feature} = category {value}"
+        case SetCondition(feature, values):
+            return f"x{feature} in categories {{{', '.join(map(str, values))}}}"
+        case MissingCondition(feature, missing):
+            return f"x{feature} is {'missing' if missing else 'known'}"
         case LabelCondition(label, value):
             return f"{'' if value else '¬'}y{label}"

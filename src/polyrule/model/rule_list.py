@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from math import isfinite
 from os import PathLike
 from typing import TYPE_CHECKING, Any, ClassVar, overload
 
@@ -17,9 +16,10 @@ from polyrule.data.table import Feature
 from polyrule.errors import ModelError
 from polyrule.model import editing, printing
 from polyrule.model import predict as prediction
+from polyrule.model.conditions import fits
 from polyrule.model.narrowing import Derived, fit_to
 from polyrule.model.probability import predict_proba
-from polyrule.model.rule import Condition, LabelCondition, NominalCondition, NumericCondition, Rule
+from polyrule.model.rule import LabelCondition, Rule
 from polyrule.model.statistics import records, statistics
 
 if TYPE_CHECKING:
@@ -206,17 +206,9 @@ def _check_indices(rule: Rule, number: int, features: tuple[Feature, ...], label
         if not 0 <= literal.label < labels or literal.value not in (0, 1):
             raise ModelError(f"rule {number}: head literal {literal} names no label of this model")
     for condition in rule.body:
-        if not _fits(condition, features, labels):
+        if isinstance(condition, LabelCondition):
+            known = 0 <= condition.label < labels and condition.value in (0, 1)
+        else:
+            known = fits(condition, features)
+        if not known:
             raise ModelError(f"rule {number}: condition {condition} names no column or value of this model")
-
-
-def _fits(condition: Condition, features: tuple[Feature, ...], labels: int) -> bool:
-    match condition:
-        case LabelCondition(label, value):
-            return 0 <= label < labels and value in (0, 1)
-        case NumericCondition(feature, op, threshold):
-            known = 0 <= feature < len(features) and op in ("<=", ">") and isfinite(threshold)
-            return known and not features[feature].is_nominal
-        case NominalCondition(feature, value):
-            known = 0 <= feature < len(features) and features[feature].is_nominal
-            return known and 0 <= value < len(features[feature].categories)

@@ -8,9 +8,19 @@ from typing import Any
 
 from polyrule.data.columns import shorten
 from polyrule.data.table import Feature
+from polyrule.model.conditions import chosen
 from polyrule.model.files import Codec, plain_json
 from polyrule.model.reading import Node
-from polyrule.model.rule import Condition, LabelCondition, Literal, NominalCondition, NumericCondition, Rule
+from polyrule.model.rule import (
+    Condition,
+    LabelCondition,
+    Literal,
+    MissingCondition,
+    NominalCondition,
+    NumericCondition,
+    Rule,
+    SetCondition,
+)
 from polyrule.model.rule_list import RuleList
 
 
@@ -110,6 +120,11 @@ def encode_condition(condition: Condition, names: Vocabulary) -> dict[str, Any]:
                 "op": "=",
                 "value": names.categories(feature).write(value),
             }
+        case SetCondition(feature, values):
+            written = [names.categories(feature).write(value) for value in values]
+            return {"feature": names.features.write(feature), "op": "in", "value": written}
+        case MissingCondition(feature, missing):
+            return {"feature": names.features.write(feature), "op": "is", "value": "missing" if missing else "known"}
         case LabelCondition(label, value):
             return {"label": names.labels.write(label), "op": "=", "value": int(value)}
 
@@ -122,8 +137,14 @@ def decode_condition(node: Node, names: Vocabulary) -> Condition:
         return LabelCondition(names.labels.read(members["label"]), members["value"].whole(0, 1))
     members = node.fields(("feature", "op", "value"))
     feature = names.features.read(members["feature"])
+    if members["op"].value == "is":
+        return MissingCondition(feature, members["value"].choice("missing", "known") == "missing")
     if names.kinds[feature].is_nominal:
-        members["op"].choice("=")
+        if members["op"].choice("=", "in") == "in":
+            values = {names.categories(feature).read(item) for item in members["value"]}
+            if not values:
+                members["value"].fail("must name at least one category")
+            return chosen(feature, sorted(values))
         return NominalCondition(feature, names.categories(feature).read(members["value"]))
     op = members["op"].choice("<=", ">")
     return NumericCondition(feature, "<=" if op == "<=" else ">", float(members["value"].number()))

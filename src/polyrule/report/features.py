@@ -16,7 +16,7 @@ BINS = 24
 def summarise(feature: Feature, column: int, table: Table | None) -> dict[str, Any]:
     """Name, kind and categories of a feature, and its histogram where there is data."""
     entry: dict[str, Any] = {"name": feature.name, "kind": feature.kind, "column": column}
-    if feature.is_nominal:
+    if feature.has_categories:
         entry["categories"] = list(feature.categories)
     if table is not None:
         entry["histogram"] = histogram(feature, table.column(column))
@@ -35,7 +35,7 @@ def histogram(feature: Feature, values: npt.NDArray[np.float64]) -> dict[str, An
     """
     known = values[~np.isnan(values)]
     entry: dict[str, Any] = {"missing": int(len(values) - len(known))}
-    if feature.is_nominal:
+    if feature.has_categories:
         return entry | {"counts": np.bincount(known.astype(np.int64), minlength=len(feature.categories)).tolist()}
     known = known[np.isfinite(known)]
     if not len(known):

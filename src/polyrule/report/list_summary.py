@@ -8,9 +8,17 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from polyrule.model.predict import ABOVE, AT_MOST, CATEGORY, LABEL
+from polyrule.model.predict import ABOVE, AT_MOST, CATEGORY, IN, LABEL, MISSING
 from polyrule.model.printing import format_list
-from polyrule.model.rule import Condition, LabelCondition, NominalCondition, NumericCondition, Rule
+from polyrule.model.rule import (
+    Condition,
+    LabelCondition,
+    MissingCondition,
+    NominalCondition,
+    NumericCondition,
+    Rule,
+    SetCondition,
+)
 from polyrule.model.rule_list import RuleList
 from polyrule.report import label_graph
 from polyrule.report.curves import curve
@@ -104,13 +112,17 @@ def _on_part(rule: Rule, number: int, result: Run) -> dict[str, Any]:
     }
 
 
-def condition_entry(condition: Condition, slots: Mapping[int, int]) -> list[int | float]:
+def condition_entry(condition: Condition, slots: Mapping[int, int]) -> list[Any]:
     """A condition as [kind, feature or label, value], the kinds numbered as in `polyrule.model.predict`."""
     match condition:
         case NumericCondition(feature, op, threshold):
             return [AT_MOST if op == "<=" else ABOVE, slots[feature], float(threshold)]
         case NominalCondition(feature, value):
             return [CATEGORY, slots[feature], int(value)]
+        case SetCondition(feature, values):
+            return [IN, slots[feature], list(values)]
+        case MissingCondition(feature, missing):
+            return [MISSING, slots[feature], int(missing)]
         case LabelCondition(label, value):
             return [LABEL, int(label), int(value)]
 

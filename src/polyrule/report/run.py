@@ -10,8 +10,9 @@ import numpy.typing as npt
 
 from polyrule.arrays import Bools, Ints
 from polyrule.data.table import Table
+from polyrule.model.conditions import holds_in
 from polyrule.model.predict import predict
-from polyrule.model.rule import Condition, LabelCondition, NominalCondition, NumericCondition
+from polyrule.model.rule import Condition, LabelCondition
 from polyrule.model.rule_list import RuleList
 
 
@@ -55,7 +56,7 @@ def run(model: RuleList, table: Table, truth: npt.NDArray[np.uint8]) -> Run:
     Examples
     --------
     >>> from polyrule.data import Feature
-    >>> from polyrule.model import Literal, Rule
+    >>> from polyrule.model import Literal, NumericCondition, Rule
     >>> table = Table.from_array([[6.0], [2.0]], [Feature("colours")])
     >>> rules = (Rule((Literal(0, 1),), (NumericCondition(0, ">", 5.5),)), Rule((Literal(0, 0),)))
     >>> result = run(RuleList(rules, table.features, ("red",)), table, np.array([[1], [1]], dtype=np.uint8))
@@ -122,11 +123,4 @@ def _holds(
         return np.asarray((by >= 0) & (by < number) & (labels[:, condition.label] == condition.value))
     if condition.feature not in columns:
         columns[condition.feature] = table.column(condition.feature)
-    column = columns[condition.feature]
-    match condition:
-        case NumericCondition(_, "<=", threshold):
-            return np.asarray(column <= threshold)
-        case NumericCondition(_, _, threshold):
-            return np.asarray(column > threshold)
-        case NominalCondition(_, value):
-            return np.asarray(column == value)
+    return holds_in(condition, columns[condition.feature])

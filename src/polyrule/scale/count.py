@@ -21,7 +21,7 @@ def count_rows(
 ) -> Counts:
     """Count some rows of a block by column, bin, label and kind."""
     if state.xp is not np:
-        from polyrule.scale.gpu import count_on_device
+        from polyrule.scale.gpu_count import count_on_device
 
         return count_on_device(state, rows, layout, usual, occurring)
     if compiled and native is not None and hasattr(native, "count_rows"):

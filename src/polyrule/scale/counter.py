@@ -21,6 +21,9 @@ class Counter(Protocol):
     decides: bool
     """Whether its counts lie where a decider of their own waits for them."""
 
+    steps: tuple[Step, ...]
+    """The rules so far."""
+
     def ask(self, question: Question[Answer]) -> Answer:
         """Return the sum of the answers of all blocks."""
 

@@ -19,7 +19,7 @@ from polyrule.measures import Objective
 from polyrule.model.rule import Condition, LabelCondition
 from polyrule.native import native
 from polyrule.scale.batches import equality_batch, numeric_batch, whole_batch
-from polyrule.scale.coded import KINDS, Body, Counts, Layout, Step
+from polyrule.scale.coded import KINDS, LABEL_CODES, Body, Counts, Layout, Step
 from polyrule.scale.counter import Counter
 from polyrule.scale.decide import ColumnViews, decide
 from polyrule.scale.judge import CountedBatch, CountedJudge
@@ -35,9 +35,14 @@ LARGEST_TABLE = 4 << 30
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CountedCandidate(Candidate):
-    """A rule whose rows nobody has listed: `covered` is empty, `coded` says which they are."""
+    """A rule whose rows nobody has listed: `covered` is empty, `coded` says which they are.
+
+    `counts` are those of its body after `version` rules, where the search has asked for them.
+    """
 
     coded: Body
+    counts: Counts | None
+    version: int
 
 
 @dataclass(eq=False)
@@ -126,22 +131,42 @@ class CountedEngine:
         elif stop_threshold is None or not keep_covered:
             step = replace(step, stay="open")
         self._ever_set |= newly > 0
-        self._advance(step, covered)
+        known = candidate.counts if candidate.version == len(self.counter.steps) else None
+        self._advance(step, covered, known)
         self.remaining -= {"none": covered, "open": covered - still_open, "all": 0}[step.stay]
         self._add_columns([label for label in range(self.labels) if newly[label]])
         return Outcome(covered, still_open, int(newly.sum()), stopped)
 
-    def _advance(self, step: Step, covered: int) -> None:
+    def _advance(self, step: Step, covered: int, known: Counts | None) -> None:
         """Correct the counts of the empty body by the rows that change, or forget them where most rows do."""
         if self._root is None or 2 * covered > self.remaining:
             self._root = None
             self.counter.advance(step)
             return
-        before = self._count(step.body)
+        before = self._count(step.body) if known is None else known
         self.counter.advance(step)
-        # the rows are those of the body among what is left in the working set
-        after = self._count(step.body) if step.stay != "none" else None
-        self._root = self._root - before if after is None else self._root - before + after
+        self._root = self._root - before
+        if step.stay == "all":
+            self._root += self._set(before, step)
+        elif step.stay == "open":  # the rows are those of the body among what is left in the working set
+            self._root += self._count(step.body)
+
+    def _set(self, before: Counts, step: Step) -> Counts:
+        """Return the counts of the rows of a rule once its labels are set, from those before."""
+        values = dict(step.head)
+        filled = list(range(self.labels)) if step.full else sorted(values)
+        kinds, weight = before.kinds.copy(), before.weight.copy()
+        kinds[:, filled, 2:] += kinds[:, filled, :2]
+        kinds[:, filled, :2] = 0
+        for place, column in enumerate(self._layout.columns):
+            label = column - len(self.features)
+            if label in filled:  # in its own column, what was unset has a value now
+                unset = int(self._layout.starts[place]) + LABEL_CODES - 1
+                value = int(self._layout.starts[place]) + values.get(label, 0)
+                for table in (kinds, weight):
+                    table[value] += table[unset]
+                    table[unset] = 0
+        return Counts(kinds, weight)
 
     def _add_columns(self, newly: list[int]) -> None:
         if not self.options.label_conditions:
@@ -226,7 +251,9 @@ class CountedEngine:
         if best is None or best.weight < self.options.min_coverage:
             return None
         verdict = _verdict(best)
-        return CountedCandidate(best.body, verdict.head, verdict.value, np.zeros(0, dtype=np.int64), best.coded)
+        nobody = np.zeros(0, dtype=np.int64)
+        version = len(self.counter.steps)
+        return CountedCandidate(best.body, verdict.head, verdict.value, nobody, best.coded, best.counts, version)
 
     def grow_single(self) -> Candidate | None:
         """Return the best of the rules grown for each single literal."""

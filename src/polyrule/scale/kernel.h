@@ -6,18 +6,18 @@
 #define POLYRULE_BOTH __host__ __device__ __forceinline__
 #else
 #include <bit>
-
-#include "core/wide.hpp"
 #define POLYRULE_BOTH inline
+#endif
+#if !defined(__CUDACC__) && __has_include("core/wide.hpp")
+#include "core/wide.hpp"
+#define POLYRULE_WIDE polyrule::Wide
+#else
+#define POLYRULE_WIDE __int128  // this text stands alone
 #endif
 
 namespace polyrule_count {
 
-#ifdef __CUDACC__
-using wide = __int128;
-#else
-using wide = polyrule::Wide;
-#endif
+using wide = POLYRULE_WIDE;
 
 using i64 = long long;
 using u64 = unsigned long long;

@@ -1,39 +1,89 @@
 // The kernels around the shared functions of kernel.h, which the reader of this file puts in front of it.
 using namespace polyrule_count;
 
-// Most columns that one block of threads counts together, so that labels are read once for all of them.
-constexpr int kTogether = 4;
+// What a run may be tuned by: threads of a counting block, such blocks that share a multiprocessor, and most columns that
+// one of them counts together; rows that are listed together.
+#ifndef POLYRULE_THREADS
+#define POLYRULE_THREADS 1024
+#define POLYRULE_RESIDENT 2
+#define POLYRULE_TOGETHER 4
+#define POLYRULE_CHUNK 4096
+#endif
+constexpr int kTogether = POLYRULE_TOGETHER;
 
-// Codes of one column: those of a feature, or of what earlier rules have set for a label (then there is no `codes`).
-struct ColumnCodes {
-  const void* codes;
-  int label;
+// A touch is a row's number in its chunk and, in the lower bits, label * 4 + kind.
+constexpr int kChunk = POLYRULE_CHUNK, kPlaceBits = 18;
+
+// Codes of one column: those of a feature, or of what earlier rules have set for a label.
+template <class Code>
+struct FeatureCodes {
+  const Code* codes;
+  __device__ void open(const void* all, i64 stride, int, const u64*, const u64*, int, int column) {
+    codes = static_cast<const Code*>(all) + column * stride;
+  }
+  __device__ int operator()(i64 row) const { return codes[row]; }
 };
 
-__device__ __forceinline__ ColumnCodes codes_of(const void* codes, int wide, i64 stride, int features, int column) {
-  if (column >= features) return {nullptr, column - features};
-  return {static_cast<const unsigned char*>(codes) + column * stride * (wide ? 2 : 1), 0};
-}
-
-__device__ __forceinline__ int code_at(const ColumnCodes& column, int wide, i64 row, const u64* set, const u64* value,
-                                       int words) {
-  if (!column.codes) {
-    const i64 at = row * words + column.label / 64;
-    return label_code(set[at], value[at], column.label % 64);
+struct LabelCodes {
+  const u64 *set, *value;
+  int words, bit;
+  __device__ void open(const void*, i64, int features, const u64* is_set, const u64* values, int n_words, int column) {
+    const int label = column - features;
+    set = is_set + label / 64, value = values + label / 64, words = n_words, bit = label % 64;
   }
-  return wide ? static_cast<const unsigned short*>(column.codes)[row]
-              : static_cast<const unsigned char*>(column.codes)[row];
+  __device__ int operator()(i64 row) const { return label_code(set[row * words], value[row * words], bit); }
+};
+
+__device__ __forceinline__ int count_bits(u64 bits) {
+#ifdef __CUDA_ARCH__
+  return __popcll(bits);
+#else
+  return __builtin_popcountll(bits);
+#endif
 }
 
-// Counts some columns (blockIdx.y) of some rows (blockIdx.x) in shared memory: place 0 of a bin is its weight, slot[]
-// names the place of every label and kind, or -1 where there is none; place_of[] leads back. No weights: every row counts
-// 1. No list of chosen rows: all are meant.
-template <class Cell>
-__global__ void __launch_bounds__(1024, 2)
-count_shared(const void* codes, int wide, i64 stride, int features, const u64* truth, const u64* set, const u64* value,
-             const i64* weights, const unsigned* chosen, i64 n, int words, int labels, const int* columns,
-             const i64* starts, int n_columns, int together, const u64* usual, const int* slot, const int* place_of,
-             int slots, int with_weight, i64* kinds, i64* weight) {
+// No weights: every row counts 1, which is all that cells of 32 bits are used for.
+__device__ __forceinline__ unsigned weight_of(const i64*, i64, unsigned) { return 1; }
+__device__ __forceinline__ u64 weight_of(const i64* weights, i64 row, u64) { return weights ? u64(weights[row]) : 1; }
+
+// Lists the labels of every row that have an unusual kind, chunk by chunk, in any order; one block of threads per chunk.
+// Every thread of the counters then has as much to do as the others, however many labels a row has. No list of chosen
+// rows: those from `offset` on are meant. A chunk has room for `capacity` touches.
+__global__ void list_touches(const u64* truth, const u64* set, const unsigned* chosen, i64 offset, i64 n, int words,
+                             const u64* usual, i64 capacity, unsigned* touches, unsigned* touched) {
+  __shared__ unsigned used;
+  if (threadIdx.x == 0) used = 0;
+  __syncthreads();
+  const u64 *usual_truth = usual, *usual_set = usual + words, *mask = usual + 2 * words;
+  const i64 base = i64(blockIdx.x) * kChunk;
+  const int here = int(n - base < kChunk ? n - base : kChunk);
+  unsigned* own = touches + blockIdx.x * capacity;
+  for (int i = threadIdx.x; i < here; i += blockDim.x) {
+    const i64 row = chosen ? i64(chosen[base + i]) : offset + base + i;
+    for (int word = 0; word < words; ++word) {
+      if (!mask[word]) continue;
+      const u64 is = truth[row * words + word], was = set[row * words + word];
+      u64 bits = unusual(is, was, usual_truth[word], usual_set[word], mask[word]);
+      if (!bits) continue;
+      unsigned at = atomicAdd(&used, unsigned(count_bits(bits)));
+      for (; bits; bits &= bits - 1) {
+        const int bit = lowest_bit(bits);
+        own[at++] = unsigned(i) << kPlaceBits | unsigned((word * 64 + bit) * kKinds + kind_at(is, was, bit));
+      }
+    }
+  }
+  __syncthreads();
+  if (threadIdx.x == 0) touched[blockIdx.x] = used;
+}
+
+// Counts some columns (blockIdx.y) of some chunks (blockIdx.x) in shared memory: place 0 of a bin is its weight, slot[]
+// names the place of every label and kind, or -1 where there is none; place_of[] leads back.
+template <class Cell, class Codes>
+__global__ void __launch_bounds__(POLYRULE_THREADS, POLYRULE_RESIDENT)
+count_shared(const void* codes, i64 stride, int features, const u64* set, const u64* value, const i64* weights,
+             const unsigned* chosen, i64 offset, i64 n, int words, int labels, const unsigned* touches,
+             const unsigned* touched, i64 capacity, const int* columns, const i64* starts, int n_columns, int together,
+             const int* slot, const int* place_of, int slots, int with_weight, i64* kinds, i64* weight) {
   extern __shared__ u64 memory[];
   Cell* cells = reinterpret_cast<Cell*>(memory);
   const int first = blockIdx.y * together, here = min(together, n_columns - first);
@@ -41,41 +91,42 @@ count_shared(const void* codes, int wide, i64 stride, int features, const u64* t
   int* places = reinterpret_cast<int*>(cells + bins * slots);
   for (int i = threadIdx.x; i < bins * slots; i += blockDim.x) cells[i] = 0;
   for (int i = threadIdx.x; i < labels * kKinds; i += blockDim.x) places[i] = slot[i];
-  ColumnCodes column[kTogether];
+  Codes column[kTogether];
   int begin[kTogether];
 #pragma unroll
   for (int c = 0; c < kTogether; ++c)
     if (c < here) {
-      column[c] = codes_of(codes, wide, stride, features, columns[first + c]);
-      begin[c] = int(starts[first + c] - starts[first]);
+      column[c].open(codes, stride, features, set, value, words, columns[first + c]);
+      begin[c] = int(starts[first + c] - starts[first]) * slots;
     }
   __syncthreads();
-  const u64 *usual_truth = usual, *usual_set = usual + words, *mask = usual + 2 * words;
-  for (i64 i = blockIdx.x * i64(blockDim.x) + threadIdx.x; i < n; i += i64(gridDim.x) * blockDim.x) {
-    const i64 row = chosen ? chosen[i] : i;
-    const Cell w = weights ? Cell(weights[row]) : Cell(1);
-    int at[kTogether];
-#pragma unroll
-    for (int c = 0; c < kTogether; ++c)
-      if (c < here) at[c] = (begin[c] + code_at(column[c], wide, row, set, value, words)) * slots;
+  for (i64 chunk = blockIdx.x; chunk * kChunk < n; chunk += gridDim.x) {
+    const i64 base = chunk * kChunk;
     if (with_weight) {
-#pragma unroll
-      for (int c = 0; c < kTogether; ++c)
-        if (c < here) atomicAdd(&cells[at[c]], w);
-    }
-    for (int word = 0; word < words; ++word) {
-      const u64 is = truth[row * words + word], was = set[row * words + word];
-      for (u64 bits = unusual(is, was, usual_truth[word], usual_set[word], mask[word]); bits; bits &= bits - 1) {
-        const int bit = lowest_bit(bits), full = (word * 64 + bit) * kKinds + kind_at(is, was, bit);
-        const int place = places[full];
+      const int size = int(n - base < kChunk ? n - base : kChunk);
+      for (int i = threadIdx.x; i < size; i += blockDim.x) {
+        const i64 row = chosen ? i64(chosen[base + i]) : offset + base + i;
+        const Cell w = weight_of(weights, row, Cell());
 #pragma unroll
         for (int c = 0; c < kTogether; ++c)
-          if (c < here) {
-            if (place >= 0) atomicAdd(&cells[at[c] + place], w);
-            else  // a kind that nobody expected is counted all the same
-              atomicAdd(reinterpret_cast<u64*>(&kinds[(starts[first] + at[c] / slots) * labels * kKinds + full]), u64(w));
-          }
+          if (c < here) atomicAdd(&cells[begin[c] + column[c](row) * slots], w);
       }
+    }
+    const unsigned* own = touches + chunk * capacity;
+    const unsigned size = touched[chunk];
+    for (unsigned t = threadIdx.x; t < size; t += blockDim.x) {
+      const unsigned touch = own[t], full = touch & ((1u << kPlaceBits) - 1);
+      const i64 i = base + (touch >> kPlaceBits), row = chosen ? i64(chosen[i]) : offset + i;
+      const Cell w = weight_of(weights, row, Cell());
+      const int place = places[full];
+#pragma unroll
+      for (int c = 0; c < kTogether; ++c)
+        if (c < here) {
+          const int at = begin[c] + column[c](row) * slots;
+          if (place >= 0) atomicAdd(&cells[at + place], w);
+          else  // a kind that nobody expected is counted all the same
+            atomicAdd(reinterpret_cast<u64*>(&kinds[(starts[first] + at / slots) * labels * kKinds + full]), u64(w));
+        }
     }
   }
   __syncthreads();
@@ -89,22 +140,24 @@ count_shared(const void* codes, int wide, i64 stride, int features, const u64* t
   }
 }
 
-// The same without shared memory, for columns of more bins than fit.
-__global__ void count_direct(const void* codes, int wide, i64 stride, int features, const u64* truth, const u64* set,
+// The same without shared memory and without a list, for columns of more bins than fit.
+template <class Codes>
+__global__ void count_direct(const void* codes, i64 stride, int features, const u64* truth, const u64* set,
                              const u64* value, const i64* weights, const unsigned* chosen, i64 n, int words, int labels,
                              const int* columns, const i64* starts, const u64* usual, i64* kinds, i64* weight) {
-  const ColumnCodes column = codes_of(codes, wide, stride, features, columns[blockIdx.y]);
+  Codes column;
+  column.open(codes, stride, features, set, value, words, columns[blockIdx.y]);
   const u64 *usual_truth = usual, *usual_set = usual + words, *mask = usual + 2 * words;
   for (i64 i = blockIdx.x * i64(blockDim.x) + threadIdx.x; i < n; i += i64(gridDim.x) * blockDim.x) {
-    const i64 row = chosen ? chosen[i] : i;
-    const u64 w = weights ? u64(weights[row]) : 1;
-    const i64 bin = starts[blockIdx.y] + code_at(column, wide, row, set, value, words);
+    const i64 row = chosen ? i64(chosen[i]) : i;
+    const u64 w = weight_of(weights, row, u64());
+    const i64 bin = starts[blockIdx.y] + column(row);
     atomicAdd(reinterpret_cast<u64*>(&weight[bin]), w);
     for (int word = 0; word < words; ++word) {
       const u64 is = truth[row * words + word], was = set[row * words + word];
       for (u64 bits = unusual(is, was, usual_truth[word], usual_set[word], mask[word]); bits; bits &= bits - 1) {
         const int bit = lowest_bit(bits);
-        const i64 place = (word * 64 + bit) * kKinds + kind_at(is, was, bit);
+        const i64 place = i64(word * 64 + bit) * kKinds + kind_at(is, was, bit);
         atomicAdd(reinterpret_cast<u64*>(&kinds[bin * labels * kKinds + place]), w);
       }
     }

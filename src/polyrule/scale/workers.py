@@ -1,4 +1,4 @@
-"""What runs on the workers of a cluster: pure functions of a block, the rules so far and a question.
+"""What lies on the workers of a cluster: shares of the rows, with the state of their blocks beside them.
 
 The state of a block is replayed from the rules, so a worker may keep it, lose it or never have had it: the answer is
 the same. Nothing here imports dask.
@@ -7,73 +7,82 @@ the same. Nothing here imports dask.
 from __future__ import annotations
 
 import threading
-from collections import OrderedDict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from functools import reduce
 from operator import add
 from typing import Any
 
 from polyrule.errors import DataError
 from polyrule.scale.coded import Step
+from polyrule.scale.parcel import for_the_journey
 from polyrule.scale.questions import Question
 from polyrule.scale.state import BlockState
 from polyrule.store import Block, Store
 
-#: Fits whose block states a worker keeps; an older one is forgotten.
-KEPT_FITS = 2
-
-
-class _Kept:
-    """States of blocks that this process has counted before, fit by fit."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._fits: OrderedDict[str, dict[int, tuple[threading.Lock, list[BlockState]]]] = OrderedDict()
-
-    def slot(self, fit: str, index: int) -> tuple[threading.Lock, list[BlockState]]:
-        """Return the place of a state, and the lock that guards it."""
-        with self._lock:
-            states = self._fits.setdefault(fit, {})
-            self._fits.move_to_end(fit)
-            while len(self._fits) > KEPT_FITS:
-                self._fits.popitem(last=False)
-            return states.setdefault(index, (threading.Lock(), []))
-
-    def forget(self, fit: str) -> None:
-        """Let go of the states of a fit."""
-        with self._lock:
-            self._fits.pop(fit, None)
-
-
-_kept = _Kept()
 _stores: dict[tuple[str, str], Store] = {}
+#: What a share says about its size, so that a scheduler rather sends the question to it than it to another worker.
+DEAR = 64 << 20
 
 
-def forget(fit: str) -> None:
-    """Let go of what this process keeps for a fit."""
-    _kept.forget(fit)
+@dataclass(frozen=True)
+class StoreBlocks:
+    """Some blocks of a store that every worker can read; only their names travel."""
+
+    path: str
+    fingerprint: str
+    indices: tuple[int, ...]
+
+    def __iter__(self) -> Iterator[Block]:
+        blocks = open_store(self.path, self.fingerprint).blocks
+        return (blocks[index] for index in self.indices)
 
 
-def answer_block(
-    block: Block, fit: str, index: int, labels: int, steps: tuple[Step, ...], question: Question[Any]
-) -> Any:
-    """Answer a question about one block after some rules; a task that runs twice, or late, changes nothing."""
-    lock, kept = _kept.slot(fit, index)
-    with lock:
-        if not kept:
-            kept.append(BlockState(block, labels))
-        state = kept[0]
-        if state.version > len(steps):  # asked again about the past
-            state = BlockState(block, labels)
-        state.replay(steps)
-        return question.answer(state)
+class Share:
+    """Some blocks, and what a worker knows about them after some rules.
 
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from polyrule.scale.questions import Weight
+    >>> block = Block(np.zeros((1, 3), dtype=np.uint8), np.zeros((3, 1), dtype=np.uint64))
+    >>> Share([block, block], labels=1).answer((), Weight())
+    6
+    """
 
-def answer_blocks(
-    path: str, fingerprint: str, indices: list[int], fit: str, labels: int, steps: tuple[Step, ...], question: Any
-) -> Any:
-    """Answer a question about some blocks of a store that this worker can read."""
-    blocks = open_store(path, fingerprint).blocks
-    return reduce(add, (answer_block(blocks[i], fit, i, labels, steps, question) for i in indices))
+    def __init__(self, blocks: Sequence[Block] | StoreBlocks, labels: int) -> None:
+        self._blocks = blocks
+        self._labels = labels
+        self._states: list[BlockState] = []
+        self._lock = threading.Lock()
+
+    def answer(self, steps: tuple[Step, ...], question: Question[Any]) -> Any:
+        """Answer a question after some rules; a task that runs twice, or late, changes nothing."""
+        with self._lock:
+            if not self._states:
+                self._states = self._anew()
+            late = self._states[0].version > len(steps)  # asked about the past: what is known now stays
+            total: Any = None
+            for state in self._anew() if late else self._states:
+                state.replay(steps)
+                found = question.answer(state)
+                if total is None:
+                    total = found
+                else:
+                    total += found
+            return total
+
+    def _anew(self) -> list[BlockState]:
+        return [BlockState(block, self._labels) for block in self._blocks]
+
+    def __getstate__(self) -> tuple[Any, int]:
+        return self._blocks, self._labels
+
+    def __setstate__(self, known: tuple[Any, int]) -> None:
+        self.__init__(*known)  # type: ignore[misc]
+
+    def __sizeof__(self) -> int:
+        return DEAR
 
 
 def open_store(path: str, fingerprint: str) -> Store:
@@ -85,6 +94,11 @@ def open_store(path: str, fingerprint: str) -> Store:
             raise DataError(f"{path}: the store that a worker sees is not the one that is fitted; copy it again")
         _stores[key] = store
     return _stores[key]
+
+
+def answer_share(share: Share, steps: tuple[Step, ...], question: Question[Any]) -> Any:
+    """Ask a share; the answer is made small for its journey."""
+    return for_the_journey(share.answer(steps, question), question)
 
 
 def add_up(answers: list[Any]) -> Any:

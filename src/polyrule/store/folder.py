@@ -104,21 +104,33 @@ def read_header(folder: Path) -> dict[str, Any]:
     return header
 
 
+def described(feature: Feature) -> dict[str, Any]:
+    """Describe a feature in plain values."""
+    record: dict[str, Any] = {"name": feature.name, "kind": feature.kind}
+    record |= {"categories": list(feature.categories)} if feature.has_categories else {}
+    return record | ({"part": feature.part} if feature.part else {})
+
+
+def from_description(record: dict[str, Any]) -> Feature:
+    """Return the feature that `described` described."""
+    return Feature(record["name"], record["kind"], tuple(record.get("categories", ())), record.get("part", ""))
+
+
 def feature_record(feature: Feature, bins: Bins) -> dict[str, Any]:
     """Describe a feature and its bins in plain values."""
-    record: dict[str, Any] = {"name": feature.name, "kind": feature.kind}
+    record = described(feature)
     if feature.is_nominal:
-        return record | {"categories": list(feature.categories)}
+        return record
     return record | {"lows": bins.lows.tolist(), "highs": bins.highs.tolist()}
 
 
 def _feature(record: dict[str, Any]) -> tuple[Feature, Bins]:
-    if record["kind"] == "nominal":
-        feature = Feature(record["name"], "nominal", tuple(record["categories"]))
+    feature = from_description(record)
+    if feature.is_nominal:
         index = np.arange(len(feature.categories), dtype=np.float64)
         return feature, Bins(index, index)
     lows, highs = (np.array(record[end], dtype=np.float64) for end in ("lows", "highs"))
-    return Feature(record["name"]), Bins(lows, highs)
+    return feature, Bins(lows, highs)
 
 
 def block_file(folder: Path, index: int, part: str) -> Path:

@@ -18,7 +18,17 @@ from polyrule.data.table import Feature
 from polyrule.errors import DataError
 from polyrule.store.bins import Bins, check_max_bins, code_type, nominal_bins
 from polyrule.store.cuts import CutFinder
-from polyrule.store.folder import FORMAT, HEADER, VERSION, Store, block_file, feature_record, write_file
+from polyrule.store.folder import (
+    FORMAT,
+    HEADER,
+    VERSION,
+    Store,
+    block_file,
+    described,
+    feature_record,
+    from_description,
+    write_file,
+)
 from polyrule.store.packed import label_words
 from polyrule.store.sources import Pieces, open_pieces
 
@@ -102,7 +112,7 @@ class _Packer:
         plan = self._known_plan()
         if plan is None:
             plan = self._make_plan()
-        features = tuple(Feature(f["name"], f["kind"], tuple(f.get("categories", ()))) for f in plan["features"])
+        features = tuple(map(from_description, plan["features"]))
         highs = [
             None if f.is_nominal else np.array(c, dtype=float) for f, c in zip(features, plan["cuts"], strict=True)
         ]
@@ -149,10 +159,7 @@ class _Packer:
                 look(piece)
             finder.end_of_pass()
         cuts = [None if f.is_nominal else highs.tolist() for f, highs in zip(features, finder.cuts, strict=True)]
-        records = [
-            {"name": f.name, "kind": f.kind} | ({"categories": list(f.categories)} if f.is_nominal else {})
-            for f in features
-        ]
+        records = [described(feature) for feature in features]
         plan = {"key": self._key(), "features": records, "labels": list(labels), "cuts": cuts}
         _write_json(self.folder / PLAN, plan)
         return plan

@@ -61,6 +61,10 @@ def _joined(left: Feature, right: Feature, piece: Dataset) -> Feature:
             f"{piece.name}: column {left.name!r} holds {'text' if right.is_nominal else 'numbers'} here and "
             f"{'text' if left.is_nominal else 'numbers'} elsewhere; say nominal= or numeric= (column {column})"
         )
+    if left.kind == "ordinal":
+        raise DataError(
+            f"{piece.name}: column {left.name!r} has other ordered values here than elsewhere; say ordinal="
+        )
     return replace(left, categories=tuple(sorted({*left.categories, *right.categories})))
 
 

@@ -107,7 +107,7 @@ def test_another_way_to_write_a_declared_number_is_understood():
 @pytest.mark.parametrize(
     ("header", "body", "message"),
     [
-        ("@attribute d date 'yyyy'\n@attribute L {0,1}", "2000,0", "column 'd' holds dates, which rules cannot test"),
+        ("@attribute d date 'yyyy'\n@attribute L {0,1}", "2000,0", "expected a date such as 2021-03-05, found '2000'"),
         ("@attribute s string\n@attribute L {0,1}", "abc,0", "column 's' holds free text"),
         ("@attribute r relational\n@attribute L {0,1}", "", "column 'r' holds relational values"),
         ("@attribute a numeric\n@attribute a numeric\n@attribute L {0,1}", "", "column name 'a' appears twice"),

@@ -1,3 +1,4 @@
+import datetime
 import gzip
 import io
 import sys
@@ -59,12 +60,12 @@ def test_from_a_stream_and_compressed(path):
         assert len(read(stream, labels="L", drop="moods", **options)) == 3
 
 
-def test_dates_damage_and_a_missing_library(path, tmp_path, monkeypatch):
-    dated = tmp_path / "dated.parquet"
-    pd.DataFrame({"when": pd.to_datetime(["2020-01-01"])}).to_parquet(dated)
-    with pytest.raises(DataError, match="column 'when' holds dates"):
-        read(dated, labels=None)
-    with pytest.raises(DataError, match="column 'moods' holds nested values"):
+def test_times_damage_and_a_missing_library(path, tmp_path, monkeypatch):
+    timed = tmp_path / "timed.parquet"
+    pd.DataFrame({"when": [datetime.time(10, 30)]}).to_parquet(timed)
+    with pytest.raises(DataError, match="column 'when' holds times of day, spans of time or nested values"):
+        read(timed, labels=None)
+    with pytest.raises(DataError, match="column 'moods' holds times of day, spans of time or nested values"):
         read(path, labels="L")
     with pytest.raises(DataError, match="not a readable Parquet file"):
         read(io.BytesIO(path.read_bytes()[:-20]), labels=None)

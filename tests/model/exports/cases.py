@@ -7,7 +7,18 @@ from functools import cache
 import numpy as np
 
 from polyrule.data import Feature, Table
-from polyrule.model import LabelCondition, Literal, NominalCondition, NumericCondition, Rule, RuleList
+from polyrule.data.dates import date_features, day_of, format_date, part_of
+from polyrule.model import (
+    Condition,
+    LabelCondition,
+    Literal,
+    MissingCondition,
+    NominalCondition,
+    NumericCondition,
+    Rule,
+    RuleList,
+    SetCondition,
+)
 from polyrule.model.predict import predict
 
 # Each tries to leave its string, comment, line or identifier in at least one of the languages.
@@ -22,6 +33,9 @@ HOSTILE = (
 
 THRESHOLDS = (0.0, 0.5, 0.1 + 0.2, 1 / 3, 2.5, -7.25, 1e-7, 123456.789012345, 1e17, 5e-324, -1e300, 2**53 + 2.0)
 
+DATES = ("1969-12-31", "2000-02-29", "2021-03-05", "2021-03-06", "1900-03-01", "2024-12-31")
+DAYS = np.array([*(day_of(date) for date in DATES), np.nan], dtype=np.float64)
+
 
 def random_model(seed: int) -> RuleList:
     rng = np.random.default_rng(seed)
@@ -29,8 +43,10 @@ def random_model(seed: int) -> RuleList:
     features = []
     for _ in range(int(rng.integers(2, 7))):
         categories = tuple(str(name) for name in rng.choice(HOSTILE, 3, replace=False))
-        nominal = rng.random() < 0.4
-        features.append(Feature(names.pop(), "nominal", categories) if nominal else Feature(names.pop()))
+        kind = str(rng.choice(["nominal", "ordinal", "numeric"], p=[0.3, 0.2, 0.5]))
+        features.append(Feature(names.pop(), kind, () if kind == "numeric" else categories))  # type: ignore[arg-type]
+    if rng.random() < 0.4:
+        features += date_features(names.pop())
     width = int(rng.integers(1, 7))
     labels = tuple(names.pop() for _ in range(width))
     thresholds = rng.choice(THRESHOLDS, 4)
@@ -41,16 +57,21 @@ def random_model(seed: int) -> RuleList:
 
 def _random_rule(rng: np.random.Generator, features: list[Feature], width: int, thresholds: np.ndarray) -> Rule:
     chosen = sorted(int(k) for k in rng.choice(width, int(rng.integers(1, width // 2 + 2)), replace=False))
-    body: list[NumericCondition | NominalCondition | LabelCondition] = []
+    body: list[Condition] = []
     for _ in range(int(rng.choice([0, 1, 2, 3], p=[0.02, 0.4, 0.4, 0.18]))):
         if rng.random() < 0.3:
             body.append(LabelCondition(int(rng.integers(width)), int(rng.integers(2))))
             continue
         j = int(rng.integers(len(features)))
-        if features[j].is_nominal:
-            body.append(NominalCondition(j, int(rng.integers(3))))
+        if rng.random() < 0.2:
+            body.append(MissingCondition(j, bool(rng.integers(2))))
+        elif features[j].is_nominal:
+            values = sorted(rng.choice(len(features[j].categories), int(rng.integers(1, 3)), replace=False).tolist())
+            body.append(SetCondition(j, tuple(values)) if len(values) > 1 else NominalCondition(j, values[0]))
         else:
-            body.append(NumericCondition(j, "<=" if rng.random() < 0.5 else ">", float(rng.choice(thresholds))))
+            threshold = {"ordinal": rng.integers(2) + 0.5, "date": rng.choice(DAYS[:-1]) + 0.5}.get(features[j].kind)
+            chosen_threshold = float(rng.choice(thresholds) if threshold is None else threshold)
+            body.append(NumericCondition(j, "<=" if rng.random() < 0.5 else ">", chosen_threshold))
     head = tuple(Literal(k, int(rng.integers(2))) for k in chosen)
     return Rule(head, tuple(body), stop=bool(rng.random() < 0.2))
 
@@ -61,8 +82,13 @@ def random_rows(model: RuleList, count: int, seed: int) -> Table:
     tested = {c.threshold for rule in model for c in rule.body if isinstance(c, NumericCondition)}
     points = np.array(sorted(tested) or [0.0])
     pool = np.concatenate([points, np.nextafter(points, np.inf), np.nextafter(points, -np.inf), [1e6, -1e6, np.nan]])
+    days = rng.choice(DAYS, count)
     columns = [
-        rng.choice([0.0, 1.0, 2.0, np.nan], count) if feature.is_nominal else rng.choice(pool, count)
+        part_of(days, feature.part)
+        if feature.is_dated
+        else rng.choice([0.0, 1.0, 2.0, np.nan], count)
+        if feature.has_categories
+        else rng.choice(pool, count)
         for feature in model.features
     ]
     return Table.from_array(np.column_stack(columns), model.features)
@@ -74,10 +100,14 @@ def as_records(table: Table) -> list[dict[str, object]]:
     for row in np.asarray(table):
         record: dict[str, object] = {}
         for feature, value in zip(table.features, row, strict=True):
-            known = not np.isnan(value)
-            record[feature.name] = (
-                None if not known else feature.categories[int(value)] if feature.is_nominal else float(value)
-            )
+            if feature.part:
+                continue
+            if np.isnan(value):
+                record[feature.name] = None
+            elif feature.kind == "date":
+                record[feature.name] = format_date(value)
+            else:
+                record[feature.name] = feature.categories[int(value)] if feature.has_categories else float(value)
         records.append(record)
     return records
 

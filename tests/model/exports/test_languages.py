@@ -160,7 +160,8 @@ def test_c_finds_categories_by_their_text(tmp_path):
 def sql_table(model, table):
     """Column definitions and rows for a table, with a key in front."""
     records = as_records(table)
-    columns = [(feature.name, "TEXT" if feature.is_nominal else "DOUBLE") for feature in model.features]
+    kinds = {"numeric": "DOUBLE", "date": "DATE"}
+    columns = [(feature.name, kinds.get(feature.kind, "TEXT")) for feature in model.features if not feature.part]
     columns = [(name.replace('"', '""'), kind) for name, kind in columns]
     defined = ", ".join(f'"{name}" {kind}' for name, kind in columns)
     return f'CREATE TABLE data ("row key" INTEGER, {defined})', [(i, *r.values()) for i, r in enumerate(records)]

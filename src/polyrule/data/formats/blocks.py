@@ -9,7 +9,7 @@ from typing import Any, Literal, Protocol
 import numpy as np
 import numpy.typing as npt
 
-ColumnKind = Literal["numeric", "nominal", "string", "date", "relational", "nested", "mixed", "auto"]
+ColumnKind = Literal["numeric", "nominal", "string", "date", "relational", "nested", "mixed", "auto", "auto-date"]
 
 MOST_COLUMNS = 5_000_000
 """Columns a file may have; a header that claims more is refused before anything is allocated."""
@@ -20,7 +20,9 @@ CELLS_AT_ONCE = 200_000
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """What a file says about one of its columns; kind "auto" if only the values can tell."""
+    """What a file says about one of its columns; kind "auto" if only the values can tell whether they
+    are numbers, "auto-date" if the first of them are dates.
+    """
 
     name: str
     kind: ColumnKind

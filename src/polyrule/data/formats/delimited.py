@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from polyrule.data.columns import shorten
+from polyrule.data.dates import are_dates
 from polyrule.data.formats.blocks import CELLS_AT_ONCE, MOST_COLUMNS, Block, Column, DenseBlock, Hints
 from polyrule.data.formats.encoders import parse_number, parse_numbers
 from polyrule.data.formats.numbers import dense_numbers
@@ -210,7 +211,7 @@ class DelimitedReader:
                 shown = shorten(next(cell for cell in sample if cell is not None and "," in cell))
                 columns.append(Column(name, "mixed", remark=f"what may be numbers with a decimal comma ({shown})"))
             else:
-                columns.append(Column(name, "auto" if numeric else "nominal"))
+                columns.append(Column(name, "auto" if numeric else "auto-date" if are_dates(sample) else "nominal"))
         return columns
 
 

@@ -6,15 +6,16 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import isnan
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from polyrule.arrays import Floats
-from polyrule.data.columns import category_text, listing, shorten
+from polyrule.data.columns import category_text, is_missing, listing, shorten
+from polyrule.data.dates import day_of
 from polyrule.data.labels import TRUTH, UNKNOWN
-from polyrule.data.table import Feature
+from polyrule.data.table import Feature, FeatureKind
 from polyrule.data.unseen import UnseenCategories
 from polyrule.errors import DataError
 
@@ -99,21 +100,22 @@ class Encoder:
     Parameters
     ----------
     name : str
-    kind : {"numeric", "nominal"}
+    kind : {"numeric", "nominal", "ordinal", "date"}
     categories : tuple of str, optional
-        The values of a nominal column in their order; without them they are gathered from the cells and sorted at
-        the end.
+        The values of a nominal or ordinal column in their order; those of a nominal one may be left out: they are
+        gathered from the cells and sorted at the end.
     unseen : UnseenCategories, optional
         Where to count categories that are not among `categories`, which then are missing values; without it they are
         an error.
     tentative : bool
-        The kind is a guess from the first rows; text in a numeric column raises `KindConflict` instead of an error.
+        The kind is a guess from the first rows; text in a column of numbers, or what is no date in one of dates,
+        raises `KindConflict` instead of an error.
     """
 
     def __init__(
         self,
         name: str,
-        kind: Literal["numeric", "nominal"],
+        kind: FeatureKind,
         categories: tuple[str, ...] | None = None,
         unseen: UnseenCategories | None = None,
         tentative: bool = False,
@@ -130,17 +132,19 @@ class Encoder:
         """Whether cells may come as parsed numbers without losing anything."""
         if self.kind == "numeric":
             return True
-        return self.frozen and len(self._by_number) == len(self._index)
+        return self.kind != "date" and self.frozen and len(self._by_number) == len(self._index)
 
     @property
     def plain_codes(self) -> int:
         """Number of categories if they are 0, 1, 2, … in this order, so that a number is its own code; otherwise 0."""
-        return len(self._index) if self.kind == "nominal" and self.frozen and self._counts_up else 0
+        return len(self._index) if self.kind in ("nominal", "ordinal") and self.frozen and self._counts_up else 0
 
     def encode(self, cells: Any, place: Place) -> Floats:
         """Encode a block of cells: an array of numbers, or a list of texts and other values."""
         if self.kind == "numeric":
             return self._numbers(cells, place)
+        if self.kind == "date":
+            return self._days(cells, place)
         if isinstance(cells, np.ndarray):
             return self._codes_of_numbers(cells, place)
         codes = np.array(
@@ -155,13 +159,13 @@ class Encoder:
         """Describe the column; gathered categories come sorted."""
         if self._infinite is not None:
             raise self._infinite
-        if self.kind == "numeric":
-            return Feature(self.name)
-        return Feature(self.name, "nominal", tuple(self._index if self.frozen else sorted(self._index)))
+        if self.kind in ("numeric", "date"):
+            return Feature(self.name, self.kind)
+        return Feature(self.name, self.kind, tuple(self._index if self.frozen else sorted(self._index)))
 
     def final_codes(self, codes: Floats) -> Floats:
         """Translate codes given while categories were still being gathered to the final, sorted order."""
-        if self.kind == "numeric" or self.frozen:
+        if self.kind in ("numeric", "date") or self.frozen:
             return codes
         ranks = {category: rank for rank, category in enumerate(sorted(self._index))}
         table = np.array([ranks[category] for category in self._index] + [np.nan])
@@ -189,6 +193,17 @@ class Encoder:
                 raise error
             self._infinite = self._infinite or error  # text further down would make it a category
         return numbers
+
+    def _days(self, cells: Any, place: Place) -> Floats:
+        days = np.empty(len(cells))
+        for row, cell in enumerate(cells):
+            day = np.nan if is_missing(cell) else day_of(cell)
+            if day is None:
+                if self.tentative:
+                    raise KindConflict(self.name)
+                raise place.error(row, f"expected a date such as 2021-03-05, found {shorten(cell)}")
+            days[row] = day
+        return days
 
     def _code(self, cell: Any, row: int, place: Place) -> float:
         if cell is None or cell != cell:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from polyrule.data.columns import shorten
+from polyrule.data.dates import day_of
 from polyrule.data.formats.blocks import CELLS_AT_ONCE, MOST_COLUMNS, Block, Column, ColumnKind, DenseBlock, Hints
 from polyrule.data.lines import line_blocks
 from polyrule.data.sources import Source
@@ -57,10 +58,13 @@ class JsonLinesReader:
     def _scan(self) -> list[Column]:
         kinds: dict[str, tuple[ColumnKind | None, int]] = {}
         remarks: dict[str, str] = {}
+        no_dates: set[str] = set()
         for objects, lines in self._objects():
             for found, line in zip(objects, lines, strict=True):
                 for key, value in found.items():
                     kind = _kind(value)
+                    if kind == "nominal" and key not in no_dates and (value in (True, False) or day_of(value) is None):
+                        no_dates.add(key)
                     before, first = kinds.get(key, (None, line))
                     if before is None:
                         kinds[key] = (kind, line)
@@ -72,7 +76,9 @@ class JsonLinesReader:
         if not kinds:
             raise DataError(f"{self.name}: the file holds no JSON object")
         return [
-            Column(key, "mixed", remark=remarks[key]) if key in remarks else _column(key, kind)
+            Column(key, "mixed", remark=remarks[key])
+            if key in remarks
+            else Column(key, "date" if kind == "nominal" and key not in no_dates else kind or "numeric")
             for key, (kind, _) in kinds.items()
         ]
 
@@ -108,10 +114,6 @@ def _kind(value: Any) -> ColumnKind | None:
     if isinstance(value, (str, bool)):
         return "nominal"
     return "numeric" if isinstance(value, (int, float)) else "nested"
-
-
-def _column(key: str, kind: ColumnKind | None) -> Column:
-    return Column(key, kind or "numeric")
 
 
 def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -85,7 +85,7 @@ class ParquetReader:
         if types.is_dictionary(kind):
             inner = self._kind(kind.value_type)
             return "nominal" if inner in ("numeric", "nominal") else inner
-        if types.is_temporal(kind):
+        if types.is_date(kind) or types.is_timestamp(kind):
             return "date"
         return "nested"
 

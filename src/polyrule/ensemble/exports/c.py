@@ -5,15 +5,16 @@ from __future__ import annotations
 from polyrule.ensemble.exports import check_decision, rule_comment
 from polyrule.ensemble.model import RuleEnsemble
 from polyrule.model.exports.c import name_tables
+from polyrule.model.exports.comparing import c_test
 from polyrule.model.exports.quoting import c_identifier
-from polyrule.model.rule import Condition, NominalCondition, NumericCondition
 
 _HEADER = """/* Weighted multi-label rules, exported by polyrule. C99, no dependencies.
 
    void PREFIX_scores(const double *x, double *s)
    void PREFIX_predict(const double *x, unsigned char *y)
-       x: PREFIX_FEATURE_COUNT values in the order of PREFIX_features; NaN where missing; a nominal value is its
-          position among the feature's categories, which PREFIX_category(feature, text) finds (NaN if unknown).
+       x: PREFIX_FEATURE_COUNT values in the order of PREFIX_features; NaN where missing; a category is its
+          position among the feature's categories, which PREFIX_category(feature, text) finds (NaN if unknown);
+          a date is the number of days since 1970-01-01; its year, month and weekday are features of their own.
        s, y: PREFIX_LABEL_COUNT sums, or results 0 or 1, in the order of PREFIX_labels.
    Do not compile with -ffast-math or -ffinite-math-only, which would break missing values and reorder sums. */
 
@@ -35,7 +36,7 @@ def export(model: RuleEnsemble, prefix: str = "polyrule") -> str:
     ]
     lines += [f"  s[{label}] = {float(start)!r};" for label, start in enumerate(model.intercepts)]
     for index, rule in enumerate(model.rules):
-        test = " && ".join(_test(condition) for condition in rule.body) or "1"
+        test = " && ".join(c_test(condition, model.features) for condition in rule.body) or "1"  # type: ignore[arg-type]
         lines += [f"  /* {rule_comment(model, index)} */", f"  if ({test}) {{"]
         lines += [f"    s[{entry.label}] += {float(entry.weight)!r};" for entry in rule.head]
         lines.append("  }")
@@ -71,12 +72,3 @@ def _set_lines(model: RuleEnsemble) -> list[str]:
         f"  for (int k = 0; k < {len(model.label_names)}; ++k) y[k] = 0;",
         "  for (int j = best ? ends[best - 1] : 0; j < ends[best]; ++j) y[members[j]] = 1;",
     ]
-
-
-def _test(condition: Condition) -> str:
-    match condition:
-        case NumericCondition(feature, op, threshold):
-            return f"x[{feature}] {op} {float(threshold)!r}"
-        case NominalCondition(feature, value):
-            return f"x[{feature}] == {value}"
-    raise AssertionError(condition)  # an ensemble has no other conditions

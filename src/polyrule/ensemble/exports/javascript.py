@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from polyrule.ensemble.exports import check_decision, rule_comment, used_features
 from polyrule.ensemble.model import RuleEnsemble
-from polyrule.model.exports.javascript import READ_ROW
+from polyrule.model.exports.comparing import columns_of, javascript_helpers, javascript_read, javascript_test
 from polyrule.model.exports.quoting import javascript_string
-from polyrule.model.rule import Condition, NominalCondition, NumericCondition
 
 _HEADER = """// Weighted multi-label rules, exported by polyrule. Needs nothing but JavaScript.
 //
@@ -17,16 +16,13 @@ const polyrule = (() => {
   "use strict";
 """
 
-_HELPERS = (
-    READ_ROW
-    + """\
+_HELPERS = """\
   const named = (values) => {
     const result = Object.create(null);
     values.forEach((value, k) => { result[LABELS[k]] = value; });
     return result;
   };
 """
-)
 
 _CUTS = "  const decide = (s) => s.map((value, k) => (value >= CUTS[k] ? 1 : 0));"
 _SETS = """  const decide = (s) => {
@@ -51,19 +47,18 @@ def export(model: RuleEnsemble) -> str:
     """Return the source of a script that defines ``polyrule.predict`` and exports it where there are modules."""
     check_decision(model, "JavaScript", sets=True)
     used = used_features(model)
-    lines = [_HEADER, _names("FEATURES", [model.features[j].name for j in used])]
+    lines = [_HEADER, _names("FEATURES", columns_of(model.features, used))]
     lines.append(_names("LABELS", list(model.label_names)))
     decision = model.decision
     lines.append(f"  const CUTS = [{', '.join(repr(float(cut)) for cut in decision.cuts)}];")
     if decision.uses_sets:
         lines.append(f"  const SETS = [{', '.join(str(list(labels)) for labels in decision.label_sets)}];")
-    lines += [_HELPERS, "  const sums = (row) => {"]
+    lines += [javascript_helpers(model.features, used) + _HELPERS, "  const sums = (row) => {"]
     lines.append(f"    const s = [{', '.join(repr(float(b)) for b in model.intercepts)}];")
     for j in used:
-        read = "text" if model.features[j].is_nominal else "number"
-        lines.append(f"    const x{j} = {read}(row, {javascript_string(model.features[j].name)});")
+        lines.append(f"    const x{j} = {javascript_read(model.features[j])};")
     for index, rule in enumerate(model.rules):
-        test = " && ".join(_test(model, condition) for condition in rule.body) or "true"
+        test = " && ".join(javascript_test(condition, model.features) for condition in rule.body) or "true"  # type: ignore[arg-type]
         lines += [f"    // {rule_comment(model, index)}", f"    if ({test}) {{"]
         lines += [f"      s[{entry.label}] += {float(entry.weight)!r};" for entry in rule.head]
         lines.append("    }")
@@ -73,12 +68,3 @@ def export(model: RuleEnsemble) -> str:
 
 def _names(variable: str, names: list[str]) -> str:
     return "\n".join([f"  const {variable} = [", *(f"    {javascript_string(name)}," for name in names), "  ];"])
-
-
-def _test(model: RuleEnsemble, condition: Condition) -> str:
-    match condition:
-        case NumericCondition(feature, op, threshold):
-            return f"x{feature} {op} {float(threshold)!r}"
-        case NominalCondition(feature, value):
-            return f"x{feature} === {javascript_string(model.features[feature].categories[value])}"
-    raise AssertionError(condition)  # an ensemble has no other conditions

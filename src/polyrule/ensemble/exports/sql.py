@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from polyrule.ensemble.exports import check_decision, rule_comment, used_features
 from polyrule.ensemble.model import RuleEnsemble
 from polyrule.errors import OptionError
-from polyrule.model.exports.quoting import sql_name, sql_number, sql_string
-from polyrule.model.exports.sql import read_column, select
-from polyrule.model.rule import Condition, NominalCondition, NumericCondition
+from polyrule.model.exports.comparing import sql_read, sql_test
+from polyrule.model.exports.quoting import sql_name, sql_number
+from polyrule.model.exports.sql import select
 
 
 def export(model: RuleEnsemble, table: str = "data", keys: Sequence[str] = ()) -> str:
@@ -28,7 +28,7 @@ def export(model: RuleEnsemble, table: str = "data", keys: Sequence[str] = ()) -
         raise OptionError("keys must be a list of column names, not one string")
     check_decision(model, "SQL", sets=False)
     columns = [f"t.{sql_name(key)} AS k{i}" for i, key in enumerate(keys)]
-    columns += [f"{read_column(model.features[j])} AS x{j}" for j in used_features(model)]
+    columns += [f"{sql_read(model.features[j])} AS x{j}" for j in used_features(model)]
     parts = [f"input AS (\n{select(columns or ['1 AS nothing'], f'{sql_name(table)} AS t')}\n)"]
     fired = ["*", *(_rule_column(model, index) for index in range(len(model.rules)))]
     parts.append(f"fired AS (\n{select(fired, 'input')}\n)")
@@ -41,7 +41,7 @@ def export(model: RuleEnsemble, table: str = "data", keys: Sequence[str] = ()) -
 
 
 def _rule_column(model: RuleEnsemble, index: int) -> str:
-    tests = " AND ".join(_test(model, condition) for condition in model.rules[index].body) or "1 = 1"
+    tests = " AND ".join(sql_test(condition, model.features) for condition in model.rules[index].body) or "1 = 1"  # type: ignore[arg-type]
     return f"-- {rule_comment(model, index)}\n  CASE WHEN {tests} THEN 1 ELSE 0 END AS r{index + 1}"
 
 
@@ -53,12 +53,3 @@ def _sum(model: RuleEnsemble, label: int) -> str:
             if entry.label == label:
                 terms.append(f"CASE WHEN r{index + 1} = 1 THEN {sql_number(entry.weight)} ELSE 0.0e0 END")
     return " + ".join(terms)
-
-
-def _test(model: RuleEnsemble, condition: Condition) -> str:
-    match condition:
-        case NumericCondition(feature, op, threshold):
-            return f"x{feature} {op} {sql_number(threshold)}"
-        case NominalCondition(feature, value):
-            return f"x{feature} = {sql_string(model.features[feature].categories[value])}"
-    raise AssertionError(condition)  # an ensemble has no other conditions

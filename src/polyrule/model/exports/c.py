@@ -5,15 +5,17 @@ from __future__ import annotations
 from typing import Any
 
 from polyrule.model import printing
+from polyrule.model.exports.comparing import c_test
 from polyrule.model.exports.quoting import c_identifier, c_string, comment
-from polyrule.model.rule import Condition, LabelCondition, NominalCondition, NumericCondition, Rule
+from polyrule.model.rule import Condition, LabelCondition, Rule
 from polyrule.model.rule_list import RuleList
 
 _HEADER = """/* A multi-label rule list, exported by polyrule. C99, no dependencies.
 
    void PREFIX_predict(const double *x, unsigned char *y)
-       x: PREFIX_FEATURE_COUNT values in the order of PREFIX_features; NaN where missing; a nominal value is its
-          position among the feature's categories, which PREFIX_category(feature, text) finds (NaN if unknown).
+       x: PREFIX_FEATURE_COUNT values in the order of PREFIX_features; NaN where missing; a category is its
+          position among the feature's categories, which PREFIX_category(feature, text) finds (NaN if unknown);
+          a date is the number of days since 1970-01-01; its year, month and weekday are features of their own.
        y: PREFIX_LABEL_COUNT results, 0 or 1, in the order of PREFIX_labels.
    Do not compile with -ffast-math or -ffinite-math-only, which would break missing values. */
 
@@ -66,9 +68,9 @@ def name_tables(model: Any, prefix: str) -> list[str]:
         _strings(f"{prefix}_features", [feature.name for feature in model.features]),
         _strings(f"{prefix}_labels", list(model.label_names)),
     ]
-    nominal = [j for j, feature in enumerate(model.features) if feature.is_nominal]
+    nominal = [j for j, feature in enumerate(model.features) if feature.has_categories]
     parts += [_strings(f"categories_{j}", list(model.features[j].categories), "static ") for j in nominal]
-    pointers = [f"categories_{j}" if f.is_nominal else "NULL" for j, f in enumerate(model.features)]
+    pointers = [f"categories_{j}" if f.has_categories else "NULL" for j, f in enumerate(model.features)]
     counts = [str(len(feature.categories)) for feature in model.features]
     parts.append(f"const char *const *const {prefix}_categories[] = {{{', '.join(pointers) or 'NULL'}}};")
     parts.append(f"const int {prefix}_category_counts[] = {{{', '.join(counts) or '0'}}};")
@@ -93,7 +95,7 @@ def _rule_lines(model: RuleList, number: int, rule: Rule) -> list[str]:
     head = {literal.label: literal.value for literal in rule.head}
     if model.full:
         head = {label: head.get(label, 0) for label in range(len(model.label_names))}
-    test = " && ".join(_test(condition) for condition in rule.body) or "1"
+    test = " && ".join(_test(model, condition) for condition in rule.body) or "1"
     lines = [f"  /* {number}: {comment(text)} */", f"  if ({test}) {{"]
     lines.append("    fresh = 0;")
     lines += [f"    fresh |= set_label(y, {label}, {value});" for label, value in head.items()]
@@ -102,11 +104,7 @@ def _rule_lines(model: RuleList, number: int, rule: Rule) -> list[str]:
     return [*lines, "  }"]
 
 
-def _test(condition: Condition) -> str:
-    match condition:
-        case NumericCondition(feature, op, threshold):
-            return f"x[{feature}] {op} {float(threshold)!r}"
-        case NominalCondition(feature, value):
-            return f"x[{feature}] == {value}"
-        case LabelCondition(label, value):
-            return f"y[{label}] == {value}"
+def _test(model: RuleList, condition: Condition) -> str:
+    if isinstance(condition, LabelCondition):
+        return f"y[{condition.label}] == {condition.value}"
+    return c_test(condition, model.features)

@@ -11,8 +11,9 @@ import numpy as np
 from polyrule.data.results import MissingExtraError
 from polyrule.data.table import Feature, Table
 from polyrule.errors import ModelError
+from polyrule.model.conditions import accepted
 from polyrule.model.narrowing import used_features
-from polyrule.model.rule import Condition, NominalCondition, NumericCondition
+from polyrule.model.rule import Condition, FeatureCondition, LabelCondition, MissingCondition, NumericCondition
 
 RESULTS = ("labels", "probabilities", "scores")
 OPSET, ML_OPSET, IR_VERSION = 17, 3, 8
@@ -34,7 +35,7 @@ def input_arrays(model: Any, table: Table) -> dict[str, Any]:
     arrays: dict[str, Any] = {}
     for index in used:
         feature, column = model.features[index], table.column(index)
-        if feature.is_nominal:
+        if feature.has_categories:
             outside = _no_category(feature)
             texts = [outside if np.isnan(code) else feature.categories[int(code)] for code in column]
             arrays[input_name(feature)] = np.array(texts, dtype=object).reshape(-1, 1)
@@ -95,16 +96,31 @@ class Graph:
     def condition(self, condition: Condition) -> str:
         """Return the name of a column of booleans: where a condition on a feature holds."""
         if condition not in self._known:
-            match condition:
-                case NumericCondition(feature, op, threshold):
-                    sign = "LessOrEqual" if op == "<=" else "Greater"
-                    made = self.add(sign, self.feature(feature), self.constant(np.array(threshold, dtype=np.float64)))
-                case NominalCondition(feature, value):
-                    made = self.add("Equal", self._codes(feature), self.constant(np.array(value, dtype=np.int64)))
-                case _:
-                    raise AssertionError(condition)  # conditions on labels are the business of rule lists
-            self._known[condition] = made
+            assert not isinstance(condition, LabelCondition)  # those are the business of rule lists
+            coded = self.features[condition.feature].has_categories
+            self._known[condition] = (self._on_codes if coded else self._on_numbers)(condition)
         return self._known[condition]
+
+    def _on_numbers(self, condition: FeatureCondition) -> str:
+        if isinstance(condition, NumericCondition):
+            sign = "LessOrEqual" if condition.op == "<=" else "Greater"
+            threshold = self.constant(np.array(condition.threshold, dtype=np.float64))
+            return self.add(sign, self.feature(condition.feature), threshold)
+        assert isinstance(condition, MissingCondition)
+        missing = self.add("IsNaN", self.feature(condition.feature))
+        return missing if condition.missing else self.add("Not", missing)
+
+    def _on_codes(self, condition: FeatureCondition) -> str:
+        """Return where a text is one of the categories that satisfy a condition; -1 stands for no category."""
+        codes = accepted(condition, self.features[condition.feature])
+        if isinstance(condition, MissingCondition):
+            codes = [-1]
+        column = self._codes(condition.feature)
+        equal = [self.add("Equal", column, self.constant(np.array(code, dtype=np.int64))) for code in codes]
+        result = equal[0]
+        for other in equal[1:]:
+            result = self.add("Or", result, other)
+        return self.add("Not", result) if condition == MissingCondition(condition.feature, False) else result
 
     def every(self, names: Sequence[str]) -> str | None:
         """Return where all of the columns are true; None for no column, which means everywhere."""
@@ -139,7 +155,7 @@ class Graph:
         helper, proto = self._onnx.helper, self._onnx.TensorProto
         inputs = [
             helper.make_tensor_value_info(
-                name, proto.STRING if self.features[index].is_nominal else proto.DOUBLE, ["examples", 1]
+                name, proto.STRING if self.features[index].has_categories else proto.DOUBLE, ["examples", 1]
             )
             for index, name in sorted(self._inputs.items())
         ]
@@ -153,7 +169,7 @@ class Graph:
         return bytes(model.SerializeToString())
 
     def _codes(self, index: int) -> str:
-        """Return the number of a nominal feature's category, -1 for any other text."""
+        """Return the number of a feature's category, -1 for any other text."""
         key = ("codes", index)
         if key not in self._known:
             categories = self.features[index].categories

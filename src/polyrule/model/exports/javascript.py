@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from polyrule.model import printing
+from polyrule.model.exports.comparing import columns_of, javascript_helpers, javascript_read, javascript_test
 from polyrule.model.exports.quoting import comment, javascript_string
 from polyrule.model.narrowing import used_features
-from polyrule.model.rule import Condition, LabelCondition, NominalCondition, NumericCondition, Rule
+from polyrule.model.rule import Condition, LabelCondition, Rule
 from polyrule.model.rule_list import RuleList
 
 _HEADER = """// A multi-label rule list, exported by polyrule. Needs nothing but JavaScript.
@@ -17,26 +18,7 @@ const polyrule = (() => {
   "use strict";
 """
 
-# How a value is read from a row; the exports of ensembles begin with it too.
-READ_ROW = """
-  const read = (row, name) => {
-    if (!Object.prototype.hasOwnProperty.call(row, name)) throw new Error("the row lacks the feature " + name);
-    return row[name];
-  };
-  const number = (row, name) => {
-    const value = read(row, name);
-    return value === null || value === undefined ? NaN : Number(value);
-  };
-  const text = (row, name) => {
-    const value = read(row, name);
-    if (value === null || value === undefined || value !== value) return null;
-    return typeof value === "boolean" ? (value ? "True" : "False") : String(value);
-  };
-"""
-
-_HELPERS = (
-    READ_ROW
-    + """\
+_HELPERS = """\
   const set = (y, head) => {
     let fresh = false;
     for (const [label, value] of head) {
@@ -48,7 +30,6 @@ _HELPERS = (
     return fresh;
   };
 """
-)
 
 _FOOTER = """
   const predict = (row) => {
@@ -65,13 +46,13 @@ if (typeof module !== "undefined") module.exports = polyrule;
 def export(model: RuleList) -> str:
     """Return the source of a script that defines ``polyrule.predict`` and exports it where there are modules."""
     used = used_features(model.rules)
-    lines = [_HEADER, _names("FEATURES", [model.features[j].name for j in used])]
+    lines = [_HEADER, _names("FEATURES", columns_of(model.features, used))]
     lines.append(_names("LABELS", list(model.label_names)))
-    lines += [f"  const DEFAULTS = [{', '.join(map(str, model.defaults))}];", _HELPERS]
+    lines += [f"  const DEFAULTS = [{', '.join(map(str, model.defaults))}];"]
+    lines.append(javascript_helpers(model.features, used) + _HELPERS)
     lines += ["  const run = (row) => {", f"    const y = new Array({len(model.label_names)}).fill(null);"]
     for j in used:
-        read = "text" if model.features[j].is_nominal else "number"
-        lines.append(f"    const x{j} = {read}(row, {javascript_string(model.features[j].name)});")
+        lines.append(f"    const x{j} = {javascript_read(model.features[j])};")
     for number, rule in enumerate(model.rules, start=1):
         lines += _rule_lines(model, number, rule)
     return "\n".join([*lines, "    return y;", "  };", _FOOTER.strip("\n")]) + "\n"
@@ -93,10 +74,6 @@ def _rule_lines(model: RuleList, number: int, rule: Rule) -> list[str]:
 
 
 def _test(model: RuleList, condition: Condition) -> str:
-    match condition:
-        case NumericCondition(feature, op, threshold):
-            return f"x{feature} {op} {float(threshold)!r}"
-        case NominalCondition(feature, value):
-            return f"x{feature} === {javascript_string(model.features[feature].categories[value])}"
-        case LabelCondition(label, value):
-            return f"y[{label}] === {value}"
+    if isinstance(condition, LabelCondition):
+        return f"y[{condition.label}] === {condition.value}"
+    return javascript_test(condition, model.features)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from polyrule.model.exports.graph import Graph
-from polyrule.model.probability import smoothed
+from polyrule.model.probability import chance_of, default_chance, smoothed
 from polyrule.model.rule import LabelCondition, Rule
 from polyrule.model.rule_list import RuleList
 
@@ -28,7 +28,7 @@ class _ListGraph:
             for condition in rule.body:
                 if not isinstance(condition, LabelCondition):
                     graph.feature(condition.feature)
-        chances = [smoothed(present, absent) for present, absent in model.default_counts]
+        chances = [default_chance(model, label) for label in range(width)]
         self.assigned = graph.rows(np.zeros(width, dtype=bool))
         self.present = graph.rows(np.array(model.defaults, dtype=bool))
         self.chances = graph.rows(np.array(chances, dtype=np.float64))
@@ -49,7 +49,7 @@ class _ListGraph:
         mask = np.full(width, self.model.full)
         chances = np.full(width, 1.0 - smoothed(rule.tp, rule.fp))
         for literal in rule.head:
-            right = smoothed(literal.tp, literal.fp)
+            right = chance_of(literal)
             mask[literal.label], values[literal.label] = True, bool(literal.value)
             chances[literal.label] = right if literal.value else 1.0 - right
         reached = graph.add("And", str(fires), graph.constant(mask.reshape(1, -1)))

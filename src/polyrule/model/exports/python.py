@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from polyrule.model import printing
+from polyrule.model.exports.comparing import columns_of, python_helpers, python_read, python_test
 from polyrule.model.exports.quoting import comment, python_string
 from polyrule.model.narrowing import used_features
-from polyrule.model.rule import Condition, LabelCondition, NominalCondition, NumericCondition, Rule
+from polyrule.model.rule import Condition, LabelCondition, Rule
 from polyrule.model.rule_list import RuleList
 
 _HEADER = '''"""A multi-label rule list, exported by polyrule. Needs nothing but Python.
@@ -16,17 +17,6 @@ to 0 or 1. All names in FEATURES must be there; others are ignored.
 '''
 
 _HELPERS = """
-def _number(value):
-    return float("nan") if value is None else float(value)
-
-
-def _text(value):
-    if value is None or isinstance(value, str):
-        return value
-    if isinstance(value, (int, float)) and not isinstance(value, bool):
-        return None if value != value else repr(int(value)) if value == int(value) else repr(float(value))
-    return str(value)
-
 
 def _set(y, head):
     new = False
@@ -41,13 +31,13 @@ def _set(y, head):
 def export(model: RuleList) -> str:
     """Return the source of a module with ``predict(row)``, ``FEATURES`` and ``LABELS``."""
     used = used_features(model.rules)
-    lines = [_HEADER, _names("FEATURES", [model.features[j].name for j in used])]
+    lines = [_HEADER, _names("FEATURES", columns_of(model.features, used))]
     lines.append(_names("LABELS", list(model.label_names)))
-    lines += [f"_DEFAULTS = ({''.join(f'{value}, ' for value in model.defaults)})", _HELPERS, ""]
+    lines += [f"_DEFAULTS = ({''.join(f'{value}, ' for value in model.defaults)})"]
+    lines += [python_helpers(model.features, used) + _HELPERS, ""]
     lines += ["def _run(row):", f"    y = [None] * {len(model.label_names)}"]
     for j in used:
-        read = "_text" if model.features[j].is_nominal else "_number"
-        lines.append(f"    x{j} = {read}(row[{python_string(model.features[j].name)}])")
+        lines.append(f"    x{j} = {python_read(model.features[j])}")
     for number, rule in enumerate(model.rules, start=1):
         lines += _rule_lines(model, number, rule)
     lines += ["    return y", "", "", "def predict(row):"]
@@ -79,10 +69,6 @@ def _rule_lines(model: RuleList, number: int, rule: Rule) -> list[str]:
 
 
 def _test(model: RuleList, condition: Condition) -> str:
-    match condition:
-        case NumericCondition(feature, op, threshold):
-            return f"x{feature} {op} {float(threshold)!r}"
-        case NominalCondition(feature, value):
-            return f"x{feature} == {python_string(model.features[feature].categories[value])}"
-        case LabelCondition(label, value):
-            return f"y[{label}] == {value}"
+    if isinstance(condition, LabelCondition):
+        return f"y[{condition.label}] == {condition.value}"
+    return python_test(condition, model.features)

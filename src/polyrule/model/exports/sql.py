@@ -11,15 +11,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from polyrule.data.table import Feature
 from polyrule.errors import OptionError
 from polyrule.model import printing
-from polyrule.model.exports.quoting import comment, sql_name, sql_number, sql_string
+from polyrule.model.exports.comparing import sql_read, sql_test
+from polyrule.model.exports.quoting import comment, sql_name
 from polyrule.model.narrowing import used_features
-from polyrule.model.rule import Condition, LabelCondition, NominalCondition, NumericCondition, Rule
+from polyrule.model.rule import Condition, LabelCondition, Rule
 from polyrule.model.rule_list import RuleList
-
-_BOOLEAN = ("False", "True")
 
 
 def export(model: RuleList, table: str = "data", keys: Sequence[str] = ()) -> str:
@@ -36,7 +34,8 @@ def export(model: RuleList, table: str = "data", keys: Sequence[str] = ()) -> st
     Notes
     -----
     NULL is missing, and NaN where the engine has it. Nominal columns are compared as text; a boolean one may hold
-    true/false or 1/0. Tested on SQLite (3.35 or later) and DuckDB.
+    true/false or 1/0. Dates are dates, or text that begins as in 2021-03-05. Tested on SQLite (3.35 or
+    later) and DuckDB.
     """
     if isinstance(keys, str):
         raise OptionError("keys must be a list of column names, not one string")
@@ -65,19 +64,8 @@ def _input(model: RuleList, table: str, keys: Sequence[str]) -> str:
     """Read the used columns under short names; with an alias, a missing column is an error in every engine."""
     used = used_features(model.rules)
     columns = [f"t.{sql_name(key)} AS k{i}" for i, key in enumerate(keys)]
-    columns += [f"{read_column(model.features[j])} AS x{j}" for j in used]
+    columns += [f"{sql_read(model.features[j])} AS x{j}" for j in used]
     return select(columns or ["1 AS nothing"], f"{sql_name(table)} AS t")
-
-
-def read_column(feature: Feature) -> str:
-    """Return the expression that reads one feature from the table: a double, or text."""
-    column = f"t.{sql_name(feature.name)}"
-    if not feature.is_nominal:
-        return f"NULLIF(CAST({column} AS DOUBLE PRECISION), 'NaN')"
-    if feature.categories != _BOOLEAN:
-        return f"CAST({column} AS TEXT)"
-    cases = "WHEN 'true' THEN 'True' WHEN '1' THEN 'True' WHEN 'false' THEN 'False' WHEN '0' THEN 'False'"
-    return f"CASE LOWER(CAST({column} AS TEXT)) {cases} END"
 
 
 class _Plan:
@@ -111,14 +99,10 @@ class _Plan:
         return f"-- {number + 1}: {comment(text, unicode=True)}\n  CASE WHEN {tests} THEN 1 ELSE 0 END AS r{number + 1}"
 
     def _test(self, condition: Condition, number: int) -> str:
-        match condition:
-            case NumericCondition(feature, op, threshold):
-                return f"x{feature} {op} {sql_number(threshold)}"
-            case NominalCondition(feature, value):
-                return f"x{feature} = {sql_string(self.model.features[feature].categories[value])}"
-            case LabelCondition(label, value):
-                writers = [writer for writer in self.writers[label] if writer < number]
-                return f"{self._first_writer(label, writers, '-1')} = {value}"
+        if not isinstance(condition, LabelCondition):
+            return sql_test(condition, self.model.features)
+        writers = [writer for writer in self.writers[condition.label] if writer < number]
+        return f"{self._first_writer(condition.label, writers, '-1')} = {condition.value}"
 
     def _first_writer(self, label: int, writers: list[int], otherwise: str, limit: str = "") -> str:
         if not writers:

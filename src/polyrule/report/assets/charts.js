@@ -7,7 +7,7 @@ function histogram(
 ) {
   const data = feature.histogram;
   if (!data || !data.counts.length) return null;
-  const nominal = feature.kind === "nominal";
+  const nominal = Boolean(feature.categories);
   const counts = data.counts,
     most = Math.max(1, ...counts);
   const low = Number(data.low),
@@ -28,7 +28,7 @@ function histogram(
     const tall = count ? Math.max(1.5, (count / most) * (high - 6)) : 0;
     const left = data.values ? place(data.values[at]) - thin / 2 : 1 + at * slot;
     const inside = nominal
-      ? condition?.[2] === at
+      ? chosen(at)
       : chosen(
           data.values ? data.values[at] : low * (1 - (at + 0.5) / counts.length) + top * ((at + 0.5) / counts.length),
         );
@@ -44,7 +44,7 @@ function histogram(
   });
   picture.append(svg("line", { class: "axis", x1: 0, x2: wide, y1: high - 3.5, y2: high - 3.5 }));
   for (const mark of marks) line("mark", place(mark));
-  if (condition && !nominal) line("threshold", place(condition[2]));
+  if (condition && !nominal && condition[0] !== MISSING) line("threshold", place(condition[2]));
   if (!Number.isNaN(value)) line("here", nominal ? 1 + (value + 0.5) * slot : place(value));
   return picture;
 
@@ -53,12 +53,11 @@ function histogram(
   }
 
   function chosen(number) {
-    if (!condition) return false;
-    return condition[0] === AT_MOST ? number <= condition[2] : number > condition[2];
+    return Boolean(condition) && satisfies([condition[0], 0, condition[2]], [number], []);
   }
 
   function describe() {
-    const range = nominal ? plural(counts.length, "category", "categories") : `from ${short(low)} to ${short(top)}`;
+    const range = nominal ? plural(counts.length, "category", "categories") : `from ${onScale(feature, low)} to ${onScale(feature, top)}`;
     return `Distribution of ${feature.name}, ${range}${data.missing ? `, ${whole(data.missing)} missing` : ""}`;
   }
 }

@@ -42,14 +42,21 @@ class Cells {
 
   satisfying([kind, , wanted]) {
     if (kind === CATEGORY) return 1n << BigInt(wanted);
+    if (kind === IN) return wanted.reduce((mask, code) => mask | (1n << BigInt(code)), 0n);
+    const missing = 1n << BigInt(this.count);
+    if (kind === MISSING) return wanted ? missing : missing - 1n;
     const below = (1n << BigInt(this.place(wanted) + 1)) - 1n;
-    return kind === AT_MOST ? below : ((1n << BigInt(this.count)) - 1n) & ~below;
+    return kind === AT_MOST ? below : (missing - 1n) & ~below;
   }
 
   value(cell) {
     if (this.nominal) return cell;
-    if (cell < this.present && cell < this.thresholds.length) return this.thresholds[cell];
-    return nextAbove(this.thresholds[cell - 1]);
+    if (this.thresholds.length === 0) return 0;
+    const stepped = this.feature.kind !== "numeric";
+    if (cell < this.present && cell < this.thresholds.length)
+      return stepped ? Math.floor(this.thresholds[cell]) : this.thresholds[cell];
+    const below = this.thresholds[cell - 1];
+    return stepped ? Math.floor(below) + 1 : nextAbove(below);
   }
 }
 
@@ -66,7 +73,7 @@ function cellsOf(model, features, values) {
     for (const [kind, index, wanted] of rule.body) {
       if (kind === LABEL) continue;
       if (!thresholds.has(index)) thresholds.set(index, new Set());
-      if (kind !== CATEGORY) thresholds.get(index).add(wanted + 0);
+      if (kind === AT_MOST || kind === ABOVE) thresholds.get(index).add(wanted + 0);
     }
   }
   const slots = [...thresholds.keys()].sort((a, b) => a - b);
@@ -317,7 +324,9 @@ function smallestFlip(...question) {
 // What a change asks for, in words: the interval or the category.
 function requirementText({ cells, cell }) {
   if (cells.nominal) return `is ${cells.feature.categories[cell]}`;
-  const above = cell > 0 ? `above ${short(cells.thresholds[cell - 1])}` : "";
-  const below = cell < cells.thresholds.length ? `at most ${short(cells.thresholds[cell])}` : "";
+  if (cells.thresholds.length === 0) return "is known";
+  const side = (kind, at) => sideOf(cells.feature, kind, cells.thresholds[at]).join(" ");
+  const above = cell > 0 ? side(ABOVE, cell - 1) : "";
+  const below = cell < cells.thresholds.length ? side(AT_MOST, cell) : "";
   return `is ${[above, below].filter(Boolean).join(" and ")}`;
 }

@@ -3,7 +3,9 @@
 const AT_MOST = 0,
   ABOVE = 1,
   CATEGORY = 2,
-  LABEL = 3;
+  LABEL = 3,
+  IN = 4,
+  MISSING = 5;
 
 const whole = (number) => number.toLocaleString("en-US");
 const percent = (share, digits = 0) => `${(100 * share).toFixed(digits)}\u202f%`;
@@ -19,8 +21,21 @@ function short(number) {
 
 function valueText(feature, value) {
   if (Number.isNaN(value)) return "missing";
-  if (feature.kind !== "nominal") return short(value);
+  if (!feature.categories) return onScale(feature, value);
   return feature.categories[value] ?? "unknown category";
+}
+
+// A threshold as people say it: a number, a day, or the category below it. Days count from 1970-01-01.
+function onScale(feature, value) {
+  if (feature.kind === "date") return new Date(Math.floor(value) * 86400000).toISOString().slice(0, 10);
+  return feature.categories ? feature.categories[Math.floor(value)] : short(value);
+}
+
+// In words, what lies below or above a threshold.
+function sideOf(feature, kind, threshold) {
+  if (feature.kind === "date") return [kind === AT_MOST ? "on or before" : "after", onScale(feature, threshold)];
+  if (feature.categories && kind === ABOVE) return ["at least", onScale(feature, threshold + 1)];
+  return [kind === AT_MOST ? "at most" : "above", onScale(feature, threshold)];
 }
 
 const MEASURE_WORDS = {
@@ -73,12 +88,14 @@ function conditionParts([kind, index, value], data) {
     return { name: data.labels[index], verb: value ? "was set present" : "was set absent", value: "", exact: "" };
   const feature = data.features[index];
   if (kind === CATEGORY) return { name: feature.name, verb: "is", value: feature.categories[value], exact: "" };
-  return {
-    name: feature.name,
-    verb: kind === AT_MOST ? "is at most" : "is above",
-    value: short(value),
-    exact: String(value),
-  };
+  if (kind === IN) {
+    const names = value.map((code) => feature.categories[code]).join(", ");
+    return { name: feature.name, verb: "is one of", value: names, exact: "" };
+  }
+  if (kind === MISSING) return { name: feature.name, verb: value ? "is missing" : "is known", value: "", exact: "" };
+  const [side, text] = sideOf(feature, kind, value);
+  const exact = feature.kind === "numeric" ? String(value) : "";
+  return { name: feature.name, verb: `is ${side}`, value: text, exact };
 }
 
 function conditionText(condition, data) {

@@ -1,11 +1,14 @@
 // Running a rule list on one example, exactly as the library does: rules in order, the first to set a label wins, a
-// label condition reads what earlier rules set, a missing value (NaN) and an unset label satisfy no condition.
+// label condition reads what earlier rules set, a missing value (NaN) and an unset label satisfy no condition,
+// except the one that asks for missing values.
 
 function satisfies([kind, index, wanted], values, state) {
   if (kind === LABEL) return state[index] === wanted;
   const value = values[index];
   if (kind === AT_MOST) return value <= wanted;
   if (kind === ABOVE) return value > wanted;
+  if (kind === IN) return wanted.includes(value);
+  if (kind === MISSING) return Number.isNaN(value) === (wanted === 1);
   return value === wanted;
 }
 

@@ -261,9 +261,11 @@ function featureInput(slot, state, update) {
     update();
   };
   const control =
-    feature.kind === "nominal"
-      ? nominalControl(feature, state.values[slot], set)
-      : numberControl(feature, state.values[slot], set);
+    feature.kind === "date"
+      ? dateControl(state.values[slot], set)
+      : feature.categories
+        ? nominalControl(feature, state.values[slot], set)
+        : numberControl(feature, state.values[slot], set);
   redraw();
   return fill(
     box,
@@ -277,6 +279,13 @@ function nominalControl(feature, value, set) {
   return {
     input: select(options, Number.isNaN(value) ? "" : value, (chosen) => set(chosen === "" ? NaN : Number(chosen))),
   };
+}
+
+function dateControl(value, set) {
+  const text = Number.isNaN(value) ? "" : new Date(value * 86400000).toISOString().slice(0, 10);
+  const read = () => (input.value === "" ? NaN : Date.parse(input.value) / 86400000);
+  const input = el("input", { type: "date", value: text, on: { input: () => set(read()) } });
+  return { input };
 }
 
 function numberControl(feature, value, set) {

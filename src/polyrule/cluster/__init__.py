@@ -1,0 +1,1 @@
+"""The workers of a dask cluster: who asks them, and how collections are packed where they lie."""

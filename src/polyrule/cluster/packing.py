@@ -1,0 +1,215 @@
+"""Packing dask collections on the workers: the bins are exact quantiles of whole columns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import dask
+import numpy as np
+import pandas as pd
+from dask.distributed import Client, wait
+
+from polyrule.arrays import Floats, Ints
+from polyrule.cluster.counter import block_shares
+from polyrule.data.encode import to_table
+from polyrule.data.labels import to_labels
+from polyrule.data.table import Feature
+from polyrule.errors import DataError
+from polyrule.scale.workers import add_up
+from polyrule.store import Block, Packed
+from polyrule.store.bins import Bins, check_max_bins, code_type, nominal_bins, quantiles, ranks
+from polyrule.store.packed import label_words
+
+
+def pack_collections(
+    client: Client, X: Any, y: Any, max_bins: int, keep_values: bool, label_names: Sequence[str] | None = None
+) -> tuple[Packed, Callable[[], list[Any]]]:
+    """Pack dask collections where they lie; return what the client needs, and what makes shares of them."""
+    check_max_bins(max_bins)
+    if y is None or not hasattr(X, "dask") or not hasattr(y, "dask"):
+        raise DataError("polyrule.dask fits a dask frame or array X with its labels y, or a Store")
+    (features_of, _), (labels_of, _) = parts_of(X), parts_of(y)
+    if len(features_of) != len(labels_of):
+        raise DataError(f"X has {len(features_of)} partitions but y has {len(labels_of)}; repartition them alike")
+    read = [dask.delayed(_read)(a, b, label_names) for a, b in zip(features_of, labels_of, strict=True)]
+    pairs = client.compute(read)
+    described = client.gather(client.map(_describe, pairs, pure=False))
+    features = _settled([found[0] for found in described])
+    names = described[0][1]
+    if any(found[1] != names for found in described):
+        raise DataError("the partitions of y have different labels")
+    highs = _cuts(client, pairs, features, max_bins)
+    lows = client.gather(client.map(_lows, pairs, features=features, highs=highs, pure=False))
+    bins = tuple(
+        nominal_bins(feature) if feature.is_nominal else Bins(np.min([low[j] for low in lows], axis=0), highs[j])
+        for j, feature in enumerate(features)
+    )
+    sizes = client.gather(client.map(_size, pairs, pure=False))
+    filled = [index for index, size in enumerate(sizes) if size]
+    known = [pairs]
+
+    def shares() -> list[Any]:
+        """Encode the partitions; where they are lost with everything else, read them again."""
+        found = known.pop() if known else client.compute(read)
+        rest = {"features": features, "bins": bins, "keep_values": keep_values}
+        blocks = client.map(_encode, [found[index] for index in filled], pure=False, **rest)
+        wait(blocks)
+        return block_shares(client, blocks, len(names))
+
+    return _Remote(features, bins, names, [], sum(sizes)), shares
+
+
+class _Remote(Packed):
+    """Packed data whose blocks lie on workers: only their number of rows is known here."""
+
+    def __init__(self, features: Any, bins: Any, names: Any, blocks: Any, rows: int) -> None:
+        super().__init__(features, bins, names, blocks)
+        object.__setattr__(self, "rows", rows)
+
+    def __len__(self) -> int:
+        return int(self.rows)  # type: ignore[attr-defined]
+
+    @property
+    def total_weight(self) -> int:
+        """Weight of all examples."""
+        return len(self)
+
+
+def parts_of(collection: Any) -> tuple[list[Any], list[Any]]:
+    """Delayed pieces of rows and their lengths, NaN where nobody knows."""
+    if hasattr(collection, "npartitions") and not hasattr(collection, "chunks"):
+        parts = list(collection.to_delayed())
+        return parts, [np.nan] * len(parts)
+    whole = collection.rechunk({1: -1}) if collection.ndim == 2 else collection
+    return list(whole.to_delayed().ravel()), list(whole.chunks[0])
+
+
+def _read(X: Any, y: Any, label_names: Any) -> Any:
+    table = to_table(X)
+    truth, names = to_labels(y.to_frame() if isinstance(y, pd.Series) else y, label_names)
+    if len(table) != truth.shape[0]:
+        raise DataError(f"a partition of X has {len(table)} rows, that of y has {truth.shape[0]}; partition them alike")
+    return table, truth, names
+
+
+def _describe(pair: Any) -> Any:
+    return pair[0].features, pair[2]
+
+
+def _settled(found: list[tuple[Feature, ...]]) -> tuple[Feature, ...]:
+    features = list(found[0])
+    for other in found[1:]:
+        if [f.name for f in other] != [f.name for f in features]:
+            raise DataError("the partitions of X have different columns")
+        for j, (mine, its) in enumerate(zip(features, other, strict=True)):
+            if mine.kind != its.kind:
+                raise DataError(f"column {mine.name!r} holds text in one partition and numbers in another")
+            if mine.categories != its.categories:
+                features[j] = replace(mine, categories=tuple(sorted({*mine.categories, *its.categories})))
+    return tuple(features)
+
+
+def _cuts(client: Client, pairs: list[Any], features: tuple[Feature, ...], max_bins: int) -> list[Floats]:
+    """Exact quantiles of whole columns, in three rounds: fences, counts between them, values around the ranks."""
+    samples = client.gather(client.map(_sample, pairs, pure=False))
+    fences = [np.unique(np.concatenate([sample[j] for sample in samples])) for j in range(len(features))]
+    counts = client.submit(add_up, client.map(_between, pairs, fences=fences, pure=False), pure=False).result()
+    wanted = []
+    for counted in counts.parts:
+        running = np.cumsum(counted)
+        places = np.searchsorted(running, ranks(int(running[-1]), max_bins)) if running[-1] else np.zeros(0, dtype=int)
+        wanted.append(np.unique(places))
+    inside = client.gather(client.map(_inside, pairs, fences=fences, wanted=wanted, pure=False))
+    return [
+        _quantiles([part[j] for part in inside], counts.parts[j], fences[j], wanted[j], max_bins)
+        for j in range(len(features))
+    ]
+
+
+SAMPLE = 4096
+
+
+class _Sums(list):  # type: ignore[type-arg]
+    """Arrays of different lengths that add up one by one."""
+
+    @property
+    def parts(self) -> list[Ints]:
+        return list(self)
+
+    def __add__(self, other: Any) -> _Sums:
+        return _Sums(a + b for a, b in zip(self, other, strict=True))
+
+
+def _column(pair: Any, j: int) -> Floats:
+    column = pair[0].column(j)
+    return np.asarray(np.sort(column[~np.isnan(column)]))
+
+
+def _sample(pair: Any) -> list[Floats]:
+    """Evenly spaced values of every column, the ends included; all of them where there are few."""
+    found = []
+    for j in range(pair[0].shape[1]):
+        distinct = np.unique(_column(pair, j))
+        places = np.unique(np.linspace(0, len(distinct) - 1, SAMPLE).astype(int)) if len(distinct) > SAMPLE else ...
+        found.append(distinct[places])
+    return found
+
+
+def _between(pair: Any, fences: list[Floats]) -> _Sums:
+    """How many values lie in each interval (fence before, fence]; all values are at most the last fence."""
+    return _Sums(
+        np.bincount(np.searchsorted(fence, _column(pair, j)), minlength=max(1, len(fence)))
+        for j, fence in enumerate(fences)
+    )
+
+
+def _inside(pair: Any, fences: list[Floats], wanted: list[Ints]) -> list[tuple[Floats, Ints]]:
+    found = []
+    for j, (fence, places) in enumerate(zip(fences, wanted, strict=True)):
+        column = _column(pair, j)
+        values, counts = np.unique(column[np.isin(np.searchsorted(fence, column), places)], return_counts=True)
+        found.append((values, counts))
+    return found
+
+
+def _quantiles(parts: Any, counts: Ints, fence: Floats, wanted: Ints, max_bins: int) -> Floats:
+    """Put the values of the wanted intervals beside the fences of the others; ranks then fall on values."""
+    if not counts.sum():
+        return np.zeros(0)
+    others = np.setdiff1d(np.flatnonzero(counts), wanted)
+    values = np.concatenate([part[0] for part in parts] + [fence[others]])
+    weights = np.concatenate([part[1] for part in parts] + [counts[others]])
+    distinct, position = np.unique(values, return_inverse=True)
+    total = np.zeros(len(distinct), dtype=np.int64)
+    np.add.at(total, position, weights)
+    return quantiles(distinct, total, max_bins)
+
+
+def _size(pair: Any) -> int:
+    return len(pair[0])
+
+
+def _lows(pair: Any, features: tuple[Feature, ...], highs: list[Floats]) -> list[Floats]:
+    """Return the least value of every bin in one partition."""
+    found = []
+    for j, feature in enumerate(features):
+        if feature.is_nominal:
+            found.append(np.zeros(0))
+            continue
+        column = pair[0].column(j)
+        known = column[~np.isnan(column)]
+        least = np.full(len(highs[j]), np.inf)
+        np.minimum.at(least, Bins(highs[j], highs[j]).codes(known), known)
+        found.append(least)
+    return found
+
+
+def _encode(pair: Any, features: tuple[Feature, ...], bins: tuple[Bins, ...], keep_values: bool) -> Block:
+    table = to_table(pair[0], features)
+    codes = np.empty((len(features), len(table)), dtype=code_type(max(map(len, bins))))
+    for j, of_column in enumerate(bins):
+        codes[j] = of_column.codes(table.column(j))
+    values = np.stack([table.column(j) for j in range(len(features))]) if keep_values else None
+    return Block(codes, label_words(pair[1]), None, values)

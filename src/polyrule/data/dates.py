@@ -1,0 +1,150 @@
+"""Dates: whole days since 1970-01-01, and the parts of them that rules test by name."""
+
+from __future__ import annotations
+
+import datetime
+import re
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from polyrule.arrays import Floats
+from polyrule.data.table import Feature, Table
+from polyrule.errors import DataError
+
+MONTHS = (
+    "January",
+    "February",
+    "March",
+    "April",
+    "May",
+    "June",
+    "July",
+    "August",
+    "September",
+    "October",
+    "November",
+    "December",
+)
+WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
+
+_EPOCH = datetime.date(1970, 1, 1).toordinal()
+_FIRST, _LAST = datetime.date.min.toordinal() - _EPOCH, datetime.date.max.toordinal() - _EPOCH
+# A date, perhaps with a time of day, which is not used, and a time zone, which is not applied.
+_WRITTEN = re.compile(r"(\d{4}-\d\d-\d\d)(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?: ?(?:Z|[+-]\d\d:?\d\d))?)?", re.ASCII)
+
+
+def date_features(name: str) -> tuple[Feature, ...]:
+    """Return what a column of dates becomes: the date itself, its year, month and day of the week."""
+    return (
+        Feature(name, "date"),
+        Feature(f"{name} year", part="year"),
+        Feature(f"{name} month", "ordinal", MONTHS, part="month"),
+        Feature(f"{name} weekday", "nominal", WEEKDAYS, part="weekday"),
+    )
+
+
+def day_of(value: Any) -> float | None:
+    """Return the day of a date, a date with a time, or a text such as 2021-03-05; None for anything else.
+
+    >>> day_of("1970-01-02"), day_of("1970-01-02 23:59:59+02:00"), day_of("02.01.1970"), day_of("2021-02-30")
+    (1.0, 1.0, None, None)
+    """
+    if isinstance(value, str):
+        found = _WRITTEN.fullmatch(value.strip())
+        if found is None:
+            return None
+        try:
+            value = datetime.date.fromisoformat(found[1])
+        except ValueError:
+            return None
+    if isinstance(value, datetime.date):  # a datetime is one, too
+        return float(value.toordinal() - _EPOCH)
+    return None
+
+
+def are_dates(cells: Iterable[Any]) -> bool:
+    """Whether all cells that are not missing are dates written as 2021-03-05, and there is one.
+
+    >>> are_dates(["2021-03-05", None]), are_dates(["2021-03-05", "soon"]), are_dates([None])
+    (True, False, False)
+    """
+    known = [cell for cell in cells if cell is not None]
+    return bool(known) and all(day_of(cell) is not None for cell in known)
+
+
+def format_date(day: float) -> str:
+    """Return a day as text; the threshold between two days is the first of them.
+
+    >>> format_date(18691.5)
+    '2021-03-05'
+    """
+    return datetime.date.fromordinal(int(min(max(np.floor(day), _FIRST), _LAST)) + _EPOCH).isoformat()
+
+
+def parse_date(text: str) -> float:
+    """Return the day that `format_date` wrote.
+
+    >>> parse_date("2021-03-05")
+    18691.0
+    """
+    day = day_of(text)
+    if day is None:
+        raise DataError(f"{text!r} is no date; dates are written as 2021-03-05")
+    return day
+
+
+def with_parts(table: Table) -> Table:
+    """Return a table in which the parts of every date stand behind it.
+
+    >>> with_parts(Table.from_array([[18691.0]], [Feature("on", "date")])).feature_names
+    ('on', 'on year', 'on month', 'on weekday')
+    """
+    features = [part for f in table.features for part in (date_features(f.name) if f.kind == "date" else (f,))]
+    names = [feature.name for feature in features]
+    for feature in features:
+        if feature.part and names.count(feature.name) > 1:
+            raise DataError(
+                f"column {feature.column!r} holds dates, and its {feature.part} is called {feature.name!r}, as another "
+                "column is; rename one of them"
+            )
+    return arranged(table, tuple(features))
+
+
+def arranged(table: Table, features: tuple[Feature, ...]) -> Table:
+    """Return the table with exactly these features, parts of dates made from its columns of dates."""
+    if table.features == features:
+        return table
+    place = {name: j for j, name in enumerate(table.feature_names)}
+    order = [place[feature.column] for feature in features]
+    parts = [(j, part_of(table.column(order[j]), f.part)) for j, f in enumerate(features) if f.part]
+    values: Any = table.values[:, order]
+    if table.is_sparse:
+        columns = {j: sp.csc_array(part.reshape(-1, 1)) for j, part in parts}
+        values = sp.hstack([columns.get(j, values[:, [j]]) for j in range(len(features))], format="csc")
+        return Table.from_array(values, features)
+    values = np.asfortranarray(values)
+    for j, part in parts:
+        values[:, j] = part
+    return Table(values, features)
+
+
+def part_of(days: Floats, part: str) -> Floats:
+    """Return the year, the month (0 is January) or the weekday (0 is Monday) of days; missing stays missing.
+
+    >>> part_of(np.array([18691.0, np.nan]), "weekday").tolist()
+    [4.0, nan]
+    """
+    if not part:
+        return days
+    known = ~np.isnan(days)
+    result = np.array(days, dtype=np.float64)
+    whole = days[known].astype(np.int64)
+    if part == "weekday":
+        result[known] = (whole + 3) % 7
+        return result
+    months = whole.astype("datetime64[D]").astype("datetime64[M]").astype(np.int64)
+    result[known] = months // 12 + 1970 if part == "year" else months % 12
+    return result

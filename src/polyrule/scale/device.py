@@ -1,0 +1,86 @@
+"""The GPU as CuPy shows it: what it can do, and the kernels compiled for it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from polyrule.errors import OptionError
+
+#: How the kernels read the codes of a column: a feature in one or two bytes, a label.
+CODES = ("FeatureCodes<unsigned char>", "FeatureCodes<unsigned short>", "LabelCodes")
+
+
+@dataclass(frozen=True)
+class Tuning:
+    """How the counting kernels are compiled: see the head of kernels.cu."""
+
+    threads: int = 1024
+    resident: int = 2
+    together: int = 4
+    chunk: int = 4096
+    touches: int = 1 << 28  # listed at a time, four bytes each
+    deciders: int = 256
+
+    def options(self) -> tuple[str, ...]:
+        """Return what the compiler is told."""
+        told = {"THREADS": self.threads, "RESIDENT": self.resident, "TOGETHER": self.together, "CHUNK": self.chunk}
+        return tuple(f"-DPOLYRULE_{name}={value}" for name, value in told.items())
+
+
+TUNING = Tuning()
+
+
+def cupy() -> Any:
+    """Return CuPy, or say what is missing."""
+    try:
+        import cupy as found
+
+        if found.cuda.runtime.getDeviceCount() < 1:
+            raise OptionError(
+                "device='cuda': this machine has no GPU that CUDA can use; leave it out to count on the CPU"
+            )
+    except ImportError as problem:
+        raise OptionError("device='cuda' needs CuPy and an NVIDIA GPU; pip install polyrule[cuda]") from problem
+    except OptionError:
+        raise
+    except Exception as problem:  # CuPy has errors of its own for drivers that are missing or too old
+        raise OptionError(
+            f"device='cuda': the GPU cannot be used ({problem}); leave it out to count on the CPU"
+        ) from None
+    return found
+
+
+@cache
+def kernels(tuning: Tuning) -> dict[str, Any]:
+    """Return the compiled kernels by name."""
+    folder = Path(__file__).parent
+    text = "".join((folder / name).read_text(encoding="utf-8") for name in ("kernel.h", "kernels.cu"))
+    counting = [f"count_shared<{cell}, {codes}>" for cell in ("unsigned", "u64") for codes in CODES]
+    direct = [f"count_direct<{codes}>" for codes in CODES]
+    names = [*counting, *direct, "list_touches", "fill_usual", "running_sums", "decide", "best_of_all"]
+    module = cupy().RawModule(
+        code=text.replace("#pragma once", ""),
+        options=("-std=c++17", "--device-int128", *tuning.options()),
+        name_expressions=tuple(names),
+    )
+    return {name: module.get_function(name) for name in names}
+
+
+@cache
+def shared_limit() -> int:
+    """Bytes of shared memory that one block of threads can have."""
+    return int(cupy().cuda.Device().attributes["MaxSharedMemoryPerBlockOptin"])
+
+
+@cache
+def processors() -> int:
+    """Multiprocessors of the device."""
+    return int(cupy().cuda.Device().attributes["MultiProcessorCount"])
+
+
+def kernel(name: str) -> Any:
+    """Return one kernel."""
+    return kernels(TUNING)[name]

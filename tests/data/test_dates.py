@@ -1,0 +1,115 @@
+"""Dates and ordered categories are the same from text files, from Parquet and from frames."""
+
+import datetime
+import io
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from polyrule.data import Feature, read, to_table
+from polyrule.data.dates import day_of, format_date, part_of
+from polyrule.errors import DataError, OptionError
+from polyrule.model import RuleList, parse_rule
+
+PLANS = ["basic", "plus", "pro"]
+WRITTEN = ["2021-03-05", "2024-02-29", None, "1969-12-31"]
+FRAME = pd.DataFrame(
+    {
+        "plan": pd.Categorical(["pro", "basic", None, "plus"], PLANS, ordered=True),
+        "on": pd.to_datetime(WRITTEN),
+        "red": [1, 0, 1, 0],
+    }
+)
+
+
+def sources(tmp_path):
+    parquet, lines = tmp_path / "data.parquet", tmp_path / "data.jsonl"
+    FRAME.assign(on=FRAME.on.dt.date, plan=FRAME.plan.astype(str).where(FRAME.plan.notna())).to_parquet(parquet)
+    plans = [None if plan != plan else plan for plan in FRAME.plan]
+    rows = zip(plans, WRITTEN, FRAME.red.tolist(), strict=True)
+    lines.write_text("".join(json.dumps(dict(zip(FRAME, row, strict=True))) + "\n" for row in rows))
+    text = FRAME.to_csv(index=False).encode()
+    options = {"labels": ["red"], "ordinal": {"plan": PLANS}}
+    yield read(io.BytesIO(text), **options).X
+    yield read(parquet, **options).X
+    yield read(lines, **options).X
+    yield to_table(FRAME[["plan", "on"]])
+    yield to_table(
+        FRAME.assign(on=[None if w is None else datetime.date.fromisoformat(w) for w in WRITTEN])[["plan", "on"]]
+    )
+    yield to_table(
+        pytest.importorskip("polars").DataFrame(
+            {"on": [None if w is None else datetime.date.fromisoformat(w) for w in WRITTEN]}
+        )
+    )
+
+
+def test_all_sources_agree(tmp_path):
+    first, *others = sources(tmp_path)
+    assert first.feature_names == ("plan", "on", "on year", "on month", "on weekday")
+    assert first.features[0] == Feature("plan", "ordinal", tuple(PLANS))
+    nan = np.nan
+    expected = [[2, 18691, 2021, 2, 4], [0, 19782, 2024, 1, 3], [nan] * 5, [1, -1, 1969, 11, 2]]
+    np.testing.assert_array_equal(first.values, expected)
+    for other in others:
+        at = [first.feature_names.index(name) for name in other.feature_names]
+        assert other.features == tuple(first.features[j] for j in at)
+        np.testing.assert_array_equal(other.values, first.values[:, at])
+
+
+def test_parts_of_dates_are_those_of_the_calendar():
+    days = np.arange(-719_162, 2_932_896, 3331)
+    for day in days.tolist():
+        date = datetime.date.fromisoformat(format_date(day))
+        assert day_of(date) == day == day_of(date.isoformat())
+        parts = [part_of(np.array([float(day)]), part)[0] for part in ("year", "month", "weekday")]
+        assert parts == [date.year, date.month - 1, date.weekday()]
+
+
+def test_a_model_reads_dates_from_everywhere(tmp_path):
+    features = to_table(FRAME[["plan", "on"]]).features
+    rule = parse_rule("red <- on weekday in {Thursday, Friday}, on > 2021-12-31, plan <= plus", features, ["red"])
+    model = RuleList((rule,), features, ("red",))
+    assert model.predict(FRAME).ravel().tolist() == [0, 1, 0, 0]
+    assert model.predict(pd.DataFrame({"on": ["2024-02-29"], "plan": ["basic"]})).tolist() == [[1]]
+    path = tmp_path / "data.csv"
+    FRAME.to_csv(path, index=False)
+    data = read(path, labels=["red"], features=model.narrowed.features)
+    assert data.features == model.narrowed.features
+    assert model.predict(data.X).ravel().tolist() == [0, 1, 0, 0]
+    with pytest.raises(DataError, match="column 'on', row 0: expected a date such as 2021-03-05, got 'soon'"):
+        model.predict(pd.DataFrame({"on": ["soon"], "plan": ["basic"]}))
+    with pytest.raises(DataError, match="held dates when the model was fitted, but numbers were given"):
+        model.predict(pd.DataFrame({"on": [3.0], "plan": ["basic"]}))
+
+
+def test_text_that_only_begins_with_dates_stays_text():
+    rows = ["2021-03-05"] * 30_000 + ["soon"]
+    text = ("on,red\n" + "".join(f"{day},1\n" for day in rows)).encode()
+    assert read(io.BytesIO(text), labels=["red"]).features == (Feature("on", "nominal", ("2021-03-05", "soon")),)
+    assert read(io.BytesIO(b"on,red\n2021-03-05,1\n"), labels=["red"], nominal="on").features[0].kind == "nominal"
+    typed = b"@relation r\n@attribute on date\n@attribute red {0,1}\n@data\n2021-03-05T10:00:00,1\nsoon,0\n"
+    with pytest.raises(DataError, match="expected a date such as 2021-03-05, found 'soon'"):
+        read(io.BytesIO(typed), labels=["red"])
+
+
+def test_ordinal_is_checked():
+    text = b"plan,red\nbasic,1\ngold,0\n"
+    with pytest.raises(DataError, match="'gold' is not one of the declared values"):
+        read(io.BytesIO(text), labels=["red"], ordinal={"plan": PLANS})
+    with pytest.raises(OptionError, match="there is no column 'plam'; did you mean 'plan'"):
+        read(io.BytesIO(text), labels=["red"], ordinal={"plam": PLANS})
+    with pytest.raises(OptionError, match="at least two different values"):
+        read(io.BytesIO(text), labels=["red"], ordinal={"plan": ["basic"]})
+    with pytest.raises(OptionError, match="cannot be ordinal and nominal"):
+        read(io.BytesIO(text), labels=["red"], ordinal={"plan": PLANS}, nominal="plan")
+
+
+def test_a_part_may_not_have_the_name_of_a_column(tmp_path):
+    text = b"on,on year,red\n2021-03-05,7,1\n"
+    with pytest.raises(DataError, match="its year is called 'on year', as another column is"):
+        read(io.BytesIO(text), labels=["red"])
+    with pytest.raises(DataError, match="feature name 'on year' appears twice"):
+        to_table(pd.DataFrame({"on": pd.to_datetime(["2021-03-05"]), "on year": [7]}))

@@ -1,0 +1,57 @@
+"""Heads of many labels: more sizes than the compiled core has lanes, so that sizes are judged in groups first."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from polyrule.data.table import Feature, Table
+from polyrule.kernels.engine import GrowOptions
+from polyrule.kernels.native import NativeEngine
+from polyrule.kernels.reference import ReferenceEngine
+from polyrule.measures import Objective
+from polyrule.native import native
+
+pytestmark = pytest.mark.skipif(native is None, reason="no compiled kernels")
+
+
+def _world(rng: np.random.Generator, labels: int) -> tuple[Table, Any, Any]:
+    rows = int(rng.integers(8, 14))
+    columns = [rng.integers(0, 6, rows), rng.normal(size=rows), rng.integers(0, 3, rows)]
+    kinds = [Feature("a"), Feature("b"), Feature("c", "nominal", ("x", "y", "z"))]
+    values = np.stack(columns, axis=1).astype(float)
+    shares = rng.choice([0.05, 0.3, 0.5, 0.9], labels)
+    truth = (rng.random((rows, labels)) < shares).astype(np.uint8)
+    tied = rng.integers(0, labels, labels // 2)
+    truth[:, tied] = truth[:, [0]] ^ (values[:, [0]] > 2)  # equal columns make ties
+    weights = np.ones(rows, np.int64) if rng.random() < 0.5 else rng.integers(0, 4, rows).astype(np.int64)
+    weights[0] = 1
+    return Table.from_array(values, kinds), truth, weights
+
+
+def _rules(engine: Any, count: int) -> list[Any]:
+    found = []
+    for _ in range(count):
+        rule = engine.grow() if engine.has_unset and engine.remaining else None
+        if rule is None:
+            break
+        found.append((rule.body, rule.head, rule.value, rule.covered.tolist()))
+        engine.commit(rule, 0.01, True)
+    return found
+
+
+@pytest.mark.parametrize("lift", ["kln:0.1", "kln:1", "root:3", "peak:5,1.3"])
+@pytest.mark.parametrize(
+    ("measure", "scope"), [("f0.5", "head"), ("laplace", "head"), ("f1", "all"), ("jaccard", "full")]
+)
+def test_lifted_heads_of_many_labels(measure: str, scope: str, lift: str) -> None:
+    for seed in range(2):
+        rng = np.random.default_rng(seed)
+        data = _world(rng, int(rng.integers(17, 21)))
+        objective = Objective(measure, scope=scope, lift=lift, negative=bool(seed % 2))
+        options = GrowOptions(beam_width=1 + seed)
+        expected = _rules(ReferenceEngine(*data, objective, options), 2)
+        assert expected
+        assert _rules(NativeEngine(*data, objective, options), 2) == expected
