@@ -38,6 +38,14 @@ class MeasureWarning(UserWarning):
     """A measure makes learning pointless or nearly so: it is constant, rewards errors, or lets every example pass."""
 
 
+class ModelWarning(UserWarning):
+    """What was learned can do less than one would think: it has no rules, or cannot predict some label."""
+
+
+class DataWarning(UserWarning):
+    """The data can be used, but looks as if something else was meant: identifiers as features, tags as one text."""
+
+
 class SlowSearchWarning(UserWarning):
     """A search is about to start that will take long; the message says how long and what would be fast."""
 

@@ -223,3 +223,27 @@ def test_help_lists_options_under_the_learners_that_have_them():
     assert "Most rules in the model (not for br). [default: no limit; ensemble: 30]" in told
     assert "None" not in told
     assert "False" not in told
+
+
+def test_limits_and_rules_to_start_from(tmp_path):
+    lines = ["age,income,old,rich"]
+    lines += [f"{k},{k * 7 % 40},{int(k > 20)},{int(k * 7 % 40 > 25)}" for k in range(60)]
+    data, first = tmp_path / "people.csv", tmp_path / "first.json"
+    data.write_text("\n".join(lines) + "\n")
+    ok("train", data, "--labels", "old,rich", "--max-rules", "1", "-o", first)
+    for preset in ([], ["--preset", "paper"]):
+        common = ["train", data, "--labels", "old,rich", *preset]
+        assert "income" not in ok(*common, "--forbid", "income")
+        text = ok(*common, "--features", "rich=income", "--monotone", "age=up")
+        assert "age <=" not in text
+        assert not any("rich" in line.split("<-")[0] and "age" in line for line in text.splitlines() if "<-" in line)
+        kept = ok("show", first).splitlines()[0]
+        assert kept in ok(*common, "--start", first).splitlines()
+    wrong = [
+        (("--monotone", "age"), "--monotone is written NAME=up or NAME=down, not 'age'"),
+        (("--forbid", "agee"), "--forbid: there is no feature 'agee'; did you mean 'age'"),
+        (("--forbid", "age", "--learner", "br"), "--forbid is for the learner 'list'"),
+        (("--start", first, "--learner", "br"), "only rule lists go on behind the rules of a list"),
+    ]
+    for options, message in wrong:
+        assert message in run("train", data, "--labels", "old,rich", *options).stderr

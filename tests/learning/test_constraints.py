@@ -1,11 +1,14 @@
 """Limits on bodies, rules to start from, and rules that become an estimator again."""
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 
 import polyrule
 from polyrule import RuleListClassifier
-from polyrule.errors import OptionError
+from polyrule.errors import ModelError, OptionError
+from polyrule.learning.verify import verify
 from polyrule.model.rule import NumericCondition
 
 NAMES = ["age", "income", "height"]
@@ -57,7 +60,8 @@ def test_monotone_directions(people):
         ({"forbid": "income"}, "lists of names"),
         ({"features": {"poor": []}}, "there is no label 'poor'"),
         ({"monotone": {"age": "sideways"}}, "'up' or 'down'"),
-        ({"forbid": ["age"], "prune": None}, "forbid is for pruned lists"),
+        ({"features": {"old": ["age"]}, "prune": None, "scope": "full"}, "where a rule sets all labels"),
+        ({"forbid": ["age"], "prune": None, "max_bins": 4}, "need the examples, not their counts"),
     ],
 )
 def test_what_makes_no_sense_is_said(people, options, message):
@@ -75,8 +79,6 @@ def test_rules_to_start_from_are_kept(people):
     for rule, other in list(zip(model.rules_, counted, strict=True))[2:]:
         assert [(x.tp, x.fp) for x in rule.head] == [(x.tp, x.fp) for x in other.head]
     assert counted.default_counts == model.rules_.default_counts
-    with pytest.raises(OptionError, match="start is for pruned lists"):
-        RuleListClassifier.paper().fit(people, start=kept)
 
 
 def test_rules_become_an_estimator_again(people, tmp_path):
@@ -88,3 +90,82 @@ def test_rules_become_an_estimator_again(people, tmp_path):
     assert again.score(people) == model.score(people)
     assert str(again.explain(people, row=3)) == str(model.explain(people, row=3))
     assert again.report(people) is not None
+
+
+GROWN = (
+    {"prune": None},
+    {"prune": None, "kernels": "reference"},
+    {"prune": None, "heads": "single"},
+    {"prune": None, "negative": False},
+    {"prune": None, "measure": "precision", "stop_threshold": None},
+)
+
+
+@pytest.mark.parametrize("options", GROWN)
+def test_grown_lists_keep_the_same_limits(people, options):
+    model = RuleListClassifier(
+        features={"old": ["age"]}, forbid=["height"], monotone={"age": "up"}, max_conditions=3, **options
+    ).fit(people)
+    assert used_by(model, 0) <= {"age"}
+    assert "height" not in used_by(model)
+    ops = {(NAMES[c.feature], c.op) for r in model.rules_ for c in r.body if isinstance(c, NumericCondition)}
+    assert ("age", "<=") not in ops
+    assert ("age", ">") in ops
+    assert not any(rule.stop for rule in model.rules_)
+    if options.get("negative") is None:  # otherwise examples leave that have no label any more
+        same_counts(model.rules_, people)
+
+
+@pytest.mark.parametrize("options", GROWN)
+def test_limits_that_forbid_nothing_change_nothing(people, options):
+    plain = RuleListClassifier(**options).fit(people).rules_
+    limited = RuleListClassifier(features={"old": NAMES}, **options).fit(people).rules_
+    assert (limited.rules, limited.default_counts) == (plain.rules, plain.default_counts)
+
+
+def test_a_direction_is_searched_exactly(people):
+    """The first rule is the best one among all thresholds in the right direction."""
+    options = {"prune": None, "max_conditions": 1, "max_rules": 1, "negative": False, "thresholds": "midpoint"}
+    found = RuleListClassifier(monotone=dict.fromkeys(NAMES, "down"), **options).fit(people).rules_.rules[0]
+    X, Y = np.asarray(people.X), np.asarray(people.Y)
+    best = Fraction(0)
+    for column in X.T:
+        for threshold in np.sort(column)[:-1]:
+            inside = column <= threshold
+            for truth in Y.T:
+                tp, fp, fn = (
+                    (inside & (truth == 1)).sum(),
+                    (inside & (truth == 0)).sum(),
+                    (~inside & (truth == 1)).sum(),
+                )
+                best = max(best, Fraction(int(5 * tp), int(5 * tp + 4 * fp + fn)))
+    assert found.value == best
+    assert found.body[0].op == "<="
+
+
+@pytest.mark.parametrize("options", GROWN)
+def test_grown_lists_go_on_behind_kept_rules(people, options):
+    kept = RuleListClassifier.paper(max_rules=3).fit(people).rules_.insert(0, "¬rich <- age > 1.5  [stop]")
+    model = RuleListClassifier(**options).fit(people, start=kept)
+    assert model.rules_.rules[:4] == kept.rules
+    assert len(model.rules_) > 4
+    if options.get("negative") is None:
+        same_counts(model.rules_, people, after=4)
+    with pytest.raises(ModelError, match="cannot be replayed"):
+        verify(model.rules_, people)
+
+
+def test_going_on_behind_the_beginning_of_a_list_gives_the_list(people):
+    """Without stops nothing but the labels set so far decides what comes next."""
+    options = {"prune": None, "stop_threshold": None, "remaining": 0, "thresholds": "midpoint"}
+    whole = RuleListClassifier(**options).fit(people).rules_
+    again = RuleListClassifier(**options).fit(people, start=whole[:3]).rules_
+    assert again.rules == whole.rules
+    assert again.default_counts == whole.default_counts
+
+
+def same_counts(rules, data, after=0):
+    counted = rules.recount(data)
+    for rule, other in list(zip(rules, counted, strict=True))[after:]:
+        assert [(x.tp, x.fp) for x in rule.head] == [(x.tp, x.fp) for x in other.head]
+    assert counted.default_counts == rules.default_counts

@@ -16,15 +16,17 @@ import dask
 import dask.array as da
 import dask.dataframe as dd
 from dask.distributed import Client, LocalCluster
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.kernels.strategies import Problem, problems
-from tests.scale.worlds import counted, packed_of
+from tests.scale.worlds import counted, learn_both, packed_of
 
 import polyrule.dask
 from polyrule import RuleListClassifier, pack
+from polyrule.cluster.counter import DaskCounter
 from polyrule.errors import DataError, OptionError
 from polyrule.kernels.engine import GrowOptions
+from polyrule.kernels.reference import ReferenceEngine
 from polyrule.measures import Objective
 from polyrule.scale.coded import Layout, Range, Step
 from polyrule.scale.counter import LocalCounter
@@ -93,6 +95,16 @@ def test_frames_arrays_and_stores_give_the_list_of_one_machine(client, tmp_path)
     predicted = learner.predict_proba(chunks[0])
     assert predicted.shape == (900, 3)
     np.testing.assert_array_equal(predicted.compute(), expected.predict_proba(numbers))
+
+
+@settings(max_examples=6, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(problem=problems(max_rows=20, max_features=3, max_labels=4), blocks=st.sampled_from([1, 2, 5]))
+def test_random_worlds_on_a_cluster(client, problem: Problem, blocks: int) -> None:
+    packed, objective, options = packed_of(problem, blocks), Objective("f0.5"), GrowOptions()
+    labels = len(packed.label_names)
+    counter = DaskCounter(client, lambda: [client.submit(Share, [b], labels, pure=False) for b in packed.blocks])
+    reference = ReferenceEngine(problem.table, problem.truth, problem.weights, objective, options)
+    learn_both(counted(packed, counter, objective, options), reference, problem.seed, rounds=3)
 
 
 def test_mistakes_are_told(client) -> None:

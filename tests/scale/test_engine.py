@@ -85,6 +85,13 @@ def test_seventy_labels_take_two_words() -> None:
         assert learn_both(counted(packed, local(packed, 2), objective, options), reference, 0) > 1
 
 
+def test_a_table_that_is_too_large_is_refused(monkeypatch) -> None:
+    packed = pack_table(Table.from_array(np.arange(3.0)[:, None]), np.eye(3, dtype=np.uint8), None, ("a", "b", "c"))
+    monkeypatch.setattr("polyrule.scale.engine.LARGEST_TABLE", 300)
+    with pytest.raises(OptionError, match=r"counts of 1 columns by 3 labels would take .* use fewer bins"):
+        counted(packed, local(packed), Objective("f1"), GrowOptions())
+
+
 def test_what_counts_cannot_tell_is_refused() -> None:
     packed = pack_table(Table.from_array(np.zeros((3, 1))), np.eye(3, dtype=np.uint8), None, ("a", "b", "c"))
     with pytest.raises(OptionError, match="averaging='example' needs whole examples"):

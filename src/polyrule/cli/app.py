@@ -19,7 +19,14 @@ from typing import Any, NoReturn
 import click
 
 from polyrule.cli.command import Group
-from polyrule.errors import MeasureWarning, PolyruleError, SlowSearchWarning, UnseenCategoryWarning
+from polyrule.errors import (
+    DataWarning,
+    MeasureWarning,
+    ModelWarning,
+    PolyruleError,
+    SlowSearchWarning,
+    UnseenCategoryWarning,
+)
 from polyrule.version import __version__
 
 # name -> (module, attribute, one line for the list of commands)
@@ -132,7 +139,7 @@ class _Warnings(logging.Handler):
             warn(message)
 
 
-_TOLD = (UnseenCategoryWarning, MeasureWarning, SlowSearchWarning)
+_TOLD = (UnseenCategoryWarning, DataWarning, MeasureWarning, ModelWarning, SlowSearchWarning)
 
 
 @contextlib.contextmanager

@@ -82,11 +82,43 @@ def learner_options(function: Callable[..., Any]) -> Callable[..., Any]:
     return click.option("--learner", type=click.Choice(names), default="list", show_default=True, help=text)(function)
 
 
+def limit_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options that say what bodies may test."""
+    section = _SECTIONS[2]
+    texts = {
+        "features": ("LABEL=NAME,..", "The only features that rules for a label may test; may be repeated."),
+        "forbid": ("NAME", "A feature that no rule may test; may be repeated."),
+        "monotone": ("NAME=up|down", "A feature that counts in one direction only; may be repeated."),
+    }
+    for name, (metavar, text) in reversed(texts.items()):
+        _attach(function, Option([f"--{name}"], multiple=True, metavar=metavar, help=text, section=section))
+    return function
+
+
+def _limits(ctx: click.Context, accepted: set[str]) -> dict[str, Any]:
+    """Return what bodies may test, as the estimator takes it."""
+    names = ("features", "forbid", "monotone")
+    given: dict[str, Any] = {name: ctx.params[name] for name in names if ctx.params.get(name)}
+    for name in given.keys() - accepted:
+        raise OptionError(f"--{name} is for the learner 'list'")
+    if "forbid" in given:
+        given["forbid"] = list(given["forbid"])
+    for name, form in (("features", "LABEL=NAME,.."), ("monotone", "NAME=up or NAME=down")):
+        pairs = [text.rpartition("=") for text in given.get(name, ())]
+        for left, sign, right in pairs:
+            if not sign or not left:
+                raise OptionError(f"--{name} is written {form}, not {right!r}")
+        if pairs:
+            given[name] = {left: right if name == "monotone" else right.split(",") for left, _, right in pairs}
+    return given
+
+
 def make_learner(ctx: click.Context, learner: str, callback: Any, preset: str | None = None) -> Any:
     """Return the estimator that the options ask for; a preset is a class method that gives other defaults."""
     accepted = set(available()[learner].parameters)
     names = {name for other in available().values() for name in other.parameters}
     given: dict[str, Any] = {"callback": callback} if "callback" in accepted and callback else {}
+    given |= _limits(ctx, accepted)
     if "random_state" in accepted:
         given["random_state"] = ctx.params["seed"]
     for name in sorted(names - set(_LEFT_OUT)):

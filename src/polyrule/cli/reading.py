@@ -33,7 +33,7 @@ _OPTIONS = (
     _option("--tag-separator", metavar="TEXT", default="|", show_default=True, help="What separates tags."),
     _option("--drop", metavar="SPEC", help="Columns to leave out."),
     _option("--nominal", metavar="SPEC", help="Columns to read as categories."),
-    _option("--ordinal", multiple=True, metavar="COLUMN=LOW,..,HIGH", help="A column whose values ascend, and these."),
+    _option("--ordinal", multiple=True, metavar="NAME=A,B,..", help="A column whose values ascend, lowest first."),
     _option("--numeric", metavar="SPEC", help="Columns to read as numbers."),
     _option("--id", "identifier", metavar="COLUMN", help="Column that names the rows; never a feature."),
     _option("--weights", metavar="COLUMN", help="Column with example weights."),
@@ -120,7 +120,7 @@ def reading_options(reading: dict[str, Any]) -> dict[str, Any]:
 def _ordered(text: str) -> tuple[str, list[str]]:
     column, sign, values = text.rpartition("=")
     if not sign or not column:
-        raise OptionError(f"--ordinal is written COLUMN=LOW,..,HIGH, such as plan=basic,plus,pro, not {text!r}")
+        raise OptionError(f"--ordinal is written NAME=A,B,.., such as plan=basic,plus,pro, not {text!r}")
     return column, [value.strip() for value in values.split(",")]
 
 

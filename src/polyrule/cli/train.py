@@ -3,19 +3,28 @@
 from __future__ import annotations
 
 import time
+import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from polyrule.cli.command import command, json_option
-from polyrule.cli.learner_options import learner_options, make_learner, speaking_options
+from polyrule.cli.learner_options import learner_options, limit_options, make_learner, speaking_options
 from polyrule.cli.output import cannot_write, check_place, note, print_json, warn
 from polyrule.cli.progress import counting_progress, learning_progress
-from polyrule.cli.reading import ID_COLUMN, align_labels, data_argument, data_options, load_data, reading_names
+from polyrule.cli.reading import (
+    ID_COLUMN,
+    align_labels,
+    data_argument,
+    data_options,
+    load_data,
+    load_model,
+    reading_names,
+)
 from polyrule.cli.show import rule_records
 from polyrule.cli.text import fit, plural
-from polyrule.errors import DataError, OptionError
+from polyrule.errors import DataError, DataWarning, MeasureWarning, ModelWarning, OptionError
 
 if TYPE_CHECKING:
     from polyrule.data import Dataset
@@ -31,9 +40,11 @@ if TYPE_CHECKING:
 @click.option(
     "--preset", type=click.Choice(["paper"]), help="Other defaults; paper: the learner of the paper, to the last digit."
 )
+@click.option("--start", type=click.Path(path_type=Path), metavar="MODEL", help="Keep the rules of this list in front.")
 @click.option("-q", "--quiet", is_flag=True, help="No progress, and no rules on standard output.")
 @data_options
 @learner_options
+@limit_options
 @json_option
 @click.pass_context
 def train(
@@ -46,6 +57,7 @@ def train(
     seed: int,
     certify: bool,
     preset: str | None,
+    start: Path | None,
     quiet: bool,
     learner: str,
     as_json: bool,
@@ -63,6 +75,7 @@ def train(
       polyrule train flags-train.arff --labels flags.xml --test flags-test.arff
       polyrule train emotions:train --simplicity 2 --cv 10
       polyrule train emotions:train --preset paper --measure hamming
+      polyrule train a.csv --labels churn --forbid region --monotone income=up
       polyrule train songs.csv --tags mood --learner ensemble --max-rules 10
       polyrule train songs.csv --labels last:3 --dump-config > songs.toml
       polyrule train songs.csv --config songs.toml
@@ -74,7 +87,7 @@ def train(
     from polyrule.store import is_store
 
     if is_store(data):
-        given = {"--certify": certify, "--cv": folds is not None, "--test": test_data is not None}
+        given = {"--certify": certify, "--cv": folds is not None, "--test": test_data is not None, "--start": start}
         _train_on_store(ctx, data, output, learner, quiet, as_json, [name for name, on in given.items() if on])
         return
     dataset = load_data(data, reading)
@@ -85,9 +98,10 @@ def train(
     if not dataset.features:
         raise DataError(f"{data}: no column is left to learn from; the others are labels, dropped, or --id")
     test = None if test_data is None else load_data(test_data, reading, dataset.features)
-    with learning_progress(quiet) as callback, speaking_options():
+    with learning_progress(quiet) as callback, speaking_options(), warnings.catch_warnings():
+        warnings.simplefilter("ignore", DataWarning)  # the findings below say it
         estimator = make_learner(ctx, learner, callback, preset)
-        interrupted = _fit(estimator, dataset)
+        interrupted = _fit(estimator, dataset, _start(start, learner))
     model = estimator.model_
     if reading["identifier"] is not None:
         model.info[ID_COLUMN] = reading["identifier"]
@@ -172,10 +186,22 @@ def _train_on_store(
         ctx.exit(130)
 
 
-def _fit(estimator: Any, data: Any) -> bool:
+def _start(path: Path | None, learner: str) -> dict[str, Any]:
+    """Return what `fit` is told about rules to keep."""
+    from polyrule.model import RuleList
+
+    if path is None:
+        return {}
+    kept = load_model(path)
+    if learner != "list" or not isinstance(kept, RuleList):
+        raise OptionError(f"--start {path}: only rule lists go on behind the rules of a list")
+    return {"start": kept}
+
+
+def _fit(estimator: Any, data: Any, more: dict[str, Any] | None = None) -> bool:
     """Fit; whether it was interrupted with something worth keeping."""
     try:
-        estimator.fit(data)
+        estimator.fit(data, **more or {})
     except KeyboardInterrupt:
         if not len(getattr(estimator, "model_", ())):
             raise
@@ -206,7 +232,9 @@ def _cross_validate(estimator: Any, data: Dataset, folds: int, seed: int, quiet:
     from polyrule.evaluation.cross_validation import cross_validate
 
     plain = clone(estimator).set_params(callback=None)
-    with counting_progress("cross-validation", folds, quiet) as show:
+    with counting_progress("cross-validation", folds, quiet) as show, warnings.catch_warnings():
+        for told in (DataWarning, MeasureWarning, ModelWarning):  # once, of the model on all examples, is enough
+            warnings.simplefilter("ignore", told)
         try:
             return cross_validate(plain, data, folds, seed, progress=lambda done, _: show(done))
         except MissingExtraError as error:

@@ -132,7 +132,18 @@ def _truth(value: Any, name: str, row: int, unknown: bool) -> int:
 
 def _not_a_label(value: Any, name: str, row: int) -> DataError:
     shown = f"{value:g}" if isinstance(value, (float, int)) else shorten(value)
-    return DataError(f"label {name!r}, row {row}: {shown} is not 0 or 1")
+    mark = tag_mark(value)
+    hint = f"; if it lists labels separated by {mark!r}, give this column alone as y" if mark else ""
+    return DataError(f"label {name!r}, row {row}: {shown} is not 0 or 1{hint}")
+
+
+def tag_mark(value: Any) -> str | None:
+    """Return what may separate several labels in a text.
+
+    >>> tag_mark("jazz;calm"), tag_mark("jazz")
+    (';', None)
+    """
+    return next((mark for mark in "|;,/" if mark in value), None) if isinstance(value, str) else None
 
 
 def _sparse_labels(Y: Any, label_names: Sequence[str] | None, unknown: bool) -> tuple[Any, tuple[str, ...]]:

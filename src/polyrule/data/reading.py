@@ -25,6 +25,7 @@ from polyrule.data.roles import Roles, make_layout
 from polyrule.data.sniff import ending, find_format
 from polyrule.data.sources import Source
 from polyrule.data.table import Feature
+from polyrule.data.tags import warn_about_tags
 from polyrule.errors import DataError, OptionError, did_you_mean
 
 
@@ -231,7 +232,10 @@ def _pass(opened: _Opened) -> Dataset:
     for block in reader.blocks(layout.numeric()):
         assembler.add(block)
     layout.unseen.warn(reader.name)
-    return _with_dates(assembler.dataset(), opened.roles)
+    made = assembler.dataset()
+    if layout.tags is not None and layout.tags_column is not None:
+        warn_about_tags(made.label_names, layout.tags.separator, reader.name, layout.columns[layout.tags_column].name)
+    return _with_dates(made, opened.roles)
 
 
 def _with_dates(data: Dataset, roles: Roles) -> Dataset:

@@ -11,9 +11,7 @@ import scipy.sparse as sp
 from polyrule.data.columns import is_missing
 from polyrule.data.formats.encoders import Place
 from polyrule.data.labels import TRUTH
-from polyrule.data.tags import TagCollector
-
-SEPARATORS = ("|", ";", ",")
+from polyrule.data.tags import SEPARATORS, TagCollector, likely_separator
 
 
 def tag_cells(y: Any) -> tuple[list[Any], str] | None:
@@ -36,7 +34,7 @@ def tag_cells(y: Any) -> tuple[list[Any], str] | None:
         return None
     given = [cell for cell in cells if cell is not None]
     if given and all(isinstance(cell, str) for cell in given):
-        separator = _separator(given)
+        separator = likely_separator(given, SEPARATORS)
         return None if separator is None else (cells, separator)
     if given and all(isinstance(cell, (list, tuple, set, frozenset, np.ndarray)) for cell in given):
         lists = [None if cell is None else _in_order(cell) for cell in cells]
@@ -105,12 +103,3 @@ def _is_missing(cell: Any) -> bool:
 def _in_order(cell: Any) -> list[Any]:
     """Sets have no order that two runs agree on."""
     return sorted(cell, key=str) if isinstance(cell, (set, frozenset)) else list(cell)
-
-
-def _separator(texts: Sequence[str]) -> str | None:
-    values = set(texts)
-    for separator in SEPARATORS:
-        parts = {part.strip() for value in values for part in value.split(separator)} - {""}
-        if any(separator in value for value in values) and len(parts) < len(values):
-            return separator
-    return None

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import warnings
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,10 +12,47 @@ import scipy.sparse as sp
 from polyrule.data.columns import shorten
 from polyrule.data.formats.blocks import Block, SparseBlock
 from polyrule.data.formats.encoders import Place
-from polyrule.errors import DataError, OptionError
+from polyrule.data.unseen import depth_of_caller
+from polyrule.errors import DataError, DataWarning, OptionError
 
 LARGEST_DENSE_LABELS = 50_000_000
 """Label matrices with more cells than this are sparse."""
+
+
+SEPARATORS = ("|", ";", ",")
+"""What separates tags in a column of texts that somebody gives as y."""
+
+OTHER_SEPARATORS = ("/", "+", "&")
+"""What might separate tags, too, but is asked about rather than assumed."""
+
+
+def likely_separator(texts: Iterable[str], separators: Sequence[str] = (*SEPARATORS, *OTHER_SEPARATORS)) -> str | None:
+    """Return what separates tags in texts: it occurs, and the parts recur, so that they are fewer than the texts.
+
+    Examples
+    --------
+    >>> likely_separator(["a;b", "b", "a;b;c", "c"]), likely_separator(["Smith, John", "Miller, Jane"])
+    (';', None)
+    """
+    values = set(texts)
+    for separator in separators:
+        parts = {part.strip() for value in values for part in value.split(separator)} - {""}
+        if any(separator in value for value in values) and len(parts) < len(values):
+            return separator
+    return None
+
+
+def warn_about_tags(names: Sequence[str], used: str, source: str, column: str) -> None:
+    """Warn if labels read from a column of tags look like several tags each, separated by something else."""
+    separator = likely_separator(names, [mark for mark in (*SEPARATORS, *OTHER_SEPARATORS) if mark != used])
+    if separator is not None:
+        example = next(name for name in names if separator in name)
+        warnings.warn(
+            f"{source}: labels from column {column!r} such as {shorten(example)} look like several tags; if they are, "
+            f"say tag_separator={separator!r} (--tag-separator {separator!r})",
+            DataWarning,
+            stacklevel=depth_of_caller(),
+        )
 
 
 class TagCollector:
@@ -53,6 +91,11 @@ class TagCollector:
                 self._rows.append(self._count)
                 self._tags.append(code)
             self._count += 1
+
+    @property
+    def separator(self) -> str:
+        """What separates tags."""
+        return self._separator
 
     @property
     def is_known(self) -> bool:

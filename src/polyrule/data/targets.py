@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -16,7 +17,9 @@ from polyrule.data.frames import is_frame
 from polyrule.data.label_matrix import LabelMatrix
 from polyrule.data.labels import to_labels
 from polyrule.data.tag_targets import read_tags, tag_cells
-from polyrule.errors import DataError
+from polyrule.data.tags import OTHER_SEPARATORS, likely_separator
+from polyrule.data.unseen import depth_of_caller
+from polyrule.errors import DataError, DataWarning
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,6 +99,7 @@ def read_target(y: Any, label_names: Sequence[str] | None = None) -> Target:
     if flat.dtype.kind in "fc":
         assert_all_finite(flat, input_name="y")
     check_classification_targets(flat)
+    _warn_of_tags(flat)
     found, codes = np.unique(flat, return_inverse=True)
     kind: Literal["binary", "multiclass"] = "binary" if len(found) <= 2 else "multiclass"
     shown = found[-1:] if kind == "binary" else found
@@ -105,6 +109,20 @@ def read_target(y: Any, label_names: Sequence[str] | None = None) -> Target:
     chosen = np.arange(len(found))[-len(shown) :]
     truth = (codes[:, None] == chosen[None, :]).astype(np.uint8)
     return Target(kind, truth, names, found)
+
+
+def _warn_of_tags(classes: npt.NDArray[Any]) -> None:
+    """Warn of texts that look like several labels each but are separated by something unusual."""
+    if classes.dtype.kind not in "OUS" or not all(isinstance(value, str) for value in classes):
+        return
+    separator = likely_separator(classes, OTHER_SEPARATORS)
+    if separator is not None:
+        warnings.warn(
+            f"y looks like several labels per example, separated by {separator!r}, but is read as one class each; if "
+            f"these are labels, give lists of them, such as [text.split({separator!r}) for text in y]",
+            DataWarning,
+            stacklevel=depth_of_caller(),
+        )
 
 
 def _classes(names: tuple[str, ...]) -> npt.NDArray[Any]:

@@ -53,7 +53,7 @@ class UnseenCategories:
         """Warn, if there is something to warn of, as from the line outside polyrule that asked for it."""
         if self._columns:
             text = f"{source}: {self}" if source else str(self)
-            warnings.warn(text, UnseenCategoryWarning, stacklevel=_depth_of_caller())
+            warnings.warn(text, UnseenCategoryWarning, stacklevel=depth_of_caller())
 
 
 def _some(examples: tuple[str, ...]) -> str:
@@ -61,8 +61,8 @@ def _some(examples: tuple[str, ...]) -> str:
     return ", ".join([*map(shorten, examples[:_MOST_EXAMPLES]), *more])
 
 
-def _depth_of_caller() -> int:
-    """Frames from `warn` to the first one that is not polyrule's own."""
+def depth_of_caller() -> int:
+    """Frames from the one that warns to the first one that is not polyrule's own."""
     depth, frame = 1, sys._getframe(1)
     while frame.f_back is not None and str(frame.f_globals.get("__name__", "")).split(".")[0] == "polyrule":
         depth, frame = depth + 1, frame.f_back

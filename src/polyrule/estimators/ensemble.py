@@ -196,9 +196,9 @@ class RuleEnsembleClassifier(RuleEstimator):
         """
         options = self._options()
         training = self._read_training(X, y, sample_weight, label_names, labels)
-        require_known(training.truth, "an ensemble of rules")
         if isinstance(training.table, Packed):
             raise OptionError("the ensemble is not learned from stores yet; use RuleListClassifier, or fit in memory")
+        require_known(training.truth, "an ensemble of rules")
         truth = training.truth.toarray() if sp.issparse(training.truth) else np.asarray(training.truth)
         truth = truth.astype(np.uint8, copy=False)
         weights = training.weights.astype(np.float64) * float(training.scale)

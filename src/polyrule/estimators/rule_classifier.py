@@ -11,9 +11,11 @@ import numpy.typing as npt
 import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
+from polyrule.data.table import Table
 from polyrule.data.targets import Target
 from polyrule.errors import DataError
 from polyrule.estimators.base import RuleEstimator, TrainingData
+from polyrule.learning.forewarn import warn_about_identifiers, warn_about_model
 from polyrule.learning.progress import Callback
 from polyrule.learning.separate import Reason
 from polyrule.model import RuleList
@@ -74,11 +76,16 @@ class RuleClassifier(RuleEstimator):
             KeyboardInterrupt goes on.
         """
         training = self._read_training(X, y, sample_weight, label_names, labels)
+        if isinstance(training.table, Table):
+            warn_about_identifiers(training.table)
         model, reason = self._learn(training)
         model.info.update(self._provenance(training) | {"stopped": reason})
         self._remember(training)
         self.model_ = model
         self.stopped_reason_ = reason
+        if isinstance(training.table, Table):
+            several = training.target.kind == "multilabel"
+            warn_about_model(model, training.truth, reason, several and getattr(self, "max_rules", None) is None)
         if reason == "interrupted":
             logger.warning("interrupted: the estimator keeps the %d rule(s) learned so far", len(model))
             raise KeyboardInterrupt
@@ -103,7 +110,7 @@ class RuleClassifier(RuleEstimator):
         [[1], [0]]
         """
         fitted = cls(**options)
-        names = tuple(feature.name for feature in rules.features)
+        names = tuple(dict.fromkeys(feature.column for feature in rules.features))
         fitted.features_ = rules.features
         fitted.n_features_in_ = len(names)
         if names != tuple(f"x{number}" for number in range(len(names))):

@@ -17,6 +17,7 @@ from polyrule.learning.constraints import Constraints
 from polyrule.learning.forewarn import warn_about_measure
 from polyrule.learning.learners import Learner
 from polyrule.learning.progress import Callback, telling
+from polyrule.learning.restricted import grow_restricted
 from polyrule.learning.separate import Reason, SeparateOptions
 from polyrule.learning.thresholds import check_kind, shorten
 from polyrule.measures import Lift, Measure, Objective, get
@@ -85,7 +86,9 @@ class RuleListClassifier(RuleClassifier):
     time_limit : float or None
         Seconds after which growing ends; the list is made of what was found.
     callback : callable or None
-        Called with a `Progress` after every rule grown; returning True ends growing.
+        Called with a `Progress` after every rule grown; returning True ends growing. With an attribute ``within_rules =
+        True`` it is also called about twice a second while a rule is searched, with ``rule=None``, the bodies judged
+        so far and the best value.
     kernels : {None, "native", "reference"}
         Which engine; both give the same list.
     n_jobs : int or None
@@ -213,10 +216,8 @@ class RuleListClassifier(RuleClassifier):
         X, y, sample_weight, label_names, labels
             The training data.
         start : RuleList, optional
-            Rules to keep in front; only what they leave open is learned. For pruned lists.
+            Rules to keep in front; only what they leave open is learned.
         """
-        if start is not None and self.prune is None:
-            raise OptionError("start is for pruned lists; leave it out or give prune='f1'")
         self._start = start
         try:
             return super().fit(X, y, sample_weight, label_names, labels)
@@ -250,16 +251,20 @@ class RuleListClassifier(RuleClassifier):
 
     def _grown(self, training: TrainingData) -> tuple[RuleList, Reason]:
         """Return the list as separate-and-conquer makes it."""
-        for name in ("features", "forbid", "monotone"):
-            if getattr(self, name):
-                raise OptionError(f"{name} is for pruned lists; leave it out or give prune='f1'")
         learner = self._learner(training, self.negative is not False, self.label_conditions is not False)
-        t = training
-        model, reason = learner.rule_list(
-            t.table, t.truth, t.weights, t.target.names, self.heads, t.scale, telling(self.callback, self.verbose)
-        )
+        t, told = training, telling(self.callback, self.verbose)
+        if self.features or self.forbid or self.monotone or self._start is not None:
+            if not isinstance(t.table, Table):
+                raise OptionError("features, forbid, monotone and start need the examples, not their counts (max_bins)")
+            limits, start = self._limits(t), self._checked_start(t)
+            truth = dense_truth(t.truth)
+            model, reason = grow_restricted(
+                learner, t.table, truth, t.weights, t.target.names, self.heads, limits, start, t.scale, told
+            )
+        else:
+            model, reason = learner.rule_list(t.table, t.truth, t.weights, t.target.names, self.heads, t.scale, told)
         if self.thresholds == "short" and isinstance(t.table, Table):
-            model = shorten(model, t.table)
+            model = shorten(model, t.table, after=0 if self._start is None else len(self._start))
         return model, reason
 
     def _chosen(self, training: TrainingData) -> tuple[RuleList, Reason]:
@@ -281,12 +286,7 @@ class RuleListClassifier(RuleClassifier):
         t = training
         assert isinstance(t.table, Table)
         truth = dense_truth(t.truth)
-        limits = Constraints.read(t.table, t.target.names, self.features, self.forbid, self.monotone)
-        start = self._start
-        if start is not None:
-            check_table(start, t.table)
-            if start.label_names != t.target.names:
-                raise OptionError("start: its labels are not those of the data, in the same order")
+        limits = self._limits(t)
         return Composition(
             t.table,
             truth,
@@ -297,8 +297,20 @@ class RuleListClassifier(RuleClassifier):
             t.scale,
             telling(self.callback, self.verbose),
             None if limits.none else limits,
-            start,
+            self._checked_start(t),
         ).learn()
+
+    def _limits(self, training: TrainingData) -> Constraints:
+        return Constraints.read(training.table, training.target.names, self.features, self.forbid, self.monotone)
+
+    def _checked_start(self, training: TrainingData) -> RuleList | None:
+        start = self._start
+        if start is not None:
+            assert isinstance(training.table, Table)
+            check_table(start, training.table)
+            if start.label_names != training.target.names:
+                raise OptionError("start: its labels are not those of the data, in the same order")
+        return start
 
     def _learner(self, training: TrainingData, negative: bool, label_conditions: bool) -> Learner:
         grown = self.prune is None or isinstance(training.table, Packed)

@@ -7,7 +7,7 @@ parts; the `selection` picks bodies and heads. Counts are those on the training 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
@@ -30,6 +30,7 @@ from polyrule.learning.separate import Clock, Learning, Reason, SeparateOptions,
 from polyrule.learning.teacher import best_cut, out_of_bag
 from polyrule.learning.thresholds import Shortener
 from polyrule.measures import Objective, get
+from polyrule.measures.proofs import proof_of
 from polyrule.model.predict import predict
 from polyrule.model.rule import Literal, Rule
 from polyrule.model.rule_list import RuleList
@@ -132,9 +133,15 @@ class Composition:
             return self._counted([], []), reason
         bodies, covers = pool.bodies, pool.covers()
         allowed = None if self.constraints is None else self.constraints.heads(bodies)
+        needed = _shortest(bodies, covers, allowed)
+        bodies, covers = tuple(bodies[number] for number in needed), covers[needed]
+        allowed = None if allowed is None else allowed[needed]
         chosen, pruned = self.select(covers, np.array([len(body) for body in bodies]), allowed)
         model = self._counted([(bodies[rule.body], rule.labels) for rule in chosen], [covers[r.body] for r in chosen])
         model.info["pruning"] = pruned | ({"kept": len(self.start)} if self.start else {})
+        proof = proof_of(Objective(self.learner.objective.measure, negative=False))  # as bodies are grown
+        if proof is not None:
+            model.info["measure_proof"] = proof
         return model, reason
 
     def _opinion(self) -> Matrix | None:
@@ -273,6 +280,17 @@ class Composition:
             told = float(self.weights[mine] @ self.opinion[mine, label])
             chance = round((told + 1) / (every + 2), 4)
         return Literal(label, 1, unscaled(present, self.scale), unscaled(every - present, self.scale), chance)
+
+
+def _shortest(bodies: Sequence[Body], covers: Bools, allowed: Bools | None) -> Ints:
+    """Positions of the bodies that are worth a look: of those that cover the same, the first of the shortest."""
+    kept: dict[bytes, int] = {}
+    packed = np.packbits(covers, axis=1)
+    for number, body in enumerate(bodies):
+        key = packed[number].tobytes() + (b"" if allowed is None else allowed[number].tobytes())
+        if len(body) < len(bodies[kept.setdefault(key, number)]):
+            kept[key] = number
+    return np.array(sorted(kept.values()), dtype=np.int64)
 
 
 def _patient(engine: Engine, least: float) -> Callable[[], Candidate | None]:

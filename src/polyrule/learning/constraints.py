@@ -34,7 +34,7 @@ class Constraints:
     @classmethod
     def read(
         cls,
-        table: Table,
+        table: Any,
         labels: Sequence[str],
         features: Mapping[str, Sequence[str]] | None,
         forbid: Sequence[str] | None,

@@ -1,9 +1,11 @@
 """Columns that let an engine find more kinds of conditions than it knows: sets of categories, and missing values.
 
 For every label, the categories of a nominal feature are put in the order of how often the label is present among them.
-Among all sets of categories, the one with the best F-measure, precision or other ratio of counts lies at an end of this
-order, so a threshold on the rank finds it exactly, for the empty body. Whether a value is missing is a column of zeros
-and ones. What an engine finds on such a column is translated back to a condition on the feature.
+Among all sets of categories, the one with the best F-measure, precision or other ratio of counts lies at the end of
+this order, so a threshold on the rank finds it exactly, for the empty body. Only the last few categories of the order
+get a rank, because nobody reads long sets, and none that too few examples have, because their order would be chance.
+Whether a value is missing is a column of zeros and ones. What an engine finds on such a column is translated back to a
+condition on the feature.
 """
 
 from __future__ import annotations
@@ -22,6 +24,7 @@ from polyrule.model.rule import Condition, FeatureCondition, LabelCondition, Mis
 
 MOST_CATEGORIES = 1000  # a feature with more has no sets that anybody would read
 LARGEST_SET = 8  # categories that people read in one condition
+LEAST_EXAMPLES = 5  # of a category of a set
 _MOST_ORDERS = 32  # of one feature; those of the most frequent labels
 
 
@@ -33,8 +36,8 @@ class Derived:
     ranks: tuple[int, ...] | None
     values: Floats
 
-    def condition(self, found: NumericCondition) -> FeatureCondition | None:
-        """Return what a condition on the column says of the feature; None where nobody would read it."""
+    def condition(self, found: NumericCondition) -> FeatureCondition:
+        """Return what a condition on the column says of the feature."""
         if self.ranks is None:
             return MissingCondition(self.owner, found.op == ">")
         values = [
@@ -42,7 +45,7 @@ class Derived:
             for code, rank in enumerate(self.ranks)
             if rank >= 0 and (rank > found.threshold if found.op == ">" else rank <= found.threshold)
         ]
-        return chosen(self.owner, values) if len(values) <= LARGEST_SET else None
+        return chosen(self.owner, values)
 
 
 class DerivedTable:
@@ -58,9 +61,10 @@ class DerivedTable:
     Examples
     --------
     >>> hue = Feature("hue", "nominal", ("blue", "green", "red"))
-    >>> table = Table.from_array([[0.0], [1.0], [2.0], [2.0]], [hue])
-    >>> derived = DerivedTable(table, np.array([[1], [0], [1], [0]], dtype=np.uint8), np.ones(4, dtype=np.int64))
-    >>> derived.table.values[:, 1]
+    >>> table = Table.from_array(np.repeat([[0.0], [1.0], [2.0], [2.0]], 5, axis=0), [hue])
+    >>> truth = np.repeat([[1], [0], [1], [0]], 5, axis=0).astype(np.uint8)
+    >>> derived = DerivedTable(table, truth, np.ones(20, dtype=np.int64))
+    >>> derived.table.values[::5, 1]
     array([2., 0., 1., 1.])
     >>> derived.body((NumericCondition(1, ">", 0.5),))
     (SetCondition(feature=0, values=(0, 2)),)
@@ -78,10 +82,9 @@ class DerivedTable:
 
     def body(self, body: tuple[Condition, ...]) -> tuple[Condition, ...]:
         """Return a body over the features of the original table, as short as it can be said."""
-        found = (self._translated(condition) for condition in body)
-        return tidy(tuple(condition for condition in found if condition is not None))
+        return tidy(tuple(map(self._translated, body)))
 
-    def _translated(self, condition: Condition) -> Condition | None:
+    def _translated(self, condition: Condition) -> Condition:
         if isinstance(condition, LabelCondition) or condition.feature < self._own:
             return condition
         assert isinstance(condition, NumericCondition)
@@ -101,24 +104,24 @@ def _orders(table: Table, truth: Bytes, weights: Ints) -> list[Derived]:
         known = ~np.isnan(column)
         codes = np.where(known, column, 0).astype(np.int64)
         total = np.bincount(codes[known], weights[known], count)
-        if np.count_nonzero(total) < 3:
+        total[np.bincount(codes[known], minlength=count) < LEAST_EXAMPLES] = 0
+        if np.count_nonzero(total) < 2:
             continue
         seen: set[tuple[int, ...]] = set()
         for label in frequent:
             rows = present[label][known[present[label]]]
             ranks = _ranks(np.bincount(codes[rows], weights[rows], count), total)
-            if ranks not in seen and len(seen) < 2 * _MOST_ORDERS:
-                last = max(ranks)
-                seen |= {ranks, tuple(last - rank if rank >= 0 else -1 for rank in ranks)}  # the other way round, too
-                values = np.where(known, np.array(ranks, dtype=np.float64)[codes], np.nan)
-                found.append(Derived(owner, ranks, values))
+            if ranks not in seen and len(seen) < _MOST_ORDERS:
+                seen.add(ranks)
+                values = np.array([np.nan if rank < 0 else rank for rank in ranks])[codes]
+                found.append(Derived(owner, ranks, np.where(known, values, np.nan)))
     return found
 
 
 def _ranks(right: Any, total: Any) -> tuple[int, ...]:
-    """Places of the categories by the share of their examples that have a label; -1 for those without examples."""
+    """Places of the categories by the share of their examples that have a label; -1 for those that get none."""
     seen = [code for code in range(len(total)) if total[code]]
-    order = sorted(seen, key=lambda code: (Fraction(int(right[code]), int(total[code])), code))
+    order = sorted(seen, key=lambda code: (Fraction(int(right[code]), int(total[code])), -code))[-LARGEST_SET:]
     ranks = [-1] * len(total)
     for place, code in enumerate(order):
         ranks[code] = place
@@ -128,9 +131,14 @@ def _ranks(right: Any, total: Any) -> tuple[int, ...]:
 def _missing(table: Table) -> list[Derived]:
     """Whether a value is missing, for every feature where it sometimes is; equal columns are kept once."""
     found: dict[bytes, Derived] = {}
-    for owner in range(len(table.features)):
+    values: Any = table.values
+    if table.is_sparse:
+        gaps = np.unique(np.repeat(np.arange(values.shape[1]), np.diff(values.indptr))[np.isnan(values.data)])
+    else:
+        gaps = np.flatnonzero(np.isnan(values).any(axis=0))
+    for owner in gaps.tolist():
         missing = np.isnan(table.column(owner))
-        if missing.any() and not missing.all():
+        if not missing.all():
             found.setdefault(np.packbits(missing).tobytes(), Derived(owner, None, missing.astype(np.float64)))
     return list(found.values())
 

@@ -12,43 +12,116 @@ import numpy as np
 import scipy.sparse as sp
 
 from polyrule.arrays import Ints
+from polyrule.data.columns import listing
+from polyrule.data.describe import IDENTIFIER_LEAST, IDENTIFIER_SHARE
 from polyrule.data.table import Table
-from polyrule.errors import MeasureWarning, OptionError, SlowSearchWarning
+from polyrule.data.unseen import depth_of_caller
+from polyrule.errors import DataWarning, MeasureWarning, ModelWarning, OptionError, SlowSearchWarning
 from polyrule.heads import World, best_head
+from polyrule.heads.coverage import excluding_never_helps
 from polyrule.measures import FunctionMeasure, Objective, SubsetAccuracy
 from polyrule.measures.remarks import remarks
 from polyrule.model.rule import Rule
+from polyrule.model.rule_list import RuleList
 
 PATIENCE = 60.0
 """Seconds that a search for one condition may take before it is announced."""
 
 SAMPLES, LONGEST_SAMPLE = 3, 0.5
-_HERE = 7  # frames between these warnings and the user's call of fit
+FREQUENT = 0.2
+"""Share of examples from which on a label is missed if no rule predicts it; rarer ones may well not earn a rule."""
+
+MOSTLY = 0.6
+"""Share of rules without a condition from which on the measure is to blame."""
 
 
 def warn_about_measure(objective: Objective) -> None:
     """Warn if every rule is as good as any other, if errors are rewarded, or if false positives do not count."""
     for remark in remarks(objective.measure):
         if not remark.startswith("it makes"):  # that depends on the data; see `warn_about_rules`
-            warnings.warn(f"measure {objective.measure.name!r}: {remark}", MeasureWarning, stacklevel=_HERE)
+            warnings.warn(f"measure {objective.measure.name!r}: {remark}", MeasureWarning, stacklevel=depth_of_caller())
 
 
 def warn_about_rules(objective: Objective, rules: Sequence[Rule]) -> None:
-    """Warn if no rule has a condition, so that the list predicts the same for every example."""
-    if len(rules) > 1 and not any(rule.body for rule in rules):
+    """Warn if most rules have no condition, so that the list predicts nearly the same for every example."""
+    bare = sum(not rule.body for rule in rules)
+    if len(rules) < 2 or bare < MOSTLY * len(rules):
+        return
+    often, same = ("every time", "the same") if bare == len(rules) else ("most of the time", "nearly the same")
+    warnings.warn(
+        f"measure {objective.measure.name!r}: 'label <- true' won {often}, so the list predicts {same} for every "
+        "example; a measure that punishes false positives more, such as f0.5, gives rules with conditions",
+        MeasureWarning,
+        stacklevel=depth_of_caller(),
+    )
+
+
+def warn_about_model(model: RuleList, truth: Any, reason: str, whole: bool = True) -> None:
+    """Warn if a list has no rules, can only say that labels are absent, or can never predict a frequent label.
+
+    A list that was ended before its time, or whose classes are decided by probabilities (not `whole`), is only expected
+    to have a rule.
+    """
+    text = _shortcoming(model, truth, reason, whole)
+    if text:
+        warnings.warn(text, ModelWarning, stacklevel=depth_of_caller())
+
+
+def _shortcoming(model: RuleList, truth: Any, reason: str, whole: bool) -> str:
+    frequent = np.asarray((truth == 1).mean(axis=0)).ravel() >= FREQUENT
+    frequent &= np.array(model.defaults) == 0
+    if not frequent.any() or reason in ("interrupted", "callback"):
+        return ""  # little is there to be predicted, or the user knows
+    if not len(model):
+        why = "none was good enough; a smaller simplicity or min_coverage allows more"
+        if reason == "time_limit":
+            why = "the time limit ended learning before the first; allow more time"
+        return f"the list has no rules: {why}"
+    if reason != "complete" or not whole:
+        return ""
+    said = {literal.label for rule in model.rules for literal in rule.head if literal.value}
+    if not said and not any(model.defaults):
+        return (
+            "the list can only say that labels are absent; a measure that rewards what is present, such as f0.5, or "
+            "negative=False gives rules for them"
+        )
+    never = [name for k, name in enumerate(model.label_names) if frequent[k] and k not in said]
+    if not never:
+        return ""
+    which = listing(never)
+    return (
+        f"no rule makes {which} present, though at least one example in {round(1 / FREQUENT)} has "
+        f"{'it' if len(never) == 1 else 'each of them'}; more or longer rules may (a smaller "
+        "simplicity, more conditions)"
+    )
+
+
+def warn_about_identifiers(table: Table) -> None:
+    """Warn of nominal columns in which most examples have a value of their own."""
+    found = []
+    for number, feature in enumerate(table.features):
+        if feature.is_nominal and len(feature.categories) > IDENTIFIER_SHARE * IDENTIFIER_LEAST:
+            column = table.column(number)
+            known = column[~np.isnan(column)]
+            if len(known) >= IDENTIFIER_LEAST and len(np.unique(known)) > IDENTIFIER_SHARE * len(known):
+                found.append(feature.name)
+    if found:
+        each = "has a value of its own" if len(found) == 1 else "have a value of their own"
         warnings.warn(
-            f"measure {objective.measure.name!r}: 'label <- true' won every time, so the list predicts the same for "
-            "every example; a measure that punishes false positives more, such as f0.5, gives rules with conditions",
-            MeasureWarning,
-            stacklevel=_HERE,
+            f"column {listing(found)} {each} for most examples, like an identifier; rules on it will not generalise, "
+            "so leave it out",
+            DataWarning,
+            stacklevel=depth_of_caller(),
         )
 
 
 def warn_about_time(objective: Objective, table: Table, truth: Any, weights: Ints) -> None:
     """Warn, with what would make it fast, if trying every condition once would take longer than `PATIENCE`."""
+    if excluding_never_helps(objective):
+        return  # no condition is tried
     found = forecast(objective, table, truth, weights)
     if found is not None and found.seconds > PATIENCE:
-        warnings.warn(f"{found}; {_advice(objective)}", SlowSearchWarning, stacklevel=_HERE)
+        warnings.warn(f"{found}; {_advice(objective)}", SlowSearchWarning, stacklevel=depth_of_caller())
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,8 @@ from polyrule.arrays import Bools, Floats, Ints
 Matrix = Floats  # whole numbers below 2**53, which doubles add without rounding in any order
 
 QUANTUM = 256  # targets are multiples of 1/256
-_BLOCK = 8_000_000  # entries of a cover that are doubles at one time
+_BLOCK = 8_000_000  # entries of the covers that are made doubles at one time
+_HELD = 30_000_000  # entries that are held as doubles
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,12 +71,18 @@ class Selection:
         widest: int | None = None,
     ) -> None:
         self.covers, self.costs, self.allowed = covers, costs, allowed
+        # By examples, because sums are over those of a rule; as doubles, where memory allows, for matrix products.
+        by_examples = np.ascontiguousarray(covers.T)
+        self._by_examples = by_examples.astype(np.float64) if covers.size <= _HELD else by_examples
         self.widest = gains.shape[1] if widest is None else min(widest, gains.shape[1])
         self.gains = np.where(taken, 0.0, gains)
         self.price = costs.rule + costs.condition * lengths.astype(np.float64)
         self.count = np.zeros(gains.shape, dtype=np.int32)
-        self.alone = np.concatenate([block @ self.gains for block in _float_blocks(covers)])
+        self.alone = np.zeros((len(covers), gains.shape[1]))
+        for rows in _row_blocks(np.arange(len(gains)), len(covers)):
+            self.alone += self._by_examples[rows].astype(np.float64, copy=False).T @ self.gains[rows]
         self.scores = self.alone.copy()
+        self.worth = np.maximum(self._surplus(slice(None)), 0.0).sum(axis=1)
         self.rules: list[Chosen] = []
 
     def add(self, rule: Chosen) -> None:
@@ -99,17 +106,23 @@ class Selection:
         """Add what free cells are worth to the scores of all bodies that cover them, or take it away."""
         some = free.any(axis=1)
         rows, worth = rows[some], sign * np.where(free[some], self.gains[np.ix_(rows[some], labels)], 0.0)
-        start = 0
-        for block in _float_blocks(self.covers, rows):
-            self.scores[start : start + len(block), labels] += block @ worth
-            start += len(block)
+        change = np.zeros((len(labels), len(self.covers)))
+        for place in _row_blocks(np.arange(len(rows)), len(self.covers)):
+            change += worth[place].T @ self._by_examples[rows[place]].astype(np.float64, copy=False)
+        self._put(labels, self.scores[:, labels] + change.T)
+
+    def _put(self, labels: Ints, scores: Matrix) -> None:
+        """Replace the scores of some labels, and what bodies are worth with their best heads."""
+        self.worth -= np.maximum(self._surplus(slice(None), labels), 0.0).sum(axis=1)
+        self.scores[:, labels] = scores
+        self.worth += np.maximum(self._surplus(slice(None), labels), 0.0).sum(axis=1)
 
     def values(self) -> Matrix:
         """What each body would add with its best head, costs taken off."""
+        if self.widest == self.gains.shape[1]:
+            return np.asarray(self.worth - self.price)
         worth = np.maximum(self._surplus(slice(None)), 0.0)
-        if self.widest < worth.shape[1]:
-            worth = np.partition(worth, -self.widest, axis=1)[:, -self.widest :]
-        return np.asarray(worth.sum(axis=1) - self.price)
+        return np.asarray(np.partition(worth, -self.widest, axis=1)[:, -self.widest :].sum(axis=1) - self.price)
 
     def head(self, body: int) -> Chosen | None:
         """Return a body with its best head, or None where that does not earn its costs."""
@@ -118,9 +131,9 @@ class Selection:
         labels = np.sort(labels[np.argsort(-surplus[labels], kind="stable")[: self.widest]])
         return Chosen(body, tuple(labels.tolist())) if surplus[labels].sum() > self.price[body] else None
 
-    def _surplus(self, bodies: slice) -> Matrix:
-        surplus = self.scores[bodies] - self.costs.literal
-        return surplus if self.allowed is None else np.where(self.allowed[bodies], surplus, -1.0)
+    def _surplus(self, bodies: slice, labels: Ints | slice = slice(None)) -> Matrix:
+        surplus = self.scores[bodies, labels] - self.costs.literal
+        return surplus if self.allowed is None else np.where(self.allowed[bodies, labels], surplus, -1.0)
 
     def best(self) -> Chosen | None:
         """Return the rule that adds most; the first body of equals. None where no rule earns its costs."""
@@ -190,10 +203,8 @@ class Selection:
             if not scores[best] > prices[best]:
                 break
             rows = np.flatnonzero(self.covers[best] & (worth != 0))
-            start = 0
-            for block in _float_blocks(self.covers, rows):
-                scores[start : start + len(block)] -= block @ worth[rows]
-                start += len(block)
+            for some in _row_blocks(rows, len(self.covers)):
+                scores -= worth[some] @ self._by_examples[some].astype(np.float64, copy=False)
             worth[rows] = 0.0
             found.append(best)
         for body in reversed(found.copy()):
@@ -215,6 +226,8 @@ class Selection:
                 changed |= self._settle(place, exchange=False)
 
     def _settle(self, place: int, *, exchange: bool) -> bool:
+        labels = np.array(self.rules[place].labels)
+        held = self.scores[:, labels]
         old = self.remove(place)
         new = self.head(old.body)
         if exchange:
@@ -224,9 +237,15 @@ class Selection:
                 new = self.head(best)
         if new is None:
             return True
+        if new.body == old.body and new.labels == old.labels:
+            # As it was: nothing has to be summed up again.
+            self.count[np.ix_(self.covers[old.body], labels)] += 1
+            self._put(labels, held)
+            self.rules.insert(place, old)
+            return False
         self.add(new)
         self.rules.insert(place, self.rules.pop())
-        return new.body != old.body or new.labels != old.labels
+        return True
 
     def ordered(self) -> list[Chosen]:
         """Return the rules with the one that adds most first, then the one that adds most to it, and so on."""
@@ -243,10 +262,8 @@ class Selection:
         return order
 
 
-def _float_blocks(covers: Bools, rows: Ints | None = None) -> Iterator[Matrix]:
-    """Covers of some bodies at a time as doubles, for the given rows; so that memory stays bounded."""
-    width = covers.shape[1] if rows is None else len(rows)
+def _row_blocks(rows: Ints, width: int) -> Iterator[Ints]:
+    """Some rows at a time, so that memory stays bounded."""
     step = max(1, _BLOCK // max(1, width))
-    for start in range(0, max(1, len(covers)), step):
-        block = covers[start : start + step]
-        yield (block if rows is None else block[:, rows]).astype(np.float64)
+    for start in range(0, len(rows), step):
+        yield rows[start : start + step]

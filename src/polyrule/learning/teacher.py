@@ -81,8 +81,11 @@ Grower = Callable[[Any, Design, Any, Any, Design], Matrix]
 
 
 def _label_tree(options: Any, design: Design, target: Any, weights: Any, asked: Design) -> Matrix:
-    tree = ExtraTreeRegressor(**options).fit(design, target, sample_weight=weights)
-    return np.asarray(tree.predict(asked), dtype=np.float64).reshape(len(asked), -1)
+    # Checking takes as long as growing a small tree, and is needed only to see that values are missing.
+    check = bool(np.isnan(design).any())
+    tree = ExtraTreeRegressor(**options).fit(design, target, sample_weight=weights, check_input=check)
+    told = tree.predict(asked, check_input=check or bool(np.isnan(asked).any()))
+    return np.asarray(told, dtype=np.float64).reshape(len(asked), -1)
 
 
 def _set_tree(sets: Bytes) -> Grower:

@@ -48,11 +48,14 @@ def short_between(low: float, high: float) -> float:
     return low
 
 
-def shorten(rule_list: RuleList, table: Table) -> RuleList:
-    """Return the list with thresholds that divide all examples of `table` alike and take fewest digits."""
+def shorten(rule_list: RuleList, table: Table, after: int = 0) -> RuleList:
+    """Return the list with thresholds that divide all examples of `table` alike and take fewest digits.
+
+    The first rules, as many as `after` says, stay as they are.
+    """
     shorter = Shortener(table)
-    rules = tuple(replace(rule, body=tuple(map(shorter.condition, rule.body))) for rule in rule_list.rules)
-    return replace(rule_list, rules=rules)
+    rules = [replace(rule, body=tuple(map(shorter.condition, rule.body))) for rule in rule_list.rules[after:]]
+    return replace(rule_list, rules=(*rule_list.rules[:after], *rules))
 
 
 class Shortener:

@@ -42,7 +42,7 @@ def test_kinds_missing_keys_and_tags():
         (["[1, 2]"], "line 1: expected one JSON object per line"),
         (['{"a": 1, "a": 2}'], "line 1: the key 'a' appears twice"),
         ([{"a": 1}, {"a": "x"}], "column 'a' holds numbers in line 1 and text or booleans in line 2"),
-        ([{"a": {"b": 1}}], "column 'a' holds nested values"),
+        ([{"a": {"b": 1}}], "column 'a' holds times of day, spans of time or nested values"),
         ([{"a": 1}, {"a": 10**400}], "column 'a': the value is infinite|Exceeds"),
         (['{"a": Infinity}'], "line 1, column 'a': the value is infinite"),
         (['{"a": ' + "[" * 100_000 + "]" * 100_000 + "}"], "line 1: nested too deeply"),

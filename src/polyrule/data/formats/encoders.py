@@ -14,7 +14,7 @@ import numpy.typing as npt
 from polyrule.arrays import Floats
 from polyrule.data.columns import category_text, is_missing, listing, shorten
 from polyrule.data.dates import day_of
-from polyrule.data.labels import TRUTH, UNKNOWN
+from polyrule.data.labels import TRUTH, UNKNOWN, tag_mark
 from polyrule.data.table import Feature, FeatureKind
 from polyrule.data.unseen import UnseenCategories
 from polyrule.errors import DataError
@@ -280,4 +280,6 @@ def label_truth(cell: Any, row: int, place: Place) -> int:
 
 
 def _no_label(cell: Any, row: int, place: Place) -> DataError:
-    return place.error(row, f"{shorten(cell)} is not a label; a label is 0 or 1, false or true, no or yes")
+    mark = tag_mark(cell)
+    hint = f"; if the column lists tags, say tags= instead of labels=, and tag_separator={mark!r}" if mark else ""
+    return place.error(row, f"{shorten(cell)} is not a label; a label is 0 or 1, false or true, no or yes{hint}")
