@@ -70,7 +70,7 @@ def warn_about_model(model: RuleList, truth: Any, reason: str, whole: bool = Tru
 def _shortcoming(model: RuleList, truth: Any, reason: str, whole: bool) -> str:
     frequent = np.asarray((truth == 1).mean(axis=0)).ravel() >= FREQUENT
     frequent &= np.array(model.defaults) == 0
-    if not frequent.any() or reason == "interrupted":
+    if not frequent.any() or reason in ("interrupted", "callback"):
         return ""  # little is there to be predicted, or the user knows
     if not len(model):
         why = "none was good enough; a smaller simplicity or min_coverage allows more"
