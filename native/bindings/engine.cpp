@@ -9,6 +9,7 @@
 
 #include <map>
 #include <memory>
+#include <thread>
 
 #include "bindings/bindings.hpp"
 #include "search/engine.hpp"
@@ -150,16 +151,17 @@ class PyEngine {
     engine_ = std::make_unique<Engine>(std::move(columns), std::move(state), std::move(form), options, limits, threads);
   }
 
-  nb::object grow(std::optional<std::size_t> label, int value, std::optional<double> seconds) {
+  nb::object grow(std::optional<std::size_t> label, int value, std::optional<double> seconds, nb::object report,
+                  double pace) {
     LiteralChoice literal;
     if (label && (*label >= engine_->state().labels || value < 0 || value > 1))
       throw nb::index_error("no such literal");
     if (label) literal = {*label, value};
-    return run(seconds, [&](const Watch& watch) { return engine_->grow(watch, literal); });
+    return run(seconds, {report, pace}, [&](const Watch& watch) { return engine_->grow(watch, literal); });
   }
 
-  nb::object grow_single(std::optional<double> seconds) {
-    return run(seconds, [&](const Watch& watch) { return engine_->grow_single(watch); });
+  nb::object grow_single(std::optional<double> seconds, nb::object report, double pace) {
+    return run(seconds, {report, pace}, [&](const Watch& watch) { return engine_->grow_single(watch); });
   }
 
   // `rows` is a cover that was grown here, or an array of row numbers.
@@ -297,12 +299,33 @@ class PyEngine {
     return Columns(SparseSource{data.data(), indices.data(), starts.data(), rows}, nominal, limits, threads);
   }
 
+  // Who wants to hear of a search while it runs, if anybody (not None), and after how many seconds each time.
+  struct Listener {
+    nb::object report;
+    double pace;
+  };
+
+  // The listener is called with the bodies judged and the best value so far (or None); what it raises ends the search.
   template <class Search>
-  nb::object run(std::optional<double> seconds, Search&& search) {
+  nb::object run(std::optional<double> seconds, const Listener& listener, Search&& search) {
+    using Clock = std::chrono::steady_clock;
     Watch watch;
-    watch.poll = [] {
+    const auto caller = std::this_thread::get_id();
+    auto told = Clock::now();
+    watch.poll = [&] {
       const nb::gil_scoped_acquire acquire;
-      return PyErr_CheckSignals() != 0;
+      if (PyErr_CheckSignals() != 0) return true;
+      const bool due = !listener.report.is_none() && std::this_thread::get_id() == caller &&
+                       Clock::now() - told >= std::chrono::duration<double>(listener.pace);
+      if (!due) return false;
+      told = Clock::now();
+      try {
+        listener.report(watch.bodies.load(), watch.best);
+      } catch (nb::python_error& error) {
+        error.restore();
+        return true;
+      }
+      return false;
     };
     if (seconds)
       watch.deadline =
@@ -371,8 +394,9 @@ void register_engine(nb::module_& m) {
           "den"_a, "rho"_a, "max_head"_a.none(), "negative"_a, "beam_width"_a, "label_conditions"_a, "min_coverage"_a,
           "max_conditions"_a.none(), "threads"_a, "formula"_a = "", "m"_a = std::pair<Count, Count>(0, 1),
           "function"_a = nb::none(), "limits"_a = nb::dict())
-      .def("grow", &PyEngine::grow, "label"_a.none(), "value"_a, "seconds"_a.none())
-      .def("grow_single", &PyEngine::grow_single, "seconds"_a.none())
+      .def("grow", &PyEngine::grow, "label"_a.none(), "value"_a, "seconds"_a.none(), "report"_a = nb::none(),
+           "pace"_a = 0.5)
+      .def("grow_single", &PyEngine::grow_single, "seconds"_a.none(), "report"_a = nb::none(), "pace"_a = 0.5)
       .def("commit", &PyEngine::commit, "rows"_a, "head"_a, "stop"_a.none(), "keep_covered"_a)
       .def("leftover", &PyEngine::leftover)
       .def_prop_ro("remaining", &PyEngine::remaining)

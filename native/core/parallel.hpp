@@ -62,17 +62,14 @@ void over_all(const Watch& watch, std::size_t count, int threads, std::size_t be
   std::atomic<std::size_t> next{0};
   std::atomic<bool> over{false};
   on_threads(threads, [&](int worker) {
-    auto last_poll = Clock::now();
     std::size_t since = 0;
     try {
       for (std::size_t i = next++; i < count && !over; i = next++) {
         visit(worker, i);
+        watch.bodies.fetch_add(1, std::memory_order_relaxed);
         if (worker == 0 && ++since >= between) {
           since = 0;
-          const auto now = Clock::now();
-          if (now - last_poll < std::chrono::milliseconds(40)) continue;
-          last_poll = now;
-          watch.check();
+          watch.look();
         }
       }
     } catch (...) {

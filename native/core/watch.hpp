@@ -1,6 +1,7 @@
 // How a long search is ended from outside.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <functional>
@@ -12,15 +13,29 @@ struct Interrupted {};  // a signal has come; the Python error is set
 struct TimeIsUp {};
 
 // Asked now and then during a search, by the thread that started it. `poll` returns true if a signal wants the search
-// to end.
+// to end. It may tell what the search has come to meanwhile: `bodies` and `best`.
 struct Watch {
   std::function<bool()> poll;
   std::optional<std::chrono::steady_clock::time_point> deadline;
+  mutable std::atomic<std::uint64_t> bodies{0};  // that have been judged, at least
+  mutable std::optional<double> best;            // value so far; belongs to the thread that started the search
 
   void check() const {
     if (deadline && std::chrono::steady_clock::now() > *deadline) throw TimeIsUp{};
     if (poll && poll()) throw Interrupted{};
   }
+
+  // The same, but not more often than is worth it, however many searches come one after the other. For the thread that
+  // started them.
+  void look() const {
+    const auto now = std::chrono::steady_clock::now();
+    if (now - looked_ < std::chrono::milliseconds(40)) return;
+    looked_ = now;
+    check();
+  }
+
+ private:
+  mutable std::chrono::steady_clock::time_point looked_ = std::chrono::steady_clock::now();
 };
 
 // Asked at every step of a long head search; looks at the clock now and then.

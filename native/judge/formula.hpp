@@ -101,6 +101,13 @@ inline Fraction formula_value(const Form& form, const Counts& c) {
   return ratio(linear<Wide>(form.num, c), linear<Wide>(form.den, c));
 }
 
+// The value that such a number stands for.
+inline double shown_value(const Form& form, const Fraction& value) {
+  if (form.formula == Formula::function) return Valuer::from_order(static_cast<Count>(value.num));
+  const double number = as_double(value);
+  return form.formula == Formula::matthews ? std::copysign(std::sqrt(std::abs(number)), number) : number;
+}
+
 // The same in doubles, up to a relative error of about 1e-14 of the largest part.
 inline double formula_estimate(const Form& form, double tp, double fp, double tn, double fn) {
   const double total = tp + fp + tn + fn;

@@ -134,6 +134,7 @@ void Engine::search_in_general(const Watch& watch, const Node& node, const Form&
                                    best, Patience(&watch)));
     if (unit < columns.size()) worker->feature(columns[unit]);
     else worker->label(labels[unit - columns.size()]);
+    watch.bodies.fetch_add(worker->judged(), std::memory_order_relaxed);
   });
   for (const auto& worker : workers)
     if (worker) worker->finish();
@@ -168,6 +169,7 @@ std::optional<Grown> Engine::greedy(const Watch& watch, const Form& form, std::v
   begin_rule(form);
   std::vector<Condition> body;
   const auto note = [&] {
+    watch.best = shown_value(form, grown.head.value);
     if (steps)
       steps->push_back(
           {body.empty() ? Condition{} : body.back(), grown.head.value, grown.head.tp, node.weight, node.cover});

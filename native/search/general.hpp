@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <utility>
 #include <vector>
 
 #include "judge/heads.hpp"
@@ -28,6 +29,8 @@ class GeneralScan {
   }
 
   const Shortlist& shortlist() const { return shortlist_; }
+  // The bodies judged since the last time.
+  std::uint64_t judged() { return std::exchange(judged_, 0); }
 
   void feature(std::size_t index) {
     index_ = static_cast<std::uint32_t>(index);
@@ -183,6 +186,7 @@ class GeneralScan {
   template <class Make>
   void consider(Make&& make, Count weight, bool leaving, double& from) {
     if (double(weight) < min_coverage_) return;
+    ++judged_;
     if (form_.formula == Formula::function) {
       ask(make(), leaving);
       return;
@@ -265,6 +269,7 @@ class GeneralScan {
   Sums sums_;
   Filter filter_;
   double min_coverage_;
+  std::uint64_t judged_ = 0;
   Shortlist shortlist_;
   bool has_level_ = false;
   Fraction level_;

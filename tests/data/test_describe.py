@@ -99,3 +99,16 @@ def test_row_keys_say_which_rows_are_equal(rows):
             for j in range(len(rows)):
                 equal = np.array_equal(matrix[i], matrix[j], equal_nan=True)
                 assert (keys[i] == keys[j]) == equal
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_unknown_labels_are_counted_apart(sparse):
+    Y = np.array([[1, 0], [1, 2], [2, 0], [1, 0], [0, 0]], dtype=np.uint8)
+    Y[4, 0] = 1
+    data = Dataset(Table.from_array(np.arange(10.0).reshape(5, 2)), sp.csr_array(Y) if sparse else Y, ("a", "b"))
+    found = data.describe()
+    assert found.label_counts == (4, 0)
+    messages = [finding.message for finding in found.findings]
+    assert "2 of 10 labels are unknown" in messages
+    assert "label 'a' is always present" in messages
+    assert "label 'b' is never present" in messages

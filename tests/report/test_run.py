@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 from tests.report.worlds import random_data, random_model
 
+from polyrule.data.labels import UNKNOWN
 from polyrule.model import LabelCondition
 from polyrule.report.run import run
 
@@ -29,14 +30,18 @@ def holds(condition, row, state):
     value = row[condition.feature]
     if hasattr(condition, "threshold"):
         return value <= condition.threshold if condition.op == "<=" else value > condition.threshold
-    return value == condition.value
+    if hasattr(condition, "missing"):
+        return np.isnan(value) == condition.missing
+    return value in condition.values if hasattr(condition, "values") else value == condition.value
 
 
 @pytest.mark.parametrize("seed", range(12))
 def test_counts_are_those_of_the_definition(seed):
     model = random_model(seed, full=seed % 4 == 3)
     data = random_data(model, 120, seed, sparse=seed % 3 == 1)
-    truth = np.asarray(data.Y)
+    truth = np.array(data.Y)
+    if seed % 2:
+        truth[np.random.default_rng(seed).random(truth.shape) < 0.2] = UNKNOWN
     result = run(model, data.X, truth)
     covers, sets = [0] * len(model), [0] * len(model)
     right, wrong = np.zeros((len(model), truth.shape[1]), int), np.zeros((len(model), truth.shape[1]), int)
@@ -45,7 +50,8 @@ def test_counts_are_those_of_the_definition(seed):
             covers[number] += 1
             sets[number] += bool(new)
             for label, value in new.items():
-                (right if value == truth[i, label] else wrong)[number, label] += 1
+                if truth[i, label] != UNKNOWN:
+                    (right if value == truth[i, label] else wrong)[number, label] += 1
     assert result.covers.tolist() == covers
     assert result.sets.tolist() == sets
     assert (result.right == right).all()

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from polyrule.cli.output import on_terminal
+from polyrule.learning.progress import within_rules
 
 
 @contextlib.contextmanager
@@ -22,20 +23,28 @@ def learning_progress(quiet: bool) -> Iterator[Any]:
         TextColumn("{task.description}"),
         BarColumn(),
         TaskProgressColumn(),
-        TextColumn("{task.fields[of]}{task.fields[rules]} rules"),
+        TextColumn("{task.fields[of]}{task.fields[rules]} rules{task.fields[within]}"),
         TimeElapsedColumn(),
     )
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("learning", total=1.0, rules=0, of="")
+        task = bar.add_task("learning", total=1.0, rules=0, of="", within="")
 
         def show(progress: Any) -> None:
             if hasattr(progress, "phase"):
                 bar.update(task, description=progress.phase, completed=progress.done, rules=progress.rules)
                 return
             of = "of the label decisions made, "
-            bar.update(task, completed=progress.done, rules=progress.rules, of=of)
+            bar.update(task, completed=progress.done, rules=progress.rules, of=of, within=_within(progress))
 
-        yield show
+        yield within_rules(show)
+
+
+def _within(progress: Any) -> str:
+    """Say how far the search for the next rule is, if that is what is reported."""
+    if progress.rule is not None:
+        return ""
+    best = "" if progress.best is None else f", best {progress.best:.4g}"
+    return f"; next: {progress.bodies:,} bodies judged{best}"
 
 
 @contextlib.contextmanager

@@ -222,7 +222,7 @@ def _test(model: Any, train: Dataset, test: Dataset) -> Any:
     from polyrule.evaluation import compare_with_baseline
 
     test = align_labels(test, model)
-    return compare_with_baseline(train.Y, test.Y, model.predict(test.X), model.label_names)
+    return compare_with_baseline(train.Y, test.Y, model.predict(test.X), model.label_names, tables=(train.X, test.X))
 
 
 def _cross_validate(estimator: Any, data: Dataset, folds: int, seed: int, quiet: bool) -> Any:
@@ -246,6 +246,7 @@ def _json(result: dict[str, Any], comparison: Any, validation: Any) -> dict[str,
     if comparison is not None:
         result["test"] = comparison.model.as_dict()
         result["baseline"] = comparison.baseline.as_dict()
+        result["simple"] = {name: scores.as_dict() for name, scores in comparison.simple.items()}
         result["warning"] = comparison.warning
     if validation is not None:
         result["cross_validation"] = {
@@ -261,7 +262,9 @@ def _print(model: Any, result: dict[str, Any], comparison: Any, validation: Any,
         click.echo()
     click.echo(summary(model.statistics(), result["seconds"]))
     if comparison is not None:
-        click.echo("\nscores on the test data, beside each label's majority in the training data:")
+        click.echo(
+            "\nscores on the test data, beside simple models of the training data (gain: over the best of them):"
+        )
         click.echo(_table_without_warning(comparison))
         if comparison.warning:
             warn(comparison.warning)

@@ -6,11 +6,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
-import numpy.typing as npt
 import scipy.sparse as sp
 
 from polyrule.data.columns import listing
-from polyrule.data.labels import require_known
+from polyrule.data.labels import UNKNOWN, has_unknown
 from polyrule.data.results import make_frame
 
 if TYPE_CHECKING:
@@ -21,6 +20,7 @@ FindingKind = Literal[
     "constant feature",
     "missing values",
     "feature equals label",
+    "unknown labels",
     "never-present label",
     "always-present label",
     "identical labels",
@@ -131,15 +131,15 @@ def _percent(share: float) -> str:
 
 def describe(data: Dataset, test: Dataset | None = None) -> Description:
     """Describe a data set; with `test`, also look for test examples that are in it."""
-    require_known(data.Y, f"{data.name}: a description")
-    counts = np.asarray(data.Y.sum(axis=0), dtype=np.int64).ravel()
+    labels = _Labels(data)
+    counts = labels.counts
     rows, _ = data.X.shape
     nominal = sum(feature.is_nominal for feature in data.features)
     columns = [_Column(data, j) for j in range(len(data.features))]
     findings = [
         *_about_features(data, columns),
-        *_about_labels(data, counts),
-        *_about_examples(data),
+        *_about_labels(data, labels),
+        *_about_examples(data, labels),
         *([] if test is None else _about_overlap(data, test)),
     ]
     label_rows = row_keys(data.Y)
@@ -157,6 +157,18 @@ def describe(data: Dataset, test: Dataset | None = None) -> Description:
         label_names=data.label_names,
         findings=tuple(findings),
     )
+
+
+class _Labels:
+    """The labels that are present, and how many are unknown."""
+
+    def __init__(self, data: Dataset) -> None:
+        given: Any = data.Y
+        unknown = sp.csr_array(given == UNKNOWN) if has_unknown(given) else None
+        self.present: Any = given if unknown is None else given * (given == 1)
+        self.counts = np.asarray(self.present.sum(axis=0), dtype=np.int64).ravel()
+        self.unknown = np.zeros_like(self.counts) if unknown is None else np.asarray(unknown.sum(axis=0)).ravel()
+        self.complete = np.ones(len(data), bool) if unknown is None else np.asarray(unknown.sum(axis=1)).ravel() == 0
 
 
 class _Column:
@@ -231,7 +243,7 @@ def _features_that_are_labels(data: Dataset) -> list[str]:
     """Features that give a label away: compared only where the numbers of ones agree."""
     if not len(data) or not data.label_names:
         return []
-    labels = sp.csc_array(data.Y)
+    labels = sp.csc_array(_Labels(data).present)
     by_rows = {labels.indices[labels.indptr[k] : labels.indptr[k + 1]].tobytes() for k in range(labels.shape[1])}
     counts = np.diff(labels.indptr)
     sizes = set(counts[(counts >= COINCIDENCE_LEAST) & (counts < len(data))].tolist())
@@ -249,20 +261,24 @@ def _features_that_are_labels(data: Dataset) -> list[str]:
     return found
 
 
-def _about_labels(data: Dataset, counts: npt.NDArray[np.int64]) -> list[Finding]:
-    findings, rows = [], len(data)
-    if not rows:
+def _about_labels(data: Dataset, labels: _Labels) -> list[Finding]:
+    findings, counts = [], labels.counts
+    if not len(data):
         return []
+    if labels.unknown.any():
+        cells = len(data) * len(data.label_names)
+        findings.append(Finding("unknown labels", f"{labels.unknown.sum()} of {cells} labels are unknown"))
     if never := [name for name, count in zip(data.label_names, counts, strict=True) if count == 0]:
         findings.append(
             _finding("never-present label", never, "label {} is never present", "labels {} are never present")
         )
-    if always := [name for name, count in zip(data.label_names, counts, strict=True) if count == rows]:
+    everywhere = (counts > 0) & (counts + labels.unknown == len(data))
+    if always := [name for name, holds in zip(data.label_names, everywhere, strict=True) if holds]:
         findings.append(
             _finding("always-present label", always, "label {} is always present", "labels {} are always present")
         )
     seen: dict[bytes, str] = {}
-    columns, same = sp.csc_array(data.Y), []
+    columns, same = sp.csc_array(labels.present), []
     for k, name in enumerate(data.label_names):
         key = columns.indices[columns.indptr[k] : columns.indptr[k + 1]].tobytes()
         if key in seen and counts[k] >= COINCIDENCE_LEAST:
@@ -275,10 +291,10 @@ def _about_labels(data: Dataset, counts: npt.NDArray[np.int64]) -> list[Finding]
     return findings
 
 
-def _about_examples(data: Dataset) -> list[Finding]:
+def _about_examples(data: Dataset, labels: _Labels) -> list[Finding]:
     findings = []
     if len(data.label_names) > 1 and len(data):  # of one label it says what the label's share says
-        without = int((np.asarray(data.Y.sum(axis=1)).ravel() == 0).sum())
+        without = int(((np.asarray(labels.present.sum(axis=1)).ravel() == 0) & labels.complete).sum())
         if without:
             findings.append(Finding("examples without label", f"{without} of {len(data)} examples have no label"))
     keys = [x + y for x, y in zip(row_keys(data.X.values), row_keys(data.Y), strict=True)]

@@ -6,6 +6,7 @@ from polyrule.estimators.base import TrainingData
 from polyrule.estimators.counting import packed_training
 from polyrule.estimators.rule_classifier import RuleClassifier
 from polyrule.kernels.engine import GrowOptions
+from polyrule.learning.forewarn import warn_about_measure
 from polyrule.learning.learners import Learner
 from polyrule.learning.progress import Callback, telling
 from polyrule.learning.separate import Reason, SeparateOptions
@@ -76,7 +77,9 @@ class BinaryRelevanceRuleClassifier(RuleClassifier):
         growing = GrowOptions(self.beam_width, False, float(self.min_coverage / training.scale), self.max_conditions)
         separating = SeparateOptions(remaining=0.0, stop_threshold=None, keep_covered=False, time_limit=self.time_limit)
         counting = self._counting()
-        learner = Learner(Objective(get(self.measure)), growing, separating, self.kernels, self._threads(), counting)
+        objective = Objective(get(self.measure))
+        warn_about_measure(objective)
+        learner = Learner(objective, growing, separating, self.kernels, self._threads(), counting)
         t = packed_training(training, counting)
         watch = telling(self.callback, self.verbose)
         return learner.binary_relevance(t.table, t.truth, t.weights, t.target.names, t.scale, watch)

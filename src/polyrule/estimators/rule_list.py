@@ -86,7 +86,9 @@ class RuleListClassifier(RuleClassifier):
     time_limit : float or None
         Seconds after which growing ends; the list is made of what was found.
     callback : callable or None
-        Called with a `Progress` after every rule grown; returning True ends growing.
+        Called with a `Progress` after every rule grown; returning True ends growing. With an attribute ``within_rules =
+        True`` it is also called about twice a second while a rule is searched, with ``rule=None``, the bodies judged
+        so far and the best value.
     kernels : {None, "native", "reference"}
         Which engine; both give the same list.
     n_jobs : int or None

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from polyrule.data.labels import UNKNOWN
 from polyrule.data.results import make_frame
 from polyrule.data.table import Table
 from polyrule.evaluation.figures.canvas import new_axes
@@ -100,7 +101,7 @@ def importances(model: Any, table: Table, truth: Any, seed: int = 0) -> Importan
     table : Table
         With the model's features.
     truth : array of 0/1, shape (examples, labels)
-        The true labels.
+        The true labels; 2 where one is unknown.
     seed : int
         Of the shuffles and resamples.
 
@@ -135,7 +136,7 @@ class _Bench:
     """Compares predictions with those of the whole model, on the same resamples every time."""
 
     def __init__(self, truth: Labels, predicted: Labels, seed: int) -> None:
-        self.truth = truth
+        self.present, self.known = truth == 1, truth != UNKNOWN
         self.weights = np.concatenate(list(draw(len(truth), RESAMPLES, seed)))
         whole = self._counts(predicted)
         self.score = float(_f1(*whole.sum(axis=0)))
@@ -152,8 +153,8 @@ class _Bench:
 
     def _counts(self, predicted: Labels) -> Floats:
         """Per example: true positives, and predicted plus present labels."""
-        both = (self.truth & predicted).sum(axis=1)
-        either = self.truth.sum(axis=1, dtype=np.int64) + predicted.sum(axis=1, dtype=np.int64)
+        both = (self.present & predicted).sum(axis=1)
+        either = self.present.sum(axis=1, dtype=np.int64) + (predicted & self.known).sum(axis=1, dtype=np.int64)
         return np.column_stack([both, either]).astype(np.float64)
 
 

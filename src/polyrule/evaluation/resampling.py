@@ -9,9 +9,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from polyrule.data.labels import UNKNOWN
 from polyrule.evaluation.scores import AVERAGES, LOWER_IS_BETTER, RATIOS
 
 Floats = npt.NDArray[np.float64]
+Bools = npt.NDArray[np.bool_]
 _BLOCK = 50
 
 
@@ -44,7 +46,7 @@ def resample_scores(truth: Any, predictions: Sequence[Any], resamples: int = 400
     Parameters
     ----------
     truth : array of 0/1, shape (examples, labels)
-        The true labels.
+        The true labels; 2 where one is unknown.
     predictions : sequence of arrays of the same shape
         One per model.
     resamples : int
@@ -59,10 +61,13 @@ def resample_scores(truth: Any, predictions: Sequence[Any], resamples: int = 400
     >>> found.interval("micro_f1"), found.level_with("hamming_accuracy", 0)
     ((1.0, 1.0), [True, False])
     """
-    truth = np.asarray(truth, dtype=np.float64)
+    known = np.asarray(truth) != UNKNOWN
+    truth = np.where(known, truth, 0).astype(np.float64)
     blocks: list[list[dict[str, Floats]]] = []
     for weights in draw(len(truth), resamples, seed):
-        blocks.append([_scores(weights, truth, np.asarray(given, dtype=np.float64)) for given in predictions])
+        blocks.append(
+            [_scores(weights, truth, known * np.asarray(given, dtype=np.float64), known) for given in predictions]
+        )
     names = blocks[0][0].keys()
     return ResampledScores(
         {
@@ -82,18 +87,23 @@ def draw(examples: int, resamples: int, seed: int) -> Iterator[Floats]:
         yield counts.reshape(rows, examples).astype(np.float64)
 
 
-def _scores(weights: Floats, truth: Floats, predicted: Floats) -> dict[str, Floats]:
+def _scores(weights: Floats, truth: Floats, predicted: Floats, known: Bools) -> dict[str, Floats]:
     both = truth * predicted
-    examples, labels = truth.shape
+    judged = known.any(axis=1)
+    examples, cells = np.maximum(weights @ judged, 1), np.maximum(weights @ known.sum(axis=1), 1)
     errors = (truth != predicted).sum(axis=1)
-    loss = weights @ errors / (examples * labels)
-    found = {"hamming_loss": loss, "hamming_accuracy": 1 - loss, "subset_accuracy": weights @ (errors == 0) / examples}
+    loss = weights @ errors / cells
+    found = {
+        "hamming_loss": loss,
+        "hamming_accuracy": 1 - loss,
+        "subset_accuracy": weights @ (judged & (errors == 0)) / examples,
+    }
     per_label = [weights @ part for part in (both, predicted, truth)]
     per_example = [part.sum(axis=1) for part in (both, predicted, truth)]
     for ratio in RATIOS:
         found[f"{AVERAGES[0]}_{ratio}"] = _ratio(ratio, *(part.sum(axis=1) for part in per_label))
         found[f"{AVERAGES[1]}_{ratio}"] = _ratio(ratio, *per_label).mean(axis=1)
-        found[f"{AVERAGES[2]}_{ratio}"] = weights @ _ratio(ratio, *per_example) / examples
+        found[f"{AVERAGES[2]}_{ratio}"] = weights @ (judged * _ratio(ratio, *per_example)) / examples
     return found
 
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from polyrule.data.labels import UNKNOWN
 from polyrule.data.table import Table
 from polyrule.kernels.dispatch import make_engine
 from polyrule.kernels.engine import GrowOptions
@@ -34,7 +35,8 @@ def simple_predictions(train: Table, truth: Labels, test: Table) -> dict[str, La
     >>> found["label set"].tolist(), found["one rule per label"].tolist()
     ([[0, 1], [0, 1], [0, 1]], [[0, 1], [0, 1], [1, 0]])
     """
-    majority = (2 * truth.sum(axis=0, dtype=np.int64) > len(truth)).astype(np.uint8)
+    present = truth == 1
+    majority = (2 * present.sum(axis=0) > (truth != UNKNOWN).sum(axis=0)).astype(np.uint8)
     return {
         "majority": np.tile(majority, (len(test), 1)),
         "label set": np.tile(frequent_label_set(truth), (len(test), 1)),
@@ -44,7 +46,8 @@ def simple_predictions(train: Table, truth: Labels, test: Table) -> dict[str, La
 
 def frequent_label_set(truth: Labels) -> Labels:
     """Return the label set that most examples have; of several, the one with fewer labels, then the first in order."""
-    sets, counts = np.unique(truth, axis=0, return_counts=True)
+    complete = truth[(truth != UNKNOWN).all(axis=1)]
+    sets, counts = np.unique(complete if len(complete) else truth == 1, axis=0, return_counts=True)
     order = sorted(range(len(sets)), key=lambda at: (-counts[at], sets[at].sum(), tuple(-sets[at].astype(int))))
     return np.asarray(sets[order[0]], dtype=np.uint8)
 

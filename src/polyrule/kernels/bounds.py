@@ -2,16 +2,40 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 from polyrule.arrays import Floats
-from polyrule.measures import FastForm
+from polyrule.measures import FastForm, Objective, get
 
 if TYPE_CHECKING:
     from polyrule.kernels.judge import LabelCounts
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """Upper bounds on the value of any head, per candidate; -inf where no literal is usable.
+
+    Where `top` is given, ``top / bottom`` is the same exactly, and a head that reaches it has at most `right` true
+    positives.
+    """
+
+    values: Floats
+    top: npt.NDArray[np.int64] | None = None
+    bottom: int = 1
+    right: npt.NDArray[np.int64] | None = None
+
+    def rules_out(self, index: int, value: Fraction, tp: int) -> bool:
+        """Whether no head of a candidate has at least this value and, at just this value, so many true positives."""
+        if self.top is None or self.right is None:
+            return False
+        reach = int(self.top[index]) * value.denominator - value.numerator * self.bottom
+        return reach < 0 or (reach == 0 and int(self.right[index]) < tp)
+
 
 ROUNDS = 40  # Dinkelbach's iteration converges superlinearly; a handful is usual
 
@@ -41,6 +65,36 @@ def ratio_bounds(
         return np.asarray(best)
     lifts = np.array(form.rho[1:], dtype=np.float64) / 2**30
     return np.asarray(np.maximum(best * lifts.max(), best * lifts.min()))
+
+
+def is_example_hamming(objective: Objective) -> bool:
+    """Whether examples are measured by their share of right labels, and `hamming_bounds` applies.
+
+    >>> is_example_hamming(Objective("hamming", averaging="example")), is_example_hamming(Objective("hamming"))
+    (True, False)
+    """
+    plain = objective.averaging == "example" and objective.scope == "head" and objective.lift.is_none
+    return plain and objective.measure == get("hamming")
+
+
+def hamming_bounds(
+    counts: LabelCounts, open_weight: npt.NDArray[np.int64], total: int, allowed: npt.NDArray[np.bool_]
+) -> Bounds:
+    """Bound the example-wise Hamming accuracy of any head, per candidate.
+
+    `open_weight` is the weight of covered examples on which some allowed label is unset. Such an example is worth 1
+    less its share of wrong labels, which is not smaller than their number divided by the size of the head; an uncovered
+    one is worth its share of absent labels. So a head is worth no more than (open_weight + the mean of its literals'
+    TN - FP) / total, and just that only if all of its literals have the largest TN - FP.
+    """
+    usable = allowed[None] & (counts.unset > 0)
+    gain = np.where(usable, counts.uncovered[..., :1] - counts.unset[..., ::-1], np.iinfo(np.int64).min)
+    best = gain.max(axis=(1, 2))
+    possible = usable.any(axis=(1, 2))
+    top = np.where(possible, open_weight + np.where(possible, best, 0), 0)
+    leading = usable & (gain == best[:, None, None])
+    right = np.where(leading, counts.unset, 0).max(axis=2).sum(axis=1)
+    return Bounds(np.where(possible, top / max(total, 1), -np.inf), top, max(total, 1), right)
 
 
 def _dinkelbach(

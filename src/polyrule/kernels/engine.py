@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Protocol
@@ -85,6 +86,13 @@ class Outcome:
     stopped: bool
 
 
+Report = Callable[[int, float | None], None]
+"""Told, while a rule is grown, how many bodies have been judged, at least, and the best value; ends it by raising."""
+
+PACE = 0.5
+"""Seconds between two reports."""
+
+
 class OutOfTime(Exception):
     """Raised by `Engine.grow` when its deadline has passed; the training state is as it was before the call."""
 
@@ -93,11 +101,13 @@ class Engine(Protocol):
     """Holds the training state and grows rules for it.
 
     `deadline` is a value of ``time.monotonic()`` or None. A `grow` that runs past it raises `OutOfTime`; one that is
-    interrupted raises KeyboardInterrupt. Both leave the state as it was.
+    interrupted raises KeyboardInterrupt. Both leave the state as it was. `report` is called about twice a second while
+    a rule is grown; what it raises ends `grow` likewise.
     """
 
     name: str
     deadline: float | None
+    report: Report | None
 
     @property
     def remaining(self) -> int:

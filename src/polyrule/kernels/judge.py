@@ -16,11 +16,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-import numpy.typing as npt
 
 from polyrule.arrays import Bools, Ints
-from polyrule.heads import World, best_head
-from polyrule.kernels.bounds import ratio_bounds
+from polyrule.heads import HeadResult, World, best_head
+from polyrule.heads.coverage import no_condition_wins
+from polyrule.kernels.bounds import Bounds, hamming_bounds, is_example_hamming, ratio_bounds
 from polyrule.kernels.cuts import Batch
 from polyrule.kernels.singles import CountedValues, RatioValues, SingleValues, lowered
 from polyrule.kernels.state import UNSET, TrainingState
@@ -72,6 +72,7 @@ class Judge:
         self.objective = objective
         #: called during every head search; ends it by raising
         self.watch: Callable[[], None] | None = None
+        self._last: tuple[World, HeadResult] | None = None
         form = objective.fast_form(state.truth.shape[1])
         self.form = None if form is None or form.formula else form  # formulas are for the compiled engine
         if form is not None and form.kind == "subset" and bool((state.truth > 1).any()):
@@ -92,19 +93,35 @@ class Judge:
         """Label counts of every candidate."""
         return LabelCounts(batch.sums(self._unset), self._total - batch.sums(self._any_state))
 
-    def best(self, batch: Batch, allowed: Bools, skip: Bools | None = None) -> Verdict | None:
-        """Return the best candidate not in `skip`; among equals the first in canonical order."""
+    def best(
+        self, batch: Batch, allowed: Bools, skip: Bools | None = None, floor: Verdict | None = None
+    ) -> Verdict | None:
+        """Return the best candidate not in `skip`; among equals the first in canonical order.
+
+        It may be left out if it does not beat `floor`.
+        """
         values = self._literal_values(allowed)
         if values is not None:
             return self._best_by_singles(batch, allowed, skip, values)
         candidates = np.arange(len(batch)) if skip is None else np.flatnonzero(~skip)
-        if self.form is not None and len(candidates) > 1:
-            bounds = ratio_bounds(self.counts(batch), self._total, self.form, allowed)[candidates]
-            return self._best_bounded(batch, allowed, candidates, bounds)
+        if len(candidates) > 1:
+            bounds = self._bounds(batch, allowed)
+            if bounds is not None:
+                return self._best_bounded(batch, allowed, candidates, bounds, floor)
         best: Verdict | None = None
         for index in candidates:
             best = self._better(best, self._search(batch, int(index), allowed))
         return best
+
+    def _bounds(self, batch: Batch, allowed: Bools) -> Bounds | None:
+        """Bound the value of any head, per candidate; None where nothing is known."""
+        if self.form is not None:
+            return Bounds(ratio_bounds(self.counts(batch), self._total, self.form, allowed))
+        if is_example_hamming(self.objective):
+            open_rows = (self._unset.any(axis=2) & allowed.any(axis=1)).any(axis=1)
+            weight = batch.sums(open_rows * self.state.weights)
+            return hamming_bounds(self.counts(batch), weight, self._working_weight, allowed)
+        return None
 
     @staticmethod
     def _better(best: Verdict | None, found: Verdict | None) -> Verdict | None:
@@ -115,26 +132,39 @@ class Judge:
         return best
 
     def _best_bounded(
-        self, batch: Batch, allowed: Bools, candidates: Ints, bounds: npt.NDArray[np.float64]
+        self, batch: Batch, allowed: Bools, candidates: Ints, bounds: Bounds, floor: Verdict | None
     ) -> Verdict | None:
         best: Verdict | None = None
-        for position in np.argsort(-bounds, kind="stable"):
-            bound = bounds[position]
-            if bound == -np.inf or (best is not None and bound < lowered(float(best.value))):
+        for index in candidates[np.argsort(-bounds.values[candidates], kind="stable")]:
+            rival, bound = best or floor, bounds.values[index]
+            if bound == -np.inf or (rival is not None and bound < lowered(float(rival.value))):
                 break
-            best = self._better(best, self._search(batch, int(candidates[position]), allowed))
+            # a tie with a floor is lost, one within the batch goes to the first
+            if rival is not None and bounds.rules_out(int(index), rival.value, rival.tp + (best is None)):
+                continue
+            found = self._search(batch, int(index), allowed)
+            if found is not None and (floor is None or found.beats(floor)):
+                best = self._better(best, found)
         return best
 
-    def _search(self, batch: Batch, index: int, allowed: Bools) -> Verdict | None:
+    def _world(self, batch: Batch, index: int, allowed: Bools) -> World:
         rows = self._working_rows
         covered = np.zeros(len(self.state.truth), dtype=bool)
         covered[batch.covered(index)] = True
-        world = World(
+        return World(
             self.state.truth[rows], covered[rows], self.state.assigned[rows], self.state.weights[rows], allowed
         )
+
+    def ends_growth(self) -> bool:
+        """Whether no condition can make the body better whose head was searched last."""
+        return self._last is not None and no_condition_wins(self._last[0], self.objective, self._last[1], self.watch)
+
+    def _search(self, batch: Batch, index: int, allowed: Bools) -> Verdict | None:
+        world = self._world(batch, index, allowed)
         found = best_head(world, self.objective, self.watch)
         if found is None:
             return None
+        self._last = world, found
         head = tuple(
             (label, value, int(tp), int(fp)) for (label, value), (tp, fp) in zip(found.head, found.counts, strict=True)
         )

@@ -15,7 +15,7 @@ import scipy.sparse as sp
 from polyrule.data.labels import UNKNOWN, has_unknown
 from polyrule.data.table import Table, as_kept
 from polyrule.errors import OptionError
-from polyrule.kernels.engine import Candidate, GrowOptions, Outcome, OutOfTime
+from polyrule.kernels.engine import PACE, Candidate, GrowOptions, Outcome, OutOfTime, Report
 from polyrule.kernels.reference import ReferenceEngine
 from polyrule.measures import Measure, Objective
 from polyrule.measures.matthews import round_average
@@ -74,6 +74,7 @@ class NativeEngine:
         self.objective = objective
         self.options = options
         self.deadline: float | None = None
+        self.report: Report | None = None
         self._engine = native.Engine(
             values=_values(table),
             nominal=np.array([feature.kind == "nominal" for feature in table.features], dtype=np.uint8),
@@ -121,14 +122,14 @@ class NativeEngine:
         if label is None and self._form.kind == "alone":
             return self._grow_by_reference()
         try:
-            return self._candidate(self._engine.grow(label, wanted, self._seconds()))
+            return self._candidate(self._engine.grow(label, wanted, self._seconds(), self.report, PACE))
         except TimeoutError:
             raise OutOfTime from None
 
     def grow_single(self) -> Candidate | None:
         """Return the best of the rules grown for each single literal."""
         try:
-            return self._candidate(self._engine.grow_single(self._seconds()))
+            return self._candidate(self._engine.grow_single(self._seconds(), self.report, PACE))
         except TimeoutError:
             raise OutOfTime from None
 
@@ -153,6 +154,7 @@ class NativeEngine:
             self._reference.commit(*commit)
         self._commits.clear()
         self._reference.deadline = self.deadline
+        self._reference.report = self.report
         return self._reference.grow()
 
     def _candidate(self, found: Any) -> Candidate | None:

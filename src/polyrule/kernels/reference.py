@@ -14,7 +14,7 @@ import scipy.sparse as sp
 from polyrule.arrays import Ints
 from polyrule.data.table import Table
 from polyrule.kernels.cuts import CutFinder
-from polyrule.kernels.engine import Candidate, GrowOptions, Outcome, OutOfTime
+from polyrule.kernels.engine import PACE, Candidate, GrowOptions, Outcome, OutOfTime, Report
 from polyrule.kernels.judge import Judge, Verdict, whole
 from polyrule.kernels.state import TrainingState
 from polyrule.measures import Objective
@@ -63,6 +63,9 @@ class ReferenceEngine:
         self._cuts = CutFinder(table, self.state, options.label_conditions)
         self._judge = Judge(self.state, objective)
         self.deadline: float | None = None
+        self.report: Report | None = None
+        self._bodies, self._told = 0, 0.0
+        self._best: Fraction | None = None
         self._judge.watch = self._look_at_the_clock
 
     @property
@@ -88,17 +91,24 @@ class ReferenceEngine:
 
     def grow(self, label: int | None = None, value: int | None = None) -> Candidate | None:
         """Return the best rule by greedy or beam search."""
+        self._bodies, self._best, self._told = 0, None, time.monotonic()
         literals = self._literals(label, value)
         rows = np.flatnonzero(self.state.working)
         start = self._judge.best(whole(rows), literals)
         best = None if start is None else _Node((), rows, start)
+        if best is not None and self._judge.ends_growth():
+            return self._grown(best)
         beam: list[_Node | None] = [best]  # None: the empty body has no head of its own but may still be refined
         length = 0
         while beam and (self.options.max_conditions is None or length < self.options.max_conditions):
-            level = self._extend(beam, rows, literals)
+            self._best = best.verdict.value if best else None
+            level = self._extend(beam, rows, literals, best.verdict if best else None)
             if not level or not level[0].verdict.beats(best.verdict if best else None):
                 break
             best, beam, length = level[0], list(level), length + 1
+        return self._grown(best)
+
+    def _grown(self, best: _Node | None) -> Candidate | None:
         if best is None or int(self.state.weights[best.rows].sum()) < self.options.min_coverage:
             return None
         return Candidate(best.body, best.verdict.head, best.verdict.value, best.rows)
@@ -114,8 +124,12 @@ class ReferenceEngine:
         return best
 
     def _look_at_the_clock(self) -> None:
-        if self.deadline is not None and time.monotonic() > self.deadline:
+        now = time.monotonic()
+        if self.deadline is not None and now > self.deadline:
             raise OutOfTime
+        if self.report is not None and now - self._told >= PACE:
+            self._told = now
+            self.report(self._bodies, None if self._best is None else float(self._best))
 
     def _literals(self, label: int | None, value: int | None) -> npt.NDArray[np.bool_]:
         allowed = np.ones((self.state.truth.shape[1], 2), dtype=bool)
@@ -126,11 +140,16 @@ class ReferenceEngine:
             allowed &= wanted
         return allowed
 
-    def _extend(self, beam: list[_Node | None], everything: Ints, literals: npt.NDArray[np.bool_]) -> list[_Node]:
+    def _extend(
+        self, beam: list[_Node | None], everything: Ints, literals: npt.NDArray[np.bool_], best: Verdict | None
+    ) -> list[_Node]:
+        floor = best if self.options.beam_width == 1 else None  # what does not beat it ends a greedy search
         found: list[tuple[Fraction, int, _Node]] = []
         for parent in beam:
             body, rows = (parent.body, parent.rows) if parent else ((), everything)
-            found += [(node.verdict.value, node.verdict.tp, node) for node in self._refinements(body, rows, literals)]
+            found += [
+                (node.verdict.value, node.verdict.tp, node) for node in self._refinements(body, rows, literals, floor)
+            ]
         found.sort(key=lambda entry: entry[:2], reverse=True)  # stable: earlier parents and conditions stay first
         level: list[_Node] = []
         seen: set[frozenset[Condition]] = set()
@@ -141,12 +160,15 @@ class ReferenceEngine:
                 level.append(node)
         return level[: self.options.beam_width]
 
-    def _refinements(self, body: tuple[Condition, ...], rows: Ints, literals: npt.NDArray[np.bool_]) -> list[_Node]:
+    def _refinements(
+        self, body: tuple[Condition, ...], rows: Ints, literals: npt.NDArray[np.bool_], floor: Verdict | None
+    ) -> list[_Node]:
         """The best `beam_width` extensions of one body, in canonical order among equals."""
         nodes: list[_Node] = []
         tested = [condition.label for condition in body if isinstance(condition, LabelCondition)]
         for batch in self._cuts.batches(rows, body):
             self._look_at_the_clock()
+            self._bodies += len(batch)
             allowed = literals.copy()
             allowed[tested] = False
             first = batch.condition(0)
@@ -154,11 +176,12 @@ class ReferenceEngine:
                 allowed[first.label] = False
             skip = batch.sums(self.state.weights) < self.options.min_coverage
             for _ in range(min(self.options.beam_width, len(batch))):
-                verdict = self._judge.best(batch, allowed, skip)
+                full = len(nodes) >= self.options.beam_width
+                verdict = self._judge.best(batch, allowed, skip, nodes[-1].verdict if full else floor)
                 if verdict is None:
                     break
                 skip[verdict.index] = True
-                if len(nodes) >= self.options.beam_width and not verdict.beats(nodes[-1].verdict):
+                if full and not verdict.beats(nodes[-1].verdict):
                     break
                 longer = (*body, batch.condition(verdict.index))
                 nodes.append(_Node(longer, batch.covered(verdict.index), verdict))

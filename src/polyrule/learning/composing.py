@@ -30,6 +30,7 @@ from polyrule.learning.separate import Clock, Learning, Reason, SeparateOptions,
 from polyrule.learning.teacher import best_cut, out_of_bag
 from polyrule.learning.thresholds import Shortener
 from polyrule.measures import Objective, get
+from polyrule.measures.proofs import proof_of
 from polyrule.model.predict import predict
 from polyrule.model.rule import Literal, Rule
 from polyrule.model.rule_list import RuleList
@@ -138,6 +139,9 @@ class Composition:
         chosen, pruned = self.select(covers, np.array([len(body) for body in bodies]), allowed)
         model = self._counted([(bodies[rule.body], rule.labels) for rule in chosen], [covers[r.body] for r in chosen])
         model.info["pruning"] = pruned | ({"kept": len(self.start)} if self.start else {})
+        proof = proof_of(Objective(self.learner.objective.measure, negative=False))  # as bodies are grown
+        if proof is not None:
+            model.info["measure_proof"] = proof
         return model, reason
 
     def _opinion(self) -> Matrix | None:

@@ -18,6 +18,7 @@ from polyrule.data.table import Table
 from polyrule.data.unseen import depth_of_caller
 from polyrule.errors import DataWarning, MeasureWarning, ModelWarning, OptionError, SlowSearchWarning
 from polyrule.heads import World, best_head
+from polyrule.heads.coverage import excluding_never_helps
 from polyrule.measures import FunctionMeasure, Objective, SubsetAccuracy
 from polyrule.measures.remarks import remarks
 from polyrule.model.rule import Rule
@@ -69,7 +70,7 @@ def warn_about_model(model: RuleList, truth: Any, reason: str, whole: bool = Tru
 def _shortcoming(model: RuleList, truth: Any, reason: str, whole: bool) -> str:
     frequent = np.asarray((truth == 1).mean(axis=0)).ravel() >= FREQUENT
     frequent &= np.array(model.defaults) == 0
-    if not frequent.any() or reason == "interrupted":
+    if not frequent.any() or reason in ("interrupted", "callback"):
         return ""  # little is there to be predicted, or the user knows
     if not len(model):
         why = "none was good enough; a smaller simplicity or min_coverage allows more"
@@ -116,6 +117,8 @@ def warn_about_identifiers(table: Table) -> None:
 
 def warn_about_time(objective: Objective, table: Table, truth: Any, weights: Ints) -> None:
     """Warn, with what would make it fast, if trying every condition once would take longer than `PATIENCE`."""
+    if excluding_never_helps(objective):
+        return  # no condition is tried
     found = forecast(objective, table, truth, weights)
     if found is not None and found.seconds > PATIENCE:
         warnings.warn(f"{found}; {_advice(objective)}", SlowSearchWarning, stacklevel=depth_of_caller())

@@ -13,7 +13,7 @@ from typing import Literal as Choice
 
 from polyrule.errors import OptionError
 from polyrule.kernels.engine import Candidate, Engine, Outcome, OutOfTime
-from polyrule.learning.progress import Callback, Progress
+from polyrule.learning.progress import Callback, Progress, wants_within
 from polyrule.model.rule import Literal, Rule
 
 logger = logging.getLogger(__name__)
@@ -80,6 +80,10 @@ class Clock:
         return None if self.limit is None else self.started + self.limit
 
 
+class _Ended(Exception):
+    """The callback wants no more, while a rule is searched."""
+
+
 class Learning:
     """A rule list in the making; `rules` and `reason` are valid at every moment."""
 
@@ -106,6 +110,8 @@ class Learning:
         """Learn rules with `engine` until an end is reached; an interrupt is noted in `reason`, not raised."""
         engine.deadline = self.clock.deadline
         self.decided = 0
+        if wants_within(self.callback):
+            engine.report = lambda bodies, best: self._report(engine, total, bodies, best)
         try:
             for rule in self._steps(engine, grow, total):
                 self.rules.append(rule)
@@ -113,6 +119,8 @@ class Learning:
                     break
         except OutOfTime:
             self.reason = "time_limit"
+        except _Ended:
+            self.reason = "callback"
         except KeyboardInterrupt:
             self.reason = "interrupted"
         logger.info("%d rules in %.3f s (%s)", len(self.rules), self.clock.elapsed, self.reason)
@@ -148,6 +156,13 @@ class Learning:
         if self.target is None:
             return self.decided / (total * self.labels)
         return (self.target[0] + self.decided / total) / self.labels
+
+    def _report(self, engine: Engine, total: int, bodies: int, best: float | None) -> None:
+        """Tell the callback about the rule that is being searched."""
+        assert self.callback is not None
+        remaining, done = engine.remaining / total, self._done(total)
+        if self.callback(Progress(len(self.rules), remaining, done, self.clock.elapsed, None, bodies, best)) is True:
+            raise _Ended
 
     def _told_to_end(self, engine: Engine, total: int) -> bool:
         if self.callback is not None:

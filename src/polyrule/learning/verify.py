@@ -71,7 +71,9 @@ def verify(model: RuleList, data: Dataset) -> Verification:
         found = _data_words(len(training.table), training.fingerprint)
         return Verification(0, 0, 0, (Finding(None, DATA, stated, found),))
     if "pruning" in model.info:
-        return training.pruned(model).verify(model)
+        checked = training.pruned(model).verify(model)
+        measure, wrong = _check_measure(model, training)
+        return replace(checked, findings=(*checked.findings, *wrong), measure=measure)
     if "grown" in model.info:
         raise ModelError(
             "a list grown behind kept rules, or with features of single labels, cannot be replayed; recount it instead"

@@ -10,7 +10,7 @@ import math
 import re
 from collections.abc import Callable
 from fractions import Fraction
-from typing import Any, cast
+from typing import Any
 
 from polyrule.errors import MeasureError
 from polyrule.measures.base import Measure
@@ -143,8 +143,8 @@ def available() -> tuple[str, ...]:
     return tuple(FIXED) + EXAMPLES
 
 
-def get(measure: str | Measure) -> Measure:
-    """Turn `measure`, a name, an expression in tp, fp, tn and fn, or a measure already, into a measure.
+def get(measure: str | Measure | Callable[..., Any]) -> Measure:
+    """Turn `measure` into a measure: a name, an expression in tp, fp, tn and fn, a function of them, or one already.
 
     Examples
     --------
@@ -161,9 +161,8 @@ def get(measure: str | Measure) -> Measure:
     """
     if isinstance(measure, Measure):
         return measure
-    function = cast(object, measure)  # a bare function of (tp, fp, tn, fn) is welcome, too
-    if callable(function) and not isinstance(function, type):
-        return FunctionMeasure(getattr(function, "__name__", "function"), function)
+    if callable(measure) and not isinstance(measure, type):
+        return FunctionMeasure(getattr(measure, "__name__", "function"), measure)
     if not isinstance(measure, str):
         raise MeasureError(
             f"a measure is a name, an expression, a function of (tp, fp, tn, fn) or a Measure, not {measure!r}"

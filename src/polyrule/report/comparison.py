@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from polyrule.data.labels import UNKNOWN
 from polyrule.model.rule import Rule
 
 Signature = tuple[frozenset[tuple[int, int]], frozenset[Any]]
@@ -62,10 +63,10 @@ def summarise(
         same, bodies = shared_rules(models[a], models[b])
         entry: dict[str, Any] = {"models": [a, b], "same": same, "same_body": bodies}
         if predictions is not None and truth is not None:
-            differ = predictions[a] != predictions[b]
+            differ = (predictions[a] != predictions[b]) & (truth != UNKNOWN)
             entry["examples"] = int(differ.any(axis=1).sum())
             entry["labels"] = differ.sum(axis=0).tolist()
-            # Labels are 0 or 1, so where two models differ exactly one of them is right.
+            # Where a label is known and two models differ, exactly one of them is right.
             entry["first_right"] = (differ & (predictions[a] == truth)).sum(axis=0).tolist()
         entries.append(entry)
     return entries

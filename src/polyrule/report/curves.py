@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from polyrule.arrays import Floats
+from polyrule.data.labels import UNKNOWN
 from polyrule.model.rule_list import RuleList
 from polyrule.report.run import Run
 
@@ -56,22 +57,27 @@ def curve(model: RuleList, run: Run) -> Curve:
     when = run.setter[rows, columns].astype(np.int64)
     order = np.argsort(when, kind="stable")
     rows, columns, when = rows[order], columns[order], when[order]
-    before, after, truth = (matrix[rows, columns].astype(np.int64) for matrix in (defaults, run.labels, run.truth))
+    is_known, is_present = run.truth != UNKNOWN, (run.truth == 1).astype(np.int64)
+    known = is_known[rows, columns].astype(np.int64)
+    before, after, truth = (matrix[rows, columns].astype(np.int64) for matrix in (defaults, run.labels, is_present))
 
     def total(start: int, change: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
         return start + np.concatenate([[0], np.cumsum(_per_rule(when, change, steps - 1))])
 
-    predicted = total(int(defaults.sum()), after - before)
-    hits = total(int((defaults & run.truth).sum()), (after - before) * truth)
-    wrong_before, wrong_after = (before != truth).astype(np.int64), (after != truth).astype(np.int64)
-    wrong = total(int((defaults != run.truth).sum()), wrong_after - wrong_before)
-    cells = max(1, examples * width)
+    predicted = total(int((defaults * is_known).sum()), (after - before) * known)
+    hits = total(int((defaults * is_present).sum()), (after - before) * truth)
+    wrong_before, wrong_after = ((said != truth) * known for said in (before, after))
+    wrong = total(int(((defaults != is_present) & is_known).sum()), wrong_after - wrong_before)
+    judged = is_known.any(axis=1)
     return Curve(
-        set_share=total(0, np.ones_like(when)) / cells,
+        set_share=total(0, np.ones_like(when)) / max(1, examples * width),
         open_examples=_open(model, run),
-        micro_f1=2 * hits / np.maximum(1, predicted + int(run.truth.sum())),
-        hamming_accuracy=1 - wrong / cells,
-        subset_accuracy=_exact_matches(defaults, run, rows, when, wrong_after - wrong_before, steps) / max(1, examples),
+        micro_f1=2 * hits / np.maximum(1, predicted + int(is_present.sum())),
+        hamming_accuracy=1 - wrong / max(1, int(is_known.sum())),
+        subset_accuracy=_exact_matches(
+            ((defaults != is_present) & is_known).sum(axis=1), judged, rows, when, wrong_after - wrong_before, steps
+        )
+        / max(1, int(judged.sum())),
     )
 
 
@@ -82,15 +88,15 @@ def _per_rule(when: npt.NDArray[np.int64], change: npt.NDArray[np.int64], rules:
 
 
 def _exact_matches(
-    defaults: npt.NDArray[np.uint8],
-    run: Run,
+    errors: npt.NDArray[np.int64],
+    judged: npt.NDArray[np.bool_],
     rows: npt.NDArray[np.int64],
     when: npt.NDArray[np.int64],
     change: npt.NDArray[np.int64],
     steps: int,
 ) -> npt.NDArray[np.int64]:
-    """Examples that are right in every label after each rule; `rows`, `when` and `change` are sorted by rule."""
-    errors = (defaults != run.truth).sum(axis=1).astype(np.int64)
+    """Examples that are right in every known label after each rule; `rows`, `when` and `change` are sorted by rule."""
+    errors = errors + ~judged  # an example without a known label is never right
     right = int((errors == 0).sum())
     matches = [right]
     starts = np.searchsorted(when, np.arange(steps))

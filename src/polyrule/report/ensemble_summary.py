@@ -48,13 +48,13 @@ def predictions(model: RuleEnsemble, parts: Sequence[Part]) -> list[EnsembleRun]
 
 def _run(model: RuleEnsemble, part: Part) -> EnsembleRun:
     fired = model.fired(part.table)
-    present = fired.T.astype(np.int64) @ part.truth.astype(np.int64)
+    present, known = (fired.T.astype(np.int64) @ part.astype(np.int64) for part in (part.present, part.known))
     covers = fired.sum(axis=0, dtype=np.int64)
     agree, differ = np.zeros_like(present), np.zeros_like(present)
     for number, rule in enumerate(model.rules):
         for entry in rule.head:
             there = present[number, entry.label]
-            away = covers[number] - there
+            away = known[number, entry.label] - there
             agree[number, entry.label] = there if entry.weight > 0 else away
             differ[number, entry.label] = away if entry.weight > 0 else there
     return EnsembleRun(model.predict(part.table), covers, agree, differ)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from polyrule.data.labels import UNKNOWN
 from polyrule.report.features import plain
 from polyrule.report.inputs import Part
 
@@ -63,12 +64,13 @@ def _spread(total: int, number: int) -> npt.NDArray[np.int64]:
 
 
 def _entry(parts: Sequence[Part], rows: Sequence[npt.NDArray[np.int64]], columns: Sequence[int]) -> dict[str, Any]:
-    entry: dict[str, Any] = {"part": [], "row": [], "id": [], "truth": []}
+    entry: dict[str, Any] = {"part": [], "row": [], "id": [], "truth": [], "unknown": []}
     for index, (part, chosen) in enumerate(zip(parts, rows, strict=True)):
         entry["part"] += [index] * len(chosen)
         entry["row"] += chosen.tolist()
         entry["id"] += [None if part.row_ids is None else part.row_ids[row] for row in chosen.tolist()]
-        entry["truth"] += [np.flatnonzero(part.truth[row]).tolist() for row in chosen]
+        entry["truth"] += [np.flatnonzero(part.truth[row] == 1).tolist() for row in chosen]
+        entry["unknown"] += [np.flatnonzero(part.truth[row] == UNKNOWN).tolist() for row in chosen]
     if not parts:
         return entry | {"columns": [[] for _ in columns]}
     tables = [part.table[chosen] for part, chosen in zip(parts, rows, strict=True)]

@@ -14,7 +14,8 @@ import scipy.sparse as sp
 
 from polyrule.data import Dataset, Feature, Table, to_labels, to_table
 from polyrule.data.fingerprint import fingerprint
-from polyrule.data.labels import require_known
+from polyrule.data.label_matrix import LabelMatrix
+from polyrule.data.labels import UNKNOWN
 from polyrule.errors import DataError, ModelError, OptionError
 from polyrule.kinds import load
 
@@ -32,6 +33,7 @@ class Part:
         Name of the data set.
     table : Table
     truth : ndarray of uint8, shape (examples, labels)
+        0, 1, or 2 where a label is unknown.
     row_ids : tuple of str or None
     weighted : bool
         Whether the data came with weights; the report counts examples, and then says so.
@@ -50,6 +52,21 @@ class Part:
 
     def __len__(self) -> int:
         return len(self.table)
+
+    @property
+    def present(self) -> npt.NDArray[np.uint8]:
+        """1 where a label is known to be present, shape (examples, labels)."""
+        return np.asarray(self.truth == 1, dtype=np.uint8)
+
+    @property
+    def known(self) -> npt.NDArray[np.bool_]:
+        """Where labels are known, shape (examples, labels)."""
+        return np.asarray(self.truth != UNKNOWN)
+
+    @property
+    def answers(self) -> LabelMatrix:
+        """The truth in the form in which scores know unknown labels."""
+        return LabelMatrix.of(self.truth, None)
 
     def dataset(self, label_names: tuple[str, ...]) -> Dataset:
         """Return the examples as the models see them."""
@@ -179,13 +196,12 @@ def _part(key: str, title: str, data: Any, model: Any) -> Part:
     if not isinstance(data, Dataset):
         if not isinstance(data, (tuple, list)) or len(data) != 2:
             raise OptionError(f"{what} must be a Dataset or a pair (X, Y), not {type(data).__name__}")
-        truth, names = to_labels(data[1])
+        truth, names = to_labels(data[1], unknown=True)
         wanted = tuple(model.label_names)
         named = names if set(names) >= set(wanted) else wanted  # an array without names is in the model's order
         data = Dataset(to_table(data[0], model.features), truth, named, name=what)
     if len(data) == 0:
         raise DataError(f"{what}: {data.name} holds no examples, so there is nothing to show")
-    require_known(data.Y, f"{what}: a report")
     truth = data.Y.toarray() if sp.issparse(data.Y) else np.asarray(data.Y)
     order = _label_order(data, tuple(model.label_names))
     return Part(

@@ -32,8 +32,8 @@ class Run:
     sets : ndarray, one entry per rule
         Examples of which the rule set at least one label.
     right, wrong : ndarray, shape (rules, labels)
-        Labels the rule set, by whether the truth agrees. For a list with full predictions this counts the labels
-        outside the head, too.
+        Labels the rule set, by whether the truth agrees; an unknown one is in neither. For a list with full predictions
+        this counts the labels it sets by leaving them out, too.
     """
 
     labels: npt.NDArray[np.uint8]
@@ -67,7 +67,8 @@ def run(model: RuleList, table: Table, truth: npt.NDArray[np.uint8]) -> Run:
     rules, width = len(model), len(model.label_names)
     rows, columns = np.nonzero(result.setter >= 0)
     setters = result.setter[rows, columns].astype(np.int64)
-    agree = result.labels[rows, columns] == truth[rows, columns]
+    said, true = result.labels[rows, columns], truth[rows, columns]
+    agree, differ = said == true, said == 1 - true  # neither where the truth is unknown
     cells = setters * width + columns
     shape = (rules, width)
     return Run(
@@ -79,7 +80,7 @@ def run(model: RuleList, table: Table, truth: npt.NDArray[np.uint8]) -> Run:
         ),
         sets=np.bincount(np.unique(setters * len(table) + rows) // max(1, len(table)), minlength=rules),
         right=np.bincount(cells[agree], minlength=rules * width).reshape(shape),
-        wrong=np.bincount(cells[~agree], minlength=rules * width).reshape(shape),
+        wrong=np.bincount(cells[differ], minlength=rules * width).reshape(shape),
     )
 
 

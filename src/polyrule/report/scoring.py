@@ -35,7 +35,7 @@ def simple_scores(part: Part, learned_from: Part) -> dict[str, Scores]:
         found = simple_predictions(learned_from.table, learned_from.truth, part.table)
     else:
         found = _cross_fitted(part)
-    return {name: score(part.truth, labels) for name, labels in found.items()}
+    return {name: score(part.answers, labels) for name, labels in found.items()}
 
 
 def _cross_fitted(part: Part) -> dict[str, npt.NDArray[np.uint8]]:
@@ -67,7 +67,7 @@ def level_with_best(scores: Sequence[Mapping[str, float]], resampled: ResampledS
 
 def summarise(part: Part, predicted: npt.NDArray[np.uint8], simple: SIMPLE, names: tuple[str, ...]) -> dict[str, Any]:
     """All measures, those of simple models, per-label counts and ratios, and which labels stand in for which."""
-    comparison = BaselineComparison(model=score(part.truth, predicted, names), baseline=simple["majority"])
+    comparison = BaselineComparison(model=score(part.answers, predicted, names), baseline=simple["majority"])
     per_label = comparison.model.per_label()
     return {
         "scores": {name: _rounded(comparison.model[name]) for name in MEASURES},

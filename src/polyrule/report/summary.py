@@ -120,7 +120,7 @@ def _title(inputs: Inputs) -> str:
 
 
 def _part(part: Part) -> dict[str, Any]:
-    present = part.truth.sum(axis=1)
+    present, known = part.present, part.known
     missing = np.isnan(part.table.values.data if part.table.is_sparse else part.table.values)
     return {
         "key": part.key,
@@ -128,11 +128,12 @@ def _part(part: Part) -> dict[str, Any]:
         "name": part.name,
         "examples": len(part),
         "unseen": part.unseen,
-        "cardinality": round(float(present.mean()), 4),
-        "density": round(float(part.truth.mean()) if part.truth.size else 0.0, 4),
+        "cardinality": round(float(present.sum(axis=1).mean()), 4),
+        "density": round(float(present[known].mean()) if known.any() else 0.0, 4),
         "label_sets": len(np.unique(part.truth, axis=0)),
         "missing": int(missing.sum()),
-        "present": part.truth.sum(axis=0, dtype=np.int64).tolist(),
+        "present": present.sum(axis=0, dtype=np.int64).tolist(),
+        "unknown": int((~known).sum()),
     }
 
 

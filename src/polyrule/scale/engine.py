@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from polyrule.data.table import Feature
 from polyrule.errors import OptionError
-from polyrule.kernels.engine import Candidate, GrowOptions, Outcome, OutOfTime
+from polyrule.kernels.engine import PACE, Candidate, GrowOptions, Outcome, OutOfTime, Report
 from polyrule.kernels.judge import Verdict
 from polyrule.kernels.singles import RatioValues
 from polyrule.measures import Objective
@@ -95,6 +95,8 @@ class CountedEngine:
         self.compiled = compiled and native is not None
         self._can_decide = self.compiled or counter.decides
         self.deadline: float | None = None
+        self.report: Report | None = None
+        self._columns_seen, self._told = 0, time.monotonic()
         self.total = int(counter.ask(Weight()))
         self.remaining = self.total
         self._judge = CountedJudge(labels, objective, lambda body, s: counter.ask(Agreement(body, s)))
@@ -235,6 +237,7 @@ class CountedEngine:
         """Return the best rule by greedy or beam search."""
         if label is not None and value == 0 and not self.objective.negative:
             return None
+        self._columns_seen, self._told = 0, time.monotonic()
         literals = self._literals(label, value)
         kinds = self._totals()
         self._usual = tuple(int(kind) for kind in kinds.argmax(axis=1))
@@ -376,8 +379,13 @@ class CountedEngine:
         return numeric_batch(parent.coded, column, self.bins[column], own, occurs)
 
     def _look_at_the_clock(self) -> None:
-        if self.deadline is not None and time.monotonic() > self.deadline:
+        now = time.monotonic()
+        if self.deadline is not None and now > self.deadline:
             raise OutOfTime
+        self._columns_seen += 1
+        if self.report is not None and now - self._told >= PACE:
+            self._told = now
+            self.report(self._columns_seen, None)
 
 
 def _verdict(node: Node) -> Verdict:

@@ -203,7 +203,7 @@ function disagreeing(a, b) {
           { class: "chips" },
           differ.slice(0, 12).map((label) =>
             chip(data.labels[label], labels[label], {
-              class: labels[label] === truth[label] ? "is-right" : "is-wrong",
+              class: truth[label] === 2 ? null : labels[label] === truth[label] ? "is-right" : "is-wrong",
             }),
           ),
         ),

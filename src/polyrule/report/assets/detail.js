@@ -101,7 +101,7 @@ function coverage(number) {
     const says = new Map(model().rules[number].head.map(([label, value]) => [label, value]));
     // What a list's rule set; what an ensemble's rule speaks for.
     const said = (label) => (model().kind === "ensemble" ? says.get(label) : result.labels[label]);
-    const wrong = hit.newly.filter((label) => said(label) !== truth[label]);
+    const wrong = hit.newly.filter((label) => isWrong(said(label), truth[label]));
     found.push({ row, newly: hit.newly, wrong });
   });
   // Examples on which it decided something come first.

@@ -6,7 +6,7 @@ function outcomeView(state, changed) {
   const before = predict(app.model, state.original);
   const truth = state.row === null ? null : examples.truth(state.row);
   const order = [...data.labels.keys()].sort((a, b) => result.labels[b] - result.labels[a] || a - b);
-  const wrong = truth && data.labels.filter((_, label) => truth[label] !== result.labels[label]).length;
+  const wrong = truth && data.labels.filter((_, label) => isWrong(result.labels[label], truth[label])).length;
   return [
     el(
       "h3",
@@ -22,7 +22,7 @@ function outcomeView(state, changed) {
         { class: "soft" },
         wrong
           ? `${plural(wrong, "label")} differ${wrong === 1 ? "s" : ""} from the truth of this example.`
-          : "All labels agree with the truth of this example.",
+          : truth.includes(2) ? "All known labels agree with the truth of this example." : "All labels agree with the truth of this example.",
       ),
     chosen.kind === "ensemble" && el("p", { class: "soft" }, decisionWords(chosen)),
     app.flip && flipView(app.flip, state, changed),
@@ -45,8 +45,9 @@ function labelLine(label, result, before, truth, state, changed) {
     chosen.kind === "ensemble" ? sumLine(chosen, result, label) : setterLine(result, label),
     flipped && el("span", { class: "badge" }, "changed"),
     truth &&
-      truth[label] !== result.labels[label] &&
+      isWrong(result.labels[label], truth[label]) &&
       el("span", { class: "badge wrong" }, `truth: ${truth[label] ? "present" : "absent"}`),
+    truth && truth[label] === 2 && el("span", { class: "badge" }, "truth: unknown"),
     chosen.kind !== "ensemble" &&
       button("Flip", () => findFlip(label, state, changed), {
         class: "quiet small",

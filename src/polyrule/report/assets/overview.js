@@ -312,6 +312,7 @@ function dataTable() {
         row("Share of labels present", (part) => percent(part.density, 1)),
         row("Distinct label sets", (part) => whole(part.label_sets)),
         row("Missing values", (part) => whole(part.missing)),
+        data.parts.some((part) => part.unknown > 0) && row("Unknown labels", (part) => whole(part.unknown)),
       ],
       { class: "numbers" },
     ),

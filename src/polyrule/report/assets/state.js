@@ -25,9 +25,11 @@ const examples = {
     return this.matrix.subarray(row * slots, (row + 1) * slots);
   },
 
+  // 1 present, 0 absent, 2 unknown.
   truth(row) {
     const labels = new Uint8Array(data.labels.length);
     for (const label of data.examples.truth[row]) labels[label] = 1;
+    for (const label of data.examples.unknown[row]) labels[label] = 2;
     return labels;
   },
 
@@ -73,3 +75,8 @@ function precisionText(found) {
 }
 
 const precision = ({ right, wrong }) => (right + wrong ? right / (right + wrong) : 0);
+
+// Whether a prediction is wrong; nothing is where the truth is unknown.
+function isWrong(said, truth) {
+  return truth !== 2 && said !== truth;
+}

@@ -141,7 +141,7 @@ function wrongButton(state, start) {
     for (let step = 1; step <= examples.count; step++) {
       const row = ((state.row ?? -1) + step) % examples.count;
       const truth = examples.truth(row);
-      if (results[row].labels.some((value, label) => value !== truth[label])) {
+      if (results[row].labels.some((value, label) => isWrong(value, truth[label]))) {
         start(row);
         return;
       }

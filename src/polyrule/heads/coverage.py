@@ -1,0 +1,83 @@
+"""Objectives for which a longer body is never better, so that a rule without conditions is best (fact I).
+
+An example-wise average over the labels of the head gives an example that the rule does not cover a value of its own. If
+that value is 0 and no value is negative, each example that a condition excludes can only take something away.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+
+from polyrule.heads.bound import BranchAndBound
+from polyrule.heads.result import HeadResult, Rank, rank
+from polyrule.heads.space import HeadSpace
+from polyrule.heads.valuation import Valuation, valuation
+from polyrule.heads.world import World
+from polyrule.measures.counting import Head
+from polyrule.measures.objective import Objective
+from polyrule.measures.ratio import RatioMeasure
+
+
+def excluding_never_helps(objective: Objective) -> bool:
+    """Whether no head is worth more, or right more often, after a condition has been added to its body.
+
+    Examples
+    --------
+    >>> [excluding_never_helps(Objective(name, averaging="example")) for name in ("f1", "jaccard", "hamming")]
+    [True, True, False]
+    >>> excluding_never_helps(Objective("f1"))
+    False
+    """
+    measure = objective.measure
+    if objective.averaging != "example" or objective.scope != "head" or not isinstance(measure, RatioMeasure):
+        return False
+    constant, tp, *others = measure.numerator
+    return constant == 0 and tp > 0 and not any(others) and min(measure.denominator) >= 0
+
+
+def no_condition_wins(
+    world: World, objective: Objective, found: HeadResult, watch: Callable[[], None] | None = None
+) -> bool:
+    """Whether no longer body can beat the best head `found` of a body in a `world`.
+
+    Its value cannot be beaten. A tie is decided by true positives, and among the best heads of one body the largest is
+    taken; so another one that is right more often must be ruled out.
+    """
+    if not excluding_never_helps(objective):
+        return False
+    if found.strategy == "decomposable":
+        return True  # best heads are made of the best literals, which are right equally often; the largest has them all
+    values = valuation(world, objective)
+    values.watch = watch
+    return not _MoreRight(HeadSpace.of(world, objective), values, rank(found.value, found.head, found.tp)).exists()
+
+
+class _MoreRight(BranchAndBound):
+    """Looks for a head as good as the best that has more true positives."""
+
+    def __init__(self, space: HeadSpace, values: Valuation, best: Rank) -> None:
+        self.known = best
+        self.found = False
+        super().__init__(space, values)
+
+    def exists(self) -> bool:
+        """Search until one is found."""
+        self._branch((), 0, 0)
+        return self.found
+
+    def _try(self, head: Head) -> Rank:
+        ranked = super()._try(head)
+        self.found = self.found or (ranked[0] >= self.known[0] and ranked[2] > self.known[2])
+        return ranked
+
+    def _hopeless(self, head: Head, depth: int, tp: int) -> bool:
+        if self.found or tp + self.tp_left[depth] <= self.known[2]:
+            return True
+        if self.bounds is None:
+            return False
+        most = min(self.space.max_size, len(head) + len(self.labels) - depth)
+        limit = self.bounds.limit(head, depth, most, self.known[0])
+        if isinstance(limit, Fraction):
+            return limit < self.known[0]
+        return limit + 1e-9 * (1 + abs(limit)) < float(self.known[0])

@@ -1,0 +1,85 @@
+"""Example-wise averages: what rules candidates out, against a search that tries them all."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from polyrule.data.table import Feature, Table
+from polyrule.heads import World, best_head, search
+from polyrule.heads.coverage import excluding_never_helps, no_condition_wins
+from polyrule.kernels.engine import GrowOptions
+from polyrule.kernels.judge import Judge
+from polyrule.kernels.reference import ReferenceEngine
+from polyrule.measures import Objective
+
+
+def _data(rng: np.random.Generator) -> tuple[Table, Any, Any]:
+    rows, labels = int(rng.integers(4, 12)), int(rng.integers(2, 5))
+    values = np.stack([rng.integers(0, 4, rows), rng.integers(0, 3, rows)], axis=1).astype(float)
+    truth = (rng.random((rows, labels)) < rng.choice([0.2, 0.5, 0.8], labels)).astype(np.uint8)
+    truth[:, 0] = values[:, 0] > 1
+    weights = np.ones(rows, np.int64) if rng.random() < 0.5 else rng.integers(1, 4, rows).astype(np.int64)
+    return Table.from_array(values, [Feature("a"), Feature("b", "nominal", ("x", "y", "z"))]), truth, weights
+
+
+def _rules(data: tuple[Table, Any, Any], objective: Objective, options: GrowOptions) -> list[Any]:
+    engine, found = ReferenceEngine(*data, objective, options), []
+    for _ in range(4):
+        rule = engine.grow() if engine.has_unset and engine.remaining else None
+        if rule is None:
+            break
+        found.append((rule.body, rule.head, rule.value, rule.covered.tolist()))
+        engine.commit(rule, 0.01, True)
+    return found
+
+
+@pytest.mark.parametrize("lift", ["none", "kln:0.3", "peak:2,1.4"])
+@pytest.mark.parametrize("measure", ["precision", "recall", "f0.5", "f1", "f2", "jaccard", "hamming", "3*tp/(tp+5*fp)"])
+def test_nothing_is_lost(measure: str, lift: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    worlds = []
+    for seed in range(6):
+        objective = Objective(measure, averaging="example", lift=lift, negative=bool(seed % 3))
+        arguments = _data(np.random.default_rng(seed)), objective, GrowOptions(beam_width=1 + seed % 2)
+        worlds.append((arguments, _rules(*arguments)))
+    monkeypatch.setattr(Judge, "ends_growth", lambda self: False)
+    monkeypatch.setattr(Judge, "_bounds", lambda self, batch, allowed: None)
+    for arguments, found in worlds:
+        assert found == _rules(*arguments)
+        assert found
+
+
+def test_a_best_head_that_is_right_more_often_is_noticed() -> None:
+    rng = np.random.default_rng(1)
+    seen = set()
+    for _ in range(300):
+        world = World.make((rng.random((int(rng.integers(2, 7)), 3)) < 0.5).astype(np.uint8))
+        objective = Objective("f2", averaging="example", lift="peak:2,1.5")
+        found = best_head(world, objective)
+        assert found is not None
+        everything = [node for node in _heads(world, objective) if node[0] == found.value and node[1] > found.tp]
+        assert no_condition_wins(world, objective, found) == (not everything)
+        seen.add(not everything)
+    assert True in seen
+
+
+def _heads(world: World, objective: Objective) -> list[tuple[Any, int]]:
+    result = search(world, objective, "exhaustive", trace=True)
+    assert result is not None
+    assert result.trace is not None
+    flat, queue = [], list(result.trace.children)
+    while queue:
+        node = queue.pop()
+        queue.extend(node.children)
+        if node.value is not None:
+            flat.append((node.value, sum(int(world.counts.tp[literal]) for literal in node.head)))
+    return flat
+
+
+def test_only_measures_without_a_reward_for_silence() -> None:
+    assert excluding_never_helps(Objective("f0.5", averaging="example"))
+    assert not excluding_never_helps(Objective("f0.5", averaging="example", scope="all"))
+    assert not excluding_never_helps(Objective("tp/(tp+fn-0.5*fp+1)", averaging="example"))
+    assert not excluding_never_helps(Objective("m2", averaging="example"))
