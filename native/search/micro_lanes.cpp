@@ -14,9 +14,9 @@ constexpr std::size_t kLanes = MicroLanes::kLanes;
 constexpr float kNever = 1e30f;
 typedef float Vector __attribute__((vector_size(kLanes * sizeof(float))));
 
-// By label: what both literals predict on, all counts; then for each literal TP, P and F. Where a literal is barred, TP is far
-// below 0. `found`: the smallest and the largest x, the smallest and the largest sum of all counts of a label, and the largest sum
-// of a literal by itself.
+// By label: what both literals predict on, all counts; then for each literal TP, P and F. Where a literal is barred, TP
+// is far below 0. `found`: the smallest and the largest x, the smallest and the largest sum of all counts of a label,
+// and the largest sum of a literal by itself.
 POLYRULE_VECTOR_CLONES
 void prepare(const float* rates, const float* barred, std::size_t n, Formula formula, float level, float* out,
              float* found) {
@@ -29,7 +29,8 @@ void prepare(const float* rates, const float* barred, std::size_t n, Formula for
     const bool one = barred[e] == 0, zero = barred[n + e] == 0;
     const float p1 = tp[e] + fn[e], p0 = fp[e] + fn[e];
     const float product1 = p1 * (total - p1), product0 = p0 * (total - p0);
-    const float root1 = __builtin_sqrtf(product1 > 0 ? product1 : 0), root0 = __builtin_sqrtf(product0 > 0 ? product0 : 0);
+    const float root1 = __builtin_sqrtf(product1 > 0 ? product1 : 0),
+                root0 = __builtin_sqrtf(product0 > 0 ? product0 : 0);
     const float f1 = wracc ? total : matthews ? root1 : product1 / safe;
     const float f0 = wracc ? total : matthews ? root0 : product0 / safe;
     const float spread = x * (1 - x), c = matthews ? level * __builtin_sqrtf(spread > 0 ? spread : 0) : level;
@@ -54,8 +55,8 @@ void prepare(const float* rates, const float* barred, std::size_t n, Formula for
   __builtin_memcpy(found, all, sizeof all);
 }
 
-// By lane, the sum of the two largest sums of different labels, the second only if it is below 0: no head of several labels
-// has more.
+// By lane, the sum of the two largest sums of different labels, the second only if it is below 0: no head of several
+// labels has more.
 POLYRULE_VECTOR_CLONES
 void largest(const float* numbers, std::size_t n, std::size_t labels, const float* x_lanes, const float* c_lanes,
              const float* m_lanes, float* out) {
@@ -67,7 +68,8 @@ void largest(const float* numbers, std::size_t n, std::size_t labels, const floa
   Vector best = zero - kNever, second = best;
   for (std::size_t e = 0; e < labels; ++e) {
     const float* at = numbers + e;
-    const Vector present = at[2 * n] - x * at[3 * n] - c * at[4 * n], absent = at[5 * n] - x * at[6 * n] - c * at[7 * n];
+    const Vector present = at[2 * n] - x * at[3 * n] - c * at[4 * n],
+                 absent = at[5 * n] - x * at[6 * n] - c * at[7 * n];
     const Vector here = (present > absent ? present : absent) + m * (at[0] - x * at[n]);
     const Vector lower = best > here ? here : best;
     second = second > lower ? second : lower;
@@ -151,7 +153,8 @@ bool MicroLanes::judge(const float* rates, bool side, double& wait) {
     clear = false;
     if (several_reach(ends[i], ends[i + 1], tilts_[side][i])) return true;
   }
-  // A head's sum, divided by the number of its labels, is no more than half of what two reach, or what one reaches alone.
+  // A head's sum, divided by the number of its labels, is no more than half of what two reach, or what one reaches
+  // alone.
   if (clear) wait = weight_for(std::min(-highest / 2, -alone), found[2], found[3]);
   return false;
 }

@@ -3,9 +3,9 @@
 // For a head let N be all its counts, x = (TP+FP)/N and P = TP+FN. It reaches a level l >= 0 only if TP - x*P -
 // l*p(x)*F is not below 0, where F is N, P*(N-P)/N or the root of P*(N-P), taken literal by literal (docs/theory.md):
 // these are concave. The head's x is the mean of its literals' own, so m * (TP+FP - x*N) may be added for any m: over a
-// head it sums up to 0. If the sum is below 0 for every head of several literals at both ends of an interval of x, it is between them,
-// too, as it is convex in x, and no head whose x lies there reaches the level. Intervals and their ends are lanes of a
-// vector; m comes from earlier bodies.
+// head it sums up to 0. If the sum is below 0 for every head of several literals at both ends of an interval of x, it
+// is between them, too, as it is convex in x, and no head whose x lies there reaches the level. Intervals and their
+// ends are lanes of a vector; m comes from earlier bodies.
 #pragma once
 
 #include <array>
