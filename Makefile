@@ -10,7 +10,7 @@ SOURCES := $(wildcard native/*/*.[ch]pp src/polyrule/scale/*.h)
 NATIVE := CMakeLists.txt $(SOURCES)
 
 .PHONY: demo docs test campaign golden lint check-workflows test-integrations wheel-test stored-models bench bench-paths \
-  bench-quality gallery sanitize sanitize-threads fuzz prove versions clean help
+  bench-quality gallery sanitize sanitize-threads portable fuzz prove versions clean help
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -63,7 +63,7 @@ test-integrations: $(VENV)/test.stamp  ## run the how-to guides on other people'
 	$(BIN)/python -m pip install --quiet --group integrations
 	$(BIN)/python -m pytest tests/docs/test_integrations.py
 
-wheel-test: $(VENV)/install.stamp  ## build manylinux wheels and run the tests against them; WHEEL_PYTHONS names the interpreters
+wheel-test:  ## build manylinux wheels and run the tests against them; WHEEL_PYTHONS names versions
 	packaging/test_wheels.sh $(WHEEL_PYTHONS)
 
 stored-models: $(VENV)/install.stamp  ## write the model files of this version that later versions must read
@@ -93,10 +93,13 @@ $(VENV)/sanitize.stamp: pyproject.toml $(VENV)/test.stamp
 	touch $@
 
 sanitize: $(VENV)/sanitize.stamp  ## the native tests under the address and undefined-behaviour sanitizers
-	PYTHON=$(BIN)/python native/sanitize.sh
+	PYTHON=$(BIN)/python native/check.sh address,undefined
 
 sanitize-threads: $(VENV)/sanitize.stamp  ## the native tests under the thread sanitizer
-	SANITIZERS=thread PYTHON=$(BIN)/python native/sanitize.sh
+	PYTHON=$(BIN)/python native/check.sh thread
+
+portable: $(VENV)/sanitize.stamp  ## the native tests and the golden lists with the core in standard C++ (CXX names the compiler)
+	TESTS="tests/kernels tests/golden tests/ensemble" PYTHON=$(BIN)/python native/check.sh portable
 
 fuzz: $(VENV)/test.stamp  ## attack every reader, parser and command with mutated inputs for MINUTES
 	$(BIN)/python -m fuzz --minutes $(MINUTES)

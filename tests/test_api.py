@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+import importlib
+import inspect
+import pkgutil
+import re
+from types import ModuleType
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -27,6 +33,38 @@ def test_every_public_name_exists(name: str) -> None:
 def test_unknown_names_are_attribute_errors() -> None:
     with pytest.raises(AttributeError, match="nothing_of_this_name"):
         _ = polyrule.nothing_of_this_name
+
+
+def public() -> dict[str, object]:
+    """Every class and function that an ``__all__`` names, once."""
+    found: dict[int, tuple[str, object]] = {}
+    for module in [polyrule, *map(_import, pkgutil.walk_packages(polyrule.__path__, "polyrule."))]:
+        for name in getattr(module, "__all__", ()):
+            what = getattr(module, name)
+            if getattr(what, "__module__", "").startswith("polyrule") and callable(what):
+                found.setdefault(id(what), (f"{module.__name__}.{name}", what))
+    return dict(found.values())
+
+
+def _import(info: pkgutil.ModuleInfo) -> ModuleType:
+    return importlib.import_module(info.name) if "._" not in info.name else polyrule
+
+
+def test_every_public_name_and_parameter_is_described() -> None:
+    gaps = []
+    for name, what in public().items():
+        text = inspect.getdoc(what) or ""
+        if not text or text.startswith(f"{name.rpartition('.')[2]}("):  # what a dataclass says of itself
+            gaps.append(name)
+        if inspect.isclass(what) and not issubclass(what, Exception):
+            methods = [key for key, value in vars(what).items() if key[0] != "_" and inspect.isfunction(value)]
+            gaps += [f"{name}.{key}" for key in methods if not inspect.getdoc(getattr(what, key))]
+        if not (inspect.isclass(what) and issubclass(what, Exception)):
+            given = [
+                key for key in inspect.signature(what).parameters if key[0] != "_" and key not in ("args", "kwargs")
+            ]
+            gaps += [f"{name}({key})" for key in given if not re.search(rf"\b{key}\b", text)]
+    assert not gaps
 
 
 @pytest.mark.parametrize("name", ["f05", "F05", "f007"])

@@ -16,7 +16,7 @@ def test_the_corpus_and_a_few_changes_of_it(target):
     with quiet():
         for raw in inputs:
             target.run(raw)
-        for _ in range(40):
+        for _ in range(100):
             target.run(target.mutate(rng.choice(inputs), inputs, target.words, rng))
 
 

@@ -3,16 +3,15 @@
 namespace polyrule {
 
 #if POLYRULE_HAS_COUNT_VECTORS
-const bool counts_vectors = __builtin_cpu_supports("avx512vpopcntdq") && __builtin_cpu_supports("avx512vl") &&
-                            __builtin_cpu_supports("avx512bw");
+const bool counts_vectors =
+    POLYRULE_SUPPORTS("avx512vpopcntdq") && POLYRULE_SUPPORTS("avx512vl") && POLYRULE_SUPPORTS("avx512bw");
 #else
 const bool counts_vectors = false;
 #endif
 
 namespace {
 
-inline __attribute__((always_inline)) void three(const Word* cover, const Word* a, const Word* b, std::size_t words,
-                                                 Count out[3]) {
+POLYRULE_INLINE void three(const Word* cover, const Word* a, const Word* b, std::size_t words, Count out[3]) {
   Count in_a = 0, in_b = 0, in_both = 0;
   for (std::size_t i = 0; i < words; ++i) {
     const Word x = cover[i] & a[i], y = cover[i] & b[i];
@@ -25,14 +24,13 @@ inline __attribute__((always_inline)) void three(const Word* cover, const Word* 
   out[2] = in_both;
 }
 
-inline __attribute__((always_inline)) Count common(const Word* a, const Word* b, std::size_t words) {
+POLYRULE_INLINE Count common(const Word* a, const Word* b, std::size_t words) {
   Count total = 0;
   for (std::size_t i = 0; i < words; ++i) total += std::popcount(a[i] & b[i]);
   return total;
 }
 
-inline __attribute__((always_inline)) Count common(const Word* a, const Word* b, const Word* c, bool outside,
-                                                   std::size_t words) {
+POLYRULE_INLINE Count common(const Word* a, const Word* b, const Word* c, bool outside, std::size_t words) {
   const Word flip = outside ? ~Word{0} : 0;
   Count total = 0;
   for (std::size_t i = 0; i < words; ++i) total += std::popcount(a[i] & b[i] & (c[i] ^ flip));

@@ -1,11 +1,9 @@
 // Exact values: rationals that are compared by cross-multiplication, never as rounded doubles.
 #pragma once
 
-#include <cstdint>
+#include "core/wide.hpp"
 
 namespace polyrule {
-
-using Wide = __int128;
 
 // A rational with positive denominator, not always in lowest terms.
 struct Fraction {
@@ -16,7 +14,7 @@ struct Fraction {
 // fractions are compared term by term, which needs no product.
 inline int compare(Fraction a, Fraction b) {
   constexpr Wide kSafe = Wide{1} << 62;
-  const auto small = [](const Fraction& x) { return -kSafe < x.num && x.num < kSafe && x.den < kSafe; };
+  const auto small = [&](const Fraction& x) { return -kSafe < x.num && x.num < kSafe && x.den < kSafe; };
   if (small(a) && small(b)) {
     const Wide left = a.num * b.den, right = b.num * a.den;
     return left < right ? -1 : left > right;

@@ -2,6 +2,8 @@
 
 #include <cstring>
 
+#include "core/lanes.hpp"
+
 #if POLYRULE_HAS_COUNT_VECTORS
 #include <immintrin.h>
 #endif
@@ -10,22 +12,19 @@ namespace polyrule {
 
 namespace {
 
-typedef Word Planes __attribute__((vector_size(32)));
-typedef Word WidePlanes __attribute__((vector_size(64)));
-typedef std::uint16_t Shorts __attribute__((vector_size(32), may_alias));
+using Shorts = Lanes<std::uint16_t, 16>;
 constexpr std::size_t kMostPlanes = 17;
 
 // Full adder for many columns: a + b + c as two bits.
 template <class Planes>
-inline __attribute__((always_inline)) void add(Planes& low, Planes& high, const Planes& a, const Planes& b,
-                                               const Planes& c) {
+POLYRULE_INLINE void add(Planes& low, Planes& high, const Planes& a, const Planes& b, const Planes& c) {
   const Planes differ = a ^ b, sum = differ ^ c;
   high = (a & b) | (differ & c);
   low = sum;
 }
 
 template <class Planes>
-inline __attribute__((always_inline)) void carry_into(Planes* planes, std::size_t from, std::size_t to, Planes carry) {
+POLYRULE_INLINE void carry_into(Planes* planes, std::size_t from, std::size_t to, Planes carry) {
   for (std::size_t j = from; j < to; ++j) {
     const Planes both = planes[j] & carry;
     planes[j] ^= carry;
@@ -35,13 +34,9 @@ inline __attribute__((always_inline)) void carry_into(Planes* planes, std::size_
 
 // The counts of one vector of columns, as bit planes.
 template <class Planes>
-inline __attribute__((always_inline)) void add_up(const Word* base, std::size_t stride, const std::uint32_t* rows,
-                                                  std::size_t size, Planes* planes) {
-  const auto record = [&](std::size_t i) __attribute__((always_inline)) {
-    Planes out;  // need not be aligned
-    std::memcpy(&out, base + std::size_t(rows[i]) * stride, sizeof out);
-    return out;
-  };
+POLYRULE_INLINE void add_up(const Word* base, std::size_t stride, const std::uint32_t* rows, std::size_t size,
+                            Planes* planes) {
+  const auto record = [&](std::size_t i) POLYRULE_ALWAYS { return load<Planes>(base + std::size_t(rows[i]) * stride); };
   Planes ones = {}, twos = {}, fours = {};
   for (std::size_t j = 3; j < static_cast<std::size_t>(std::bit_width(size)); ++j) planes[j] = Planes{};
   std::size_t i = 0;
@@ -69,7 +64,7 @@ void tally_vectors(const Word* records, std::size_t stride, const std::uint32_t*
   const Shorts bits = {1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384, 32768};
   const std::size_t used = static_cast<std::size_t>(std::bit_width(size));
   for (std::size_t k = 0; k < vectors; ++k) {
-    Planes planes[kMostPlanes];
+    Lanes<Word, 4> planes[kMostPlanes];
     add_up(records + k * 4, stride, rows, size, planes);
     // From bit planes to numbers, 16 columns at a time, the highest plane first.
     for (std::size_t part = 0; part < 16; ++part) {
@@ -77,10 +72,10 @@ void tally_vectors(const Word* records, std::size_t stride, const std::uint32_t*
       for (std::size_t j = used; j > 0; --j) {
         std::uint16_t word;
         std::memcpy(&word, reinterpret_cast<const char*>(&planes[j - 1]) + part * 2, 2);
-        const Shorts spread = Shorts{} + word;
+        const Shorts spread = fill<Shorts>(word);
         sum = sum + sum - Shorts((spread & bits) == bits);
       }
-      std::memcpy(counts + k * 256 + part * 16, &sum, sizeof sum);
+      store(counts + k * 256 + part * 16, sum);
     }
   }
 }
@@ -92,7 +87,7 @@ POLYRULE_COUNT_VECTORS void tally_pairs(const Word* records, std::size_t stride,
   const std::size_t used = static_cast<std::size_t>(std::bit_width(size));
   const __m512i one = _mm512_set1_epi16(1);
   for (std::size_t k = 0; k < pairs; ++k) {
-    WidePlanes planes[kMostPlanes];
+    Lanes<Word, 8> planes[kMostPlanes];
     add_up(records + k * 8, stride, rows, size, planes);
     for (std::size_t part = 0; part < 16; ++part) {
       __m512i sum = {};

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/bits.hpp"
+#include "core/wide.hpp"
 #include "data/kinds.hpp"
 
 namespace polyrule {
@@ -166,8 +167,7 @@ class State {
     const Bits open = open_among(cover, negative);
     outcome.covered = weigh(cover.data());
     outcome.open = weigh(open.data());
-    outcome.stopped =
-        threshold.given && __int128(outcome.open) * threshold.den <= __int128(threshold.num) * outcome.covered;
+    outcome.stopped = threshold.given && Wide(outcome.open) * threshold.den <= Wide(threshold.num) * outcome.covered;
     if (outcome.stopped || !threshold.given || !keep_covered) {
       bool any = false;
       for (std::size_t w = 0; w < cover.words(); ++w) {

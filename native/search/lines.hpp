@@ -12,8 +12,7 @@ namespace polyrule {
 // one above it; different columns may be asked for at the same time.
 class Sequences {
  public:
-  Sequences(Columns& columns, const State& state, const Limits& limits)
-      : columns_(columns), state_(state), limits_(limits), kept_(columns.size()) {}
+  Sequences(Columns& columns, const Limits& limits) : columns_(columns), limits_(limits), kept_(columns.size()) {}
 
   // Turns to a node: the empty body, one below the last node, or one directly below the empty body of another path.
   void enter(const Node& node);
@@ -33,7 +32,6 @@ class Sequences {
   void sort(const Column& column, const Node& node, std::vector<std::uint32_t>& out) const;
 
   Columns& columns_;
-  const State& state_;
   const Limits& limits_;
   std::vector<Kept> kept_;
   std::uint64_t path_id_ = 0;

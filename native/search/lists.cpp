@@ -1,15 +1,16 @@
 #include "search/lists.hpp"
 
-#include <cstring>
 #include <mutex>
+
+#include "core/lanes.hpp"
 
 namespace polyrule {
 
 namespace {
 
 constexpr std::size_t kVector = 256;  // conditions that are counted together
-constexpr std::size_t kEach = 8,
-                      kBlock = 4;  // conditions in a vector of bounds, and vectors that are looked at together
+constexpr std::size_t kEach = 8;      // conditions in a vector of bounds
+constexpr std::size_t kBlock = 4;     // vectors that are looked at together
 
 // What bounds G of one literal, in lanes: weights of the counts, and the counts of the node.
 template <class Lane>
@@ -25,37 +26,35 @@ constexpr Lane kNever = std::numeric_limits<Lane>::lowest() / 4;
 // `below` gets the largest bound of the others. Conditions of size 0 do not count. `absent` may be null; then G is only
 // bounded.
 template <class Counter, class Lane>
-inline __attribute__((always_inline)) std::size_t bound_all(const LiteralWeights<Lane>& weights, const Counter* sizes,
-                                                            const Counter* present, const Counter* present_set,
-                                                            const Counter* absent, std::size_t counters,
-                                                            std::uint32_t* found, Lane& below) {
-  typedef Counter Counters __attribute__((vector_size(kEach * sizeof(Counter))));
-  typedef Lane Lanes __attribute__((vector_size(kEach * sizeof(Lane))));
-  const auto load = [](const Counter* from) __attribute__((always_inline)) {
-    Counters some;
-    std::memcpy(&some, from, sizeof some);
-    return __builtin_convertvector(some, Lanes);
-  };
-  const Lanes zero = {}, never = zero + kNever<Lane>;
-  const Lanes most = zero + weights.all_absent, set = zero + weights.all_absent_set;
+POLYRULE_INLINE std::size_t bound_all(const LiteralWeights<Lane>& weights, const Counter* sizes, const Counter* present,
+                                      const Counter* present_set, const Counter* absent, std::size_t counters,
+                                      std::uint32_t* found, Lane& below) {
+  using Eight = Lanes<Lane, kEach>;
+  const auto counts = [](const Counter* from)
+                          POLYRULE_ALWAYS { return convert<Eight>(load<Lanes<Counter, kEach>>(from)); };
+  const Eight zero = {}, never = fill<Eight>(kNever<Lane>);
+  const Eight empty = fill<Eight>(weights.empty), per_present = fill<Eight>(weights.present),
+              per_present_set = fill<Eight>(weights.present_set), per_absent_set = fill<Eight>(weights.absent_set),
+              per_absent = fill<Eight>(weights.absent);
+  const Eight most = fill<Eight>(weights.all_absent), set = fill<Eight>(weights.all_absent_set);
   const bool unset_helps = weights.absent > 0;
-  Lanes highest = never;
+  Eight highest = never;
   std::size_t count = 0;
   for (std::size_t k = 0; k < counters; k += kBlock * kEach) {
-    Lanes bounds[kBlock], any = {};
+    Eight bounds[kBlock], any = {};
     for (std::size_t b = 0; b < kBlock; ++b) {
       const std::size_t at = k + b * kEach;
-      const Lanes size = load(sizes + at), with = load(present + at), with_set = load(present_set + at);
-      const Lanes others = size - with - with_set;
-      const Lanes low = others - set > zero ? others - set : zero, high = others < most ? others : most;
-      const Lanes unset = absent ? load(absent + at) : unset_helps ? high : low;
-      const Lanes bound = weights.empty + weights.present * with + weights.present_set * with_set +
-                          weights.absent_set * others + weights.absent * unset;
-      bounds[b] = size > zero ? bound : never;
-      const Lanes reaches = bounds[b] >= zero;
+      const Eight size = counts(sizes + at), with = counts(present + at), with_set = counts(present_set + at);
+      const Eight others = size - with - with_set, beyond = others - set;
+      const Eight low = select(beyond > zero, beyond, zero), high = select(others < most, others, most);
+      const Eight unset = absent ? counts(absent + at) : unset_helps ? high : low;
+      const Eight bound =
+          empty + per_present * with + per_present_set * with_set + per_absent_set * others + per_absent * unset;
+      bounds[b] = select(size > zero, bound, never);
+      const Eight reaches = bounds[b] >= zero;
       any |= reaches;
-      const Lanes rest = reaches ? never : bounds[b];
-      highest = rest > highest ? rest : highest;
+      const Eight rest = select(reaches, never, bounds[b]);
+      highest = select(rest > highest, rest, highest);
     }
     bool one = false;
     for (std::size_t i = 0; i < kEach; ++i) one |= any[i] != 0;

@@ -45,7 +45,7 @@ std::vector<Literal> literals_of(const std::vector<NodeLabel>& labels) {
 NumericSearch::NumericSearch(Columns& columns, const State& state, const Limits& limits, double min_coverage,
                              int threads)
     : columns_(columns), state_(state), limits_(limits), min_coverage_(min_coverage), threads_(threads),
-      sequences_(columns, state, limits), promise_(columns.size(), 0), path_(state.labels, limits.prospects != 0),
+      sequences_(columns, limits), promise_(columns.size(), 0), path_(state.labels, limits.prospects != 0),
       first_(state.labels) {
   for (std::size_t j = 0; j < columns.size(); ++j)
     if (columns[j].shape != Shape::constant && columns[j].shape != Shape::listed) order_.push_back(j);

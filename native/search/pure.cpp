@@ -1,8 +1,8 @@
 #include "search/pure.hpp"
 
 #include <algorithm>
-#include <cstring>
 
+#include "core/lanes.hpp"
 #include "core/tally.hpp"
 #include "core/transpose.hpp"
 
@@ -14,7 +14,7 @@ namespace polyrule {
 
 namespace {
 
-typedef Word Eight __attribute__((vector_size(64), may_alias));
+using Eight = Lanes<Word, 8>;
 constexpr std::size_t kTogether = 8;
 
 POLYRULE_VECTOR_CLONES
@@ -50,12 +50,9 @@ Count purified_by_words(const Word* blocks, std::size_t literals, const Word* ro
   Count total = 0;
   for (std::size_t j = 0; j < literals; j += kTogether, blocks += 2 * kTogether * words) {
     Eight wrong = {};
-    for (std::size_t w = 0; w < words; ++w)
-      wrong |= *reinterpret_cast<const Eight*>(blocks + 2 * kTogether * w) & rows[w];
-    Word by_literal[kTogether];
-    std::memcpy(by_literal, &wrong, sizeof by_literal);
+    for (std::size_t w = 0; w < words; ++w) wrong |= load<Eight>(blocks + 2 * kTogether * w) & fill<Eight>(rows[w]);
     for (std::size_t i = 0; i < kTogether; ++i) {
-      if (by_literal[i] != 0) continue;
+      if (wrong[i] != 0) continue;
       const Word* right = blocks + kTogether + i;
       for (std::size_t w = 0; w < words; ++w) total += std::popcount(right[2 * kTogether * w] & rows[w]);
     }

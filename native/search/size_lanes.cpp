@@ -3,20 +3,16 @@
 #include <algorithm>
 #include <cmath>
 
-#include "core/bits.hpp"
+#include "core/lanes.hpp"
 
 namespace polyrule {
 
 namespace {
 
 constexpr std::size_t kLanes = SizeLanes::kLanes;
-typedef float Vector __attribute__((vector_size(kLanes * sizeof(float))));
+using Vector = Lanes<float, kLanes>;
 
-Vector load(const float* from) {
-  Vector v;
-  __builtin_memcpy(&v, from, sizeof v);
-  return v;
-}
+POLYRULE_INLINE Vector larger(const Vector& a, const Vector& b) { return select(a > b, a, b); }
 
 struct Labels {
   const float *rates, *outside, *barred;
@@ -36,16 +32,17 @@ struct Level {
 POLYRULE_VECTOR_CLONES
 bool judge_lanes(const Labels& q, const Level& level, const float* t_lanes, float denominator, float* out,
                  float* waits) {
-  const Vector h0 = load(level.h[0]), h1 = load(level.h[1]), h2 = load(level.h[2]), h3 = load(level.h[3]);
-  const Vector h4 = load(level.h[4]), t = load(t_lanes), zero = {};
-  Vector sum[4] = {zero, zero, zero, zero}, constant = h0, best = zero - 1e30f;
+  const Vector h0 = load<Vector>(level.h[0]), h1 = load<Vector>(level.h[1]), h2 = load<Vector>(level.h[2]),
+               h3 = load<Vector>(level.h[3]);
+  const Vector h4 = load<Vector>(level.h[4]), t = load<Vector>(t_lanes), zero = {};
+  Vector sum[4] = {zero, zero, zero, zero}, constant = h0, best = fill<Vector>(-1e30f);
   const float *tp = q.rates, *fp = tp + q.stride, *tn = fp + q.stride, *fn = tn + q.stride;
   for (std::size_t e = 0; e < q.count; ++e) {
     const Vector common = h3 * tn[e] + h4 * fn[e];
     const Vector present = common + h1 * tp[e] + h2 * fp[e] - q.barred[e];
     const Vector absent = common + h1 * fp[e] + h2 * tp[e];
     const Vector other = absent - q.barred[q.stride + e];
-    Vector gain = present > other ? present : other;
+    Vector gain = larger(present, other);
     if (q.scope == Scope::all) {
       const Vector out_of_head = h3 * q.outside[e] + h4 * q.outside[q.stride + e];
       gain -= out_of_head;
@@ -54,22 +51,23 @@ bool judge_lanes(const Labels& q, const Level& level, const float* t_lanes, floa
       gain -= absent;
       constant += absent;
     }
-    best = best > gain ? best : gain;
+    best = larger(best, gain);
     gain -= t;
-    sum[e % 4] += gain > zero ? gain : zero;
+    sum[e % 4] += larger(gain, zero);
   }
   const Vector all = (sum[0] + sum[1]) + (sum[2] + sum[3]);
   // Between the smallest and the largest size the sum lies below a line.
-  const Vector of_most = load(level.most) * t, of_least = load(level.least) * t - load(level.drop) * denominator;
-  const Vector part = of_most > of_least ? of_most : of_least;
-  const Vector sizes = all + (part > zero ? part : -part) + (constant > zero ? constant : -constant);
-  const Vector slack = load(level.slack) + level.error * sizes, reach = constant + part + all + slack;
+  const Vector of_most = load<Vector>(level.most) * t,
+               of_least = load<Vector>(level.least) * t - load<Vector>(level.drop) * denominator;
+  const Vector part = larger(of_most, of_least);
+  const Vector sizes = all + larger(part, -part) + larger(constant, -constant);
+  const Vector slack = load<Vector>(level.slack) + sizes * level.error, reach = constant + part + all + slack;
   // As long as no label gains at least what the constant takes away, divided among the largest head, none can reach.
-  const Vector needed = (constant < zero ? -constant : zero) / load(level.most);
-  const Vector by_sum = -reach * load(level.slowness[0]), by_label = (needed - best - slack) * load(level.slowness[1]);
-  const Vector lane_wait = by_sum > by_label ? by_sum : by_label;
-  __builtin_memcpy(out, &reach, sizeof reach);
-  __builtin_memcpy(waits, &lane_wait, sizeof lane_wait);
+  const Vector needed = larger(-constant, zero) / load<Vector>(level.most);
+  const Vector by_sum = -reach * load<Vector>(level.slowness[0]),
+               by_label = (needed - best - slack) * load<Vector>(level.slowness[1]);
+  store(out, reach);
+  store(waits, larger(by_sum, by_label));
   bool any = false;
   for (std::size_t lane = 0; lane < kLanes; ++lane) any |= out[lane] >= 0;
   return any;
@@ -88,7 +86,8 @@ void SizeLanes::set_labels(const std::vector<std::array<bool, 2>>& allowed, std:
 
 void SizeLanes::set_level(const std::vector<Lane>& lanes, double weight, Scope scope) {
   scope_ = scope;
-  constexpr double kRounding = 0x1p-24, kUnreached = -1e30;
+  constexpr double kRounding = 0x1p-24;
+  constexpr float kUnreached = -1e30f;
   for (std::size_t lane = 0; lane < kLanes; ++lane) {
     const Lane& from = lane < lanes.size() ? lanes[lane] : lanes.front();
     double largest = 0;

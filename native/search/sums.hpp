@@ -5,12 +5,13 @@
 #include <cstdint>
 #include <vector>
 
+#include "core/lanes.hpp"
 #include "data/node.hpp"
 
 namespace polyrule {
 
 // Covered weight of one label: unset and present, unset and absent, present, absent.
-typedef double Four __attribute__((vector_size(32)));
+using Four = Lanes<double, 4>;
 
 // By slot and label of the node, which of the four sums a covered row counts in: one bit each.
 class Codes {

@@ -1,48 +1,43 @@
 #include "search/sweep.hpp"
 
+#include "core/lanes.hpp"
+
 namespace polyrule {
 
 namespace {
 
-template <class T, std::size_t N>
-struct Vector {
-  typedef T Type __attribute__((vector_size(sizeof(T) * N), may_alias));
-};
-
 // Width vectors at a time, small enough that all sums stay in registers.
 template <class Lane, std::size_t Count, std::size_t Width>
-inline __attribute__((always_inline)) void sweep_some(const std::uint32_t* list, std::size_t size, const Lane* table,
-                                                      std::size_t stride, bool at_end, Lane* high, Lane* low,
-                                                      Lane* total) {
-  using Lanes = typename Vector<Lane, Count>::Type;
-  Lanes sum[Width], top[Width], bottom[Width];
+POLYRULE_INLINE void sweep_some(const std::uint32_t* list, std::size_t size, const Lane* table, std::size_t stride,
+                                bool at_end, Lane* high, Lane* low, Lane* total) {
+  using Some = Lanes<Lane, Count>;
+  Some sum[Width], top[Width], bottom[Width];
   for (std::size_t k = 0; k < Width; ++k) {
-    sum[k] = Lanes{};
-    top[k] = Lanes{} + std::numeric_limits<Lane>::lowest() / 4;
-    bottom[k] = Lanes{} + std::numeric_limits<Lane>::max() / 4;
+    sum[k] = Some{};
+    top[k] = fill<Some>(std::numeric_limits<Lane>::lowest() / 4);
+    bottom[k] = fill<Some>(std::numeric_limits<Lane>::max() / 4);
   }
   // One step past the end, so that the look at the end is the same code.
   for (std::size_t i = 0; i < size + (at_end ? 1 : 0); ++i) {
     if (i == size || (i != 0 && (list[i] & kStarts)))
       for (std::size_t k = 0; k < Width; ++k) {
-        top[k] = sum[k] > top[k] ? sum[k] : top[k];
-        bottom[k] = sum[k] < bottom[k] ? sum[k] : bottom[k];
+        top[k] = select(sum[k] > top[k], sum[k], top[k]);
+        bottom[k] = select(sum[k] < bottom[k], sum[k], bottom[k]);
       }
     if (i == size) break;
     const Lane* add = table + std::size_t(list[i] & kEntry) * stride;
-    for (std::size_t k = 0; k < Width; ++k) sum[k] += *reinterpret_cast<const Lanes*>(add + k * Count);
+    for (std::size_t k = 0; k < Width; ++k) sum[k] += load<Some>(add + k * Count);
   }
   for (std::size_t k = 0; k < Width; ++k) {
-    *reinterpret_cast<Lanes*>(high + k * Count) = top[k];
-    *reinterpret_cast<Lanes*>(low + k * Count) = bottom[k];
-    *reinterpret_cast<Lanes*>(total + k * Count) = sum[k];
+    store(high + k * Count, top[k]);
+    store(low + k * Count, bottom[k]);
+    store(total + k * Count, sum[k]);
   }
 }
 
 template <class Lane>
-inline __attribute__((always_inline)) void sweep_all(const std::uint32_t* list, std::size_t size, const Lane* table,
-                                                     std::size_t stride, bool at_end, Lane* high, Lane* low,
-                                                     Lane* total) {
+POLYRULE_INLINE void sweep_all(const std::uint32_t* list, std::size_t size, const Lane* table, std::size_t stride,
+                               bool at_end, Lane* high, Lane* low, Lane* total) {
   constexpr std::size_t kEach = 32 / sizeof(Lane);
   if (stride == 4) return sweep_some<Lane, 4, 1>(list, size, table, stride, at_end, high, low, total);
   std::size_t k = 0;
@@ -55,14 +50,13 @@ inline __attribute__((always_inline)) void sweep_all(const std::uint32_t* list, 
 }
 
 template <class Lane>
-inline __attribute__((always_inline)) void sum_all(const std::uint8_t* bins, const Row* rows, std::size_t size,
-                                                   bool by_row, const Lane* table, std::size_t stride, Lane* sums) {
-  using Lanes = typename Vector<Lane, 4>::Type;
+POLYRULE_INLINE void sum_all(const std::uint8_t* bins, const Row* rows, std::size_t size, bool by_row,
+                             const Lane* table, std::size_t stride, Lane* sums) {
+  using Four = Lanes<Lane, 4>;
   for (std::size_t p = 0; p < size; ++p) {
     const Lane* add = table + (by_row ? std::size_t(rows[p]) : p) * stride;
     Lane* sum = sums + std::size_t(bins[rows[p]]) * stride;
-    for (std::size_t k = 0; k < stride; k += 4)
-      *reinterpret_cast<Lanes*>(sum + k) += *reinterpret_cast<const Lanes*>(add + k);
+    for (std::size_t k = 0; k < stride; k += 4) store(sum + k, load<Four>(sum + k) + load<Four>(add + k));
   }
 }
 

@@ -10,8 +10,8 @@ constexpr std::size_t kAhead = 16;  // records are asked for so many rows ahead,
 
 // With the number of words known, all of them stay in registers.
 template <std::size_t Words, bool Unit>
-inline __attribute__((always_inline)) std::size_t join_some(const RaceRows& rows, std::size_t from, std::size_t to,
-                                                            RaceWord* words, Count& total) {
+POLYRULE_INLINE std::size_t join_some(const RaceRows& rows, std::size_t from, std::size_t to, RaceWord* words,
+                                      Count& total) {
   constexpr std::size_t kKept = Words ? Words : 1;
   const std::size_t count = Words ? Words : rows.words;
   RaceWord kept[kKept];
@@ -25,7 +25,7 @@ inline __attribute__((always_inline)) std::size_t join_some(const RaceRows& rows
   for (; i < to; ++i) {
     const std::uint32_t slot = rows.slot(i);
     const Word* record = rows.records + std::size_t(slot) * rows.stride;
-    if (i + kAhead < to) __builtin_prefetch(rows.records + std::size_t(rows.slot(i + kAhead)) * rows.stride);
+    if (i + kAhead < to) POLYRULE_PREFETCH(rows.records + std::size_t(rows.slot(i + kAhead)) * rows.stride);
     Word out = 0;
     for (std::size_t w = 0; w < count; ++w) {
       here[w].seen[1] |= record[w];

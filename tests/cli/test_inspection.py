@@ -80,6 +80,9 @@ def test_evaluate_gives_the_scores_of_the_library(trained, songs):
     text = ok("evaluate", trained, songs)
     assert "0/0 counts as 0" in text
     assert "majority" in text
+    assert "one rule" in text
+    assert list(told["simple"]) == ["majority", "label set", "one rule per label"]
+    assert told["simple"]["majority"] == told["baseline"]
     assert "micro F1" in text
     assert all(name in text for name in model.label_names)
 
@@ -88,7 +91,7 @@ def test_evaluate_warns_when_the_model_is_no_better_than_the_majority(songs, tmp
     RuleList((), (), ("calm",)).save(tmp_path / "m.json")
     result = run("evaluate", tmp_path / "m.json", songs)
     assert result.exit_code == 0
-    assert "warning: the model is no better than always predicting" in result.stderr
+    assert "warning: the model is no better than a simple model" in result.stderr
 
 
 def test_labels_are_brought_into_the_order_of_the_model(trained, songs, tmp_path):
@@ -177,9 +180,9 @@ def test_thresholds_can_be_rounded(trained):
 
 
 def test_evaluate_says_what_the_baseline_is_made_from(model, songs):
-    assert f"more frequent value in {songs} itself" in ok("evaluate", model, songs)
+    assert f"simple models are fitted on {songs} itself;" in ok("evaluate", model, songs)
     told = ok("evaluate", model, songs, "--train", songs)
-    assert f"more frequent value in {songs}\n" in told
+    assert f"simple models are fitted on {songs};" in told
     assert "F1  Jaccard" in told
 
 

@@ -1,5 +1,6 @@
 """Small files that once ran up large bills: each is read, or refused, in time and memory that fit its size."""
 
+import contextlib
 import io
 import os
 
@@ -7,9 +8,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import polyrule
 from polyrule.data import read, read_chunks
+from polyrule.data.formats.parquet_pages import BrokenHeader, pages
 from polyrule.errors import DataError, LimitError, OptionError
 
 
@@ -86,6 +90,74 @@ def test_constant_rows_in_parquet(tmp_path):
             writer.write_table(table)
     with pytest.raises(LimitError, match="a table of 25000000 cells"):
         read(tmp_path / "x.parquet", labels=None)
+
+
+def varint(number: int) -> bytes:
+    made = bytearray()
+    while number > 127:
+        made.append(number & 127 | 128)
+        number >>= 7
+    return bytes([*made, number])
+
+
+@pytest.mark.parametrize("version", ["1.0", "2.0"])
+def test_parquet_pages_that_ask_for_more_than_the_footer_says(tmp_path, version):
+    table = pa.table({"a": pa.array(np.arange(1000.0))})
+    options = {"compression": "zstd", "use_dictionary": False, "data_page_version": version}
+    pq.write_table(table, tmp_path / "x.parquet", **options)
+    raw = (tmp_path / "x.parquet").read_bytes()
+    assert len(read(tmp_path / "x.parquet", labels=None)) == 1000
+    chunk = pq.ParquetFile(tmp_path / "x.parquet").metadata.row_group(0).column(0)
+    start, stop = chunk.data_page_offset, chunk.data_page_offset + chunk.total_compressed_size
+    honest = next(pages(io.BytesIO(raw), start, stop - start))
+    assert honest.values == 1000
+    assert 8000 <= honest.unpacked <= 8200
+    stated = varint(2 * honest.unpacked)  # signed numbers are doubled
+    grown = varint(2 * 2_000_000_000)
+    at = raw.index(stated, start)
+    changed = raw[:at] + grown + raw[at + len(stated) :]
+    shift = len(grown) - len(stated)
+    footer = changed[stop + shift :]
+    claim = varint(2 * chunk.total_compressed_size)
+    assert footer.count(claim) == 2  # of the column and of its group of rows
+    changed = changed[: stop + shift] + footer.replace(claim, varint(2 * (chunk.total_compressed_size + shift)))
+    (tmp_path / "y.parquet").write_bytes(changed)
+    with pytest.raises(LimitError, match="unpacked content of 2000000000 bytes"):
+        read(tmp_path / "y.parquet", labels=None, max_bytes=1_000_000)
+    with pytest.raises(LimitError, match="unpacked content of 2000000000 bytes"):
+        read(io.BytesIO(changed), labels=None, format="parquet", max_bytes=1_000_000)
+
+
+@pytest.mark.parametrize("make", [pa.list_, pa.large_list])
+def test_a_long_text_in_many_lists_in_parquet(tmp_path, make):
+    lists = pa.array([["x" * 500_000, "y"], [], None] * 400, make(pa.string()))
+    options = {"compression": "zstd", "dictionary_pagesize_limit": 1 << 30, "write_statistics": False}
+    pq.write_table(pa.table({"t": lists, "n": list(range(1200))}), tmp_path / "x.parquet", **options)
+    data = read(tmp_path / "x.parquet", tags="t")  # one text, not 400 of them
+    assert sorted(map(len, data.label_names)) == [1, 500_000]
+    assert data.Y.sum(axis=0).tolist() == [400, 400]
+
+
+def test_pages_of_all_kinds_add_up(tmp_path):
+    table = pa.table({"a": ["x", "y", None] * 500, "t": [["u"], [], None] * 500, "n": [1.5, None, 2] * 500})
+    for options in ({}, {"use_dictionary": False}, {"data_page_version": "2.0"}, {"data_page_size": 100}):
+        pq.write_table(table, tmp_path / "x.parquet", row_group_size=400, **options)
+        metadata = pq.ParquetFile(tmp_path / "x.parquet").metadata
+        with open(tmp_path / "x.parquet", "rb") as file:
+            for group in range(metadata.num_row_groups):
+                for j in range(metadata.num_columns):
+                    chunk = metadata.row_group(group).column(j)
+                    start = chunk.dictionary_page_offset if chunk.has_dictionary_page else chunk.data_page_offset
+                    found = list(pages(file, start, chunk.total_compressed_size))
+                    assert sum(page.values for page in found) == chunk.num_values
+                    assert sum(page.unpacked for page in found) <= chunk.total_uncompressed_size
+
+
+@given(st.binary(max_size=60))
+def test_no_bytes_break_the_reader_of_page_headers(raw):
+    with contextlib.suppress(BrokenHeader):
+        for _ in pages(io.BytesIO(raw), 0, len(raw)):
+            pass
 
 
 def test_invalid_text_in_parquet(tmp_path):

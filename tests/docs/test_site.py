@@ -38,14 +38,20 @@ def anchors(page: Path) -> set[str]:
     return {re.sub(r"[^\w\- ]", "", title.lower()).strip().replace(" ", "-") for title in titles}
 
 
+OURS = re.compile(r"https://github\.com/polyrule/polyrule/(?:blob|raw)/main/")  # as PyPI needs them
+
+
 def broken_links(page: Path) -> list[str]:
-    links = re.findall(r"\]\(([^)\s]+)\)", prose(page))
-    bad = []
+    text = prose(page)
+    links = re.findall(r"\]\(([^)\s]+)\)", text) + re.findall(r"^\[[^\]]+\]: (\S+)$", text, flags=re.MULTILINE)
+    defined = set(re.findall(r"^\[([^\]]+)\]: ", text, flags=re.MULTILINE))
+    bad = [name for name in re.findall(r"\]\[([^\]]+)\]", text) if name not in defined]
     for link in links:
-        if re.match(r"[a-z]+:", link):
+        if re.match(r"[a-z]+:", link) and not OURS.match(link):
             continue
-        path, _, anchor = link.partition("#")
-        target = page if not path else (page.parent / path).resolve()
+        path, _, anchor = OURS.sub("", link).partition("#")
+        start = ROOT if OURS.match(link) else page.parent
+        target = page if not path else (start / path).resolve()
         if not target.exists() or (anchor and target.suffix == ".md" and anchor not in anchors(target)):
             bad.append(link)
     return bad
@@ -60,6 +66,19 @@ def test_a_broken_link_is_found(tmp_path: Path) -> None:
     page = tmp_path / "page.md"
     page.write_text("# A title\n[good](#a-title) [bad](#no-title) [gone](other.md) `[code](x.md)`\n", encoding="utf-8")
     assert broken_links(page) == ["#no-title", "other.md"]
+    page.write_text(
+        "[good][readme] [bad][none]\n\n[readme]: https://github.com/polyrule/polyrule/blob/main/README.md\n"
+        "[gone]: https://github.com/polyrule/polyrule/blob/main/gone.md\n",
+        encoding="utf-8",
+    )
+    assert broken_links(page) == ["none", "https://github.com/polyrule/polyrule/blob/main/gone.md"]
+
+
+def test_links_of_the_front_page_work_on_pypi() -> None:
+    text = prose(ROOT / "README.md")
+    links = re.findall(r"\]\(([^)\s]+)\)", text) + re.findall(r"^\[[^\]]+\]: (\S+)$", text, flags=re.MULTILINE)
+    assert len(links) > 10
+    assert [link for link in links if not link.startswith("https://")] == []
 
 
 def described() -> set[int]:

@@ -5,8 +5,9 @@ from sklearn.base import clone
 from sklearn.dummy import DummyClassifier
 from sklearn.exceptions import NotFittedError
 
+from polyrule.data.table import Table
 from polyrule.errors import DataError
-from polyrule.evaluation import MajorityClassifier, compare_with_baseline, score
+from polyrule.evaluation import MEASURES, MajorityClassifier, compare_with_baseline, score, simple_predictions
 
 
 def test_equals_scikit_learns_most_frequent():
@@ -53,3 +54,38 @@ def test_a_model_that_fails_somewhere_is_told_where():
     assert "hamming_accuracy" in comparison.not_better
     assert "micro_f1" not in comparison.not_better
     assert "Hamming accuracy (0.167 against 0.833)" in comparison.text()
+
+
+def test_simple_models_that_know_the_features_stand_beside_the_majority():
+    rng = np.random.default_rng(3)
+    X = Table.from_array(rng.normal(size=(80, 3)))
+    Y = np.column_stack([X.column(0) > 0, X.column(1) > 0.8, rng.random(80) < 0.1]).astype(np.uint8)
+    predicted = Y.copy()
+    predicted[:40, 1] = 0
+    without = compare_with_baseline(Y[:50], Y[50:], predicted[50:])
+    comparison = compare_with_baseline(Y[:50], Y[50:], predicted[50:], tables=(X[:50], X[50:]))
+    assert without.others == {}
+    assert list(comparison.simple) == ["majority", "label set", "one rule per label"]
+    expected = simple_predictions(X[:50], Y[:50], X[50:])
+    for name, scores in comparison.others.items():
+        assert scores.as_dict() == score(Y[50:], expected[name]).as_dict()
+    assert comparison.baseline.as_dict() == without.baseline.as_dict()
+    for name in MEASURES:
+        values = [scores[name] for scores in comparison.simple.values()]
+        best = min(values) if name == "hamming_loss" else max(values)
+        assert comparison.simple[comparison.strongest(name)][name] == best
+    assert list(comparison.frame().columns[1:-1]) == ["model", "baseline", "label set", "one rule per label"]
+    assert "one rule" in comparison.text()
+
+
+def test_a_model_that_a_rule_per_label_beats_is_named():
+    X = Table.from_array(np.arange(8.0)[:, None])
+    Y = (np.arange(8) >= 4).astype(np.uint8)[:, None]
+    wrong = 1 - Y
+    warning = compare_with_baseline(Y, Y, wrong, tables=(X, X)).warning
+    assert warning == "the model is no better than a simple model anywhere"
+    half = Y.copy()
+    half[4] = 0
+    warning = compare_with_baseline(Y, Y, half, tables=(X, X)).warning
+    assert warning is not None
+    assert warning.startswith("the model is no better than a simple model")

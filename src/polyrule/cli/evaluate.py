@@ -1,4 +1,4 @@
-"""``polyrule evaluate``: the measures of the field, per label, beside a majority baseline."""
+"""``polyrule evaluate``: the measures of the field, per label, beside simple models."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from polyrule.cli.text import fit
 @command("evaluate")
 @model_argument
 @data_argument()
-@click.option("--train", "train_data", metavar="DATA", help="Take the baseline's majorities from this training data.")
+@click.option("--train", "train_data", metavar="DATA", help="Fit the simple models on this training data.")
 @click.option("--per-label/--no-per-label", default=True, show_default=True, help="Also print scores of each label.")
 @click.option("--zero-division", type=click.FloatRange(0, 1), default=0, show_default=True, help="Value of 0/0.")
 @data_options
@@ -30,10 +30,11 @@ def evaluate(
     as_json: bool,
     **reading: Any,
 ) -> None:
-    r"""Score MODEL on DATA, whose labels must be known, beside always predicting each label's majority.
+    r"""Score MODEL on DATA, whose labels must be known, beside models that anyone would try first.
 
-    The baseline takes the majorities of the --train data; without --train, those of DATA itself, which makes it
-    harder to beat.
+    These are each label's majority, the most frequent label set, and one rule per label on the features that MODEL
+    tests. They are fitted on the --train data; without --train on DATA itself, which makes them harder to beat. The
+    gain is that over the best of them.
 
     \b
     Examples:
@@ -47,7 +48,9 @@ def evaluate(
     dataset = load_labelled(data, reading, stored)
     train = dataset if train_data is None else load_labelled(train_data, reading, stored)
     predicted = stored.predict(dataset.X)
-    comparison = compare_with_baseline(train.Y, dataset.Y, predicted, stored.label_names, zero_division)
+    comparison = compare_with_baseline(
+        train.Y, dataset.Y, predicted, stored.label_names, zero_division, (train.X, dataset.X)
+    )
     if as_json:
         print_json(
             {
@@ -56,13 +59,14 @@ def evaluate(
                 "baseline_from": train_data or data,
                 "model": comparison.model.as_dict(),
                 "baseline": comparison.baseline.as_dict(),
+                "simple": {name: scores.as_dict() for name, scores in comparison.simple.items()},
                 "per_label": comparison.model.per_label(),
                 "warning": comparison.warning,
             }
         )
         return
     click.echo(f"{len(dataset)} examples, {len(stored.label_names)} labels; 0/0 counts as {zero_division:g}")
-    click.echo(fit(f"majority: always each label's more frequent value in {train_data or f'{data} itself'}"))
+    click.echo(fit(f"simple models are fitted on {train_data or f'{data} itself'}; gain: over the best of them"))
     click.echo()
     click.echo(comparison.text().split("\nwarning:")[0])
     if per_label:

@@ -147,14 +147,12 @@ def _train_on_store(
     as_json: bool,
     need_examples: list[str],
 ) -> None:
-    """Learn from a packed store, which is counted and never read as a table."""
+    """Learn from a packed store."""
     if need_examples:
         raise OptionError(
             f"{data}: {need_examples[0]} needs the examples themselves, which a store does not hold; "
             "store the model with -o and use 'polyrule evaluate' or 'polyrule verify' on a file"
         )
-    if learner == "ensemble":
-        raise OptionError(f"{data}: the ensemble is not learned from stores yet; use --learner list or br")
     started = time.perf_counter()
     from polyrule.store import Store
 
@@ -222,7 +220,7 @@ def _test(model: Any, train: Dataset, test: Dataset) -> Any:
     from polyrule.evaluation import compare_with_baseline
 
     test = align_labels(test, model)
-    return compare_with_baseline(train.Y, test.Y, model.predict(test.X), model.label_names)
+    return compare_with_baseline(train.Y, test.Y, model.predict(test.X), model.label_names, tables=(train.X, test.X))
 
 
 def _cross_validate(estimator: Any, data: Dataset, folds: int, seed: int, quiet: bool) -> Any:
@@ -246,6 +244,7 @@ def _json(result: dict[str, Any], comparison: Any, validation: Any) -> dict[str,
     if comparison is not None:
         result["test"] = comparison.model.as_dict()
         result["baseline"] = comparison.baseline.as_dict()
+        result["simple"] = {name: scores.as_dict() for name, scores in comparison.simple.items()}
         result["warning"] = comparison.warning
     if validation is not None:
         result["cross_validation"] = {
@@ -261,7 +260,9 @@ def _print(model: Any, result: dict[str, Any], comparison: Any, validation: Any,
         click.echo()
     click.echo(summary(model.statistics(), result["seconds"]))
     if comparison is not None:
-        click.echo("\nscores on the test data, beside each label's majority in the training data:")
+        click.echo(
+            "\nscores on the test data, beside simple models of the training data (gain: over the best of them):"
+        )
         click.echo(_table_without_warning(comparison))
         if comparison.warning:
             warn(comparison.warning)

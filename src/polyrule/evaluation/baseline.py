@@ -1,9 +1,10 @@
-"""The least a model must beat: for every label, always the value that is more frequent in training."""
+"""The least a model must beat: for every label its majority in training, and models that anyone would try first."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
 from typing import Any, Self
 
 import numpy as np
@@ -12,10 +13,14 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from polyrule.data.results import make_frame, text_table
+from polyrule.data.table import Table
 from polyrule.errors import DataError
 from polyrule.evaluation.counts import known_labels
 from polyrule.evaluation.scores import LOWER_IS_BETTER, MEASURES, Scores, measure_words, score
+from polyrule.evaluation.simple_models import simple_predictions
 
+#: simple models that need the features, and what heads their column
+_SHORT = {"label set": "label set", "one rule per label": "one rule"}
 HEADLINE = ("hamming_accuracy", "subset_accuracy", "micro_f1", "macro_f1", "example_f1")
 
 
@@ -59,52 +64,69 @@ class MajorityClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class BaselineComparison:
-    """Scores of a model beside those of always predicting the majority.
+    """Scores of a model beside those of always predicting the majority, and of other simple models.
 
     Attributes
     ----------
     model, baseline : Scores
         Of the model, and of the majority of every label.
+    others : mapping of str to Scores
+        Of simple models that need the features, by name; none unless the features were given.
     """
 
     model: Scores
     baseline: Scores
+    others: Mapping[str, Scores] = field(default_factory=dict)
+
+    @property
+    def simple(self) -> dict[str, Scores]:
+        """Scores of all simple models by name, the majority first."""
+        return {"majority": self.baseline, **self.others}
+
+    def strongest(self, measure: str) -> str:
+        """Return which simple model is the best by a measure; the first of several."""
+        sign = -1 if measure in LOWER_IS_BETTER else 1
+        return max(self.simple, key=lambda name: sign * self.simple[name].exact(measure))
 
     @property
     def not_better(self) -> tuple[str, ...]:
-        """The headline measures on which the model is not strictly better than the baseline, decided exactly."""
-        return tuple(name for name in HEADLINE if self.model.exact(name) <= self.baseline.exact(name))
+        """The headline measures on which the model is not strictly better than every simple one, decided exactly."""
+        return tuple(name for name in HEADLINE if self._exact_gain(name) <= 0)
 
     @property
     def warning(self) -> str | None:
-        """A sentence for the user when the model fails to beat the baseline somewhere, else None."""
+        """A sentence for the user when the model fails to beat a simple one somewhere, else None."""
         failed = self.not_better
         if not failed:
             return None
-        figures = ", ".join(
-            f"{measure_words(name)} ({self.model[name]:.3f} against {self.baseline[name]:.3f})" for name in failed
-        )
-        extent = "anywhere" if len(failed) == len(HEADLINE) else "in " + figures
-        return f"the model is no better than always predicting each label's majority {extent}"
+        rival = "a simple model" if self.others else "always predicting each label's majority"
+        figures = []
+        for name in failed:
+            best = self.strongest(name)
+            by = f", {best}" if self.others else ""
+            figures.append(f"{measure_words(name)} ({self.model[name]:.3f} against {self.simple[best][name]:.3f}{by})")
+        extent = "anywhere" if len(failed) == len(HEADLINE) else "in " + ", ".join(figures)
+        return f"the model is no better than {rival} {extent}"
 
     def frame(self) -> Any:
-        """Return a data frame with a row per measure: model, baseline, and how much better the model is."""
-        return make_frame(
-            {
-                "measure": list(MEASURES),
-                "model": [self.model[name] for name in MEASURES],
-                "baseline": [self.baseline[name] for name in MEASURES],
-                "gain": [self._gain(name) for name in MEASURES],
-            }
-        )
+        """Return a data frame with a row per measure: the model, simple ones, and the gain over the best of them."""
+        columns = {"model": self.model, "baseline": self.baseline, **self.others}
+        values = {title: [scores[name] for name in MEASURES] for title, scores in columns.items()}
+        gains = [float(self._exact_gain(name)) for name in MEASURES]
+        return make_frame({"measure": list(MEASURES), **values, "gain": gains})
 
     def text(self) -> str:
         """Lay the comparison out as a table, the warning (if any) below it."""
+        columns = {"model": self.model, **self.simple}
         rows = [
-            [measure_words(name), f"{self.model[name]:.4f}", f"{self.baseline[name]:.4f}", f"{self._gain(name):+.4f}"]
+            [
+                measure_words(name),
+                *(f"{scores[name]:.4f}" for scores in columns.values()),
+                f"{float(self._exact_gain(name)):+.4f}",
+            ]
             for name in MEASURES
         ]
-        table = text_table(["", "model", "majority", "gain"], rows)
+        table = text_table(["", *(_SHORT.get(title, title) for title in columns), "gain"], rows)
         return table if self.warning is None else f"{table}\nwarning: {self.warning}"
 
     def __str__(self) -> str:
@@ -113,15 +135,20 @@ class BaselineComparison:
     def __repr__(self) -> str:
         return f"BaselineComparison(model={self.model!r}, baseline={self.baseline!r})"
 
-    def _gain(self, name: str) -> float:
-        gain = self.model.exact(name) - self.baseline.exact(name)
-        return float(-gain if name in LOWER_IS_BETTER else gain)
+    def _exact_gain(self, name: str) -> Fraction:
+        gain = self.model.exact(name) - self.simple[self.strongest(name)].exact(name)
+        return -gain if name in LOWER_IS_BETTER else gain
 
 
 def compare_with_baseline(
-    Y_train: Any, Y_true: Any, Y_pred: Any, label_names: Sequence[str] | None = None, zero_division: float = 0
+    Y_train: Any,
+    Y_true: Any,
+    Y_pred: Any,
+    label_names: Sequence[str] | None = None,
+    zero_division: float = 0,
+    tables: tuple[Table, Table] | None = None,
 ) -> BaselineComparison:
-    """Score predictions beside those of a `MajorityClassifier` fitted on `Y_train`.
+    """Score predictions beside those of a `MajorityClassifier` fitted on `Y_train`, and of other simple models.
 
     Where the training labels are not at hand (only a stored model is), pass ``Y_train=Y_true``: the baseline then
     knows the test set's own majorities, which makes it harder to beat, never easier.
@@ -136,6 +163,9 @@ def compare_with_baseline(
         Names for the table of labels.
     zero_division : float
         Value of 0/0.
+    tables : pair of Table, optional
+        The features of the training and of the test examples (`Dataset.X`). With them, the most frequent label set and
+        one rule per label are scored, too; see `simple_predictions`.
 
     Examples
     --------
@@ -145,7 +175,14 @@ def compare_with_baseline(
     """
     majority = MajorityClassifier().fit(np.zeros((known_labels(Y_train)[0].shape[0], 1)), Y_train)
     constant = majority.predict(np.zeros((known_labels(Y_true)[0].shape[0], 1)))
+    others = {}
+    if tables is not None:
+        present = known_labels(Y_train)[0]
+        dense = np.asarray(present.toarray() if hasattr(present, "toarray") else present, dtype=np.uint8)
+        found = simple_predictions(tables[0], dense, tables[1])
+        others = {name: score(Y_true, found[name], label_names, zero_division) for name in _SHORT}
     return BaselineComparison(
         model=score(Y_true, Y_pred, label_names, zero_division),
         baseline=score(Y_true, constant, label_names, zero_division),
+        others=others,
     )

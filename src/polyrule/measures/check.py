@@ -63,7 +63,18 @@ class Entry:
 
 @dataclass(frozen=True)
 class MeasureReport:
-    """The findings about a measure, one `Entry` per averaging, scope and state; prints as text."""
+    """The findings about a measure; prints as text.
+
+    Attributes
+    ----------
+    measure : Measure
+    negative : bool
+        Whether heads may set labels to 0.
+    entries : tuple of Entry
+        One per averaging, scope and state.
+    remarks : tuple of str
+        What else there is to say, in sentences.
+    """
 
     measure: Measure
     negative: bool

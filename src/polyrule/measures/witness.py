@@ -16,9 +16,20 @@ MOST_ROWS = 12  # a world with more examples is written with repetitions
 class Witness:
     """A world and heads in it that contradict a claim.
 
-    `heads` are, for the claim ``anti-monotone``, a head, a larger one whose value is lower, and a still larger one
-    that is the best again; for ``decomposable``, single literals and a head of them that is better or worse than it
-    should be.
+    Attributes
+    ----------
+    claim : {"anti-monotone", "decomposable"}
+    truth : tuple of tuples
+        The labels of every example.
+    covered : tuple of bool
+        Which examples the body covers.
+    assigned : tuple of tuples
+        What earlier rules have set, -1 where nothing.
+    heads : tuple of heads
+        For ``anti-monotone``, a head, a larger one whose value is lower, and a still larger one that is the best again;
+        for ``decomposable``, single literals and a head of them that is better or worse than it should be.
+    values : tuple of Fraction
+        What each head is worth.
 
     Examples
     --------

@@ -5,14 +5,22 @@
 #ifdef __CUDACC__
 #define POLYRULE_BOTH __host__ __device__ __forceinline__
 #else
+#include <bit>
 #define POLYRULE_BOTH inline
+#endif
+#if !defined(__CUDACC__) && __has_include("core/wide.hpp")
+#include "core/wide.hpp"
+#define POLYRULE_WIDE polyrule::Wide
+#else
+#define POLYRULE_WIDE __int128  // this text stands alone
 #endif
 
 namespace polyrule_count {
 
+using wide = POLYRULE_WIDE;
+
 using i64 = long long;
 using u64 = unsigned long long;
-using wide = __int128;
 
 // Kinds of a covered row for one label: bit 0 is the truth, bit 1 whether an earlier rule has set the label.
 constexpr int kKinds = 4;
@@ -21,7 +29,7 @@ POLYRULE_BOTH int lowest_bit(u64 bits) {
 #ifdef __CUDA_ARCH__
   return __ffsll(static_cast<i64>(bits)) - 1;
 #else
-  return __builtin_ctzll(bits);
+  return std::countr_zero(bits);
 #endif
 }
 

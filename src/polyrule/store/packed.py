@@ -68,6 +68,21 @@ def pack_table(
 ) -> Packed:
     """Pack a table that is in memory.
 
+    Parameters
+    ----------
+    table : Table
+    truth : array of shape (rows, labels)
+        0 and 1.
+    weights : array of integers, or None
+        One per row.
+    label_names : tuple of str
+    max_bins : int
+        A numeric column with more distinct values is cut into so many bins.
+    block_rows : int, optional
+        Rows of a block; chosen by the width of the table unless given.
+    keep_values : bool
+        Whether the values stay beside their codes, so that thresholds can be placed between them.
+
     Examples
     --------
     >>> table = Table.from_array([[1.0], [2.0], [2.0]])

@@ -122,6 +122,7 @@ class Encoder:
     ) -> None:
         self.name, self.kind, self.unseen, self.tentative = name, kind, unseen, tentative
         self.frozen = categories is not None
+        self._infinite: DataError | None = None
         self._index = {category: code for code, category in enumerate(categories or ())}
         self._by_number = _number_index(categories or ())
         self._counts_up = [*self._index] == [str(code) for code in range(len(self._index))]
@@ -156,6 +157,8 @@ class Encoder:
 
     def feature(self) -> Feature:
         """Describe the column; gathered categories come sorted."""
+        if self._infinite is not None:
+            raise self._infinite
         if self.kind in ("numeric", "date"):
             return Feature(self.name, self.kind)
         return Feature(self.name, self.kind, tuple(self._index if self.frozen else sorted(self._index)))
@@ -185,7 +188,10 @@ class Encoder:
             raise place.error(numbers, f"expected a number, found {shorten(cells[numbers])}{hint}")
         infinite = np.isinf(numbers)
         if infinite.any():
-            raise place.error(int(np.argmax(infinite)), "the value is infinite or too large for a number")
+            error = place.error(int(np.argmax(infinite)), "the value is infinite or too large for a number")
+            if not self.tentative:
+                raise error
+            self._infinite = self._infinite or error  # text further down would make it a category
         return numbers
 
     def _days(self, cells: Any, place: Place) -> Floats:

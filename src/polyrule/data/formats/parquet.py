@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import os
 import tempfile
 import weakref
 from collections.abc import Iterator, Sequence
+from contextlib import nullcontext
+from itertools import islice
 from typing import IO, Any
 
 import numpy as np
 
 from polyrule.budget import Budget
 from polyrule.data.formats.blocks import Block, Column, ColumnKind, DenseBlock, Hints
+from polyrule.data.formats.parquet_pages import BrokenHeader, pages
 from polyrule.data.sources import Source
 from polyrule.errors import DataError
 
@@ -43,7 +47,11 @@ class ParquetReader:
         """Yield batches of rows; rows are counted from 0."""
         size = max(1, BATCH_CELLS // max(1, len(self.columns)))
         first = 0
-        batches = self._file.iter_batches(batch_size=size)
+        batches = (  # group by group: Arrow cannot join lists of texts whose dictionaries differ
+            batch
+            for group in range(self._file.num_row_groups)
+            for batch in self._file.iter_batches(batch_size=size, row_groups=[group])
+        )
         while True:
             try:
                 batch = next(batches, None)
@@ -61,11 +69,11 @@ class ParquetReader:
             content = _unpacked(source)
             weakref.finalize(self, content.close)
         metadata = self._parquet.ParquetFile(content).metadata
-        _check_cost(metadata, source.budget)
+        with nullcontext(content) if content is not source.path else open(str(content), "rb") as file:
+            _check_cost(metadata, file, source.budget)
+            file.seek(0)
         leaves = [metadata.schema.column(j) for j in range(metadata.num_columns)]
-        texts = [leaf.path for leaf in leaves if leaf.physical_type == "BYTE_ARRAY" and not leaf.max_repetition_level]
-        if content is not source.path:
-            content.seek(0)
+        texts = [leaf.path for leaf in leaves if leaf.physical_type == "BYTE_ARRAY"]
         return self._parquet.ParquetFile(content, read_dictionary=texts)
 
     def _kind(self, kind: Any) -> ColumnKind:
@@ -88,11 +96,22 @@ class ParquetReader:
                 return np.asarray(numbers.to_numpy(zero_copy_only=False), dtype=np.float64)
             if self._arrow.types.is_dictionary(column.type):
                 return self._from_dictionary(column, name)
+            if self._is_text_list(column.type):
+                return self._lists(column, name)
             return column.to_pylist()
         except DataError:
             raise
         except self._damage as problem:
             raise DataError(f"{self.name}: column {name!r} cannot be read ({_brief(problem)})") from problem
+
+    def _is_text_list(self, kind: Any) -> bool:
+        types = self._arrow.types
+        return bool((types.is_list(kind) or types.is_large_list(kind)) and types.is_dictionary(kind.value_type))
+
+    def _lists(self, column: Any, name: str) -> list[list[Any] | None]:
+        texts = iter(self._from_dictionary(column.flatten(), name))
+        sizes = column.value_lengths().to_pylist()
+        return [None if size is None else list(islice(texts, size)) for size in sizes]
 
     def _from_dictionary(self, column: Any, name: str) -> list[Any]:
         """One Python object per distinct value, shared by the rows that refer to it."""
@@ -114,19 +133,36 @@ class ParquetReader:
         return cells
 
 
-def _check_cost(metadata: Any, budget: Budget) -> None:
-    """Hold what the file says about itself against the budget, before anything is unpacked."""
+def _check_cost(metadata: Any, file: IO[bytes], budget: Budget) -> None:
+    """Hold what the footer and every page say about themselves against the budget, before anything is unpacked."""
     budget.names(metadata.num_columns)
     values = size = 0
+    for chunk, width in _chunks(metadata):
+        values += max(0, chunk.num_values)
+        size += max(0, chunk.total_uncompressed_size, width * chunk.num_values)
+    budget.cells(max(values, metadata.num_rows * metadata.num_columns))
+    budget.bytes(size, "unpacked content")
+    if sum(max(0, chunk.total_compressed_size) for chunk, _ in _chunks(metadata)) > file.seek(0, os.SEEK_END):
+        raise BrokenHeader("its columns are larger than the file")  # they would be looked through again and again
+    values = size = 0
+    for chunk, width in _chunks(metadata):  # a page is given what it asks for, whatever the footer says
+        starts = (chunk.data_page_offset, chunk.dictionary_page_offset if chunk.has_dictionary_page else None)
+        for page in pages(file, min(at for at in starts if at is not None), chunk.total_compressed_size):
+            values += page.values
+            size += max(page.unpacked, width * page.values)
+            budget.cells(values)
+            budget.bytes(size, "unpacked content")
+            budget.tick()
+
+
+def _chunks(metadata: Any) -> Iterator[tuple[Any, int]]:
+    """The chunks of all columns, and how many bytes a value has where all have the same."""
     for group in range(metadata.num_row_groups):
         row_group = metadata.row_group(group)
         for j in range(row_group.num_columns):
             chunk = row_group.column(j)
-            width = metadata.schema.column(j).length or 0 if chunk.physical_type == "FIXED_LEN_BYTE_ARRAY" else 0
-            values += max(0, chunk.num_values)
-            size += max(0, chunk.total_uncompressed_size, width * chunk.num_values)
-    budget.cells(max(values, metadata.num_rows * metadata.num_columns))
-    budget.bytes(size, "unpacked content")
+            fixed = chunk.physical_type == "FIXED_LEN_BYTE_ARRAY"
+            yield chunk, metadata.schema.column(j).length or 0 if fixed else 0
 
 
 def _import(name: str) -> tuple[Any, Any]:

@@ -112,6 +112,22 @@ class ExperimentSpec:
 
     Attributes
     ----------
+    name, title : str
+        Of the experiment; the name is that of its folder of results.
+    data : tuple of DataSpec
+    learners : tuple of LearnerSpec
+    split : SplitSpec
+        Given parts, or folds.
+    limits : Limits
+        Of time and memory for one run.
+    workers : int
+        Processes that run at the same time.
+    python_path : tuple of str
+        Folders with classes that learners name.
+    measures : tuple of str
+        Scores that get a table.
+    comparisons : tuple of ComparisonSpec
+        Which learners are ranked against each other.
     published : mapping
         Files with published numbers to show beside ours: keys "performance" and "models".
     scores : mapping
@@ -133,7 +149,7 @@ class ExperimentSpec:
 
 
 def load_spec(path: str | Path) -> ExperimentSpec:
-    """Read and check an experiment file."""
+    """Read and check the experiment file at `path`."""
     path = Path(path)
     try:
         text = path.read_text(encoding="utf-8")
@@ -147,7 +163,7 @@ def load_spec(path: str | Path) -> ExperimentSpec:
 def parse_spec(
     text: str, name: str = "experiment", folder: Path | None = None, where: str = "experiment"
 ) -> ExperimentSpec:
-    """Check the text of an experiment file; `folder` is what relative paths in it start from.
+    """Check the text of an experiment file; relative paths in it start from `folder`, errors name `where` it is from.
 
     Examples
     --------

@@ -31,7 +31,7 @@ _log = logging.getLogger(__name__)
 
 
 def make_tables(results: Results) -> list[ResultTable]:
-    """Make every table the experiment file asks for."""
+    """Make every table of the results that the experiment file asks for."""
     spec = results.spec
     tables: list[ResultTable] = []
     if "performance" in spec.published:
@@ -48,7 +48,7 @@ def make_tables(results: Results) -> list[ResultTable]:
 
 
 def make_figures(results: Results) -> list[tuple[str, str, Figure]]:
-    """Make every figure as an object, with a name for files and a title."""
+    """Make every figure of the results as an object, with a name for files and a title."""
     figures: list[tuple[str, str, Figure]] = []
     for spec in results.spec.comparisons:
         for measure in spec.measures:
@@ -64,7 +64,7 @@ def make_figures(results: Results) -> list[tuple[str, str, Figure]]:
 
 
 def write_results(results: Results, directory: str | Path) -> list[Path]:
-    """Write everything into `directory` and return the files; figures need matplotlib, Parquet pyarrow."""
+    """Write the results into `directory` and return the files; figures need matplotlib, Parquet pyarrow."""
     folder = Path(directory)
     (folder / "tables").mkdir(parents=True, exist_ok=True)
     written = [_write(folder / "results.csv", _csv(results.tidy_rows()))]

@@ -74,7 +74,18 @@ class Proof:
 
 @dataclass(frozen=True)
 class Settled:
-    """What `settle` found out: a proof and a witness against the next stronger kind, or neither."""
+    """What `settle` found out.
+
+    Attributes
+    ----------
+    proof : Proof or None
+    witness : Witness or None
+        Against the next stronger kind.
+    seconds : float
+        CPU time it took.
+    open_because : str
+        Why there is neither.
+    """
 
     proof: Proof | None
     witness: Witness | None
@@ -98,8 +109,11 @@ def settle(measure: Measure, nothing_set: bool = False, negative: bool = True, s
 
     Parameters
     ----------
+    measure : Measure
     nothing_set : bool
         Whether only worlds are meant in which no label has been set yet.
+    negative : bool
+        Whether heads may set labels to 0.
     seconds : float
         About how long to try, in CPU seconds.
 
@@ -133,7 +147,10 @@ def settle(measure: Measure, nothing_set: bool = False, negative: bool = True, s
 
 @lru_cache(maxsize=256)
 def known_proof(measure: Measure, nothing_set: bool, negative: bool) -> Proof | None:
-    """Return a proof by certificate, or one that z3 has given in this process; never asks z3."""
+    """Return a proof about the measure by certificate, or one that z3 has given in this process; never asks z3.
+
+    `nothing_set` and `negative` are those of `settle`.
+    """
     root = order_of(measure)
     if root is None:
         return None
@@ -232,7 +249,7 @@ def _answer(z3: Any, lemma: str, root: Node, nothing_set: bool, deadline: float)
 
 @lru_cache(maxsize=256)
 def exchange(measure: Measure) -> bool:
-    """Whether turning a false into a true positive always raises the value, always lowers it, or never matters.
+    """Whether turning a false into a true positive always raises the measure, always lowers it, or never matters.
 
     Then heads of scope full, which differ only in that, are anti-monotone.
 
@@ -264,7 +281,7 @@ def proof_of(objective: Objective) -> dict[str, Any] | None:
 
 
 def recheck(measure: Measure, stored: dict[str, Any]) -> list[str]:
-    """Check a stored proof anew, without any search; return what is wrong with it, nothing if it holds.
+    """Check a stored proof about a measure anew, without any search; return what is wrong with it, nothing if it holds.
 
     A proof by z3 is repeated by z3 where that is installed, else it cannot be checked and that is said.
     """

@@ -68,7 +68,7 @@ def export_onnx(model: Any) -> bytes:
 
 
 def onnx_inputs(model: Any, X: Any) -> dict[str, Any]:
-    """Return what an exported model is fed with: an array per feature that some rule tests.
+    """Return what an exported model is fed with for the rows of `X`: an array per feature that some rule tests.
 
     Examples
     --------

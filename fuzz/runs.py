@@ -1,0 +1,236 @@
+"""How inputs are run: bytes in, the shape of what came of them out; whatever else is raised is a finding."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import re
+import tempfile
+import zlib
+from collections.abc import Callable
+from functools import cache, partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import polyrule
+from fuzz import seeds
+from polyrule.data import Feature, Table, read, read_chunks
+from polyrule.data.mulan import read_label_list
+from polyrule.data.sources import Source
+from polyrule.errors import PolyruleError
+
+#: what a message quotes of its input: the rest is its shape
+_INPUT = re.compile(r"'[^']*'|\"[^\"]*\"|[^A-Za-z ]+")
+
+
+class Broken(AssertionError):
+    """Something that must hold for every input does not."""
+
+
+def attempt(work: Callable[[], object]) -> str:
+    """Run; return the shape of what came of it. An error must be typed, and one line that says something."""
+    try:
+        return type(work()).__name__
+    except PolyruleError as problem:
+        text = str(problem)
+        if not text or len(text) > 3000 or "Traceback" in text:
+            raise Broken(f"no good message: {text[:200]!r}") from problem
+        return f"{type(problem).__name__}: {_INPUT.sub('', text)[:80]}"
+
+
+_OPTIONS: tuple[dict[str, Any], ...] = (
+    {"labels": None},
+    {"labels": "auto"},
+    {"labels": "last:1"},
+    {"labels": ["L"]},
+    {"labels": None, "nominal": [0]},
+    {"labels": None, "numeric": [0]},
+    {"labels": None, "identifier": 0},
+    {"labels": None, "weights": 0},
+    {"tags": 0},
+    {"labels": None, "decimal": ",", "delimiter": ";"},
+    {"labels": None, "header": False},
+    {"labels": "first:1", "drop": [1]},
+)
+
+
+def reader(format: str | None) -> Callable[[bytes], str]:
+    def run(raw: bytes) -> str:
+        mark = zlib.crc32(raw)
+        options = {**_OPTIONS[mark % len(_OPTIONS)], "format": format, "name": "fuzz", "max_bytes": 8_000_000}
+        found = attempt(lambda: read(io.BytesIO(raw), **options))
+        if mark % 7 == 0:
+            attempt(lambda: sum(len(part) for part in read_chunks(io.BytesIO(raw), rows=2, **options)))
+        return found
+
+    return run
+
+
+def run_labels(raw: bytes) -> str:
+    return attempt(lambda: read_label_list(Source(io.BytesIO(raw))))
+
+
+def _sealed(raw: bytes) -> str:
+    """The text with a checksum that fits, unless it is no document: most tampering must get past the checksum."""
+    from polyrule.model.files import _checksum
+
+    text = raw.decode("utf-8", "replace")
+    try:
+        document = json.loads(text)
+        if not isinstance(document, dict) or zlib.crc32(raw) % 9 == 0:
+            return text
+        document.pop("checksum", None)
+        return json.dumps(document | {"checksum": _checksum(document)})
+    except (ValueError, RecursionError):
+        return text
+
+
+def run_model(raw: bytes) -> str:
+    from polyrule.model.files import loads
+
+    loaded: list[Any] = []
+    found = attempt(lambda: loaded.append(loads(_sealed(raw))))
+    if loaded:
+        use_model(loaded[0], zlib.crc32(raw))
+    return found
+
+
+def use_model(model: Any, mark: int) -> None:
+    """Do with a loaded model what a program would; every step may refuse it, none may break."""
+    from polyrule.learning.verify import verify
+    from polyrule.model.files import dumps, loads
+
+    attempt(lambda: str(model))
+    attempt(lambda: model.statistics())
+    again: list[Any] = []
+    attempt(lambda: again.append(loads(dumps(model))))
+    if not again or dumps(again[0]) != dumps(model):
+        raise Broken("a model that was loaded cannot be stored and loaded again")
+    if len(model.features) > 100 or len(model.label_names) > 100:
+        return
+    table = Table(np.zeros((2, len(model.features)), order="F"), model.features)
+    attempt(lambda: model.predict(table))
+    attempt(lambda: model.predict_proba(table))
+    match mark % 5:
+        case 0:
+            from polyrule.kinds import export
+
+            for language in ("python", "sql", "c", "javascript"):
+                attempt(lambda language=language: export(model, language))
+        case 1:
+            attempt(lambda: str(model.explain(table, 0)))
+        case 2 if isinstance(model, polyrule.RuleList):
+            attempt(lambda: verify(model, seeds.small_data()))
+        case 3 if isinstance(model, polyrule.RuleList):
+            attempt(lambda: model._repr_html_())
+        case 4:
+            from polyrule.report import build
+
+            if mark % 35 == 4:
+                attempt(lambda: build(model).html())
+
+
+def run_expression(raw: bytes) -> str:
+    from polyrule.measures.expression import parse
+
+    text = raw.decode("utf-8", "surrogateescape")
+    parsed: list[Any] = []
+    found = attempt(lambda: parsed.append(parse(text)))
+    for measure in parsed:
+        attempt(partial(measure.value, 3, 1, 4, 2))
+        attempt(partial(measure.value, 0, 0, 0, 0))
+    return found
+
+
+_FEATURES = (Feature("size"), Feature("hue", "nominal", ("red", "dark, blue", "true")), Feature('x "y" <= 3'))
+_LABELS = ("red", "green", "¬odd", "not really", "\u202eb")
+
+
+def run_rule(raw: bytes) -> str:
+    from polyrule.model.parsing import parse_rule
+    from polyrule.model.printing import format_rule
+
+    text = raw.decode("utf-8", "surrogateescape")
+    parsed: list[Any] = []
+    found = attempt(lambda: parsed.append(parse_rule(text, _FEATURES, _LABELS)))
+    for rule in parsed:
+        again = parse_rule(format_rule(rule, _FEATURES, _LABELS), _FEATURES, _LABELS)
+        if (again.head, again.body, again.stop) != (rule.head, rule.body, rule.stop):
+            raise Broken(f"a rule reads back as another one: {text!r}")
+    return found
+
+
+@cache
+def _store() -> tuple[Any, Any, Path]:
+    from polyrule.evaluation.experiment.plan import plan_runs
+    from polyrule.evaluation.experiment.spec import load_spec
+
+    folder = Path(tempfile.mkdtemp(prefix="polyrule-fuzz-", dir="/dev/shm" if os.path.isdir("/dev/shm") else None))
+    (folder / "spec.toml").write_text(seeds.SPEC)
+    spec = load_spec(folder / "spec.toml")
+    (run,) = plan_runs(spec)
+    (folder / "rows").mkdir()
+    return spec, folder, folder / "rows" / f"{run.key}.json"
+
+
+def run_row(raw: bytes) -> str:
+    from polyrule.evaluation.experiment.results import Results
+    from polyrule.evaluation.experiment.writer import make_tables
+
+    spec, folder, path = _store()
+    path.write_bytes(raw)
+
+    def work() -> object:
+        results = Results.load(spec, folder)
+        results.tidy_rows()
+        return [table.markdown() for table in make_tables(results)] if zlib.crc32(raw) % 10 == 0 else results
+
+    return attempt(work)
+
+
+def run_spec(raw: bytes) -> str:
+    from polyrule.evaluation.experiment.plan import plan_runs
+    from polyrule.evaluation.experiment.spec import load_spec
+
+    path = _store()[1] / "other.toml"
+    path.write_bytes(raw)
+    return attempt(lambda: plan_runs(load_spec(path))[:10])
+
+
+@cache
+def _shell() -> Path:
+    folder = Path(tempfile.mkdtemp(prefix="polyrule-fuzz-"))
+    (folder / "songs.csv").write_bytes(b"size,hue,a,b,c\n" + b"1.5,red,1,0,0\n-1,blue,0,1,1\n0.2,red,1,0,1\n" * 4)
+    (folder / "songs.arff").write_bytes(seeds.ARFF)
+    (folder / "model.json").write_bytes(seeds.models()[0])
+    (folder / "broken.json").write_bytes(seeds.models()[0][:200])
+    return folder
+
+
+def run_command(raw: bytes) -> str:
+    from click.testing import CliRunner
+
+    from polyrule.cli import app
+
+    words = [word.decode("utf-8", "replace") for word in raw.split(b"\n") if word]
+    first = next((word for word in words if not word.startswith("-")), "")
+    if first in ("experiment", "datasets") or any(
+        mark in word for word in words for mark in ("/", "~", "..", "\x00", ":")
+    ):
+        return "skipped"  # processes, the network, and files that are not ours
+    before = os.getcwd()
+    os.chdir(_shell())
+    try:
+        result = CliRunner().invoke(app, words, input=b"", env={"POLYRULE_OFFLINE": "1"})
+    finally:
+        os.chdir(before)
+    text = result.output
+    if result.exception is not None and not isinstance(result.exception, SystemExit):
+        raise result.exception
+    asked = "--debug" in words  # which is what shows tracebacks
+    if result.exit_code not in (0, 1, 2) or "internal error" in text or ("Traceback" in text and not asked):
+        raise Broken(f"{words}: exit code {result.exit_code}: {text[-300:]}")
+    return f"{first[:12]} {result.exit_code}"
