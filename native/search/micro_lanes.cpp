@@ -2,9 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <limits>
 
-#include "core/bits.hpp"
+#include "core/lanes.hpp"
 
 namespace polyrule {
 
@@ -12,7 +13,9 @@ namespace {
 
 constexpr std::size_t kLanes = MicroLanes::kLanes;
 constexpr float kNever = 1e30f;
-typedef float Vector __attribute__((vector_size(kLanes * sizeof(float))));
+using Vector = Lanes<float, kLanes>;
+
+POLYRULE_INLINE Vector larger(const Vector& a, const Vector& b) { return select(a > b, a, b); }
 
 // By label: what both literals predict on, all counts; then for each literal TP, P and F. Where a literal is barred, TP
 // is far below 0. `found`: the smallest and the largest x, the smallest and the largest sum of all counts of a label,
@@ -29,11 +32,10 @@ void prepare(const float* rates, const float* barred, std::size_t n, Formula for
     const bool one = barred[e] == 0, zero = barred[n + e] == 0;
     const float p1 = tp[e] + fn[e], p0 = fp[e] + fn[e];
     const float product1 = p1 * (total - p1), product0 = p0 * (total - p0);
-    const float root1 = __builtin_sqrtf(product1 > 0 ? product1 : 0),
-                root0 = __builtin_sqrtf(product0 > 0 ? product0 : 0);
+    const float root1 = std::sqrt(product1 > 0 ? product1 : 0), root0 = std::sqrt(product0 > 0 ? product0 : 0);
     const float f1 = wracc ? total : matthews ? root1 : product1 / safe;
     const float f0 = wracc ? total : matthews ? root0 : product0 / safe;
-    const float spread = x * (1 - x), c = matthews ? level * __builtin_sqrtf(spread > 0 ? spread : 0) : level;
+    const float spread = x * (1 - x), c = matthews ? level * std::sqrt(spread > 0 ? spread : 0) : level;
     const float t1 = one ? tp[e] : -kNever, t0 = zero ? fp[e] : -kNever;
     out[e] = predicted;
     out[n + e] = total;
@@ -52,7 +54,7 @@ void prepare(const float* rates, const float* barred, std::size_t n, Formula for
     most = total > most ? total : most;
   }
   const float all[] = {low, high, least, most, alone};
-  __builtin_memcpy(found, all, sizeof all);
+  std::copy(std::begin(all), std::end(all), found);
 }
 
 // By lane, the sum of the two largest sums of different labels, the second only if it is below 0: no head of several
@@ -60,23 +62,17 @@ void prepare(const float* rates, const float* barred, std::size_t n, Formula for
 POLYRULE_VECTOR_CLONES
 void largest(const float* numbers, std::size_t n, std::size_t labels, const float* x_lanes, const float* c_lanes,
              const float* m_lanes, float* out) {
-  Vector x, c, m;
-  __builtin_memcpy(&x, x_lanes, sizeof x);
-  __builtin_memcpy(&c, c_lanes, sizeof c);
-  __builtin_memcpy(&m, m_lanes, sizeof m);
-  const Vector zero = x * 0.0f;
-  Vector best = zero - kNever, second = best;
+  const Vector x = load<Vector>(x_lanes), c = load<Vector>(c_lanes), m = load<Vector>(m_lanes), zero = {};
+  Vector best = fill<Vector>(-kNever), second = best;
   for (std::size_t e = 0; e < labels; ++e) {
     const float* at = numbers + e;
-    const Vector present = at[2 * n] - x * at[3 * n] - c * at[4 * n],
-                 absent = at[5 * n] - x * at[6 * n] - c * at[7 * n];
-    const Vector here = (present > absent ? present : absent) + m * (at[0] - x * at[n]);
-    const Vector lower = best > here ? here : best;
-    second = second > lower ? second : lower;
-    best = best > here ? best : here;
+    const Vector present = fill<Vector>(at[2 * n]) - x * at[3 * n] - c * at[4 * n];
+    const Vector absent = fill<Vector>(at[5 * n]) - x * at[6 * n] - c * at[7 * n];
+    const Vector here = larger(present, absent) + m * (fill<Vector>(at[0]) - x * at[n]);
+    second = larger(second, select(best > here, here, best));
+    best = larger(best, here);
   }
-  const Vector both = best + (second > zero ? zero : second);
-  __builtin_memcpy(out, &both, sizeof both);
+  store(out, best + select(second > zero, zero, second));
 }
 
 }  // namespace
