@@ -10,7 +10,6 @@ from tests.golden.lists import QUICK, cases, digest, key, known, learn
 from polyrule.native import native
 
 
-@pytest.mark.filterwarnings("ignore::polyrule.errors.DataWarning")  # genbase has an identifier
 @pytest.mark.skipif(native is None, reason="the compiled kernels are not built")
 @pytest.mark.parametrize("name", sorted({case[0] for case in QUICK}))
 def test_lists_are_what_they_were(name: str, benchmark_root: Path) -> None:
