@@ -265,7 +265,7 @@ class PyEngine {
       check(matrix.shape(0), matrix.shape(1));
       // a table of one row, or of rows that are all the same memory, may have a stride of 0: then it is never used
       const std::int64_t stride = matrix.shape(0) > 1 ? matrix.stride(0) : 1;
-      if (stride == 0) throw nb::value_error("table: rows share their memory");
+      if (stride == 0 && matrix.shape(1) > 0) throw nb::value_error("table: rows share their memory");
       for (std::size_t j = 0; j < matrix.shape(1); ++j)
         source.columns.emplace_back(matrix.data() + std::int64_t(j) * matrix.stride(1), stride);
       return true;

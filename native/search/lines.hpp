@@ -78,13 +78,15 @@ class Lines {
       if (node_.cover.test(row)) missing_.push_back(node_.slot(row));
   }
 
-  // With missing values, all rows that have one are a candidate if the working set has a value outside their range.
+  // With missing values, all rows that have one are a candidate if the working set has a value below their range,
+  // and another one if it has a value above it.
   template <class Judge>
   void show_whole(const Column& column, std::uint32_t index, double lowest, double highest, Judge&& judge) {
-    Condition condition{Test::above, true, index, 0};
-    if (!(column.lowest < lowest)) condition = {Test::at_most, false, index, highest};
-    if (column.lowest < lowest || column.highest > highest)
-      judge(Line{missing_.data(), missing_.size(), false, true, {}}, [&](bool, std::size_t) { return condition; });
+    const Line line{missing_.data(), missing_.size(), false, true, {}};
+    // A beam may keep both.
+    if (column.lowest < lowest) judge(line, [&](bool, std::size_t) { return Condition{Test::above, true, index, 0}; });
+    if (column.highest > highest)
+      judge(line, [&](bool, std::size_t) { return Condition{Test::at_most, false, index, highest}; });
   }
 
   template <class Judge>

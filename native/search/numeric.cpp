@@ -118,7 +118,8 @@ void NumericSearch::search_part(const Watch& watch, const Node& node, const std:
       worker->sweep.set_level(worker->level);
     }
     sweep_column(
-        worker->lines, worker->sweep, node, column, [&](Count tp) { return tp >= worker->best.least_tp(); },
+        worker->lines, worker->sweep, node, column,
+        [&](Count tp) { return own_best || tp >= worker->best.least_tp(); },  // each literal's ties are wanted
         [&](Count weight, const std::vector<Passing>& passing, auto&& condition) {
           if (double(weight) < min_coverage_) return;
           Fraction value;

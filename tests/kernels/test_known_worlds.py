@@ -156,3 +156,39 @@ def test_a_body_found_twice_takes_one_place_in_a_beam(seed: int) -> None:
     assert found is not None
     assert expected is not None
     assert (found.value, found.head, found.body) == (expected.value, expected.head, expected.body)
+
+
+def same_rules(arguments: tuple[Any, ...], commits: list[Any], limits: dict[str, float] | None = None) -> None:
+    mine, reference = native_engine(*arguments, limits=limits), ReferenceEngine(*arguments)
+    for commit in commits:
+        found, expected = mine.grow(), reference.grow()
+        assert found is not None
+        assert expected is not None
+        assert (found.value, found.head, found.body) == (expected.value, expected.head, expected.body)
+        mine.commit(expected, *commit)
+        reference.commit(expected, *commit)
+
+
+def test_ties_of_all_parts_count_where_literals_are_searched_in_parts() -> None:
+    X = np.array([[5.0], [-2], [5], [6], [5], [-2]])
+    rows = "11110 10000 10111 01100 01111 00111"
+    truth = np.array([[int(c) for c in row] for row in rows.split()], dtype=np.uint8)
+    arguments = Table.from_array(X), truth, np.ones(6, np.int64), Objective("precision"), GrowOptions()
+    same_rules(arguments, [(0.3, False), (0.01, True), (0.3, False), (0.3, True)], {"table_bytes": 0})
+
+
+def test_a_beam_keeps_both_conditions_that_leave_out_missing_values_only() -> None:
+    objective, options = Objective("precision", negative=False), GrowOptions(beam_width=2)
+    X = np.array([[9, 3], [0, 6], [5, 2], [-1, 3], [5, 6], [5, 1], [9, 3], [9, nan]])
+    truth = np.zeros((8, 2), dtype=np.uint8)
+    truth[6, 0] = truth[[2, 6], 1] = 1
+    weights = np.array([3, 4, 2, 4, 2, 4, 4, 1])
+    same_rules((Table.from_array(X), truth, weights, objective, options), [(None, False)])
+    X = np.array([
+        [7, 1, 6], [3, 0, 3], [nan, 0, 6], [0, 1, nan], [3, 0, 2], [3, 0, 6], [6, 1, 2], [3, 1, nan], [3, 1, nan],
+        [nan, 1, 3], [3, 0, 6],
+    ])  # fmt: skip
+    truth = np.zeros((11, 2), dtype=np.uint8)
+    truth[[0, 6, 8], 0] = truth[[0, 8, 10], 1] = 1
+    table = Table.from_array(X, [Feature("a"), Feature("b", "nominal", ("x", "y")), Feature("c")])
+    same_rules((table, truth, np.ones(11, np.int64), objective, options), [(0.01, True), (1.0, True), (0.01, True)])
