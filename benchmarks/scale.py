@@ -4,6 +4,7 @@ python benchmarks/scale.py make FOLDER --rows 10000000       # a synthetic store
 python benchmarks/scale.py fit FOLDER --threads 2            # ten rules; CPU and memory of this process
 python benchmarks/scale.py dask FOLDER --workers 2           # the same by a local cluster
 python benchmarks/scale.py kills FOLDER --times 20           # ... while something breaks (a small store is enough)
+python benchmarks/scale.py ensemble FOLDER --threads 2       # an ensemble of ten rules
 python benchmarks/scale.py lightgbm FOLDER --rows 2000000    # a tree of four leaves for every label
 """
 
@@ -24,7 +25,7 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 import scale_worlds
-from polyrule import RuleListClassifier, Store
+from polyrule import RuleEnsembleClassifier, RuleListClassifier, Store
 
 OPTIONS = {"max_rules": 10, "max_conditions": 3, "negative": False}
 
@@ -35,9 +36,12 @@ def cpu() -> float:
     return sum(u.ru_utime + u.ru_stime for u in used)
 
 
-def fit(folder: Path, threads: int) -> dict[str, Any]:
+def fit(folder: Path, threads: int, ensemble: bool = False) -> dict[str, Any]:
     before, started = cpu(), time.perf_counter()
-    learner = RuleListClassifier(n_jobs=threads, **OPTIONS).fit(Store(folder))
+    learner: Any = RuleListClassifier(n_jobs=threads, **OPTIONS)
+    if ensemble:
+        learner = RuleEnsembleClassifier(max_rules=10, max_conditions=3, n_jobs=threads)
+    learner.fit(Store(folder))
     return {
         "rules": str(learner.rules_).splitlines(),
         "cpu_s": cpu() - before,
@@ -152,7 +156,7 @@ def lightgbm(folder: Path, rows: int) -> dict[str, Any]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("what", choices=["make", "fit", "dask", "kills", "lightgbm"])
+    parser.add_argument("what", choices=["make", "fit", "dask", "kills", "ensemble", "lightgbm"])
     parser.add_argument("folder", type=Path)
     parser.add_argument("--rows", type=int, default=10_000_000)
     parser.add_argument("--features", type=int, default=50)
@@ -169,6 +173,7 @@ def main() -> None:
         "fit": lambda: fit(given.folder, given.threads),
         "dask": lambda: with_cluster(given.folder, given.workers),
         "kills": lambda: kills(given.folder, given.workers, given.times, given.seed),
+        "ensemble": lambda: fit(given.folder, given.threads, ensemble=True),
         "lightgbm": lambda: lightgbm(given.folder, given.rows),
     }[given.what]()
     print(json.dumps(found, indent=1, ensure_ascii=False))

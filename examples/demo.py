@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import textwrap
 import time
+from dataclasses import replace
 
-from polyrule import RuleListClassifier, datasets
+from polyrule import Dataset, RuleListClassifier, Table, datasets
 from polyrule.evaluation.baseline import MajorityClassifier
 from polyrule.evaluation.scores import score
 
 
 def main() -> None:
-    train, test = datasets.load("emotions", part="train"), datasets.load("emotions", part="test")
+    train, test = (plainly_named(datasets.load("emotions", part=part)) for part in ("train", "test"))
     print(f"emotions: {len(train)} songs to learn from, {len(test)} to be tested on,", end=" ")
     print(f"{len(train.feature_names)} audio features, {len(train.label_names)} moods (Trohidis et al. 2008)\n")
 
     began = time.perf_counter()
-    model = RuleListClassifier(max_conditions=2).fit(train.X, train.Y)
+    model = RuleListClassifier(max_rules=8, max_conditions=2).fit(train)
     seconds = time.perf_counter() - began
 
     for line in model.rules_.format().splitlines():
@@ -37,6 +38,13 @@ def main() -> None:
         said = "present" if reason.value else "absent"
         source = "no rule set it" if reason.rule is None else f"rule {reason.rule + 1}"
         print(f"  {reason.label:<20}{said:<9}{source:<16}{reason.tp:g} right, {reason.fp:g} wrong in training")
+
+
+def plainly_named(data: Dataset) -> Dataset:
+    """Name features without what all of them share: "Std Mean MFCC_7" for "Std_Acc1298_Mean_Mem40_MFCC_7"."""
+    plain = [name.replace("_Acc1298", "").replace("_Mem40", "").replace("_", " ") for name in data.X.feature_names]
+    table = Table(data.X.values, tuple(replace(f, name=name) for f, name in zip(data.features, plain, strict=True)))
+    return replace(data, X=table)
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import settings
 
 # Fixed draws: a green main stays green for everyone. `make campaign` looks for new worlds.
-settings.register_profile("fixed", derandomize=True, database=None)
+settings.register_profile("fixed", derandomize=True, database=None, deadline=None)
 settings.load_profile("fixed")
 
 ROOT = Path(__file__).resolve().parent.parent

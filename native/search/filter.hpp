@@ -11,6 +11,7 @@
 #include "data/node.hpp"
 #include "judge/formula.hpp"
 #include "judge/micro.hpp"
+#include "search/micro_lanes.hpp"
 #include "search/size_lanes.hpp"
 #include "search/sums.hpp"
 
@@ -31,6 +32,8 @@ class Filter {
     weights_.resize(labels.size());
     group_sizes();
     if (!form.rho.empty()) prepare_lanes();
+    rates_.resize(4 * sums.stride());
+    micro_lanes_.set_labels(labels, sums.stride());
   }
 
   static void kinds(const Four& sums, Count out[4]) {
@@ -48,6 +51,7 @@ class Filter {
     ++version_;
     if (form_.rho.empty()) set_group(groups_.front());
     micro_.set_level(level);
+    micro_lanes_.set_level(form_, level);
     lowered_ = as_double(level) - 1e-13;  // formulas and their parts lie between -1 and 1
   }
 
@@ -58,6 +62,10 @@ class Filter {
     const auto at = [&](std::size_t e) { return sums_.of(e, leaving); };
     wait = 0;
     if (!has_level_ || always_) return Verdict::perhaps;
+    if (form_.kind == HeadKind::micro && MicroLanes::applies(form_)) {
+      sums_.rates(leaving, rates_.data());
+      if (!micro_lanes_.judge(rates_.data(), leaving, wait)) return Verdict::no;
+    }
     if (form_.formula != Formula::none)
       return (form_.kind == HeadKind::micro ? any_head(at) : any_literal(at)) ? Verdict::perhaps : Verdict::no;
     if (!form_.rho.empty()) return judge_sizes(at, leaving, wait, tp);
@@ -184,7 +192,6 @@ class Filter {
       outside_[e] = static_cast<float>(labels_[e].absent);
       outside_[sums_.stride() + e] = static_cast<float>(labels_[e].present);
     }
-    rates_.resize(4 * sums_.stride());
     for (auto& order : order_)
       for (std::uint32_t e = 0; e < labels_.size(); ++e) order.push_back(e);
     blocks_.push_back({groups_, {}, {}, 0});
@@ -422,6 +429,7 @@ class Filter {
   std::uint64_t version_ = 0;
   double lowered_ = 0;
   MicroGains micro_;
+  MicroLanes micro_lanes_;
   std::vector<MicroItem> items_, none_;
   std::vector<Group> groups_, sizes_;  // sizes_: every size by itself, where there is a lift
   std::vector<double> gains_, weights_;

@@ -9,7 +9,7 @@ namespace {
 // Width vectors at a time, small enough that all sums stay in registers.
 template <class Lane, std::size_t Count, std::size_t Width>
 POLYRULE_INLINE void sweep_some(const std::uint32_t* list, std::size_t size, const Lane* table, std::size_t stride,
-                                bool at_end, Lane* high, Lane* low, Lane* total) {
+                                bool at_end, Lane* high, Lane* low) {
   using Some = Lanes<Lane, Count>;
   Some sum[Width], top[Width], bottom[Width];
   for (std::size_t k = 0; k < Width; ++k) {
@@ -31,22 +31,20 @@ POLYRULE_INLINE void sweep_some(const std::uint32_t* list, std::size_t size, con
   for (std::size_t k = 0; k < Width; ++k) {
     store(high + k * Count, top[k]);
     store(low + k * Count, bottom[k]);
-    store(total + k * Count, sum[k]);
   }
 }
 
 template <class Lane>
 POLYRULE_INLINE void sweep_all(const std::uint32_t* list, std::size_t size, const Lane* table, std::size_t stride,
-                               bool at_end, Lane* high, Lane* low, Lane* total) {
+                               bool at_end, Lane* high, Lane* low) {
   constexpr std::size_t kEach = 32 / sizeof(Lane);
-  if (stride == 4) return sweep_some<Lane, 4, 1>(list, size, table, stride, at_end, high, low, total);
+  if (stride == 4) return sweep_some<Lane, 4, 1>(list, size, table, stride, at_end, high, low);
   std::size_t k = 0;
   for (; k + 4 * kEach <= stride; k += 4 * kEach)
-    sweep_some<Lane, kEach, 4>(list, size, table + k, stride, at_end, high + k, low + k, total + k);
+    sweep_some<Lane, kEach, 4>(list, size, table + k, stride, at_end, high + k, low + k);
   for (; k + 2 * kEach <= stride; k += 2 * kEach)
-    sweep_some<Lane, kEach, 2>(list, size, table + k, stride, at_end, high + k, low + k, total + k);
-  for (; k < stride; k += kEach)
-    sweep_some<Lane, kEach, 1>(list, size, table + k, stride, at_end, high + k, low + k, total + k);
+    sweep_some<Lane, kEach, 2>(list, size, table + k, stride, at_end, high + k, low + k);
+  for (; k < stride; k += kEach) sweep_some<Lane, kEach, 1>(list, size, table + k, stride, at_end, high + k, low + k);
 }
 
 template <class Lane>
@@ -62,14 +60,14 @@ POLYRULE_INLINE void sum_all(const std::uint8_t* bins, const Row* rows, std::siz
 
 POLYRULE_VECTOR_CLONES
 void sweep_narrow(const std::uint32_t* list, std::size_t size, const std::int32_t* table, std::size_t stride,
-                  bool at_end, std::int32_t* high, std::int32_t* low, std::int32_t* total) {
-  sweep_all(list, size, table, stride, at_end, high, low, total);
+                  bool at_end, std::int32_t* high, std::int32_t* low) {
+  sweep_all(list, size, table, stride, at_end, high, low);
 }
 
 POLYRULE_VECTOR_CLONES
 void sweep_wide(const std::uint32_t* list, std::size_t size, const std::int64_t* table, std::size_t stride, bool at_end,
-                std::int64_t* high, std::int64_t* low, std::int64_t* total) {
-  sweep_all(list, size, table, stride, at_end, high, low, total);
+                std::int64_t* high, std::int64_t* low) {
+  sweep_all(list, size, table, stride, at_end, high, low);
 }
 
 POLYRULE_VECTOR_CLONES
@@ -88,16 +86,14 @@ void sum_wide(const std::uint8_t* bins, const Row* rows, std::size_t size, bool 
 
 template <>
 void sweep_list<std::int32_t>(const std::uint32_t* list, std::size_t size, const std::int32_t* table,
-                              std::size_t stride, bool at_end, std::int32_t* high, std::int32_t* low,
-                              std::int32_t* total) {
-  sweep_narrow(list, size, table, stride, at_end, high, low, total);
+                              std::size_t stride, bool at_end, std::int32_t* high, std::int32_t* low) {
+  sweep_narrow(list, size, table, stride, at_end, high, low);
 }
 
 template <>
 void sweep_list<std::int64_t>(const std::uint32_t* list, std::size_t size, const std::int64_t* table,
-                              std::size_t stride, bool at_end, std::int64_t* high, std::int64_t* low,
-                              std::int64_t* total) {
-  sweep_wide(list, size, table, stride, at_end, high, low, total);
+                              std::size_t stride, bool at_end, std::int64_t* high, std::int64_t* low) {
+  sweep_wide(list, size, table, stride, at_end, high, low);
 }
 
 template <>

@@ -17,12 +17,11 @@ namespace polyrule {
 
 inline constexpr std::size_t kLanes = 8;
 
-// Extremes of the running sums over a list at the starts of distinct values (and at its end, if asked for), and the
-// final sums. A slot of the table has `stride` numbers: 4, or a multiple of kLanes; each starts at a multiple of 16
-// bytes.
+// Extremes of the running sums over a list at the starts of distinct values (and at its end, if asked for). A slot of
+// the table has `stride` numbers: 4, or a multiple of kLanes; each starts at a multiple of 16 bytes.
 template <class Lane>
 void sweep_list(const std::uint32_t* list, std::size_t size, const Lane* table, std::size_t stride, bool at_end,
-                Lane* high, Lane* low, Lane* total);
+                Lane* high, Lane* low);
 
 // sums[bin] gets what the covered rows of each bin add up to; stride as above.
 template <class Lane>
@@ -63,7 +62,7 @@ class Sweep {
         reach_(literals_.size(), -std::numeric_limits<double>::infinity()) {
     stride_ = literals_.size() <= 4 ? 4 : (literals_.size() + kLanes - 1) / kLanes * kLanes;
     table_.assign(node.slots * stride_, Lane(0));
-    for (LineArray<Lane>* lanes : {&high_, &low_, &total_}) lanes->resize(stride_);
+    for (LineArray<Lane>* lanes : {&high_, &low_}) lanes->resize(stride_);
   }
 
   const std::vector<Literal>& literals() const { return literals_; }
@@ -104,7 +103,7 @@ class Sweep {
   template <class Show, class CanTie>
   void judge(const Line& line, CanTie&& can_tie, Show&& show) {
     const bool at_end = line.join_last || line.leave_last;
-    sweep_list(line.list, line.size, table_.get(), stride_, at_end, high_.get(), low_.get(), total_.get());
+    sweep_list(line.list, line.size, table_.get(), stride_, at_end, high_.get(), low_.get());
     screen(line.missing,
            [&](std::size_t i, Count whole) { return std::max<Count>(lanes_[i].empty + high_[i], whole - low_[i]); });
     if (followed_.empty() || (top_ == 0 && all_exact_ && !can_tie(potential()))) return;
@@ -338,7 +337,7 @@ class Sweep {
   bool all_exact_ = true;
   std::size_t stride_ = 0;
   LineArray<Lane> table_;  // by slot, what it adds to every lane
-  LineArray<Lane> high_, low_, total_, sums_;
+  LineArray<Lane> high_, low_, sums_;
   std::vector<Count> weights_;  // by bin
   std::vector<std::uint32_t> binned_;
   std::vector<std::pair<std::uint32_t, std::vector<std::uint8_t>>> kinds_;

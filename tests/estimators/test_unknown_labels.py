@@ -26,9 +26,6 @@ X = [[1, 9], [2, 8], [3, 1], [4, 2]]
 Y = np.array([[1, nan, 0], [1, 1, 0], [nan, 0, 1], [0, 0, 1]])
 
 
-pytestmark = pytest.mark.filterwarnings("ignore::polyrule.errors.ModelWarning")  # labels at random
-
-
 def with_holes(truth: np.ndarray, seed: int, share: float = 0.3) -> np.ndarray:
     holes = np.random.default_rng([77, seed]).random(truth.shape) < share
     return np.where(holes, UNKNOWN, truth)

@@ -143,3 +143,16 @@ def test_a_beam_counts_set_labels_at_a_level_where_they_weigh_nothing() -> None:
         mine.commit(expected, 0.0, True)
         reference.commit(expected, 0.0, True)
     assert expected.body == (LabelCondition(1, 0),)
+
+
+@pytest.mark.parametrize("seed", [219, 265, 447, 630, 779])
+def test_a_body_found_twice_takes_one_place_in_a_beam(seed: int) -> None:
+    """The same two conditions in both orders are one body; if they took two places, another body would be lost."""
+    rng = np.random.default_rng(seed)
+    X = rng.integers(0, 3, (24, 5)).astype(float)
+    truth = (rng.random((24, 2)) < 0.4).astype(np.uint8)
+    arguments = Table.from_array(X), truth, np.ones(24, np.int64), Objective("f0.5"), GrowOptions(beam_width=2)
+    found, expected = native_engine(*arguments).grow(), ReferenceEngine(*arguments).grow()
+    assert found is not None
+    assert expected is not None
+    assert (found.value, found.head, found.body) == (expected.value, expected.head, expected.body)

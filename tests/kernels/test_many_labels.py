@@ -17,8 +17,7 @@ from polyrule.native import native
 pytestmark = pytest.mark.skipif(native is None, reason="no compiled kernels")
 
 
-def _world(rng: np.random.Generator, labels: int) -> tuple[Table, Any, Any]:
-    rows = int(rng.integers(8, 14))
+def _world(rng: np.random.Generator, labels: int, rows: int) -> tuple[Table, Any, Any]:
     columns = [rng.integers(0, 6, rows), rng.normal(size=rows), rng.integers(0, 3, rows)]
     kinds = [Feature("a"), Feature("b"), Feature("c", "nominal", ("x", "y", "z"))]
     values = np.stack(columns, axis=1).astype(float)
@@ -49,9 +48,23 @@ def _rules(engine: Any, count: int) -> list[Any]:
 def test_lifted_heads_of_many_labels(measure: str, scope: str, lift: str) -> None:
     for seed in range(2):
         rng = np.random.default_rng(seed)
-        data = _world(rng, int(rng.integers(17, 21)))
+        data = _world(rng, int(rng.integers(17, 21)), int(rng.integers(8, 14)))
         objective = Objective(measure, scope=scope, lift=lift, negative=bool(seed % 2))
         options = GrowOptions(beam_width=1 + seed)
         expected = _rules(ReferenceEngine(*data, objective, options), 2)
         assert expected
         assert _rules(NativeEngine(*data, objective, options), 2) == expected
+
+
+@pytest.mark.parametrize("measure", ["wracc", "rate_difference", "matthews", "m2"])
+def test_correlations_of_heads_whose_labels_are_partly_set(measure: str) -> None:
+    several = 0
+    for seed in range(6):
+        rng = np.random.default_rng(100 + seed)
+        data = _world(rng, int(rng.integers(3, 6)), int(rng.integers(12, 25)))
+        objective = Objective(measure, negative=bool(seed % 2))
+        options = GrowOptions(max_conditions=2, beam_width=1 + seed % 2)
+        expected = _rules(ReferenceEngine(*data, objective, options), 5)
+        assert _rules(NativeEngine(*data, objective, options), 5) == expected
+        several += sum(len(head) > 1 for _, head, _, _ in expected)
+    assert several > 0

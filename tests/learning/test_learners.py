@@ -84,7 +84,6 @@ class TestBinaryRelevance:
         rules = BinaryRelevanceRuleClassifier("hamming").fit(X, Y).rules_
         assert any(rule.head[0].label == 0 and rule.head[0].value == 0 for rule in rules)
 
-    @pytest.mark.filterwarnings("ignore:the list has no rules")
     def test_a_rule_that_is_wrong_as_often_as_right_is_not_added(self) -> None:
         X, Y = [[1], [1], [2], [2], [2]], [[1], [0], [0], [0], [0]]
         model = BinaryRelevanceRuleClassifier("precision").fit(X, Y)
@@ -99,7 +98,6 @@ class TestBinaryRelevance:
         never = model.rules_.default_counts[3]
         assert never == (0, 90)
 
-    @pytest.mark.filterwarnings("ignore:the list has no rules")
     def test_a_time_limit_leaves_later_labels_to_their_majority(self, data) -> None:
         X, Y = data
         model = BinaryRelevanceRuleClassifier("f0.5", time_limit=1e-9).fit(X, Y)

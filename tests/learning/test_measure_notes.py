@@ -20,7 +20,6 @@ def _data() -> tuple[Any, Any]:
     return X, (X[:, :2] > 0).astype(int)
 
 
-@pytest.mark.filterwarnings("ignore::polyrule.errors.ModelWarning")
 def test_one_list_per_label_warns_of_a_measure_that_rewards_errors() -> None:
     with pytest.warns(MeasureWarning, match="rewards errors"):
         BinaryRelevanceRuleClassifier("fp - tp").fit(*_data())

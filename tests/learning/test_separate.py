@@ -14,8 +14,6 @@ from polyrule.kernels.engine import Candidate
 from polyrule.kernels.state import TrainingState
 from polyrule.learning.separate import SeparateOptions
 
-pytestmark = pytest.mark.filterwarnings("ignore::polyrule.errors.ModelWarning")  # labels at random
-
 
 @pytest.fixture
 def songs() -> tuple[np.ndarray, np.ndarray]:

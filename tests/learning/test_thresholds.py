@@ -48,3 +48,10 @@ def test_a_list_covers_the_same_examples():
     model = shorten(RuleList((rule,), table.features, ("rich",)), table)
     assert model.format_rule(0, counts=False) == "rich <- 16236 < income <= 99999.5"
     assert model.predict(table).ravel().tolist() == [0, 1, 1, 0]
+
+
+def test_whole_numbers_get_whole_thresholds():
+    table = Table.from_array(np.array([[1.0, 1.0], [2.0, 2.0], [40.0, 2.5]]), [Feature("age"), Feature("size")])
+    body = (NumericCondition(0, ">", 1.5), NumericCondition(0, "<=", 21.0), NumericCondition(1, ">", 1.5))
+    model = shorten(RuleList((Rule((Literal(0, 1),), body),), table.features, ("old",)), table)
+    assert model.format_rule(0, counts=False) == "old <- 1 < age <= 20, size > 1.5"

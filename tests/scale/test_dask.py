@@ -97,6 +97,17 @@ def test_frames_arrays_and_stores_give_the_list_of_one_machine(client, tmp_path)
     np.testing.assert_array_equal(predicted.compute(), expected.predict_proba(numbers))
 
 
+def test_cuts_of_many_distinct_values_are_sent_under_names_of_their_own(client) -> None:
+    for seed in (1, 2):  # large arguments of one fit must not be taken for those of another
+        rng = np.random.default_rng(seed)
+        X = rng.normal(size=(6000, 4))
+        Y = np.stack([X[:, 0] > 0.5 * seed, X[:, 1] < X[:, 2]], axis=1).astype(int)
+        learner = polyrule.dask.RuleListClassifier(client, max_rules=2, max_conditions=1)
+        learner.fit(da.from_array(X, chunks=(2000, -1)), da.from_array(Y, chunks=(2000, -1)))
+        expected = RuleListClassifier(max_bins=255, max_rules=2, max_conditions=1).fit(X, Y)
+        assert str(learner.rules_) == str(expected.rules_)
+
+
 @settings(max_examples=6, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(problem=problems(max_rows=20, max_features=3, max_labels=4), blocks=st.sampled_from([1, 2, 5]))
 def test_random_worlds_on_a_cluster(client, problem: Problem, blocks: int) -> None:

@@ -180,12 +180,6 @@ def test_what_a_store_refuses(frame, tmp_path) -> None:
         RuleListClassifier.paper(refine=True).fit(frame[FEATURES], frame[LABELS])
 
 
-def test_an_ensemble_says_that_it_takes_no_store(frame, tmp_path) -> None:
-    store = pack(frame, out=tmp_path / "s", labels="y_*")
-    with pytest.raises(OptionError, match="the ensemble is not learned from stores yet"):
-        polyrule.RuleEnsembleClassifier().fit(store)
-
-
 def test_many_bins_take_two_bytes(frame, tmp_path) -> None:
     store = pack(frame, out=tmp_path / "s", labels="y_*", max_bins=1000)
     assert store.blocks[0].codes.dtype == np.uint16

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from typing import Any
 
 from polyrule.cli.output import on_terminal
-from polyrule.learning.progress import within_rules
 
 
 @contextlib.contextmanager
@@ -35,6 +34,8 @@ def learning_progress(quiet: bool) -> Iterator[Any]:
                 return
             of = "of the label decisions made, "
             bar.update(task, completed=progress.done, rules=progress.rules, of=of, within=_within(progress))
+
+        from polyrule.learning.progress import within_rules  # which needs NumPy, and help shall not
 
         yield within_rules(show)
 

@@ -147,14 +147,12 @@ def _train_on_store(
     as_json: bool,
     need_examples: list[str],
 ) -> None:
-    """Learn from a packed store, which is counted and never read as a table."""
+    """Learn from a packed store."""
     if need_examples:
         raise OptionError(
             f"{data}: {need_examples[0]} needs the examples themselves, which a store does not hold; "
             "store the model with -o and use 'polyrule evaluate' or 'polyrule verify' on a file"
         )
-    if learner == "ensemble":
-        raise OptionError(f"{data}: the ensemble is not learned from stores yet; use --learner list or br")
     started = time.perf_counter()
     from polyrule.store import Store
 

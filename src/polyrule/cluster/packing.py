@@ -41,7 +41,7 @@ def pack_collections(
     if any(found[1] != names for found in described):
         raise DataError("the partitions of y have different labels")
     highs = _cuts(client, pairs, features, max_bins)
-    lows = client.gather(client.map(_lows, pairs, features=features, highs=highs, pure=False))
+    lows = client.gather(_map(client, _lows, pairs, features, highs))
     bins = tuple(
         nominal_bins(feature) if feature.is_nominal else Bins(np.min([low[j] for low in lows], axis=0), highs[j])
         for j, feature in enumerate(features)
@@ -53,12 +53,25 @@ def pack_collections(
     def shares() -> list[Any]:
         """Encode the partitions; where they are lost with everything else, read them again."""
         found = known.pop() if known else client.compute(read)
-        rest = {"features": features, "bins": bins, "keep_values": keep_values}
-        blocks = client.map(_encode, [found[index] for index in filled], pure=False, **rest)
+        blocks = _map(client, _encode, [found[index] for index in filled], features, bins, keep_values)
         wait(blocks)
         return block_shares(client, blocks, len(names))
 
     return _Remote(features, bins, names, [], sum(sizes)), shares
+
+
+def _map(client: Client, function: Callable[..., Any], pairs: list[Any], *shared: Any) -> list[Any]:
+    """Call a function for every partition with arguments that are sent once.
+
+    `Client.map` makes a task of a large keyword argument and gives it the keyword as its key, under which the next
+    call, or another fit, finds something else.
+    """
+    sent = [client.submit(_itself, value, pure=False) for value in shared]
+    return list(client.map(function, pairs, *([value] * len(pairs) for value in sent), pure=False))
+
+
+def _itself(value: Any) -> Any:
+    return value
 
 
 class _Remote(Packed):
@@ -115,13 +128,13 @@ def _cuts(client: Client, pairs: list[Any], features: tuple[Feature, ...], max_b
     """Exact quantiles of whole columns, in three rounds: fences, counts between them, values around the ranks."""
     samples = client.gather(client.map(_sample, pairs, pure=False))
     fences = [np.unique(np.concatenate([sample[j] for sample in samples])) for j in range(len(features))]
-    counts = client.submit(add_up, client.map(_between, pairs, fences=fences, pure=False), pure=False).result()
+    counts = client.submit(add_up, _map(client, _between, pairs, fences), pure=False).result()
     wanted = []
     for counted in counts.parts:
         running = np.cumsum(counted)
         places = np.searchsorted(running, ranks(int(running[-1]), max_bins)) if running[-1] else np.zeros(0, dtype=int)
         wanted.append(np.unique(places))
-    inside = client.gather(client.map(_inside, pairs, fences=fences, wanted=wanted, pure=False))
+    inside = client.gather(_map(client, _inside, pairs, fences, wanted))
     return [
         _quantiles([part[j] for part in inside], counts.parts[j], fences[j], wanted[j], max_bins)
         for j in range(len(features))

@@ -193,6 +193,15 @@ class Table:
             return np.asarray(values[:, [index]].toarray()).ravel()
         return np.asarray(values[:, index], dtype=np.float64)
 
+    def spans(self, index: int) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64], npt.NDArray[np.int64]]:
+        """Smallest and largest of the values that a column does not tell apart, ascending, and how often they occur.
+
+        Here every value is one of its own; of packed data only bins are known.
+        """
+        values = self.column(index)
+        distinct, counts = np.unique(values[~np.isnan(values)], return_counts=True)
+        return distinct, distinct, counts
+
     def __getitem__(self, rows: Any) -> Table:
         """Select rows by slice, index array or boolean mask, as scikit-learn's splitters do."""
         if isinstance(rows, (int, np.integer)):

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from polyrule.arrays import Codes, Ints32
+from polyrule.arrays import Codes, Floats, Ints, Ints32
 from polyrule.data.table import Feature, Table
 from polyrule.ensemble.round_numbers import simplest_between
 from polyrule.model.rule import Condition, NominalCondition, NumericCondition
@@ -53,7 +53,7 @@ class Binning:
         (array([1.4, 5. ]),)
         """
         thresholds = [
-            np.empty(0) if feature.is_nominal else _cuts(table.column(j), max_bins)
+            np.empty(0) if feature.is_nominal else _cuts(*table.spans(j), max_bins)
             for j, feature in enumerate(table.features)
         ]
         return cls(table.features, tuple(thresholds))
@@ -93,18 +93,28 @@ class Binning:
         return NumericCondition(test.feature, "<=" if test.kind == AT_MOST else ">", threshold)
 
 
-def _cuts(values: npt.NDArray[np.float64], max_bins: int) -> npt.NDArray[np.float64]:
-    distinct, counts = np.unique(values[~np.isnan(values)], return_counts=True)
-    if len(distinct) <= max_bins:
-        lows, highs = distinct[:-1], distinct[1:]
+def _cuts(lows: Floats, highs: Floats, counts: Ints, max_bins: int) -> Floats:
+    """Cut between spans of values that are not told apart, see `Table.spans`."""
+    if len(counts) <= max_bins:
+        below = np.arange(len(counts) - 1)
+        above = below + 1
     else:
         # Anywhere within a quarter of a bin around the quantile will do, so take the shortest number there.
         middle, reach = np.arange(1, max_bins) * (counts.sum() / max_bins), counts.sum() / max_bins / 4
         below = np.searchsorted(np.cumsum(counts), middle - reach)
         above = np.maximum(np.searchsorted(np.cumsum(counts), middle + reach), below + 1)
-        above = np.minimum(above, len(distinct) - 1)
-        lows, highs = distinct[np.minimum(below, above - 1)], distinct[above]
-    return np.unique(np.array([simplest_between(*pair) for pair in zip(lows, highs, strict=True)]))
+        above = np.minimum(above, len(counts) - 1)
+        below = np.minimum(below, above - 1)
+    return np.unique([_cut(lows, highs, *pair) for pair in zip(below.tolist(), above.tolist(), strict=True)])
+
+
+def _cut(lows: Floats, highs: Floats, below: int, above: int) -> float:
+    """Return the simplest threshold between two spans, or one behind the span that it would cut in two."""
+    threshold = simplest_between(highs[below], lows[above])
+    span = int(np.searchsorted(highs, threshold, side="right"))
+    if lows[span] <= threshold:
+        threshold = simplest_between(highs[span], lows[span + 1])
+    return threshold
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,7 +13,9 @@ import scipy.sparse as sp
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from polyrule.arrays import Bytes, Ints
 from polyrule.data.labels import require_known
+from polyrule.data.table import Table
 from polyrule.ensemble.building import BuildOptions
 from polyrule.ensemble.control import Callback
 from polyrule.ensemble.decisions import KINDS
@@ -27,9 +29,10 @@ from polyrule.ensemble.model import RuleEnsemble
 from polyrule.ensemble.options import LearnOptions
 from polyrule.ensemble.tuning import choose
 from polyrule.errors import OptionError
-from polyrule.estimators.base import RuleEstimator
+from polyrule.estimators.base import RuleEstimator, TrainingData
 from polyrule.learning.progress import telling
 from polyrule.store import Packed
+from polyrule.store.coded_table import unpack
 
 logger = logging.getLogger(__name__)
 
@@ -80,7 +83,7 @@ class RuleEnsembleClassifier(RuleEstimator):
         Folds of the cross-validation, on the training data only. Each of its models learns from all examples outside
         its test rows.
     max_bins : int
-        Most intervals that a numeric feature is cut into.
+        Most intervals that a numeric feature is cut into; those of a store are whole bins of the store.
     time_limit : float or None
         Seconds for all of `fit`; rules, teacher and folds share them.
     callback : callable or None
@@ -182,8 +185,9 @@ class RuleEnsembleClassifier(RuleEstimator):
 
         Parameters
         ----------
-        X : array, sparse matrix, data frame, Table or Dataset
-            Features. Text, boolean and categorical columns are nominal; NaN is missing. A `Dataset` has its own labels.
+        X : array, sparse matrix, data frame, Table, Dataset or Store
+            Features. Text, boolean and categorical columns are nominal; NaN is missing. A `Dataset` and a `Store` bring
+            their labels.
         y : label matrix of 0/1, labels as words, or a one-dimensional array of classes
             Words are a list or set of labels per example, or texts such as ``"jazz;calm"``. For several classes one
             label per class is learned and the most probable one predicted.
@@ -196,15 +200,11 @@ class RuleEnsembleClassifier(RuleEstimator):
         """
         options = self._options()
         training = self._read_training(X, y, sample_weight, label_names, labels)
-        if isinstance(training.table, Packed):
-            raise OptionError("the ensemble is not learned from stores yet; use RuleListClassifier, or fit in memory")
-        require_known(training.truth, "an ensemble of rules")
-        truth = training.truth.toarray() if sp.issparse(training.truth) else np.asarray(training.truth)
-        truth = truth.astype(np.uint8, copy=False)
-        weights = training.weights.astype(np.float64) * float(training.scale)
+        table, truth, counted = _examples(training)
+        weights = counted.astype(np.float64) * float(training.scale)
         names, fold = training.target.names, self._fold(truth)
         watch = telling(self.callback, self.verbose)
-        learned = learn(training.table, truth, weights, names, options, watch, fold)
+        learned = learn(table, truth, weights, names, options, watch, fold)
         learned.model.info.update(self._provenance(training))
         learned.model.info["stopped"] = learned.reason
         self._remember(training)
@@ -340,6 +340,15 @@ class RuleEnsembleClassifier(RuleEstimator):
             seed=int(check_random_state(self.random_state).randint(2**31 - 1)),
             threads=threads,
         )
+
+
+def _examples(training: TrainingData) -> tuple[Table, Bytes, Ints]:
+    """Features, labels and weights of the examples; those of a store as codes of one or two bytes."""
+    if isinstance(training.table, Packed):
+        return unpack(training.table)
+    require_known(training.truth, "an ensemble of rules")
+    truth = training.truth.toarray() if sp.issparse(training.truth) else np.asarray(training.truth)
+    return training.table, truth.astype(np.uint8, copy=False), training.weights
 
 
 def _is_number(value: Any) -> bool:

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from polyrule.arrays import Floats
-from polyrule.measures import FastForm, Objective, get
+from polyrule.measures import FastForm, Measure, Objective, get
 
 if TYPE_CHECKING:
     from polyrule.kernels.judge import LabelCounts
@@ -65,6 +65,33 @@ def ratio_bounds(
         return np.asarray(best)
     lifts = np.array(form.rho[1:], dtype=np.float64) / 2**30
     return np.asarray(np.maximum(best * lifts.max(), best * lifts.min()))
+
+
+def monotone_bounds(counts: LabelCounts, measure: Measure, allowed: npt.NDArray[np.bool_], most: int) -> Bounds:
+    """Bound a monotone measure of the counts summed over a head of up to `most` labels, per candidate.
+
+    A head of j labels has no more TP and TN than the j largest and no fewer FP and FN than the j smallest of any label.
+    """
+    usable = allowed[None] & (counts.unset > 0)
+    possible = usable.any(axis=2)
+    far = np.iinfo(np.int64).max // 4
+
+    def sums(cells: npt.NDArray[np.int64], largest: bool) -> npt.NDArray[np.int64]:
+        sign = -1 if largest else 1
+        ordered = np.sort(np.where(possible, sign * cells, far), axis=1)[:, :most]
+        return np.asarray(sign * np.cumsum(np.minimum(ordered, far), axis=1))
+
+    tp = np.where(usable, counts.unset, -1).max(axis=2)
+    fp = np.where(usable, counts.unset[..., ::-1], far).min(axis=2)
+    exists = np.arange(1, min(most, possible.shape[1]) + 1) <= possible.sum(axis=1)[:, None]
+    columns = [sums(tp, True), sums(fp, False), sums(counts.uncovered[..., 0], True)]
+    columns.append(sums(counts.uncovered[..., 1], False))
+    best = np.full(len(tp), -np.inf)
+    if exists.any():
+        found = np.full(exists.shape, -np.inf)
+        found[exists] = measure.values(*(column[exists] for column in columns))
+        best = found.max(axis=1)
+    return Bounds(best)
 
 
 def is_example_hamming(objective: Objective) -> bool:

@@ -20,7 +20,7 @@ import numpy as np
 from polyrule.arrays import Bools, Ints
 from polyrule.heads import HeadResult, World, best_head
 from polyrule.heads.coverage import no_condition_wins
-from polyrule.kernels.bounds import Bounds, hamming_bounds, is_example_hamming, ratio_bounds
+from polyrule.kernels.bounds import Bounds, hamming_bounds, is_example_hamming, monotone_bounds, ratio_bounds
 from polyrule.kernels.cuts import Batch
 from polyrule.kernels.singles import CountedValues, RatioValues, SingleValues, lowered
 from polyrule.kernels.state import UNSET, TrainingState
@@ -121,6 +121,12 @@ class Judge:
             open_rows = (self._unset.any(axis=2) & allowed.any(axis=1)).any(axis=1)
             weight = batch.sums(open_rows * self.state.weights)
             return hamming_bounds(self.counts(batch), weight, self._working_weight, allowed)
+        objective = self.objective
+        plain = objective.averaging == "micro" and objective.scope == "head" and objective.lift.is_none
+        if plain and objective.measure.monotone and not isinstance(objective.measure, SubsetAccuracy):
+            return monotone_bounds(
+                self.counts(batch), objective.measure, allowed, objective.max_head_size or len(allowed)
+            )
         return None
 
     @staticmethod

@@ -23,7 +23,7 @@ from polyrule.model.conditions import chosen, tidy
 from polyrule.model.rule import Condition, FeatureCondition, LabelCondition, MissingCondition, NumericCondition
 
 MOST_CATEGORIES = 1000  # a feature with more has no sets that anybody would read
-LARGEST_SET = 8  # categories that people read in one condition
+LARGEST_SET = 8  # categories that people read in one condition; never more than half of all, which nobody can picture
 LEAST_EXAMPLES = 5  # of a category of a set
 _MOST_ORDERS = 32  # of one feature; those of the most frequent labels
 
@@ -121,7 +121,8 @@ def _orders(table: Table, truth: Bytes, weights: Ints) -> list[Derived]:
 def _ranks(right: Any, total: Any) -> tuple[int, ...]:
     """Places of the categories by the share of their examples that have a label; -1 for those that get none."""
     seen = [code for code in range(len(total)) if total[code]]
-    order = sorted(seen, key=lambda code: (Fraction(int(right[code]), int(total[code])), -code))[-LARGEST_SET:]
+    order = sorted(seen, key=lambda code: (Fraction(int(right[code]), int(total[code])), -code))
+    order = order[-min(LARGEST_SET, max(2, len(total) // 2)) - 1 :]  # one more, from which a threshold divides the set
     ranks = [-1] * len(total)
     for place, code in enumerate(order):
         ranks[code] = place

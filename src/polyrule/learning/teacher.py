@@ -21,7 +21,7 @@ from polyrule.data.table import Table
 Design = Floats32
 
 FEWEST_EXAMPLES = 50  # below, a forest knows too little to correct anybody
-_TREES = 70
+_TREES = 30
 _LARGEST_SAMPLE = 10_000  # examples of one tree
 _LEAVES = 2_000  # of one tree
 _FEATURE_SHARE = 0.2

@@ -64,6 +64,7 @@ class Shortener:
     def __init__(self, table: Table) -> None:
         self._table = table
         self._values: dict[int, Floats] = {}
+        self._whole: dict[int, bool] = {}
         self._known: dict[tuple[int, float], float] = {}
 
     def condition(self, condition: Condition) -> Condition:
@@ -81,8 +82,11 @@ class Shortener:
         if feature not in self._values:
             column = self._table.column(feature)
             self._values[feature] = np.unique(column[np.isfinite(column)])
+            self._whole[feature] = bool(np.all(self._values[feature] == np.floor(self._values[feature])))
         values = self._values[feature]
         place = int(np.searchsorted(values, threshold, side="right"))
         if not 0 < place < len(values):
             return threshold
-        return short_between(float(values[place - 1]), float(values[place]))
+        found = short_between(float(values[place - 1]), float(values[place]))
+        # Of whole numbers people say "more than 60", not "more than 60.5".
+        return float(np.floor(found)) if self._whole[feature] else found

@@ -1,4 +1,4 @@
-"""Example-wise averages: what rules candidates out, against a search that tries them all."""
+"""What rules candidates out in the reference engine, against a search that tries them all."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from polyrule.heads.coverage import excluding_never_helps, no_condition_wins
 from polyrule.kernels.engine import GrowOptions
 from polyrule.kernels.judge import Judge
 from polyrule.kernels.reference import ReferenceEngine
-from polyrule.measures import Objective
+from polyrule.measures import FunctionMeasure, Objective
 
 
 def _data(rng: np.random.Generator) -> tuple[Table, Any, Any]:
@@ -49,6 +49,24 @@ def test_nothing_is_lost(measure: str, lift: str, monkeypatch: pytest.MonkeyPatc
     for arguments, found in worlds:
         assert found == _rules(*arguments)
         assert found
+
+
+def _log_gain(tp: Any, fp: Any, tn: Any, fn: Any) -> Any:
+    return np.log2(1 + tp) - np.log2(1 + fp) + 0.1 * np.sqrt(tn) - 0.2 * np.sqrt(fn)
+
+
+@pytest.mark.parametrize("size", [None, 2])
+def test_bounds_of_a_monotone_function_lose_nothing(size: int | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    measure = FunctionMeasure("log gain", _log_gain, monotone=True)
+    worlds = []
+    for seed in range(8):
+        objective = Objective(measure, negative=bool(seed % 3), max_head_size=size)
+        arguments = _data(np.random.default_rng(seed)), objective, GrowOptions(beam_width=1 + seed % 2)
+        worlds.append((arguments, _rules(*arguments)))
+    monkeypatch.setattr(Judge, "_bounds", lambda self, batch, allowed: None)
+    for arguments, found in worlds:
+        assert found
+        assert found == _rules(*arguments)
 
 
 def test_a_best_head_that_is_right_more_often_is_noticed() -> None:

@@ -1,0 +1,36 @@
+// Bounds on what all conditions that are lists can reach with one literal, many conditions at a time.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+
+namespace polyrule {
+
+// What bounds G of one literal, in lanes: weights of the counts, and the counts of the node.
+template <class Lane>
+struct LiteralWeights {
+  Lane empty, present, present_set, absent_set, absent;  // `absent`: what an unset row adds to a set one
+  Lane all_absent, all_absent_set;
+};
+
+template <class Lane>
+constexpr Lane kNever = std::numeric_limits<Lane>::lowest() / 4;
+
+// Lists the conditions whose bound is not negative in `found` (room for `counters` numbers) and returns how many;
+// `below` gets the largest bound of the others. Conditions of size 0 do not count. `absent` may be null; then G is only
+// bounded.
+std::size_t bound_conditions(const LiteralWeights<std::int32_t>& weights, const std::uint16_t* sizes,
+                             const std::uint16_t* present, const std::uint16_t* present_set,
+                             const std::uint16_t* absent, std::size_t counters, std::uint32_t* found,
+                             std::int32_t& below);
+std::size_t bound_conditions(const LiteralWeights<std::int32_t>& weights, const std::uint32_t* sizes,
+                             const std::uint32_t* present, const std::uint32_t* present_set,
+                             const std::uint32_t* absent, std::size_t counters, std::uint32_t* found,
+                             std::int32_t& below);
+std::size_t bound_conditions(const LiteralWeights<std::int64_t>& weights, const std::uint32_t* sizes,
+                             const std::uint32_t* present, const std::uint32_t* present_set,
+                             const std::uint32_t* absent, std::size_t counters, std::uint32_t* found,
+                             std::int64_t& below);
+
+}  // namespace polyrule

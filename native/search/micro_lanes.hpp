@@ -1,0 +1,61 @@
+// A quick test for correlations of the counts summed over a head: WRAcc, rate difference, Matthews.
+//
+// For a head let N be all its counts, x = (TP+FP)/N and P = TP+FN. It reaches a level l >= 0 only if TP - x*P -
+// l*p(x)*F is not below 0, where F is N, P*(N-P)/N or the root of P*(N-P), taken literal by literal (docs/theory.md):
+// these are concave. The head's x is the mean of its literals' own, so m * (TP+FP - x*N) may be added for any m: over a
+// head it sums up to 0. If the sum is below 0 for every head of several literals at both ends of an interval of x, it
+// is between them, too, as it is convex in x, and no head whose x lies there reaches the level. Intervals and their
+// ends are lanes of a vector; m comes from earlier bodies.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <vector>
+
+#include "data/node.hpp"
+#include "judge/form.hpp"
+
+namespace polyrule {
+
+class MicroLanes {
+ public:
+  static constexpr std::size_t kLanes = 16, kIntervals = kLanes / 2;
+
+  static bool applies(const Form& form) {
+    return form.formula == Formula::wracc || form.formula == Formula::rate_difference ||
+           form.formula == Formula::matthews;
+  }
+
+  void set_labels(const std::vector<NodeLabel>& labels, std::size_t stride);
+  void set_level(const Form& form, const Fraction& level);
+
+  // Whether some head may reach the level. `rates` as `Sums` gives them; `side`: of the boundary, whose bodies are
+  // alike. If not, `wait` is a weight that must first join or leave the body before one may.
+  bool judge(const float* rates, bool side, double& wait);
+
+ private:
+  struct Literal {
+    std::uint32_t label;
+    double tp, predicted, positives, total, f;
+  };
+
+  double root(double x) const;
+  double f(double positives, double total) const;
+  double weight_for(double missing, double least, double most) const;
+  void list();
+  bool single_reaches();
+  bool several_reach(double low, double high, float& tilt);
+
+  Formula formula_ = Formula::none;
+  bool bounded_ = false;
+  double level_ = 0;
+  std::size_t stride_ = 0, labels_ = 0;
+  std::vector<float> barred_;  // by label: `= 1`, `= 0`
+  std::vector<float> numbers_;
+  std::vector<Literal> literals_;
+  bool listed_ = false;
+  std::array<float, kIntervals> tilts_[2] = {};
+  const float* rates_ = nullptr;
+};
+
+}  // namespace polyrule
