@@ -22,7 +22,7 @@ build() {
   PATH=$(dirname "$python"):$PATH PYTHON=$python BUILD_DIR=$work/build TARGET_DIR=$work/polyrule "$root/native/build.sh" \
     -DCMAKE_COMPILE_WARNING_AS_ERROR=ON "$@"
 }
-no_random= runtimes=
+no_random= runtimes= capture=
 case $way in
   plain) build ;;
   portable) build -DPOLYRULE_PORTABLE=ON ;;
@@ -39,6 +39,7 @@ case $way in
     export ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1
     # only what the extension itself does counts: NumPy, OpenBLAS and the interpreter are not instrumented
     export TSAN_OPTIONS="ignore_noninstrumented_modules=1 report_signal_unsafe=0 ${TSAN_OPTIONS:-}"
+    capture=--capture=no # what a sanitizer says when it ends the process would be lost
     # the thread sanitizer needs its addresses where it expects them
     no_random=$(command -v setarch >/dev/null 2>&1 && setarch -R true 2>/dev/null && echo "setarch -R" || true) ;;
 esac
@@ -51,5 +52,5 @@ END
 export PYTHONPATH="$work"
 found=$($no_random env ${runtimes:+LD_PRELOAD="$runtimes"} "$python" -c 'import polyrule._native as n; print(n.__file__)')
 case $found in "$work"/*) ;; *) echo "another extension would be tested: $found" >&2; exit 1 ;; esac
-exec $no_random env ${runtimes:+LD_PRELOAD="$runtimes"} "$python" -m pytest -q -p no:cacheprovider \
+exec $no_random env ${runtimes:+LD_PRELOAD="$runtimes"} "$python" -m pytest -q -p no:cacheprovider $capture \
   -o addopts="--import-mode=importlib" ${TESTS:-"$root"/tests/kernels/test_native*.py} "$@"

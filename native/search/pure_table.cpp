@@ -57,13 +57,9 @@ void PureTable::prepare(bool negative) {
   width_ = (2 * words + 3) / 4 * 4;
   labels_ = words * 64;
   stride_ = members_list_.stride();
-  const auto clear = [](auto& array, std::size_t size) {
-    array.resize(size);
-    std::memset(array.get(), 0, size * sizeof(*array.get()));
-  };
-  clear(counts_, size * width_ * 64);
-  clear(members_, state_.rows * stride_);
-  clear(unset_, state_.rows * width_);
+  counts_.assign(size * width_ * 64, 0);
+  members_.assign(state_.rows * stride_, 0);
+  unset_.assign(state_.rows * width_, 0);
   allowed_.resize(2 * labels_);
   std::fill(allowed_.get(), allowed_.get() + labels_, UINT16_MAX);
   std::fill(allowed_.get() + labels_, allowed_.get() + 2 * labels_, negative ? UINT16_MAX : 0);
