@@ -67,6 +67,9 @@ struct Lanes {
   friend Lanes operator/(const Lanes& a, const Lanes& b) {
     return each([&](std::size_t i) { return a[i] / b[i]; });
   }
+  friend Lanes operator+(const Lanes& a, T b) {
+    return each([&](std::size_t i) { return a[i] + b; });
+  }
   friend Lanes operator-(const Lanes& a, T b) {
     return each([&](std::size_t i) { return a[i] - b; });
   }

@@ -72,7 +72,7 @@ void tally_vectors(const Word* records, std::size_t stride, const std::uint32_t*
       for (std::size_t j = used; j > 0; --j) {
         std::uint16_t word;
         std::memcpy(&word, reinterpret_cast<const char*>(&planes[j - 1]) + part * 2, 2);
-        const Shorts spread = fill<Shorts>(word);
+        const Shorts spread = Shorts{} + word;  // `fill` would be lowered before it knows the target
         sum = sum + sum - Shorts((spread & bits) == bits);
       }
       store(counts + k * 256 + part * 16, sum);

@@ -53,6 +53,7 @@ class Numbers {
   template <class Read>
   auto read(Read&& read) const {
     const auto typed = [&](auto at) {
+      if (stride_ == 1) return read([at](std::size_t row) { return at[row]; });
       return read([at, this](std::size_t row) { return at[std::ptrdiff_t(row) * stride_]; });
     };
     switch (at_.index()) {

@@ -66,9 +66,9 @@ void largest(const float* numbers, std::size_t n, std::size_t labels, const floa
   Vector best = fill<Vector>(-kNever), second = best;
   for (std::size_t e = 0; e < labels; ++e) {
     const float* at = numbers + e;
-    const Vector present = fill<Vector>(at[2 * n]) - x * at[3 * n] - c * at[4 * n];
-    const Vector absent = fill<Vector>(at[5 * n]) - x * at[6 * n] - c * at[7 * n];
-    const Vector here = larger(present, absent) + m * (fill<Vector>(at[0]) - x * at[n]);
+    const Vector present = (Vector{} + at[2 * n]) - x * at[3 * n] - c * at[4 * n];
+    const Vector absent = (Vector{} + at[5 * n]) - x * at[6 * n] - c * at[7 * n];
+    const Vector here = larger(present, absent) + m * ((Vector{} + at[0]) - x * at[n]);
     second = larger(second, select(best > here, here, best));
     best = larger(best, here);
   }

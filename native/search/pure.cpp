@@ -50,7 +50,7 @@ Count purified_by_words(const Word* blocks, std::size_t literals, const Word* ro
   Count total = 0;
   for (std::size_t j = 0; j < literals; j += kTogether, blocks += 2 * kTogether * words) {
     Eight wrong = {};
-    for (std::size_t w = 0; w < words; ++w) wrong |= load<Eight>(blocks + 2 * kTogether * w) & fill<Eight>(rows[w]);
+    for (std::size_t w = 0; w < words; ++w) wrong |= load<Eight>(blocks + 2 * kTogether * w) & (Eight{} + rows[w]);
     for (std::size_t i = 0; i < kTogether; ++i) {
       if (wrong[i] != 0) continue;
       const Word* right = blocks + kTogether + i;

@@ -155,9 +155,11 @@ class Table:
             codes, most = matrix.data, np.repeat(counts, np.diff(matrix.indptr))
             codes, most = codes[most < np.inf], most[most < np.inf]
         else:
-            codes, most = matrix[:, coded], counts[coded]
-        whole = (codes >= 0) & (codes < most) & (codes == np.floor(codes))
-        if not np.all(whole | np.isnan(codes)):
+            codes, most = (matrix, counts) if coded.all() else (matrix[:, coded], counts[coded])
+        with np.errstate(invalid="ignore"):
+            whole = codes.astype(np.uint32, copy=False)
+        right = (whole == codes) & (whole < most)
+        if not right.all() and not np.all(right | np.isnan(codes)):
             raise DataError(
                 "the table holds nominal values that are no category: they are positions among the categories of their "
                 "feature, counted from 0, or NaN"
