@@ -158,10 +158,12 @@ def test_a_body_found_twice_takes_one_place_in_a_beam(seed: int) -> None:
     assert (found.value, found.head, found.body) == (expected.value, expected.head, expected.body)
 
 
-def same_rules(arguments: tuple[Any, ...], commits: list[Any], limits: dict[str, float] | None = None) -> None:
+def same_rules(
+    arguments: tuple[Any, ...], commits: list[Any], limits: dict[str, float] | None = None, what: str = "grow"
+) -> None:
     mine, reference = native_engine(*arguments, limits=limits), ReferenceEngine(*arguments)
     for commit in commits:
-        found, expected = mine.grow(), reference.grow()
+        found, expected = (getattr(engine, what)() for engine in (mine, reference))
         assert found is not None
         assert expected is not None
         assert (found.value, found.head, found.body) == (expected.value, expected.head, expected.body)
@@ -192,3 +194,18 @@ def test_a_beam_keeps_both_conditions_that_leave_out_missing_values_only() -> No
     truth[[0, 6, 8], 0] = truth[[0, 8, 10], 1] = 1
     table = Table.from_array(X, [Feature("a"), Feature("b", "nominal", ("x", "y")), Feature("c")])
     same_rules((table, truth, np.ones(11, np.int64), objective, options), [(0.01, True), (1.0, True), (0.01, True)])
+
+
+@pytest.mark.parametrize(
+    ("X", "rows", "objective", "commits"),
+    [
+        ([2, 4, 0, 2, nan], "010 000 000 101 101", Objective("precision", negative=False), [(0.01, True)] * 3),
+        ([3, 0, 0, 2, 0, 1, 6], "101 010 000 011 010 101 010", Objective("hamming"), [(None, False)] * 5),
+    ],
+)
+def test_a_kept_rule_gives_way_to_an_equal_one_that_comes_first(X, rows, objective, commits) -> None:
+    """A condition on a label that was set meanwhile ties with a rule kept from the round before."""
+    truth = np.array([[int(c) for c in row] for row in rows.split()], dtype=np.uint8)
+    table = Table.from_array(np.array(X, dtype=float).reshape(-1, 1))
+    arguments = table, truth, np.ones(len(X), np.int64), objective, GrowOptions()
+    same_rules(arguments, commits, what="grow_single")
