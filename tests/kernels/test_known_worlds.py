@@ -209,3 +209,11 @@ def test_a_kept_rule_gives_way_to_an_equal_one_that_comes_first(X, rows, objecti
     table = Table.from_array(np.array(X, dtype=float).reshape(-1, 1))
     arguments = table, truth, np.ones(len(X), np.int64), objective, GrowOptions()
     same_rules(arguments, commits, what="grow_single")
+
+
+def test_what_is_known_of_the_empty_body_ends_with_the_working_set() -> None:
+    table = Table.from_array(np.array([[2.0], [0], [3], [8], [0], [1], [3]]))
+    rows = "11 11 01 00 00 00 11"
+    truth = np.array([[int(c) for c in row] for row in rows.split()], dtype=np.uint8)
+    arguments = table, truth, np.ones(7, np.int64), Objective("jaccard", negative=False), GrowOptions()
+    same_rules(arguments, [(None, False)] * 2)
