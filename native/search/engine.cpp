@@ -131,7 +131,7 @@ void Engine::search_in_general(const Watch& watch, const Node& node, const Form&
     auto& worker = workers[static_cast<std::size_t>(w)];
     if (!worker)
       worker.reset(new GeneralScan(node, state_, columns_, numeric_.sequences(), codes, form, options_.min_coverage,
-                                   best, Patience(&watch)));
+                                   limits_.stretch_rows, best, Patience(&watch)));
     if (unit < columns.size()) worker->feature(columns[unit]);
     else worker->label(labels[unit - columns.size()]);
     watch.bodies.fetch_add(worker->judged(), std::memory_order_relaxed);
