@@ -96,7 +96,7 @@ class Filter {
   Verdict decide(bool leaving, bool stretch, double& tp) {
     if (form_.kind == HeadKind::micro) {
       if (!(MicroLanes::applies(form_) ? micro_lanes_.judge(reach_, leaving) : shares_reach())) return Verdict::no;
-      return stretch || any_head() ? Verdict::perhaps : Verdict::no;
+      return stretch || MicroLanes::applies(form_) || any_head() ? Verdict::perhaps : Verdict::no;
     }
     if (form_.formula != Formula::none) return any_literal(stretch) ? Verdict::perhaps : Verdict::no;
     if (!form_.rho.empty()) return judge_sizes(leaving, stretch, tp);
@@ -449,6 +449,7 @@ class Filter {
 
   // Other measures of the counts summed over a head: see micro.hpp.
   bool any_head() {
+    if (any_literal(false)) return true;
     items_.clear();
     for (std::uint32_t e = 0; e < labels_.size(); ++e)
       for (int v = 0; v < 2; ++v) {

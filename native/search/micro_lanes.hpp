@@ -40,11 +40,31 @@ class MicroLanes {
     double tp, predicted, positives, total, f;
   };
 
+  // Numbers that x and s less those of their interval are multiplied by.
+  struct Tilt {
+    double x = 0, s = 0;
+  };
+  struct Box {
+    double x[2], s[2];
+    double slope = 0, constant = 0;  // of the chord of f
+  };
+  // TP + a * (TP+FP) - b * (TP+FN) - c * N at an end of x.
+  struct Line {
+    double a, b, c;
+    Line(const Box& box, std::size_t end, double cost, const Tilt& tilt)
+        : a(tilt.x), b(box.x[end] + cost * box.slope - tilt.s),
+          c(cost * box.constant + tilt.x * box.x[end] + tilt.s * box.s[tilt.s < 0]) {}
+  };
+
   double root(double x) const;
   double f(double positives, double total) const;
   void list();
   bool single_reaches(double level);
   bool several_reach(double level, double low, double high, float& tilt);
+  bool boxes_reach(double level, const double x[2], double low, double high, std::array<Tilt, kIntervals>& tilts);
+  Box box_of(double x0, double x1, double s0, double s1) const;
+  bool parts_reach(double level, const Box& box, Tilt& tilt, double slack, int times) const;
+  bool box_reaches(double level, const Box& box, Tilt& tilt, double slack) const;
 
   Formula formula_ = Formula::none;
   bool bounded_ = false;
@@ -55,6 +75,7 @@ class MicroLanes {
   std::vector<Literal> literals_;
   bool listed_ = false;
   std::array<float, kIntervals> tilts_[2] = {};
+  std::array<std::array<Tilt, kIntervals>, kIntervals> boxes_[2] = {};  // by side, interval of x, interval of s
   const Reach* reach_ = nullptr;
 };
 
