@@ -161,7 +161,7 @@ class Table:
         with np.errstate(invalid="ignore"):
             whole = codes.astype(np.uint32, copy=False)
         same = whole == codes
-        if same.all() and (whole < most).all():
+        if same.all() and (whole < most if self.is_sparse else whole.max(axis=0, initial=0) < most).all():
             return
         if not np.all((same & (whole < most)) | np.isnan(codes)):
             raise DataError(
