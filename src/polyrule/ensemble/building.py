@@ -67,7 +67,9 @@ class Builder:
         self.options = options
         self._growth = replace(options.growth, threads=threads)
         self.table = BinnedTable.of(binning, lesson.columns)
-        self.solver = Solver(lesson.targets, lesson.weights, options.ridge, options.max_rules + 1)
+        self.solver = Solver(
+            lesson.targets, lesson.weights, options.ridge, options.max_rules + 1, threads, options.growth.kernels
+        )
         self.bodies: list[Body] = []
         self.stopped = False
 
