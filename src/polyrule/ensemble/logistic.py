@@ -77,6 +77,17 @@ def unit_for(weights: Floats) -> float:
     return float(2.0 ** min(61 - total, 50 - most))
 
 
+def exact_sum(numbers: Matrix, unit: float) -> float:
+    """Sum of numbers that are rounded to whole units first; the order does not matter.
+
+    Examples
+    --------
+    >>> exact_sum(np.array([0.1, 0.2, 0.3]), 1024.0) == exact_sum(np.array([0.3, 0.1, 0.2]), 1024.0)
+    True
+    """
+    return float(_whole(unit * numbers).sum()) / unit
+
+
 @dataclass(frozen=True, eq=False)
 class Logistic:
     """The loss of given rules on given rows.

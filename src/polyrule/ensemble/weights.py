@@ -59,6 +59,8 @@ class Solver:
         Which labels are in which head; intercepts always are.
     gradient, curvature : ndarray of int32, shape (rows, labels)
         Slopes of the loss at every score, in units of 1 / `scale`: whole numbers, so that sums of them are exact.
+    versions : ndarray of int64, shape (labels,)
+        How often the slopes of each label were renewed.
     """
 
     def __init__(
@@ -82,6 +84,7 @@ class Solver:
         self.support = np.ones((1, labels), dtype=bool)
         self.gradient, self.curvature = np.zeros((2, rows, labels), dtype=np.int32)
         self.scale = float(2.0 ** (_SCALE_BITS - np.ceil(np.log2(max(float(weights.max(initial=0)), 1e-300)))))
+        self.versions = np.zeros(labels, dtype=np.int64)
         self._values = np.zeros(labels)
         self.solve(steps=50)
 
@@ -263,6 +266,7 @@ class Solver:
         return value + _added(penalised * coefficients / 2), np.where(support, gradient + penalised, 0.0)
 
     def _renew_slopes(self, labels: Ints) -> None:
+        self.versions[labels] += 1
         self._logistic.write_slopes(
             labels, self.coefficients[:, labels], self.support[:, labels], self.scale, self.gradient, self.curvature
         )
