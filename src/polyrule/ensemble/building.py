@@ -46,6 +46,7 @@ class BuildOptions:
     search_cost: float = 0.0
     max_head: int | None = None
     swaps: int = 0
+    spare: float = 0.0
     growth: Growth = field(default_factory=Growth)
 
 
@@ -69,7 +70,12 @@ class Builder:
         self._growth = replace(options.growth, threads=threads)
         self.table = BinnedTable.of(binning, lesson.columns)
         self.solver = Solver(
-            lesson.targets, lesson.weights, options.ridge, options.max_rules + 1, threads, options.growth.kernels
+            lesson.targets,
+            lesson.weights,
+            options.ridge,
+            round(options.max_rules * (1 + options.spare)) + 1,
+            threads,
+            options.growth.kernels,
         )
         self._memories: dict[float, Any] = {}
         self.bodies: list[Body] = []
@@ -77,10 +83,12 @@ class Builder:
 
     def build(self, watch: Watcher | None = None) -> None:
         """Choose up to `max_rules` rules and exchange weak ones."""
-        while len(self.bodies) < self.options.max_rules and self._add():
+        most = round(self.options.max_rules * (1 + self.options.spare))
+        while len(self.bodies) < most and self._add():
             if watch is not None and watch(len(self.bodies), self.solver.objective()):
                 self.stopped = True
                 break
+        self._thin_out()
         self._exchange()
         self._memories.clear()
         self.solver.solve(steps=10)
@@ -147,6 +155,18 @@ class Builder:
         if most is not None and head.sum() > most:
             head[np.argsort(-gains, kind="stable")[most:]] = False
         return head
+
+    def _thin_out(self) -> None:
+        """Take the rules out that are missed least until there are few enough."""
+        solver = self.solver
+        solver.solve(steps=10)
+        while len(self.bodies) > self.options.max_rules:
+            worth = np.where(solver.support[1:], solver.saliency(), 0).sum(axis=1)
+            weakest = int(np.argmin(worth))
+            touched = np.flatnonzero(solver.support[weakest + 1])
+            solver.remove(weakest)
+            del self.bodies[weakest]
+            solver.solve(touched, steps=3)
 
     def _exchange(self) -> None:
         """Take out the rule that is missed least, look for a better one, and keep whichever ends lower."""
