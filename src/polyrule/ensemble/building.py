@@ -37,6 +37,9 @@ class BuildOptions:
         Most labels that a rule weighs before its head is pruned; time and memory would grow with them.
     swaps : int
         How often the weakest rule may be exchanged for a better one once all rules are there.
+    spare : float
+        Share of rules that are learned beyond `max_rules`, before those that are missed least are taken out again:
+        which rules go well together shows only when they are there.
     growth : Growth
     """
 
@@ -46,8 +49,13 @@ class BuildOptions:
     search_cost: float = 0.0
     max_head: int | None = None
     swaps: int = 0
-    spare: float = 0.0
+    spare: float = 0.5
     growth: Growth = field(default_factory=Growth)
+
+    @property
+    def grown(self) -> int:
+        """How many rules are learned, the spare ones among them."""
+        return self.max_rules + int(self.spare * self.max_rules)
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,21 +78,15 @@ class Builder:
         self._growth = replace(options.growth, threads=threads)
         self.table = BinnedTable.of(binning, lesson.columns)
         self.solver = Solver(
-            lesson.targets,
-            lesson.weights,
-            options.ridge,
-            round(options.max_rules * (1 + options.spare)) + 1,
-            threads,
-            options.growth.kernels,
+            lesson.targets, lesson.weights, options.ridge, options.grown + 1, threads, options.growth.kernels
         )
         self._memories: dict[float, Any] = {}
         self.bodies: list[Body] = []
         self.stopped = False
 
     def build(self, watch: Watcher | None = None) -> None:
-        """Choose up to `max_rules` rules and exchange weak ones."""
-        most = round(self.options.max_rules * (1 + self.options.spare))
-        while len(self.bodies) < most and self._add():
+        """Choose up to `max_rules` rules and some to spare, take the weak ones out, and exchange others."""
+        while len(self.bodies) < self.options.grown and self._add():
             if watch is not None and watch(len(self.bodies), self.solver.objective()):
                 self.stopped = True
                 break
@@ -159,7 +161,8 @@ class Builder:
     def _thin_out(self) -> None:
         """Take the rules out that are missed least until there are few enough."""
         solver = self.solver
-        solver.solve(steps=10)
+        if len(self.bodies) > self.options.max_rules:
+            solver.solve(steps=10)
         while len(self.bodies) > self.options.max_rules:
             worth = np.where(solver.support[1:], solver.saliency(), 0).sum(axis=1)
             weakest = int(np.argmin(worth))

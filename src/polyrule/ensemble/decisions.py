@@ -136,7 +136,7 @@ def dependence(truth: Bytes, label_sets: Sequence[Sequence[int]], weights: Float
     share = (weights @ truth + 0.5) / (weights.sum() + 1)
     inside = members.astype(np.float64)
     expected = weights.sum() * np.exp(inside @ np.log(share) + (1 - inside) @ np.log(1 - share))
-    return np.round(np.log((common + _DOUBTS) / (expected + _DOUBTS)), 9)
+    return np.asarray(np.round(np.log((common + _DOUBTS) / (expected + _DOUBTS)), 9))
 
 
 def chance(cut: float, unit: float = 1.0) -> float:
