@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
 from polyrule.arrays import Bools, Bytes, Codes, Floats, Ints, Matrix
 from polyrule.data.table import Table
 from polyrule.ensemble.bins import BinnedTable, Binning, BinTest, holds
-from polyrule.ensemble.gain import Slopes
+from polyrule.ensemble.gain import Slopes, new_memory
 from polyrule.ensemble.growing import Body, Growth, grow, simplify
 from polyrule.ensemble.lessons import Lesson
 from polyrule.ensemble.weights import Solver
@@ -67,7 +68,10 @@ class Builder:
         self.options = options
         self._growth = replace(options.growth, threads=threads)
         self.table = BinnedTable.of(binning, lesson.columns)
-        self.solver = Solver(lesson.targets, lesson.weights, options.ridge, options.max_rules + 1)
+        self.solver = Solver(
+            lesson.targets, lesson.weights, options.ridge, options.max_rules + 1, threads, options.growth.kernels
+        )
+        self._memories: dict[float, Any] = {}
         self.bodies: list[Body] = []
         self.stopped = False
 
@@ -78,6 +82,7 @@ class Builder:
                 self.stopped = True
                 break
         self._exchange()
+        self._memories.clear()
         self.solver.solve(steps=10)
 
     def chosen(self) -> Chosen:
@@ -120,7 +125,10 @@ class Builder:
         solver = self.solver
         # Only when no label of the best body pays for its entry any more are bodies sought that have one that does.
         for price in dict.fromkeys((self.options.search_cost, self.options.label_cost)):
-            priced = Slopes.of(solver.gradient, solver.curvature, solver.scale, self.options.ridge, price)
+            memory = self._memories.setdefault(price, new_memory(self.table, solver.gradient.shape[1]))
+            priced = Slopes.of(
+                solver.gradient, solver.curvature, solver.scale, self.options.ridge, price, solver.versions, memory
+            )
             body = grow(self.table, priced, self._growth)
             if body is None:
                 return False
