@@ -3,6 +3,7 @@
 # the first of them with the oldest that pyproject.toml allows.
 #   tools/versions.sh                                       all tests, everywhere
 #   PYTHONS="3.11 3.13" SETS=oldest tools/versions.sh tests/data
+#   WHEELS=dist/wheels tools/versions.sh                    with wheels that are there, instead of building them
 # Environments and results are kept in $WORK (build/versions): a run that was ended goes on where it stopped, and what has
 # passed with the same sources and tests is not run again. What cannot be had (no interpreter, no wheels) is said and left
 # out; a test that fails makes the exit code 1.
@@ -12,8 +13,9 @@ root=$PWD
 . tools/pythons.sh
 work=${WORK:-$root/build/versions}
 [ -d "$root/../shared/data" ] && export POLYRULE_DATA="${POLYRULE_DATA:-$root/../shared/data}"
-state=$(find src native CMakeLists.txt pyproject.toml tests fuzz docs -type f ! -name '*.pyc' ! -name '*.so' | LC_ALL=C sort | xargs cat | sha1sum | cut -c 1-12)
-wheels=$work/wheels/$state
+state_of() { find "$@" -type f ! -name '*.pyc' ! -name '*.so' | LC_ALL=C sort | xargs cat | sha1sum | cut -c 1-12; }
+state=$(state_of src native CMakeLists.txt pyproject.toml tests fuzz ${WHEELS:-})
+wheels=${WHEELS:-$work/wheels/$(state_of src native CMakeLists.txt pyproject.toml)}
 mkdir -p "$wheels"
 oldest_python=3.11
 failed=0
@@ -27,12 +29,12 @@ install() { # the dependencies, kept until pyproject.toml changes, and the wheel
     make_wheel "$env" "$wheels" && from_wheel &&
       $pip install --quiet --prefer-binary $constraints "polyrule[all,dask,onnx]" --group test && cp pyproject.toml "$env/" || return
   fi
-  make_wheel "$env" "$wheels" && from_wheel
+  make_wheel "$env" "$wheels" && from_wheel && "$env/bin/python" -c "import polyrule._native"
 }
 
 from_wheel() { $pip install --quiet --force-reinstall --no-deps --no-index --pre --find-links "$wheels" polyrule; }
 
-for version in ${PYTHONS:-3.11 3.12 3.13 3.14 3.15 3.14t}; do
+for version in ${PYTHONS:-$PYTHON_VERSIONS}; do
   python=$(interpreter "$version") || { echo "$version: no interpreter found"; continue; }
   sets=newest
   [ "$version" = $oldest_python ] && sets="oldest newest"
