@@ -214,7 +214,7 @@ def test_callback_hears_of_every_phase_and_rule_and_can_stop() -> None:
     heard = []
     RuleEnsembleClassifier(max_rules=3, cv=2, restarts=2, callback=heard.append).fit(X, Y)
     rules = [(p.attempt, p.rules) for p in heard if p.part == 0 and p.phase == "rules" and p.rules and p.done < 0.9]
-    assert list(dict.fromkeys(rules)) == [(a, n) for a in (0, 1) for n in (1, 2, 3)]
+    assert list(dict.fromkeys(rules)) == [(a, n) for a in (0, 1) for n in (1, 2, 3, 4)]  # one to spare
     phases = list(dict.fromkeys(p.phase for p in heard))
     assert phases == [
         "teacher",
@@ -287,9 +287,9 @@ def test_folds_may_come_from_a_splitter() -> None:
 def test_of_several_starts_the_best_fit_is_kept() -> None:
     X, Y = planted()
     heard = []
-    once = RuleEnsembleClassifier(max_rules=4, cv=0, restarts=1, labels_per_head=None).fit(X, Y)
+    once = RuleEnsembleClassifier(max_rules=6, cv=0, restarts=1, labels_per_head=None, random_state=1).fit(X, Y)
     often = clone(once).set_params(restarts=6, callback=heard.append).fit(X, Y)
-    last = [p.loss for p in heard if p.rules == 4][:-1]  # the last one is said again at the end
+    last = [p.loss for p in heard if p.rules == 9]  # three to spare; they are taken out again afterwards
     assert len(last) == 6
     assert min(last) < last[0]  # so the first is not the best here
     assert not same(once, often)

@@ -206,7 +206,10 @@ class Table:
         """Return one column as a dense array; a view where the table is a dense one of float64."""
         values: Any = self.values
         if self.is_sparse:
-            return np.asarray(values[:, [index]].toarray()).ravel()
+            start, end = values.indptr[index], values.indptr[index + 1]
+            column = np.zeros(values.shape[0])
+            column[values.indices[start:end]] = values.data[start:end]
+            return column
         return np.asarray(values[:, index], dtype=np.float64)
 
     def spans(self, index: int) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64], npt.NDArray[np.int64]]:

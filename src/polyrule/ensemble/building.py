@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
 from polyrule.arrays import Bools, Bytes, Codes, Floats, Ints, Matrix
 from polyrule.data.table import Table
 from polyrule.ensemble.bins import BinnedTable, Binning, BinTest, holds
-from polyrule.ensemble.gain import Slopes
+from polyrule.ensemble.gain import Slopes, new_memory
 from polyrule.ensemble.growing import Body, Growth, grow, simplify
 from polyrule.ensemble.lessons import Lesson
 from polyrule.ensemble.weights import Solver
@@ -36,6 +37,9 @@ class BuildOptions:
         Most labels that a rule weighs before its head is pruned; time and memory would grow with them.
     swaps : int
         How often the weakest rule may be exchanged for a better one once all rules are there.
+    spare : float
+        Share of rules that are learned beyond `max_rules`, before those that are missed least are taken out again:
+        which rules go well together shows only when they are there.
     growth : Growth
     """
 
@@ -45,7 +49,13 @@ class BuildOptions:
     search_cost: float = 0.0
     max_head: int | None = None
     swaps: int = 0
+    spare: float = 0.5
     growth: Growth = field(default_factory=Growth)
+
+    @property
+    def grown(self) -> int:
+        """How many rules are learned, the spare ones among them."""
+        return self.max_rules + int(self.spare * self.max_rules)
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,17 +77,22 @@ class Builder:
         self.options = options
         self._growth = replace(options.growth, threads=threads)
         self.table = BinnedTable.of(binning, lesson.columns)
-        self.solver = Solver(lesson.targets, lesson.weights, options.ridge, options.max_rules + 1)
+        self.solver = Solver(
+            lesson.targets, lesson.weights, options.ridge, options.grown + 1, threads, options.growth.kernels
+        )
+        self._memories: dict[float, Any] = {}
         self.bodies: list[Body] = []
         self.stopped = False
 
     def build(self, watch: Watcher | None = None) -> None:
-        """Choose up to `max_rules` rules and exchange weak ones."""
-        while len(self.bodies) < self.options.max_rules and self._add():
+        """Choose up to `max_rules` rules and some to spare, take the weak ones out, and exchange others."""
+        while len(self.bodies) < self.options.grown and self._add():
             if watch is not None and watch(len(self.bodies), self.solver.objective()):
                 self.stopped = True
                 break
+        self._thin_out()
         self._exchange()
+        self._memories.clear()
         self.solver.solve(steps=10)
 
     def chosen(self) -> Chosen:
@@ -120,7 +135,10 @@ class Builder:
         solver = self.solver
         # Only when no label of the best body pays for its entry any more are bodies sought that have one that does.
         for price in dict.fromkeys((self.options.search_cost, self.options.label_cost)):
-            priced = Slopes.of(solver.gradient, solver.curvature, solver.scale, self.options.ridge, price)
+            memory = self._memories.setdefault(price, new_memory(self.table, solver.gradient.shape[1]))
+            priced = Slopes.of(
+                solver.gradient, solver.curvature, solver.scale, self.options.ridge, price, solver.versions, memory
+            )
             body = grow(self.table, priced, self._growth)
             if body is None:
                 return False
@@ -139,6 +157,19 @@ class Builder:
         if most is not None and head.sum() > most:
             head[np.argsort(-gains, kind="stable")[most:]] = False
         return head
+
+    def _thin_out(self) -> None:
+        """Take the rules out that are missed least until there are few enough."""
+        solver = self.solver
+        if len(self.bodies) > self.options.max_rules:
+            solver.solve(steps=10)
+        while len(self.bodies) > self.options.max_rules:
+            worth = np.where(solver.support[1:], solver.saliency(), 0).sum(axis=1)
+            weakest = int(np.argmin(worth))
+            touched = np.flatnonzero(solver.support[weakest + 1])
+            solver.remove(weakest)
+            del self.bodies[weakest]
+            solver.solve(touched, steps=3)
 
     def _exchange(self) -> None:
         """Take out the rule that is missed least, look for a better one, and keep whichever ends lower."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import platform
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -114,7 +115,8 @@ def deal(truth: Bytes, folds: int, seed: int) -> Ints:
     folds = min(folds, count // 2)
     if folds < 2:
         return np.zeros(count, dtype=np.int64)
-    shuffled = np.random.default_rng(seed).permutation(count)
+    # This generator is frozen: it deals alike in every version of NumPy.
+    shuffled = np.random.RandomState(seed % 2**32).permutation(count)
     _, sets = np.unique(np.packbits(truth, axis=1), axis=0, return_inverse=True)
     order = shuffled[np.argsort(sets.ravel()[shuffled], kind="stable")]
     fold = np.empty(count, dtype=np.int64)
@@ -270,7 +272,7 @@ class _HeldOut:
             coefficients = part.coefficients[part.nearest(setting)]
             for first, block in _blocks(covers, self._labels):
                 some = places[first : first + len(block)]
-                total += float(loss(block @ coefficients, truth[some].astype(np.float64), weights[some]).sum())
+                total += math.fsum(loss(block @ coefficients, truth[some].astype(np.float64), weights[some]))
                 weight += float(weights[some].sum())
         return total / weight
 

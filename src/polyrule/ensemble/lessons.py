@@ -94,15 +94,18 @@ class Lessons:
     ) -> None:
         self.binning, self.table, self.weights, self.options, self.seed = binning, table, weights, options, seed
         self.design = Design.of(binning, table)
-        matrix = self.design.of_table(table)
-        self.teacher = Teacher(matrix, truth, weights, seed, threads, options.trees, stop)
-        self.targets = truth * np.float32(1 - options.trust) + np.float32(options.trust) * self.teacher.left_out
         examples = len(table)
         most = min(options.limit, _LARGEST_MIXED // max(1, len(binning.features)))
         wanted = min(options.rounds * examples, most - examples)
         self.wanted = wanted if wanted > 0 and examples > options.neighbours else 0
         if self.wanted:
             self._codes = binning.codes(table)
+            matrix = self.design.matrix((self._codes[j] for j in self.design.features), examples)
+        else:
+            matrix = self.design.of_table(table)
+        self.teacher = Teacher(matrix, truth, weights, seed, threads, options.trees, stop)
+        self.targets = truth * np.float32(1 - options.trust) + np.float32(options.trust) * self.teacher.left_out
+        if self.wanted:
             self._near = neighbours(matrix, options.neighbours, np.random.default_rng([seed, 2]))
 
     def lesson(self, number: int = 0) -> Lesson:
@@ -139,9 +142,11 @@ def neighbours(design: Floats32, count: int, random: np.random.Generator) -> Int
     found = np.empty((len(design), count), dtype=np.int64)
     for first in range(0, len(design), 1000):
         block = np.arange(first, min(len(design), first + 1000))
-        distances = theirs - 2 * (steps[block] @ steps[pool].T)
-        distances[block[:, None] == pool] = np.inf
-        found[block] = pool[np.argsort(distances, axis=1, kind="stable")[:, :count]]
+        distances = (theirs - 2 * (steps[block] @ steps[pool].T)).astype(np.int64)
+        distances[block[:, None] == pool] = 2**40
+        # Of equally near ones the first; all keys differ, so that a partial sort finds the same ones as a whole one.
+        keys = np.partition(distances * len(pool) + np.arange(len(pool)), count - 1, axis=1)[:, :count]
+        found[block] = pool[np.sort(keys, axis=1) % len(pool)]
     return found
 
 

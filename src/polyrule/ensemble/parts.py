@@ -106,7 +106,7 @@ class Part:
 
     def _built(self, lesson: Lesson, options: LearnOptions, attempt: int, attempts: int, threads: int) -> Builder:
         builder = Builder(self.binning, lesson, options.build, threads)
-        control, number, most = self._control, self._number, max(1, options.build.max_rules)
+        control, number, most = self._control, self._number, max(1, options.build.grown)
 
         def watch(rules: int, value: float) -> bool:
             share = 0.4 + 0.5 * (attempt + rules / most) / attempts
