@@ -16,7 +16,7 @@ work=${WORK:-$root/build/versions}
 state_of() { find "$@" -type f ! -name '*.pyc' ! -name '*.so' | LC_ALL=C sort | xargs cat | sha1sum | cut -c 1-12; }
 state=$(state_of src native CMakeLists.txt pyproject.toml tests fuzz ${WHEELS:-})
 wheels=${WHEELS:-$work/wheels/$(state_of src native CMakeLists.txt pyproject.toml)}
-mkdir -p "$wheels"
+mkdir -p "$work" "$wheels"
 oldest_python=3.11
 failed=0
 
@@ -51,10 +51,12 @@ for version in ${PYTHONS:-$PYTHON_VERSIONS}; do
       continue
     fi
     versions=$("$env/bin/python" -m pip list --format=freeze | grep -iE '^(numpy|scipy|scikit-learn|pandas|polars|pyarrow|narwhals)=' | tr '\n' ' ')
-    # against the installed package, not the sources: the tests are copied away from them
+    # against the installed package: in a copy of the project nothing leads to src/
     rm -rf "$work/run"
     mkdir -p "$work/run"
-    cp -r tests fuzz examples experiments docs benchmarks README.md CHANGELOG.md CITATION.cff Makefile pyproject.toml "$work/run/"
+    for item in *; do
+      case $item in build | dist) ;; *) cp -r "$item" "$work/run/" ;; esac
+    done
     if (cd "$work/run" && "$env/bin/python" -m pytest -q -p no:cacheprovider -n "${WORKERS:-2}" "${@:-tests}") >>"$log" 2>&1; then
       printf '%s\n%s\n' "$state ${*:-tests}" "$version, $set: $(tail -n 1 "$log") with $versions" >"$passed"
       sed 1d "$passed"

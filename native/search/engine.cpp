@@ -182,7 +182,7 @@ std::optional<Grown> Engine::greedy(const Watch& watch, const Form& form, std::v
     search(watch, node, form, whole, best);
     if (best.entries().empty()) break;
     body.push_back(best.entries().front().condition);
-    Node child = Node::below(node, covered_by(body.back(), node.cover, columns_, state_), state_);
+    Node child = Node::below(node, covered_by(body.back(), node.cover, columns_, state_), state_, numeric_.any());
     child.labels = labels_below(node, child);
     node = std::move(child);
     grown.head = solve(watch, node, form);
@@ -216,7 +216,7 @@ std::optional<Grown> Engine::beam(const Watch& watch, const Form& form, std::vec
     std::vector<Found> found;
     for (std::size_t parent = 0; parent < level.size(); ++parent) {
       root.path_id = ++paths_;
-      Node node = length == 0 ? root : Node::below(root, level[parent].grown.cover, state_);
+      Node node = length == 0 ? root : Node::below(root, level[parent].grown.cover, state_, numeric_.any());
       node.labels = level[parent].labels;
       begin_rule(form);
       numeric_.sequences().enter(root);
@@ -240,8 +240,8 @@ std::optional<Grown> Engine::beam(const Watch& watch, const Form& form, std::vec
         return std::is_permutation(f.body.begin(), f.body.end(), other.grown.body.begin(), other.grown.body.end());
       });
       if (seen) continue;
-      Node node =
-          Node::below(root, covered_by(f.scored.condition, level[f.parent].grown.cover, columns_, state_), state_);
+      Node node = Node::below(root, covered_by(f.scored.condition, level[f.parent].grown.cover, columns_, state_),
+                              state_, false);
       root.labels = level[f.parent].labels;
       node.labels = labels_below(root, node);
       Candidate child{{std::move(f.body), solve(watch, node, form), node.cover}, {}};
