@@ -99,7 +99,7 @@ def _shortcoming(model: RuleList, truth: Any, reason: str, whole: bool) -> str:
 def warn_about_identifiers(table: Table) -> None:
     """Warn of nominal columns in which most examples have a value of their own."""
     found = []
-    for number in np.flatnonzero(table.category_counts > IDENTIFIER_SHARE * IDENTIFIER_LEAST):
+    for number in np.flatnonzero(table.category_counts > IDENTIFIER_SHARE * IDENTIFIER_LEAST).tolist():
         feature = table.features[number]
         if feature.is_nominal:
             column = table.column(int(number))
