@@ -10,3 +10,4 @@ frames = [line for line in project["dependency-groups"]["test"] if line.startswi
 for requirement in sorted({line for lines in [*lists, frames] for line in lines}):
     if match := re.fullmatch(r"([\w.-]+)(?:\[[\w,]+\])?>=([\w.]+)", requirement):
         print(f"{match[1]}=={match[2]}")
+print("pyparsing<3.3")  # later ones warn of the names by which the oldest Matplotlib calls them

@@ -16,7 +16,7 @@ work=${WORK:-$root/build/versions}
 state_of() { find "$@" -type f ! -name '*.pyc' ! -name '*.so' | LC_ALL=C sort | xargs cat | sha1sum | cut -c 1-12; }
 state=$(state_of src native CMakeLists.txt pyproject.toml tests fuzz ${WHEELS:-})
 wheels=${WHEELS:-$work/wheels/$(state_of src native CMakeLists.txt pyproject.toml)}
-mkdir -p "$wheels"
+mkdir -p "$work" "$wheels"
 oldest_python=3.11
 failed=0
 

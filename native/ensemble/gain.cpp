@@ -68,6 +68,19 @@ POLYRULE_VECTOR_CLONES void add_rows(Sum* __restrict histogram, const Code* code
   }
 }
 
+POLYRULE_VECTOR_CLONES void add_listed(Sum* __restrict histogram, const Code* code, const std::int32_t* place,
+                                       const Sum* __restrict sums, std::size_t entries, std::size_t stride) {
+  for (std::size_t e = 0; e < entries; ++e) {
+    Sum* to = histogram + code[e] * stride;
+    const Sum* from = sums + static_cast<std::size_t>(place[e]) * stride;
+    for (std::size_t j = 0; j < stride; ++j) to[j] += from[j];
+  }
+}
+
+POLYRULE_VECTOR_CLONES void take_from(Sum* __restrict away, const Sum* __restrict what, std::size_t count) {
+  for (std::size_t j = 0; j < count; ++j) away[j] -= what[j];
+}
+
 POLYRULE_VECTOR_CLONES void move(Sum* __restrict to, Sum* __restrict away, const Sum* __restrict what,
                                  std::size_t count) {
   for (std::size_t j = 0; j < count; ++j) to[j] += what[j], away[j] -= what[j];
@@ -124,11 +137,18 @@ class Scan {
     for (std::size_t f = 0; f < bins.features; ++f)
       starts_[f + 1] = starts_[f] + 2 * static_cast<std::size_t>(bins.count[f]);
     gains_.assign(starts_.back(), 0.0);
+    rows_in_.assign(starts_.back() / 2 + bins.features, 0);
   }
 
   // Labels are taken a few at a time: the sums of all bins of a feature then stay in the nearest cache, and memory does
   // not grow with the number of labels. Gains are still added up label after label.
-  static constexpr std::size_t kBlock = 32;
+  static constexpr std::size_t kMost = 256;
+  std::size_t block() const {
+    std::int32_t most = 1;
+    for (std::size_t f = 0; f < bins_.features; ++f) most = std::max(most, bins_.count[f]);
+    const std::size_t fits = 2048 / (static_cast<std::size_t>(most) + 1);  // pairs of sums: 32 KB
+    return std::clamp<std::size_t>(fits, 32, kMost);
+  }
 
   std::size_t conditions() const { return starts_.back(); }
 
@@ -154,8 +174,15 @@ class Scan {
   void add(std::size_t f, Desk& desk) {
     const std::size_t bins = static_cast<std::size_t>(bins_.count[f]);
     look_up(f, bins, desk);
+    std::copy(desk.rows_in.begin(), desk.rows_in.end(), rows_in_.begin() + counts_at(f));
     fill(f, bins, desk);
     bins_.nominal[f] != 0 ? add_categories(bins, desk, starts_[f]) : add_thresholds(bins, desk, starts_[f]);
+  }
+
+  // Only counts the rows in the bins of a feature.
+  void count(std::size_t f, Desk& desk) {
+    look_up(f, static_cast<std::size_t>(bins_.count[f]), desk);
+    std::copy(desk.rows_in.begin(), desk.rows_in.end(), rows_in_.begin() + counts_at(f));
   }
 
   // Adds up the remembered gains of all labels for each condition on a feature.
@@ -166,12 +193,14 @@ class Scan {
 
   Best best(std::size_t f, Desk& desk) const {
     const std::size_t bins = static_cast<std::size_t>(bins_.count[f]);
-    look_up(f, bins, desk);
+    desk.rows_in.assign(rows_in_.begin() + counts_at(f), rows_in_.begin() + counts_at(f + 1));
     const double* gains = gains_.data() + starts_[f];
     return bins_.nominal[f] != 0 ? best_category(bins, desk, gains) : best_threshold(bins, desk, gains);
   }
 
  private:
+  std::ptrdiff_t counts_at(std::size_t f) const { return static_cast<std::ptrdiff_t>(starts_[f] / 2 + f); }
+
   // Which rows are not in the usual bin, in which bin they are, and how many rows each bin has.
   void look_up(std::size_t f, std::size_t bins, Desk& desk) const {
     desk.rows_in.assign(bins + 1, 0);
@@ -205,10 +234,13 @@ class Scan {
       add_rows(histogram, desk.code.data(), sums, count_, stride);
       return;
     }
+    add_listed(histogram, desk.code.data(), desk.place.data(), sums, desk.place.size(), stride);
+    // What is left of the total; sums are whole numbers, so that nothing is lost.
     Sum* usual = histogram + static_cast<std::size_t>(bins_.usual[f]) * stride;
     add_to(usual, total_.data(), stride);
-    for (std::size_t e = 0; e < desk.place.size(); ++e)
-      move(histogram + desk.code[e] * stride, usual, sums + static_cast<std::size_t>(desk.place[e]) * stride, stride);
+    for (std::size_t b = 0; b <= bins; ++b)
+      if (b != static_cast<std::size_t>(bins_.usual[f]) && desk.rows_in[b])
+        take_from(usual, histogram + b * stride, stride);
   }
 
   void add_categories(std::size_t bins, Desk& desk, std::size_t start) {
@@ -261,7 +293,7 @@ class Scan {
   bool proper(std::int32_t rows) const { return rows > 0 && static_cast<std::size_t>(rows) < count_; }
 
   void add_gain(const Sum* sums, std::size_t condition) {
-    double value[kBlock];
+    double value[kMost];
     values(sums, sums + wide_, inverse_, wide_, ridge_, cost_, value);
     if (memory_) return remember(value, condition);
     for (std::size_t i = 0; i < wide_; ++i) gains_[condition] += value[i];
@@ -269,7 +301,7 @@ class Scan {
 
   // Both directions of a threshold side by side: each sum waits for its own last addition only.
   void add_gains(const Sum* below, const Sum* over, std::size_t condition) {
-    double low[kBlock], high[kBlock], a = gains_[condition], b = gains_[condition + 1];
+    double low[kMost], high[kMost], a = gains_[condition], b = gains_[condition + 1];
     values(below, below + wide_, inverse_, wide_, ridge_, cost_, low);
     values(over, over + wide_, inverse_, wide_, ridge_, cost_, high);
     if (memory_) {
@@ -288,14 +320,15 @@ class Scan {
   const std::int32_t* chosen_;
   const std::size_t count_, labels_;
   const double ridge_, cost_;
-  Memory* memory_;                   // where gains of single labels are kept, or nullptr
-  const std::int64_t* root_;         // curvature of all examples, per label
-  std::vector<std::int32_t> place_;  // per example: where it is among the chosen ones, or -1
-  std::vector<std::size_t> starts_;  // per feature: where its conditions begin, two per bin
-  std::vector<double> gains_;        // per condition
+  Memory* memory_;                     // where gains of single labels are kept, or nullptr
+  const std::int64_t* root_;           // curvature of all examples, per label
+  std::vector<std::int32_t> place_;    // per example: where it is among the chosen ones, or -1
+  std::vector<std::size_t> starts_;    // per feature: where its conditions begin, two per bin
+  std::vector<double> gains_;          // per condition
+  std::vector<std::int32_t> rows_in_;  // per feature and bin, missing values among them
   const std::size_t* block_ = nullptr;
   std::size_t wide_ = 0;           // the block of labels at hand,
-  double inverse_[kBlock] = {};    // one over their curvature,
+  double inverse_[kMost] = {};     // one over their curvature,
   std::vector<Sum> sums_, total_;  // and their gradients and curvatures per chosen example
 };
 
@@ -345,8 +378,10 @@ auto best_conditions(const Array<Code, 2>& dense, const Array<std::int32_t, 1>& 
         for (std::size_t f = next++; f < features; f = next++) work(f, desk);
       });
     };
-    for (std::size_t first = 0; first < wanted.size(); first += Scan::kBlock) {
-      scan.turn_to(&wanted[first], std::min(Scan::kBlock, wanted.size() - first), gradient.data(), curvature.data());
+    const std::size_t block = scan.block();
+    if (wanted.empty()) each_feature([&](std::size_t f, Desk& desk) { scan.count(f, desk); });
+    for (std::size_t first = 0; first < wanted.size(); first += block) {
+      scan.turn_to(&wanted[first], std::min(block, wanted.size() - first), gradient.data(), curvature.data());
       each_feature([&](std::size_t f, Desk& desk) { scan.add(f, desk); });
     }
     if (memory) each_feature([&](std::size_t f, Desk&) { scan.recall(f); });

@@ -66,7 +66,7 @@ class Decision:
         members = membership(self.label_sets, scores.shape[1])
         chosen = np.empty(len(scores), dtype=np.int64)
         # Blocks bound the memory that examples times label sets would take.
-        step = max(1, 4_000_000 // max(1, len(members)))
+        step = max(1, 1_000_000 // max(1, len(members)))
         for start in range(0, len(scores), step):
             block = slice(start, start + step)
             chosen[block] = np.argmax(self._merits(scores[block], members, unit), axis=1)

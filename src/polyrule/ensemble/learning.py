@@ -29,7 +29,8 @@ _NEXT_TO_NOTHING = 0.02
 _NOTHING = 0.003
 # Of more examples, one fold is held out instead of each in turn: that is evidence enough.
 _PLENTY = 20_000
-_LARGEST_SIDE_BY_SIDE = 2_000_000  # labels of all examples; above it, parts are learned one after the other
+# Labels, or features, of all examples; above either, parts are learned one after the other: memory is not for wasting.
+_LARGEST_SIDE_BY_SIDE = (1_000_000, 4_000_000)
 _MOST_EVIDENCE = 4_000_000  # labels of all examples
 _BLOCK_CELLS = 1_000_000
 _DIGITS = 9  # of a weight in the model: the last ones depend on the processor
@@ -77,7 +78,9 @@ def learn(
     held: list[Bools] = [fold == number for number in range(int(fold.max(initial=-1)) + 1)]
     held = [rows for rows in held if rows.any() and not rows.all()]
     wanted: list[Bools] = [np.ones(len(table), dtype=bool), *(~rows for rows in held)]
-    at_once = 1 if truth.size > _LARGEST_SIDE_BY_SIDE else min(options.threads, len(wanted))
+    cells = (truth.size, table.shape[0] * table.shape[1])
+    crowded = any(number > most for number, most in zip(cells, _LARGEST_SIDE_BY_SIDE, strict=True))
+    at_once = 1 if crowded else min(options.threads, len(wanted))
     inner = max(1, options.threads // at_once)
     control = Control(options.time_limit, callback, len(wanted), options.restarts, at_once)
 

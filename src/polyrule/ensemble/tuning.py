@@ -19,7 +19,7 @@ from polyrule.ensemble.rare_labels import rare_label_cuts
 from polyrule.errors import OptionError
 
 _GRID = np.round(logit(np.arange(5, 81) / 100), 9)  # rounded: last digits differ between versions of SciPy
-_LARGEST_TUNED = 4_000_000  # examples times label sets; of more examples only some are used
+_LARGEST_TUNED = 2_000_000  # examples times label sets; of more examples only some are used
 
 # The peak of an F1 over cuts is flat. Whoever gives up this much of it may gain a lot of the other measures.
 _SLACK = {"micro-f1": 0.005, "example-f1": 0.005}
