@@ -40,7 +40,8 @@ def parquet_seeds() -> tuple[bytes, ...]:
 
     made = []
     columns = {"a": [1.5, None, 2.0], "b": ["x", "y", None], "t": [["u"], [], None], "d": [True, False, None]}
-    for options in ({}, {"compression": "zstd"}, {"use_dictionary": False, "compression": "none"}):
+    plain = {"use_dictionary": False, "compression": "none"}
+    for options in ({}, {"compression": "zstd"}, plain, {**plain, "column_encoding": {"b": "DELTA_BYTE_ARRAY"}}):
         stream = io.BytesIO()
         parquet.write_table(pa.table({**columns, "L": [1, 0, 1]}), stream, **options)
         made.append(stream.getvalue())

@@ -1,5 +1,7 @@
 # Functions for the scripts that try several Pythons; to be sourced by sh or bash.
 
+PYTHON_VERSIONS="3.11 3.12 3.13 3.14 3.15 3.14t"
+
 # A Python of this version (3.12, 3.14t): on the path, by pyenv, or fetched by uv.
 interpreter() {
   for candidate in "python$1" "$HOME/.pyenv/versions/$1"/bin/python "$HOME/.pyenv/versions/$1".*/bin/python; do

@@ -17,7 +17,7 @@ struct Entry {
 // By value, then by row; -0.0 and 0.0 are the same number.
 bool precedes(const Entry& a, const Entry& b) { return a.value != b.value ? a.value < b.value : a.row < b.row; }
 
-// The commonest columns hold nothing but 0 and 1. False for all others.
+// The commonest columns hold nothing but 0 and 1, or only one of them. False for all others.
 template <class Value>
 bool list_pair(Column& column, Value&& value, std::size_t rows) {
   std::size_t zeros = 0, ones = 0;
@@ -29,7 +29,7 @@ bool list_pair(Column& column, Value&& value, std::size_t rows) {
     }
     if (zeros + ones != end) return false;
   }
-  if (zeros == 0 || ones == 0) return false;
+  if (zeros == 0 || ones == 0) return rows > 0;  // constant
   column.shape = Shape::listed;
   column.has_block = true;
   column.block = zeros >= ones ? 0 : 1;

@@ -29,7 +29,8 @@ struct Node {
   std::uint64_t path_id = 0;  // nodes with the same number have nested covers
   std::vector<NodeLabel> labels;
   std::vector<std::uint32_t> leading;  // those of the body's own head: what they reach rules out most of the others
-  // For depth > 0, by slot of the parent (the row, where the parent is the empty body): the slot here, or kOutside.
+  // For depth > 0 and numeric columns, by slot of the parent (the row, where the parent is the empty body): the slot
+  // here, or kOutside.
   std::vector<std::uint32_t> from_parent;
 
   bool is_root() const { return depth == 0; }
@@ -51,7 +52,7 @@ struct Node {
   }
 
   // The node of a longer body. `parent` may be any node whose cover holds this one's.
-  static Node below(const Node& parent, Bits cover, const State& state) {
+  static Node below(const Node& parent, Bits cover, const State& state, bool maps_slots) {
     Node node;
     node.path_id = parent.path_id;
     node.depth = parent.depth + 1;
@@ -59,8 +60,14 @@ struct Node {
     node.slots = node.rows.size();
     node.before_.resize(node.cover.words() + 1);
     running_counts(node.cover.data(), node.cover.words(), node.before_.data());
+    if (!maps_slots) return node;
     node.from_parent.assign(parent.slots, kOutside);
-    for (std::uint32_t i = 0; i < node.rows.size(); ++i) node.from_parent[parent.slot(node.rows[i])] = i;
+    for (std::uint32_t i = 0, slot = 0; i < node.rows.size(); ++i) {
+      if (parent.is_root()) slot = node.rows[i];
+      else
+        while (parent.rows[slot] != node.rows[i]) ++slot;
+      node.from_parent[slot] = i;
+    }
     return node;
   }
 
@@ -79,7 +86,9 @@ struct Node {
  private:
   void take(Bits bits, const State& state) {
     cover = std::move(bits);
-    for_each_bit(cover, [&](std::size_t i) { rows.push_back(static_cast<Row>(i)); });
+    rows.resize(static_cast<std::size_t>(count_bits(cover.data(), cover.words())));
+    Row* next = rows.data();
+    for_each_bit(cover, [&](std::size_t i) { *next++ = static_cast<Row>(i); });
     weight = state.weigh(cover.data());
   }
 

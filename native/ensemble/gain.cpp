@@ -68,6 +68,19 @@ POLYRULE_VECTOR_CLONES void add_rows(Sum* __restrict histogram, const Code* code
   }
 }
 
+POLYRULE_VECTOR_CLONES void add_listed(Sum* __restrict histogram, const Code* code, const std::int32_t* place,
+                                       const Sum* __restrict sums, std::size_t entries, std::size_t stride) {
+  for (std::size_t e = 0; e < entries; ++e) {
+    Sum* to = histogram + code[e] * stride;
+    const Sum* from = sums + static_cast<std::size_t>(place[e]) * stride;
+    for (std::size_t j = 0; j < stride; ++j) to[j] += from[j];
+  }
+}
+
+POLYRULE_VECTOR_CLONES void take_from(Sum* __restrict away, const Sum* __restrict what, std::size_t count) {
+  for (std::size_t j = 0; j < count; ++j) away[j] -= what[j];
+}
+
 POLYRULE_VECTOR_CLONES void move(Sum* __restrict to, Sum* __restrict away, const Sum* __restrict what,
                                  std::size_t count) {
   for (std::size_t j = 0; j < count; ++j) to[j] += what[j], away[j] -= what[j];
@@ -89,50 +102,105 @@ struct Desk {
   std::vector<Code> code;             // ... and their codes
 };
 
+// What each label gained by every condition when all rows were looked at last. After a rule only the labels of its head
+// have other gradients than before; the gains of the others are still right.
+struct Memory {
+  std::vector<double> gains;           // [labels][conditions]
+  std::vector<std::int64_t> versions;  // per label, of the gradients that the gains were made from; -1 for none
+  double ridge = 0, cost = 0;
+
+  // Returns the labels whose gains have to be made afresh.
+  std::vector<std::size_t> renew(const std::int64_t* now, std::size_t labels, std::size_t conditions, double new_ridge,
+                                 double new_cost) {
+    if (versions.size() != labels || gains.size() != labels * conditions || ridge != new_ridge || cost != new_cost) {
+      gains.assign(labels * conditions, 0.0);
+      versions.assign(labels, -1);
+      ridge = new_ridge, cost = new_cost;
+    }
+    std::vector<std::size_t> stale;
+    for (std::size_t l = 0; l < labels; ++l)
+      if (versions[l] != now[l]) {
+        versions[l] = now[l];
+        stale.push_back(l);
+      }
+    return stale;
+  }
+};
+
 class Scan {
  public:
   Scan(const Bins& bins, const std::int32_t* chosen, std::size_t count, const std::int64_t* root, std::size_t labels,
-       double ridge, double cost)
-      : bins_(bins), chosen_(chosen), count_(count), labels_(labels), ridge_(ridge), cost_(cost), inverse_(labels),
-        place_(bins.rows, -1), gains_(bins.features) {
-    for (std::size_t l = 0; l < labels; ++l) inverse_[l] = 1.0 / static_cast<double>(root[l]);
+       double ridge, double cost, Memory* memory)
+      : bins_(bins), chosen_(chosen), count_(count), labels_(labels), ridge_(ridge), cost_(cost), memory_(memory),
+        root_(root), place_(bins.rows, -1), starts_(bins.features + 1, 0) {
     for (std::size_t k = 0; k < count; ++k) place_[static_cast<std::size_t>(chosen[k])] = static_cast<std::int32_t>(k);
-    for (std::size_t f = 0; f < bins.features; ++f) gains_[f].assign(2 * static_cast<std::size_t>(bins.count[f]), 0);
+    for (std::size_t f = 0; f < bins.features; ++f)
+      starts_[f + 1] = starts_[f] + 2 * static_cast<std::size_t>(bins.count[f]);
+    gains_.assign(starts_.back(), 0.0);
+    rows_in_.assign(starts_.back() / 2 + bins.features, 0);
   }
 
   // Labels are taken a few at a time: the sums of all bins of a feature then stay in the nearest cache, and memory does
   // not grow with the number of labels. Gains are still added up label after label.
-  static constexpr std::size_t kBlock = 32;
+  static constexpr std::size_t kMost = 256;
+  std::size_t block() const {
+    std::int32_t most = 1;
+    for (std::size_t f = 0; f < bins_.features; ++f) most = std::max(most, bins_.count[f]);
+    const std::size_t fits = 2048 / (static_cast<std::size_t>(most) + 1);  // pairs of sums: 32 KB
+    return std::clamp<std::size_t>(fits, 32, kMost);
+  }
+
+  std::size_t conditions() const { return starts_.back(); }
 
   // Copies the gradients and curvatures of a block of labels, example after example.
-  void turn_to(std::size_t first, const std::int32_t* gradient, const std::int32_t* curvature) {
-    first_ = first, wide_ = std::min(kBlock, labels_ - first);
+  void turn_to(const std::size_t* block, std::size_t wide, const std::int32_t* gradient,
+               const std::int32_t* curvature) {
+    block_ = block, wide_ = wide;
+    for (std::size_t i = 0; i < wide; ++i) inverse_[i] = 1.0 / static_cast<double>(root_[block[i]]);
     sums_.resize(count_ * 2 * wide_);
     total_.assign(2 * wide_, 0);
     Sum* to = sums_.data();
     for (std::size_t k = 0; k < count_; ++k, to += 2 * wide_) {
-      const std::size_t from = static_cast<std::size_t>(chosen_[k]) * labels_ + first;
-      std::copy_n(gradient + from, wide_, to);
-      std::copy_n(curvature + from, wide_, to + wide_);
+      const std::size_t from = static_cast<std::size_t>(chosen_[k]) * labels_;
+      for (std::size_t i = 0; i < wide; ++i) {
+        to[i] = gradient[from + block[i]];
+        to[wide + i] = curvature[from + block[i]];
+      }
       add_to(total_.data(), to, 2 * wide_);
     }
   }
 
-  // Adds what the block of labels gains by each condition on a feature.
+  // Adds, or remembers, what the block of labels gains by each condition on a feature.
   void add(std::size_t f, Desk& desk) {
     const std::size_t bins = static_cast<std::size_t>(bins_.count[f]);
     look_up(f, bins, desk);
+    std::copy(desk.rows_in.begin(), desk.rows_in.end(), rows_in_.begin() + counts_at(f));
     fill(f, bins, desk);
-    bins_.nominal[f] != 0 ? add_categories(bins, desk, gains_[f]) : add_thresholds(bins, desk, gains_[f]);
+    bins_.nominal[f] != 0 ? add_categories(bins, desk, starts_[f]) : add_thresholds(bins, desk, starts_[f]);
+  }
+
+  // Only counts the rows in the bins of a feature.
+  void count(std::size_t f, Desk& desk) {
+    look_up(f, static_cast<std::size_t>(bins_.count[f]), desk);
+    std::copy(desk.rows_in.begin(), desk.rows_in.end(), rows_in_.begin() + counts_at(f));
+  }
+
+  // Adds up the remembered gains of all labels for each condition on a feature.
+  void recall(std::size_t f) {
+    for (std::size_t l = 0; l < labels_; ++l)
+      add_to(&gains_[starts_[f]], &memory_->gains[l * conditions() + starts_[f]], starts_[f + 1] - starts_[f]);
   }
 
   Best best(std::size_t f, Desk& desk) const {
     const std::size_t bins = static_cast<std::size_t>(bins_.count[f]);
-    look_up(f, bins, desk);
-    return bins_.nominal[f] != 0 ? best_category(bins, desk, gains_[f]) : best_threshold(bins, desk, gains_[f]);
+    desk.rows_in.assign(rows_in_.begin() + counts_at(f), rows_in_.begin() + counts_at(f + 1));
+    const double* gains = gains_.data() + starts_[f];
+    return bins_.nominal[f] != 0 ? best_category(bins, desk, gains) : best_threshold(bins, desk, gains);
   }
 
  private:
+  std::ptrdiff_t counts_at(std::size_t f) const { return static_cast<std::ptrdiff_t>(starts_[f] / 2 + f); }
+
   // Which rows are not in the usual bin, in which bin they are, and how many rows each bin has.
   void look_up(std::size_t f, std::size_t bins, Desk& desk) const {
     desk.rows_in.assign(bins + 1, 0);
@@ -166,18 +234,21 @@ class Scan {
       add_rows(histogram, desk.code.data(), sums, count_, stride);
       return;
     }
+    add_listed(histogram, desk.code.data(), desk.place.data(), sums, desk.place.size(), stride);
+    // What is left of the total; sums are whole numbers, so that nothing is lost.
     Sum* usual = histogram + static_cast<std::size_t>(bins_.usual[f]) * stride;
     add_to(usual, total_.data(), stride);
-    for (std::size_t e = 0; e < desk.place.size(); ++e)
-      move(histogram + desk.code[e] * stride, usual, sums + static_cast<std::size_t>(desk.place[e]) * stride, stride);
+    for (std::size_t b = 0; b <= bins; ++b)
+      if (b != static_cast<std::size_t>(bins_.usual[f]) && desk.rows_in[b])
+        take_from(usual, histogram + b * stride, stride);
   }
 
-  void add_categories(std::size_t bins, Desk& desk, std::vector<double>& gains) const {
+  void add_categories(std::size_t bins, Desk& desk, std::size_t start) {
     for (std::size_t b = 0; b < bins; ++b)
-      if (proper(desk.rows_in[b])) add_gain(&desk.histogram[b * 2 * wide_], gains[2 * b]);
+      if (proper(desk.rows_in[b])) add_gain(&desk.histogram[b * 2 * wide_], start + 2 * b);
   }
 
-  void add_thresholds(std::size_t bins, Desk& desk, std::vector<double>& gains) const {
+  void add_thresholds(std::size_t bins, Desk& desk, std::size_t start) {
     const std::size_t stride = 2 * wide_;
     desk.running.assign(2 * stride, 0);
     Sum *below = desk.running.data(), *over = below + stride;
@@ -186,9 +257,9 @@ class Scan {
     each_threshold(bins, desk, [&](std::size_t b, bool fresh, bool at_most_holds, bool above_holds) {
       if (!fresh) return;
       move(below, over, &desk.histogram[b * stride], stride);
-      if (at_most_holds && above_holds) return add_gains(below, over, &gains[2 * b]);
-      if (at_most_holds) add_gain(below, gains[2 * b]);
-      if (above_holds) add_gain(over, gains[2 * b + 1]);
+      if (at_most_holds && above_holds) return add_gains(below, over, start + 2 * b);
+      if (at_most_holds) add_gain(below, start + 2 * b);
+      if (above_holds) add_gain(over, start + 2 * b + 1);
     });
   }
 
@@ -203,14 +274,14 @@ class Scan {
     }
   }
 
-  Best best_category(std::size_t bins, const Desk& desk, const std::vector<double>& gains) const {
+  Best best_category(std::size_t bins, const Desk& desk, const double* gains) const {
     Best best;
     for (std::size_t b = 0; b < bins; ++b)
       if (proper(desk.rows_in[b])) best.offer(gains[2 * b], static_cast<std::int32_t>(b), category);
     return best;
   }
 
-  Best best_threshold(std::size_t bins, const Desk& desk, const std::vector<double>& gains) const {
+  Best best_threshold(std::size_t bins, const Desk& desk, const double* gains) const {
     Best best;
     each_threshold(bins, desk, [&](std::size_t b, bool, bool at_most_holds, bool above_holds) {
       if (at_most_holds) best.offer(gains[2 * b], static_cast<std::int32_t>(b), at_most);
@@ -221,30 +292,44 @@ class Scan {
 
   bool proper(std::int32_t rows) const { return rows > 0 && static_cast<std::size_t>(rows) < count_; }
 
-  void add_gain(const Sum* sums, double& total) const {
-    double value[kBlock];
-    values(sums, sums + wide_, &inverse_[first_], wide_, ridge_, cost_, value);
-    for (std::size_t i = 0; i < wide_; ++i) total += value[i];
+  void add_gain(const Sum* sums, std::size_t condition) {
+    double value[kMost];
+    values(sums, sums + wide_, inverse_, wide_, ridge_, cost_, value);
+    if (memory_) return remember(value, condition);
+    for (std::size_t i = 0; i < wide_; ++i) gains_[condition] += value[i];
   }
 
   // Both directions of a threshold side by side: each sum waits for its own last addition only.
-  void add_gains(const Sum* below, const Sum* over, double* totals) const {
-    double low[kBlock], high[kBlock], a = totals[0], b = totals[1];
-    values(below, below + wide_, &inverse_[first_], wide_, ridge_, cost_, low);
-    values(over, over + wide_, &inverse_[first_], wide_, ridge_, cost_, high);
+  void add_gains(const Sum* below, const Sum* over, std::size_t condition) {
+    double low[kMost], high[kMost], a = gains_[condition], b = gains_[condition + 1];
+    values(below, below + wide_, inverse_, wide_, ridge_, cost_, low);
+    values(over, over + wide_, inverse_, wide_, ridge_, cost_, high);
+    if (memory_) {
+      remember(low, condition);
+      return remember(high, condition + 1);
+    }
     for (std::size_t i = 0; i < wide_; ++i) a += low[i], b += high[i];
-    totals[0] = a, totals[1] = b;
+    gains_[condition] = a, gains_[condition + 1] = b;
+  }
+
+  void remember(const double* value, std::size_t condition) {
+    for (std::size_t i = 0; i < wide_; ++i) memory_->gains[block_[i] * conditions() + condition] = value[i];
   }
 
   const Bins bins_;
   const std::int32_t* chosen_;
   const std::size_t count_, labels_;
   const double ridge_, cost_;
-  std::vector<double> inverse_;             // of the curvature of all examples, per label
-  std::vector<std::int32_t> place_;         // per example: where it is among the chosen ones, or -1
-  std::vector<std::vector<double>> gains_;  // per feature and bin, of both directions
-  std::size_t first_ = 0, wide_ = 0;        // the block of labels at hand,
-  std::vector<Sum> sums_, total_;           // and its gradients and curvatures per chosen example
+  Memory* memory_;                     // where gains of single labels are kept, or nullptr
+  const std::int64_t* root_;           // curvature of all examples, per label
+  std::vector<std::int32_t> place_;    // per example: where it is among the chosen ones, or -1
+  std::vector<std::size_t> starts_;    // per feature: where its conditions begin, two per bin
+  std::vector<double> gains_;          // per condition
+  std::vector<std::int32_t> rows_in_;  // per feature and bin, missing values among them
+  const std::size_t* block_ = nullptr;
+  std::size_t wide_ = 0;           // the block of labels at hand,
+  double inverse_[kMost] = {};     // one over their curvature,
+  std::vector<Sum> sums_, total_;  // and their gradients and curvatures per chosen example
 };
 
 template <class T>
@@ -261,7 +346,7 @@ auto best_conditions(const Array<Code, 2>& dense, const Array<std::int32_t, 1>& 
                      const Array<std::int32_t, 1>& listed_rows, const Array<Code, 1>& listed_codes,
                      const Array<std::int32_t, 1>& rows, const Array<std::int32_t, 2>& gradient,
                      const Array<std::int32_t, 2>& curvature, const Array<std::int64_t, 1>& root, double ridge,
-                     double cost, int threads) {
+                     double cost, int threads, Memory* memory, const Array<std::int64_t, 1>& versions) {
   const std::size_t features = slot.shape(0), labels = root.shape(0), examples = gradient.shape(0);
   if (count.shape(0) != features || nominal.shape(0) != features || usual.shape(0) != features ||
       starts.shape(0) != features + 1)
@@ -271,12 +356,20 @@ auto best_conditions(const Array<Code, 2>& dense, const Array<std::int32_t, 1>& 
   for (std::size_t k = 0; k < rows.shape(0); ++k)
     if (rows.data()[k] < 0 || static_cast<std::size_t>(rows.data()[k]) >= examples)
       throw nb::index_error("no such row");
+  if (memory && (rows.shape(0) != examples || versions.shape(0) != labels))
+    throw nb::value_error("only gains of all rows are remembered, with a version per label");
   const Bins bins{dense.data(),  slot.data(),        count.data(),        nominal.data(), usual.data(),
                   starts.data(), listed_rows.data(), listed_codes.data(), examples,       features};
   std::vector<Best> best(features);
   {
     const nb::gil_scoped_release release;
-    Scan scan(bins, rows.data(), rows.shape(0), root.data(), labels, ridge, cost);
+    Scan scan(bins, rows.data(), rows.shape(0), root.data(), labels, ridge, cost, memory);
+    std::vector<std::size_t> wanted;
+    if (memory) {
+      wanted = memory->renew(versions.data(), labels, scan.conditions(), ridge, cost);
+    } else {
+      for (std::size_t l = 0; l < labels; ++l) wanted.push_back(l);
+    }
     const int team = static_cast<int>(std::min<std::size_t>(features, static_cast<std::size_t>(std::max(1, threads))));
     const auto each_feature = [&](const auto& work) {
       std::atomic<std::size_t> next{0};
@@ -285,10 +378,13 @@ auto best_conditions(const Array<Code, 2>& dense, const Array<std::int32_t, 1>& 
         for (std::size_t f = next++; f < features; f = next++) work(f, desk);
       });
     };
-    for (std::size_t first = 0; first < labels; first += Scan::kBlock) {
-      scan.turn_to(first, gradient.data(), curvature.data());
+    const std::size_t block = scan.block();
+    if (wanted.empty()) each_feature([&](std::size_t f, Desk& desk) { scan.count(f, desk); });
+    for (std::size_t first = 0; first < wanted.size(); first += block) {
+      scan.turn_to(&wanted[first], std::min(block, wanted.size() - first), gradient.data(), curvature.data());
       each_feature([&](std::size_t f, Desk& desk) { scan.add(f, desk); });
     }
+    if (memory) each_feature([&](std::size_t f, Desk&) { scan.recall(f); });
     each_feature([&](std::size_t f, Desk& desk) { best[f] = scan.best(f, desk); });
   }
   std::vector<double> gains(features);
@@ -301,9 +397,10 @@ auto best_conditions(const Array<Code, 2>& dense, const Array<std::int32_t, 1>& 
 }  // namespace
 
 void register_gain(nb::module_& m) {
+  nb::class_<Memory>(m, "GainMemory").def(nb::init<>());
   m.def("best_conditions", &best_conditions, "dense"_a, "slot"_a, "count"_a, "nominal"_a, "usual"_a, "starts"_a,
         "listed_rows"_a, "listed_codes"_a, "rows"_a, "gradient"_a, "curvature"_a, "root"_a, "ridge"_a, "cost"_a,
-        "threads"_a);
+        "threads"_a, "memory"_a.none(), "versions"_a);
 }
 
 }  // namespace polyrule

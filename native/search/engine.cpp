@@ -192,7 +192,7 @@ std::optional<Grown> Engine::greedy(const Watch& watch, const Form& form, std::v
     search(watch, node, form, whole, best);
     if (best.entries().empty()) break;
     body.push_back(best.entries().front().condition);
-    Node child = Node::below(node, covered_by(body.back(), node.cover, columns_, state_), state_);
+    Node child = Node::below(node, covered_by(body.back(), node.cover, columns_, state_), state_, numeric_.any());
     child.labels = labels_below(node, child);
     node = std::move(child);
     grown.head = solve(watch, node, form);
@@ -217,41 +217,51 @@ std::optional<Grown> Engine::beam(const Watch& watch, const Form& form, std::vec
   Grown best = start.grown;
   std::vector<Candidate> level;
   level.push_back(std::move(start));
+  struct Found {
+    Scored scored;
+    std::size_t parent;
+    std::vector<ShownCondition> body;
+  };
+  // The best first, each body once, as often as there is room in the beam; what comes earlier wins ties.
+  const auto choose = [width](std::vector<Found>& found) {
+    std::stable_sort(found.begin(), found.end(), [](const Found& a, const Found& b) {
+      const int order = compare(a.scored.value, b.scored.value);
+      return order != 0 ? order > 0 : a.scored.tp > b.scored.tp;
+    });
+    std::vector<Found> chosen;
+    for (Found& f : found) {
+      const bool seen = std::any_of(chosen.begin(), chosen.end(), [&](const Found& other) {
+        return std::is_permutation(f.body.begin(), f.body.end(), other.body.begin(), other.body.end());
+      });
+      if (!seen && chosen.size() < width) chosen.push_back(std::move(f));
+    }
+    found = std::move(chosen);
+  };
   for (std::size_t length = 0; length < options_.max_conditions; ++length) {
-    struct Found {
-      Scored scored;
-      std::size_t parent;
-      std::vector<ShownCondition> body;
-    };
     std::vector<Found> found;
     for (std::size_t parent = 0; parent < level.size(); ++parent) {
       root.path_id = ++paths_;
-      Node node = length == 0 ? root : Node::below(root, level[parent].grown.cover, state_);
+      Node node = length == 0 ? root : Node::below(root, level[parent].grown.cover, state_, numeric_.any());
       node.labels = level[parent].labels;
       begin_rule(form);
       numeric_.sequences().enter(root);
-      // Values are never negative where the search needs a level to start from.
-      Shortlist shortlist = is_plain(form) ? Shortlist(width, {0, 1}, 0) : Shortlist(width);
+      for (const HeadLiteral& literal : level[parent].grown.head.literals) node.leading.push_back(literal.label);
+      // Values are never negative where the search needs a level to start from. A full beam is such a level.
+      Shortlist shortlist = found.size() == width ? Shortlist(width, found.back().scored.value, found.back().scored.tp)
+                            : is_plain(form)      ? Shortlist(width, {0, 1}, 0)
+                                                  : Shortlist(width);
       search(watch, node, form, whole, shortlist);
       for (const Scored& scored : shortlist.entries()) {
         std::vector<ShownCondition> body = level[parent].grown.body;
         body.push_back(shown(scored.condition));
         found.push_back({scored, parent, std::move(body)});
       }
+      choose(found);
     }
-    std::stable_sort(found.begin(), found.end(), [](const Found& a, const Found& b) {
-      const int order = compare(a.scored.value, b.scored.value);
-      return order != 0 ? order > 0 : a.scored.tp > b.scored.tp;
-    });
     std::vector<Candidate> next;
     for (Found& f : found) {
-      if (next.size() == width) break;
-      const bool seen = std::any_of(next.begin(), next.end(), [&](const Candidate& other) {
-        return std::is_permutation(f.body.begin(), f.body.end(), other.grown.body.begin(), other.grown.body.end());
-      });
-      if (seen) continue;
-      Node node =
-          Node::below(root, covered_by(f.scored.condition, level[f.parent].grown.cover, columns_, state_), state_);
+      Node node = Node::below(root, covered_by(f.scored.condition, level[f.parent].grown.cover, columns_, state_),
+                              state_, false);
       root.labels = level[f.parent].labels;
       node.labels = labels_below(root, node);
       Candidate child{{std::move(f.body), solve(watch, node, form), node.cover}, {}};

@@ -11,7 +11,9 @@ void sort_slots(const Column& column, const Node& node, std::vector<std::uint32_
   };
   std::vector<Entry> entries;
   entries.reserve(slots.size());
-  for (const std::uint32_t slot : slots) entries.push_back({column.dense[node.row(slot)], slot});
+  column.dense.read([&](auto value) {
+    for (const std::uint32_t slot : slots) entries.push_back({double(value(node.row(slot))), slot});
+  });
   std::sort(entries.begin(), entries.end(),
             [](const Entry& a, const Entry& b) { return a.value != b.value ? a.value < b.value : a.slot < b.slot; });
   for (std::size_t i = 0; i < entries.size(); ++i)
@@ -27,8 +29,10 @@ void Sequences::enter(const Node& node) {
 
 void Sequences::sort(const Column& column, const Node& node, std::vector<std::uint32_t>& out) const {
   out.clear();
-  for (std::uint32_t p = 0; p < node.rows.size(); ++p)
-    if (column.bins[node.rows[p]] != Column::kMissingBin) out.push_back(node.is_root() ? node.rows[p] : p);
+  column.dense.read([&](auto value) {
+    for (std::uint32_t p = 0; p < node.rows.size(); ++p)
+      if (!std::isnan(double(value(node.rows[p])))) out.push_back(node.is_root() ? node.rows[p] : p);
+  });
   sort_slots(column, node, out);
 }
 
@@ -39,7 +43,9 @@ std::span<const std::uint32_t> Sequences::of(std::size_t index, const Node& node
   if (is_sorted && node.is_root()) return {column.rows.data(), column.rows.size()};
   if (kept.path_id != node.path_id || kept.depth > node.depth) {
     kept.path_id = node.path_id;
-    if (is_sorted) {
+    // Few rows are sorted in less time than they are picked out of all.
+    const std::size_t covered = node.rows.size();
+    if (is_sorted && covered * std::bit_width(covered) >= column.rows.size() / 4) {
       kept.entries.resize(column.rows.size() + 1);
       kept.size = filter_entries(column.rows.data(), column.rows.size(), maps_[1].data(), kept.entries.data());
       kept.depth = 1;

@@ -2,56 +2,60 @@
 
 #include <algorithm>
 
-#include "core/bits.hpp"
-#include "core/lanes.hpp"
+#include "core/machine.hpp"
 
 namespace polyrule {
 
 namespace {
 
-constexpr std::size_t kEach = 8;   // conditions in a vector of bounds
-constexpr std::size_t kBlock = 4;  // vectors that are looked at together
+constexpr std::size_t kBlock = 64;  // conditions that are looked at together
 
-template <class Counter, class Lane>
+// How many of the rows without the label are unset: as counted, or as many or as few as there can be.
+enum class Unset { counted, most, fewest };
+
+// Plain loops: the compiler turns them into vectors of every clone's own width.
+template <Unset unset, class Counter, class Lane>
 POLYRULE_INLINE std::size_t bound_all(const LiteralWeights<Lane>& weights, const Counter* sizes, const Counter* present,
                                       const Counter* present_set, const Counter* absent, std::size_t counters,
                                       std::uint32_t* found, Lane& below) {
-  using Eight = Lanes<Lane, kEach>;
-  const auto counts = [](const Counter* from)
-                          POLYRULE_ALWAYS { return convert<Eight>(load<Lanes<Counter, kEach>>(from)); };
-  const Eight zero = {}, never = fill<Eight>(kNever<Lane>);
-  const Eight empty = fill<Eight>(weights.empty), per_present = fill<Eight>(weights.present),
-              per_present_set = fill<Eight>(weights.present_set), per_absent_set = fill<Eight>(weights.absent_set),
-              per_absent = fill<Eight>(weights.absent);
-  const Eight most = fill<Eight>(weights.all_absent), set = fill<Eight>(weights.all_absent_set);
-  const bool unset_helps = weights.absent > 0;
-  Eight highest = never;
+  const LiteralWeights<Lane> w = weights;
+  Lane highest = below;
   std::size_t count = 0;
-  for (std::size_t k = 0; k < counters; k += kBlock * kEach) {
-    Eight bounds[kBlock], any = {};
-    for (std::size_t b = 0; b < kBlock; ++b) {
-      const std::size_t at = k + b * kEach;
-      const Eight size = counts(sizes + at), with = counts(present + at), with_set = counts(present_set + at);
-      const Eight others = size - with - with_set, beyond = others - set;
-      const Eight low = select(beyond > zero, beyond, zero), high = select(others < most, others, most);
-      const Eight unset = absent ? counts(absent + at) : unset_helps ? high : low;
-      const Eight bound =
-          empty + per_present * with + per_present_set * with_set + per_absent_set * others + per_absent * unset;
-      bounds[b] = select(size > zero, bound, never);
-      const Eight reaches = bounds[b] >= zero;
-      any |= reaches;
-      const Eight rest = select(reaches, never, bounds[b]);
-      highest = select(rest > highest, rest, highest);
+  for (std::size_t k = 0; k < counters; k += kBlock) {
+    Lane bounds[kBlock], top = kNever<Lane>;
+    for (std::size_t i = 0; i < kBlock; ++i) {
+      const Lane size = Lane(sizes[k + i]), with = Lane(present[k + i]), with_set = Lane(present_set[k + i]);
+      const Lane others = size - with - with_set;
+      const Lane open = unset == Unset::counted ? Lane(absent[k + i])
+                        : unset == Unset::most  ? std::min(others, w.all_absent)
+                                                : std::max(others - w.all_absent_set, Lane{0});
+      const Lane bound =
+          w.empty + w.present * with + w.present_set * with_set + w.absent_set * others + w.absent * open;
+      bounds[i] = size > 0 ? bound : kNever<Lane>;
+      top = std::max(top, bounds[i]);
     }
-    bool one = false;
-    for (std::size_t i = 0; i < kEach; ++i) one |= any[i] != 0;
-    if (!one) continue;
-    for (std::size_t b = 0; b < kBlock; ++b)
-      for (std::size_t i = 0; i < kEach; ++i)
-        if (bounds[b][i] >= 0) found[count++] = static_cast<std::uint32_t>(k + b * kEach + i);
+    if (top < 0) {
+      highest = std::max(highest, top);
+      continue;
+    }
+    for (std::size_t i = 0; i < kBlock; ++i) {
+      found[count] = static_cast<std::uint32_t>(k + i);
+      count += bounds[i] >= 0;
+      highest = std::max(highest, bounds[i] >= 0 ? kNever<Lane> : bounds[i]);
+    }
   }
-  for (std::size_t i = 0; i < kEach; ++i) below = std::max(below, highest[i]);
+  below = highest;
   return count;
+}
+
+template <class Counter, class Lane>
+POLYRULE_INLINE std::size_t bound_as_known(const LiteralWeights<Lane>& weights, const Counter* sizes,
+                                           const Counter* present, const Counter* present_set, const Counter* absent,
+                                           std::size_t counters, std::uint32_t* found, Lane& below) {
+  if (absent) return bound_all<Unset::counted>(weights, sizes, present, present_set, absent, counters, found, below);
+  if (weights.absent > 0)
+    return bound_all<Unset::most>(weights, sizes, present, present_set, absent, counters, found, below);
+  return bound_all<Unset::fewest>(weights, sizes, present, present_set, absent, counters, found, below);
 }
 
 }  // namespace
@@ -61,7 +65,7 @@ std::size_t bound_conditions(const LiteralWeights<std::int32_t>& weights, const 
                              const std::uint16_t* present, const std::uint16_t* present_set,
                              const std::uint16_t* absent, std::size_t counters, std::uint32_t* found,
                              std::int32_t& below) {
-  return bound_all(weights, sizes, present, present_set, absent, counters, found, below);
+  return bound_as_known(weights, sizes, present, present_set, absent, counters, found, below);
 }
 
 POLYRULE_VECTOR_CLONES
@@ -69,7 +73,7 @@ std::size_t bound_conditions(const LiteralWeights<std::int32_t>& weights, const 
                              const std::uint32_t* present, const std::uint32_t* present_set,
                              const std::uint32_t* absent, std::size_t counters, std::uint32_t* found,
                              std::int32_t& below) {
-  return bound_all(weights, sizes, present, present_set, absent, counters, found, below);
+  return bound_as_known(weights, sizes, present, present_set, absent, counters, found, below);
 }
 
 POLYRULE_VECTOR_CLONES
@@ -77,7 +81,7 @@ std::size_t bound_conditions(const LiteralWeights<std::int64_t>& weights, const 
                              const std::uint32_t* present, const std::uint32_t* present_set,
                              const std::uint32_t* absent, std::size_t counters, std::uint32_t* found,
                              std::int64_t& below) {
-  return bound_all(weights, sizes, present, present_set, absent, counters, found, below);
+  return bound_as_known(weights, sizes, present, present_set, absent, counters, found, below);
 }
 
 }  // namespace polyrule

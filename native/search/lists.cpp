@@ -8,7 +8,8 @@ namespace polyrule {
 
 namespace {
 
-constexpr std::size_t kVector = 256;  // conditions that are counted together
+constexpr std::size_t kVector = 256;          // conditions that are counted together
+constexpr std::size_t kWorthCounting = 8000;  // rows times vectors, to have exact counts instead of bounds
 
 }  // namespace
 
@@ -45,10 +46,7 @@ class LiteralSearch {
                 LabelCounts<Counter>* kept, ListRoom<Counter>& room, double capacity, std::size_t wanted,
                 const Fraction& level)
       : node_(node), state_(state), members_(members), form_(form), sizes_(sizes), kept_(kept), room_(room),
-        capacity_(capacity), wanted_(wanted),
-        // absent rows are many: they are worth counting where few labels share the work
-        keeps_absent_(64 * state.labels <= state.rows), target_(form, level), lane_gains_(form, level),
-        held_(room.held) {
+        capacity_(capacity), wanted_(wanted), target_(form, level), lane_gains_(form, level), held_(room.held) {
     room.absent.resize(node.cover.words());
     for (std::size_t k = 0; k < members_.counters(); k += kVector)
       largest_.push_back(*std::max_element(sizes + k, sizes + k + kVector));
@@ -169,16 +167,29 @@ class LiteralSearch {
     unset_at_ = nullptr;
     present_at_ = count_part(label, Part::present, room_.present);
     present_set_at_ = has_set_ ? count_part(label, Part::present_set, room_.present_set) : room_.none.get();
-    // Where the unset absent rows are known at little cost, there is no need for bounds.
-    if (kept_ && keeps_absent_ && (node_.is_root() || outside() < node_.rows.size()))
+    // Where the unset absent rows are counted at little cost, there is no need for bounds, and what the literal reaches
+    // is known exactly.
+    if (!kept_) return;
+    const std::size_t rows = rows_in(label, Part::absent);
+    if (std::min(rows, kept_->rows(label.label, Part::absent) - rows) * vectors_ <= kWorthCounting)
       unset_at_ = count_part(label, Part::absent, room_.unset);
+  }
+
+  // Rows of one part of a label that the node covers.
+  std::size_t rows_in(const NodeLabel& label, Part part) const {
+    if (!state_.unit) return count_rows(state_, node_.cover, label.label, part);
+    return static_cast<std::size_t>(part == Part::present  ? label.kinds[kPresent]
+                                    : part == Part::absent ? label.kinds[kAbsent]
+                                                           : label.kinds[kPresentSet]);
   }
 
   // Counts of one part of a label by condition, of its covered rows or as what the others leave of the empty body's.
   const Counter* count_part(const NodeLabel& label, Part part, LineArray<Counter>& counts) {
-    const Counter* all = nullptr;
-    if (kept_ && (node_.is_root() || outside() < node_.rows.size())) all = kept_->counts(label.label, part);
-    if (node_.is_root() && all) return all;
+    const std::size_t rows = kept_ ? rows_in(label, part) : 0,
+                      others = kept_ ? kept_->rows(label.label, part) - rows : 0;
+    const Counter* const all = kept_ && others <= rows ? kept_->counts(label.label, part) : nullptr;
+    if (all && others == 0) return all;
+    if (all) find_outside();
     const Bits& among = all ? outside_ : node_.cover;
     room_.rows.clear();
     for (std::size_t w = 0; w < among.words(); ++w)
@@ -191,13 +202,10 @@ class LiteralSearch {
   }
 
   // Rows of the empty body that are not covered.
-  std::size_t outside() {
-    if (outside_.words() == 0) {
-      outside_ = state_.working;
-      for (std::size_t w = 0; w < outside_.words(); ++w) outside_.data()[w] &= ~node_.cover.data()[w];
-      outside_rows_ = static_cast<std::size_t>(count_bits(outside_.data(), outside_.words()));
-    }
-    return outside_rows_;
+  void find_outside() {
+    if (outside_.words() > 0) return;
+    outside_ = state_.working;
+    for (std::size_t w = 0; w < outside_.words(); ++w) outside_.data()[w] &= ~node_.cover.data()[w];
   }
 
   // Returns the literal's reach.
@@ -278,11 +286,9 @@ class LiteralSearch {
   const Counter* sizes_;
   LabelCounts<Counter>* kept_;  // null if there are none
   ListRoom<Counter>& room_;
-  Bits outside_;
-  std::size_t outside_rows_ = 0;
+  Bits outside_;  // made when it is needed
   const double capacity_;
   const std::size_t wanted_;
-  const bool keeps_absent_;
   Fraction level_;
   Target target_;
   Gains lane_gains_;
@@ -371,7 +377,7 @@ void ListSearch::begin_rule(const Form& form, bool label_conditions) {
 
 void ListSearch::search(const Watch& watch, const Node& node, const std::vector<NodeLabel>& labels, const Form& form,
                         bool keeps, Shortlist& best) {
-  const bool is_short = state_.unit && state_.rows <= UINT16_MAX;
+  const bool is_short = state_.rows <= UINT16_MAX && state_.total_weight <= UINT16_MAX;
   if (LaneLevel::fits(form, state_, limits_.lane_capacity / 16))
     is_short ? search_as<std::uint16_t, std::int32_t>(watch, node, labels, form, short_sizes_, short_counts_,
                                                       short_rooms_, best)

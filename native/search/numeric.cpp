@@ -139,7 +139,10 @@ void NumericSearch::search_part(const Watch& watch, const Node& node, const std:
             last_tp = order == 0 && label == last ? std::max(last_tp, p.counts.tp) : p.counts.tp;
             last = label;
           }
-          if (worker->best.admits(value, tp)) worker->best.offer({value, tp, condition()});
+          if (!worker->best.admits(value, tp)) return;
+          const Fraction before = worker->best.level();
+          worker->best.offer({value, tp, condition()});
+          if (compare(worker->best.level(), before) > 0) worker->sweep.lift(worker->best.level());
         });
     promise_[column] = worker->sweep.top();
     if (threads > 1) {
@@ -256,6 +259,7 @@ void NumericSearch::find_first(const Watch& watch, const Node& root, const Form&
             if (order > 0) {
               found.best = value;
               found.rose = true;
+              worker->sweep.lift(p.literal, value);
               found.columns.clear();
               found.witness = condition();
             }

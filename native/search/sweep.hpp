@@ -98,6 +98,16 @@ class Sweep {
     });
   }
 
+  // The literals whose boundaries are being shown, or one of them, must reach more from here on. Ties count again.
+  void lift(const Fraction& level) {
+    ties_count_ = true;
+    for (Followed& f : followed_) aim(f, level);
+  }
+  void lift(std::size_t literal, const Fraction& level) {
+    for (Followed& f : followed_)
+      if (f.literal == literal) aim(f, level);
+  }
+
   // Shows the boundaries where literals reach their level. can_tie(tp): whether boundaries where they do not exceed it,
   // and have no more true positives than this, are worth a look.
   template <class Show, class CanTie>
@@ -106,7 +116,9 @@ class Sweep {
     sweep_list(line.list, line.size, table_.get(), stride_, at_end, high_.get(), low_.get());
     screen(line.missing,
            [&](std::size_t i, Count whole) { return std::max<Count>(lanes_[i].empty + high_[i], whole - low_[i]); });
-    if (followed_.empty() || (top_ == 0 && all_exact_ && !can_tie(potential()))) return;
+    if (followed_.empty()) return;
+    ties_count_ = can_tie(potential());
+    if (top_ == 0 && all_exact_ && !ties_count_) return;
     start(line.missing);
     for (std::size_t p = 0; p < line.size; ++p) {
       if (p != 0 && (line.list[p] & kStarts)) look(p, true, true, show);
@@ -128,12 +140,15 @@ class Sweep {
     std::vector<char> open(bins, 0);
     const auto peak = [&](std::size_t i, Count whole) { return peak_of(i, bins, whole, open); };
     screen(missing, peak);
-    if (followed_.empty() || (top_ == 0 && all_exact_ && !can_tie(potential()))) return;
+    if (followed_.empty()) return;
+    ties_count_ = can_tie(potential());
+    if (top_ == 0 && all_exact_ && !ties_count_) return;
     follow_bins(column, bins, missing, open, show, sort);
   }
 
  private:
   struct LaneState {
+    Fraction level;
     Lane add[kKinds + 1];
     Count empty = 0, full = 0;
     Lane least = 0, most = 0;  // that a row of weight 1 adds
@@ -141,11 +156,15 @@ class Sweep {
     bool exact = true;
   };
 
+  // A literal with exact counts, and with gains at the level that it must reach now. Sums of 64 bits leave lanes of 32
+  // behind: where those can only look at a fraction below the level, most of what passes them does not reach it.
   struct Followed {
+    explicit Followed(std::size_t number) : literal(number) {}
     std::size_t literal;
-    const std::uint8_t* kinds;  // by slot
-    Count empty, whole, sum;    // gains of the lane
+    const std::uint8_t* kinds = nullptr;  // by slot
     KindCounts all, passed;
+    Count add[kKinds + 1] = {}, empty = 0, whole = 0, sum = 0;
+    Count least = 0;  // a gain below this is of no interest
   };
 
   void set_lane(std::size_t i, const Fraction& at) {
@@ -153,6 +172,7 @@ class Sweep {
     const LaneLevel level(form_, double(node_.weight), state_, at, capacity_);
     const Gains gains(form_, level.value);
     LaneState& lane = lanes_[i];
+    lane.level = at;
     for (int k = 0; k <= kKinds; ++k) lane.add[k] = static_cast<Lane>(gains.slope[v][k]);
     lane.least = *std::min_element(lane.add, lane.add + kKinds + 1);
     lane.most = *std::max_element(lane.add, lane.add + kKinds + 1);
@@ -160,6 +180,20 @@ class Sweep {
     lane.full = static_cast<Count>(gains.sum(label, label.kinds, v));
     lane.scale = double(level.value.den);
     lane.exact = level.exact;
+  }
+
+  void aim(Followed& f, const Fraction& at) const {
+    const auto& [label, v] = literals_[f.literal];
+    const LaneLevel level(form_, double(node_.weight), state_, at, Sweep<std::int64_t>::kCapacity);
+    const Gains gains(form_, level.value);
+    f.empty = f.whole = static_cast<Count>(gains.empty_sum(label));
+    f.sum = 0;
+    f.least = level.exact && !ties_count_;
+    for (int k = 0; k < kKinds; ++k) {
+      f.add[k] = static_cast<Count>(gains.slope[v][k]);
+      f.whole += f.add[k] * f.all[k];
+      f.sum += f.add[k] * f.passed[k];
+    }
   }
 
   // The kind of the literal's label by slot.
@@ -204,7 +238,7 @@ class Sweep {
       top_ = std::max(top_, reach);
       if (most < 0) continue;
       all_exact_ = all_exact_ && lanes_[i].exact;
-      followed_.push_back({i, nullptr, lanes_[i].empty, whole, 0, {}, {}});
+      followed_.emplace_back(i);
     }
   }
 
@@ -226,6 +260,7 @@ class Sweep {
       f.all = literals_[f.literal].label.kinds;
       for (const std::uint32_t slot : missing)
         if (f.kinds[slot] < kKinds) f.all[f.kinds[slot]] -= weight(slot);
+      aim(f, lanes_[f.literal].level);
     }
   }
 
@@ -234,7 +269,7 @@ class Sweep {
     moved_ += w;
     for (Followed& f : followed_) {
       const int kind = f.kinds[slot];
-      f.sum += lanes_[f.literal].add[kind] * w;
+      f.sum += f.add[kind] * w;
       if (kind < kKinds) f.passed[kind] += w;
     }
   }
@@ -246,7 +281,7 @@ class Sweep {
       if (leaving ? !leaves : !joins) continue;
       passing_.clear();
       for (const Followed& f : followed_) {
-        if ((leaving ? f.whole - f.sum : f.empty + f.sum) < 0) continue;
+        if ((leaving ? f.whole - f.sum : f.empty + f.sum) < f.least) continue;
         const auto& [label, value] = literals_[f.literal];
         KindCounts kinds = f.passed;
         if (leaving)
@@ -311,8 +346,10 @@ class Sweep {
       if (!open[b]) {
         for (std::size_t j = 0; j < followed_.size(); ++j) {
           Followed& f = followed_[j];
-          for (int k = 0; k < kKinds; ++k) f.passed[k] += counts[j * bins + b][k];
-          f.sum += sums_[b * stride_ + f.literal];
+          for (int k = 0; k < kKinds; ++k) {
+            f.passed[k] += counts[j * bins + b][k];
+            f.sum += f.add[k] * counts[j * bins + b][k];
+          }
         }
         moved_ += weights_[b];
         continue;
@@ -334,7 +371,7 @@ class Sweep {
   std::vector<LaneState> lanes_;
   std::vector<double> reach_;
   double top_ = 0;
-  bool all_exact_ = true;
+  bool all_exact_ = true, ties_count_ = true;
   std::size_t stride_ = 0;
   LineArray<Lane> table_;  // by slot, what it adds to every lane
   LineArray<Lane> high_, low_, sums_;

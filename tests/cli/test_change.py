@@ -46,6 +46,18 @@ def test_the_old_model_stands_beside_the_new_one(model):
     assert f"the old one is {backup}" in result.stderr
 
 
+def test_only_what_changed_is_printed(model, tmp_path):
+    lines = ok("show", model).splitlines()
+    assert len(rules(model)) > 3
+    assert ok("edit", "remove", model, "2", "-o", tmp_path / "a.json").splitlines() == [f"- {lines[1]}"]
+    (added,) = ok("edit", "add", model, "calm <- tempo <= 99", "--at", "2", "-o", tmp_path / "b.json").splitlines()
+    assert added.split()[:4] == ["+", "2.", "calm", "<-"]
+    old, new = ok("edit", "replace", model, "3", "sad <- true", "-o", tmp_path / "c.json").splitlines()
+    assert old == f"- {lines[2]}"
+    assert new.split()[:4] == ["+", "3.", "sad", "<-"]
+    assert ok("edit", "seal", model) == ""
+
+
 def test_recounting_on_the_training_data(model, songs):
     ok("edit", "add", model, "calm <- tempo <= 99", "--at", "1")
     ok("edit", "recount", model, songs)

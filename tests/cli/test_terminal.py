@@ -68,7 +68,7 @@ class Terminal:
 
     def finish(self) -> tuple[int, str]:
         self.read()
-        code = self.process.wait(60)
+        code = self.process.wait(180)
         os.close(self.screen)
         return code, self.shown
 

@@ -61,3 +61,12 @@ def test_nothing_in_a_file_is_ever_run(tmp_path):
     assert set(data.features[0].categories) == {code, "!!python/object:os.system"}
     assert set(data.features[1].categories) == {"=cmd|x", "${HOME}"}
     assert not marker.exists()
+
+
+@pytest.mark.parametrize("options", [{"nominal": ["a"]}, {"identifier": "a"}])
+def test_whole_numbers_as_names_keep_their_digits(options):
+    numbers = ["9007199254740992", "9007199254740993", "1" + "0" * 400]
+    raw = "".join(f'{{"a": {number}, "L": 1}}\n' for number in numbers).encode()
+    data = read(io.BytesIO(raw), format="jsonl", labels=["L"], **options)
+    found = data.features[0].categories if "nominal" in options else data.row_ids
+    assert sorted(found) == sorted(numbers)

@@ -9,8 +9,9 @@ import pytest
 from scipy.special import expit
 from sklearn.metrics import accuracy_score, f1_score, hamming_loss
 
-from polyrule.ensemble.decisions import Decision, membership, seen_label_sets
+from polyrule.ensemble.decisions import Decision, dependence, membership, seen_label_sets
 from polyrule.ensemble.measures import MEASURES
+from polyrule.ensemble.tuning import Evidence, tune
 
 
 def test_measures_are_those_of_scikit_learn() -> None:
@@ -42,6 +43,40 @@ def test_subset_without_cuts_is_the_most_probable_seen_set() -> None:
     chance = expit(scores)
     joint = np.stack([np.prod(np.where(row, chance, 1 - chance), axis=1) for row in members], axis=1)
     assert np.array_equal(chosen, members[np.argmax(joint, axis=1)])
+
+
+def test_bonuses_are_added_to_the_sums_of_their_sets() -> None:
+    scores = np.random.default_rng(1).normal(size=(200, 3))
+    sets, bonuses = ((0,), (1, 2), ()), (0.3, -0.8, 0.1)
+    chosen = Decision("subset", (0.1, 0.2, 0.3), sets, bonuses).labels(scores)
+    for row, labels in zip(scores - np.array([0.1, 0.2, 0.3]), chosen, strict=True):
+        sums = [sum(row[label] for label in s) + bonus for s, bonus in zip(sets, bonuses, strict=True)]
+        assert tuple(np.flatnonzero(labels)) == sets[int(np.argmax(sums))]
+    in_points = Decision("subset", (0.1, 0.2, 0.3), sets, bonuses).in_points(0.5)
+    assert np.array_equal(in_points.labels(scores / 0.5), chosen)
+
+
+def test_sets_that_are_no_commoner_than_their_labels_make_them_get_equal_bonuses() -> None:
+    rng = np.random.default_rng(0)
+    truth = (rng.random((200_000, 2)) < [0.3, 0.6]).astype(np.uint8)
+    assert np.ptp(dependence(truth, seen_label_sets(truth), np.ones(len(truth)))) < 0.03
+    truth[:, 1] = truth[:, 0]
+    both, neither = dependence(truth, ((0, 1), ()), np.ones(len(truth)))
+    assert both > neither
+
+
+def test_dependent_labels_are_decided_together() -> None:
+    # Two labels that always come together, and scores that know each of them badly.
+    rng = np.random.default_rng(0)
+    first = rng.random(2000) < 0.4
+    truth = np.column_stack([first, first ^ (rng.random(2000) < 0.05)]).astype(np.uint8)
+    scores = 1.5 * (2.0 * truth - 1) + rng.normal(0, 2, truth.shape)
+    evidence = Evidence(scores, truth, np.ones(2000), np.arange(2000) % 4)
+    decision = tune(evidence, "subset", "subset")
+    plain = Decision(decision.kind, decision.cuts, decision.label_sets)
+    assert decision.bonuses
+    reached, without = ((d.labels(scores) == truth).all(axis=1).mean() for d in (decision, plain))
+    assert reached > without + 0.05
 
 
 def test_subset_over_all_sets_is_a_threshold() -> None:

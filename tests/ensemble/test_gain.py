@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from tests.ensemble.worlds import random_table
 
 from polyrule.ensemble.bins import ABOVE, AT_MOST, CATEGORY, BinnedTable, Binning, BinTest
-from polyrule.ensemble.gain import Slopes, best_conditions, native_kernel, reference_best_conditions
+from polyrule.ensemble.gain import Slopes, best_conditions, native_kernel, new_memory, reference_best_conditions
 
 needs_native = pytest.mark.skipif(native_kernel() is None, reason="the compiled kernels are not built")
 
@@ -131,3 +131,36 @@ def test_many_labels_too(seed: int, labels: int) -> None:
     assert np.array_equal(native.gain, reference.gain)
     assert np.array_equal(native.bin, reference.bin)
     assert np.array_equal(native.kind, reference.kind)
+
+
+@needs_native
+@given(st.integers(0, 10**6), st.integers(1, 3))
+@settings(max_examples=30, deadline=None)
+def test_what_is_remembered_of_labels_that_did_not_change_changes_nothing(seed: int, threads: int) -> None:
+    rng = np.random.default_rng(seed)
+    labels = int(rng.integers(1, 40))
+    binned, _, _ = world(seed, labels=labels)
+    every = np.arange(binned.rows, dtype=np.int32)
+    gradient, chance = rng.normal(size=(binned.rows, labels)), rng.random((binned.rows, labels))
+    versions, memory = np.zeros(labels, dtype=np.int64), new_memory(binned, labels)
+    for _ in range(4):
+        changed = rng.random(labels) < 0.3
+        gradient[:, changed] = rng.normal(size=(binned.rows, changed.sum()))
+        versions[changed] += 1
+        cost = float(rng.choice([0.0, 0.3], p=[0.8, 0.2]))
+        plain = fixed(gradient, chance * (1 - chance), 1.0, cost)
+        keeping = Slopes.of(plain.gradient, plain.curvature, plain.scale, 1.0, cost, versions.copy(), memory)
+        fresh = best_conditions(binned, every, plain, threads, "native")
+        found = best_conditions(binned, every, keeping, threads, "native", whole=True)
+        for mine, other in zip((found.gain, found.bin, found.kind), (fresh.gain, fresh.bin, fresh.kind), strict=True):
+            assert np.array_equal(mine, other)
+
+
+@needs_native
+def test_only_gains_of_all_rows_are_remembered() -> None:
+    binned, slopes, rows = world(1)
+    memory = new_memory(binned, 3)
+    keeping = Slopes.of(slopes.gradient, slopes.curvature, slopes.scale, 1.0, 0.0, np.ones(3, dtype=np.int64), memory)
+    best_conditions(binned, np.arange(binned.rows, dtype=np.int32), keeping, whole=True)
+    part, again = best_conditions(binned, rows, keeping), best_conditions(binned, rows, slopes)
+    assert np.array_equal(part.gain, again.gain)

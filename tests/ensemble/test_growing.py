@@ -8,9 +8,12 @@ from hypothesis import strategies as st
 from tests.ensemble.test_gain import world
 
 from polyrule.arrays import Ints32
-from polyrule.ensemble.bins import BinnedTable, BinTest
+from polyrule.data.table import Table
+from polyrule.ensemble.bins import BinnedTable, Binning, BinTest
+from polyrule.ensemble.building import Builder, BuildOptions
 from polyrule.ensemble.gain import Slopes, reference_best_conditions
 from polyrule.ensemble.growing import Growth, grow, simplify
+from polyrule.ensemble.lessons import plain_lesson
 
 
 def plain_greedy(table: BinnedTable, slopes: Slopes, options: Growth) -> tuple[BinTest, ...]:
@@ -52,3 +55,26 @@ def test_a_beam_finds_at_least_what_greedy_finds_in_the_first_step(seed: int) ->
     assert (narrow is None) == (wide is None)
     if narrow and wide:
         assert wide.gain >= narrow.gain
+
+
+def test_rules_to_spare_are_taken_out_again_and_the_rest_fits_better() -> None:
+    # The first rule of a greedy search straddles two planted ones, and is of no use once both are there.
+    rng = np.random.default_rng(3)
+    X = rng.random((400, 3))
+    table = Table.from_array(X)
+    both = (X[:, 0] > 0.5).astype(float) + (X[:, 1] > 0.5)
+    truth = (np.column_stack([both == 2, both == 1]) ^ (rng.random((400, 2)) < 0.1)).astype(np.uint8)
+    binning = Binning.of(table, 16)
+    lesson = plain_lesson(list(binning.columns(table)), truth, np.ones(400))
+    reached = {}
+    for spare in (0.0, 1.0):
+        builder = Builder(binning, lesson, BuildOptions(max_rules=3, spare=spare, growth=Growth(max_conditions=2)))
+        counts = []
+        builder.build(lambda rules, _, counts=counts: bool(counts.append(rules)))
+        assert counts == list(range(1, 4 + (3 if spare else 0)))
+        assert len(builder.bodies) == 3 == len(builder.chosen().heads)
+        assert builder.solver.covers.shape == (400, 4)
+        for place, body in enumerate(builder.bodies, start=1):
+            assert np.array_equal(np.flatnonzero(builder.solver.covers[:, place]), body.rows)
+        reached[spare] = builder.solver.objective()
+    assert reached[1.0] < reached[0.0]

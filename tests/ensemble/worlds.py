@@ -61,7 +61,9 @@ def random_ensemble(rng: np.random.Generator, kind: str, labels: int = 4, rules:
     cuts = () if kind == "expected-f1" else tuple(rng.normal(size=labels).tolist())
     intercepts = tuple(rng.normal(size=labels).tolist())
     names = HOSTILE[:labels]
-    return RuleEnsemble(tuple(made), features, names, intercepts, Decision(kind, cuts, sets), 1.0, {"made": "by hand"})
+    bonuses = tuple(rng.normal(size=len(sets)).tolist()) if kind == "subset" and rng.random() < 0.7 else ()
+    decision = Decision(kind, cuts, sets, bonuses)
+    return RuleEnsemble(tuple(made), features, names, intercepts, decision, 1.0, {"made": "by hand"})
 
 
 def hostile_table(rng: np.random.Generator, rows: int) -> Table:

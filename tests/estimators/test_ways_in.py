@@ -94,10 +94,10 @@ def test_metadata_is_routed():
             .set_fit_request(sample_weight=True, label_names=True)
             .set_score_request(sample_weight=True)
         )
-        found = cross_validate(
-            make_pipeline(learner), FEATURES, FRAME[["calm", "happy"]], cv=3, params={"sample_weight": weights}
-        )
+        found = cross_validate(learner, FEATURES, FRAME[["calm", "happy"]], cv=3, params={"sample_weight": weights})
         assert len(found["test_score"]) == 3
+        piped = make_pipeline(learner).fit(FEATURES, FRAME[["calm", "happy"]], sample_weight=weights)
+        assert str(piped[-1].rules_) == str(learner.fit(FEATURES, FRAME[["calm", "happy"]], weights).rules_)
         with pytest.raises(sklearn.exceptions.UnsetMetadataPassedError):
             cross_validate(RuleListClassifier(), FEATURES, FRAME["calm"], params={"sample_weight": weights})
 

@@ -300,6 +300,16 @@ def test_nothing_is_wider_than_the_screen(visit, sample, width):
         assert page.evaluate("() => document.documentElement.scrollWidth - innerWidth") <= 0, section
 
 
+def test_on_a_phone_the_name_of_the_section_is_in_sight(visit, sample):
+    page = visit(sample, "compare", viewport={"width": 360, "height": 800})
+    for section in ("compare", "overview", "whatif"):
+        page.evaluate(f"() => {{ location.hash = '{section}' }}")
+        page.locator(f"#section-{section}:not([hidden])").wait_for()
+        box = page.locator("#nav a[aria-current]").bounding_box()
+        assert box["x"] >= -1
+        assert box["x"] + box["width"] <= 361
+
+
 def test_printing_shows_every_section_and_every_rule(visit, sample):
     page = visit(sample)
     page.evaluate("() => dispatchEvent(new Event('beforeprint'))")

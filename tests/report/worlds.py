@@ -126,8 +126,9 @@ def random_ensemble(seed: int, kind: str = "threshold", rules: int = 15, labels:
     cuts = tuple(float(rng.normal()) for _ in range(labels)) if kind != "expected-f1" else ()
     every = [tuple(k for k in range(labels) if number >> k & 1) for number in rng.permutation(2**labels)[:20]]
     sets = tuple(every) if kind in ("subset", "expected-f1") else ()
-    decision = Decision(kind, cuts, sets)  # type: ignore[arg-type]
     starts = tuple(float(rng.normal()) for _ in range(labels))
+    bonuses = tuple(float(rng.normal()) for _ in sets) if seed % 2 else ()
+    decision = Decision(kind, cuts, sets, bonuses)  # type: ignore[arg-type]
     return RuleEnsemble(weighted, base.features, base.label_names, starts, decision, 0.7)
 
 

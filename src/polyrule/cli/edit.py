@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import difflib
+import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -12,7 +14,7 @@ import click
 from polyrule.cli.command import Command, Group, json_option
 from polyrule.cli.output import cannot_write, note, print_json, warn
 from polyrule.cli.reading import data_argument, data_options, load_labelled, load_model, load_rule_list, model_argument
-from polyrule.cli.text import fit
+from polyrule.cli.text import fit, plural
 from polyrule.errors import ModelError, OptionError
 
 
@@ -20,8 +22,9 @@ from polyrule.errors import ModelError, OptionError
 def edit() -> None:
     r"""Remove, move, add, replace or re-count rules. Rules are numbered from 1, as 'polyrule show' prints them.
 
-    Without -o the model file itself is replaced, and what it was stands beside it as MODEL.bak. Rules made or changed
-    by hand are marked [hand] or [edited], and have no counts until 'polyrule edit recount'.
+    What has changed is printed, with - before rules as they were and + before rules as they are. Without -o the model
+    file itself is replaced, and what it was stands beside it as MODEL.bak. Rules made or changed by hand are marked
+    [hand] or [edited], and have no counts until 'polyrule edit recount'.
 
     \b
     Examples:
@@ -50,10 +53,10 @@ def remove(model: Path, rules: tuple[int, ...], output: Path | None, as_json: bo
     Example:
       polyrule edit remove model.json 3 7 -o smaller.json
     """
-    stored = load_model(model)
+    stored = edited = load_model(model)
     for number in sorted(set(rules), reverse=True):
-        stored = stored.remove(_index(stored, number))
-    _store(stored, model, output, as_json)
+        edited = edited.remove(_index(edited, number))
+    _store(stored, edited, model, output, as_json)
 
 
 @edit.command("move", cls=Command)
@@ -69,7 +72,7 @@ def move(model: Path, rule: int, to: int, output: Path | None, as_json: bool) ->
       polyrule edit move model.json 9 1
     """
     stored = load_rule_list(model)
-    _store(stored.move(_index(stored, rule), _index(stored, to)), model, output, as_json)
+    _store(stored, stored.move(_index(stored, rule), _index(stored, to)), model, output, as_json)
 
 
 @edit.command("add", cls=Command)
@@ -88,7 +91,7 @@ def add(model: Path, rule: str, at: int | None, output: Path | None, as_json: bo
     place = len(stored) if at is None else at - 1
     if not 0 <= place <= len(stored):
         raise OptionError(f"--at must be between 1 and {len(stored) + 1}, got {at}")
-    _store(stored.insert(place, rule), model, output, as_json)
+    _store(stored, stored.insert(place, rule), model, output, as_json)
 
 
 @edit.command("replace", cls=Command)
@@ -104,7 +107,7 @@ def replace(model: Path, number: int, rule: str, output: Path | None, as_json: b
       polyrule edit replace model.json 2 "happy <- tempo > 118"
     """
     stored = load_rule_list(model)
-    _store(stored.replace(_index(stored, number), rule), model, output, as_json)
+    _store(stored, stored.replace(_index(stored, number), rule), model, output, as_json)
 
 
 @edit.command("text", cls=Command)
@@ -122,7 +125,8 @@ def text(model: Path, file: Any, output: Path | None, as_json: bool) -> None:
     """
     from polyrule.model.editing import from_text
 
-    _store(from_text(load_rule_list(model), file.read()), model, output, as_json)
+    stored = load_rule_list(model)
+    _store(stored, from_text(stored, file.read()), model, output, as_json)
 
 
 @edit.command("recount", cls=Command)
@@ -138,7 +142,7 @@ def recount(model: Path, data: str, output: Path | None, as_json: bool, **readin
       polyrule edit recount model.json train.csv
     """
     stored = load_rule_list(model)
-    _store(stored.recount(load_labelled(data, reading, stored)), model, output, as_json)
+    _store(stored, stored.recount(load_labelled(data, reading, stored)), model, output, as_json)
 
 
 @edit.command("weigh", cls=Command)
@@ -155,7 +159,7 @@ def weigh(model: Path, number: int, label: str, weight: float, output: Path | No
       polyrule edit weigh model.json 2 happy 0.5
     """
     stored = load_ensemble(model)
-    _store(stored.reweigh(_index(stored, number), label, weight), model, output, as_json)
+    _store(stored, stored.reweigh(_index(stored, number), label, weight), model, output, as_json)
 
 
 @edit.command("refit", cls=Command)
@@ -182,7 +186,8 @@ def refit(
     """
     stored = load_ensemble(model)
     kept = [_index(stored, number) for number in keep]
-    _store(stored.refit(load_labelled(data, reading, stored), ridge=ridge, keep=kept), model, output, as_json)
+    edited = stored.refit(load_labelled(data, reading, stored), ridge=ridge, keep=kept)
+    _store(stored, edited, model, output, as_json)
 
 
 @edit.command("seal", cls=Command)
@@ -197,7 +202,8 @@ def seal(model: Path, output: Path | None, as_json: bool) -> None:
     """
     from polyrule.model import RuleList
 
-    _store(RuleList.load(model, check=False), model, output, as_json)
+    sealed = RuleList.load(model, check=False)
+    _store(sealed, sealed, model, output, as_json)
 
 
 def load_ensemble(path: Path) -> Any:
@@ -216,7 +222,22 @@ def _index(model: Any, number: int) -> int:
     return number - 1
 
 
-def _store(edited: Any, model: Path, output: Path | None, as_json: bool) -> None:
+def changed_lines(before: str, after: str) -> list[str]:
+    r"""The lines of two models that only one of them has, with a minus or a plus; numbers alone are no change.
+
+    >>> changed_lines("1. a <- true\n2. b <- x > 1", "1. c <- x > 2\n2. a <- true\n3. b <- x > 1")
+    ['+ 1. c <- x > 2']
+    """
+    old, new = before.splitlines(), after.splitlines()
+    was, now = ([re.sub(r"^ *\d+\. ", "", line) for line in lines] for lines in (old, new))
+    found = []
+    for what, i, j, k, m in difflib.SequenceMatcher(None, was, now, autojunk=False).get_opcodes():
+        if what != "equal":
+            found += [f"- {line}" for line in old[i:j]] + [f"+ {line}" for line in new[k:m]]
+    return found
+
+
+def _store(stored: Any, edited: Any, model: Path, output: Path | None, as_json: bool) -> None:
     target = output or model
     backup = None if output else model.with_name(model.name + ".bak")
     try:
@@ -230,7 +251,9 @@ def _store(edited: Any, model: Path, output: Path | None, as_json: bool) -> None
 
         print_json({"output": str(target), "rules": rule_records(edited)})
         return
-    click.echo(fit(str(edited)))
+    for line in changed_lines(str(stored), str(edited)):
+        click.echo(fit(line))
     if any(getattr(rule, "origin", "learned") != "learned" and rule.coverage is None for rule in edited):
         warn("rules made by hand have no counts; 'polyrule edit recount' gives them some")
-    note(f"model written to {target}" + (f"; the old one is {backup}" if backup else ""))
+    beside = f"; the old one is {backup}" if backup else ""
+    note(f"model with {plural(len(edited), 'rule')} written to {target}{beside}")

@@ -7,7 +7,7 @@ must not depend on the order of the rows: categories that nobody declared are so
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from numbers import Real
+from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -48,10 +48,19 @@ def category_text(value: Any) -> str:
         return str(value)
     if isinstance(value, (bool, np.bool_)):
         return BOOLEAN_CATEGORIES[int(value)]
+    if isinstance(value, Integral):
+        return _digits(value)
     if isinstance(value, Real):
         number = float(value)
         return str(int(number)) if number.is_integer() else repr(number)
     return str(value)
+
+
+def _digits(value: Any) -> str:
+    try:
+        return str(int(value))
+    except ValueError:  # Python writes no more than a few thousand digits
+        raise DataError("a whole number has too many digits to be a category or a name") from None
 
 
 def check_finite(values: Floats, name: str) -> Floats:

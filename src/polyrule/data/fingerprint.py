@@ -40,7 +40,7 @@ def fingerprint(table: Table, labels: Any, weights: npt.NDArray[np.int64] | None
 def _parts(table: Table, labels: Any, weights: Any) -> Iterator[npt.NDArray[Any]]:
     """All numbers, in pieces: large data is never held twice."""
     values: Any = table.values
-    nominal = np.array([feature.has_categories for feature in table.features], dtype=bool)
+    nominal = table.coded
     if sp.issparse(values):
         yield from _sparse_parts(values)
     elif nominal.any():  # categories take less memory, because hashing takes long

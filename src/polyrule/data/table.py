@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -14,6 +15,8 @@ from polyrule.data.sparse import check_sparse
 from polyrule.errors import DataError
 
 FeatureKind = Literal["numeric", "nominal", "ordinal", "date"]
+CODED = ("nominal", "ordinal")
+"""Kinds of features whose values are positions among their categories."""
 KEPT = frozenset(np.dtype(kind) for kind in "fdbBhHi")
 """Types a dense table keeps its numbers in; each of them is exact as float64."""
 
@@ -64,7 +67,7 @@ class Feature:
     @property
     def has_categories(self) -> bool:
         """Whether values are positions among `categories`."""
-        return self.kind in ("nominal", "ordinal")
+        return self.kind in CODED
 
     @property
     def is_stepped(self) -> bool:
@@ -145,21 +148,22 @@ class Table:
     def check_values(self) -> None:
         """Refuse numbers that no condition can mean: infinite ones, and codes that are no category."""
         matrix: Any = self.values
-        if np.isinf(matrix.data if self.is_sparse else matrix).any():
+        coded, counts = self.coded, self.category_counts
+        if not coded.all() and np.isinf(matrix.data if self.is_sparse else matrix).any():
             raise DataError("the table holds infinite numbers; use NaN for a missing value or clip them")
-        coded = np.array([feature.has_categories for feature in self.features], dtype=np.bool_)
         if not coded.any():
             return
-        counts = np.array([len(f.categories) if f.has_categories else np.inf for f in self.features])
         if self.is_sparse:
-            codes, most = matrix.data, np.repeat(counts, np.diff(matrix.indptr))
-            codes, most = codes[most < np.inf], most[most < np.inf]
+            columns = np.repeat(np.arange(len(counts)), np.diff(matrix.indptr))
+            codes, most = matrix.data[coded[columns]], counts[columns[coded[columns]]]
         else:
             codes, most = (matrix, counts) if coded.all() else (matrix[:, coded], counts[coded])
         with np.errstate(invalid="ignore"):
             whole = codes.astype(np.uint32, copy=False)
-        right = (whole == codes) & (whole < most)
-        if not right.all() and not np.all(right | np.isnan(codes)):
+        same = whole == codes
+        if same.all() and (whole < most if self.is_sparse else whole.max(axis=0, initial=0) < most).all():
+            return
+        if not np.all((same & (whole < most)) | np.isnan(codes)):
             raise DataError(
                 "the table holds nominal values that are no category: they are positions among the categories of their "
                 "feature, counted from 0, or NaN"
@@ -183,6 +187,16 @@ class Table:
         """Whether only the entries that differ from 0 are stored."""
         return bool(sp.issparse(self.values))
 
+    @cached_property
+    def coded(self) -> npt.NDArray[np.bool_]:
+        """Whether the values of a column are positions among categories, by column."""
+        return np.array([feature.kind in CODED for feature in self.features], dtype=np.bool_)
+
+    @cached_property
+    def category_counts(self) -> npt.NDArray[np.int64]:
+        """Number of categories, by column."""
+        return np.array([len(feature.categories) for feature in self.features], dtype=np.int64)
+
     @property
     def feature_names(self) -> tuple[str, ...]:
         """Names of the columns, in order."""
@@ -192,7 +206,10 @@ class Table:
         """Return one column as a dense array; a view where the table is a dense one of float64."""
         values: Any = self.values
         if self.is_sparse:
-            return np.asarray(values[:, [index]].toarray()).ravel()
+            start, end = values.indptr[index], values.indptr[index + 1]
+            column = np.zeros(values.shape[0])
+            column[values.indices[start:end]] = values.data[start:end]
+            return column
         return np.asarray(values[:, index], dtype=np.float64)
 
     def spans(self, index: int) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64], npt.NDArray[np.int64]]:

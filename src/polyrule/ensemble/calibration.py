@@ -7,9 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from polyrule.arrays import Bytes, Floats, Matrix
+from polyrule.ensemble.logistic import chances_of, exact_sum, falling, log_of_one_and, unit_for
 
 _MOST_CELLS = 2_000_000
 _MOST_STEPS = 60
+_FARTHEST = 50.0  # log-odds beyond it say nothing more
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +37,8 @@ class Calibration:
         array([2.2])
         """
         some = slice(None, None, max(1, scores.size // _MOST_CELLS))
-        flat, wanted = scores[some].ravel().astype(np.float64), truth[some].ravel().astype(np.float64)
+        flat = np.clip(scores[some].ravel().astype(np.float64), -_FARTHEST, _FARTHEST)
+        wanted = truth[some].ravel().astype(np.float64)
         every = np.repeat(weights[some], scores.shape[1])
         value = np.inf
         line: Floats = np.array([0.0, 1.0])
@@ -48,7 +51,7 @@ class Calibration:
             improved, line, value = value - here, line - step, here
             if improved <= 1e-12 * abs(value):
                 break
-            step = np.asarray(np.linalg.solve(curvature, gradient), dtype=np.float64)
+            step = _solved(curvature, gradient)
         shift, slope = np.round(line, 9).tolist()
         return cls(slope, shift) if slope > 0 else cls()
 
@@ -58,14 +61,23 @@ class Calibration:
 
 
 def _around(line: Floats, flat: Floats, wanted: Floats, every: Floats) -> tuple[float, Floats, Matrix]:
-    """Penalised loss of a line, its gradient and its curvature."""
+    """Penalised loss of a line, its gradient and its curvature; sums are exact, the same on every machine."""
     moved = line[0] + line[1] * flat
-    falling = np.exp(-np.abs(moved))
-    chance = np.where(moved >= 0, 1, falling) / (1 + falling)
+    chance = chances_of(moved)
     away = line - np.array([0.0, 1.0])
-    value = every @ (np.maximum(moved, 0) + np.log(1 + falling) - wanted * moved) + away @ away / 2
-    surplus, bent = every * (chance - wanted), every * chance * (1 - chance)
-    gradient = np.array([surplus.sum(), surplus @ flat]) + away
-    cross = bent @ flat
-    curvature = np.array([[bent.sum() + 1, cross], [cross, (bent * flat) @ flat + 1]])
-    return float(value), gradient, curvature
+    unit = unit_for(every) / 4096  # one number may be as large as a few thousand
+    losses = np.maximum(moved, 0) + log_of_one_and(falling(np.abs(moved))) - wanted * moved
+    value = exact_sum(every * losses, unit) + (away[0] * away[0] + away[1] * away[1]) / 2
+    surplus, bent = every * (chance - wanted), every * (chance * (1 - chance))
+    gradient = np.array([exact_sum(surplus, unit), exact_sum(surplus * flat, unit)]) + away
+    cross = exact_sum(bent * flat, unit)
+    curvature = np.array([[exact_sum(bent, unit) + 1, cross], [cross, exact_sum(bent * flat * flat, unit) + 1]])
+    return value, gradient, curvature
+
+
+def _solved(curvature: Matrix, gradient: Floats) -> Floats:
+    """The Newton step, by Cramer's rule."""
+    (a, b), (_, d) = curvature.tolist()
+    first, second = gradient.tolist()
+    size = a * d - b * b
+    return np.array([(d * first - b * second) / size, (a * second - b * first) / size])

@@ -26,7 +26,7 @@ class EnsembleProgress:
     done : float
         Share of the whole work that is done, an estimate.
     rules : int
-        Rules of the model at hand so far.
+        Rules of the model at hand so far; half as many again as asked for are learned, and the weakest then taken out.
     loss : float or None
         Its penalised training loss.
     part : int

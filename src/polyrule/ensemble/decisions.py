@@ -1,7 +1,8 @@
 """From scores to labels: one threshold, a threshold per label, or the best of the label sets seen in training.
 
 Scores are log-odds, so for independent labels the probability of a label set S is proportional to the exponential of
-its labels' scores added up. Restricting S to sets seen in training is what brings label dependencies in.
+its labels' scores added up. Restricting S to sets seen in training, and a bonus for those that are commoner than their
+labels one by one would make them, is what brings label dependencies in.
 """
 
 from __future__ import annotations
@@ -14,12 +15,13 @@ from typing import Literal, get_args
 import numpy as np
 from scipy.special import expit
 
-from polyrule.arrays import Bytes, Matrix
+from polyrule.arrays import Bytes, Floats, Matrix
 
 DecisionKind = Literal["threshold", "subset", "per-label", "expected-f1"]
 KINDS: tuple[DecisionKind, ...] = get_args(DecisionKind)
 
 _MOST_SETS = 1000
+_DOUBTS = 3.0  # examples
 
 
 @dataclass(frozen=True)
@@ -30,22 +32,32 @@ class Decision:
     ----------
     kind : {"threshold", "per-label", "subset", "expected-f1"}
         `threshold` and `per-label`: a label is present if its score is at least its cut. `subset`: the label set whose
-        labels exceed their cuts by most, all differences added up; with cuts of 0 it is the most probable set.
+        labels exceed their cuts by most, all differences and the set's bonus added up; with cuts of 0 and no bonuses it
+        is the most probable set, were labels independent.
         `expected-f1`: the label set with the largest expected F1 (per example).
     cuts : tuple of float
         Per label; unused and empty for `expected-f1`.
     label_sets : tuple of tuples of int
         The sets to choose from, for the two set decisions; the commonest first, and the first of equals wins.
+    bonuses : tuple of float
+        Per label set, what its sum starts with: more for sets that are commoner than their labels one by one would
+        make them. Empty for none.
     """
 
     kind: DecisionKind
     cuts: tuple[float, ...] = ()
     label_sets: tuple[tuple[int, ...], ...] = ()
+    bonuses: tuple[float, ...] = ()
 
     @property
     def uses_sets(self) -> bool:
         """Whether whole label sets are chosen."""
         return self.kind in ("subset", "expected-f1")
+
+    @property
+    def every_bonus(self) -> tuple[float, ...]:
+        """What each label set starts with; zeros where there are no bonuses."""
+        return self.bonuses or (0.0,) * len(self.label_sets)
 
     def labels(self, scores: Matrix, unit: float = 1.0) -> Bytes:
         """Decide for every row of `scores`; `unit` turns scores into log-odds."""
@@ -54,7 +66,7 @@ class Decision:
         members = membership(self.label_sets, scores.shape[1])
         chosen = np.empty(len(scores), dtype=np.int64)
         # Blocks bound the memory that examples times label sets would take.
-        step = max(1, 4_000_000 // max(1, len(members)))
+        step = max(1, 1_000_000 // max(1, len(members)))
         for start in range(0, len(scores), step):
             block = slice(start, start + step)
             chosen[block] = np.argmax(self._merits(scores[block], members, unit), axis=1)
@@ -62,7 +74,7 @@ class Decision:
 
     def _merits(self, scores: Matrix, members: Bytes, unit: float) -> Matrix:
         beyond = scores - np.array(self.cuts) if self.cuts else scores
-        totals = np.zeros((len(scores), len(members)))
+        totals = np.tile(np.array(self.every_bonus), (len(scores), 1))
         for label in range(scores.shape[1]):  # one after the other, as exported code adds
             totals[:, members[:, label] == 1] += beyond[:, [label]]
         if self.kind == "subset":
@@ -75,7 +87,7 @@ class Decision:
         cuts = [cut / unit for cut in self.cuts]
         if not self.uses_sets:  # a sum of points is a whole number, so its cut may be one too
             cuts = [float(ceil(cut - 1e-9)) for cut in cuts]
-        return Decision(self.kind, tuple(cuts), self.label_sets)
+        return Decision(self.kind, tuple(cuts), self.label_sets, tuple(bonus / unit for bonus in self.bonuses))
 
 
 def membership(label_sets: Sequence[Iterable[int]], labels: int) -> Bytes:
@@ -104,6 +116,27 @@ def seen_label_sets(truth: Bytes) -> tuple[tuple[int, ...], ...]:
     sets, counts = np.unique(truth, axis=0, return_counts=True)
     order = sorted(range(len(sets)), key=lambda k: (-counts[k], tuple(1 - sets[k])))[:_MOST_SETS]
     return tuple(tuple(int(label) for label in np.flatnonzero(sets[k])) for k in order)
+
+
+def dependence(truth: Bytes, label_sets: Sequence[Sequence[int]], weights: Floats) -> Floats:
+    """How much commoner each set is than its labels one by one would make it: the logarithm of the ratio of counts.
+
+    A few examples that support independence are added to both counts, for a set seen once proves little.
+
+    Examples
+    --------
+    >>> truth = np.array([[1, 1], [1, 1], [0, 0], [0, 0]] * 5, dtype=np.uint8)
+    >>> dependence(truth, [(0, 1), (0,)], np.ones(20)).round(2)  # the two labels like to come together
+    array([ 0.49, -0.98])
+    """
+    members = membership(label_sets, truth.shape[1])
+    places = {row.tobytes(): place for place, row in enumerate(members)}
+    found = np.array([places.get(row.tobytes(), -1) for row in truth.astype(np.uint8, copy=False)], dtype=np.int64)
+    common = np.bincount(found[found >= 0], weights=weights[found >= 0], minlength=len(members))
+    share = (weights @ truth + 0.5) / (weights.sum() + 1)
+    inside = members.astype(np.float64)
+    expected = weights.sum() * np.exp(inside @ np.log(share) + (1 - inside) @ np.log(1 - share))
+    return np.asarray(np.round(np.log((common + _DOUBTS) / (expected + _DOUBTS)), 9))
 
 
 def chance(cut: float, unit: float = 1.0) -> float:

@@ -13,6 +13,7 @@ from polyrule.ensemble.bins import Binning
 
 _LARGEST = 25_000_000  # cells
 _MOST_CATEGORIES = 100
+_BLOCK_CELLS = 2_000_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,6 +75,18 @@ class Design:
         """Return the matrix of a table."""
         columns = (self.binning.encode(j, table.column(j)) for j in self.features)
         return self.matrix(columns, len(table))
+
+
+def column_blocks(matrix: Floats32) -> list[slice]:
+    """Cut a matrix into a few columns each, so that what is made of them stays small.
+
+    Examples
+    --------
+    >>> column_blocks(np.zeros((1_000_000, 3), dtype=np.float32))
+    [slice(0, 2, None), slice(2, 4, None)]
+    """
+    step = max(1, _BLOCK_CELLS // max(1, len(matrix)))
+    return [slice(first, first + step) for first in range(0, matrix.shape[1], step)]
 
 
 def _width(binning: Binning, feature: int) -> int:

@@ -165,7 +165,7 @@ class _Sums:
             return helps if reach >= -_SLACK else None
         # A set with the new outcome must beat the best one with the old outcome, in particular each single one.
         members = membership(decision.label_sets, len(self.start)).astype(np.float64)
-        margins = members @ (sure - np.array(decision.cuts))
+        margins = np.array(decision.every_bonus) + members @ (sure - np.array(decision.cuts))
         open_margins = open_weights @ members.T
         new = members[:, self.target] != before
         if not new.any() or new.all():

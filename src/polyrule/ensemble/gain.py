@@ -20,6 +20,8 @@ from polyrule.arrays import Ints32
 from polyrule.ensemble.bins import ABOVE, AT_MOST, CATEGORY, BinnedTable
 from polyrule.native import native
 
+_LARGEST_MEMORY = 4_000_000  # gains
+
 
 @dataclass(frozen=True, eq=False)
 class Slopes:
@@ -34,6 +36,11 @@ class Slopes:
         Integer units per unit of loss.
     ridge, cost : float
         In units of loss: penalty on squared weights, and price of one head entry.
+    versions : ndarray of int64
+        Per label, a number that changes whenever its gradients do.
+    memory : GainMemory or None
+        What the compiled search remembers of the gains in all rows from one rule to the next; it belongs to one table
+        and one solver. The result does not depend on it.
     """
 
     gradient: npt.NDArray[np.int32]
@@ -42,11 +49,25 @@ class Slopes:
     scale: float
     ridge: float
     cost: float
+    versions: npt.NDArray[np.int64]
+    memory: Any = None
 
     @classmethod
-    def of(cls, gradient: Ints32, curvature: Ints32, scale: float, ridge: float, cost: float) -> Slopes:
+    def of(
+        cls,
+        gradient: Ints32,
+        curvature: Ints32,
+        scale: float,
+        ridge: float,
+        cost: float,
+        versions: npt.NDArray[np.int64] | None = None,
+        memory: Any = None,
+    ) -> Slopes:
         """Slopes of all rows."""
-        return cls(gradient, curvature, curvature.sum(axis=0, dtype=np.int64), scale, ridge, cost)
+        if versions is None:
+            versions, memory = np.zeros(gradient.shape[1], dtype=np.int64), None
+        root = curvature.sum(axis=0, dtype=np.int64)
+        return cls(gradient, curvature, root, scale, ridge, cost, versions, memory)
 
     def label_gains(self, rows: Ints32) -> npt.NDArray[np.float64]:
         """Gain of every label for a rule that covers `rows`, before the price of the head entry."""
@@ -74,8 +95,19 @@ def native_kernel() -> Any:
     return getattr(native, "best_conditions", None)
 
 
+def new_memory(table: BinnedTable, labels: int) -> Any:
+    """Return an empty memory for the gains in all rows; None where it would be too large, or nothing is compiled."""
+    cells = labels * 2 * int(table.count.sum(dtype=np.int64))
+    return native.GainMemory() if native is not None and cells <= _LARGEST_MEMORY else None
+
+
 def best_conditions(
-    table: BinnedTable, rows: Ints32, slopes: Slopes, threads: int = 1, kernels: str | None = None
+    table: BinnedTable,
+    rows: Ints32,
+    slopes: Slopes,
+    threads: int = 1,
+    kernels: str | None = None,
+    whole: bool = False,
 ) -> BestConditions:
     """Find for every feature the condition that, added to a body covering `rows`, has the largest gain.
 
@@ -91,6 +123,8 @@ def best_conditions(
         The result does not depend on it.
     kernels : {None, "native", "reference"}
         None takes the native kernel where it is there.
+    whole : bool
+        Whether this is the table that the memory of `slopes` belongs to, not a part of it.
     """
     kernel = native_kernel()
     if kernels == "reference" or kernel is None:
@@ -99,6 +133,7 @@ def best_conditions(
         table.dense, table.slot, table.count, table.nominal, table.usual, table.starts, table.listed_rows,
         table.listed_codes, np.ascontiguousarray(rows), slopes.gradient, slopes.curvature, slopes.root,
         slopes.ridge * slopes.scale, slopes.cost * slopes.scale, threads,
+        slopes.memory if len(rows) == table.rows and whole else None, slopes.versions,
     )  # fmt: skip
     return BestConditions(np.asarray(found[0]) / slopes.scale, np.asarray(found[1]), np.asarray(found[2]))
 

@@ -6,6 +6,7 @@ import numpy as np
 from scipy.linalg import cholesky, solve_triangular
 
 from polyrule.arrays import Bytes, Floats, Floats32, Ints, Matrix
+from polyrule.ensemble.design import column_blocks
 
 _RIDGE = 0.3
 _FARTHEST = 3.0  # standard deviations; rare words would otherwise put an example at the end of the world
@@ -41,11 +42,13 @@ class KernelRidge:
     """
 
     def __init__(self, design: Floats32, truth: Bytes, weights: Floats, seed: int = 0) -> None:
-        missing = np.isnan(design)
-        present = np.maximum(len(design) - missing.sum(axis=0), 1)
-        self._mean = (np.where(missing, 0, design).sum(axis=0, dtype=np.float64) / present).astype(np.float32)
-        spread = np.where(missing, self._mean, design).std(axis=0, dtype=np.float64)
-        self._spread = np.where(spread > 0, spread, 1).astype(np.float32)
+        self._mean, self._spread = np.empty((2, design.shape[1]), dtype=np.float32)
+        for block in column_blocks(design):
+            missing = np.isnan(design[:, block])
+            present = np.maximum(len(design) - missing.sum(axis=0), 1)
+            self._mean[block] = np.where(missing, 0, design[:, block]).sum(axis=0, dtype=np.float64) / present
+            spread = np.where(missing, self._mean[block], design[:, block]).std(axis=0, dtype=np.float64)
+            self._spread[block] = np.where(spread > 0, spread, 1)
         order = np.random.default_rng([seed, 1]).permutation(len(design))
         fitted = np.sort(order[:_MOST_EXAMPLES])
         landmarks = np.sort(order[: _MOST_LANDMARKS if len(design) <= _EXACT else _FEW_LANDMARKS])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import platform
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -28,7 +29,8 @@ _NEXT_TO_NOTHING = 0.02
 _NOTHING = 0.003
 # Of more examples, one fold is held out instead of each in turn: that is evidence enough.
 _PLENTY = 20_000
-_LARGEST_SIDE_BY_SIDE = 2_000_000  # labels of all examples; above it, parts are learned one after the other
+# Labels, or features, of all examples; above either, parts are learned one after the other: memory is not for wasting.
+_LARGEST_SIDE_BY_SIDE = (1_000_000, 4_000_000)
 _MOST_EVIDENCE = 4_000_000  # labels of all examples
 _BLOCK_CELLS = 1_000_000
 _DIGITS = 9  # of a weight in the model: the last ones depend on the processor
@@ -76,7 +78,9 @@ def learn(
     held: list[Bools] = [fold == number for number in range(int(fold.max(initial=-1)) + 1)]
     held = [rows for rows in held if rows.any() and not rows.all()]
     wanted: list[Bools] = [np.ones(len(table), dtype=bool), *(~rows for rows in held)]
-    at_once = 1 if truth.size > _LARGEST_SIDE_BY_SIDE else min(options.threads, len(wanted))
+    cells = (truth.size, table.shape[0] * table.shape[1])
+    crowded = any(number > most for number, most in zip(cells, _LARGEST_SIDE_BY_SIDE, strict=True))
+    at_once = 1 if crowded else min(options.threads, len(wanted))
     inner = max(1, options.threads // at_once)
     control = Control(options.time_limit, callback, len(wanted), options.restarts, at_once)
 
@@ -114,7 +118,8 @@ def deal(truth: Bytes, folds: int, seed: int) -> Ints:
     folds = min(folds, count // 2)
     if folds < 2:
         return np.zeros(count, dtype=np.int64)
-    shuffled = np.random.default_rng(seed).permutation(count)
+    # This generator is frozen: it deals alike in every version of NumPy.
+    shuffled = np.random.RandomState(seed % 2**32).permutation(count)
     _, sets = np.unique(np.packbits(truth, axis=1), axis=0, return_inverse=True)
     order = shuffled[np.argsort(sets.ravel()[shuffled], kind="stable")]
     fold = np.empty(count, dtype=np.int64)
@@ -270,7 +275,7 @@ class _HeldOut:
             coefficients = part.coefficients[part.nearest(setting)]
             for first, block in _blocks(covers, self._labels):
                 some = places[first : first + len(block)]
-                total += float(loss(block @ coefficients, truth[some].astype(np.float64), weights[some]).sum())
+                total += math.fsum(loss(block @ coefficients, truth[some].astype(np.float64), weights[some]))
                 weight += float(weights[some].sum())
         return total / weight
 

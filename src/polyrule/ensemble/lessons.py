@@ -16,7 +16,7 @@ import numpy as np
 from polyrule.arrays import Bytes, Codes, Floats, Floats32, Ints
 from polyrule.data.table import Table
 from polyrule.ensemble.bins import Binning
-from polyrule.ensemble.design import Design
+from polyrule.ensemble.design import Design, column_blocks
 from polyrule.ensemble.teacher import Teacher
 
 _LARGEST_MIXED = 20_000_000  # cells of the bins of real and mixed examples
@@ -32,7 +32,7 @@ class Teaching:
     trust : float
         Weight of the teacher's estimate in the target of a training example, from 0 to 1.
     rounds : int
-        Mixed examples per training example, at most.
+        Mixed examples per training example, at most; none are made of text.
     limit : int
         Most examples, real and mixed; above it no mixed ones are made.
     neighbours : int
@@ -99,7 +99,9 @@ class Lessons:
         self.targets = truth * np.float32(1 - options.trust) + np.float32(options.trust) * self.teacher.left_out
         examples = len(table)
         most = min(options.limit, _LARGEST_MIXED // max(1, len(binning.features)))
-        wanted = min(options.rounds * examples, most - examples)
+        # Half of one text and half of another is no text: rules learned from such are no better, and take longer.
+        rounds = 0 if self.teacher.text else options.rounds
+        wanted = min(rounds * examples, most - examples)
         self.wanted = wanted if wanted > 0 and examples > options.neighbours else 0
         if self.wanted:
             self._codes = binning.codes(table)
@@ -130,18 +132,22 @@ def neighbours(design: Floats32, count: int, random: np.random.Generator) -> Int
 
     Values are rounded to a few steps per standard deviation: distances are then whole numbers, exact on every machine.
     """
-    filled = np.where(np.isnan(design), np.float32(0), design)
-    spread = filled.std(axis=0, dtype=np.float64)
-    scaled = (filled - filled.mean(axis=0, dtype=np.float64)) / np.where(spread > 0, spread, 1)
-    steps = np.clip(np.rint(3 * scaled), -9, 9).astype(np.float32)
+    steps = np.empty(design.shape, dtype=np.float32)
+    for columns in column_blocks(design):
+        filled = np.where(np.isnan(design[:, columns]), np.float32(0), design[:, columns])
+        spread = filled.std(axis=0, dtype=np.float64)
+        scaled = (filled - filled.mean(axis=0, dtype=np.float64)) / np.where(spread > 0, spread, 1)
+        steps[:, columns] = np.clip(np.rint(3 * scaled), -9, 9)
     pool = np.sort(random.permutation(len(design))[:_POOL])
     theirs = (steps[pool] ** 2).sum(axis=1)
     found = np.empty((len(design), count), dtype=np.int64)
     for first in range(0, len(design), 1000):
         block = np.arange(first, min(len(design), first + 1000))
-        distances = theirs - 2 * (steps[block] @ steps[pool].T)
-        distances[block[:, None] == pool] = np.inf
-        found[block] = pool[np.argsort(distances, axis=1, kind="stable")[:, :count]]
+        distances = (theirs - 2 * (steps[block] @ steps[pool].T)).astype(np.int64)
+        distances[block[:, None] == pool] = 2**40
+        # Of equally near ones the first; all keys differ, so that a partial sort finds the same ones as a whole one.
+        keys = np.partition(distances * len(pool) + np.arange(len(pool)), count - 1, axis=1)[:, :count]
+        found[block] = pool[np.sort(keys, axis=1) % len(pool)]
     return found
 
 

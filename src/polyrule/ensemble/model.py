@@ -114,6 +114,10 @@ class RuleEnsemble(Derived):
             raise ModelError(f"decision: {len(self.decision.cuts)} cuts for {width} labels")
         if self.decision.uses_sets and not self.decision.label_sets:
             raise ModelError("decision: there is no label set to choose from")
+        if self.decision.bonuses and len(self.decision.bonuses) != len(self.decision.label_sets):
+            raise ModelError(
+                f"decision: {len(self.decision.bonuses)} bonuses for {len(self.decision.label_sets)} label sets"
+            )
         for number, labels in enumerate(self.decision.label_sets, start=1):
             if any(not 0 <= label < width for label in labels):
                 raise ModelError(f"decision: label set {number} names a label that this model does not have")

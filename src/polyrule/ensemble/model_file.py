@@ -23,6 +23,7 @@ def encode(model: RuleEnsemble) -> dict[str, Any]:
             "kind": decision.kind,
             "cuts": [float(cut) for cut in decision.cuts],
             "label_sets": [[names.labels.write(label) for label in labels] for labels in decision.label_sets],
+            **({"bonuses": [float(bonus) for bonus in decision.bonuses]} if decision.bonuses else {}),
         },
         "rules": [_encode_rule(rule, names) for rule in model.rules],
     }
@@ -73,10 +74,11 @@ def _decode_entry(node: Node, names: Vocabulary) -> Entry:
 
 
 def _decode_decision(node: Node, names: Vocabulary) -> Decision:
-    members = node.fields(("kind", "cuts", "label_sets"))
+    members = node.fields(("kind", "cuts", "label_sets"), ("bonuses",))
     kind = members["kind"].choice(*KINDS)
     return Decision(
         kind,  # type: ignore[arg-type]
         tuple(float(cut.number()) for cut in members["cuts"]),
         tuple(tuple(names.labels.read(label) for label in labels) for labels in members["label_sets"]),
+        tuple(float(bonus.number()) for bonus in members["bonuses"].maybe(list) or ()),
     )

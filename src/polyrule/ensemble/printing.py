@@ -91,7 +91,10 @@ def decision_lines(ensemble: RuleEnsemble, digits: int | None = None) -> list[st
         lines.append(f"(a label is present if its sum is at least: {needs})")
     elif decision.kind == "subset":
         cut, count = decision.cuts[0], len(decision.label_sets)
-        lines.append(f"(of {count} label sets seen in training, the one whose sums exceed {_shown_cut(cut)} by most)")
+        extra = ", a bonus for sets whose labels like to come together added" if decision.bonuses else ""
+        lines.append(
+            f"(of {count} label sets seen in training, the one whose sums exceed {_shown_cut(cut)} by most{extra})"
+        )
     else:
         count = len(decision.label_sets)
         lines.append(f"(of {count} label sets seen in training, the one with the largest expected F1 is predicted)")

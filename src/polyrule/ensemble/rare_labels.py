@@ -30,7 +30,7 @@ def rare_label_cuts(scores: Matrix, truth: Bytes, weights: Matrix) -> Matrix:
     weights : ndarray, shape (examples,)
     """
     present = weights @ truth
-    usual = logit((present + 0.5) / (weights.sum() + 1))
+    usual = np.round(logit((present + 0.5) / (weights.sum() + 1)), 9)
     best, line = -1.0, np.zeros(truth.shape[1])
     for tilt in _TILTS:
         heights = smoothed(f1_curves(scores - tilt * usual, truth, weights, _HEIGHTS).mean(axis=1))

@@ -61,6 +61,8 @@ class Teacher:
         Probability of each label of each training example, without what its own labels say.
     slopes : dict
         How much each member is listened to.
+    text : bool
+        Whether the table looks like text.
 
     Examples
     --------
@@ -83,10 +85,11 @@ class Teacher:
         stop: Callable[[], bool] = lambda: False,
     ) -> None:
         trees = _TREES if trees is None else trees
+        self.text = linear.suits(design)
         self._members: dict[str, Member] = {"forest": Forest(design, truth, weights, trees, seed, threads, stop)}
         if not stop():
             self._members["kernel"] = KernelRidge(design, truth, weights, seed)
-            if linear.suits(design):
+            if self.text:
                 self._members["linear"] = linear.LinearRidge(design, truth, weights)
         said = [member.left_out for member in self._members.values()]
         # A few hundred thousand estimates are plenty for a handful of slopes.

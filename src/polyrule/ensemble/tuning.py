@@ -13,18 +13,23 @@ from scipy.special import logit
 
 from polyrule.arrays import Bytes, Matrix
 from polyrule.ensemble.curves import accuracy_curves, f1_curves, smoothed
-from polyrule.ensemble.decisions import KINDS, Decision, DecisionKind, membership, seen_label_sets
+from polyrule.ensemble.decisions import KINDS, Decision, DecisionKind, dependence, membership, seen_label_sets
 from polyrule.ensemble.measures import MEASURES
 from polyrule.ensemble.rare_labels import rare_label_cuts
 from polyrule.errors import OptionError
 
-_GRID = np.asarray(logit(np.arange(5, 81) / 100))
-_LARGEST_TUNED = 4_000_000  # examples times label sets; of more examples only some are used
+_GRID = np.round(logit(np.arange(5, 81) / 100), 9)  # rounded: last digits differ between versions of SciPy
+_LARGEST_TUNED = 2_000_000  # examples times label sets; of more examples only some are used
 
 # The peak of an F1 over cuts is flat. Whoever gives up this much of it may gain a lot of the other measures.
 _SLACK = {"micro-f1": 0.005, "example-f1": 0.005}
 # Macro-F1 rewards calling rare labels at random. So much of micro-F1 may be given up for it on the training part.
 _GUARD = 0.015
+# How much of the dependence among labels, as the counts of the label sets show it, is added to the sums of the sets
+# where whole sets count; for the other measures it is of no use.
+_STRENGTHS = (0.0, 0.5, 1.0)
+_COARSE = 5
+_CLEARLY = 0.004
 _SHRINKAGE = (1.0, 0.85, 0.7, 0.55, 0.4, 0.25, 0.1, 0.0)
 
 
@@ -135,7 +140,8 @@ def tune(evidence: Evidence, kind: DecisionKind, optimize: str) -> Decision:
         return Decision(kind, (), seen_label_sets(evidence.truth))
     if kind == "subset":
         sets = seen_label_sets(evidence.truth)
-        return Decision(kind, (_set_cut(evidence, sets, optimize),) * labels, sets)
+        cut, bonuses = _set_cut(evidence, sets, optimize)
+        return Decision(kind, (cut,) * labels, sets, bonuses)
     shared = _shared_cut(evidence, optimize)
     if kind == "threshold":
         return Decision(kind, (shared,) * labels)
@@ -165,15 +171,28 @@ def _shared_cut(evidence: Evidence, optimize: str) -> float:
     return _best_cut(predicted, evidence.truth, evidence.weights, optimize)
 
 
-def _set_cut(evidence: Evidence, label_sets: tuple[tuple[int, ...], ...], optimize: str) -> float:
-    """Best shared cut where whole label sets are chosen; a lower one favours larger sets."""
+def _set_cut(
+    evidence: Evidence, label_sets: tuple[tuple[int, ...], ...], optimize: str
+) -> tuple[float, tuple[float, ...]]:
+    """Best shared cut where whole label sets are chosen, and the sets' bonuses; a lower cut favours larger sets."""
     members = membership(label_sets, evidence.truth.shape[1])
     every = max(1, len(evidence.truth) * len(members) // _LARGEST_TUNED)
     rows = np.arange(0, len(evidence.truth), every)
     totals = evidence.scores[rows] @ members.T.astype(np.float64)
     sizes = members.sum(axis=1, dtype=np.float64)
-    predicted = (members[np.argmax(totals - cut * sizes, axis=1)] for cut in _GRID)
-    return _best_cut(predicted, evidence.truth[rows], evidence.weights[rows], optimize)
+    bonuses = dependence(evidence.truth, label_sets, evidence.weights)
+    truth, weights = evidence.truth[rows], evidence.weights[rows]
+
+    def labels(strength: float, cuts: Matrix) -> Iterable[Bytes]:
+        return (members[np.argmax(totals + strength * bonuses - cut * sizes, axis=1)] for cut in cuts)
+
+    best, most = 0.0, -np.inf
+    for strength in _STRENGTHS if optimize == "subset" else ():
+        reached = max(sum(_merit(truth, some, weights, optimize)) for some in labels(strength, _GRID[::_COARSE]))
+        if reached > most + _CLEARLY:
+            best, most = strength, reached
+    cut = _best_cut(labels(best, _GRID), truth, weights, optimize)
+    return cut, tuple((best * bonuses).tolist()) if best else ()
 
 
 def _label_cuts(scores: Matrix, truth: Bytes, weights: Matrix, optimize: str) -> Matrix:

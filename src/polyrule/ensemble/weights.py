@@ -5,20 +5,20 @@ with step halving solves it in a few steps from where it stood before. The curva
 a step, changes little from rule to rule: it only gets a new row and column, and is computed afresh once a step has
 gained much more or less than the matrix foretold. An old one costs steps, never the answer.
 
-Scores are never stored: they follow from which rules cover which rows, a byte each. Rows are taken a block at a time.
+Scores are never stored: they follow from which rules cover which rows, a byte each. `logistic` does the arithmetic.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import math
 
 import numpy as np
 
 from polyrule.arrays import Bools, Bytes, Floats, Floats32, Ints, Ints32, Matrix
+from polyrule.ensemble.logistic import Logistic, inverse_diagonals, newton_steps, unit_for
 
 # The intercept is penalised too, but so little that it only matters for a label that is always or never present.
 INTERCEPT_RIDGE = 0.01
-_LEAST_CURVATURE = 1e-9
 _TOLERANCE = 1e-10
 # A Newton step gains half of what the slope alone promises; outside these shares, the curvature is out of date.
 _FAIR_GAIN = (0.35, 0.6)
@@ -46,6 +46,10 @@ class Solver:
         Penalty: half of it times the sum of squared weights.
     capacity : int
         Largest number of rules.
+    threads : int
+        The result does not depend on it.
+    kernels : {None, "native", "reference"}
+        Both give the same weights.
 
     Attributes
     ----------
@@ -55,31 +59,49 @@ class Solver:
         Which labels are in which head; intercepts always are.
     gradient, curvature : ndarray of int32, shape (rows, labels)
         Slopes of the loss at every score, in units of 1 / `scale`: whole numbers, so that sums of them are exact.
+    versions : ndarray of int64, shape (labels,)
+        How often the slopes of each label were renewed.
     """
 
-    def __init__(self, targets: Floats32, weights: Floats, ridge: float, capacity: int) -> None:
-        self.targets, self.weights, self.ridge = targets, weights, ridge
+    def __init__(
+        self,
+        targets: Floats32,
+        weights: Floats,
+        ridge: float,
+        capacity: int,
+        threads: int = 1,
+        kernels: str | None = None,
+    ) -> None:
+        self.weights, self.ridge = np.ascontiguousarray(weights, dtype=np.float64), ridge
         rows, labels = targets.shape
-        self._covers = np.zeros((rows, 1 + capacity), dtype=np.uint8)
-        self._covers[:, 0] = 1
+        self._covers = np.zeros((1 + capacity, rows), dtype=np.uint8)
+        self._covers[0] = 1
         self._size = 1
+        by_label = np.ascontiguousarray(targets.T, dtype=np.float32)
+        self._logistic = Logistic(self._covers, by_label, self.weights, unit_for(self.weights), threads, kernels)
         self._hessians: list[Matrix | None] = [None] * labels
         self.coefficients = np.zeros((1, labels))
         self.support = np.ones((1, labels), dtype=bool)
         self.gradient, self.curvature = np.zeros((2, rows, labels), dtype=np.int32)
         self.scale = float(2.0 ** (_SCALE_BITS - np.ceil(np.log2(max(float(weights.max(initial=0)), 1e-300)))))
+        self.versions = np.zeros(labels, dtype=np.int64)
         self._values = np.zeros(labels)
         self.solve(steps=50)
 
     @property
     def covers(self) -> Bytes:
         """1 where a rule covers a row, after a first column of ones."""
-        return self._covers[:, : self._size]
+        return self._covers[: self._size].T
+
+    @property
+    def targets(self) -> Floats32:
+        """What the probabilities should be, shape (rows, labels)."""
+        return self._logistic.targets.T
 
     def add(self, rows: Ints32, head: Bools) -> None:
         """Append a rule that covers `rows` and may weigh the labels in `head`; its weights start at 0."""
-        self._covers[:, self._size] = 0
-        self._covers[rows, self._size] = 1
+        self._covers[self._size] = 0
+        self._covers[self._size, rows] = 1
         self._size += 1
         self.coefficients = np.vstack([self.coefficients, np.zeros(len(head))])
         self.support = np.vstack([self.support, head])
@@ -98,7 +120,7 @@ class Solver:
         """Take a rule out; rules are counted from 0. The weights of the others stay as they are until `solve`."""
         place = rule + 1
         touched = np.flatnonzero(self.support[place])
-        self._covers[:, place : self._size - 1] = self._covers[:, place + 1 : self._size].copy()
+        self._covers[place : self._size - 1] = self._covers[place + 1 : self._size].copy()
         self._size -= 1
         self.coefficients = np.delete(self.coefficients, place, axis=0)
         self.support = np.delete(self.support, place, axis=0)
@@ -107,9 +129,9 @@ class Solver:
     def restore(self, covers: Bytes, coefficients: Matrix, support: Bools) -> None:
         """Go back to an earlier state."""
         self._size = covers.shape[1]
-        self._covers[:, : self._size] = covers
+        self._covers[: self._size] = covers.T
         self.coefficients, self.support = coefficients, support
-        self._forget(np.arange(self.targets.shape[1]))
+        self._forget(np.arange(len(self._hessians)))
 
     def drop(self, rule: int, label: int) -> None:
         """Take a label out of a head; rules are counted from 0. Call `solve` for the label afterwards."""
@@ -121,26 +143,13 @@ class Solver:
 
     def solve(self, labels: Ints | None = None, steps: int = 1) -> None:
         """Take up to `steps` Newton steps for each of `labels`, all where None; then renew their slopes."""
-        every = np.arange(self.targets.shape[1]) if labels is None else labels
-        for first in range(0, len(every), _MOST_LABELS):
-            batch = every[first : first + _MOST_LABELS]
+        for batch in self._batches(labels):
             self._descend(batch, steps)
             self._renew_slopes(batch)
 
-    def renew(self, labels: Ints) -> None:
-        """Compute the curvature matrices of some labels afresh."""
-        for label in labels.tolist():
-            inside = np.flatnonzero(self.support[:, label])
-            found = np.zeros((len(inside), len(inside)))
-            for block in self._blocks(len(inside)):
-                covers = self._covers[block][:, inside].astype(np.float64)
-                chance = _chances(covers @ self.coefficients[inside, label])
-                found += covers.T @ (covers * (self.weights[block] * chance * (1 - chance))[:, None])
-            self._hessians[label] = found
-
     def objective(self) -> float:
         """The penalised loss."""
-        return float(self._values.sum())
+        return math.fsum(self._values)
 
     def saliency(self, labels: Ints | None = None) -> Matrix:
         """How much the objective would rise, to second order, without each weight; infinite outside the support.
@@ -149,29 +158,36 @@ class Solver:
 
         This allows for all other weights being refitted: w² / (2 (H⁻¹)_ww), with the curvature matrix H of the label.
         """
-        worth = np.full((self._size - 1, self.targets.shape[1]), np.inf)
-        every = np.arange(self.targets.shape[1]) if labels is None else labels
-        for label in every.tolist():
-            inside = np.flatnonzero(self.support[:, label])
-            variance = np.diagonal(np.linalg.inv(self._bent(label)))
-            worth[inside[1:] - 1, label] = (self.coefficients[inside, label] ** 2 / (2 * variance))[1:]
+        worth = np.full((self._size - 1, len(self._hessians)), np.inf)
+        for batch in self._batches(labels):
+            support = self.support[:, batch]
+            matrices = self._curvatures(batch)
+            variance, good = inverse_diagonals(matrices, support, self._penalties(), self._logistic.kernels)
+            if not good.all():
+                self._outdate(batch[~good])
+                matrices = self._curvatures(batch)
+                variance, _ = inverse_diagonals(matrices, support, self._penalties(), self._logistic.kernels)
+            squares = self.coefficients[:, batch] ** 2
+            found = np.divide(squares, 2 * variance, out=np.full(support.shape, np.inf), where=support)
+            worth[:, batch] = found[1:]
         return worth
 
     def slope(self) -> float:
         """Largest derivative of the penalised loss by any weight or intercept; 0 at the optimum."""
-        every = np.arange(self.targets.shape[1])
-        _, gradient = self._evaluate(every, self.coefficients)
-        return float(np.abs(np.where(self.support, gradient, 0)).max(initial=0))
+        _, gradient = self._evaluate(np.arange(len(self._hessians)), self.coefficients)
+        return float(np.abs(gradient).max(initial=0))
+
+    def _batches(self, labels: Ints | None) -> list[Ints]:
+        every = np.arange(len(self._hessians)) if labels is None else labels
+        return [every[first : first + _MOST_LABELS] for first in range(0, len(every), _MOST_LABELS)]
 
     def _forget(self, labels: Ints) -> None:
-        for label in labels.tolist():
-            self._hessians[label] = None
+        self._outdate(labels)
         self._renew_slopes(labels)
 
-    def _blocks(self, width: int) -> Iterator[slice]:
-        step = max(256, _BLOCK_CELLS // max(1, width))
-        for first in range(0, len(self.targets), step):
-            yield slice(first, first + step)
+    def _outdate(self, labels: Ints) -> None:
+        for label in labels.tolist():
+            self._hessians[label] = None
 
     def _project(self, labels: Ints, rows: Ints32) -> Matrix:
         """Curvature that each rule shares with the rows, per label; shape (1 + rules, labels)."""
@@ -179,8 +195,8 @@ class Solver:
         step = max(256, _BLOCK_CELLS // max(1, len(labels)))
         for first in range(0, len(rows), step):
             some = rows[first : first + step]
-            covers = self._covers[some, : self._size].astype(np.float64)
-            found += covers.T @ self.curvature[np.ix_(some, labels)].astype(np.float64)
+            covers = self._covers[: self._size, some].astype(np.float64)
+            found += covers @ self.curvature[np.ix_(some, labels)].astype(np.float64)
         return found / self.scale
 
     def _penalties(self) -> Floats:
@@ -188,27 +204,30 @@ class Solver:
         penalties[0] = INTERCEPT_RIDGE
         return penalties
 
-    def _bent(self, label: int) -> Matrix:
-        """Curvature matrix of the weights in the support, with the penalty."""
-        known = self._hessians[label]
-        if known is None:
-            self.renew(np.array([label]))
-            known = self._hessians[label]
-        assert known is not None
-        bent = known.copy()
-        places = np.arange(len(bent))
-        bent[places, places] += self._penalties()[self.support[:, label]] + _LEAST_CURVATURE
-        return bent
+    def _curvatures(self, labels: Ints) -> list[Matrix]:
+        """Curvature matrices of the weights in the support, without the penalty; those that are missing are made."""
+        missing = np.array([label for label in labels.tolist() if self._hessians[label] is None], dtype=np.int64)
+        if len(missing):
+            fresh = self._logistic.curvatures(missing, self.coefficients[:, missing], self.support[:, missing])
+            for label, matrix in zip(missing.tolist(), fresh, strict=True):
+                self._hessians[label] = matrix
+        return [matrix for label in labels.tolist() if (matrix := self._hessians[label]) is not None]
+
+    def _steps(self, labels: Ints, gradient: Matrix) -> Matrix:
+        """Newton steps; a matrix so old that it is no curvature of anything is computed afresh."""
+        support, penalties, kernels = self.support[:, labels], self._penalties(), self._logistic.kernels
+        step, good = newton_steps(self._curvatures(labels), support, penalties, gradient, kernels)
+        if not good.all():
+            self._outdate(labels[~good])
+            step, _ = newton_steps(self._curvatures(labels), support, penalties, gradient, kernels)
+        return step
 
     def _descend(self, labels: Ints, steps: int) -> None:
         """Newton steps of several labels; each stops by itself."""
         value, gradient = self._evaluate(labels, self.coefficients[:, labels])
         for _ in range(steps):
-            step = np.zeros_like(gradient)
-            for place, label in enumerate(labels.tolist()):
-                inside = self.support[:, label]
-                step[inside, place] = np.linalg.solve(self._bent(label), gradient[inside, place])
-            promise = (gradient * step).sum(axis=0)
+            step = self._steps(labels, gradient)
+            promise = _added(gradient * step)
             useful = promise > _TOLERANCE * np.maximum(1.0, np.abs(value))
             self._values[labels[~useful]] = value[~useful]
             labels, value, promise = labels[useful], value[useful], promise[useful]
@@ -216,11 +235,10 @@ class Solver:
                 return
             reached, gradient = self._walk(labels, step[:, useful], value, gradient[:, useful], promise)
             share = (value - reached) / promise
-            for label in labels[(share < _FAIR_GAIN[0]) | (share > _FAIR_GAIN[1])].tolist():
-                self._hessians[label] = None
+            self._outdate(labels[(share < _FAIR_GAIN[0]) | (share > _FAIR_GAIN[1])])
             better = reached < value
             self._values[labels[~better]] = value[~better]
-            labels, value, gradient = labels[better], reached[better], gradient[:, better]
+            labels, value, gradient = labels[better], reached[better], np.ascontiguousarray(gradient[:, better])
         self._values[labels] = value
 
     def _walk(
@@ -242,28 +260,18 @@ class Solver:
 
     def _evaluate(self, labels: Ints, coefficients: Matrix) -> tuple[Floats, Matrix]:
         """Penalised loss of each label and its gradient by all weights; 0 outside the support."""
-        penalties = self._penalties()[:, None]
-        value = (penalties * coefficients**2).sum(axis=0) / 2
-        gradient = penalties * coefficients
-        for block in self._blocks(len(labels)):
-            covers, weights = self.covers[block].astype(np.float64), self.weights[block]
-            scores, targets = covers @ coefficients, self.targets[block, labels].astype(np.float64)
-            falling = np.exp(-np.abs(scores))
-            value += weights @ (np.maximum(scores, 0) + np.log(1 + falling) - targets * scores)
-            chance = np.where(scores >= 0, 1, falling) / (1 + falling)
-            gradient += covers.T @ (weights[:, None] * (chance - targets))
-        return value, np.where(self.support[:, labels], gradient, 0.0)
+        support = self.support[:, labels]
+        value, gradient = self._logistic.values(labels, coefficients, support)
+        penalised = self._penalties()[:, None] * coefficients
+        return value + _added(penalised * coefficients / 2), np.where(support, gradient + penalised, 0.0)
 
     def _renew_slopes(self, labels: Ints) -> None:
-        for block in self._blocks(len(labels)):
-            chance = _chances(self.covers[block].astype(np.float64) @ self.coefficients[:, labels])
-            scaled = self.scale * self.weights[block, None]
-            surplus = chance - self.targets[block, labels]
-            self.gradient[block, labels] = np.rint(scaled * surplus)
-            self.curvature[block, labels] = np.maximum(np.rint(scaled * (chance * (1 - chance))), 1)
+        self.versions[labels] += 1
+        self._logistic.write_slopes(
+            labels, self.coefficients[:, labels], self.support[:, labels], self.scale, self.gradient, self.curvature
+        )
 
 
-def _chances(scores: Matrix) -> Matrix:
-    """Probability that log-odds stand for."""
-    falling = np.exp(-np.abs(scores))
-    return np.asarray(np.where(scores >= 0, 1, falling) / (1 + falling))
+def _added(rows: Matrix) -> Floats:
+    """Rows added up one after the other, so that the last digit is the same everywhere."""
+    return np.asarray(np.cumsum(rows, axis=0)[-1])

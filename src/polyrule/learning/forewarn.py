@@ -99,9 +99,10 @@ def _shortcoming(model: RuleList, truth: Any, reason: str, whole: bool) -> str:
 def warn_about_identifiers(table: Table) -> None:
     """Warn of nominal columns in which most examples have a value of their own."""
     found = []
-    for number, feature in enumerate(table.features):
-        if feature.is_nominal and len(feature.categories) > IDENTIFIER_SHARE * IDENTIFIER_LEAST:
-            column = table.column(number)
+    for number in np.flatnonzero(table.category_counts > IDENTIFIER_SHARE * IDENTIFIER_LEAST).tolist():
+        feature = table.features[number]
+        if feature.is_nominal:
+            column = table.column(int(number))
             known = column[~np.isnan(column)]
             if len(known) >= IDENTIFIER_LEAST and len(np.unique(known)) > IDENTIFIER_SHARE * len(known):
                 found.append(feature.name)

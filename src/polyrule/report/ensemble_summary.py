@@ -73,6 +73,7 @@ def summarise(model: RuleEnsemble, runs: Sequence[EnsembleRun], slots: Mapping[i
             "kind": model.decision.kind,
             "cuts": [float(cut) for cut in model.decision.cuts],
             "label_sets": [list(labels) for labels in model.decision.label_sets],
+            "bonuses": list(model.decision.every_bonus),
         },
         "statistics": {name: float(value) for name, value in statistics.items()},
         "rules": [_rule(rule, number, runs, slots) for number, rule in enumerate(model.rules)],

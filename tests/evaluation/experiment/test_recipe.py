@@ -127,8 +127,8 @@ def test_a_table_reaches_learners_that_ask_for_it():
 
 
 def test_nested_classes_become_objects():
-    chain = make_estimator("sklearn.multioutput.ClassifierChain", {"estimator": {"class": TREE, "max_depth": 2}})
-    assert chain.estimator.max_depth == 2
+    each = make_estimator("sklearn.multioutput.MultiOutputClassifier", {"estimator": {"class": TREE, "max_depth": 2}})
+    assert each.estimator.max_depth == 2
 
 
 @pytest.mark.parametrize("path", ["tree", "sklearn.tree.import os", "a..b", ""])

@@ -14,7 +14,9 @@ import numpy as np
 
 from polyrule.budget import Budget
 from polyrule.data.formats.blocks import Block, Column, ColumnKind, DenseBlock, Hints
-from polyrule.data.formats.parquet_pages import BrokenHeader, pages
+from polyrule.data.formats.parquet_deltas import unpacked_texts
+from polyrule.data.formats.parquet_pages import DELTA_BYTE_ARRAY, DELTA_LENGTH_BYTE_ARRAY, chunks, pages
+from polyrule.data.formats.thrift import BrokenHeader
 from polyrule.data.sources import Source
 from polyrule.errors import DataError
 
@@ -70,10 +72,12 @@ class ParquetReader:
             weakref.finalize(self, content.close)
         metadata = self._parquet.ParquetFile(content).metadata
         with nullcontext(content) if content is not source.path else open(str(content), "rb") as file:
-            _check_cost(metadata, file, source.budget)
+            written_out = _check_cost(metadata, file, source.budget)
             file.seek(0)
         leaves = [metadata.schema.column(j) for j in range(metadata.num_columns)]
-        texts = [leaf.path for leaf in leaves if leaf.physical_type == "BYTE_ARRAY"]
+        texts = [
+            leaf.path for j, leaf in enumerate(leaves) if leaf.physical_type == "BYTE_ARRAY" and j not in written_out
+        ]
         return self._parquet.ParquetFile(content, read_dictionary=texts)
 
     def _kind(self, kind: Any) -> ColumnKind:
@@ -94,6 +98,8 @@ class ParquetReader:
             if self._kind(column.type) == "numeric":
                 numbers = column.cast(self._arrow.float64(), safe=False)
                 return np.asarray(numbers.to_numpy(zero_copy_only=False), dtype=np.float64)
+            if self._is_text(column.type):
+                column = column.dictionary_encode()
             if self._arrow.types.is_dictionary(column.type):
                 return self._from_dictionary(column, name)
             if self._is_text_list(column.type):
@@ -104,19 +110,24 @@ class ParquetReader:
         except self._damage as problem:
             raise DataError(f"{self.name}: column {name!r} cannot be read ({_brief(problem)})") from problem
 
+    def _is_text(self, kind: Any) -> bool:
+        return bool(self._arrow.types.is_string(kind) or self._arrow.types.is_large_string(kind))
+
     def _is_text_list(self, kind: Any) -> bool:
         types = self._arrow.types
-        return bool((types.is_list(kind) or types.is_large_list(kind)) and types.is_dictionary(kind.value_type))
+        is_list = types.is_list(kind) or types.is_large_list(kind)
+        return bool(is_list and (types.is_dictionary(kind.value_type) or self._is_text(kind.value_type)))
 
     def _lists(self, column: Any, name: str) -> list[list[Any] | None]:
-        texts = iter(self._from_dictionary(column.flatten(), name))
+        flat = column.flatten()
+        texts = iter(self._from_dictionary(flat.dictionary_encode() if self._is_text(flat.type) else flat, name))
         sizes = column.value_lengths().to_pylist()
         return [None if size is None else list(islice(texts, size)) for size in sizes]
 
     def _from_dictionary(self, column: Any, name: str) -> list[Any]:
         """One Python object per distinct value, shared by the rows that refer to it."""
         values = column.dictionary
-        if self._arrow.types.is_string(values.type) or self._arrow.types.is_large_string(values.type):
+        if self._is_text(values.type):
             import pyarrow.compute
 
             longest = pyarrow.compute.max(pyarrow.compute.binary_length(values)).as_py() or 0
@@ -133,36 +144,36 @@ class ParquetReader:
         return cells
 
 
-def _check_cost(metadata: Any, file: IO[bytes], budget: Budget) -> None:
-    """Hold what the footer and every page say about themselves against the budget, before anything is unpacked."""
+def _check_cost(metadata: Any, file: IO[bytes], budget: Budget) -> set[int]:
+    """Hold what the footer and every page say about themselves against the budget, before anything is unpacked.
+
+    Returns the columns of texts that are stored as differences or lengths, which Arrow cannot give as dictionaries.
+    """
     budget.names(metadata.num_columns)
-    values = size = 0
-    for chunk, width in _chunks(metadata):
-        values += max(0, chunk.num_values)
-        size += max(0, chunk.total_uncompressed_size, width * chunk.num_values)
-    budget.cells(max(values, metadata.num_rows * metadata.num_columns))
-    budget.bytes(size, "unpacked content")
-    if sum(max(0, chunk.total_compressed_size) for chunk, _ in _chunks(metadata)) > file.seek(0, os.SEEK_END):
+    leaves = [metadata.schema.column(j) for j in range(metadata.num_columns)]
+    widths = [leaf.length or 0 if leaf.physical_type == "FIXED_LEN_BYTE_ARRAY" else 0 for leaf in leaves]
+    found = chunks(file, metadata.num_columns)
+    budget.cells(max(sum(chunk.values for chunk in found), metadata.num_rows * metadata.num_columns))
+    budget.bytes(sum(max(chunk.unpacked, widths[chunk.column] * chunk.values) for chunk in found), "unpacked content")
+    if sum(chunk.packed for chunk in found) > file.seek(0, os.SEEK_END):
         raise BrokenHeader("its columns are larger than the file")  # they would be looked through again and again
     values = size = 0
-    for chunk, width in _chunks(metadata):  # a page is given what it asks for, whatever the footer says
-        starts = (chunk.data_page_offset, chunk.dictionary_page_offset if chunk.has_dictionary_page else None)
-        for page in pages(file, min(at for at in starts if at is not None), chunk.total_compressed_size):
+    written_out: set[int] = set()
+    for chunk in found:  # a page is given what it asks for, whatever the footer says
+        leaf = leaves[chunk.column]
+        for page in pages(file, chunk.start, chunk.packed):
             values += page.values
-            size += max(page.unpacked, width * page.values)
             budget.cells(values)
+            budget.bytes(size + page.unpacked, "unpacked content")
+            texts = 0
+            if leaf.physical_type == "BYTE_ARRAY" and page.encoding in (DELTA_BYTE_ARRAY, DELTA_LENGTH_BYTE_ARRAY):
+                written_out.add(chunk.column)
+                if page.encoding == DELTA_BYTE_ARRAY:
+                    file.seek(page.start)
+                    texts = unpacked_texts(page, file.read(page.packed), leaf, chunk.codec)
+            size += max(page.unpacked, widths[chunk.column] * page.values, texts)
             budget.bytes(size, "unpacked content")
-            budget.tick()
-
-
-def _chunks(metadata: Any) -> Iterator[tuple[Any, int]]:
-    """The chunks of all columns, and how many bytes a value has where all have the same."""
-    for group in range(metadata.num_row_groups):
-        row_group = metadata.row_group(group)
-        for j in range(row_group.num_columns):
-            chunk = row_group.column(j)
-            fixed = chunk.physical_type == "FIXED_LEN_BYTE_ARRAY"
-            yield chunk, metadata.schema.column(j).length or 0 if fixed else 0
+    return written_out
 
 
 def _import(name: str) -> tuple[Any, Any]:

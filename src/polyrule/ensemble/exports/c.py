@@ -62,10 +62,11 @@ def _set_lines(model: RuleEnsemble) -> list[str]:
     return [
         f"  static const int members[] = {{{flat}}};",
         f"  static const int ends[] = {{{', '.join(ends)}}};",
+        f"  static const double bonuses[] = {{{', '.join(map(repr, model.decision.every_bonus))}}};",
         "  int best = 0;",
         "  double most = -INFINITY;",
         f"  for (int k = 0, j = 0; k < {len(sets)}; ++k) {{",
-        "    double total = 0;",
+        "    double total = bonuses[k];",
         "    for (; j < ends[k]; ++j) total += s[members[j]] - cuts[members[j]];",
         "    if (total > most) { most = total; best = k; }",
         "  }",

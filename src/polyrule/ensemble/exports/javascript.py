@@ -27,11 +27,11 @@ _HELPERS = """\
 _CUTS = "  const decide = (s) => s.map((value, k) => (value >= CUTS[k] ? 1 : 0));"
 _SETS = """  const decide = (s) => {
     let best = null, most = -Infinity;
-    for (const labels of SETS) {
-      let total = 0;
+    SETS.forEach((labels, place) => {
+      let total = BONUSES[place];
       for (const k of labels) total += s[k] - CUTS[k];
       if (total > most) { most = total; best = labels; }
-    }
+    });
     return s.map((_, k) => (best.includes(k) ? 1 : 0));
   };"""
 
@@ -53,6 +53,7 @@ def export(model: RuleEnsemble) -> str:
     lines.append(f"  const CUTS = [{', '.join(repr(float(cut)) for cut in decision.cuts)}];")
     if decision.uses_sets:
         lines.append(f"  const SETS = [{', '.join(str(list(labels)) for labels in decision.label_sets)}];")
+        lines.append(f"  const BONUSES = [{', '.join(map(repr, decision.every_bonus))}];")
     lines += [javascript_helpers(model.features, used) + _HELPERS, "  const sums = (row) => {"]
     lines.append(f"    const s = [{', '.join(repr(float(b)) for b in model.intercepts)}];")
     for j in used:

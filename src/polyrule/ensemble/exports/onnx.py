@@ -40,7 +40,7 @@ def _decide(graph: Graph, model: RuleEnsemble, scores: str) -> str:
         return graph.add("Cast", graph.add("GreaterOrEqual", scores, cuts), to=7)  # 7: INT64
     members = membership(model.decision.label_sets, len(model.label_names))
     beyond = graph.add("Sub", scores, cuts)
-    totals = graph.rows(np.zeros(len(members)))
+    totals = graph.rows(np.array(model.decision.every_bonus))
     nothing = graph.constant(np.zeros((1, 1)))
     for label in range(len(model.label_names)):  # one after the other, as the library adds
         column = graph.add("Gather", beyond, graph.constant(np.array([label])), axis=1)

@@ -23,8 +23,7 @@ _SETS = """
 def predict(row):
     s = _sums(row)
     best, most = (), float("-inf")
-    for labels in _SETS:
-        total = 0.0
+    for labels, total in zip(_SETS, _BONUSES):
         for k in labels:
             total += s[k] - _CUTS[k]
         if total > most:
@@ -43,6 +42,7 @@ def export(model: RuleEnsemble) -> str:
     lines.append(f"_CUTS = ({''.join(f'{float(cut)!r}, ' for cut in decision.cuts)})")
     if decision.uses_sets:
         lines.append(f"_SETS = ({''.join(f'{labels!r}, ' for labels in decision.label_sets)})")
+        lines.append(f"_BONUSES = ({''.join(f'{bonus!r}, ' for bonus in decision.every_bonus)})")
     lines += [
         python_helpers(model.features, used),
         "",

@@ -13,11 +13,11 @@ function runEnsemble(model, values) {
 }
 
 function decide(model, scores) {
-  const { kind, cuts, label_sets: sets } = model.decision;
+  const { kind, cuts, label_sets: sets, bonuses } = model.decision;
   if (kind === "threshold" || kind === "per-label")
     return Uint8Array.from(scores, (score, label) => (score >= cuts[label] ? 1 : 0));
   const beyond = cuts.length ? scores.map((score, label) => score - cuts[label]) : scores;
-  const totals = sets.map((labels) => labels.reduce((sum, label) => sum + beyond[label], 0));
+  const totals = sets.map((labels, place) => labels.reduce((sum, label) => sum + beyond[label], bonuses[place]));
   const merits = kind === "subset" ? totals : expectedF1(model, totals);
   const chosen = new Uint8Array(scores.length);
   for (const label of sets[merits.indexOf(Math.max(...merits))]) chosen[label] = 1;
@@ -108,6 +108,6 @@ function decisionWords(chosen) {
   if (kind === "per-label")
     return "A label is present if its sum is at least its own threshold; the what-if view shows each.";
   if (kind === "subset")
-    return `Of the ${plural(sets.length, "label set")} seen in training, the one whose sums exceed their thresholds by most is predicted.`;
+    return `Of the ${plural(sets.length, "label set")} seen in training, the one whose sums exceed their thresholds by most is predicted${chosen.decision.bonuses.some(Boolean) ? "; sets whose labels like to come together get a bonus" : ""}.`;
   return `Of the ${plural(sets.length, "label set")} seen in training, the one with the largest expected F1 is predicted.`;
 }

@@ -61,7 +61,7 @@ const MEASURE_HELP = {
   subset_accuracy: "share of examples with every label right",
   micro_f1: "precision and recall in one, over all labels together",
   macro_f1: "F1 of each label, averaged, so that rare labels count as much as frequent ones",
-  example_f1: "the same, averaged over examples",
+  example_f1: "F1 of each example, averaged",
 };
 
 // Long names may break after these characters rather than anywhere.

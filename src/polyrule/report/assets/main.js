@@ -21,6 +21,14 @@ function draw(id) {
 
 const named = () => (holders.has(location.hash.slice(1)) ? location.hash.slice(1) : null);
 
+// On a phone the sections are a row that scrolls sideways; the row alone is moved, not the page around it.
+function bringIntoSight(link) {
+  const row = document.querySelector("#nav ul");
+  const [inner, outer] = [link.getBoundingClientRect(), row.getBoundingClientRect()];
+  if (inner.right > outer.right) row.scrollLeft += inner.right - outer.right;
+  else if (inner.left < outer.left) row.scrollLeft -= outer.left - inner.left;
+}
+
 function show(focus) {
   const id = app.section;
   draw(id);
@@ -29,6 +37,7 @@ function show(focus) {
     if (link.hash === `#${id}`) link.setAttribute("aria-current", "page");
     else link.removeAttribute("aria-current");
   }
+  bringIntoSight(document.querySelector("#nav a[aria-current]"));
   if (focus) {
     window.scrollTo({ top: 0, behavior: "instant" });
     holders.get(id).querySelector("h2")?.focus({ preventScroll: true });

@@ -1,0 +1,431 @@
+// The logistic loss of additive rules, label by label. What each row contributes is rounded to a whole number of small
+// units before it is added up: sums are then exact in any order, and since exponentials and logarithms are computed
+// here from single operations, every processor, compiler and library comes to the same weights. The NumPy reference in
+// `polyrule.ensemble.logistic` does the same operations in the same order.
+#include "ensemble/logistic.hpp"
+
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/tuple.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <tuple>
+#include <vector>
+
+#include "core/bits.hpp"
+#include "core/parallel.hpp"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace polyrule {
+namespace {
+
+using Whole = std::int64_t;
+
+template <class T, int Dims>
+using Array = nb::ndarray<const T, nb::ndim<Dims>, nb::c_contig, nb::device::cpu>;
+template <class T, int Dims>
+using Writable = nb::ndarray<T, nb::ndim<Dims>, nb::c_contig, nb::device::cpu>;
+
+constexpr std::size_t kBlock = 512;            // rows at a time: their numbers stay in the nearest cache
+constexpr double kMagic = 6755399441055744.0;  // 1.5 * 2^52: adding it rounds to a whole number
+constexpr double kLeastCurvature = 1e-9;       // keeps the matrix of a rule without effect regular
+constexpr double kFarthest = 690;              // beyond it exp(-x) counts as exp(-690)
+constexpr double kMostLoss = 60;  // nats of one row: more fits into no sum, and nobody needs to know how bad it is
+
+POLYRULE_INLINE Whole rounded(double value) {
+  return std::bit_cast<Whole>(value + kMagic) - std::bit_cast<Whole>(kMagic);
+}
+
+// exp(-x) for x >= 0 by a power of two and a Taylor series of degree 13: a unit in the last place at most.
+POLYRULE_INLINE double falling(double x) {
+  const double turned = x * -1.4426950408889634 + kMagic, twos = turned - kMagic;
+  const double rest = (-x - twos * 0.6931471803691238) - twos * 1.9082149292705877e-10;
+  double sum = 1.6059043836821613e-10;
+  sum = sum * rest + 2.08767569878681e-09;
+  sum = sum * rest + 2.505210838544172e-08;
+  sum = sum * rest + 2.755731922398589e-07;
+  sum = sum * rest + 2.7557319223985893e-06;
+  sum = sum * rest + 2.48015873015873e-05;
+  sum = sum * rest + 0.0001984126984126984;
+  sum = sum * rest + 0.001388888888888889;
+  sum = sum * rest + 0.008333333333333333;
+  sum = sum * rest + 0.041666666666666664;
+  sum = sum * rest + 0.16666666666666666;
+  sum = sum * rest + 0.5;
+  sum = sum * rest + 1.0;
+  sum = sum * rest + 1.0;
+  const Whole power = std::bit_cast<Whole>(turned) - std::bit_cast<Whole>(kMagic) + 1023;
+  return sum * std::bit_cast<double>(power << 52);
+}
+
+// log(1 + x) for 0 <= x <= 1, by the series of the inverse hyperbolic tangent.
+POLYRULE_INLINE double log_of_one_and(double x) {
+  const double z = x / (2.0 + x), square = z * z;
+  double sum = 1.0 / 33;
+  sum = sum * square + 1.0 / 31;
+  sum = sum * square + 1.0 / 29;
+  sum = sum * square + 1.0 / 27;
+  sum = sum * square + 1.0 / 25;
+  sum = sum * square + 1.0 / 23;
+  sum = sum * square + 1.0 / 21;
+  sum = sum * square + 1.0 / 19;
+  sum = sum * square + 1.0 / 17;
+  sum = sum * square + 1.0 / 15;
+  sum = sum * square + 1.0 / 13;
+  sum = sum * square + 1.0 / 11;
+  sum = sum * square + 1.0 / 9;
+  sum = sum * square + 1.0 / 7;
+  sum = sum * square + 1.0 / 5;
+  sum = sum * square + 1.0 / 3;
+  sum = sum * square + 1.0;
+  return 2.0 * z * sum;
+}
+
+POLYRULE_VECTOR_CLONES void add_weight(double* __restrict scores, const std::uint8_t* __restrict cover, double weight,
+                                       std::size_t rows) {
+  const Whole bits = std::bit_cast<Whole>(weight);
+  for (std::size_t r = 0; r < rows; ++r) scores[r] += std::bit_cast<double>(bits & -static_cast<Whole>(cover[r]));
+}
+
+POLYRULE_VECTOR_CLONES Whole covered_sum(const Whole* __restrict values, const std::uint8_t* __restrict cover,
+                                         std::size_t rows) {
+  Whole sum = 0;
+  for (std::size_t r = 0; r < rows; ++r) sum += values[r] & -static_cast<Whole>(cover[r]);
+  return sum;
+}
+
+POLYRULE_VECTOR_CLONES void fall(const double* __restrict scores, double* __restrict away, std::size_t rows) {
+  for (std::size_t r = 0; r < rows; ++r) {
+    const double size = std::fabs(scores[r]);
+    away[r] = falling(size < kFarthest ? size : kFarthest);
+  }
+}
+
+POLYRULE_VECTOR_CLONES void become_chances(const double* __restrict scores, const double* __restrict away,
+                                           double* __restrict chances, std::size_t rows) {
+  for (std::size_t r = 0; r < rows; ++r) chances[r] = (scores[r] >= 0 ? 1.0 : away[r]) / (1.0 + away[r]);
+}
+
+POLYRULE_VECTOR_CLONES Whole losses(const double* __restrict scores, const double* __restrict away,
+                                    const float* __restrict targets, const double* __restrict weights, double unit,
+                                    std::size_t rows) {
+  Whole sum = 0;
+  for (std::size_t r = 0; r < rows; ++r) {
+    const double score = scores[r], high = score > 0 ? score : 0.0;
+    const double loss = high + log_of_one_and(away[r]) - static_cast<double>(targets[r]) * score;
+    sum += rounded(unit * (weights[r] * (loss < kMostLoss ? loss : kMostLoss)));
+  }
+  return sum;
+}
+
+POLYRULE_VECTOR_CLONES void surpluses(const double* __restrict chances, const float* __restrict targets,
+                                      const double* __restrict weights, double unit, Whole* __restrict found,
+                                      std::size_t rows) {
+  for (std::size_t r = 0; r < rows; ++r)
+    found[r] = rounded(unit * (weights[r] * (chances[r] - static_cast<double>(targets[r]))));
+}
+
+POLYRULE_VECTOR_CLONES void bends(const double* __restrict chances, const double* __restrict weights, double unit,
+                                  Whole* __restrict found, std::size_t rows) {
+  for (std::size_t r = 0; r < rows; ++r) found[r] = rounded(unit * (weights[r] * (chances[r] * (1.0 - chances[r]))));
+}
+
+// What a model of additive rules is fitted to. Covers: one row of 0 and 1 per rule, the intercept first.
+struct Problem {
+  const std::uint8_t* covers;
+  const float* targets;  // [labels][rows]
+  const double* weights;
+  std::size_t rows;
+
+  const std::uint8_t* cover(std::size_t rule) const { return covers + rule * rows; }
+};
+
+// One label's numbers for a block of rows.
+struct Desk {
+  double scores[kBlock], away[kBlock], chances[kBlock];
+  Whole first[kBlock], second[kBlock];
+};
+
+// Rules that may weigh a label, and their weights.
+struct Column {
+  std::vector<std::size_t> rules;
+  std::vector<double> weights;
+
+  Column(const double* coefficients, const bool* support, std::size_t size, std::size_t labels, std::size_t place) {
+    for (std::size_t k = 0; k < size; ++k)
+      if (support[k * labels + place]) {
+        rules.push_back(k);
+        weights.push_back(coefficients[k * labels + place]);
+      }
+  }
+};
+
+void score(const Problem& problem, const Column& column, std::size_t first, std::size_t rows, Desk& desk) {
+  std::fill_n(desk.scores, rows, 0.0);
+  for (std::size_t i = 0; i < column.rules.size(); ++i)
+    add_weight(desk.scores, problem.cover(column.rules[i]) + first, column.weights[i], rows);
+  fall(desk.scores, desk.away, rows);
+  become_chances(desk.scores, desk.away, desk.chances, rows);
+}
+
+template <class Visit>
+void each_block(const Problem& problem, const Column& column, Desk& desk, const Visit& visit) {
+  for (std::size_t first = 0; first < problem.rows; first += kBlock) {
+    const std::size_t rows = std::min(kBlock, problem.rows - first);
+    score(problem, column, first, rows, desk);
+    visit(first, rows);
+  }
+}
+
+// The loss in units, and its derivative by each of the column's weights.
+Whole evaluate(const Problem& problem, const Column& column, const float* targets, double unit, Desk& desk,
+               std::vector<Whole>& slopes) {
+  Whole value = 0;
+  slopes.assign(column.rules.size(), 0);
+  each_block(problem, column, desk, [&](std::size_t first, std::size_t rows) {
+    value += losses(desk.scores, desk.away, targets + first, problem.weights + first, unit / 64, rows);
+    surpluses(desk.chances, targets + first, problem.weights + first, unit, desk.first, rows);
+    for (std::size_t i = 0; i < slopes.size(); ++i)
+      slopes[i] += covered_sum(desk.first, problem.cover(column.rules[i]) + first, rows);
+  });
+  return value;
+}
+
+// The matrix of second derivatives: most rows are covered by few rules, so row by row their pairs are counted.
+void bend(const Problem& problem, const Column& column, double unit, Desk& desk, double* matrix) {
+  const std::size_t size = column.rules.size();
+  std::vector<Whole> sums(size * size, 0);
+  std::vector<std::size_t> here(size);
+  each_block(problem, column, desk, [&](std::size_t first, std::size_t rows) {
+    bends(desk.chances, problem.weights + first, unit, desk.second, rows);
+    for (std::size_t r = 0; r < rows; ++r) {
+      std::size_t count = 0;
+      for (std::size_t i = 0; i < size; ++i) {
+        here[count] = i;
+        count += problem.cover(column.rules[i])[first + r];
+      }
+      for (std::size_t a = 0; a < count; ++a) {
+        Whole* line = &sums[here[a] * size];
+        for (std::size_t b = 0; b <= a; ++b) line[here[b]] += desk.second[r];
+      }
+    }
+  });
+  for (std::size_t i = 0; i < size; ++i)
+    for (std::size_t j = 0; j <= i; ++j)
+      matrix[i * size + j] = matrix[j * size + i] = static_cast<double>(sums[i * size + j]) / unit;
+}
+
+// Splits a symmetric matrix into lower triangle, diagonal and transposed triangle, in place; false where it is not
+// positive definite.
+bool split(double* matrix, std::size_t size, std::vector<double>& column) {
+  column.resize(size);
+  for (std::size_t k = 0; k < size; ++k) {
+    const double pivot = matrix[k * size + k];
+    if (!(pivot > 0)) return false;
+    for (std::size_t i = k + 1; i < size; ++i) column[i] = matrix[i * size + k];
+    for (std::size_t i = k + 1; i < size; ++i) {
+      const double share = column[i] / pivot;
+      for (std::size_t j = k + 1; j <= i; ++j) matrix[i * size + j] -= share * column[j];
+      matrix[i * size + k] = share;
+    }
+  }
+  return true;
+}
+
+void solve(const double* parts, std::size_t size, double* values) {
+  for (std::size_t j = 0; j < size; ++j)
+    for (std::size_t i = j + 1; i < size; ++i) values[i] -= parts[i * size + j] * values[j];
+  for (std::size_t i = 0; i < size; ++i) values[i] /= parts[i * size + i];
+  for (std::size_t j = size; j-- > 0;)
+    for (std::size_t i = 0; i < j; ++i) values[i] -= parts[j * size + i] * values[j];
+}
+
+// The diagonal of the inverse.
+void invert_diagonal(const double* parts, std::size_t size, double* found) {
+  std::vector<double> unit(size);
+  for (std::size_t k = 0; k < size; ++k) {
+    std::fill(unit.begin(), unit.end(), 0.0);
+    unit[k] = 1;
+    for (std::size_t j = k; j < size; ++j)
+      for (std::size_t i = j + 1; i < size; ++i) unit[i] -= parts[i * size + j] * unit[j];
+    found[k] = 0;
+    for (std::size_t i = k; i < size; ++i) found[k] += unit[i] * unit[i] / parts[i * size + i];
+  }
+}
+
+template <class T>
+nb::ndarray<nb::numpy, T> give(std::vector<T> values) {
+  auto owned = std::make_unique<std::vector<T>>(std::move(values));
+  std::vector<T>* kept = owned.release();
+  nb::capsule owner(kept, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
+  return nb::ndarray<nb::numpy, T>(kept->data(), {kept->size()}, owner);
+}
+
+Problem checked(const Array<std::uint8_t, 2>& covers, const Array<float, 2>& targets, const Array<double, 1>& weights,
+                const Array<std::int64_t, 1>& labels, const Array<double, 2>& coefficients,
+                const Array<bool, 2>& support) {
+  const std::size_t rows = covers.shape(1);
+  if (targets.shape(1) != rows || weights.shape(0) != rows) throw nb::value_error("one entry per row is needed");
+  if (coefficients.shape(0) > covers.shape(0) || coefficients.shape(1) != labels.shape(0) ||
+      support.shape(0) != coefficients.shape(0) || support.shape(1) != labels.shape(0))
+    throw nb::value_error("coefficients and support need a row per rule and a column per label");
+  for (std::size_t l = 0; l < labels.shape(0); ++l)
+    if (labels.data()[l] < 0 || static_cast<std::size_t>(labels.data()[l]) >= targets.shape(0))
+      throw nb::index_error("no such label");
+  return {covers.data(), targets.data(), weights.data(), rows};
+}
+
+std::size_t label_at(const Array<std::int64_t, 1>& labels, std::size_t place) {
+  return static_cast<std::size_t>(labels.data()[place]);
+}
+
+auto logistic_values(const Array<std::uint8_t, 2>& covers, const Array<float, 2>& targets,
+                     const Array<double, 1>& weights, const Array<std::int64_t, 1>& labels,
+                     const Array<double, 2>& coefficients, const Array<bool, 2>& support, double unit, int threads) {
+  const Problem problem = checked(covers, targets, weights, labels, coefficients, support);
+  const std::size_t size = coefficients.shape(0), count = labels.shape(0);
+  std::vector<double> values(count), slopes(size * count, 0.0);
+  {
+    const nb::gil_scoped_release release;
+    parallel_for(count, std::max(1, threads), [&](std::size_t l) {
+      const auto desk = std::make_unique<Desk>();
+      std::vector<Whole> sums;
+      const Column column(coefficients.data(), support.data(), size, count, l);
+      const float* wanted = problem.targets + label_at(labels, l) * problem.rows;
+      values[l] = static_cast<double>(evaluate(problem, column, wanted, unit, *desk, sums)) / (unit / 64);
+      for (std::size_t i = 0; i < sums.size(); ++i)
+        slopes[column.rules[i] * count + l] = static_cast<double>(sums[i]) / unit;
+    });
+  }
+  return std::make_tuple(give(std::move(values)), give(std::move(slopes)));
+}
+
+auto logistic_curvatures(const Array<std::uint8_t, 2>& covers, const Array<float, 2>& targets,
+                         const Array<double, 1>& weights, const Array<std::int64_t, 1>& labels,
+                         const Array<double, 2>& coefficients, const Array<bool, 2>& support, double unit,
+                         int threads) {
+  const Problem problem = checked(covers, targets, weights, labels, coefficients, support);
+  const std::size_t size = coefficients.shape(0), count = labels.shape(0);
+  std::vector<double> matrices;
+  {
+    const nb::gil_scoped_release release;
+    std::vector<Column> columns;
+    std::vector<std::size_t> starts(1, 0);
+    for (std::size_t l = 0; l < count; ++l) {
+      columns.emplace_back(coefficients.data(), support.data(), size, count, l);
+      starts.push_back(starts.back() + columns.back().rules.size() * columns.back().rules.size());
+    }
+    matrices.resize(starts.back());
+    parallel_for(count, std::max(1, threads), [&](std::size_t l) {
+      const auto desk = std::make_unique<Desk>();
+      bend(problem, columns[l], unit, *desk, matrices.data() + starts[l]);
+    });
+  }
+  return give(std::move(matrices));
+}
+
+void logistic_slopes(const Array<std::uint8_t, 2>& covers, const Array<float, 2>& targets,
+                     const Array<double, 1>& weights, const Array<std::int64_t, 1>& labels,
+                     const Array<double, 2>& coefficients, const Array<bool, 2>& support, double scale,
+                     const Writable<std::int32_t, 2>& gradient, const Writable<std::int32_t, 2>& curvature,
+                     int threads) {
+  const Problem problem = checked(covers, targets, weights, labels, coefficients, support);
+  const std::size_t size = coefficients.shape(0), count = labels.shape(0), every = targets.shape(0);
+  if (gradient.shape(0) != problem.rows || gradient.shape(1) != every || curvature.shape(0) != problem.rows ||
+      curvature.shape(1) != every)
+    throw nb::value_error("gradient and curvature need a row per example and a column per label");
+  const nb::gil_scoped_release release;
+  parallel_for(count, std::max(1, threads), [&](std::size_t l) {
+    const auto desk = std::make_unique<Desk>();
+    const Column column(coefficients.data(), support.data(), size, count, l);
+    const std::size_t label = label_at(labels, l);
+    const float* wanted = problem.targets + label * problem.rows;
+    each_block(problem, column, *desk, [&](std::size_t first, std::size_t rows) {
+      surpluses(desk->chances, wanted + first, problem.weights + first, scale, desk->first, rows);
+      bends(desk->chances, problem.weights + first, scale, desk->second, rows);
+      for (std::size_t r = 0; r < rows; ++r) {
+        gradient.data()[(first + r) * every + label] = static_cast<std::int32_t>(desk->first[r]);
+        curvature.data()[(first + r) * every + label] = static_cast<std::int32_t>(std::max<Whole>(desk->second[r], 1));
+      }
+    });
+  });
+}
+
+// Runs work(place, parts, rules) for every label whose matrix, penalties added, can be split; tells which could not.
+template <class Work>
+std::vector<std::uint8_t> each_split(const Array<double, 1>& matrices, const Array<bool, 2>& support,
+                                     const Array<double, 1>& penalties, const Work& work) {
+  const std::size_t size = support.shape(0), count = support.shape(1);
+  if (penalties.shape(0) != size) throw nb::value_error("one penalty per rule is needed");
+  std::vector<std::vector<std::size_t>> rules(count);
+  std::size_t total = 0;
+  for (std::size_t l = 0; l < count; ++l) {
+    for (std::size_t k = 0; k < size; ++k)
+      if (support.data()[k * count + l]) rules[l].push_back(k);
+    total += rules[l].size() * rules[l].size();
+  }
+  if (matrices.shape(0) != total) throw nb::value_error("matrices and support do not fit together");
+  std::vector<std::uint8_t> good(count, 1);
+  std::vector<double> parts, column;
+  const double* matrix = matrices.data();
+  for (std::size_t l = 0; l < count; ++l) {
+    const std::size_t inside = rules[l].size();
+    parts.assign(matrix, matrix + inside * inside);
+    matrix += inside * inside;
+    for (std::size_t i = 0; i < inside; ++i) parts[i * inside + i] += penalties.data()[rules[l][i]] + kLeastCurvature;
+    good[l] = split(parts.data(), inside, column);
+    if (good[l]) work(l, parts.data(), rules[l]);
+  }
+  return good;
+}
+
+auto newton_steps(const Array<double, 1>& matrices, const Array<bool, 2>& support, const Array<double, 1>& penalties,
+                  const Array<double, 2>& gradient) {
+  const std::size_t size = support.shape(0), count = support.shape(1);
+  if (gradient.shape(0) != size || gradient.shape(1) != count)
+    throw nb::value_error("gradient and support need the same shape");
+  std::vector<double> steps(size * count, 0.0), values;
+  auto good = each_split(matrices, support, penalties,
+                         [&](std::size_t l, const double* parts, const std::vector<std::size_t>& rules) {
+                           values.resize(rules.size());
+                           for (std::size_t i = 0; i < rules.size(); ++i)
+                             values[i] = gradient.data()[rules[i] * count + l];
+                           solve(parts, rules.size(), values.data());
+                           for (std::size_t i = 0; i < rules.size(); ++i) steps[rules[i] * count + l] = values[i];
+                         });
+  return std::make_tuple(give(std::move(steps)), give(std::move(good)));
+}
+
+auto inverse_diagonals(const Array<double, 1>& matrices, const Array<bool, 2>& support,
+                       const Array<double, 1>& penalties) {
+  const std::size_t size = support.shape(0), count = support.shape(1);
+  std::vector<double> found(size * count, 0.0), values;
+  auto good = each_split(matrices, support, penalties,
+                         [&](std::size_t l, const double* parts, const std::vector<std::size_t>& rules) {
+                           values.resize(rules.size());
+                           invert_diagonal(parts, rules.size(), values.data());
+                           for (std::size_t i = 0; i < rules.size(); ++i) found[rules[i] * count + l] = values[i];
+                         });
+  return std::make_tuple(give(std::move(found)), give(std::move(good)));
+}
+
+}  // namespace
+
+void register_logistic(nb::module_& m) {
+  m.def("logistic_values", &logistic_values, "covers"_a, "targets"_a, "weights"_a, "labels"_a, "coefficients"_a,
+        "support"_a, "unit"_a, "threads"_a);
+  m.def("logistic_curvatures", &logistic_curvatures, "covers"_a, "targets"_a, "weights"_a, "labels"_a, "coefficients"_a,
+        "support"_a, "unit"_a, "threads"_a);
+  m.def("logistic_slopes", &logistic_slopes, "covers"_a, "targets"_a, "weights"_a, "labels"_a, "coefficients"_a,
+        "support"_a, "scale"_a, "gradient"_a, "curvature"_a, "threads"_a);
+  m.def("newton_steps", &newton_steps, "matrices"_a, "support"_a, "penalties"_a, "gradient"_a);
+  m.def("inverse_diagonals", &inverse_diagonals, "matrices"_a, "support"_a, "penalties"_a);
+}
+
+}  // namespace polyrule

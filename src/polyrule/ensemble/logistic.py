@@ -1,0 +1,286 @@
+"""The logistic loss of additive rules: its value, slopes and curvatures, and the Newton steps that lower it.
+
+What each row contributes is rounded to a whole number of small units before it is added up, so that sums are exact in
+any order, and exponentials are computed from single operations. Therefore the compiled and the NumPy form, every
+processor and every version of a library come to the same weights, to the last digit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from polyrule.arrays import Bools, Bytes, Floats, Floats32, Ints, Ints32, Matrix
+from polyrule.native import native
+
+_MAGIC = 6755399441055744.0  # 1.5 * 2**52: adding it rounds to a whole number
+_LEAST_CURVATURE = 1e-9  # keeps the matrix of a rule without effect regular
+_FARTHEST = 690.0
+_MOST_LOSS = 60.0  # nats of one row: more fits into no sum
+_BLOCK = 4096
+# 1 / k! from k = 13 down, and 1 / (2 k + 1) from k = 16 down.
+_EXPONENTIAL = (
+    1.6059043836821613e-10, 2.08767569878681e-09, 2.505210838544172e-08, 2.755731922398589e-07, 2.7557319223985893e-06,
+    2.48015873015873e-05, 0.0001984126984126984, 0.001388888888888889, 0.008333333333333333, 0.041666666666666664,
+    0.16666666666666666, 0.5, 1.0, 1.0,
+)  # fmt: skip
+_LOGARITHM = tuple(1.0 / k for k in range(33, 0, -2))
+
+
+def falling(sizes: Matrix) -> Matrix:
+    """exp(-x) of numbers of at least 0, the same on every machine.
+
+    Examples
+    --------
+    >>> bool(abs(falling(np.array([1.0]))[0] - np.exp(-1)) < 1e-16)
+    True
+    """
+    sizes = np.minimum(sizes, _FARTHEST)
+    turned = sizes * -1.4426950408889634 + _MAGIC
+    twos = turned - _MAGIC
+    rest = (-sizes - twos * 0.6931471803691238) - twos * 1.9082149292705877e-10
+    total = np.full_like(rest, _EXPONENTIAL[0])
+    for factor in _EXPONENTIAL[1:]:
+        total = total * rest + factor
+    return np.asarray(np.ldexp(total, twos.astype(np.int64)))
+
+
+def log_of_one_and(numbers: Matrix) -> Matrix:
+    """log(1 + x) of numbers from 0 to 1, the same on every machine.
+
+    Examples
+    --------
+    >>> bool(abs(log_of_one_and(np.array([1.0]))[0] - np.log(2)) < 2e-16)
+    True
+    """
+    shares = numbers / (2.0 + numbers)
+    squares = shares * shares
+    total = np.full_like(shares, _LOGARITHM[0])
+    for factor in _LOGARITHM[1:]:
+        total = total * squares + factor
+    return np.asarray(2.0 * shares * total)
+
+
+def chances_of(scores: Matrix) -> Matrix:
+    """Probability that log-odds stand for."""
+    away = falling(np.abs(scores))
+    return np.asarray(np.where(scores >= 0, 1.0, away) / (1.0 + away))
+
+
+def unit_for(weights: Floats) -> float:
+    """Units per nat: so fine that sums over all rows still fit into 63 bits, and the number of a row into 51."""
+    total, most = (np.ceil(np.log2(max(float(some), 1e-300))) for some in (weights.sum(), weights.max(initial=0)))
+    return float(2.0 ** min(61 - total, 50 - most))
+
+
+def exact_sum(numbers: Matrix, unit: float) -> float:
+    """Sum of numbers that are rounded to whole units first; the order does not matter.
+
+    Examples
+    --------
+    >>> exact_sum(np.array([0.1, 0.2, 0.3]), 1024.0) == exact_sum(np.array([0.3, 0.1, 0.2]), 1024.0)
+    True
+    """
+    return float(_whole(unit * numbers).sum()) / unit
+
+
+@dataclass(frozen=True, eq=False)
+class Logistic:
+    """The loss of given rules on given rows.
+
+    Parameters
+    ----------
+    covers : ndarray of uint8, shape (1 + capacity, rows)
+        Which rows each rule covers; first the intercept, which covers all.
+    targets : ndarray of float32, shape (labels, rows)
+    weights : ndarray, shape (rows,)
+    unit : float
+        Units per nat that contributions are rounded to, see `unit_for`.
+    threads : int
+        The result does not depend on it.
+    kernels : {None, "native", "reference"}
+    """
+
+    covers: Bytes
+    targets: Floats32
+    weights: Floats
+    unit: float
+    threads: int = 1
+    kernels: str | None = None
+
+    @property
+    def _compiled(self) -> Any:
+        return None if self.kernels == "reference" else native
+
+    def values(self, labels: Ints, coefficients: Matrix, support: Bools) -> tuple[Floats, Matrix]:
+        """Loss of each label and its derivatives by the weights in the support; 0 elsewhere."""
+        if self._compiled is not None:
+            value, slopes = self._compiled.logistic_values(
+                *self._given(labels, coefficients, support), self.unit, self.threads
+            )
+            return np.asarray(value), np.asarray(slopes).reshape(coefficients.shape)
+        value, slopes = np.zeros(len(labels), dtype=np.int64), np.zeros(coefficients.shape, dtype=np.int64)
+        for place, label in enumerate(labels.tolist()):
+            rules = np.flatnonzero(support[:, place])
+            for rows in self._blocks():
+                scores, weights = self._scores(rules, coefficients[rules, place], rows)
+                targets = self.targets[label, rows].astype(np.float64)
+                away = falling(np.abs(scores))
+                losses = np.where(scores > 0, scores, 0.0) + log_of_one_and(away) - targets * scores
+                value[place] += _whole(self.unit / 64 * (weights * np.minimum(losses, _MOST_LOSS))).sum()
+                surplus = _whole(self.unit * (weights * (_become(scores, away) - targets)))
+                slopes[rules, place] += self.covers[rules, rows].astype(np.int64) @ surplus
+        return value.astype(np.float64) / (self.unit / 64), slopes.astype(np.float64) / self.unit
+
+    def curvatures(self, labels: Ints, coefficients: Matrix, support: Bools) -> list[Matrix]:
+        """Second derivatives of each label's loss by the weights in its support."""
+        if self._compiled is not None:
+            flat = self._compiled.logistic_curvatures(
+                *self._given(labels, coefficients, support), self.unit, self.threads
+            )
+            sizes = support.sum(axis=0).tolist()
+            ends = np.cumsum(np.square(sizes, dtype=np.int64)).tolist()
+            return [np.asarray(flat)[end - n * n : end].reshape(n, n) for n, end in zip(sizes, ends, strict=True)]
+        found = []
+        for place in range(len(labels)):
+            rules = np.flatnonzero(support[:, place])
+            matrix = np.zeros((len(rules), len(rules)), dtype=np.int64)
+            for rows in self._blocks():
+                scores, weights = self._scores(rules, coefficients[rules, place], rows)
+                chances, covers = chances_of(scores), self.covers[rules, rows].astype(np.int64)
+                matrix += covers @ (covers * _whole(self.unit * (weights * (chances * (1.0 - chances))))).T
+            found.append(matrix.astype(np.float64) / self.unit)
+        return found
+
+    def write_slopes(
+        self, labels: Ints, coefficients: Matrix, support: Bools, scale: float, gradient: Ints32, curvature: Ints32
+    ) -> None:
+        """Write first and second derivatives by every score, in units of 1 / `scale`, into the labels' columns."""
+        if self._compiled is not None:
+            given = self._given(labels, coefficients, support)
+            self._compiled.logistic_slopes(*given, scale, gradient, curvature, self.threads)
+            return
+        for place, label in enumerate(labels.tolist()):
+            rules = np.flatnonzero(support[:, place])
+            for rows in self._blocks():
+                scores, weights = self._scores(rules, coefficients[rules, place], rows)
+                chances = chances_of(scores)
+                surplus = weights * (chances - self.targets[label, rows].astype(np.float64))
+                gradient[rows, label] = np.rint(scale * surplus)
+                curvature[rows, label] = np.maximum(np.rint(scale * (weights * (chances * (1.0 - chances)))), 1)
+
+    def _given(self, labels: Ints, coefficients: Matrix, support: Bools) -> tuple[npt.NDArray[Any], ...]:
+        return (
+            self.covers,
+            self.targets,
+            self.weights,
+            np.ascontiguousarray(labels),
+            np.ascontiguousarray(coefficients),
+            np.ascontiguousarray(support),
+        )
+
+    def _blocks(self) -> list[slice]:
+        return [slice(first, first + _BLOCK) for first in range(0, len(self.weights), _BLOCK)]
+
+    def _scores(self, rules: Ints, weights: Floats, rows: slice) -> tuple[Floats, Floats]:
+        scores = np.zeros(len(self.weights[rows]))
+        for weight, rule in zip(weights.tolist(), rules.tolist(), strict=True):  # one after the other, as compiled
+            scores += weight * self.covers[rule, rows]
+        return scores, self.weights[rows]
+
+
+def newton_steps(
+    matrices: Sequence[Matrix], support: Bools, penalties: Floats, gradient: Matrix, kernels: str | None = None
+) -> tuple[Matrix, Bools]:
+    """Solve (matrix + penalties) step = gradient for every label; also tell which matrices are positive definite.
+
+    Parameters
+    ----------
+    matrices : sequence of ndarray
+        Per label, of the weights in its support.
+    support : ndarray of bool, shape (1 + rules, labels)
+    penalties : ndarray, shape (1 + rules,)
+    gradient : ndarray, shape of `support`
+    kernels : {None, "native", "reference"}
+    """
+    if kernels != "reference" and native is not None:
+        steps, good = native.newton_steps(_flat(matrices), np.ascontiguousarray(support), penalties, gradient)
+        return np.asarray(steps).reshape(support.shape), np.asarray(good).astype(bool)
+    steps, good = np.zeros(support.shape), np.ones(len(matrices), dtype=bool)
+    for place, matrix in enumerate(matrices):
+        inside = support[:, place]
+        parts = _split(matrix, penalties[inside])
+        good[place] = parts is not None
+        if parts is not None:
+            steps[inside, place] = _solved(parts, gradient[inside, place])
+    return steps, good
+
+
+def inverse_diagonals(
+    matrices: Sequence[Matrix], support: Bools, penalties: Floats, kernels: str | None = None
+) -> tuple[Matrix, Bools]:
+    """Diagonals of the inverses of (matrix + penalties), shaped like `support`; see `newton_steps`."""
+    if kernels != "reference" and native is not None:
+        found, good = native.inverse_diagonals(_flat(matrices), np.ascontiguousarray(support), penalties)
+        return np.asarray(found).reshape(support.shape), np.asarray(good).astype(bool)
+    found, good = np.zeros(support.shape), np.ones(len(matrices), dtype=bool)
+    for place, matrix in enumerate(matrices):
+        inside = support[:, place]
+        parts = _split(matrix, penalties[inside])
+        good[place] = parts is not None
+        if parts is not None:
+            found[inside, place] = _inverse_diagonal(parts)
+    return found, good
+
+
+def _flat(matrices: Sequence[Matrix]) -> Floats:
+    return np.concatenate([matrix.ravel() for matrix in matrices]) if matrices else np.empty(0)
+
+
+def _whole(numbers: Matrix) -> Ints:
+    return np.rint(numbers).astype(np.int64)
+
+
+def _become(scores: Matrix, away: Matrix) -> Matrix:
+    return np.asarray(np.where(scores >= 0, 1.0, away) / (1.0 + away))
+
+
+def _split(matrix: Matrix, penalties: Floats) -> Matrix | None:
+    """Lower triangle with ones on its diagonal, and in their place the diagonal matrix between it and its transpose."""
+    parts = matrix.copy()
+    places = np.arange(len(parts))
+    parts[places, places] += penalties + _LEAST_CURVATURE
+    for k in places.tolist():
+        if not parts[k, k] > 0:
+            return None
+        column = parts[k + 1 :, k].copy()
+        shares = column / parts[k, k]
+        parts[k + 1 :, k + 1 :] -= shares[:, None] * column
+        parts[k + 1 :, k] = shares
+    return parts
+
+
+def _solved(parts: Matrix, values: Floats) -> Floats:
+    values = values.copy()
+    for j in range(len(parts)):
+        values[j + 1 :] -= parts[j + 1 :, j] * values[j]
+    values /= np.diagonal(parts)
+    for j in reversed(range(len(parts))):
+        values[:j] -= parts[j, :j] * values[j]
+    return values
+
+
+def _inverse_diagonal(parts: Matrix) -> Floats:
+    found = np.zeros(len(parts))
+    for k in range(len(parts)):
+        unit = np.zeros(len(parts))
+        unit[k] = 1.0
+        for j in range(k, len(parts)):
+            unit[j + 1 :] -= parts[j + 1 :, j] * unit[j]
+        for i in range(k, len(parts)):
+            found[k] += unit[i] * unit[i] / parts[i, i]
+    return found
