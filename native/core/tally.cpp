@@ -122,4 +122,9 @@ void add_times(const std::uint16_t* counts, std::uint32_t factor, std::size_t si
   for (std::size_t i = 0; i < size; ++i) sums[i] += factor * counts[i];
 }
 
+POLYRULE_VECTOR_CLONES
+void add_times(const std::uint16_t* counts, std::uint16_t factor, std::size_t size, std::uint16_t* sums) {
+  for (std::size_t i = 0; i < size; ++i) sums[i] = static_cast<std::uint16_t>(sums[i] + factor * counts[i]);
+}
+
 }  // namespace polyrule

@@ -15,6 +15,6 @@ void tally(const Word* records, std::size_t stride, const std::uint32_t* listed,
 
 // sums[i] += factor * counts[i]
 void add_times(const std::uint16_t* counts, std::uint32_t factor, std::size_t size, std::uint32_t* sums);
-inline void add_times(const std::uint16_t*, std::uint16_t, std::size_t, std::uint16_t*) {}
+void add_times(const std::uint16_t* counts, std::uint16_t factor, std::size_t size, std::uint16_t* sums);
 
 }  // namespace polyrule

@@ -141,13 +141,14 @@ void Members::count(const std::vector<Row>& rows, std::size_t vectors, Counter* 
   const auto add = [&](const std::vector<Row>& of, Counter factor) {
     for (std::size_t from = 0; from < of.size(); from += kMostAtOnce) {
       const std::size_t size = std::min(of.size() - from, kMostAtOnce);
-      if constexpr (sizeof(Counter) == 2) {
-        tally(records_.get(), stride_, of.data() + from, size, recorded, counts);
-      } else {
-        some.resize(recorded * kVector);
-        tally(records_.get(), stride_, of.data() + from, size, recorded, some.data());
-        add_times(some.data(), factor, some.size(), counts);
-      }
+      if constexpr (sizeof(Counter) == 2)
+        if (state_.unit) {  // all in one go
+          tally(records_.get(), stride_, of.data() + from, size, recorded, counts);
+          continue;
+        }
+      some.resize(recorded * kVector);
+      tally(records_.get(), stride_, of.data() + from, size, recorded, some.data());
+      add_times(some.data(), factor, some.size(), counts);
     }
   };
   if (state_.unit || rows.empty()) {

@@ -42,6 +42,7 @@ class State {
     for (std::size_t i = 0; i < rows; ++i) {
       if (this->weights[i] > 0) working.set(i);
       unit = unit && this->weights[i] <= 1;
+      total_weight += this->weights[i];
     }
     if (unit) return;
     // Small weights are counted bit by bit: rows whose weight has a bit are a set.
@@ -186,6 +187,7 @@ class State {
 
   const std::size_t rows, labels;
   const std::vector<Count> weights;
+  Count total_weight = 0;
   bool unit = true;          // whether every weight is 0 or 1
   std::vector<Bits> planes;  // by bit of the weight; none if weights are large
   bool has_unknown = false;

@@ -96,10 +96,20 @@ void Engine::search(const Watch& watch, Node& node, const Form& form, bool whole
   if (!is_plain(form)) return search_in_general(watch, node, form, best);
   // Literals that cannot reach the level in any body below are dropped for good.
   const Gains gains(form, best.level());
+  bool ties_only = true;
+  Count right = 0;  // true positives of a tie, at most
   std::erase_if(node.labels, [&](NodeLabel& label) {
-    for (int v = 0; v < 2; ++v) label.allowed[v] = label.usable(v) && gains.bound(label, v) >= 0;
+    Count most = 0;
+    for (int v = 0; v < 2; ++v) {
+      const Wide bound = label.usable(v) ? gains.bound(label, v) : Wide(-1);
+      label.allowed[v] = bound >= 0;
+      ties_only = ties_only && bound <= 0;
+      if (bound >= 0) most = std::max(most, label.kinds[v]);
+    }
+    right += most;
     return !label.any();
   });
+  if (ties_only && right < best.least_tp()) return;
   const bool is_pure = pure_ && PureSearch::applies(form);
   if (is_pure) {
     const Fraction one{1, 1};
@@ -131,7 +141,7 @@ void Engine::search_in_general(const Watch& watch, const Node& node, const Form&
     auto& worker = workers[static_cast<std::size_t>(w)];
     if (!worker)
       worker.reset(new GeneralScan(node, state_, columns_, numeric_.sequences(), codes, form, options_.min_coverage,
-                                   best, Patience(&watch)));
+                                   limits_.stretch_rows, best, Patience(&watch)));
     if (unit < columns.size()) worker->feature(columns[unit]);
     else worker->label(labels[unit - columns.size()]);
     watch.bodies.fetch_add(worker->judged(), std::memory_order_relaxed);
@@ -207,12 +217,27 @@ std::optional<Grown> Engine::beam(const Watch& watch, const Form& form, std::vec
   Grown best = start.grown;
   std::vector<Candidate> level;
   level.push_back(std::move(start));
+  struct Found {
+    Scored scored;
+    std::size_t parent;
+    std::vector<ShownCondition> body;
+  };
+  // The best first, each body once, as often as there is room in the beam; what comes earlier wins ties.
+  const auto choose = [width](std::vector<Found>& found) {
+    std::stable_sort(found.begin(), found.end(), [](const Found& a, const Found& b) {
+      const int order = compare(a.scored.value, b.scored.value);
+      return order != 0 ? order > 0 : a.scored.tp > b.scored.tp;
+    });
+    std::vector<Found> chosen;
+    for (Found& f : found) {
+      const bool seen = std::any_of(chosen.begin(), chosen.end(), [&](const Found& other) {
+        return std::is_permutation(f.body.begin(), f.body.end(), other.body.begin(), other.body.end());
+      });
+      if (!seen && chosen.size() < width) chosen.push_back(std::move(f));
+    }
+    found = std::move(chosen);
+  };
   for (std::size_t length = 0; length < options_.max_conditions; ++length) {
-    struct Found {
-      Scored scored;
-      std::size_t parent;
-      std::vector<ShownCondition> body;
-    };
     std::vector<Found> found;
     for (std::size_t parent = 0; parent < level.size(); ++parent) {
       root.path_id = ++paths_;
@@ -220,26 +245,21 @@ std::optional<Grown> Engine::beam(const Watch& watch, const Form& form, std::vec
       node.labels = level[parent].labels;
       begin_rule(form);
       numeric_.sequences().enter(root);
-      // Values are never negative where the search needs a level to start from.
-      Shortlist shortlist = is_plain(form) ? Shortlist(width, {0, 1}, 0) : Shortlist(width);
+      for (const HeadLiteral& literal : level[parent].grown.head.literals) node.leading.push_back(literal.label);
+      // Values are never negative where the search needs a level to start from. A full beam is such a level.
+      Shortlist shortlist = found.size() == width ? Shortlist(width, found.back().scored.value, found.back().scored.tp)
+                            : is_plain(form)      ? Shortlist(width, {0, 1}, 0)
+                                                  : Shortlist(width);
       search(watch, node, form, whole, shortlist);
       for (const Scored& scored : shortlist.entries()) {
         std::vector<ShownCondition> body = level[parent].grown.body;
         body.push_back(shown(scored.condition));
         found.push_back({scored, parent, std::move(body)});
       }
+      choose(found);
     }
-    std::stable_sort(found.begin(), found.end(), [](const Found& a, const Found& b) {
-      const int order = compare(a.scored.value, b.scored.value);
-      return order != 0 ? order > 0 : a.scored.tp > b.scored.tp;
-    });
     std::vector<Candidate> next;
     for (Found& f : found) {
-      if (next.size() == width) break;
-      const bool seen = std::any_of(next.begin(), next.end(), [&](const Candidate& other) {
-        return std::is_permutation(f.body.begin(), f.body.end(), other.grown.body.begin(), other.grown.body.end());
-      });
-      if (seen) continue;
       Node node = Node::below(root, covered_by(f.scored.condition, level[f.parent].grown.cover, columns_, state_),
                               state_, false);
       root.labels = level[f.parent].labels;

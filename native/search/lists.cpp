@@ -377,7 +377,7 @@ void ListSearch::begin_rule(const Form& form, bool label_conditions) {
 
 void ListSearch::search(const Watch& watch, const Node& node, const std::vector<NodeLabel>& labels, const Form& form,
                         bool keeps, Shortlist& best) {
-  const bool is_short = state_.unit && state_.rows <= UINT16_MAX;
+  const bool is_short = state_.rows <= UINT16_MAX && state_.total_weight <= UINT16_MAX;
   if (LaneLevel::fits(form, state_, limits_.lane_capacity / 16))
     is_short ? search_as<std::uint16_t, std::int32_t>(watch, node, labels, form, short_sizes_, short_counts_,
                                                       short_rooms_, best)

@@ -125,6 +125,9 @@ class MixedLiterals {
  public:
   MixedLiterals(const Node& node, const State& state, const Records& records, const std::vector<NodeLabel>& live)
       : words_(by_number(node) ? node.cover.words() : words_for(node.rows.size())) {
+    if (!state.unit && by_number(node)) weights_ = state.weights;
+    else if (!state.unit)
+      for (const Row row : node.rows) weights_.push_back(state.weights[row]);
     struct Literal {
       Count wrong, right;
       std::size_t label;
@@ -163,17 +166,28 @@ class MixedLiterals {
         blocks_.get()[j / kTogether * 2 * kTogether * words_ + j % kTogether + w * kTogether] = 0;
   }
 
-  std::size_t size() const { return wrong_.size(); }
-  Count wrong(std::size_t literal) const { return wrong_[literal]; }
-  // Right rows of the first `count`.
-  Count most(std::size_t count) const { return gain_[count]; }
-  // What the first `count` add under a condition.
-  Count purified(std::size_t count, const Word* rows) const {
-    return count_purified(blocks_.get(), count, rows, words_);
+  // How many of them may become pure where so much is left out, and what all of their right rows weigh.
+  std::size_t within(Count left) const {
+    return static_cast<std::size_t>(std::upper_bound(wrong_.begin(), wrong_.end(), left) - wrong_.begin());
+  }
+  Count most(Count left) const { return gain_[within(left)]; }
+  // What those that may become pure add under a condition.
+  Count purified(Count left, const Word* rows) const {
+    if (weights_.empty()) return count_purified(blocks_.get(), within(left), rows, words_);
+    Count total = 0;
+    for (std::size_t j = 0; j < within(left); ++j) {
+      const Word* block = blocks_.get() + j / kTogether * 2 * kTogether * words_ + j % kTogether;
+      Word wrong = 0;
+      for (std::size_t w = 0; w < words_; ++w) wrong |= block[2 * w * kTogether] & rows[w];
+      for (std::size_t w = 0; w < words_ && !wrong; ++w)
+        for_each_bit(block[(2 * w + 1) * kTogether] & rows[w], w * 64, [&](std::size_t i) { total += weights_[i]; });
+    }
+    return total;
   }
 
  private:
   std::size_t words_;
+  std::vector<Count> weights_;  // as the bits of rows go; empty if all are 1
   std::vector<Count> wrong_, gain_;
   LineArray<Word> blocks_;
 };
@@ -191,9 +205,9 @@ void count_by_row(const std::vector<Word>& some, const Records& records, const s
   }
 }
 
-// By row, how many of the literals that are pure (or mixed) in the node it is a true positive of.
-std::vector<std::uint32_t> literals_by_row(const Node& node, const Records& records, const std::vector<NodeLabel>& live,
-                                           bool pure) {
+// By row, how many of the literals that are pure (or mixed) in the node it is a true positive of, times its weight.
+std::vector<std::uint32_t> literals_by_row(const Node& node, const State& state, const Records& records,
+                                           const std::vector<NodeLabel>& live, bool pure) {
   std::vector<Word> some(2 * records.words(), 0);
   for (const NodeLabel& label : live)
     for (int v = 0; v < 2; ++v)
@@ -201,6 +215,8 @@ std::vector<std::uint32_t> literals_by_row(const Node& node, const Records& reco
         some[(v ? 0 : records.words()) + label.label / 64] |= Word{1} << label.label % 64;
   std::vector<std::uint32_t> numbers(node.rows.size());
   count_by_row(some, records, node.rows, numbers.data());
+  for (std::size_t i = 0; i < numbers.size() && !state.unit; ++i)
+    numbers[i] *= static_cast<std::uint32_t>(state.weights[node.rows[i]]);
   return numbers;
 }
 
@@ -211,31 +227,25 @@ void offer_pure(const Watch& watch, const Node& node, const State& state, const 
   const std::vector<Row>& rows = node.rows;
   if (rows.empty() || members.size() == 0) return;
   const MixedLiterals mixed(node, state, records, labels);
-  const std::vector<std::uint32_t> sums = sums_of(literals_by_row(node, records, labels, true), rows, members);
-  const std::vector<std::uint32_t> mixed_sums = sums_of(literals_by_row(node, records, labels, false), rows, members);
-  LineArray<std::uint16_t> sizes;
+  const auto sums_by = [&](bool pure) {
+    return sums_of(literals_by_row(node, state, records, labels, pure), rows, members);
+  };
+  const std::vector<std::uint32_t> sums = sums_by(true), mixed_sums = sums_by(false);
+  LineArray<std::uint32_t> sizes;
   sizes.resize(members.counters());
-  tally(members.records(), members.stride(), rows.data(), rows.size(), members.vectors(), sizes.get());
-  // By number of rows left out: how many mixed literals may become pure, and their right rows.
-  std::vector<std::size_t> within(rows.size() + 1);
-  std::vector<Count> most(rows.size() + 1);
-  for (std::size_t left = 0, literals = 0; left <= rows.size(); ++left) {
-    while (literals < mixed.size() && mixed.wrong(literals) <= Count(left)) ++literals;
-    within[left] = literals;
-    most[left] = mixed.most(literals);
-  }
+  members.count(rows, members.vectors(), sizes.get());
   std::vector<Count> bounds(members.size());
   for (std::size_t k = 0; k < bounds.size(); ++k) {
-    const std::size_t size = sizes[k];
-    const bool divides = size > 0 && size < rows.size() && double(size) >= min_coverage;
-    bounds[k] = divides ? Count(sums[k]) + std::min<Count>(mixed_sums[k], most[rows.size() - size]) : 0;
+    const Count size = sizes[k];
+    const bool divides = size > 0 && size < node.weight && double(size) >= min_coverage;
+    bounds[k] = divides ? Count(sums[k]) + std::min<Count>(mixed_sums[k], mixed.most(node.weight - size)) : 0;
   }
 
   ConditionRows covered(node, state, members);
   const Patience patience(&watch);
   const auto judge = [&](std::uint32_t k) {
     patience.step();
-    const Count total = Count(sums[k]) + mixed.purified(within[rows.size() - sizes[k]], covered[k]);
+    const Count total = Count(sums[k]) + mixed.purified(node.weight - Count(sizes[k]), covered[k]);
     if (total >= best.least_tp()) best.offer({{1, 1}, total, members[k]});
   };
   // The most promising one first: it rules out most of the others.

@@ -11,7 +11,9 @@ PureSearch::PureSearch(Columns& columns, const State& state, const Members& memb
                        double min_coverage, int threads)
     : columns_(columns), state_(state), members_(members), limits_(limits), min_coverage_(min_coverage),
       threads_(threads), small_(state.unit && state.rows <= Places::kMostRows),
-      has_lists_(small_ && members.all_in_records()), records_(state), table_(state, members, records_) {}
+      has_lists_(state.rows <= Places::kMostRows && members.all_in_records() &&
+                 state.total_weight * static_cast<Count>(state.labels) <= Count{UINT32_MAX}),
+      records_(state), table_(state, members, records_) {}
 
 bool PureSearch::applies(const Form& form) {
   const bool plain = *std::min_element(form.num.begin(), form.num.end()) >= 0;
@@ -72,7 +74,7 @@ void PureSearch::search(const Watch& watch, const Node& node, const std::vector<
     if (worker) best.merge(worker->best);
   if (!has_lists_) return;
   const bool kept =
-      whole && best.size() == 1 && min_coverage_ <= 0 && state_.rows >= limits_.kept_rows && table_.fits();
+      small_ && whole && best.size() == 1 && min_coverage_ <= 0 && state_.rows >= limits_.kept_rows && table_.fits();
   if (kept) table_.offer(form.negative, threads_, best);
   else offer_pure(watch, node, state_, members_, records_, labels, min_coverage_, best);
 }

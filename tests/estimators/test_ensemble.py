@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import pickle
 import time
 
@@ -18,8 +19,9 @@ from tests.ensemble.worlds import random_table
 from polyrule import Table, datasets
 from polyrule.data import Feature
 from polyrule.ensemble.gain import native_kernel
-from polyrule.errors import DataError, OptionError, UnseenCategoryWarning
+from polyrule.errors import DataError, ModelError, OptionError, UnseenCategoryWarning
 from polyrule.estimators.ensemble import RuleEnsembleClassifier
+from polyrule.model.rule import NumericCondition
 
 REASON = "folds and the teacher's bootstrap samples are drawn from rows, so a row twice is not a row of weight two"
 FAILING = {
@@ -274,6 +276,33 @@ def test_a_time_limit_ends_the_search_for_rules() -> None:
         RuleEnsembleClassifier(time_limit=0).fit(X, Y)
 
 
+class Clock:
+    """Time that passes only when somebody looks: every piece of work between two looks takes one second."""
+
+    def __init__(self) -> None:
+        self.now = 0
+
+    def __call__(self) -> float:
+        self.now += 1
+        return float(self.now)
+
+
+@pytest.mark.parametrize("limit", [30, 80, 200])
+@pytest.mark.parametrize("options", [{}, {"teacher": None}, {"points": 5, "cv": 2}])
+def test_a_time_limit_is_kept_within_a_tenth(monkeypatch, limit: int, options: dict) -> None:
+    X, Y = planted()
+    clock = Clock()
+    monkeypatch.setattr("polyrule.ensemble.control._monotonic", clock)
+    clf = RuleEnsembleClassifier(max_rules=60, time_limit=limit, **options).fit(X, Y)
+    assert clock.now <= 1.1 * limit
+    assert len(clf.model_) >= 1
+    if clf.stopped_reason_ == "complete":
+        assert same(clf, RuleEnsembleClassifier(max_rules=60, **options).fit(X, Y))
+    else:
+        assert clf.stopped_reason_ == "time_limit"
+        assert clock.now >= 0.5 * limit  # what there is is used
+
+
 def test_folds_may_come_from_a_splitter() -> None:
     X, Y = planted()
     splitter = KFold(3, shuffle=True, random_state=0)
@@ -357,3 +386,57 @@ def test_bad_data_is_refused() -> None:
     clf = RuleEnsembleClassifier(max_rules=1, cv=0).fit(Table.from_array(X, [Feature(c) for c in "abcdef"]), Y)
     with pytest.raises(ValueError, match="missing"):
         clf.predict(pd.DataFrame(X[:, :5], columns=list("abcde")))
+
+
+def test_rules_for_a_label_test_its_features_only_and_forbidden_ones_never() -> None:
+    X, Y = planted()
+    names = [f"x{j}" for j in range(X.shape[1])]
+    frame = pd.DataFrame(X, columns=names)
+    free = RuleEnsembleClassifier(max_rules=8, cv=2).fit(frame, Y)
+    assert any(c.feature == 0 for rule in free.model_.rules for c in rule.body)
+    limits = {"features": {"y0": ["x1", "x3"], "y2": ["x2", "x3"]}, "forbid": ["x5", "x3"]}
+    for options in ({}, {"teacher": None, "swaps": 2, "beam_width": 2}):
+        clf = RuleEnsembleClassifier(max_rules=8, cv=2, **limits, **options).fit(frame, Y)
+        tested = {label: set() for label in range(3)}
+        for rule in clf.model_.rules:
+            for entry in rule.head:
+                tested[entry.label] |= {names[c.feature] for c in rule.body}
+        assert tested[0] <= {"x1"}
+        assert tested[2] <= {"x2"}
+        assert tested[2]
+        assert tested[1]
+        assert not tested[1] & {"x5", "x3"}
+    with pytest.raises(OptionError, match="no feature 'x99'"):
+        RuleEnsembleClassifier(forbid=["x99"]).fit(frame, Y)
+    with pytest.raises(OptionError, match="no label 'y9'"):
+        RuleEnsembleClassifier(features={"y9": ["x1"]}).fit(frame, Y)
+
+
+def test_limits_that_forbid_nothing_change_nothing() -> None:
+    X, Y = planted()
+    plain = RuleEnsembleClassifier(max_rules=4, cv=2).fit(X, Y)
+    every = [f"x{j}" for j in range(X.shape[1])]
+    assert same(plain, RuleEnsembleClassifier(max_rules=4, cv=2, features={"y0": every}, forbid=[]).fit(X, Y))
+
+
+def test_rules_to_go_on_from_stay_and_are_weighed_with_the_others() -> None:
+    X, Y = planted()
+    first = RuleEnsembleClassifier(max_rules=2, cv=2, max_bins=8).fit(X, Y).model_
+    odd = dataclasses.replace(first.rules[0], body=(NumericCondition(4, ">", 0.123456), *first.rules[0].body))
+    start = dataclasses.replace(first, rules=(odd, first.rules[1]))
+    for options in ({}, {"teacher": None, "swaps": 3}):
+        clf = RuleEnsembleClassifier(max_rules=6, cv=2, labels_per_head=1, **options).fit(X, Y, start=start)
+        assert 2 < len(clf.model_) <= 6
+        for kept, rule in zip(start.rules, clf.model_.rules, strict=False):
+            assert set(rule.body) == set(kept.body)
+            assert {e.label for e in rule.head} == {e.label for e in kept.head}
+        covered = clf.decision_path(X)[:, 0].toarray().ravel()
+        assert covered.sum() == clf.model_.rules[0].coverage
+    again = RuleEnsembleClassifier(max_rules=1, cv=2).fit(X, Y, start=start)
+    assert len(again.model_) == 2
+    with pytest.raises(OptionError, match="must be a RuleEnsemble"):
+        RuleEnsembleClassifier().fit(X, Y, start="model.json")
+    with pytest.raises(ModelError, match="other labels"):
+        RuleEnsembleClassifier().fit(X, Y, label_names=["a", "b", "c"], start=start)
+    with pytest.raises(OptionError, match="scorecard"):
+        RuleEnsembleClassifier().fit(X, Y, start=dataclasses.replace(start, unit=0.5))

@@ -86,8 +86,11 @@ def limit_options(function: Callable[..., Any]) -> Callable[..., Any]:
     """Add the options that say what bodies may test."""
     section = _SECTIONS[2]
     texts = {
-        "features": ("LABEL=NAME,..", "The only features that rules for a label may test; may be repeated."),
-        "forbid": ("NAME", "A feature that no rule may test; may be repeated."),
+        "features": (
+            "LABEL=NAME,..",
+            "The only features that rules for a label may test; may be repeated. Ensembles, too.",
+        ),
+        "forbid": ("NAME", "A feature that no rule may test; may be repeated. Ensembles, too."),
         "monotone": ("NAME=up|down", "A feature that counts in one direction only; may be repeated."),
     }
     for name, (metavar, text) in reversed(texts.items()):
@@ -100,7 +103,8 @@ def _limits(ctx: click.Context, accepted: set[str]) -> dict[str, Any]:
     names = ("features", "forbid", "monotone")
     given: dict[str, Any] = {name: ctx.params[name] for name in names if ctx.params.get(name)}
     for name in given.keys() - accepted:
-        raise OptionError(f"--{name} is for the learner 'list'")
+        others = "" if name == "monotone" else " and 'ensemble'"
+        raise OptionError(f"--{name} is for the learner 'list'{others}")
     if "forbid" in given:
         given["forbid"] = list(given["forbid"])
     for name, form in (("features", "LABEL=NAME,.."), ("monotone", "NAME=up or NAME=down")):

@@ -40,7 +40,9 @@ if TYPE_CHECKING:
 @click.option(
     "--preset", type=click.Choice(["paper"]), help="Other defaults; paper: the learner of the paper, to the last digit."
 )
-@click.option("--start", type=click.Path(path_type=Path), metavar="MODEL", help="Keep the rules of this list in front.")
+@click.option(
+    "--start", type=click.Path(path_type=Path), metavar="MODEL", help="Keep the rules of this model in front."
+)
 @click.option("-q", "--quiet", is_flag=True, help="No progress, and no rules on standard output.")
 @data_options
 @learner_options
@@ -186,13 +188,15 @@ def _train_on_store(
 
 def _start(path: Path | None, learner: str) -> dict[str, Any]:
     """Return what `fit` is told about rules to keep."""
+    from polyrule.ensemble import RuleEnsemble
     from polyrule.model import RuleList
 
     if path is None:
         return {}
     kept = load_model(path)
-    if learner != "list" or not isinstance(kept, RuleList):
-        raise OptionError(f"--start {path}: only rule lists go on behind the rules of a list")
+    wanted = {"list": RuleList, "ensemble": RuleEnsemble}.get(learner)
+    if wanted is None or not isinstance(kept, wanted):
+        raise OptionError(f"--start {path}: a list goes on from a rule list, an ensemble from an ensemble")
     return {"start": kept}
 
 

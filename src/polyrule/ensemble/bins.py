@@ -11,6 +11,7 @@ import numpy.typing as npt
 from polyrule.arrays import Codes, Floats, Ints, Ints32
 from polyrule.data.table import Feature, Table
 from polyrule.ensemble.round_numbers import simplest_between
+from polyrule.errors import ModelError
 from polyrule.model.rule import Condition, NominalCondition, NumericCondition
 
 #: What a condition tests; the native kernel uses the same numbers.
@@ -44,8 +45,10 @@ class Binning:
     thresholds: tuple[npt.NDArray[np.float64], ...]
 
     @classmethod
-    def of(cls, table: Table, max_bins: int) -> Binning:
+    def of(cls, table: Table, max_bins: int, kept: Iterable[Condition] = ()) -> Binning:
         """Cut every numeric feature between distinct values, at quantiles where there are more than `max_bins`.
+
+        Also where the conditions `kept` cut.
 
         Examples
         --------
@@ -56,6 +59,10 @@ class Binning:
             np.empty(0) if feature.is_nominal else _cuts(*table.spans(j), max_bins)
             for j, feature in enumerate(table.features)
         ]
+        for condition in kept:
+            if isinstance(condition, NumericCondition):
+                j = condition.feature
+                thresholds[j] = np.union1d(thresholds[j], [condition.threshold])
         return cls(table.features, tuple(thresholds))
 
     def count(self, feature: int) -> int:
@@ -91,6 +98,15 @@ class Binning:
             return NominalCondition(test.feature, test.bin)
         threshold = float(self.thresholds[test.feature][test.bin])
         return NumericCondition(test.feature, "<=" if test.kind == AT_MOST else ">", threshold)
+
+    def test(self, condition: Condition) -> BinTest:
+        """Return the test of a condition that cuts where a feature is cut; the opposite of `condition`."""
+        if isinstance(condition, NumericCondition):
+            place = int(np.searchsorted(self.thresholds[condition.feature], condition.threshold))
+            return BinTest(condition.feature, AT_MOST if condition.op == "<=" else ABOVE, place)
+        if isinstance(condition, NominalCondition):
+            return BinTest(condition.feature, CATEGORY, condition.value)
+        raise ModelError(f"an ensemble cannot go on from a condition such as {condition!r}")
 
 
 def _cuts(lows: Floats, highs: Floats, counts: Ints, max_bins: int) -> Floats:

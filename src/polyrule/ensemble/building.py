@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from polyrule.arrays import Bools, Bytes, Codes, Floats, Ints, Matrix
+from polyrule.arrays import Bools, Bytes, Codes, Floats, Ints, Ints32, Matrix
 from polyrule.data.table import Table
 from polyrule.ensemble.bins import BinnedTable, Binning, BinTest, holds
 from polyrule.ensemble.gain import Slopes, new_memory
@@ -66,6 +66,9 @@ class Chosen:
     heads: Bools
 
 
+#: Tests and head of a rule that was there from the start.
+Kept = tuple[tuple[BinTest, ...], Bools]
+
 #: Called after every rule with the number of rules so far and the penalised loss; True ends the search.
 Watcher = Callable[[int, float], bool]
 
@@ -73,16 +76,39 @@ Watcher = Callable[[int, float], bool]
 class Builder:
     """Chooses rules for one lesson."""
 
-    def __init__(self, binning: Binning, lesson: Lesson, options: BuildOptions, threads: int = 1) -> None:
+    def __init__(
+        self,
+        binning: Binning,
+        lesson: Lesson,
+        options: BuildOptions,
+        threads: int = 1,
+        kept: Sequence[Kept] = (),
+        allowed: Bools | None = None,
+    ) -> None:
         self.options = options
         self._growth = replace(options.growth, threads=threads)
         self.table = BinnedTable.of(binning, lesson.columns)
         self.solver = Solver(
-            lesson.targets, lesson.weights, options.ridge, options.grown + 1, threads, options.growth.kernels
+            lesson.targets,
+            lesson.weights,
+            options.ridge,
+            options.grown + len(kept) + 1,
+            threads,
+            options.growth.kernels,
         )
         self._memories: dict[float, Any] = {}
         self.bodies: list[Body] = []
         self.stopped = False
+        self._kept = len(kept)
+        self._allowed = allowed
+        self._groups = _groups(allowed)
+        for tests, head in kept:
+            rows: Ints32 = np.arange(self.table.rows, dtype=np.int32)
+            for test in tests:
+                rows = self.table.covered(test, rows)
+            self.bodies.append(Body(tests, rows, 0.0))
+            self.solver.add(rows, head)
+            self.solver.solve(np.flatnonzero(head), steps=2)
 
     def build(self, watch: Watcher | None = None) -> None:
         """Choose up to `max_rules` rules and some to spare, take the weak ones out, and exchange others."""
@@ -117,9 +143,12 @@ class Builder:
                 yield max(between, 1.001 * reached)
 
     def labels_per_head(self) -> float:
-        """Labels in a head on average; rules that test the same are one, and those without labels do not count."""
+        """Labels in a head on average; rules that test the same are one.
+
+        Those without labels do not count, nor those that were there from the start.
+        """
         heads: dict[object, Bools] = {}
-        for body, head in zip(self.bodies, self.solver.support[1:], strict=True):
+        for body, head in zip(self.bodies[self._kept :], self.solver.support[1 + self._kept :], strict=True):
             same = frozenset(simplify(body.tests))
             heads[same] = heads[same] | head if same in heads else head
         sizes = np.array([head.sum() for head in heads.values()])
@@ -139,16 +168,38 @@ class Builder:
             priced = Slopes.of(
                 solver.gradient, solver.curvature, solver.scale, self.options.ridge, price, solver.versions, memory
             )
-            body = grow(self.table, priced, self._growth)
+            body = self._grown(priced)
             if body is None:
                 return False
             head = self._head(priced.label_gains(body.rows))
+            if self._allowed is not None:
+                head &= self._allowed[[test.feature for test in body.tests]].all(axis=0)
             if head.any():
                 self.bodies.append(body)
                 solver.add(body.rows, head)
                 solver.solve(np.flatnonzero(head), steps=2)
                 return True
         return False
+
+    def _grown(self, slopes: Slopes) -> Body | None:
+        """The best body; where labels may use some features only, the best of those for labels that share theirs."""
+        if self._groups is None:
+            return grow(self.table, slopes, self._growth)
+        best: Body | None = None
+        for features, labels in self._groups:
+            some = replace(
+                slopes,
+                gradient=np.ascontiguousarray(slopes.gradient[:, labels]),
+                curvature=np.ascontiguousarray(slopes.curvature[:, labels]),
+                root=slopes.root[labels],
+                versions=slopes.versions[labels],
+                memory=None,
+            )
+            body = grow(self.table.only(features.tolist()), some, self._growth)
+            if body is not None and (best is None or body.gain > best.gain):
+                tests = tuple(replace(test, feature=int(features[test.feature])) for test in body.tests)
+                best = replace(body, tests=tests)
+        return best
 
     def _head(self, gains: Floats) -> Bools:
         """Labels that pay for their entry; of very many, those that gain most."""
@@ -163,8 +214,9 @@ class Builder:
         solver = self.solver
         if len(self.bodies) > self.options.max_rules:
             solver.solve(steps=10)
-        while len(self.bodies) > self.options.max_rules:
+        while len(self.bodies) > max(self.options.max_rules, self._kept):
             worth = np.where(solver.support[1:], solver.saliency(), 0).sum(axis=1)
+            worth[: self._kept] = np.inf
             weakest = int(np.argmin(worth))
             touched = np.flatnonzero(solver.support[weakest + 1])
             solver.remove(weakest)
@@ -173,7 +225,7 @@ class Builder:
 
     def _exchange(self) -> None:
         """Take out the rule that is missed least, look for a better one, and keep whichever ends lower."""
-        for _ in range(self.options.swaps if self.bodies else 0):
+        for _ in range(self.options.swaps if len(self.bodies) > self._kept else 0):
             solver = self.solver
             solver.solve(steps=10)
             price = self.options.label_cost
@@ -181,6 +233,7 @@ class Builder:
             kept = (list(self.bodies), solver.coefficients.copy(), solver.support.copy())
             columns = solver.covers.copy()
             worth = np.where(solver.support[1:], solver.saliency() - price, 0).sum(axis=1)
+            worth[: self._kept] = np.inf
             weakest = int(np.argmin(worth))
             touched = np.flatnonzero(solver.support[weakest + 1])
             solver.remove(weakest)
@@ -205,6 +258,7 @@ class Builder:
         touched: Ints | None = None
         for _ in range(_PRUNING_ROUNDS if price > 0 else 0):
             worth = solver.saliency(touched)
+            worth[: self._kept] = np.inf
             weak = worth < price
             touched = np.flatnonzero(weak.any(axis=0))
             if not len(touched):
@@ -228,7 +282,8 @@ class Builder:
         price = 0.0
         while self.labels_per_head() > labels_per_head:
             worth = solver.saliency()
-            count = int(solver.support[1:].sum())
+            worth[: self._kept] = np.inf
+            count = int(solver.support[1 + self._kept :].sum())
             enough = max(1, int(count * (1 - labels_per_head / self.labels_per_head())))
             order = np.argsort(worth, axis=None, kind="stable")[: min(enough, 1 + count // 6)]
             price = max(price, float(worth.flat[order[-1]]))
@@ -239,6 +294,18 @@ class Builder:
                 solver.drop(rule, label)
             solver.solve(np.unique(labels), steps=5)
         return price
+
+
+def _groups(allowed: Bools | None) -> list[tuple[Ints, Ints]] | None:
+    """Features that some labels may use, and all labels that may use these; None where all may use all."""
+    if allowed is None or allowed.all():
+        return None
+    found: dict[bytes, tuple[Ints, Ints]] = {}
+    for column in allowed.T:
+        if column.any():
+            labels = (allowed | ~column[:, None]).all(axis=0)
+            found.setdefault(column.tobytes(), (np.flatnonzero(column), np.flatnonzero(labels)))
+    return list(found.values())
 
 
 def covers_of(bodies: Sequence[tuple[BinTest, ...]], binning: Binning, table: Table) -> Bytes:

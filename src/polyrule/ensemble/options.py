@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from polyrule.arrays import Bools
 from polyrule.ensemble.building import BuildOptions
 from polyrule.ensemble.lessons import Teaching
+from polyrule.ensemble.model import WeightedRule
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +33,10 @@ class LearnOptions:
         Most points of a scorecard; 0 keeps real weights.
     decision, optimize : str
         See `polyrule.ensemble.tuning.choose`.
+    start : tuple of WeightedRule
+        Rules that are there from the start; their bodies and heads stay, their weights are fitted with the others.
+    allowed : ndarray of bool, shape (features, labels), or None
+        Which features rules for a label may test.
     time_limit : float or None
         Seconds.
     seed, threads : int
@@ -47,6 +53,8 @@ class LearnOptions:
     points: int = 0
     decision: str = "auto"
     optimize: str = "micro-f1"
+    start: tuple[WeightedRule, ...] = ()
+    allowed: Bools | None = None
     time_limit: float | None = None
     seed: int = 0
     threads: int = 1

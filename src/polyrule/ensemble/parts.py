@@ -6,13 +6,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from polyrule.arrays import Bytes, Floats, Matrix
+from polyrule.arrays import Bools, Bytes, Floats, Matrix
 from polyrule.data.table import Table
 from polyrule.ensemble.bins import Binning
 from polyrule.ensemble.building import Builder, covers_of
 from polyrule.ensemble.calibration import Calibration
 from polyrule.ensemble.control import Control
 from polyrule.ensemble.lessons import Lesson, Lessons, plain_lesson
+from polyrule.ensemble.model import WeightedRule
 from polyrule.ensemble.options import LearnOptions
 from polyrule.ensemble.scorecard import to_points
 
@@ -54,7 +55,7 @@ class Part:
     ) -> None:
         control.begin(number)
         self._number, self._control = number, control
-        self.binning = Binning.of(table, options.max_bins)
+        self.binning = Binning.of(table, options.max_bins, (c for rule in options.start for c in rule.body))
         self.teacher: dict[str, float] = {}
         cells = table.shape[0] * table.shape[1]
         taught = options.teaching is not None and cells <= _LARGEST_TAUGHT and len(table) >= _FEWEST_TAUGHT
@@ -105,7 +106,9 @@ class Part:
         return best
 
     def _built(self, lesson: Lesson, options: LearnOptions, attempt: int, attempts: int, threads: int) -> Builder:
-        builder = Builder(self.binning, lesson, options.build, threads)
+        labels = lesson.targets.shape[1]
+        kept = [(tuple(self.binning.test(c) for c in rule.body), _mask(rule, labels)) for rule in options.start]
+        builder = Builder(self.binning, lesson, options.build, threads, kept, options.allowed)
         control, number, most = self._control, self._number, max(1, options.build.grown)
 
         def watch(rules: int, value: float) -> bool:
@@ -142,3 +145,9 @@ class Part:
             self.coefficients,
             key=lambda s: (abs(np.log(s.price + 1e-9) - np.log(setting.price + 1e-9)), abs(s.ridge - setting.ridge)),
         )
+
+
+def _mask(rule: WeightedRule, labels: int) -> Bools:
+    head = np.zeros(labels, dtype=bool)
+    head[[entry.label for entry in rule.head]] = True
+    return head

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -25,12 +25,14 @@ from polyrule.ensemble.growing import Growth
 from polyrule.ensemble.learning import learn
 from polyrule.ensemble.lessons import Teaching
 from polyrule.ensemble.measures import MEASURES
-from polyrule.ensemble.model import RuleEnsemble
+from polyrule.ensemble.model import RuleEnsemble, WeightedRule
 from polyrule.ensemble.options import LearnOptions
 from polyrule.ensemble.tuning import choose
-from polyrule.errors import OptionError
+from polyrule.errors import ModelError, OptionError
 from polyrule.estimators.base import RuleEstimator, TrainingData
+from polyrule.learning.constraints import Constraints, without
 from polyrule.learning.progress import telling
+from polyrule.model.predict import check_table
 from polyrule.store import Packed
 from polyrule.store.coded_table import unpack
 
@@ -84,6 +86,10 @@ class RuleEnsembleClassifier(RuleEstimator):
         its test rows.
     max_bins : int
         Most intervals that a numeric feature is cut into; those of a store are whole bins of the store.
+    features : dict of str to list of str, or None
+        Per label, the only features that rules for it may test; labels that are not named may use all.
+    forbid : list of str or None
+        Features that no rule may test; the teacher does not see them either.
     time_limit : float or None
         Seconds for all of `fit`; rules, teacher and folds share them.
     callback : callable or None
@@ -145,6 +151,8 @@ class RuleEnsembleClassifier(RuleEstimator):
         points: bool | int = False,
         cv: int | Any = 4,
         max_bins: int = 64,
+        features: Mapping[str, Sequence[str]] | None = None,
+        forbid: Sequence[str] | None = None,
         time_limit: float | None = None,
         callback: Callback | None = None,
         kernels: str | None = None,
@@ -166,6 +174,8 @@ class RuleEnsembleClassifier(RuleEstimator):
         self.points = points
         self.cv = cv
         self.max_bins = max_bins
+        self.features = features
+        self.forbid = forbid
         self.time_limit = time_limit
         self.callback = callback
         self.kernels = kernels
@@ -180,6 +190,7 @@ class RuleEnsembleClassifier(RuleEstimator):
         sample_weight: Any = None,
         label_names: Sequence[str] | None = None,
         labels: Any = None,
+        start: RuleEnsemble | None = None,
     ) -> Self:
         """Learn an ensemble.
 
@@ -197,10 +208,19 @@ class RuleEnsembleClassifier(RuleEstimator):
             Names to print; frames, words and a named series bring their own.
         labels : list of str, or a pattern such as ``"mood_*"``, optional
             Which columns of the frame X are labels, in place of y; the others are features.
+        start : RuleEnsemble, optional
+            Rules to go on from: their bodies and heads stay, their weights are fitted together with those of the new
+            rules; `max_rules` counts both.
         """
         options = self._options()
         training = self._read_training(X, y, sample_weight, label_names, labels)
         table, truth, counted = _examples(training)
+        if start is not None:
+            options = dataclasses.replace(options, start=_kept(start, table, training.target.names))
+        if self.features or self.forbid:
+            limits = Constraints.read(table, training.target.names, self.features, self.forbid, None)
+            table = without(_plain(table), np.asarray(limits.allowed.any(axis=1)))
+            options = dataclasses.replace(options, allowed=limits.allowed)
         weights = counted.astype(np.float64) * float(training.scale)
         names, fold = training.target.names, self._fold(truth)
         watch = telling(self.callback, self.verbose)
@@ -349,6 +369,24 @@ def _examples(training: TrainingData) -> tuple[Table, Bytes, Ints]:
     require_known(training.truth, "an ensemble of rules")
     truth = training.truth.toarray() if sp.issparse(training.truth) else np.asarray(training.truth)
     return training.table, truth.astype(np.uint8, copy=False), training.weights
+
+
+def _plain(table: Table) -> Table:
+    if type(table) is not Table:
+        raise OptionError("features and forbid need the examples themselves, not a store")
+    return table
+
+
+def _kept(start: Any, table: Table, labels: Sequence[str]) -> tuple[WeightedRule, ...]:
+    """Rules to go on from, if they are about this data."""
+    if not isinstance(start, RuleEnsemble):
+        raise OptionError(f"start must be a RuleEnsemble, not {type(start).__name__}")
+    if start.unit != 1:
+        raise OptionError("start must not be a scorecard: its points are no weights")
+    check_table(start, table)  # type: ignore[arg-type]
+    if tuple(start.label_names) != tuple(labels):
+        raise ModelError("start has other labels than the data; learn and go on with the same ones, in the same order")
+    return start.rules
 
 
 def _is_number(value: Any) -> bool:

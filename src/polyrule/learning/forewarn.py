@@ -102,7 +102,7 @@ def warn_about_identifiers(table: Table) -> None:
     for number in np.flatnonzero(table.category_counts > IDENTIFIER_SHARE * IDENTIFIER_LEAST).tolist():
         feature = table.features[number]
         if feature.is_nominal:
-            column = table.column(number)
+            column = table.column(int(number))
             known = column[~np.isnan(column)]
             if len(known) >= IDENTIFIER_LEAST and len(np.unique(known)) > IDENTIFIER_SHARE * len(known):
                 found.append(feature.name)
