@@ -40,6 +40,7 @@ class MicroHeads {
 
   // The best head of literals in label order (`= 1` first), or none if a level is given that no head reaches.
   Head best(const std::vector<Literal>& literals, std::size_t most_labels, const Fraction* level) {
+    if (all_are_worth_nothing(literals)) return level && level->num > 0 ? Head{} : largest(literals, most_labels);
     literals_ = &literals;
     most_ = most_labels;
     has_target_ = level != nullptr;
@@ -59,6 +60,31 @@ class MicroHeads {
 
  private:
   static constexpr std::size_t kFew = 6;  // literals all of whose heads are tried
+
+  // Whether every head has the value 0, because nothing is left uncovered.
+  bool all_are_worth_nothing(const std::vector<Literal>& literals) const {
+    if (form_.formula == Formula::m_estimate) return false;
+    const bool rates = form_.formula == Formula::rate_difference;
+    return std::all_of(literals.begin(), literals.end(), [&](const Literal& l) {
+      return l.counts.tn == 0 && l.counts.fn == 0 && (!rates || l.counts.fp > 0);
+    });
+  }
+
+  // The head that wins where all are equal: as many labels as may be, with the most true positives.
+  static Head largest(const std::vector<Literal>& literals, std::size_t most_labels) {
+    Head head{{0, 1}, 0, {}};
+    for (const Literal& l : literals) {
+      if (head.literals.empty() || head.literals.back().label != l.literal.label) head.literals.push_back(l.literal);
+      else if (l.literal.tp > head.literals.back().tp) head.literals.back() = l.literal;
+    }
+    if (head.literals.size() > most_labels) {
+      std::stable_sort(head.literals.begin(), head.literals.end(), [](auto& a, auto& b) { return a.tp > b.tp; });
+      head.literals.resize(most_labels);
+      std::sort(head.literals.begin(), head.literals.end(), [](auto& a, auto& b) { return a.label < b.label; });
+    }
+    for (const HeadLiteral& l : head.literals) head.tp += l.tp;
+    return head;
+  }
 
   void halve(std::vector<MicroItem> open, const MicroBox& box) {
     patience_.step();
