@@ -123,7 +123,7 @@ Limits make_limits(const nb::dict& changed) {
                                                      {"table_bytes", &limits.table_bytes},
                                                      {"threaded_work", &limits.threaded_work},
                                                      {"prospects", &limits.prospects},
-                                                     {"first_conditions", &limits.first_conditions},
+                                                     {"first_labels", &limits.first_labels},
                                                      {"pure_search", &limits.pure_search},
                                                      {"plain", &limits.plain}};
   for (const auto& [key, value] : changed) {
