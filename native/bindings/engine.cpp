@@ -122,6 +122,7 @@ Limits make_limits(const nb::dict& changed) {
                                                      {"record_bytes", &limits.record_bytes},
                                                      {"table_bytes", &limits.table_bytes},
                                                      {"threaded_work", &limits.threaded_work},
+                                                     {"stretch_rows", &limits.stretch_rows},
                                                      {"prospects", &limits.prospects},
                                                      {"first_labels", &limits.first_labels},
                                                      {"pure_search", &limits.pure_search},

@@ -3,11 +3,12 @@
 // For a head let N be all its counts, t = TP/N, x = (TP+FP)/N, s = (TP+FN)/N. Then TP*TN - FP*FN = (t - x*s)*N*N, and a
 // value of at least l >= 0 means t - x*s - l*p(x)*f(s) >= 0, where p is 1 or (Matthews) the root of x*(1-x), and f is 1
 // (WRAcc), s*(1-s) (rate difference) or its root: concave. All of t, x, s are means over the head's literals, weighted
-// by their counts, and p(x) and f(s) are not below the means of the literals' p and f. The products are bounded by
-// planes: from (x - x0)*(s - s0) >= 0, where x0 and s0 are both the smallest of any literal or both the largest, x*s is
-// at least x0*s + s0*x - x0*s0, and likewise for p*f. What is left is a mean over the literals: a sum of gains, one per
-// literal, that must reach 0, for either corner. The m-estimate is such a sum, with m*(s - l) as a constant, largest
-// for the largest s.
+// by their counts. Heads are looked for box by box, a box being an interval of x and one of s that the head's own lie
+// in. For a given x what is left is a mean over the literals, once f is taken literal by literal or, in a box, from its
+// chord: a sum of gains, one per literal, that must reach 0. It is convex in x, so it must do so at an end of the
+// interval. Two more sums may be added: x less that of the interval's end, which is 0 where the end is the head's own x,
+// times any number, and what s exceeds the smallest in the box by, or falls short of the largest, times a number >= 0:
+// the tilts. The m-estimate is such a sum, with m*(s - l) as a constant, largest for the largest s (docs/theory.md).
 #pragma once
 
 #include <algorithm>
@@ -37,7 +38,7 @@ struct Head {
   }
 };
 
-// By corner: the smallest, the largest.
+// By end of the interval of x: the smallest, the largest.
 struct Gain {
   double by[2];
   void operator+=(const Gain& other) {
@@ -51,12 +52,19 @@ inline constexpr Gain kNoGain{{-std::numeric_limits<double>::infinity(), -std::n
 
 // A literal as the gains see it; `e` counts the labels of the node.
 struct MicroItem {
-  double tp, fp, tn, fn;
-  std::uint32_t e;
-  std::uint32_t place;  // among all literals of the body
+  double tp = 0, fp = 0, tn = 0, fn = 0;
+  std::uint32_t e = 0;
+  std::uint32_t place = 0;  // among all literals of the body
   Gain gain{};
+  double total = tp + fp + tn + fn;
 
-  double x() const { return (tp + fp) / (tp + fp + tn + fn); }  // equal parts must give equal quotients
+  double x() const { return (tp + fp) / total; }  // equal parts must give equal quotients
+};
+
+// What x and s of a head are confined to.
+struct MicroBox {
+  double x[2] = {0, 1}, s[2] = {0, 1};
+  bool whole = true;
 };
 
 // Gains at one level, for the literals of one body.
@@ -73,38 +81,51 @@ class MicroGains {
   }
   bool bounded() const { return bounded_; }
 
-  // Drop the literals (in label order) that are in no head which holds all of `fixed` and at least one of them and
-  // reaches the level. What is left makes the bounds tighter, and so on. False if nothing is left.
-  bool narrow(std::vector<MicroItem>& open, std::vector<MicroItem>& fixed, double slack) {
-    for (;;) {
-      if (open.empty()) return false;
-      see(open, fixed);
+  // Drop the literals (in label order) that are in no head of the box which holds all of `fixed`, at least one of them
+  // and several in all, and reaches the level. What is left makes the bounds tighter, and so on. False if nothing is
+  // left.
+  bool narrow(std::vector<MicroItem>& open, std::vector<MicroItem>& fixed, double slack, const MicroBox& box = {}) {
+    for (bool tilted = false;;) {
+      if (open.empty() || !see(open, fixed, box)) return false;
       if (!bounded_) return true;
-      Gain base{{constant(), constant()}}, sum{}, best = kNoGain;
-      for (MicroItem& item : fixed) base += item.gain = gain(item);
-      for (MicroItem& item : open) item.gain = gain(item);
-      each_label(open, [&](std::size_t, std::size_t, const Gain& most) {
-        sum += most.at_least({{0, 0}});
-        best = best.at_least(most);
-      });
-      for (int c = 0; c < 2; ++c)
-        if (base.by[c] + (best.by[c] > 0 ? sum.by[c] : best.by[c]) < -slack) return false;
+      Sums sums[2];
+      if (!tilt(open, fixed, tilted ? kTilts : 0, slack, sums)) return false;
       std::size_t kept = 0;
       each_label(open, [&](std::size_t first, std::size_t last, const Gain& most) {
-        Gain others = base;
-        for (int c = 0; c < 2; ++c) others.by[c] += sum.by[c] - std::max(0.0, most.by[c]);
+        bool may[2] = {false, false};
+        for (int c = 0; c < 2; ++c) {
+          const Sums& sum = sums[c];
+          double others = sum.base + sum.positive - std::max(0.0, most.by[c]);
+          if (fixed.empty()) others += std::min(0.0, most.by[c] == sum.best ? sum.second : sum.best);
+          for (std::size_t i = first; i < last; ++i)
+            if (others + open[i].gain.by[c] >= -slack) may[i - first] = true;
+        }
         for (std::size_t i = first; i < last; ++i)
-          if (others.by[0] + open[i].gain.by[0] >= -slack && others.by[1] + open[i].gain.by[1] >= -slack)
-            open[kept++] = open[i];
+          if (may[i - first]) open[kept++] = open[i];
       });
-      if (kept == open.size()) return true;
+      if (kept == open.size()) {
+        if (tilted) return true;
+        tilted = true;
+        continue;
+      }
       open.resize(kept);
+      tilted = false;
     }
   }
 
   // Whether all literals last seen have the same x: then no head is better than its best literal, if that is not below
   // 0. Different quotients of numbers below 2**26 are different doubles.
-  bool singles_decide() const { return x_[0] == x_[1] && largest_ < 0x1p26 && formula_ != Formula::m_estimate; }
+  bool singles_decide() const { return seen_x_[0] == seen_x_[1] && largest_ < 0x1p26 && formula_ != Formula::m_estimate; }
+
+  // The box cut down to what the literals last seen allow, in two. False if it is too small for that to help.
+  bool split(MicroBox& low, MicroBox& high) const {
+    const bool by_x = formula_ != Formula::m_estimate && x_[1] - x_[0] > s_[1] - s_[0];
+    const double* side = by_x ? x_ : s_;
+    if (side[1] - side[0] < 1e-4) return false;
+    low = high = MicroBox{{x_[0], x_[1]}, {s_[0], s_[1]}, false};
+    (by_x ? low.x : low.s)[1] = (by_x ? high.x : high.s)[0] = (side[0] + side[1]) / 2;
+    return true;
+  }
 
   template <class Visit>
   static void each_label(const std::vector<MicroItem>& items, Visit&& visit) {
@@ -118,61 +139,133 @@ class MicroGains {
   }
 
  private:
-  void see(const std::vector<MicroItem>& open, const std::vector<MicroItem>& fixed) {
-    x_[0] = s_[0] = 1;
-    x_[1] = s_[1] = largest_ = 0;
+  struct Sums {
+    double base = 0, positive = 0;
+    double best = -std::numeric_limits<double>::infinity(), second = best;  // of different labels
+  };
+  static constexpr int kTilts = 8;
+
+  // Finds tilts that keep the largest sum of gains small, and leaves the gains as they are then. False if that sum does
+  // not reach 0 at either end. Tilts move against what the winning head exceeds the box by, as far as would bring the
+  // sum to 0 if the same head won again.
+  bool tilt(std::vector<MicroItem>& open, std::vector<MicroItem>& fixed, int turns, double slack, Sums sums[2]) const {
+    // with this tilt, literals count by how x and s differ from the box together
+    double tilts[2] = {formula_ == Formula::m_estimate ? 0 : -(s_[0] + s_[1]) / 2, 0}, best_tilts[2] = {tilts[0], 0};
+    double least = std::numeric_limits<double>::infinity();
+    for (int turn = 0;; ++turn) {
+      const bool last = turn == turns;
+      if (last) std::copy_n(best_tilts, 2, tilts);
+      double over[2][2] = {{0, 0}, {0, 0}};
+      const double low = sum_at(open, fixed, 0, tilts, sums[0], over[0]),
+                   high = sum_at(open, fixed, 1, tilts, sums[1], over[1]), sum = std::max(low, high);
+      if (sum < -slack) return false;
+      if (sum < least) least = sum, std::copy_n(tilts, 2, best_tilts);
+      const double* most = over[high > low];
+      const double length = most[0] * most[0] + most[1] * most[1];
+      if (last || length == 0) return true;
+      const double step = (sum + 2 * slack) / length;
+      if (!(step < 1e6)) return true;
+      for (int k = 0; k < 2; ++k) tilts[k] -= step * most[k];
+    }
+  }
+
+  double sum_at(std::vector<MicroItem>& open, std::vector<MicroItem>& fixed, int corner, const double tilts[2],
+                Sums& sums, double over[2]) const {
+    const double x_end = x_[corner], s_end = s_[tilts[1] < 0];
+    const auto lean_x = [&](const MicroItem& item) {
+      return formula_ == Formula::m_estimate ? 0 : item.tp + item.fp - x_end * item.total;
+    };
+    const auto lean_s = [&](const MicroItem& item) { return item.tp + item.fn - s_end * item.total; };
+    const auto take = [&](const MicroItem& item) { over[0] += lean_x(item), over[1] += lean_s(item); };
+    const auto set = [&](MicroItem& item) {
+      return item.gain.by[corner] = gain(item, corner) + tilts[0] * lean_x(item) + tilts[1] * lean_s(item);
+    };
+    sums = {constant()};
+    for (MicroItem& item : fixed) sums.base += set(item), take(item);
+    const MicroItem *best = nullptr, *second = nullptr;
+    for (std::size_t first = 0; first < open.size();) {
+      std::size_t top = first, next = first;
+      for (; next < open.size() && open[next].e == open[first].e; ++next)
+        if (set(open[next]) > open[top].gain.by[corner]) top = next;
+      const double gained = open[top].gain.by[corner];
+      if (gained > 0) sums.positive += gained, take(open[top]);
+      if (gained > sums.best) {
+        sums.second = sums.best, second = best;
+        sums.best = gained, best = &open[top];
+      } else if (gained > sums.second) {
+        sums.second = gained, second = &open[top];
+      }
+      first = next;
+    }
+    if (sums.best <= 0) take(*best);
+    double sum = sums.base + (sums.best > 0 ? sums.positive : sums.best);
+    if (!fixed.empty() || sums.second > 0) return sum;
+    if (second) take(*second);
+    return sum + sums.second;  // nothing, if there is no second label
+  }
+
+  // Where the literals lie; false if no head of them lies in the box.
+  bool see(const std::vector<MicroItem>& open, const std::vector<MicroItem>& fixed, const MicroBox& box) {
+    double s[2] = {1, 0};
+    seen_x_[0] = 1;
+    seen_x_[1] = largest_ = 0;
     for (const auto* items : {&open, &fixed})
       for (const MicroItem& item : *items) {
-        const double total = item.tp + item.fp + item.tn + item.fn, x = item.x(), s = (item.tp + item.fn) / total;
-        largest_ = std::max(largest_, total);
-        x_[0] = std::min(x_[0], x);
-        x_[1] = std::max(x_[1], x);
-        s_[0] = std::min(s_[0], s);
-        s_[1] = std::max(s_[1], s);
+        const double x = item.x(), share = (item.tp + item.fn) / item.total;
+        largest_ = std::max(largest_, item.total);
+        seen_x_[0] = std::min(seen_x_[0], x);
+        seen_x_[1] = std::max(seen_x_[1], x);
+        s[0] = std::min(s[0], share);
+        s[1] = std::max(s[1], share);
       }
-    if (formula_ != Formula::matthews) return;
-    spread(x_, p_);
-    spread(s_, f_);
+    constexpr double kRoom = 1e-12;
+    x_[0] = std::max(seen_x_[0], box.x[0] - kRoom);
+    x_[1] = std::min(seen_x_[1], box.x[1] + kRoom);
+    s_[0] = std::max(s[0], box.s[0] - kRoom);
+    s_[1] = std::min(s[1], box.s[1] + kRoom);
+    chords_ = !box.whole;
+    if (s_[1] < s_[0] || (formula_ != Formula::m_estimate && x_[1] < x_[0])) return false;
+    const auto f = [&](double y) {
+      const double spread = std::max(0.0, y * (1 - y));
+      return formula_ == Formula::matthews ? std::sqrt(spread) : spread;
+    };
+    for (int end = 0; end < 2; ++end)
+      cost_[end] = level_ * (formula_ == Formula::matthews ? std::sqrt(std::max(0.0, x_[end] * (1 - x_[end]))) : 1);
+    if (chords_ && formula_ != Formula::wracc) chord_.through(s_, f(s_[0]), f(s_[1]));
+    return true;
   }
 
   double constant() const { return formula_ == Formula::m_estimate ? m_ * (s_[1] - level_) : 0; }
 
-  Gain gain(const MicroItem& item) const {
-    const double tp = item.tp, fp = item.fp, tn = item.tn, fn = item.fn;
-    if (formula_ == Formula::m_estimate) {
-      const double gain = tp - level_ * (tp + fp);
-      return {{gain, gain}};
-    }
-    const double predicted = tp + fp, positives = tp + fn, negatives = fp + tn, total = positives + negatives;
-    double cost = level_ * total;
-    if (formula_ == Formula::rate_difference) cost = level_ * positives * negatives / total;
-    const auto at = [&](int corner) {
-      return tp - x_[corner] * positives - s_[corner] * predicted + x_[corner] * s_[corner] * total;
-    };
-    if (formula_ != Formula::matthews) return {{at(0) - cost, at(1) - cost}};
-    const double p = std::sqrt(predicted * (tn + fn)), f = std::sqrt(positives * negatives);
-    const auto root = [&](int corner) {
-      return level_ * (p_[corner] * f + f_[corner] * p - p_[corner] * f_[corner] * total);
-    };
-    return {{at(0) - root(0), at(1) - root(1)}};
+  double gain(const MicroItem& item, int corner) const {
+    if (formula_ == Formula::m_estimate) return item.tp - level_ * (item.tp + item.fp);
+    const double positives = item.tp + item.fn, total = item.total, left = item.tp - x_[corner] * positives;
+    if (formula_ == Formula::wracc) return left - level_ * total;
+    if (chords_) return left - cost_[corner] * chord_(positives, total);
+    const double spread = positives * (total - positives);
+    return left - cost_[corner] * (formula_ == Formula::matthews ? std::sqrt(spread) : spread / total);
   }
 
-  // The smallest and largest root of y * (1 - y) over an interval.
-  static void spread(const double y[2], double root[2]) {
-    const double low = std::sqrt(std::max(0.0, y[0] * (1 - y[0]))), high = std::sqrt(std::max(0.0, y[1] * (1 - y[1])));
-    root[0] = std::min(low, high);
-    root[1] = y[0] < 0.5 && y[1] > 0.5 ? 0.5 : std::max(low, high);
-  }
+  // A straight line between the ends of a concave curve, times the counts.
+  struct Chord {
+    double slope = 0, constant = 0;
+    void through(const double at[2], double low, double high) {
+      slope = at[1] - at[0] > 1e-9 ? (high - low) / (at[1] - at[0]) : 0;
+      constant = slope != 0 ? low - slope * at[0] : std::min(low, high);
+    }
+    double operator()(double part, double total) const { return slope * part + constant * total; }
+  };
 
   Formula formula_;
   double m_, level_ = 0;
-  bool bounded_ = false;
-  double x_[2] = {1, 0}, s_[2] = {1, 0}, p_[2] = {0, 0}, f_[2] = {0, 0};
+  bool bounded_ = false, chords_ = false;
+  double seen_x_[2] = {1, 0}, x_[2] = {0, 1}, s_[2] = {0, 1}, cost_[2] = {0, 0};
+  Chord chord_;
   double largest_ = 0;  // counts of a literal
 };
 
-// Branch and bound over the labels of one body. Labels with the smallest x are decided first: once all that is left has
-// the same x, single literals decide.
+// Branch and bound over boxes until few literals are left, or over labels where a box is small. Labels with the
+// smallest x are decided first: once all that is left has the same x, single literals decide.
 class MicroHeads {
  public:
   struct Literal {
@@ -197,14 +290,62 @@ class MicroHeads {
       try_fixed(c);
     }
     fixed_.clear();
-    if (most_ > 1) descend(std::move(open), {});
+    if (most_ > 1) halve(std::move(open), {});
     return best_;
   }
 
  private:
+  static constexpr std::size_t kFew = 6;  // literals all of whose heads are tried
+
+  void halve(std::vector<MicroItem> open, const MicroBox& box) {
+    patience_.step();
+    if (!gains_.narrow(open, fixed_, slack_, box) || only_worse_ties(open, {})) return;
+    try_gaining(open);
+    MicroBox low, high;
+    if (open.size() <= kFew) return try_all(open, 0, {});
+    if (!gains_.bounded() || gains_.singles_decide() || !gains_.split(low, high)) {
+      box_ = box;
+      descend(std::move(open), {});
+      return;
+    }
+    halve(open, low);
+    halve(std::move(open), high);
+  }
+
+  // Every head of what is left from one literal on.
+  void try_all(const std::vector<MicroItem>& open, std::size_t from, const Counts& sum) {
+    for (std::size_t i = from; i < open.size() && fixed_.size() < most_; ++i) {
+      const Counts& c = (*literals_)[open[i].place].counts;
+      const Counts grown{sum.tp + c.tp, sum.fp + c.fp, sum.tn + c.tn, sum.fn + c.fn};
+      fixed_.push_back(open[i]);
+      if (fixed_.size() > 1) try_fixed(grown);
+      std::size_t next = i;
+      while (next < open.size() && open[next].e == open[i].e) ++next;
+      try_all(open, next, grown);
+      fixed_.pop_back();
+    }
+  }
+
+  // The head that the bound has chosen is often a good one.
+  void try_gaining(const std::vector<MicroItem>& open) {
+    Counts sum;
+    MicroGains::each_label(open, [&](std::size_t first, std::size_t last, const Gain& most) {
+      if (most.by[0] <= 0 || fixed_.size() == most_) return;
+      for (std::size_t i = first; i < last; ++i)
+        if (open[i].gain.by[0] == most.by[0]) {
+          const Counts& c = (*literals_)[open[i].place].counts;
+          sum = {sum.tp + c.tp, sum.fp + c.fp, sum.tn + c.tn, sum.fn + c.fn};
+          fixed_.push_back(open[i]);
+          return;
+        }
+    });
+    if (fixed_.size() > 1) try_fixed(sum);
+    fixed_.clear();
+  }
+
   void descend(std::vector<MicroItem> open, const Counts& sum) {
     patience_.step();
-    if (fixed_.size() == most_ || !gains_.narrow(open, fixed_, slack_) || only_worse_ties(open, sum)) return;
+    if (fixed_.size() == most_ || !gains_.narrow(open, fixed_, slack_, box_) || only_worse_ties(open, sum)) return;
     const auto [first, last] = next_label(open);
     std::vector<MicroItem> rest(open.begin(), open.begin() + std::ptrdiff_t(first));
     rest.insert(rest.end(), open.begin() + std::ptrdiff_t(last), open.end());
@@ -251,6 +392,8 @@ class MicroHeads {
   }
 
   void try_fixed(const Counts& sum) {
+    if (has_target_ && formula_estimate(form_, double(sum.tp), double(sum.fp), double(sum.tn), double(sum.fn)) < lowered_)
+      return;
     const Fraction value = formula_value(form_, sum);
     const int order = has_target_ ? compare(value, target_) : 1;
     if (order < 0 || (order == 0 && best_.any() && !wins_tie(sum.tp))) return;
@@ -265,6 +408,7 @@ class MicroHeads {
   void set_target(const Fraction& value) {
     target_ = value;
     has_target_ = true;
+    lowered_ = as_double(value) - 1e-12;
     gains_.set_level(value);
   }
 
@@ -297,7 +441,9 @@ class MicroHeads {
   double slack_ = 0;
   bool has_target_ = false;
   Fraction target_;
+  double lowered_ = 0;  // no head whose estimate lies below reaches the target
   std::vector<MicroItem> fixed_;
+  MicroBox box_;
   Head best_;
 };
 

@@ -96,10 +96,20 @@ void Engine::search(const Watch& watch, Node& node, const Form& form, bool whole
   if (!is_plain(form)) return search_in_general(watch, node, form, best);
   // Literals that cannot reach the level in any body below are dropped for good.
   const Gains gains(form, best.level());
+  bool ties_only = true;
+  Count right = 0;  // true positives of a tie, at most
   std::erase_if(node.labels, [&](NodeLabel& label) {
-    for (int v = 0; v < 2; ++v) label.allowed[v] = label.usable(v) && gains.bound(label, v) >= 0;
+    Count most = 0;
+    for (int v = 0; v < 2; ++v) {
+      const Wide bound = label.usable(v) ? gains.bound(label, v) : Wide(-1);
+      label.allowed[v] = bound >= 0;
+      ties_only = ties_only && bound <= 0;
+      if (bound >= 0) most = std::max(most, label.kinds[v]);
+    }
+    right += most;
     return !label.any();
   });
+  if (ties_only && right < best.least_tp()) return;
   const bool is_pure = pure_ && PureSearch::applies(form);
   if (is_pure) {
     const Fraction one{1, 1};
@@ -131,7 +141,7 @@ void Engine::search_in_general(const Watch& watch, const Node& node, const Form&
     auto& worker = workers[static_cast<std::size_t>(w)];
     if (!worker)
       worker.reset(new GeneralScan(node, state_, columns_, numeric_.sequences(), codes, form, options_.min_coverage,
-                                   best, Patience(&watch)));
+                                   limits_.stretch_rows, best, Patience(&watch)));
     if (unit < columns.size()) worker->feature(columns[unit]);
     else worker->label(labels[unit - columns.size()]);
     watch.bodies.fetch_add(worker->judged(), std::memory_order_relaxed);

@@ -1,5 +1,6 @@
-// A quick test of candidates: can the best head of a body reach a value at all? In doubles with room for rounding, from
-// sums that a scan keeps per label. "No" is always right; "perhaps" is for the exact search to decide.
+// A quick test of candidates: can the best head of a body reach a value at all, or that of any body of a stretch? In
+// singles and doubles with room for rounding, from what the literals have at most (`Reach`). "No" is always right;
+// "perhaps" is for the exact search to decide.
 #pragma once
 
 #include <algorithm>
@@ -11,6 +12,7 @@
 #include "data/node.hpp"
 #include "judge/formula.hpp"
 #include "judge/micro.hpp"
+#include "search/gain_sums.hpp"
 #include "search/micro_lanes.hpp"
 #include "search/size_lanes.hpp"
 #include "search/sums.hpp"
@@ -24,16 +26,15 @@ class Filter {
   enum class Verdict { no, tie, perhaps };
 
   Filter(const std::vector<NodeLabel>& labels, const State& state, const Form& form, const Sums& sums)
-      : labels_(labels), state_(state), form_(form), sums_(sums), micro_(form) {
+      : labels_(labels), state_(state), form_(form), sums_(sums), reach_(sums.stride()), micro_(form) {
     const Coefficients rows = coefficients(form, state.working_weight);
     num_ = rows.num;
     den_ = rows.den;
     gains_.resize(labels.size());
-    weights_.resize(labels.size());
     group_sizes();
+    prepare_labels();
     if (!form.rho.empty()) prepare_lanes();
-    rates_.resize(4 * sums.stride());
-    micro_lanes_.set_labels(labels, sums.stride());
+    micro_lanes_.set_labels(barred_, labels.size());
   }
 
   static void kinds(const Four& sums, Count out[4]) {
@@ -53,23 +54,25 @@ class Filter {
     micro_.set_level(level);
     micro_lanes_.set_level(form_, level);
     lowered_ = as_double(level) - 1e-13;  // formulas and their parts lie between -1 and 1
+    see_signs();
   }
 
-  // Whether a body may reach the level: the rows that have been summed up or (`leaving`) the others. If not, `wait` is
-  // a weight that must first join or leave the body before it may. If it can only tie, no head has more than `tp` true
-  // positives.
-  Verdict judge(bool leaving, double& wait, double& tp) {
-    const auto at = [&](std::size_t e) { return sums_.of(e, leaving); };
-    wait = 0;
+  // Whether a body may reach the level: the rows that have been summed up or (`leaving`) the others. If it can only tie,
+  // no head has more than `tp` true positives.
+  Verdict judge(bool leaving, double& tp) {
     if (!has_level_ || always_) return Verdict::perhaps;
-    if (form_.kind == HeadKind::micro && MicroLanes::applies(form_)) {
-      sums_.rates(leaving, rates_.data());
-      if (!micro_lanes_.judge(rates_.data(), leaving, wait)) return Verdict::no;
-    }
-    if (form_.formula != Formula::none)
-      return (form_.kind == HeadKind::micro ? any_head(at) : any_literal(at)) ? Verdict::perhaps : Verdict::no;
-    if (!form_.rho.empty()) return judge_sizes(at, leaving, wait, tp);
-    return judge_any_size(at, groups_.front(), leaving, wait, tp);
+    sums_.reach(leaving, reach_);
+    return decide(leaving, false, tp);
+  }
+
+  // Whether no body on this side of the boundaries from one mark to another reaches the level, or does with at least
+  // so many true positives where it can only tie.
+  bool rules_out(std::size_t first, std::size_t last, bool leaving, Count least_tp) {
+    if (!monotone_ || always_) return false;
+    sums_.reach(first, last, leaving, reach_);
+    double tp = 0;
+    const Verdict verdict = decide(leaving, true, tp);
+    return verdict == Verdict::no || (verdict == Verdict::tie && tp < double(least_tp));
   }
 
  private:
@@ -78,9 +81,8 @@ class Filter {
     std::size_t least, most;
     Count rho;  // the largest factor among them
     double h[5] = {0, 0, 0, 0, 0};
-    double drop = 0;             // see set_drop
-    double slack = 0;            // more than what rounding adds up to
-    double fastest[2] = {0, 0};  // the most that a label's sum can rise while weight 1 joins or leaves
+    double drop = 0;   // see set_drop
+    double slack = 0;  // more than what rounding adds up to
   };
 
   // Groups with a lane for each.
@@ -89,10 +91,35 @@ class Filter {
     SizeLanes lanes;
     SizeLanes::Lanes thresholds[2];  // by side of the boundary
     std::uint64_t version;
-    double soonest(const SizeLanes::Lanes& waits) const {
-      return std::max(0.0, double(*std::min_element(waits.begin(), waits.begin() + std::ptrdiff_t(groups.size()))));
-    }
   };
+
+  Verdict decide(bool leaving, bool stretch, double& tp) {
+    if (form_.kind == HeadKind::micro) {
+      if (!(MicroLanes::applies(form_) ? micro_lanes_.judge(reach_, leaving) : shares_reach())) return Verdict::no;
+      return stretch || MicroLanes::applies(form_) || any_head() ? Verdict::perhaps : Verdict::no;
+    }
+    if (form_.formula != Formula::none) return any_literal(stretch) ? Verdict::perhaps : Verdict::no;
+    if (!form_.rho.empty()) return judge_sizes(leaving, stretch, tp);
+    return judge_any_size(groups_.front(), tp);
+  }
+
+  // Whether more TP and TN and fewer errors are never worse at the present level, so that stretches can be judged.
+  void see_signs() {
+    monotone_ = form_.formula != Formula::wracc || level_.num >= 0;
+    if (form_.formula != Formula::none) return;
+    reach_.right_counts_more = reach_.wrong_counts_more = true;
+    // what is linear in the level has its largest and smallest values where the level has
+    Count least = groups_.front().rho, most = least;
+    for (const Group& group : sizes_) least = std::min(least, group.rho), most = std::max(most, group.rho);
+    for (const Count rho : {least, most}) {
+      Group group{1, 1, rho};
+      set_group(group);
+      const double* h = group.h;
+      monotone_ = monotone_ && h[1] >= 0 && h[2] <= 0 && h[3] >= 0 && h[4] <= 0;
+      reach_.right_counts_more = reach_.right_counts_more && h[1] >= h[3];
+      reach_.wrong_counts_more = reach_.wrong_counts_more && h[2] <= h[4];
+    }
+  }
 
   // With a lift, sizes whose factors are about the same go together.
   void group_sizes() {
@@ -129,12 +156,13 @@ class Filter {
       num = std::max(num, std::abs(double(num_[i])));
       den = std::max(den, std::abs(double(den_[i])));
     }
+    // Where a true positive takes something away and nothing else gains, no head reaches the level.
+    double* h = group.h;
+    if (h[1] < 0 && std::max({h[0], h[2], h[3], h[4]}) <= 0) h[0] = -1e30, h[1] = h[3] = 0;
     const double cells = 4 * (double(state_.working_weight) + 1) * double(labels_.size() + 1);
-    group.slack = std::ldexp((num + std::abs(value) * den) * cells, -46);
-    const double* h = group.h;
-    const double steps[] = {h[1] - h[4], h[1] - h[3], h[2] - h[4], h[2] - h[3], -h[3], -h[4]};
-    group.fastest[0] = std::max(0.0, *std::max_element(std::begin(steps), std::end(steps)));
-    group.fastest[1] = std::max(0.0, -*std::min_element(std::begin(steps), std::end(steps)));
+    // counts up to 2**24 are the same in singles
+    const bool exact = state_.working_weight < Count{1} << 24;
+    group.slack = std::ldexp((num + std::abs(value) * den) * cells, exact ? -46 : -21);
   }
 
   // A group is judged at the lowest level of its sizes. Heads of k labels need (level of k - lowest level) * D more,
@@ -144,30 +172,27 @@ class Filter {
     group.drop = 0;
     if (form_.scope != Scope::head) return;
     const double value = as_double(level_) * double(kLiftScale), lowest = value / double(group.rho);
-    double drop = kInfinity, highest = lowest;
+    double drop = kInfinity;
     for (std::size_t size = group.least; size < group.most; ++size) {
       const double level = value / double(form_.rho[size]);
-      highest = std::max(highest, level);
       drop = std::min(drop,
                       double(size) * (level - lowest) * double(group.most - group.least) / double(group.most - size));
     }
     group.drop = std::max(0.0, drop);
-    // What the smallest denominator loses while a weight moves, the drop loses, too.
-    const double most = double(*std::max_element(den_.begin() + 1, den_.end()));
-    for (double& speed : group.fastest) speed += (highest - lowest) * std::max(0.0, most);
   }
 
-  // The least that a literal adds to the denominator, 0 if it may take something away.
-  float least_denominator() const {
+  // The least that a literal adds to the denominator, 0 if it may take something away. Of a stretch, the fewest true
+  // positives of a literal are the false positives of the other.
+  float least_denominator(bool stretch) const {
     if (form_.scope != Scope::head || groups_.size() == sizes_.size()) return 0;
-    const std::size_t n = sums_.stride();
     const float d[] = {float(den_[1]), float(den_[2]), float(den_[3]), float(den_[4])};
+    const float *present = reach_.of(0, Reach::kFp), *absent = reach_.of(1, Reach::kFp), *tn = reach_.of(1, Reach::kTn),
+                *fn = reach_.of(1, Reach::kFn);
     float least = std::numeric_limits<float>::max();
     for (std::size_t e = 0; e < labels_.size(); ++e) {
-      const float tp = rates_[e], fp = rates_[n + e], rest = d[2] * rates_[2 * n + e] + d[3] * rates_[3 * n + e];
-      const float present = rest + d[0] * tp + d[1] * fp, absent = rest + d[0] * fp + d[1] * tp;
-      const float lower = std::min(tp > 0 ? present : least, fp > 0 ? absent : least);
-      least = std::min(least, lower);
+      const float rest = d[2] * (stretch ? 0 : tn[e]) + d[3] * fn[e];
+      if (reach_.of(1, Reach::kTp)[e] > 0) least = std::min(least, rest + d[0] * present[e] + d[1] * absent[e]);
+      if (reach_.of(0, Reach::kTp)[e] > 0) least = std::min(least, rest + d[0] * absent[e] + d[1] * present[e]);
     }
     return std::max(0.0f, least * (1 - 1e-5f));
   }
@@ -184,16 +209,22 @@ class Filter {
     return double(level.den) * group.slack * 4 < 1;
   }
 
-  void prepare_lanes() {
-    std::vector<std::array<bool, 2>> allowed;
-    outside_.assign(2 * sums_.stride(), 0);
+  void prepare_labels() {
+    constexpr float kNever = 1e30f;
+    const std::size_t n = sums_.stride();
+    barred_.assign(2 * n, kNever);
+    outside_.assign(2 * n, 0);
     for (std::size_t e = 0; e < labels_.size(); ++e) {
-      allowed.push_back({labels_[e].allowed[0], labels_[e].allowed[1]});
+      for (std::size_t v = 0; v < 2; ++v)
+        if (labels_[e].usable(int(v))) barred_[(1 - v) * n + e] = 0;
       outside_[e] = static_cast<float>(labels_[e].absent);
-      outside_[sums_.stride() + e] = static_cast<float>(labels_[e].present);
+      outside_[n + e] = static_cast<float>(labels_[e].present);
     }
     for (auto& order : order_)
       for (std::uint32_t e = 0; e < labels_.size(); ++e) order.push_back(e);
+  }
+
+  void prepare_lanes() {
     blocks_.push_back({groups_, {}, {}, 0});
     for (const Group& group : groups_) {
       first_block_.push_back(blocks_.size());
@@ -205,7 +236,7 @@ class Filter {
     }
     first_block_.push_back(blocks_.size());
     for (Block& block : blocks_) {
-      block.lanes.set_labels(allowed, sums_.stride());
+      block.lanes.set_labels(barred_, labels_.size());
       for (auto& thresholds : block.thresholds) thresholds.fill(0);
     }
   }
@@ -217,7 +248,7 @@ class Filter {
     for (Group& group : block.groups) {
       set_group(group);
       if (group.least < group.most) set_drop(group);
-      lanes.push_back({group.least, group.most, {}, {group.fastest[0], group.fastest[1]}, group.drop});
+      lanes.push_back({group.least, group.most, {}, group.drop});
       std::copy(std::begin(group.h), std::end(group.h), lanes.back().h);
     }
     block.lanes.set_level(lanes, double(state_.working_weight), form_.scope);
@@ -225,107 +256,113 @@ class Filter {
 
   // What a label adds to the sum as the better of its literals, less what it adds outside the head; that goes to
   // `outside`.
-  double gain(const Group& group, std::size_t e, const Four& sums, double& outside) const {
+  double gain(const Group& group, std::size_t e, double& outside) const {
     const double* h = group.h;
     const NodeLabel& label = labels_[e];
-    const double base = h[3] * double(label.absent) + h[4] * double(label.present);
-    const double common = base - h[4] * sums[2] - h[3] * sums[3];
-    const double present = common + h[1] * sums[0] + h[2] * sums[1];
-    const double absent = common + h[1] * sums[1] + h[2] * sums[0];
+    const double present = literal_gain(group, e, 1), absent = literal_gain(group, e, 0);
     const double best = label.allowed[0] ? (label.allowed[1] ? std::max(present, absent) : absent)
                                          : (label.allowed[1] ? present : -kInfinity);
     if (form_.scope == Scope::head) return best;
-    const double other = form_.scope == Scope::all ? base : absent;
+    const double other = form_.scope == Scope::all ? h[3] * double(label.absent) + h[4] * double(label.present) : absent;
     outside += other;
     return best - other;
   }
 
-  // The most true positives a literal of the label can have.
-  double right(std::size_t e, const Four& sums) const {
-    return std::max(labels_[e].allowed[0] ? sums[1] : 0, labels_[e].allowed[1] ? sums[0] : 0);
+  // What one literal of a label adds to the sum.
+  double literal_gain(const Group& group, std::size_t e, int v) const {
+    const double* h = group.h;
+    return h[1] * double(reach_.of(v, Reach::kTp)[e]) + h[2] * double(reach_.of(v, Reach::kFp)[e]) +
+           h[3] * double(reach_.of(v, Reach::kTn)[e]) + h[4] * double(reach_.of(v, Reach::kFn)[e]);
   }
 
-  // The weight that must move until so much is gained.
-  static double weight_for(double missing, double speed) {
-    if (!(missing > 0)) return 0;
-    return speed > 0 ? missing / speed : kInfinity;
+  // The most true positives that a literal of the label has which gains as much as the better one.
+  double right(const Group& group, std::size_t e) const {
+    double most = 0, gained = -kInfinity;
+    for (int v = 0; v < 2; ++v) {
+      if (!labels_[e].allowed[v]) continue;
+      const double gain = literal_gain(group, e, v), tp = double(reach_.of(v, Reach::kTp)[e]);
+      if (gain > gained + group.slack) most = tp;
+      else if (gain > gained - group.slack) most = std::max(most, tp);
+      gained = std::max(gained, gain);
+    }
+    return most;
   }
 
-  template <class At>
-  Verdict judge_any_size(At&& at, const Group& group, bool leaving, double& wait, double& tp) {
-    const bool additive = form_.kind == HeadKind::ratio, head = form_.scope == Scope::head;
+  // Whether a sum of gains may reach 0, in singles.
+  bool gains_reach(double constant, const double h[5], bool additive) const {
+    const float of[] = {float(h[1]), float(h[2]), float(h[3]), float(h[4])};
+    const GainSums sums = sum_gains(reach_, barred_.data(), outside_.data(), form_.scope, of);
+    const double largest = std::max({std::abs(h[1]), std::abs(h[2]), std::abs(h[3]), std::abs(h[4])});
+    const double cells = 2 * double(state_.working_weight + 1) * double(labels_.size() + 1);
+    const double slack = std::ldexp(largest * cells, -19) + 1e-6 * std::abs(constant);
+    return constant + double(sums.outside) + double(additive && sums.best > 0 ? sums.positive : sums.best) >= -slack;
+  }
+
+  // The m-estimate: TP - level * (TP + FP) + m * (s - level) must reach 0, with s the head's share of positives.
+  bool shares_reach() const {
+    const double m = double(form_.m_num) / double(form_.m_den), level = as_double(level_) - 1e-12;
+    const double h[] = {0, 1 - level, -level, 0, 0};
+    return gains_reach(m * (double(largest_share(reach_, barred_.data())) * (1 + 1e-6) - level), h, true);
+  }
+
+  Verdict judge_any_size(const Group& group, double& tp) {
+    const bool additive = form_.kind == HeadKind::ratio;
+    if (!gains_reach(group.h[0], group.h, additive)) return Verdict::no;
     double best = -kInfinity, sum = 0, constant = group.h[0];
     for (std::size_t e = 0; e < labels_.size(); ++e) {
-      const double g = gain(group, e, at(e), constant);
+      const double g = gain(group, e, constant);
       gains_[e] = g;
       best = std::max(best, g);
       sum += std::max(g, 0.0);
     }
     const double reached = constant + (additive && best > 0 ? sum : best);
-    if (reached < -group.slack) {
-      if (head) {  // as long as no label gains this much, no head can reach the level
-        const double needed = additive && constant < 0 ? -constant / double(labels_.size()) : -constant;
-        wait = weight_for(needed - best - 2 * group.slack, group.fastest[leaving]);
-      } else {
-        wait = weight_for(-reached - 2 * group.slack, 2 * double(labels_.size()) * group.fastest[leaving]);
-      }
-      return Verdict::no;
-    }
+    if (reached < -group.slack) return Verdict::no;
     if (reached > group.slack || !decides(group)) return Verdict::perhaps;
     const double least = (additive ? std::min(best, 0.0) : -constant) - group.slack;
     tp = 0;
     for (std::size_t e = 0; e < labels_.size(); ++e)
-      if (gains_[e] >= least) tp += right(e, at(e));
+      if (gains_[e] >= least) tp += right(group, e);
     return Verdict::tie;
   }
 
   // With a lift: a head of k labels must reach level / rho(k) without it; then so do the k largest gains. Lanes tell
   // most bodies, first for all groups of sizes, then for the sizes of those that are left.
-  template <class At>
-  Verdict judge_sizes(At&& at, bool leaving, double& wait, double& tp) {
-    sums_.rates(leaving, rates_.data());
-    denominator_ = least_denominator();
+  Verdict judge_sizes(bool leaving, bool stretch, double& tp) {
+    denominator_ = least_denominator(stretch);
+    const std::size_t side = std::size_t(leaving) + 2 * std::size_t(stretch);
     Verdict verdict = Verdict::no;
-    double soonest = kInfinity;
     tp = 0;
     const auto judge_size = [&](std::size_t, const Group& size, double most) {
       if (most > size.slack || !decides(size)) return verdict = Verdict::perhaps, false;
       verdict = Verdict::tie;
-      tp = std::max(tp, most_right(at, size.most));
+      tp = std::max(tp, most_right(size, side));
       return true;
     };
-    look(at, blocks_.front(), leaving, soonest, [&](std::size_t g, const Group& group, double most) {
+    look(blocks_.front(), side, [&](std::size_t g, const Group& group, double most) {
       if (group.least == group.most) return judge_size(g, group, most);
       for (std::size_t b = first_block_[g]; b < first_block_[g + 1] && verdict != Verdict::perhaps; ++b)
-        look(at, blocks_[b], leaving, soonest, judge_size);
+        look(blocks_[b], side, judge_size);
       return verdict != Verdict::perhaps;
     });
-    wait = verdict == Verdict::no ? soonest : 0;
     return verdict;
   }
 
-  // Shows the groups of a block that may reach the level, with their largest sums, as long as show() wants more. For
-  // the others, `soonest` goes down to the weight that must move before one of them may.
-  template <class At, class Show>
-  void look(At&& at, Block& block, bool leaving, double& soonest, Show&& show) {
+  // Shows the groups of a block that may reach the level, with their largest sums, as long as show() wants more.
+  template <class Show>
+  void look(Block& block, std::size_t side, Show&& show) {
     follow_level(block);
-    SizeLanes::Lanes reach, waits, &thresholds = block.thresholds[leaving];
-    block.lanes.judge(rates_.data(), outside_.data(), thresholds, denominator_, leaving, reach, waits);
+    SizeLanes::Lanes reached, &thresholds = block.thresholds[side % 2];
+    if (!block.lanes.judge(reach_.numbers.data(), outside_.data(), thresholds, denominator_, reached)) return;
     for (std::size_t g = 0; g < block.groups.size(); ++g) {
+      if (reached[g] < 0) continue;
       const Group& group = block.groups[g];
-      if (reach[g] < 0) {
-        soonest = std::min(soonest, std::max(0.0, double(waits[g])));
-        continue;
+      // Perhaps only because the threshold comes from another body; the sizes of a group tell that better.
+      double most = kInfinity;
+      if (side >= 2 || group.least == group.most) {
+        most = largest_sum(sort_gains(group, side), group);
+        thresholds[g] = threshold(group);
       }
-      // perhaps only because the threshold comes from another body
-      const double most = largest_sum(sort_gains(at, group, leaving), group);
-      thresholds[g] = threshold(group);
-      if (most < -group.slack) {
-        const double labels = double(form_.scope == Scope::head ? group.most : 2 * labels_.size());
-        soonest = std::min(soonest, weight_for(-most - 2 * group.slack, labels * group.fastest[leaving]));
-      } else if (!show(g, group, most)) {
-        return;
-      }
+      if (most >= -group.slack && !show(g, group, most)) return;
     }
   }
 
@@ -340,13 +377,12 @@ class Filter {
 
   // The gains of all labels at the level of a group, largest first, and what is added outside of the head. Their order
   // is nearly that of the last time.
-  template <class At>
-  double sort_gains(At&& at, const Group& group, bool leaving) {
-    std::vector<std::uint32_t>& order = order_[leaving];
+  double sort_gains(const Group& group, std::size_t side) {
+    std::vector<std::uint32_t>& order = order_[side];
     double outside = group.h[0];
     for (std::size_t i = 0; i < order.size(); ++i) {
       const std::uint32_t e = order[i];
-      const double g = gain(group, e, at(e), outside);
+      const double g = gain(group, e, outside);
       std::size_t j = i;
       for (; j > 0 && gains_[j - 1] < g; --j) gains_[j] = gains_[j - 1], order[j] = order[j - 1];
       gains_[j] = g;
@@ -367,56 +403,62 @@ class Filter {
     return most;
   }
 
-  // The most true positives of a head of so many labels.
-  template <class At>
-  double most_right(At&& at, std::size_t size) {
-    for (std::size_t e = 0; e < labels_.size(); ++e) weights_[e] = right(e, at(e));
-    sort_first(weights_, size);
-    double right = 0;
-    for (std::size_t k = 0; k < size; ++k) right += weights_[k];
-    return right;
-  }
-
-  static void sort_first(std::vector<double>& numbers, std::size_t count) {
-    if (numbers.size() > 16) {
-      std::partial_sort(numbers.begin(), numbers.begin() + std::ptrdiff_t(count), numbers.end(), std::greater<>());
-      return;
+  // The most true positives of a head whose gains add up to as much as any of its size, from gains that were just
+  // sorted: it has the labels that gain most, and any among those that gain as much as the last one.
+  double most_right(const Group& size, std::size_t side) {
+    const double last = gains_[size.most - 1];
+    std::size_t open = size.most;
+    double right_of_first = 0;
+    weights_.clear();
+    for (std::size_t i = 0; i < gains_.size() && gains_[i] >= last - size.slack; ++i) {
+      const double tp = right(size, order_[side][i]);
+      if (gains_[i] > last + size.slack) right_of_first += tp, --open;
+      else weights_.push_back(tp);
     }
-    for (std::size_t i = 1; i < numbers.size(); ++i) {
-      const double x = numbers[i];
-      std::size_t j = i;
-      for (; j > 0 && numbers[j - 1] < x; --j) numbers[j] = numbers[j - 1];
-      numbers[j] = x;
-    }
+    std::sort(weights_.begin(), weights_.end(), std::greater<>());
+    for (std::size_t i = 0; i < open; ++i) right_of_first += weights_[i];
+    return right_of_first;
   }
 
   // Other measures of the counts, where a head is worth as much as its best literal.
-  template <class At>
-  bool any_literal(At&& at) {
-    for (std::size_t e = 0; e < labels_.size(); ++e) {
-      const Four sums = at(e);
-      const double tn = double(labels_[e].absent) - sums[3];
-      const double fn = double(labels_[e].present) - sums[2];
-      for (int v = 0; v < 2; ++v)
-        if (labels_[e].allowed[v] && sums[1 - v] > 0 &&
-            formula_estimate(form_, sums[1 - v], sums[v], tn, fn) >= lowered_)
-          return true;
-    }
+  bool any_literal(bool stretch) const {
+    for (std::size_t e = 0; e < labels_.size(); ++e)
+      for (int v = 0; v < 2; ++v) {
+        const auto of = [&](Reach::Number number) { return double(reach_.of(v, number)[e]); };
+        const double tp = of(Reach::kTp), fp = of(Reach::kFp), tn = of(Reach::kTn), fn = of(Reach::kFn);
+        if (!labels_[e].allowed[v] || tp <= 0) continue;
+        const double value =
+            stretch ? most_of(tp, fp, tn, fn, e, v) : formula_estimate(form_, tp, fp, tn, fn);
+        if (value >= lowered_ - rounding()) return true;
+      }
     return false;
   }
 
+  // The largest value over a stretch. WRAcc and the m-estimate do not grow with each of the four counts.
+  double most_of(double tp, double fp, double tn, double fn, std::size_t e, int v) const {
+    const double total = std::max(1.0, double(reach_.least_total()[e]));
+    if (form_.formula == Formula::wracc) return std::max(0.0, tp * tn - fp * fn) / (total * total);
+    if (form_.formula != Formula::m_estimate) return formula_estimate(form_, tp, fp, tn, fn);
+    const double m = double(form_.m_num) / double(form_.m_den);
+    const double share = std::min(1.0, double(reach_.most_positives(v)[e]) / total);
+    return (tp + m * share) / std::max(tp + fp + m, 1e-300);
+  }
+
+  // What counts that do not fit singles may change in a value.
+  double rounding() const { return state_.working_weight < Count{1} << 24 ? 0 : 1e-5; }
+
   // Other measures of the counts summed over a head: see micro.hpp.
-  template <class At>
-  bool any_head(At&& at) {
+  bool any_head() {
+    if (any_literal(false)) return true;
     items_.clear();
-    for (std::uint32_t e = 0; e < labels_.size(); ++e) {
-      const Four sums = at(e);
-      const double tn = double(labels_[e].absent) - sums[3];
-      const double fn = double(labels_[e].present) - sums[2];
-      for (int v = 0; v < 2; ++v)
-        if (labels_[e].allowed[v] && sums[1 - v] > 0) items_.push_back({sums[1 - v], sums[v], tn, fn, e, 0});
-    }
-    return micro_.narrow(items_, none_, 1e-11 * double(state_.working_weight + 1) * double(labels_.size() * 2));
+    for (std::uint32_t e = 0; e < labels_.size(); ++e)
+      for (int v = 0; v < 2; ++v) {
+        const auto of = [&](Reach::Number number) { return double(reach_.of(v, number)[e]); };
+        if (labels_[e].allowed[v] && of(Reach::kTp) > 0)
+          items_.push_back({of(Reach::kTp), of(Reach::kFp), of(Reach::kTn), of(Reach::kFn), e, 0});
+      }
+    const double step = rounding() == 0 ? 1e-11 : 1e-6;
+    return micro_.narrow(items_, none_, step * double(state_.working_weight + 1) * double(labels_.size() * 2));
   }
 
   const std::vector<NodeLabel>& labels_;
@@ -424,7 +466,8 @@ class Filter {
   const Form& form_;
   const Sums& sums_;
   std::array<Count, 5> num_{}, den_{};
-  bool has_level_ = false, always_ = false;
+  Reach reach_;
+  bool has_level_ = false, always_ = false, monotone_ = false;
   Fraction level_;
   std::uint64_t version_ = 0;
   double lowered_ = 0;
@@ -435,8 +478,9 @@ class Filter {
   std::vector<double> gains_, weights_;
   std::vector<Block> blocks_;  // all groups, then the sizes of each
   std::vector<std::size_t> first_block_;
-  std::vector<std::uint32_t> order_[2];  // of labels by their gains, by side of the boundary
-  std::vector<float> rates_, outside_;
+  std::vector<std::uint32_t> order_[4];  // of labels by their gains, by side of the boundary
+  std::vector<float> barred_;            // by literal (`= 1`, then `= 0`): 0, or far more than anything gains
+  std::vector<float> outside_;           // by label, TN and FN outside the head
   float denominator_ = 0;
 };
 

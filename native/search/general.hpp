@@ -16,10 +16,10 @@ namespace polyrule {
 class GeneralScan {
  public:
   GeneralScan(const Node& node, const State& state, Columns& columns, Sequences& sequences, const Codes& codes,
-              const Form& form, double min_coverage, Shortlist shortlist, const Patience& patience)
+              const Form& form, double min_coverage, std::size_t stretch, Shortlist shortlist, const Patience& patience)
       : node_(node), state_(state), columns_(columns), sequences_(sequences), form_(form),
         judge_(node.labels, state, form, patience), sums_(node, state, codes), filter_(node.labels, state, form, sums_),
-        min_coverage_(min_coverage), shortlist_(std::move(shortlist)), kinds_(node.labels.size() * 4),
+        min_coverage_(min_coverage), shortlist_(std::move(shortlist)), stretch_(stretch), kinds_(node.labels.size() * 4),
         question_(form.valuer ? kAskAtOnce + 2 * node.labels.size() : 0) {
     for (const NodeLabel& label : node.labels) {
       present_.push_back(double(label.present));
@@ -112,19 +112,6 @@ class GeneralScan {
     return i;
   }
 
-  // Adds rows up to a boundary at which so much weight has moved, or to the end, or to the block, where that is still
-  // to come.
-  std::size_t add_until(std::size_t i, double weight, const Column* blocked) {
-    const std::size_t first = i;
-    double moved = double(sums_.moved());
-    do {
-      do moved += double(sums_.weight(list_[i]));
-      while (++i < size_ && !(list_[i] & kStarts));
-    } while (i < size_ && moved < weight && !(blocked && value_of(*blocked, i) > blocked->block));
-    sums_.add(list_ + first, i - first);
-    return i;
-  }
-
   void nominal(const Column& column) {
     for (std::size_t i = 0; i < size_;) {
       begin();
@@ -140,60 +127,113 @@ class GeneralScan {
 
   void numeric(const Column& column, bool misses) {
     if (total_ == 0) return;
-    bool block_left = block_weight_ > 0;
-    const bool listed_first = size_ > 0 && !(block_left && column.block < value_of(column, 0));
+    const std::size_t split = block_weight_ > 0 ? block_place(column) : SIZE_MAX;
     begin();
-    if (misses && column.lowest < (listed_first ? value_of(column, 0) : column.block))
+    if (misses && column.lowest < (split == 0 ? column.block : value_of(column, 0)))
       left([&] { return Condition{Test::above, true, index_, 0}; });
-    bool at_block = false;
-    std::size_t i = 0;
-    const auto edge = [&] { return at_block ? column.block : value_of(column, i - 1); };
-    while (i < size_ || block_left) {
-      at_block = block_left && (i == size_ || value_of(column, i) > column.block);
-      if (at_block) {
-        sums_.add_rest();
-        block_left = false;
-      } else {
-        i = add_until(i, std::min(joins_from_, leaves_from_), block_left ? &column : nullptr);
-      }
-      if (sums_.moved() == total_) break;
-      joined([&] { return Condition{Test::at_most, false, index_, edge()}; });
-      left([&] { return Condition{Test::above, false, index_, edge()}; });
+    lay_marks(split);
+    const std::size_t last = marks_.size() - 1;
+    for (std::size_t first = 0; first < last; first += kTogether)
+      walk(column, first, std::min(first + kTogether, last), true, true);
+    const double highest = split == size_ ? column.block : value_of(column, size_ - 1);
+    if (misses && column.highest > highest) {
+      sums_.go_to(last, marks_[last].moved);
+      joined([&] { return Condition{Test::at_most, false, index_, highest}; });
     }
-    if (misses && column.highest > edge()) joined([&] { return Condition{Test::at_most, false, index_, edge()}; });
   }
 
-  void begin() {
-    sums_.begin();
-    joins_from_ = leaves_from_ = 0;
+  // The first row of the list whose value is above that of the block.
+  std::size_t block_place(const Column& column) const {
+    std::size_t low = 0, high = size_;
+    while (low < high) {
+      const std::size_t middle = (low + high) / 2;
+      if (value_of(column, middle) > column.block) high = middle;
+      else low = middle + 1;
+    }
+    return low;
   }
+
+  // Sums at places a few rows apart, with the block as a row of its own.
+  void lay_marks(std::size_t split) {
+    marks_.clear();
+    sums_.clear_marks();
+    const auto mark = [&](std::size_t place, bool is_block) {
+      marks_.push_back({place, sums_.moved(), is_block});
+      sums_.mark();
+    };
+    mark(0, false);
+    for (std::size_t i = 0; i < size_ || split != SIZE_MAX;) {
+      if (i == split) {
+        sums_.add_rest();
+        split = SIZE_MAX;
+        mark(i, true);
+        continue;
+      }
+      const std::size_t next = std::min(i + stretch_, i < split ? std::min(split, size_) : size_);
+      sums_.add(list_ + i, next - i);
+      i = next;
+      mark(i, false);
+    }
+  }
+
+  // The boundaries behind one mark up to another, on the sides that are asked for.
+  void walk(const Column& column, std::size_t first, std::size_t last, bool joins, bool leaves) {
+    if (has_level_ && form_.formula != Formula::function) {
+      joins = joins && !filter_.rules_out(first, last, false, shortlist_.least_tp());
+      leaves = leaves && !filter_.rules_out(first, last, true, shortlist_.least_tp());
+    }
+    if (!joins && !leaves) return;
+    if (last - first > 1) {
+      const std::size_t middle = (first + last) / 2;
+      walk(column, first, middle, joins, leaves);
+      walk(column, middle, last, joins, leaves);
+      return;
+    }
+    const auto look = [&](double edge) {
+      if (sums_.moved() == total_) return;
+      if (joins) joined([&] { return Condition{Test::at_most, false, index_, edge}; });
+      if (leaves) left([&] { return Condition{Test::above, false, index_, edge}; });
+    };
+    if (marks_[last].is_block) {
+      sums_.go_to(last, marks_[last].moved);
+      look(column.block);
+      return;
+    }
+    sums_.go_to(first, marks_[first].moved);
+    for (std::size_t i = marks_[first].place; i < marks_[last].place;) {
+      const std::size_t from = i;
+      do ++i;
+      while (i < marks_[last].place && !(list_[i] & kStarts));
+      sums_.add(list_ + from, i - from);
+      if (i == size_ || (list_[i] & kStarts)) look(value_of(column, i - 1));
+    }
+  }
+
+  void begin() { sums_.begin(); }
 
   // The rows added so far, or all others, are a candidate; make() gives its condition, which few candidates need.
   template <class Make>
   void joined(Make&& make) {
     const Count weight = sums_.moved();
-    if (weight == 0 || weight == node_.weight || double(weight) < joins_from_) return;
-    consider(make, weight, false, joins_from_);
+    if (weight != 0 && weight != node_.weight) consider(make, weight, false);
   }
 
   template <class Make>
   void left(Make&& make) {
     const Count weight = total_ - sums_.moved();
-    if (weight == 0 || double(sums_.moved()) < leaves_from_) return;
-    consider(make, weight, true, leaves_from_);
+    if (weight != 0) consider(make, weight, true);
   }
 
   template <class Make>
-  void consider(Make&& make, Count weight, bool leaving, double& from) {
+  void consider(Make&& make, Count weight, bool leaving) {
     if (double(weight) < min_coverage_) return;
     ++judged_;
     if (form_.formula == Formula::function) {
       ask(make(), leaving);
       return;
     }
-    double wait = 0, tp = 0;
-    const Filter::Verdict verdict = filter_.judge(leaving, wait, tp);
-    from = double(sums_.moved()) + wait;
+    double tp = 0;
+    const Filter::Verdict verdict = filter_.judge(leaving, tp);
     if (verdict == Filter::Verdict::no) return;
     if (verdict == Filter::Verdict::tie && !shortlist_.admits_tie(tp, make())) return;
     for (std::size_t e = 0; e < node_.labels.size(); ++e) Filter::kinds(sums_.of(e, leaving), kinds_.data() + e * 4);
@@ -280,7 +320,14 @@ class GeneralScan {
   std::size_t size_ = 0;
   std::vector<std::uint32_t> listed_, places_;
   Count total_ = 0, block_weight_ = 0;
-  double joins_from_ = 0, leaves_from_ = 0;  // the weights moved before which no candidate of a side can count
+  struct Mark {
+    std::size_t place;
+    Count moved;
+    bool is_block;  // the rows of the block have just joined
+  };
+  static constexpr std::size_t kTogether = 8;  // marks
+  const std::size_t stretch_;
+  std::vector<Mark> marks_;
   std::vector<Count> kinds_;
 
   struct Waiting {

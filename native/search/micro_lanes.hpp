@@ -12,8 +12,8 @@
 #include <cstddef>
 #include <vector>
 
-#include "data/node.hpp"
 #include "judge/form.hpp"
+#include "search/reach.hpp"
 
 namespace polyrule {
 
@@ -26,12 +26,13 @@ class MicroLanes {
            form.formula == Formula::matthews;
   }
 
-  void set_labels(const std::vector<NodeLabel>& labels, std::size_t stride);
+  // `barred`: by literal (`= 1`, then `= 0`), what keeps it out of a head.
+  void set_labels(const std::vector<float>& barred, std::size_t labels);
   void set_level(const Form& form, const Fraction& level);
 
-  // Whether some head may reach the level. `rates` as `Sums` gives them; `side`: of the boundary, whose bodies are
-  // alike. If not, `wait` is a weight that must first join or leave the body before one may.
-  bool judge(const float* rates, bool side, double& wait);
+  // Whether some head may reach the level, of a body or of any body of a stretch. `side`: of the boundary, whose bodies
+  // are alike.
+  bool judge(const Reach& reach, bool side);
 
  private:
   struct Literal {
@@ -39,23 +40,43 @@ class MicroLanes {
     double tp, predicted, positives, total, f;
   };
 
+  // Numbers that x and s less those of their interval are multiplied by.
+  struct Tilt {
+    double x = 0, s = 0;
+  };
+  struct Box {
+    double x[2], s[2];
+    double slope = 0, constant = 0;  // of the chord of f
+  };
+  // TP + a * (TP+FP) - b * (TP+FN) - c * N at an end of x.
+  struct Line {
+    double a, b, c;
+    Line(const Box& box, std::size_t end, double cost, const Tilt& tilt)
+        : a(tilt.x), b(box.x[end] + cost * box.slope - tilt.s),
+          c(cost * box.constant + tilt.x * box.x[end] + tilt.s * box.s[tilt.s < 0]) {}
+  };
+
   double root(double x) const;
   double f(double positives, double total) const;
-  double weight_for(double missing, double least, double most) const;
   void list();
-  bool single_reaches();
-  bool several_reach(double low, double high, float& tilt);
+  bool single_reaches(double level);
+  bool several_reach(double level, double low, double high, float& tilt);
+  bool boxes_reach(double level, const double x[2], double low, double high, std::array<Tilt, kIntervals>& tilts);
+  Box box_of(double x0, double x1, double s0, double s1) const;
+  bool parts_reach(double level, const Box& box, Tilt& tilt, double slack, int times) const;
+  bool box_reaches(double level, const Box& box, Tilt& tilt, double slack) const;
 
   Formula formula_ = Formula::none;
   bool bounded_ = false;
   double level_ = 0;
   std::size_t stride_ = 0, labels_ = 0;
-  std::vector<float> barred_;  // by label: `= 1`, `= 0`
+  std::vector<float> barred_;
   std::vector<float> numbers_;
   std::vector<Literal> literals_;
   bool listed_ = false;
   std::array<float, kIntervals> tilts_[2] = {};
-  const float* rates_ = nullptr;
+  std::array<std::array<Tilt, kIntervals>, kIntervals> boxes_[2] = {};  // by side, interval of x, interval of s
+  const Reach* reach_ = nullptr;
 };
 
 }  // namespace polyrule

@@ -22,30 +22,25 @@ class SizeLanes {
   struct Lane {
     std::size_t least = 1, most = 1;  // sizes that are judged together
     double h[5] = {0, 0, 0, 0, 0};    // what a constant, TP, FP, TN and FN add at their lowest level
-    double fastest[2] = {0, 0};       // the most that a label's sum can rise while weight 1 joins or leaves
     double drop = 0;                  // heads of `least` labels need so much more, times the smallest denominator
   };
 
-  // Literals that may not be in a head, by label: `= 1`, `= 0`.
-  void set_labels(const std::vector<std::array<bool, 2>>& allowed, std::size_t stride);
+  // `barred`: by literal (`= 1`, then `= 0`), what keeps it out of a head.
+  void set_labels(const std::vector<float>& barred, std::size_t labels);
   // `weight`: no label's four counts add up to more.
   void set_level(const std::vector<Lane>& lanes, double weight, Scope scope);
 
-  // Whether some lane may reach 0. `out`: for every lane a number that is not below its largest sum of gains; `waits`:
-  // the weight that must join or (`leaving`) leave before a lane that may not is worth another look. `rates` as `Sums`
-  // gives them; `outside`: by label, TN and FN of a label that is outside the head (scope all); `denominator`: the
+  // Whether some lane may reach 0. `out`: for every lane a number that is not below its largest sum of gains. `reach` as
+  // `Reach` has it; `outside`: by label, TN and FN of a label that is outside the head (scope all); `denominator`: the
   // least that a literal adds to the denominator.
-  bool judge(const float* rates, const float* outside, const Lanes& t, float denominator, bool leaving, Lanes& out,
-             Lanes& waits) const;
+  bool judge(const float* reach, const float* outside, const Lanes& t, float denominator, Lanes& out) const;
 
  private:
   std::size_t stride_ = 0, labels_ = 0;
   Scope scope_ = Scope::head;
   std::vector<float> barred_;
-  // By lane. slowness_: by side, the weight that must move until a sum, or what one label adds to it, has risen by 1.
   alignas(64) float h_[5][kLanes] = {}, least_[kLanes] = {}, most_[kLanes] = {}, slack_[kLanes] = {},
                     drop_[kLanes] = {};
-  alignas(64) float slowness_[2][2][kLanes] = {};
   float error_ = 0;
 };
 

@@ -28,19 +28,74 @@ void add_rows(const std::uint8_t* codes, std::size_t stride, const std::uint32_t
   }
 }
 
+// The same for at most `kAtOnce` rows of weight 1: each of the four bits is summed where it stands, in a byte.
+constexpr std::size_t kAtOnce = 16;
+
 POLYRULE_VECTOR_CLONES
-void to_rates(const std::uint32_t* sum, const std::uint32_t* all, const std::uint32_t* totals, std::size_t n,
-              float* out) {
-  const auto real = [](std::uint32_t x) { return static_cast<float>(x); };
-  for (std::size_t l = 0; l < n; ++l) {
-    const std::uint32_t tp = all ? all[l] - sum[l] : sum[l], fp = all ? all[n + l] - sum[n + l] : sum[n + l];
-    const std::uint32_t present = all ? all[2 * n + l] - sum[2 * n + l] : sum[2 * n + l];
-    const std::uint32_t absent = all ? all[3 * n + l] - sum[3 * n + l] : sum[3 * n + l];
-    out[l] = real(tp);
-    out[n + l] = real(fp);
-    out[2 * n + l] = real(totals[l] - absent);
-    out[3 * n + l] = real(totals[n + l] - present);
+void add_few(const std::uint8_t* codes, std::size_t stride, const std::uint32_t* slots, std::size_t count,
+             std::uint32_t* sums) {
+  using Bytes = Lanes<std::uint8_t, kVector>;
+  const Bytes one = fill<Bytes>(std::uint8_t{1}), two = fill<Bytes>(std::uint8_t{2}),
+              four = fill<Bytes>(std::uint8_t{4}), eight = fill<Bytes>(std::uint8_t{8});
+  for (std::size_t first = 0; first < stride; first += kVector) {
+    Bytes a{}, b{}, c{}, d{};
+    for (std::size_t i = 0; i < count; ++i) {
+      const Bytes code = load<Bytes>(codes + (slots[i] & kEntry) * stride + first);
+      a += code & one;
+      b += code & two;
+      c += code & four;
+      d += code & eight;
+    }
+    for (std::size_t l = 0; l < kVector; ++l) {
+      std::uint32_t* sum = sums + first + l;
+      sum[0] += a[l];
+      sum[stride] += std::uint32_t(b[l]) >> 1;
+      sum[2 * stride] += std::uint32_t(c[l]) >> 2;
+      sum[3 * stride] += std::uint32_t(d[l]) >> 3;
+    }
   }
+}
+
+template <bool Outside>
+POLYRULE_INLINE void to_numbers(const std::uint32_t* from, const std::uint32_t* to, const std::uint32_t* all,
+                                const std::uint32_t* totals, std::size_t n, bool once, bool spared, float* out) {
+  using Counts = Lanes<std::int32_t, kVector>;  // all weights together are below 2**31
+  using Reals = Lanes<float, kVector>;
+  for (std::size_t l = 0; l < n; l += kVector) {
+    Counts least[4], most[4];
+    for (std::size_t k = 0; k < 4; ++k) {
+      least[k] = load<Counts>(from + k * n + l);
+      most[k] = load<Counts>(to + k * n + l);
+      if (!Outside) continue;
+      const Counts whole = load<Counts>(all + k * n + l), first = whole - most[k];
+      most[k] = whole - least[k];
+      least[k] = first;
+    }
+    const Counts absent = load<Counts>(totals + l), present = load<Counts>(totals + n + l);
+    const Counts tn = absent - least[3], fn = present - most[2];
+    const auto put = [&](std::size_t k, const Counts& counts) POLYRULE_ALWAYS {
+      store(out + k * n + l, convert<Reals>(counts));
+    };
+    put(0, most[0]);
+    put(1, least[1]);
+    put(2, tn);
+    put(3, fn);
+    put(4, most[1]);
+    put(5, least[0]);
+    put(6, once ? tn - (most[1] - least[1]) : tn);
+    put(7, spared ? fn + (most[0] - least[0]) : fn);
+    put(8, (absent - (most[3] - most[1])) + (present - (most[2] - most[0])));
+    put(9, present - (least[2] - least[0]));
+    store(out + 10 * n + l, convert<Reals>(present - least[2]) + convert<Reals>(most[1]));
+  }
+}
+
+// From the sums at both ends of a stretch. `all`: the sums of all rows, where the others are covered.
+POLYRULE_VECTOR_CLONES
+void to_reach(const std::uint32_t* from, const std::uint32_t* to, const std::uint32_t* all,
+              const std::uint32_t* totals, std::size_t n, bool right_counts_more, bool wrong_counts_more, float* out) {
+  if (all) to_numbers<true>(from, to, all, totals, n, right_counts_more, wrong_counts_more, out);
+  else to_numbers<false>(from, to, all, totals, n, right_counts_more, wrong_counts_more, out);
 }
 
 }  // namespace
@@ -83,10 +138,14 @@ void Sums::begin() {
 }
 
 void Sums::add(const std::uint32_t* slots, std::size_t count) {
-  if (state_.unit) moved_ += Count(count);
-  else
+  if (!state_.unit) {
     for (std::size_t i = 0; i < count; ++i) moved_ += weights_[slots[i] & kEntry];
-  add_rows(codes_.data(), stride(), slots, count, weights_.empty() ? nullptr : weights_.data(), sum_.data());
+    return add_rows(codes_.data(), stride(), slots, count, weights_.data(), sum_.data());
+  }
+  moved_ += Count(count);
+  if (count == 1) return add_rows(codes_.data(), stride(), slots, count, nullptr, sum_.data());
+  for (std::size_t i = 0; i < count; i += kAtOnce)
+    add_few(codes_.data(), stride(), slots + i, std::min(kAtOnce, count - i), sum_.data());
 }
 
 void Sums::leave_out() {
@@ -104,8 +163,19 @@ void Sums::add_rest() {
   moved_ += rest_weight_;
 }
 
-void Sums::rates(bool outside, float* out) const {
-  to_rates(sum_.data(), outside ? all_.data() : nullptr, totals_.data(), stride(), out);
+void Sums::go_to(std::size_t mark, Count moved) {
+  std::copy_n(marks_.begin() + std::ptrdiff_t(mark * sum_.size()), sum_.size(), sum_.begin());
+  moved_ = moved;
+}
+
+void Sums::reach(std::size_t first, std::size_t last, bool outside, Reach& out) const {
+  to_reach(marks_.data() + first * sum_.size(), marks_.data() + last * sum_.size(), outside ? all_.data() : nullptr,
+           totals_.data(), stride(), out.right_counts_more, out.wrong_counts_more, out.numbers.data());
+}
+
+void Sums::reach(bool outside, Reach& out) const {
+  to_reach(sum_.data(), sum_.data(), outside ? all_.data() : nullptr, totals_.data(), stride(), false, false,
+           out.numbers.data());
 }
 
 }  // namespace polyrule

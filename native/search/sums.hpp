@@ -7,6 +7,7 @@
 
 #include "core/lanes.hpp"
 #include "data/node.hpp"
+#include "search/reach.hpp"
 
 namespace polyrule {
 
@@ -61,8 +62,15 @@ class Sums {
     return Four{pick(0), pick(1), pick(2), pick(3)};
   }
 
-  // The same for all labels, in singles: by label TP and FP of the literal `= 1`, TN and FN, each `stride()` long.
-  void rates(bool outside, float* out) const;
+  // Remembers the sums as they are; marks are counted from 0. `go_to` takes them up again.
+  void clear_marks() { marks_.clear(); }
+  void mark() { marks_.insert(marks_.end(), sum_.begin(), sum_.end()); }
+  void go_to(std::size_t mark, Count moved);
+
+  // What the literals have at most at any boundary from one mark to another, or (`outside`) on its other side.
+  void reach(std::size_t first, std::size_t last, bool outside, Reach& out) const;
+  // What they have with the sums as they are.
+  void reach(bool outside, Reach& out) const;
 
  private:
   const Node& node_;
@@ -70,6 +78,7 @@ class Sums {
   const Codes& codes_;
   std::vector<Number> all_, node_all_, sum_, rest_;  // by sum, then by label
   std::vector<Number> totals_;                       // absent, present in the working set
+  std::vector<Number> marks_;
   std::vector<std::uint32_t> weights_;
   Count moved_ = 0, rest_weight_ = 0;
 };

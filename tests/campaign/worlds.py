@@ -19,6 +19,13 @@ MEASURES = [*available(), "tp - fp", "(1+tp)/(tp+fp+2*fn+1)", "tp/(tp+fp+0.5*fn)
 # precision more often: ties make its search the most intricate
 COMMON = [*["precision"] * 5, "f0.5", "f1", "hamming", "jaccard", "laplace", "subset", "recall"]
 LIFTS = ["kln:0.1", "kln:0.5", "root:3", "peak:1,1.3"]
+# heads of several labels that need a search of their own
+SEARCHED: list[dict[str, Any]] = [
+    *({"measure": name} for name in ("wracc", "rate_difference", "matthews", "m2", "laplace", "subset")),
+    *({"measure": name, "lift": lift} for name in ("f0.5", "precision", "hamming") for lift in LIFTS),
+    *({"measure": "f0.5", "scope": scope} for scope in ("all", "full")),
+    *({"measure": name, "averaging": "label"} for name in ("wracc", "rate_difference", "matthews", "m2")),
+]
 COMMITS: list[Commit] = [(0.01, True), (None, False), (0.3, False), (0.3, True), (0.0, True), (1.0, True)]
 
 
@@ -88,10 +95,11 @@ def _feature(name: str, categories: str) -> Feature:
 
 def draw(rng: np.random.Generator, fits: float = 0.15, small: bool = False) -> World:
     """Draw a world; `fits` is the share of whole fits."""
-    data = _data(rng, small)
-    if rng.random() < fits:
+    searched = not small and rng.random() < 0.2
+    data = _data(rng, small, most_labels=8 if searched else None)
+    if not searched and rng.random() < fits:
         return World(**data, fit=_fit(rng))
-    objective = _objective(rng)
+    objective = _searched(rng) if searched else _objective(rng)
     options = _options(rng)
     labels = len(data["Y"][0])
     steps = _steps(rng, labels)
@@ -99,10 +107,12 @@ def draw(rng: np.random.Generator, fits: float = 0.15, small: bool = False) -> W
     return world if rng.random() < 0.4 else World(**(vars(world) | {"limits": draw_limits(rng)}))
 
 
-def _data(rng: np.random.Generator, small: bool) -> dict[str, Any]:
+def _data(rng: np.random.Generator, small: bool, most_labels: int | None = None) -> dict[str, Any]:
     size = 0.0 if small else rng.random()
     if small:
         rows, features, labels = (int(rng.integers(*r)) for r in ((2, 11), (1, 4), (1, 4)))
+    elif most_labels is not None:
+        rows, features, labels = (int(rng.integers(*r)) for r in ((3, 60), (1, 4), (4, most_labels + 1)))
     elif size < 0.9:
         rows, features, labels = (int(rng.integers(*r)) for r in ((3, 40), (1, 6), (1, 5)))
     elif size < 0.99:
@@ -182,6 +192,15 @@ def _weights(rng: np.random.Generator, rows: int) -> np.ndarray:
         weights = np.where(rng.random(rows) < 0.2, 0, weights)
         weights[0] = 1
     return weights
+
+
+def _searched(rng: np.random.Generator) -> dict[str, Any]:
+    chosen = dict(SEARCHED[int(rng.integers(len(SEARCHED)))])
+    if rng.random() < 0.15:
+        chosen["max_head_size"] = int(rng.integers(2, 5))
+    if rng.random() < 0.3:
+        chosen["negative"] = False
+    return chosen
 
 
 def _objective(rng: np.random.Generator) -> dict[str, Any]:

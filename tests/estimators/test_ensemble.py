@@ -276,6 +276,33 @@ def test_a_time_limit_ends_the_search_for_rules() -> None:
         RuleEnsembleClassifier(time_limit=0).fit(X, Y)
 
 
+class Clock:
+    """Time that passes only when somebody looks: every piece of work between two looks takes one second."""
+
+    def __init__(self) -> None:
+        self.now = 0
+
+    def __call__(self) -> float:
+        self.now += 1
+        return float(self.now)
+
+
+@pytest.mark.parametrize("limit", [30, 80, 200])
+@pytest.mark.parametrize("options", [{}, {"teacher": None}, {"points": 5, "cv": 2}])
+def test_a_time_limit_is_kept_within_a_tenth(monkeypatch, limit: int, options: dict) -> None:
+    X, Y = planted()
+    clock = Clock()
+    monkeypatch.setattr("polyrule.ensemble.control._monotonic", clock)
+    clf = RuleEnsembleClassifier(max_rules=60, time_limit=limit, **options).fit(X, Y)
+    assert clock.now <= 1.1 * limit
+    assert len(clf.model_) >= 1
+    if clf.stopped_reason_ == "complete":
+        assert same(clf, RuleEnsembleClassifier(max_rules=60, **options).fit(X, Y))
+    else:
+        assert clf.stopped_reason_ == "time_limit"
+        assert clock.now >= 0.5 * limit  # what there is is used
+
+
 def test_folds_may_come_from_a_splitter() -> None:
     X, Y = planted()
     splitter = KFold(3, shuffle=True, random_state=0)

@@ -23,6 +23,7 @@ LOWER: dict[str, list[float]] = {
     "table_bytes": [0],
     "threaded_work": [0, 100],
     "first_labels": [0, 3],
+    "stretch_rows": [1, 2, 5],
 }
 Limits = Mapping[str, float]
 

@@ -10,7 +10,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-_DECISION_SHARE = 0.06  # of the time limit, kept back for the decision
+_monotonic = time.monotonic
+_DECISION_SHARE = 0.08  # of the time limit, kept back for the decision
+_FINAL_SHARE = 0.45  # of the time limit, at least, for the final model: its rules are what counts
+_WORTH_BEGINNING = 0.2  # of the time that the final model took: with less left, a fold is left out
 _TEACHER_SHARE = 0.4  # of a part's time, at most
 _RULES_SHARE = 0.9
 
@@ -63,6 +66,8 @@ class Control:
     attempts : int
         Sets of rules for the final model.
     threads : int
+    clock : callable
+        Seconds since whenever.
     """
 
     def __init__(
@@ -72,13 +77,17 @@ class Control:
         parts: int = 1,
         attempts: int = 1,
         threads: int = 1,
+        clock: Callable[[], float] | None = None,
     ) -> None:
-        self._start = time.monotonic()
+        self._clock = _monotonic if clock is None else clock
+        self._start = self._clock()
         self._callback = callback
         self._threads = max(1, min(threads, parts))
         self._work = {part: (1.0 + 0.7 * attempts) / 1.7 if part == 0 else 1.0 for part in range(parts)}
         self._done = dict.fromkeys(self._work, 0.0)
+        self._limit = time_limit
         self._end = None if time_limit is None else self._start + (1 - _DECISION_SHARE) * time_limit
+        self._final_took: float | None = None
         self._ends: dict[int, tuple[float, float]] = {}
         self.interrupted = False
         self.late = False
@@ -109,10 +118,31 @@ class Control:
         """Give a part its share of the time that is left."""
         if self._end is None:
             return
-        now = time.monotonic()
+        now = self._clock()
         waiting = sum(work for other, work in self._work.items() if other not in self._ends)
-        share = min(1.0, self._work[part] * self._threads / max(waiting, 1e-9))
+        share = self._work[part] * self._threads / max(waiting, 1e-9)
+        share = min(1.0, max(share, _FINAL_SHARE) if part == 0 else share)
         self._ends[part] = (now, now + share * max(0.0, self._end - now))
+
+    def finish(self, part: int) -> None:
+        """Note that a part is there."""
+        if part == 0:
+            self._final_took = self._clock() - self._start
+
+    def leaves_out(self, part: int) -> bool:
+        """Whether a model of the cross-validation is not even begun: interrupted, or hardly any time is left."""
+        if part == 0 or self._end is None:
+            return part != 0 and self.interrupted
+        least = _WORTH_BEGINNING * (self._final_took or 0.0)
+        short = self._clock() + least >= self._end
+        self.late = self.late or short
+        return self.interrupted or short
+
+    def hurried(self) -> bool:
+        """Whether even the time for the decision is half over."""
+        if self._end is None or self._limit is None:
+            return False
+        return self._clock() >= self._end + _DECISION_SHARE / 2 * self._limit
 
     def out_of_time(self, part: int, share: float = _RULES_SHARE) -> bool:
         """Whether the part must come to an end: interrupted, or so much of its time is over."""
@@ -121,7 +151,7 @@ class Control:
         if part not in self._ends:
             return False
         start, end = self._ends[part]
-        over = time.monotonic() >= start + share * (end - start)
+        over = self._clock() >= start + share * (end - start)
         self.late = self.late or over
         return over
 
@@ -139,7 +169,7 @@ class Control:
         folds = len(self._work) - 1
         phase = what if part == 0 else f"fold {part} of {folds}: {what}"
         total = sum(self._work[p] * self._done[p] for p in self._work) / sum(self._work.values())
-        elapsed = time.monotonic() - self._start
+        elapsed = self._clock() - self._start
         try:
             wish = self._callback(EnsembleProgress(phase, 0.97 * total, rules, loss, part, attempt, elapsed)) is True
         except KeyboardInterrupt:
@@ -150,4 +180,4 @@ class Control:
     def tell_decision(self) -> None:
         """Report that only the decision is left."""
         if self._callback is not None:
-            self._callback(EnsembleProgress("decision", 0.97, elapsed=time.monotonic() - self._start))
+            self._callback(EnsembleProgress("decision", 0.97, elapsed=self._clock() - self._start))

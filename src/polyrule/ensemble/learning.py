@@ -86,9 +86,11 @@ def learn(
 
     def make(number: int) -> Part | None:
         rows = wanted[number]
-        if number and control.interrupted:
+        if control.leaves_out(number):
             return None
-        return Part(table[rows], truth[rows], weights[rows], options, number, control, inner)
+        part = Part(table[rows], truth[rows], weights[rows], options, number, control, inner)
+        control.finish(number)
+        return part
 
     # One BLAS thread: splitting a product over several would change its last digits with their number.
     with threadpool_limits(1, user_api="blas"), control.heeding_interrupts():
@@ -146,7 +148,9 @@ def _assemble(
         calibration = Calibration.fit(scores, truth[rows], weights[rows])
     scores = held.scores(setting, calibration, options.points) if options.points else calibration.apply(scores)
     evidence = Evidence(scores, truth[rows], weights[rows], held.fold)
-    decision, merits = choose(evidence, options.decision, options.optimize, by_hand=options.points > 0)
+    decision, merits = choose(
+        evidence, options.decision, options.optimize, by_hand=options.points > 0, stop=control.hurried
+    )
     coefficients, unit = whole.weights_for(setting, calibration, options.points)
     if not options.points:
         coefficients = np.round(coefficients, _DIGITS)

@@ -89,7 +89,7 @@ class Teacher:
         self._members: dict[str, Member] = {"forest": Forest(design, truth, weights, trees, seed, threads, stop)}
         if not stop():
             self._members["kernel"] = KernelRidge(design, truth, weights, seed)
-            if self.text:
+            if self.text and not stop():
                 self._members["linear"] = linear.LinearRidge(design, truth, weights)
         said = [member.left_out for member in self._members.values()]
         # A few hundred thousand estimates are plenty for a handful of slopes.

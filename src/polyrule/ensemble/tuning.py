@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import partial
 from typing import NamedTuple
@@ -63,7 +63,9 @@ class Merit(NamedTuple):
     rest: float
 
 
-def choose(evidence: Evidence, kind: str, optimize: str, *, by_hand: bool = False) -> tuple[Decision, dict[str, float]]:
+def choose(
+    evidence: Evidence, kind: str, optimize: str, *, by_hand: bool = False, stop: Callable[[], bool] = lambda: False
+) -> tuple[Decision, dict[str, float]]:
     """Tune a decision, or the best of all kinds where `kind` is "auto".
 
     A kind later in the list "threshold", "subset", "per-label", "expected-f1" is harder to follow, so it must be
@@ -77,6 +79,8 @@ def choose(evidence: Evidence, kind: str, optimize: str, *, by_hand: bool = Fals
     kind, optimize : str
     by_hand : bool
         Whether "auto" leaves out the decisions that nobody makes with pencil and paper: those among label sets.
+    stop : callable
+        Asked before every kind but the first; True makes do with those tried so far.
 
     Returns
     -------
@@ -92,6 +96,8 @@ def choose(evidence: Evidence, kind: str, optimize: str, *, by_hand: bool = Fals
     tried = [k for k in KINDS if kind == k or (kind == "auto" and not (by_hand and k in ("subset", "expected-f1")))]
     merits: dict[DecisionKind, Merit] = {}
     for candidate in tried:
+        if merits and stop():
+            break
         predicted = np.zeros_like(evidence.truth)
         for fold in np.unique(evidence.fold):
             held = evidence.fold == fold

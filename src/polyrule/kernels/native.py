@@ -36,7 +36,7 @@ def is_supported(objective: Objective, rows: int, labels: int, total_weight: int
     >>> is_supported(Objective("f1", averaging="example"), 10, 3, 10)
     False
     """
-    if native is None or rows >= 2**31 or not 0 < total_weight <= LARGEST_WEIGHT or objective.search != "auto":
+    if native is None or rows >= 2**31 or not 0 < total_weight < LARGEST_WEIGHT or objective.search != "auto":
         return False
     form = objective.fast_form(labels, total_weight)
     if form is None or form.formula != "matthews":
