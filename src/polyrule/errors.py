@@ -5,9 +5,17 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 
+LONGEST_MESSAGE = 2000
+"""Characters; names in a file may be far longer, and a message may quote several."""
+
 
 class PolyruleError(Exception):
     """Base of every error raised on purpose; catching it catches nothing else."""
+
+    def __str__(self) -> str:
+        text = super().__str__()
+        half = LONGEST_MESSAGE // 2
+        return text if len(text) <= LONGEST_MESSAGE else f"{text[:half]} … {text[-half:]}"
 
 
 class DataError(PolyruleError, ValueError):

@@ -70,3 +70,11 @@ def test_whole_numbers_as_names_keep_their_digits(options):
     data = read(io.BytesIO(raw), format="jsonl", labels=["L"], **options)
     found = data.features[0].categories if "nominal" in options else data.row_ids
     assert sorted(found) == sorted(numbers)
+
+
+def test_a_message_stays_short_however_long_the_names_are():
+    name = b"x" * 50_000
+    with pytest.raises(DataError, match="expected a number") as caught:
+        read(io.BytesIO(name + b",L\n1,0\nred,1\n"), labels=["L"], numeric=[0], name="wide")
+    assert len(str(caught.value)) < 2100
+    assert str(caught.value).startswith("stream, line 3, column 'xxx")

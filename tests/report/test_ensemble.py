@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from tests.report.test_interpreter import FLIP
 from tests.report.worlds import random_data, random_ensemble, random_model
 
+from polyrule.data import Table
+from polyrule.ensemble.flips import smallest_flip
 from polyrule.errors import OptionError
 from polyrule.report import build
 from polyrule.report.plots import Coverage, LabelGraph, LearningCurve
@@ -58,7 +61,6 @@ def test_every_section_works(visit):
     )
     adding = [number for number in result[1] if any(entry.label == 2 for entry in model.rules[number].head)]
     assert line.get_by_role("button", name="Rule").all_inner_texts() == [f"Rule {number + 1}" for number in adding]
-    assert page.get_by_role("button", name="Flip").count() == 0
 
 
 def test_without_data_the_weights_are_shown(visit):
@@ -84,3 +86,44 @@ def test_other_models_are_refused():
 
     with pytest.raises(OptionError, match="only rule lists and rule ensembles"):
         build(Other())
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_smallest_change_is_as_small_as_the_one_the_library_finds(visit, kind):
+    model = random_ensemble(9, kind, rules=9, labels=3)
+    data = random_data(model, 8, 1)
+    page = visit(build(model, data))
+    dense = np.asarray(data.X)
+    flipped = 0
+    for row in range(8):
+        for label in range(3):
+            expected = smallest_flip(model, dense[row], label, limit=3000)
+            found = page.evaluate(FLIP, [row, label])
+            assert (found["was"], found["exact"], found["steps"]) == (expected.was, expected.exact, expected.steps)
+            if expected.changes is None:
+                assert found["changes"] is None
+                continue
+            assert len(found["changes"]) == len(expected.changes)
+            changed = dense[row].copy()
+            for column, value in found["changes"]:
+                changed[column] = value
+            assert model.predict(Table.from_array(changed[None, :], model.features))[0, label] != expected.was
+            flipped += 1
+    assert flipped
+
+
+def test_a_label_of_an_ensemble_is_flipped_at_a_click(visit):
+    model = random_ensemble(5)
+    page = visit(build(model, random_data(model, 20, 1)))
+    page.get_by_role("link", name="What if").click()
+    flips = page.get_by_role("button", name="Smallest change that flips")
+    for place in range(flips.count()):
+        flips.nth(place).click()
+        heading = page.locator(".flip h4")
+        heading.wait_for()
+        if "Smallest change" in heading.inner_text():
+            page.get_by_role("button", name="Apply").click()
+            assert page.locator(".label-list li.flipped").count() >= 1
+            return
+        page.get_by_role("button", name="Dismiss").click()
+    pytest.fail("no label of the first example can be flipped")

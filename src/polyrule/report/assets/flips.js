@@ -277,11 +277,95 @@ function costOf(cells, domain) {
   return { changed, steps };
 }
 
+// The same for an ensemble (polyrule.ensemble.flips): rules that a node neither forces nor forbids to fire are undecided;
+// the sums that are still possible lie between those in which each of them does its worst and its best. Where the old
+// outcome holds even then, the node is dropped; otherwise one undecided rule is decided both ways.
+class Additive {
+  constructor(model, cells, target) {
+    this.model = model;
+    this.target = target;
+    this.tests = model.rules.map((rule) => rule.body.map((test) => [test[1], cells.get(test[1]).satisfying(test)]));
+    this.weights = model.rules.map((rule) => new Map(rule.head.map(([label, , , , weight]) => [label, weight])));
+    this.sets = ["subset", "expected-f1"].includes(model.decision.kind);
+    this.relevant = [...this.tests.keys()].filter((rule) => this.sets || this.weights[rule].has(target));
+  }
+
+  fires(rule, trial) {
+    return this.tests[rule].every(([slot, mask]) => has(mask, trial.get(slot)));
+  }
+
+  sums(rules) {
+    const scores = Float64Array.from(this.model.intercepts);
+    for (const rule of rules) for (const [label, weight] of this.weights[rule]) scores[label] += weight;
+    return scores;
+  }
+
+  value(trial) {
+    const fired = [...this.tests.keys()].filter((rule) => this.fires(rule, trial));
+    return decide(this.model, this.sums(fired))[this.target];
+  }
+
+  parts(domain, trial, before) {
+    const can = this.relevant.filter((rule) => this.tests[rule].every(([slot, mask]) => mask & domain.get(slot)));
+    const sure = (rule) => this.tests[rule].every(([slot, mask]) => !(domain.get(slot) & ~mask));
+    const undecided = can.filter((rule) => !sure(rule));
+    const helps = undecided.length ? this.helps(can.filter(sure), undecided, before) : null;
+    if (!helps) return [];
+    // First what would change the sum most from what it is in the trial.
+    let chosen = -1,
+      most = -Infinity;
+    undecided.forEach((rule, place) => {
+      const gain = helps[place] * (this.fires(rule, trial) ? -1 : 1);
+      if (gain > most) [chosen, most] = [rule, gain];
+    });
+    const inside = new Map(domain),
+      found = [];
+    for (const [slot, mask] of this.tests[chosen]) {
+      const outside = inside.get(slot) & ~mask;
+      if (outside) found.push(new Map(inside).set(slot, outside));
+      inside.set(slot, inside.get(slot) & mask);
+    }
+    return [...found, inside];
+  }
+
+  // What each undecided rule adds towards a flip; null where no flip is possible.
+  helps(must, undecided, before) {
+    const { kind, cuts, label_sets: sets, bonuses } = this.model.decision;
+    const scores = this.sums(must);
+    const added = (rule, labels) => labels.reduce((sum, label) => sum + (this.weights[rule].get(label) ?? 0), 0);
+    if (kind === "expected-f1")
+      return undecided.map((rule) => [...this.weights[rule].values()].reduce((sum, weight) => sum + Math.abs(weight), 0));
+    const best = (differences) => differences.reduce((sum, difference) => sum + Math.max(difference, 0), 0);
+    if (!this.sets) {
+      const sign = before ? -1 : 1;
+      const found = undecided.map((rule) => sign * added(rule, [this.target]));
+      return sign * (scores[this.target] - cuts[this.target]) + best(found) >= -SLACK ? found : null;
+    }
+    // A set with the new outcome must beat the best one with the old outcome, in particular each single one.
+    const margins = sets.map((labels, k) => labels.reduce((sum, label) => sum + scores[label] - cuts[label], bonuses[k]));
+    const fresh = [...sets.keys()].filter((k) => sets[k].includes(this.target) !== Boolean(before));
+    if (!fresh.length || fresh.length === sets.length) return null;
+    const old = [...sets.keys()].filter((k) => !fresh.includes(k)).reduce((a, b) => (margins[b] > margins[a] ? b : a));
+    let reach = -Infinity,
+      found = null;
+    for (const k of fresh) {
+      const differences = undecided.map((rule) => added(rule, sets[k]) - added(rule, sets[old]));
+      const far = margins[k] - margins[old] + best(differences);
+      if (far > reach) [reach, found] = [far, differences];
+    }
+    return reach >= -SLACK ? found : null;
+  }
+}
+
+const SLACK = 1e-9; // sums are compared with bounds that were added up in another order
+
 // The search itself; it pauses after every trial, so that a page can stay alive and people can give up.
 function* searchFlip(model, features, values, label, limit = 20000) {
   const cells = cellsOf(model, features, values);
-  const program = new Program(model, cells);
-  const before = program.value(program.run(new Map([...cells].map(([slot, cell]) => [slot, cell.present]))), label);
+  const additive = model.kind === "ensemble" ? new Additive(model, cells, label) : null;
+  const program = additive ? null : new Program(model, cells);
+  const present = new Map([...cells].map(([slot, cell]) => [slot, cell.present]));
+  const before = additive ? additive.value(present) : program.value(program.run(present), label);
   const queue = new Queue();
   queue.push({ changed: 0, steps: 0, domain: new Map([...cells].map(([slot, cell]) => [slot, cell.everything()])) });
   let explored = 0;
@@ -290,8 +374,8 @@ function* searchFlip(model, features, values, label, limit = 20000) {
     explored++;
     yield explored;
     const trial = new Map([...domain].map(([slot, mask]) => [slot, cells.get(slot).cheapest(mask)]));
-    const run = program.run(trial);
-    if (program.value(run, label) !== before) {
+    const run = additive ? null : program.run(trial);
+    if ((additive ? additive.value(trial) : program.value(run, label)) !== before) {
       const changes = [...trial]
         .filter(([slot, cell]) => cell !== cells.get(slot).present)
         .map(([slot, cell]) => ({
@@ -302,6 +386,11 @@ function* searchFlip(model, features, values, label, limit = 20000) {
           cells: cells.get(slot),
         }));
       return { label, was: before, becomes: 1 - before, changes, steps, exact: true, explored };
+    }
+    if (additive) {
+      for (const child of additive.parts(domain, trial, before))
+        queue.push({ ...costOf(cells, child), domain: child });
+      continue;
     }
     const kept = new Map(domain);
     for (const [slot, mask] of new Cause(program, run, domain).explain(label)) {

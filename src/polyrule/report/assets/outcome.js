@@ -48,12 +48,11 @@ function labelLine(label, result, before, truth, state, changed) {
       isWrong(result.labels[label], truth[label]) &&
       el("span", { class: "badge wrong" }, `truth: ${truth[label] ? "present" : "absent"}`),
     truth && truth[label] === 2 && el("span", { class: "badge" }, "truth: unknown"),
-    chosen.kind !== "ensemble" &&
-      button("Flip", () => findFlip(label, state, changed), {
-        class: "quiet small",
-        "data-label": label,
-        "aria-label": `Smallest change that flips ${data.labels[label]}`,
-      }),
+    button("Flip", () => findFlip(label, state, changed), {
+      class: "quiet small",
+      "data-label": label,
+      "aria-label": `Smallest change that flips ${data.labels[label]}`,
+    }),
   );
 }
 
