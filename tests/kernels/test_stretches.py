@@ -1,0 +1,75 @@
+"""Stretches of boundaries that are ruled out as a whole: the same rules as with every boundary on its own."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from polyrule.data.table import Feature, Table
+from polyrule.kernels.engine import GrowOptions
+from polyrule.kernels.native import NativeEngine
+from polyrule.kernels.reference import ReferenceEngine
+from polyrule.measures import Objective
+from polyrule.native import native
+
+pytestmark = pytest.mark.skipif(native is None, reason="no compiled kernels")
+
+OBJECTIVES: list[dict[str, Any]] = [
+    *({"measure": name} for name in ("wracc", "rate_difference", "matthews", "m2", "m0.5", "laplace", "subset")),
+    *({"measure": name, "averaging": "label"} for name in ("wracc", "rate_difference", "matthews", "m2")),
+    *({"measure": "f0.5", "lift": lift} for lift in ("kln:0.1", "kln:1", "root:3", "peak:2,1.3")),
+    {"measure": "precision", "lift": "kln:0.2"},
+    {"measure": "hamming", "lift": "root:3", "scope": "all"},
+    {"measure": "f1", "scope": "all"},
+    {"measure": "f2", "scope": "full"},
+    {"measure": "tp - fp"},
+    {"measure": "(tp - 2*fn + 1) / (tp + fp + 1)"},
+    {"measure": "(fp - tp) / (tp + fp + fn + 1)"},  # rewards errors: no stretch may be ruled out
+]
+
+
+def _world(seed: int) -> tuple[Table, Any, Any]:
+    """Columns with ties, a block of zeros and missing values; labels that follow them, some alike."""
+    rng = np.random.default_rng(seed)
+    rows, labels = int(rng.integers(20, 50)), int(rng.integers(2, 9))
+    values = np.stack([rng.integers(0, 12, rows), rng.normal(size=rows), rng.poisson(0.7, rows)], axis=1).astype(float)
+    if seed % 3 == 0:
+        values[rng.random(rows) < 0.2, 1] = np.nan
+    scores = np.nan_to_num(values[:, rng.integers(0, 3, labels)])
+    truth = (scores > rng.uniform(0, 4, labels)) ^ (rng.random((rows, labels)) < rng.choice([0.02, 0.2, 0.4]))
+    truth[:, -1] = truth[:, 0] ^ (rng.random(rows) < 0.05)
+    weights = np.ones(rows, np.int64) if seed % 2 else rng.integers(1, 4, rows).astype(np.int64)
+    return Table.from_array(values, [Feature(name) for name in "abc"]), truth.astype(np.uint8), weights
+
+
+def _rules(engine: Any, count: int) -> list[Any]:
+    found = []
+    for _ in range(count):
+        rule = engine.grow() if engine.has_unset and engine.remaining else None
+        if rule is None:
+            break
+        found.append((rule.body, rule.head, rule.value, rule.covered.tolist()))
+        engine.commit(rule, 0.01, True)
+    return found
+
+
+@pytest.mark.parametrize("chosen", OBJECTIVES, ids=lambda chosen: " ".join(map(str, chosen.values())))
+def test_stretches_of_any_length_give_the_same_rules(chosen: dict[str, Any]) -> None:
+    for seed in range(4):
+        data = _world(seed)
+        arguments = (*data, Objective(**chosen, negative=seed != 1), GrowOptions(beam_width=1 + (seed == 3)))
+        by_rows = [_rules(NativeEngine(*arguments, limits={"stretch_rows": rows}), 6) for rows in (1, 3, 16, 10_000)]
+        assert by_rows[0]
+        assert all(rules == by_rows[0] for rules in by_rows[1:])
+
+
+@pytest.mark.parametrize("chosen", OBJECTIVES, ids=lambda chosen: " ".join(map(str, chosen.values())))
+def test_the_reference_finds_the_same_rules(chosen: dict[str, Any]) -> None:
+    table, truth, weights = _world(5)
+    data = table, truth[:, :4], weights
+    arguments = (*data, Objective(**chosen), GrowOptions(max_conditions=3))
+    expected = _rules(ReferenceEngine(*arguments), 3)
+    assert expected
+    assert _rules(NativeEngine(*arguments, limits={"stretch_rows": 4}), 3) == expected
