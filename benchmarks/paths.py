@@ -19,7 +19,7 @@ from polyrule.kernels.native import NativeEngine
 NEVER = 10**12
 WAYS = {
     "bounds kept along a rule": {"prospects": 0},
-    "first conditions kept between rules": {"first_conditions": 0},
+    "first conditions kept between rules": {"first_labels": 1 << 30},
     "search among pure literals": {"pure_search": 0},
     "drops kept between rules": {"raced_rows": NEVER},
     "counts of the empty body kept": {"kept_rows": NEVER},

@@ -124,7 +124,7 @@ Limits make_limits(const nb::dict& changed) {
                                                      {"threaded_work", &limits.threaded_work},
                                                      {"stretch_rows", &limits.stretch_rows},
                                                      {"prospects", &limits.prospects},
-                                                     {"first_conditions", &limits.first_conditions},
+                                                     {"first_labels", &limits.first_labels},
                                                      {"pure_search", &limits.pure_search},
                                                      {"plain", &limits.plain}};
   for (const auto& [key, value] : changed) {

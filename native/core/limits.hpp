@@ -15,9 +15,10 @@ struct Limits {
   std::size_t record_bytes = std::size_t{64} << 20;  // of member records as bits; larger tables keep lists
   std::size_t table_bytes = std::size_t{4} << 20;  // of what rows add to literals; more literals are searched in parts
   std::size_t threaded_work = 400'000;             // rows to visit from which on a second thread pays for its start
-  std::size_t stretch_rows = 16;                   // between marks, from which stretches of boundaries are judged
+  std::size_t first_labels = 32;  // from so many labels on the best first conditions are kept between rules
+  std::size_t stretch_rows = 16;  // between marks, from which stretches of boundaries are judged
   // 0 switches a way off, to see what it is worth (benchmarks/paths.py).
-  std::size_t prospects = 1, first_conditions = 1, pure_search = 1;
+  std::size_t prospects = 1, pure_search = 1;
   std::size_t plain = 1;  // the three searchers of plain measures; without them the general one does everything
 };
 

@@ -56,7 +56,7 @@ void NumericSearch::search(const Watch& watch, const Node& node, const std::vect
   constexpr double kCoarse = 16;  // lanes that can only look at coarser fractions than this rule out too little
   const bool narrow =
       LaneLevel::fits(form, state_, std::min(limits_.lane_capacity, Sweep<std::int32_t>::kCapacity) / kCoarse);
-  if (keeps && limits_.first_conditions != 0)
+  if (keeps && state_.labels >= limits_.first_labels)
     narrow ? search_first<std::int32_t>(watch, node, labels, form, best)
            : search_first<std::int64_t>(watch, node, labels, form, best);
   else

@@ -22,6 +22,7 @@ LOWER: dict[str, list[float]] = {
     "record_bytes": [0, 64],
     "table_bytes": [0],
     "threaded_work": [0, 100],
+    "first_labels": [0, 3],
     "stretch_rows": [1, 2, 5],
 }
 Limits = Mapping[str, float]
