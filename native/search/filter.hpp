@@ -15,6 +15,7 @@
 #include "search/gain_sums.hpp"
 #include "search/micro_lanes.hpp"
 #include "search/size_lanes.hpp"
+#include "search/size_levels.hpp"
 #include "search/sums.hpp"
 
 namespace polyrule {
@@ -26,12 +27,9 @@ class Filter {
   enum class Verdict { no, tie, perhaps };
 
   Filter(const std::vector<NodeLabel>& labels, const State& state, const Form& form, const Sums& sums)
-      : labels_(labels), state_(state), form_(form), sums_(sums), reach_(sums.stride()), micro_(form) {
-    const Coefficients rows = coefficients(form, state.working_weight);
-    num_ = rows.num;
-    den_ = rows.den;
+      : labels_(labels), state_(state), form_(form), sums_(sums), levels_(form, state, labels.size()),
+        reach_(sums.stride()), whole_(levels_.groups().front()), micro_(form) {
     gains_.resize(labels.size());
-    group_sizes();
     prepare_labels();
     if (!form.rho.empty()) prepare_lanes();
     micro_lanes_.set_labels(barred_, labels.size());
@@ -48,17 +46,19 @@ class Filter {
   void set_level(const Fraction& level) {
     has_level_ = true;
     always_ = !form_.rho.empty() && level.num <= 0;
-    level_ = level;
+    levels_.set_level(level);
     ++version_;
-    if (form_.rho.empty()) set_group(groups_.front());
+    if (form_.rho.empty()) levels_.set_group(whole_);
     micro_.set_level(level);
     micro_lanes_.set_level(form_, level);
     lowered_ = as_double(level) - 1e-13;  // formulas and their parts lie between -1 and 1
-    see_signs();
+    monotone_ = form_.formula == Formula::none
+                    ? levels_.is_monotone(reach_.right_counts_more, reach_.wrong_counts_more)
+                    : form_.formula != Formula::wracc || level.num >= 0;
   }
 
-  // Whether a body may reach the level: the rows that have been summed up or (`leaving`) the others. If it can only tie,
-  // no head has more than `tp` true positives.
+  // Whether a body may reach the level: the rows that have been summed up or (`leaving`) the others. If it can only
+  // tie, no head has more than `tp` true positives.
   Verdict judge(bool leaving, double& tp) {
     if (!has_level_ || always_) return Verdict::perhaps;
     sums_.reach(leaving, reach_);
@@ -76,14 +76,7 @@ class Filter {
   }
 
  private:
-  // Head sizes that are judged together. num / den >= level is num - level * den >= 0, a sum over the head's labels.
-  struct Group {
-    std::size_t least, most;
-    Count rho;  // the largest factor among them
-    double h[5] = {0, 0, 0, 0, 0};
-    double drop = 0;   // see set_drop
-    double slack = 0;  // more than what rounding adds up to
-  };
+  using Group = SizeLevels::Group;
 
   // Groups with a lane for each.
   struct Block {
@@ -100,92 +93,15 @@ class Filter {
     }
     if (form_.formula != Formula::none) return any_literal(stretch) ? Verdict::perhaps : Verdict::no;
     if (!form_.rho.empty()) return judge_sizes(leaving, stretch, tp);
-    return judge_any_size(groups_.front(), tp);
-  }
-
-  // Whether more TP and TN and fewer errors are never worse at the present level, so that stretches can be judged.
-  void see_signs() {
-    monotone_ = form_.formula != Formula::wracc || level_.num >= 0;
-    if (form_.formula != Formula::none) return;
-    reach_.right_counts_more = reach_.wrong_counts_more = true;
-    // what is linear in the level has its largest and smallest values where the level has
-    Count least = groups_.front().rho, most = least;
-    for (const Group& group : sizes_) least = std::min(least, group.rho), most = std::max(most, group.rho);
-    for (const Count rho : {least, most}) {
-      Group group{1, 1, rho};
-      set_group(group);
-      const double* h = group.h;
-      monotone_ = monotone_ && h[1] >= 0 && h[2] <= 0 && h[3] >= 0 && h[4] <= 0;
-      reach_.right_counts_more = reach_.right_counts_more && h[1] >= h[3];
-      reach_.wrong_counts_more = reach_.wrong_counts_more && h[2] <= h[4];
-    }
-  }
-
-  // With a lift, sizes whose factors are about the same go together.
-  void group_sizes() {
-    const std::size_t most = std::min(form_.max_head, labels_.size());
-    if (form_.rho.empty()) {
-      groups_.push_back({1, most, kLiftScale});
-      return;
-    }
-    for (std::size_t size = 1; size <= most; ++size) sizes_.push_back({size, size, form_.rho[size]});
-    groups_ = sizes_;
-    for (double spread = 1e-4; groups_.size() > SizeLanes::kLanes; spread *= 2) {
-      groups_ = {sizes_.front()};
-      Count low = groups_.front().rho;
-      for (std::size_t i = 1; i < sizes_.size(); ++i) {
-        Group& last = groups_.back();
-        low = std::min(low, sizes_[i].rho);
-        const Count high = std::max(last.rho, sizes_[i].rho);
-        if (double(high) > double(low) * (1 + spread)) {
-          groups_.push_back(sizes_[i]);
-          low = sizes_[i].rho;
-        } else {
-          last.most = sizes_[i].most;
-          last.rho = high;
-        }
-      }
-    }
-  }
-
-  void set_group(Group& group) const {
-    const double value = as_double(level_) * (double(kLiftScale) / double(group.rho));
-    double num = 0, den = 0;
-    for (std::size_t i = 0; i < 5; ++i) {
-      group.h[i] = double(num_[i]) - value * double(den_[i]);
-      num = std::max(num, std::abs(double(num_[i])));
-      den = std::max(den, std::abs(double(den_[i])));
-    }
-    // Where a true positive takes something away and nothing else gains, no head reaches the level.
-    double* h = group.h;
-    if (h[1] < 0 && std::max({h[0], h[2], h[3], h[4]}) <= 0) h[0] = -1e30, h[1] = h[3] = 0;
-    const double cells = 4 * (double(state_.working_weight) + 1) * double(labels_.size() + 1);
-    // counts up to 2**24 are the same in singles
-    const bool exact = state_.working_weight < Count{1} << 24;
-    group.slack = std::ldexp((num + std::abs(value) * den) * cells, exact ? -46 : -21);
-  }
-
-  // A group is judged at the lowest level of its sizes. Heads of k labels need (level of k - lowest level) * D more,
-  // and each of their k literals adds to D. `drop`: the largest number such that this is at least drop * (1 down to 0,
-  // as k goes from the smallest to the largest size) times what one literal adds.
-  void set_drop(Group& group) const {
-    group.drop = 0;
-    if (form_.scope != Scope::head) return;
-    const double value = as_double(level_) * double(kLiftScale), lowest = value / double(group.rho);
-    double drop = kInfinity;
-    for (std::size_t size = group.least; size < group.most; ++size) {
-      const double level = value / double(form_.rho[size]);
-      drop = std::min(drop,
-                      double(size) * (level - lowest) * double(group.most - group.least) / double(group.most - size));
-    }
-    group.drop = std::max(0.0, drop);
+    return judge_any_size(whole_, tp);
   }
 
   // The least that a literal adds to the denominator, 0 if it may take something away. Of a stretch, the fewest true
   // positives of a literal are the false positives of the other.
   float least_denominator(bool stretch) const {
-    if (form_.scope != Scope::head || groups_.size() == sizes_.size()) return 0;
-    const float d[] = {float(den_[1]), float(den_[2]), float(den_[3]), float(den_[4])};
+    if (form_.scope != Scope::head || levels_.groups().size() == levels_.sizes().size()) return 0;
+    const auto& den = levels_.den();
+    const float d[] = {float(den[1]), float(den[2]), float(den[3]), float(den[4])};
     const float *present = reach_.of(0, Reach::kFp), *absent = reach_.of(1, Reach::kFp), *tn = reach_.of(1, Reach::kTn),
                 *fn = reach_.of(1, Reach::kFn);
     float least = std::numeric_limits<float>::max();
@@ -195,18 +111,6 @@ class Filter {
       if (reach_.of(0, Reach::kTp)[e] > 0) least = std::min(least, rest + d[0] * absent[e] + d[1] * present[e]);
     }
     return std::max(0.0f, least * (1 - 1e-5f));
-  }
-
-  // Whether sums that differ at all at the level of a group differ by more than rounding adds up to.
-  bool decides(const Group& group) const {
-    Fraction level = level_;
-    if (form_.rho.empty()) {
-      level = make_fraction(level.num, level.den);
-    } else {
-      if (level.num >= Wide{1} << 90 || level.den >= Wide{1} << 90) return false;
-      level = make_fraction(level.num * kLiftScale, level.den * group.rho);
-    }
-    return double(level.den) * group.slack * 4 < 1;
   }
 
   void prepare_labels() {
@@ -225,13 +129,14 @@ class Filter {
   }
 
   void prepare_lanes() {
-    blocks_.push_back({groups_, {}, {}, 0});
-    for (const Group& group : groups_) {
+    const std::vector<Group>&groups = levels_.groups(), &sizes = levels_.sizes();
+    blocks_.push_back({groups, {}, {}, 0});
+    for (const Group& group : groups) {
       first_block_.push_back(blocks_.size());
       for (std::size_t size = group.least; size <= group.most; size += SizeLanes::kLanes) {
         const std::size_t end = std::min(group.most + 1, size + SizeLanes::kLanes);
         blocks_.push_back(
-            {{sizes_.begin() + std::ptrdiff_t(size - 1), sizes_.begin() + std::ptrdiff_t(end - 1)}, {}, {}, 0});
+            {{sizes.begin() + std::ptrdiff_t(size - 1), sizes.begin() + std::ptrdiff_t(end - 1)}, {}, {}, 0});
       }
     }
     first_block_.push_back(blocks_.size());
@@ -246,8 +151,8 @@ class Filter {
     block.version = version_;
     std::vector<SizeLanes::Lane> lanes;
     for (Group& group : block.groups) {
-      set_group(group);
-      if (group.least < group.most) set_drop(group);
+      levels_.set_group(group);
+      if (group.least < group.most) levels_.set_drop(group);
       lanes.push_back({group.least, group.most, {}, group.drop});
       std::copy(std::begin(group.h), std::end(group.h), lanes.back().h);
     }
@@ -263,7 +168,8 @@ class Filter {
     const double best = label.allowed[0] ? (label.allowed[1] ? std::max(present, absent) : absent)
                                          : (label.allowed[1] ? present : -kInfinity);
     if (form_.scope == Scope::head) return best;
-    const double other = form_.scope == Scope::all ? h[3] * double(label.absent) + h[4] * double(label.present) : absent;
+    const double silent = h[3] * double(label.absent) + h[4] * double(label.present);
+    const double other = form_.scope == Scope::all ? silent : absent;
     outside += other;
     return best - other;
   }
@@ -300,7 +206,7 @@ class Filter {
 
   // The m-estimate: TP - level * (TP + FP) + m * (s - level) must reach 0, with s the head's share of positives.
   bool shares_reach() const {
-    const double m = double(form_.m_num) / double(form_.m_den), level = as_double(level_) - 1e-12;
+    const double m = double(form_.m_num) / double(form_.m_den), level = as_double(levels_.level()) - 1e-12;
     const double h[] = {0, 1 - level, -level, 0, 0};
     return gains_reach(m * (double(largest_share(reach_, barred_.data())) * (1 + 1e-6) - level), h, true);
   }
@@ -317,7 +223,7 @@ class Filter {
     }
     const double reached = constant + (additive && best > 0 ? sum : best);
     if (reached < -group.slack) return Verdict::no;
-    if (reached > group.slack || !decides(group)) return Verdict::perhaps;
+    if (reached > group.slack || !levels_.decides(group)) return Verdict::perhaps;
     const double least = (additive ? std::min(best, 0.0) : -constant) - group.slack;
     tp = 0;
     for (std::size_t e = 0; e < labels_.size(); ++e)
@@ -333,7 +239,7 @@ class Filter {
     Verdict verdict = Verdict::no;
     tp = 0;
     const auto judge_size = [&](std::size_t, const Group& size, double most) {
-      if (most > size.slack || !decides(size)) return verdict = Verdict::perhaps, false;
+      if (most > size.slack || !levels_.decides(size)) return verdict = Verdict::perhaps, false;
       verdict = Verdict::tie;
       tp = std::max(tp, most_right(size, side));
       return true;
@@ -427,8 +333,7 @@ class Filter {
         const auto of = [&](Reach::Number number) { return double(reach_.of(v, number)[e]); };
         const double tp = of(Reach::kTp), fp = of(Reach::kFp), tn = of(Reach::kTn), fn = of(Reach::kFn);
         if (!labels_[e].allowed[v] || tp <= 0) continue;
-        const double value =
-            stretch ? most_of(tp, fp, tn, fn, e, v) : formula_estimate(form_, tp, fp, tn, fn);
+        const double value = stretch ? most_of(tp, fp, tn, fn, e, v) : formula_estimate(form_, tp, fp, tn, fn);
         if (value >= lowered_ - rounding()) return true;
       }
     return false;
@@ -465,16 +370,15 @@ class Filter {
   const State& state_;
   const Form& form_;
   const Sums& sums_;
-  std::array<Count, 5> num_{}, den_{};
+  SizeLevels levels_;
   Reach reach_;
+  Group whole_;  // heads of any size, without a lift
   bool has_level_ = false, always_ = false, monotone_ = false;
-  Fraction level_;
   std::uint64_t version_ = 0;
   double lowered_ = 0;
   MicroGains micro_;
   MicroLanes micro_lanes_;
   std::vector<MicroItem> items_, none_;
-  std::vector<Group> groups_, sizes_;  // sizes_: every size by itself, where there is a lift
   std::vector<double> gains_, weights_;
   std::vector<Block> blocks_;  // all groups, then the sizes of each
   std::vector<std::size_t> first_block_;

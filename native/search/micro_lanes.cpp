@@ -34,8 +34,8 @@ POLYRULE_INLINE Some root_of(const Some& x) {
 }
 
 // For every literal (`= 1`, then `= 0`), by label: TP, TP+FN, F, TP+FP and all counts. Where a literal is barred, TP is
-// far below 0. `found`: the smallest and the largest x, the largest sum of all counts of a literal, the largest sum of a
-// literal by itself, the smallest share of all counts that are there at every boundary, the smallest and the largest s.
+// far below 0. `found`: the smallest and the largest x, the largest sum of all counts of a literal, the largest sum of
+// gains of a literal by itself, the smallest share of all counts that are there at every boundary, the smallest and the largest s.
 POLYRULE_VECTOR_CLONES
 void prepare(const float* reach, const float* barred, std::size_t n, Formula formula, float level, float* out,
              float* found) {
@@ -238,7 +238,9 @@ bool MicroLanes::box_reaches(double level, const Box& box, Tilt& tilt, double sl
     double highest = -kNever, over[2] = {0, 0};
     for (std::size_t end = 0; end < 2; ++end) {
       const Line line(box, end, level * root(box.x[end]), tilt);
-      const auto sum = [&](const Literal& l) { return l.tp + line.a * l.predicted - line.b * l.positives - line.c * l.total; };
+      const auto sum = [&](const Literal& l) {
+        return l.tp + line.a * l.predicted - line.b * l.positives - line.c * l.total;
+      };
       const Literal *best = nullptr, *second = nullptr;
       double most = -kNever, next = -kNever;
       for (const Literal& l : literals_) {

@@ -1,9 +1,9 @@
 // What every literal has at most over a stretch of boundaries: as many true positives and true negatives and as few
 // errors as at any of them.
 //
-// Rows only join (or only leave) along a stretch, so each sum lies between those at its ends. A measure that never falls
-// with TP and TN and never rises with FP and FN is worth no more at any boundary than these numbers are, for one literal
-// as for the sums over a head. A stretch of one boundary has the counts themselves.
+// Rows only join (or only leave) along a stretch, so each sum lies between those at its ends. A measure that never
+// falls with TP and TN and never rises with FP and FN is worth no more at any boundary than these numbers are, for one
+// literal as for the sums over a head. A stretch of one boundary has the counts themselves.
 #pragma once
 
 #include <cstddef>

@@ -98,8 +98,8 @@ void SizeLanes::set_level(const std::vector<Lane>& lanes, double weight, Scope s
 }
 
 bool SizeLanes::judge(const float* reach, const float* outside, const Lanes& t, float denominator, Lanes& out) const {
-  return judge_lanes({reach, outside, barred_.data(), stride_, labels_, scope_}, {h_, least_, most_, slack_, drop_, error_},
-                     t.data(), denominator, out.data());
+  return judge_lanes({reach, outside, barred_.data(), stride_, labels_, scope_},
+                     {h_, least_, most_, slack_, drop_, error_}, t.data(), denominator, out.data());
 }
 
 }  // namespace polyrule

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import pytest
 
 from polyrule.data.table import Feature, Table
-from polyrule.kernels.engine import GrowOptions
+from polyrule.kernels.engine import Candidate, GrowOptions
 from polyrule.kernels.native import NativeEngine
 from polyrule.kernels.reference import ReferenceEngine
 from polyrule.measures import Objective
@@ -73,3 +74,28 @@ def test_the_reference_finds_the_same_rules(chosen: dict[str, Any]) -> None:
     expected = _rules(ReferenceEngine(*arguments), 3)
     assert expected
     assert _rules(NativeEngine(*arguments, limits={"stretch_rows": 4}), 3) == expected
+
+
+@pytest.mark.parametrize("measure", ["wracc", "matthews", "rate_difference"])
+@pytest.mark.parametrize("most", [None, 7])
+def test_a_body_that_covers_everything_has_heads_that_all_tie(measure: str, most: int | None) -> None:
+    """With 30 labels, partly set, trying all heads of the empty body would never end."""
+    rng = np.random.default_rng(8)
+    rows, labels = 24, 30
+    truth = (rng.random((rows, labels)) < 0.4).astype(np.uint8)
+    truth[0], truth[1] = 0, 1  # no literal is pure
+    table = Table.from_array(np.zeros((rows, 1)))
+    options = GrowOptions(label_conditions=False)
+    engine = NativeEngine(table, truth, np.ones(rows, np.int64), Objective(measure, max_head_size=most), options)
+    for first in (0, 3):  # set a label here and there, so that labels differ in what is left of them
+        cover = np.arange(first + 2, first + 9)
+        engine.commit(Candidate((), ((first, 1, 1, 0),), Fraction(0), cover), None, True)
+    rule = engine.grow()
+    assert rule is not None
+    unset = np.ones((rows, labels), bool)
+    unset[2:9, 0] = unset[5:12, 3] = False
+    right = np.stack([(unset & (truth == value)).sum(axis=0) for value in (0, 1)])
+    best = np.argsort(-right.max(axis=0), kind="stable")[:most]
+    assert [label for label, *_ in rule.head] == sorted(best.tolist())
+    assert [tp for _, _, tp, _ in rule.head] == right.max(axis=0)[sorted(best)].tolist()
+    assert rule.value == 0

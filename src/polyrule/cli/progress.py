@@ -20,20 +20,20 @@ def learning_progress(quiet: bool) -> Iterator[Any]:
 
     columns = (
         TextColumn("{task.description}"),
-        BarColumn(),
+        BarColumn(bar_width=12),  # a line of 80 characters has room for the rest
         TaskProgressColumn(),
-        TextColumn("{task.fields[of]}{task.fields[rules]} rules{task.fields[within]}"),
+        TextColumn("{task.fields[rules]}"),
         TimeElapsedColumn(),
     )
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("learning", total=1.0, rules=0, of="", within="")
+        task = bar.add_task("learning", total=1.0, rules="0 rules")
 
         def show(progress: Any) -> None:
+            rules = f"{progress.rules} rule{'' if progress.rules == 1 else 's'}"
             if hasattr(progress, "phase"):
-                bar.update(task, description=progress.phase, completed=progress.done, rules=progress.rules)
-                return
-            of = "of the label decisions made, "
-            bar.update(task, completed=progress.done, rules=progress.rules, of=of, within=_within(progress))
+                bar.update(task, description=progress.phase, completed=progress.done, rules=rules)
+            else:
+                bar.update(task, completed=progress.done, rules=rules + _within(progress))
 
         from polyrule.learning.progress import within_rules  # which needs NumPy, and help shall not
 
@@ -45,7 +45,7 @@ def _within(progress: Any) -> str:
     if progress.rule is not None:
         return ""
     best = "" if progress.best is None else f", best {progress.best:.4g}"
-    return f"; next: {progress.bodies:,} bodies judged{best}"
+    return f"; next: {progress.bodies:,} bodies{best}"
 
 
 @contextlib.contextmanager
