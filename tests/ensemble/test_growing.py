@@ -78,3 +78,16 @@ def test_rules_to_spare_are_taken_out_again_and_the_rest_fits_better() -> None:
             assert np.array_equal(np.flatnonzero(builder.solver.covers[:, place]), body.rows)
         reached[spare] = builder.solver.objective()
     assert reached[1.0] < reached[0.0]
+
+
+def test_where_no_label_gains_much_rules_are_sought_that_gain_enough_for_an_entry() -> None:
+    rng = np.random.default_rng(5)
+    X = rng.random((200, 3))
+    table = Table.from_array(X)
+    truth = ((X[:, [0]] > 0.5) ^ (rng.random((200, 1)) < 0.3)).astype(np.uint8)
+    binning = Binning.of(table, 16)
+    lesson = plain_lesson(list(binning.columns(table)), truth, np.ones(200))
+    for cost, expected in ((0.1, 2), (1000.0, 0)):
+        builder = Builder(binning, lesson, BuildOptions(max_rules=2, label_cost=cost, search_cost=1000.0))
+        builder.build()
+        assert len(builder.bodies) == expected

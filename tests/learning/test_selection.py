@@ -7,7 +7,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from polyrule.data.table import Table
+from polyrule.learning import pool
+from polyrule.learning.pool import Covers, Pool
 from polyrule.learning.selection import Chosen, Costs, Selection
+from polyrule.model.conditions import holds
+from polyrule.model.rule import NumericCondition
 
 
 def world(seed: int, bodies: int = 6, examples: int = 12, labels: int = 3):
@@ -36,7 +41,7 @@ def chosen(selection):
 @settings(max_examples=40)
 def test_scores_are_what_they_would_be_from_scratch(seed, cost):
     covers, lengths, gains = world(seed)
-    selection = Selection(covers, lengths, gains, Costs(cost, cost, cost), np.zeros(gains.shape, bool))
+    selection = Selection(Covers.pack(covers), lengths, gains, Costs(cost, cost, cost), np.zeros(gains.shape, bool))
     random = np.random.default_rng(seed)
     for _ in range(6):
         if selection.rules and random.random() < 0.4:
@@ -54,7 +59,7 @@ def test_scores_are_what_they_would_be_from_scratch(seed, cost):
 def test_every_rule_and_label_is_worth_its_price(seed):
     covers, lengths, gains = world(seed)
     costs = Costs(2, 1, 1)
-    selection = Selection(covers, lengths, gains, costs, np.zeros(gains.shape, bool))
+    selection = Selection(Covers.pack(covers), lengths, gains, costs, np.zeros(gains.shape, bool))
     selection.grow(None)
     selection.exchange()
     selection.settle()
@@ -73,7 +78,7 @@ def test_close_to_the_best_list_of_all():
     heads = list(chain.from_iterable(combinations(range(2), k) for k in range(1, 3)))
     for seed in range(30):
         covers, lengths, gains = world(seed, bodies=4, examples=8, labels=2)
-        selection = Selection(covers, lengths, gains, costs, np.zeros(gains.shape, bool))
+        selection = Selection(Covers.pack(covers), lengths, gains, costs, np.zeros(gains.shape, bool))
         while selection.exchange() | selection.relearn(None) | selection.grow(None):
             pass
         selection.settle()
@@ -90,7 +95,9 @@ def test_a_large_head_over_everything_does_not_stand_in_the_way():
     truth = random.random((60, 3)) < 0.5
     covers = np.vstack([np.ones(60, bool), truth.T])
     gains = np.where(truth, 5.0, -1.0)
-    selection = Selection(covers, np.array([0, 1, 1, 1]), gains, Costs(2, 1, 1), np.zeros(gains.shape, bool))
+    selection = Selection(
+        Covers.pack(covers), np.array([0, 1, 1, 1]), gains, Costs(2, 1, 1), np.zeros(gains.shape, bool)
+    )
     selection.grow(None)
     assert chosen(selection) == [(0, (0, 1, 2))]
     selection.relearn(None)
@@ -101,25 +108,45 @@ def test_a_large_head_over_everything_does_not_stand_in_the_way():
 def test_limits_are_kept():
     covers, lengths, gains = world(1)
     free = np.zeros(gains.shape, bool)
-    narrow = Selection(covers, lengths, gains, Costs(0, 0, 0), free, widest=1)
+    narrow = Selection(Covers.pack(covers), lengths, gains, Costs(0, 0, 0), free, widest=1)
     narrow.grow(2)
     assert len(narrow.rules) <= 2
     assert all(len(rule.labels) == 1 for rule in narrow.rules)
     allowed = np.zeros((6, 3), dtype=bool)
     allowed[:, 2] = True
-    only = Selection(covers, lengths, np.abs(gains), Costs(0, 0, 0), free, allowed)
+    only = Selection(Covers.pack(covers), lengths, np.abs(gains), Costs(0, 0, 0), free, allowed)
     only.grow(None)
     assert {label for rule in only.rules for label in rule.labels} == {2}
-    taken = Selection(covers, lengths, np.abs(gains), Costs(0, 0, 0), np.ones(gains.shape, bool))
+    taken = Selection(Covers.pack(covers), lengths, np.abs(gains), Costs(0, 0, 0), np.ones(gains.shape, bool))
     assert not taken.grow(None)
 
 
 @pytest.mark.parametrize("seed", range(3))
 def test_the_first_rule_adds_most(seed):
     covers, lengths, gains = world(seed)
-    selection = Selection(covers, lengths, gains, Costs(1, 1, 1), np.zeros(gains.shape, bool))
+    selection = Selection(Covers.pack(covers), lengths, gains, Costs(1, 1, 1), np.zeros(gains.shape, bool))
     selection.grow(None)
     order = selection.ordered()
     worth = [gains[np.ix_(covers[rule.body], list(rule.labels))].sum() for rule in order]
     assert worth[0] == max(worth)
     assert sorted(map(id, order)) == sorted(map(id, selection.rules))
+
+
+@pytest.mark.parametrize("cells", [1, 40, 10**6])
+def test_covers_are_those_of_the_conditions_in_any_block(monkeypatch, cells):
+    monkeypatch.setattr(pool, "_BLOCK", cells)
+    monkeypatch.setattr(pool, "_HELD", 0 if cells < 100 else cells)
+    random = np.random.default_rng(cells)
+    table = Table.from_array(random.random((43, 3)))
+    bodies = Pool(table)
+    for _ in range(7):
+        tests = [NumericCondition(int(j), "<=", float(random.random())) for j in random.permutation(3)[:2]]
+        bodies.add([tuple(tests)])
+    slow = np.array([np.logical_and.reduce([np.ones(43, bool), *(holds(c, table) for c in b)]) for b in bodies.bodies])
+    covers = bodies.covers()
+    np.testing.assert_array_equal([covers.of(b) for b in range(len(covers))], slow)
+    np.testing.assert_array_equal(np.unpackbits(covers.by_body(), axis=1, count=43), slow)
+    some, rows, worth = np.array([4, 0, 9]), np.array([3, 8, 42]), random.integers(-5, 9, (3, 2)).astype(float)
+    np.testing.assert_array_equal(covers.sums(rows, worth), slow[:, rows] @ worth)
+    np.testing.assert_array_equal(covers.only(some).sums(rows, worth), slow[some][:, rows] @ worth)
+    np.testing.assert_array_equal(covers.any_of([2, 5]), slow[2] | slow[5])

@@ -170,7 +170,7 @@ class Builder:
             )
             body = self._grown(priced)
             if body is None:
-                return False
+                continue
             head = self._head(priced.label_gains(body.rows))
             if self._allowed is not None:
                 head &= self._allowed[[test.feature for test in body.tests]].all(axis=0)

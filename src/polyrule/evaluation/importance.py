@@ -78,9 +78,8 @@ class Importances:
         chosen = (self.rules if what == "rules" else self.features)[:most]
         ax = new_axes(ax, 6.5, 1.2 + 0.28 * max(1, len(chosen)))
         places = range(len(chosen))
-        drops = np.array([item.drop for item in chosen])
-        bars = np.abs(np.array([[item.drop - item.low, item.high - item.drop] for item in chosen]).reshape(-1, 2).T)
-        ax.barh(places, drops, xerr=bars, color="#3a4fc4", height=0.6, ecolor="#6b6c65")
+        ax.barh(places, [item.drop for item in chosen], color="#3a4fc4", height=0.6)
+        ax.hlines(places, [item.low for item in chosen], [item.high for item in chosen], color="#6b6c65")
         ax.set_yticks(list(places), [item.name for item in chosen])
         ax.invert_yaxis()
         ax.axvline(0, color="#6b6c65", linewidth=0.8)

@@ -23,7 +23,7 @@ from polyrule.kernels.engine import Candidate, Engine
 from polyrule.learning.constraints import Constraints, without
 from polyrule.learning.derived import DerivedTable
 from polyrule.learning.learners import Learner
-from polyrule.learning.pool import Body, Pool
+from polyrule.learning.pool import Body, Covers, Pool
 from polyrule.learning.progress import Callback
 from polyrule.learning.selection import QUANTUM, Chosen, Costs, Selection
 from polyrule.learning.separate import Clock, Learning, Reason, SeparateOptions, unscaled
@@ -134,10 +134,12 @@ class Composition:
         bodies, covers = pool.bodies, pool.covers()
         allowed = None if self.constraints is None else self.constraints.heads(bodies)
         needed = _shortest(bodies, covers, allowed)
-        bodies, covers = tuple(bodies[number] for number in needed), covers[needed]
+        bodies, covers = tuple(bodies[number] for number in needed), covers.only(needed)
         allowed = None if allowed is None else allowed[needed]
         chosen, pruned = self.select(covers, np.array([len(body) for body in bodies]), allowed)
-        model = self._counted([(bodies[rule.body], rule.labels) for rule in chosen], [covers[r.body] for r in chosen])
+        model = self._counted(
+            [(bodies[rule.body], rule.labels) for rule in chosen], [covers.of(r.body) for r in chosen]
+        )
         model.info["pruning"] = pruned | ({"kept": len(self.start)} if self.start else {})
         proof = proof_of(Objective(self.learner.objective.measure, negative=False))  # as bodies are grown
         if proof is not None:
@@ -206,7 +208,9 @@ class Composition:
         total = float((self.weights[:, None] * targets).sum())
         return self.pruning.costs(total, min(float(1 / self.scale), float(self.weights.mean())))
 
-    def select(self, covers: Bools, lengths: Ints, allowed: Bools | None = None) -> tuple[list[Chosen], dict[str, Any]]:
+    def select(
+        self, covers: Covers, lengths: Ints, allowed: Bools | None = None
+    ) -> tuple[list[Chosen], dict[str, Any]]:
         """Choose rules; also return what a check needs to know: the value reached and the costs."""
         targets, squared = self.targets(), self.pruning.beta_squared
         every = self.weights[:, None].astype(np.float64)
@@ -282,10 +286,10 @@ class Composition:
         return Literal(label, 1, unscaled(present, self.scale), unscaled(every - present, self.scale), chance)
 
 
-def _shortest(bodies: Sequence[Body], covers: Bools, allowed: Bools | None) -> Ints:
+def _shortest(bodies: Sequence[Body], covers: Covers, allowed: Bools | None) -> Ints:
     """Positions of the bodies that are worth a look: of those that cover the same, the first of the shortest."""
     kept: dict[bytes, int] = {}
-    packed = np.packbits(covers, axis=1)
+    packed = covers.by_body()
     for number, body in enumerate(bodies):
         key = packed[number].tobytes() + (b"" if allowed is None else allowed[number].tobytes())
         if len(body) < len(bodies[kept.setdefault(key, number)]):

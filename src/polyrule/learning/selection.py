@@ -10,18 +10,16 @@ cost something; all sums are whole numbers, so that ties are ties on every machi
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
 from polyrule.arrays import Bools, Floats, Ints
+from polyrule.learning.pool import Covers
 
 Matrix = Floats  # whole numbers below 2**53, which doubles add without rounding in any order
 
 QUANTUM = 256  # targets are multiples of 1/256
-_BLOCK = 8_000_000  # entries of the covers that are made doubles at one time
-_HELD = 30_000_000  # entries that are held as doubles
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +44,7 @@ class Selection:
 
     Parameters
     ----------
-    covers : ndarray of bool, shape (bodies, examples)
+    covers : Covers
     lengths : ndarray of int
         Conditions of each body.
     gains : ndarray of float64, shape (examples, labels)
@@ -62,7 +60,7 @@ class Selection:
 
     def __init__(
         self,
-        covers: Bools,
+        covers: Covers,
         lengths: Ints,
         gains: Matrix,
         costs: Costs,
@@ -71,23 +69,18 @@ class Selection:
         widest: int | None = None,
     ) -> None:
         self.covers, self.costs, self.allowed = covers, costs, allowed
-        # By examples, because sums are over those of a rule; as doubles, where memory allows, for matrix products.
-        by_examples = np.ascontiguousarray(covers.T)
-        self._by_examples = by_examples.astype(np.float64) if covers.size <= _HELD else by_examples
         self.widest = gains.shape[1] if widest is None else min(widest, gains.shape[1])
         self.gains = np.where(taken, 0.0, gains)
         self.price = costs.rule + costs.condition * lengths.astype(np.float64)
         self.count = np.zeros(gains.shape, dtype=np.int32)
-        self.alone = np.zeros((len(covers), gains.shape[1]))
-        for rows in _row_blocks(np.arange(len(gains)), len(covers)):
-            self.alone += self._by_examples[rows].astype(np.float64, copy=False).T @ self.gains[rows]
+        self.alone = covers.sums(np.arange(len(gains)), self.gains)
         self.scores = self.alone.copy()
         self.worth = np.maximum(self._surplus(slice(None)), 0.0).sum(axis=1)
         self.rules: list[Chosen] = []
 
     def add(self, rule: Chosen) -> None:
         """Put a rule at the end."""
-        rows, labels = np.flatnonzero(self.covers[rule.body]), np.array(rule.labels)
+        rows, labels = np.flatnonzero(self.covers.of(rule.body)), np.array(rule.labels)
         cells = np.ix_(rows, labels)
         self._shift(rows, labels, self.count[cells] == 0, -1.0)
         self.count[cells] += 1
@@ -96,7 +89,7 @@ class Selection:
     def remove(self, place: int) -> Chosen:
         """Take a rule out."""
         rule = self.rules.pop(place)
-        rows, labels = np.flatnonzero(self.covers[rule.body]), np.array(rule.labels)
+        rows, labels = np.flatnonzero(self.covers.of(rule.body)), np.array(rule.labels)
         cells = np.ix_(rows, labels)
         self.count[cells] -= 1
         self._shift(rows, labels, self.count[cells] == 0, 1.0)
@@ -106,10 +99,7 @@ class Selection:
         """Add what free cells are worth to the scores of all bodies that cover them, or take it away."""
         some = free.any(axis=1)
         rows, worth = rows[some], sign * np.where(free[some], self.gains[np.ix_(rows[some], labels)], 0.0)
-        change = np.zeros((len(labels), len(self.covers)))
-        for place in _row_blocks(np.arange(len(rows)), len(self.covers)):
-            change += worth[place].T @ self._by_examples[rows[place]].astype(np.float64, copy=False)
-        self._put(labels, self.scores[:, labels] + change.T)
+        self._put(labels, self.scores[:, labels] + self.covers.sums(rows, worth))
 
     def _put(self, labels: Ints, scores: Matrix) -> None:
         """Replace the scores of some labels, and what bodies are worth with their best heads."""
@@ -202,9 +192,8 @@ class Selection:
             best = int(np.argmax(scores - prices))
             if not scores[best] > prices[best]:
                 break
-            rows = np.flatnonzero(self.covers[best] & (worth != 0))
-            for some in _row_blocks(rows, len(self.covers)):
-                scores -= worth[some] @ self._by_examples[some].astype(np.float64, copy=False)
+            rows = np.flatnonzero(self.covers.of(best) & (worth != 0))
+            scores -= self.covers.sums(rows, worth[rows, None])[:, 0]
             worth[rows] = 0.0
             found.append(best)
         for body in reversed(found.copy()):
@@ -214,7 +203,7 @@ class Selection:
         return found
 
     def _worth(self, label: int, bodies: list[int], prices: Matrix) -> float:
-        said = self.covers[bodies].any(axis=0)
+        said = self.covers.any_of(bodies)
         return float(self.gains[said, label].sum() - prices[bodies].sum())
 
     def settle(self) -> None:
@@ -239,7 +228,7 @@ class Selection:
             return True
         if new.body == old.body and new.labels == old.labels:
             # As it was: nothing has to be summed up again.
-            self.count[np.ix_(self.covers[old.body], labels)] += 1
+            self.count[np.ix_(self.covers.of(old.body), labels)] += 1
             self._put(labels, held)
             self.rules.insert(place, old)
             return False
@@ -254,16 +243,9 @@ class Selection:
         while left:
             worth = []
             for rule in left:
-                cells = np.ix_(self.covers[rule.body], np.array(rule.labels))
+                cells = np.ix_(self.covers.of(rule.body), np.array(rule.labels))
                 worth.append(float(np.where(done[cells], 0.0, self.gains[cells]).sum()))
             rule = left.pop(int(np.argmax(worth)))
-            done[np.ix_(self.covers[rule.body], np.array(rule.labels))] = True
+            done[np.ix_(self.covers.of(rule.body), np.array(rule.labels))] = True
             order.append(rule)
         return order
-
-
-def _row_blocks(rows: Ints, width: int) -> Iterator[Ints]:
-    """Some rows at a time, so that memory stays bounded."""
-    step = max(1, _BLOCK // max(1, width))
-    for start in range(0, len(rows), step):
-        yield rows[start : start + step]
