@@ -154,8 +154,8 @@ class MicroGains {
     }
   }
 
-  double sum_at(std::vector<MicroItem>& open, std::vector<MicroItem>& fixed, int end, const double tilts[2],
-                Sums& sums, double over[2]) const {
+  double sum_at(std::vector<MicroItem>& open, std::vector<MicroItem>& fixed, int end, const double tilts[2], Sums& sums,
+                double over[2]) const {
     const double x_end = x_[end], s_end = s_[tilts[1] < 0];
     const auto lean_x = [&](const MicroItem& item) {
       return formula_ == Formula::m_estimate ? 0 : item.tp + item.fp - x_end * item.total;

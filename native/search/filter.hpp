@@ -52,9 +52,8 @@ class Filter {
     micro_.set_level(level);
     micro_lanes_.set_level(form_, level);
     lowered_ = as_double(level) - 1e-13;  // formulas and their parts lie between -1 and 1
-    monotone_ = form_.formula == Formula::none
-                    ? levels_.is_monotone(reach_.right_counts_more, reach_.wrong_counts_more)
-                    : form_.formula != Formula::wracc || level.num >= 0;
+    monotone_ = form_.formula == Formula::none ? levels_.is_monotone(reach_.right_counts_more, reach_.wrong_counts_more)
+                                               : form_.formula != Formula::wracc || level.num >= 0;
   }
 
   // Whether a body may reach the level: the rows that have been summed up or (`leaving`) the others. If it can only

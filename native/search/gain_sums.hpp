@@ -18,8 +18,7 @@ struct GainSums {
 
 // `h`: what TP, FP, TN and FN add. `barred`: by literal (`= 1`, then `= 0`), what keeps it out of a head; `outside`: by
 // label, TN and FN outside the head (scope all).
-GainSums sum_gains(const Reach& reach, const float* barred, const float* outside, Scope scope,
-                   const float h[4]);
+GainSums sum_gains(const Reach& reach, const float* barred, const float* outside, Scope scope, const float h[4]);
 
 // The largest share of positives, TP + FN, among the counts of a literal.
 float largest_share(const Reach& reach, const float* barred);

@@ -20,8 +20,7 @@ class GeneralScan {
       : node_(node), state_(state), columns_(columns), sequences_(sequences), form_(form),
         judge_(node.labels, state, form, patience), sums_(node, state, codes), filter_(node.labels, state, form, sums_),
         min_coverage_(min_coverage), shortlist_(std::move(shortlist)), stretch_(stretch),
-        kinds_(node.labels.size() * 4),
-        question_(form.valuer ? kAskAtOnce + 2 * node.labels.size() : 0) {
+        kinds_(node.labels.size() * 4), question_(form.valuer ? kAskAtOnce + 2 * node.labels.size() : 0) {
     for (const NodeLabel& label : node.labels) {
       present_.push_back(double(label.present));
       absent_.push_back(double(label.absent));

@@ -35,7 +35,8 @@ POLYRULE_INLINE Some root_of(const Some& x) {
 
 // For every literal (`= 1`, then `= 0`), by label: TP, TP+FN, F, TP+FP and all counts. Where a literal is barred, TP is
 // far below 0. `found`: the smallest and the largest x, the largest sum of all counts of a literal, the largest sum of
-// gains of a literal by itself, the smallest share of all counts that are there at every boundary, the smallest and the largest s.
+// gains of a literal by itself, the smallest share of all counts that are there at every boundary, the smallest and the
+// largest s.
 POLYRULE_VECTOR_CLONES
 void prepare(const float* reach, const float* barred, std::size_t n, Formula formula, float level, float* out,
              float* found) {
@@ -78,7 +79,7 @@ void prepare(const float* reach, const float* barred, std::size_t n, Formula for
   store(parts[6], high_s);
   for (std::size_t k = 0; k < 7; ++k)
     found[k] = k == 0 || k == 4 || k == 5 ? *std::min_element(parts[k], parts[k] + kLabels)
-                                : *std::max_element(parts[k], parts[k] + kLabels);
+                                          : *std::max_element(parts[k], parts[k] + kLabels);
 }
 
 // By lane, the sum of the two largest sums of different labels, the second only if it is below 0: no head of several

@@ -31,8 +31,8 @@ class SizeLanes {
   void set_level(const std::vector<Lane>& lanes, double weight, Scope scope);
 
   // Whether some lane may reach 0. `out`: for every lane a number that is not below its largest sum of gains. `reach`
-  // as `Reach` has it; `outside`: by label, TN and FN of a label that is outside the head (scope all); `denominator`: the
-  // least that a literal adds to the denominator.
+  // as `Reach` has it; `outside`: by label, TN and FN of a label that is outside the head (scope all); `denominator`:
+  // the least that a literal adds to the denominator.
   bool judge(const float* reach, const float* outside, const Lanes& t, float denominator, Lanes& out) const;
 
  private:

@@ -73,9 +73,8 @@ POLYRULE_INLINE void to_numbers(const std::uint32_t* from, const std::uint32_t* 
     }
     const Counts absent = load<Counts>(totals + l), present = load<Counts>(totals + n + l);
     const Counts tn = absent - least[3], fn = present - most[2];
-    const auto put = [&](std::size_t k, const Counts& counts) POLYRULE_ALWAYS {
-      store(out + k * n + l, convert<Reals>(counts));
-    };
+    const auto put = [&](std::size_t k, const Counts& counts)
+                         POLYRULE_ALWAYS { store(out + k * n + l, convert<Reals>(counts)); };
     put(0, most[0]);
     put(1, least[1]);
     put(2, tn);
@@ -92,8 +91,8 @@ POLYRULE_INLINE void to_numbers(const std::uint32_t* from, const std::uint32_t* 
 
 // From the sums at both ends of a stretch. `all`: the sums of all rows, where the others are covered.
 POLYRULE_VECTOR_CLONES
-void to_reach(const std::uint32_t* from, const std::uint32_t* to, const std::uint32_t* all,
-              const std::uint32_t* totals, std::size_t n, bool right_counts_more, bool wrong_counts_more, float* out) {
+void to_reach(const std::uint32_t* from, const std::uint32_t* to, const std::uint32_t* all, const std::uint32_t* totals,
+              std::size_t n, bool right_counts_more, bool wrong_counts_more, float* out) {
   if (all) to_numbers<true>(from, to, all, totals, n, right_counts_more, wrong_counts_more, out);
   else to_numbers<false>(from, to, all, totals, n, right_counts_more, wrong_counts_more, out);
 }
