@@ -419,7 +419,7 @@ def slow_problem() -> tuple[Table, np.ndarray, np.ndarray]:
 
 
 def test_a_deadline_ends_a_search_and_leaves_the_state() -> None:
-    engine = NativeEngine(*slow_problem(), Objective("f1", scope="all"), GrowOptions(beam_width=4))
+    engine = NativeEngine(*slow_problem(), Objective("f0.5", lift="kln:0.1"), GrowOptions(beam_width=4))
     engine.deadline = time.monotonic() + 0.005
     with pytest.raises(OutOfTime):
         engine.grow()
@@ -441,7 +441,7 @@ def test_a_signal_ends_a_search() -> None:
         rng = np.random.default_rng(0)
         table, truth = Table.from_array(rng.normal(size=(4000, 60))), (rng.random((4000, 60)) < 0.3).astype(np.uint8)
         weights = np.ones(4000, dtype=np.int64)
-        engine = NativeEngine(table, truth, weights, Objective("f1", scope="all"), GrowOptions(beam_width=8), n_jobs=2)
+        engine = NativeEngine(table, truth, weights, Objective("matthews"), GrowOptions(beam_width=8), n_jobs=2)
         print("ready", flush=True)
         try:
             while True:
