@@ -15,6 +15,7 @@
 
 #include "core/bits.hpp"
 #include "core/parallel.hpp"
+#include "ensemble/arrays.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -24,9 +25,6 @@ namespace {
 
 using Sum = double;
 using Code = std::uint16_t;
-
-template <class T, int Dims>
-using Array = nb::ndarray<const T, nb::ndim<Dims>, nb::c_contig, nb::device::cpu>;
 
 enum Test : std::uint8_t { at_most = 0, above = 1, category = 2 };
 
@@ -331,14 +329,6 @@ class Scan {
   double inverse_[kMost] = {};     // one over their curvature,
   std::vector<Sum> sums_, total_;  // and their gradients and curvatures per chosen example
 };
-
-template <class T>
-nb::ndarray<nb::numpy, T> give(std::vector<T> values) {
-  auto owned = std::make_unique<std::vector<T>>(std::move(values));
-  std::vector<T>* kept = owned.release();
-  nb::capsule owner(kept, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
-  return nb::ndarray<nb::numpy, T>(kept->data(), {kept->size()}, owner);
-}
 
 auto best_conditions(const Array<Code, 2>& dense, const Array<std::int32_t, 1>& slot,
                      const Array<std::int32_t, 1>& count, const Array<std::uint8_t, 1>& nominal,

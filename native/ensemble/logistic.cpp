@@ -18,6 +18,7 @@
 
 #include "core/bits.hpp"
 #include "core/parallel.hpp"
+#include "ensemble/arrays.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -27,8 +28,6 @@ namespace {
 
 using Whole = std::int64_t;
 
-template <class T, int Dims>
-using Array = nb::ndarray<const T, nb::ndim<Dims>, nb::c_contig, nb::device::cpu>;
 template <class T, int Dims>
 using Writable = nb::ndarray<T, nb::ndim<Dims>, nb::c_contig, nb::device::cpu>;
 
@@ -257,14 +256,6 @@ void invert_diagonal(const double* parts, std::size_t size, double* found) {
     found[k] = 0;
     for (std::size_t i = k; i < size; ++i) found[k] += unit[i] * unit[i] / parts[i * size + i];
   }
-}
-
-template <class T>
-nb::ndarray<nb::numpy, T> give(std::vector<T> values) {
-  auto owned = std::make_unique<std::vector<T>>(std::move(values));
-  std::vector<T>* kept = owned.release();
-  nb::capsule owner(kept, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
-  return nb::ndarray<nb::numpy, T>(kept->data(), {kept->size()}, owner);
 }
 
 Problem checked(const Array<std::uint8_t, 2>& covers, const Array<float, 2>& targets, const Array<double, 1>& weights,

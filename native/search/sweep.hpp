@@ -116,9 +116,7 @@ class Sweep {
     sweep_list(line.list, line.size, table_.get(), stride_, at_end, high_.get(), low_.get());
     screen(line.missing,
            [&](std::size_t i, Count whole) { return std::max<Count>(lanes_[i].empty + high_[i], whole - low_[i]); });
-    if (followed_.empty()) return;
-    ties_count_ = can_tie(potential());
-    if (top_ == 0 && all_exact_ && !ties_count_) return;
+    if (!must_follow(can_tie)) return;
     start(line.missing);
     for (std::size_t p = 0; p < line.size; ++p) {
       if (p != 0 && (line.list[p] & kStarts)) look(p, true, true, show);
@@ -140,9 +138,7 @@ class Sweep {
     std::vector<char> open(bins, 0);
     const auto peak = [&](std::size_t i, Count whole) { return peak_of(i, bins, whole, open); };
     screen(missing, peak);
-    if (followed_.empty()) return;
-    ties_count_ = can_tie(potential());
-    if (top_ == 0 && all_exact_ && !ties_count_) return;
+    if (!must_follow(can_tie)) return;
     follow_bins(column, bins, missing, open, show, sort);
   }
 
@@ -240,6 +236,13 @@ class Sweep {
       all_exact_ = all_exact_ && lanes_[i].exact;
       followed_.emplace_back(i);
     }
+  }
+
+  template <class CanTie>
+  bool must_follow(CanTie&& can_tie) {
+    if (followed_.empty()) return false;
+    ties_count_ = can_tie(potential());
+    return top_ != 0 || !all_exact_ || ties_count_;
   }
 
   // True positives that all followed literals have at most.

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.kernels.growing import grown
 
 from polyrule.data.table import Feature, Table
 from polyrule.kernels.engine import GrowOptions
@@ -30,17 +31,6 @@ def _world(rng: np.random.Generator, labels: int, rows: int) -> tuple[Table, Any
     return Table.from_array(values, kinds), truth, weights
 
 
-def _rules(engine: Any, count: int) -> list[Any]:
-    found = []
-    for _ in range(count):
-        rule = engine.grow() if engine.has_unset and engine.remaining else None
-        if rule is None:
-            break
-        found.append((rule.body, rule.head, rule.value, rule.covered.tolist()))
-        engine.commit(rule, 0.01, True)
-    return found
-
-
 @pytest.mark.parametrize("lift", ["kln:0.1", "kln:1", "root:3", "peak:5,1.3"])
 @pytest.mark.parametrize(
     ("measure", "scope"), [("f0.5", "head"), ("laplace", "head"), ("f1", "all"), ("jaccard", "full")]
@@ -51,9 +41,9 @@ def test_lifted_heads_of_many_labels(measure: str, scope: str, lift: str) -> Non
         data = _world(rng, int(rng.integers(17, 21)), int(rng.integers(8, 14)))
         objective = Objective(measure, scope=scope, lift=lift, negative=bool(seed % 2))
         options = GrowOptions(beam_width=1 + seed)
-        expected = _rules(ReferenceEngine(*data, objective, options), 2)
+        expected = grown(ReferenceEngine(*data, objective, options), 2)
         assert expected
-        assert _rules(NativeEngine(*data, objective, options), 2) == expected
+        assert grown(NativeEngine(*data, objective, options), 2) == expected
 
 
 @pytest.mark.parametrize("measure", ["wracc", "rate_difference", "matthews", "m2"])
@@ -64,7 +54,7 @@ def test_correlations_of_heads_whose_labels_are_partly_set(measure: str) -> None
         data = _world(rng, int(rng.integers(3, 6)), int(rng.integers(12, 25)))
         objective = Objective(measure, negative=bool(seed % 2))
         options = GrowOptions(max_conditions=2, beam_width=1 + seed % 2)
-        expected = _rules(ReferenceEngine(*data, objective, options), 5)
-        assert _rules(NativeEngine(*data, objective, options), 5) == expected
+        expected = grown(ReferenceEngine(*data, objective, options), 5)
+        assert grown(NativeEngine(*data, objective, options), 5) == expected
         several += sum(len(head) > 1 for _, head, _, _ in expected)
     assert several > 0

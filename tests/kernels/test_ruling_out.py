@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.kernels.growing import grown
 
 from polyrule.data.table import Feature, Table
 from polyrule.heads import World, best_head, search
@@ -26,14 +27,7 @@ def _data(rng: np.random.Generator) -> tuple[Table, Any, Any]:
 
 
 def _rules(data: tuple[Table, Any, Any], objective: Objective, options: GrowOptions) -> list[Any]:
-    engine, found = ReferenceEngine(*data, objective, options), []
-    for _ in range(4):
-        rule = engine.grow() if engine.has_unset and engine.remaining else None
-        if rule is None:
-            break
-        found.append((rule.body, rule.head, rule.value, rule.covered.tolist()))
-        engine.commit(rule, 0.01, True)
-    return found
+    return grown(ReferenceEngine(*data, objective, options), 4)
 
 
 @pytest.mark.parametrize("lift", ["none", "kln:0.3", "peak:2,1.4"])

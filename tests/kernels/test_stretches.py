@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.kernels.growing import grown
 
 from polyrule.data.table import Feature, Table
 from polyrule.kernels.engine import Candidate, GrowOptions
@@ -45,35 +46,24 @@ def _world(seed: int) -> tuple[Table, Any, Any]:
     return Table.from_array(values, [Feature(name) for name in "abc"]), truth.astype(np.uint8), weights
 
 
-def _rules(engine: Any, count: int) -> list[Any]:
-    found = []
-    for _ in range(count):
-        rule = engine.grow() if engine.has_unset and engine.remaining else None
-        if rule is None:
-            break
-        found.append((rule.body, rule.head, rule.value, rule.covered.tolist()))
-        engine.commit(rule, 0.01, True)
-    return found
-
-
 @pytest.mark.parametrize("chosen", OBJECTIVES, ids=lambda chosen: " ".join(map(str, chosen.values())))
-def test_stretches_of_any_length_give_the_same_rules(chosen: dict[str, Any]) -> None:
+def test_stretches_of_any_length_give_the_samegrown(chosen: dict[str, Any]) -> None:
     for seed in range(4):
         data = _world(seed)
         arguments = (*data, Objective(**chosen, negative=seed != 1), GrowOptions(beam_width=1 + (seed == 3)))
-        by_rows = [_rules(NativeEngine(*arguments, limits={"stretch_rows": rows}), 6) for rows in (1, 3, 16, 10_000)]
+        by_rows = [grown(NativeEngine(*arguments, limits={"stretch_rows": rows}), 6) for rows in (1, 3, 16, 10_000)]
         assert by_rows[0]
         assert all(rules == by_rows[0] for rules in by_rows[1:])
 
 
 @pytest.mark.parametrize("chosen", OBJECTIVES, ids=lambda chosen: " ".join(map(str, chosen.values())))
-def test_the_reference_finds_the_same_rules(chosen: dict[str, Any]) -> None:
+def test_the_reference_finds_the_samegrown(chosen: dict[str, Any]) -> None:
     table, truth, weights = _world(5)
     data = table, truth[:, :4], weights
     arguments = (*data, Objective(**chosen), GrowOptions(max_conditions=3))
-    expected = _rules(ReferenceEngine(*arguments), 3)
+    expected = grown(ReferenceEngine(*arguments), 3)
     assert expected
-    assert _rules(NativeEngine(*arguments, limits={"stretch_rows": 4}), 3) == expected
+    assert grown(NativeEngine(*arguments, limits={"stretch_rows": 4}), 3) == expected
 
 
 @pytest.mark.parametrize("measure", ["wracc", "matthews", "rate_difference"])

@@ -216,12 +216,16 @@ class Builder:
             solver.solve(steps=10)
         while len(self.bodies) > max(self.options.max_rules, self._kept):
             worth = np.where(solver.support[1:], solver.saliency(), 0).sum(axis=1)
-            worth[: self._kept] = np.inf
-            weakest = int(np.argmin(worth))
-            touched = np.flatnonzero(solver.support[weakest + 1])
-            solver.remove(weakest)
-            del self.bodies[weakest]
-            solver.solve(touched, steps=3)
+            self._take_out_weakest(worth)
+
+    def _take_out_weakest(self, worth: Floats) -> None:
+        """Take out the rule that is worth least; kept ones stay."""
+        worth[: self._kept] = np.inf
+        weakest = int(np.argmin(worth))
+        touched = np.flatnonzero(self.solver.support[weakest + 1])
+        self.solver.remove(weakest)
+        del self.bodies[weakest]
+        self.solver.solve(touched, steps=3)
 
     def _exchange(self) -> None:
         """Take out the rule that is missed least, look for a better one, and keep whichever ends lower."""
@@ -233,12 +237,7 @@ class Builder:
             kept = (list(self.bodies), solver.coefficients.copy(), solver.support.copy())
             columns = solver.covers.copy()
             worth = np.where(solver.support[1:], solver.saliency() - price, 0).sum(axis=1)
-            worth[: self._kept] = np.inf
-            weakest = int(np.argmin(worth))
-            touched = np.flatnonzero(solver.support[weakest + 1])
-            solver.remove(weakest)
-            del self.bodies[weakest]
-            solver.solve(touched, steps=3)
+            self._take_out_weakest(worth)
             if self._add():
                 solver.solve(steps=5)
             after = solver.objective() + price * solver.support[1:].sum()

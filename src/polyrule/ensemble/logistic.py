@@ -7,7 +7,7 @@ processor and every version of a library come to the same weights, to the last d
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -210,14 +210,7 @@ def newton_steps(
     if kernels != "reference" and native is not None:
         steps, good = native.newton_steps(_flat(matrices), np.ascontiguousarray(support), penalties, gradient)
         return np.asarray(steps).reshape(support.shape), np.asarray(good).astype(bool)
-    steps, good = np.zeros(support.shape), np.ones(len(matrices), dtype=bool)
-    for place, matrix in enumerate(matrices):
-        inside = support[:, place]
-        parts = _split(matrix, penalties[inside])
-        good[place] = parts is not None
-        if parts is not None:
-            steps[inside, place] = _solved(parts, gradient[inside, place])
-    return steps, good
+    return _for_each(matrices, support, penalties, lambda parts, cells: _solved(parts, gradient[cells]))
 
 
 def inverse_diagonals(
@@ -227,13 +220,20 @@ def inverse_diagonals(
     if kernels != "reference" and native is not None:
         found, good = native.inverse_diagonals(_flat(matrices), np.ascontiguousarray(support), penalties)
         return np.asarray(found).reshape(support.shape), np.asarray(good).astype(bool)
+    return _for_each(matrices, support, penalties, lambda parts, _: _inverse_diagonal(parts))
+
+
+def _for_each(
+    matrices: Sequence[Matrix], support: Bools, penalties: Floats, find: Callable[[Any, Any], Floats]
+) -> tuple[Matrix, Bools]:
+    """Put what is found for every positive definite matrix into the cells of its label."""
     found, good = np.zeros(support.shape), np.ones(len(matrices), dtype=bool)
     for place, matrix in enumerate(matrices):
         inside = support[:, place]
         parts = _split(matrix, penalties[inside])
         good[place] = parts is not None
         if parts is not None:
-            found[inside, place] = _inverse_diagonal(parts)
+            found[inside, place] = find(parts, (inside, place))
     return found, good
 
 
