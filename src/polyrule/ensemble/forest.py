@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from sklearn.tree import ExtraTreeRegressor
 
 from polyrule.arrays import Bytes, Floats, Floats32, Ints, Ints32, Matrix
@@ -33,15 +32,15 @@ class _Grown:
 
     def means(self, truth: Bytes) -> tuple[Floats32, Ints]:
         """Share of each label in every leaf, and where each node of the tree is among the leaves."""
-        found, place = np.unique(self.leaves[self.rows], return_inverse=True)
-        spread = sp.csr_array(
-            (self.weights, (place.ravel(), np.arange(len(self.rows)))), shape=(len(found), len(self.rows))
-        )
-        total = np.asarray(spread.sum(axis=1), dtype=np.float32).reshape(-1, 1)
+        leaves = self.leaves[self.rows]
+        order = np.argsort(leaves, kind="stable")
+        starts = np.flatnonzero(np.diff(leaves[order], prepend=-1))
         where = np.zeros(int(self.leaves.max(initial=0)) + 1, dtype=np.int64)
-        where[found] = np.arange(len(found))
-        sums = np.asarray(spread @ truth[self.rows].astype(np.float32), dtype=np.float32)
-        return np.asarray(sums / total, dtype=np.float32), where
+        where[leaves[order[starts]]] = np.arange(len(starts))
+        weights = self.weights[order, None]
+        means = np.add.reduceat(truth[self.rows[order]] * weights, starts, axis=0)
+        means /= np.add.reduceat(weights, starts, axis=0)
+        return means, where
 
 
 class Forest:
