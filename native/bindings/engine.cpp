@@ -12,6 +12,7 @@
 #include <thread>
 
 #include "bindings/bindings.hpp"
+#include "core/natural.hpp"
 #include "search/engine.hpp"
 
 namespace polyrule {
@@ -88,7 +89,8 @@ Form make_form(const std::string& kind, const std::string& scope, const std::vec
                                 {"ratio", HeadKind::ratio},
                                 {"subset", HeadKind::subset},
                                 {"counted", HeadKind::counted},
-                                {"micro", HeadKind::micro}});
+                                {"micro", HeadKind::micro},
+                                {"example", HeadKind::example}});
   form.formula = choose<Formula>("formula", formula,
                                  {{"", Formula::none},
                                   {"ratio", Formula::none},
@@ -328,7 +330,7 @@ class PyEngine {
           std::chrono::steady_clock::now() + std::chrono::duration_cast<std::chrono::steady_clock::duration>(
                                                  std::chrono::duration<double>(std::min(*seconds, 1e9)));
     std::optional<Grown> grown;
-    bool interrupted = false, late = false;
+    bool interrupted = false, late = false, unsuited = false;
     {
       const nb::gil_scoped_release release;
       try {
@@ -337,6 +339,8 @@ class PyEngine {
         interrupted = true;
       } catch (const TimeIsUp&) {
         late = true;
+      } catch (const NotCompiled&) {
+        unsuited = true;
       }
     }
     if (interrupted) throw nb::python_error();
@@ -344,11 +348,17 @@ class PyEngine {
       PyErr_SetString(PyExc_TimeoutError, "the deadline has passed");
       throw nb::python_error();
     }
+    if (unsuited) {
+      PyErr_SetString(PyExc_NotImplementedError, "no compiled search is exact in this state");
+      throw nb::python_error();
+    }
     if (!grown) return nb::none();
     nb::list body, head;
     for (const ShownCondition& c : grown->body) body.append(nb::make_tuple(static_cast<int>(c.test), c.index, c.value));
     for (const HeadLiteral& l : grown->head.literals) head.append(nb::make_tuple(l.label, l.value, l.tp, l.fp));
     const nb::object num = big_integer(grown->head.value.num), den = big_integer(grown->head.value.den);
+    if (!grown->head.errors.empty())
+      return nb::make_tuple(body, head, num, den, Cover{grown->cover}, grown->head.errors);
     if (!engine_->form().measured) return nb::make_tuple(body, head, num, den, Cover{grown->cover});
     // The value is left to the measure itself, which needs TN and FN, too.
     nb::list rest;
@@ -371,6 +381,7 @@ void register_engine(nb::module_& m) {
   nb::class_<Cover>(m, "Cover")
       .def("__len__", [](const Cover& cover) { return count_bits(cover.bits.data(), cover.bits.words()); })
       .def("rows", [](const Cover& cover) { return row_numbers(cover.bits); }, "Row numbers, ascending.");
+  m.def("sign_of_sum", &sign_of_sum, "terms"_a, "The sign of a sum of fractions, for tests.");
   nb::class_<PyEngine>(m, "Engine")
       .def(
           "__init__",

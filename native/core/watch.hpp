@@ -11,6 +11,7 @@ namespace polyrule {
 
 struct Interrupted {};  // a signal has come; the Python error is set
 struct TimeIsUp {};
+struct NotCompiled {};  // no compiled search is exact in this state
 
 // Asked now and then during a search, by the thread that started it. `poll` returns true if a signal wants the search
 // to end. It may tell what the search has come to meanwhile: `bodies` and `best`.

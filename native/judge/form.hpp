@@ -22,8 +22,8 @@ struct Counts {
 class Valuer;
 
 // `counted`: any measure of the counts where a head is worth as much as its best literal. `micro`: such a measure of
-// the counts summed over the head.
-enum class HeadKind { singles, subset, ratio, counted, micro };
+// the counts summed over the head. `example`: a ratio of the counts of each example, averaged.
+enum class HeadKind { singles, subset, ratio, counted, micro, example };
 enum class Scope { head, all, full };
 // What `counted` and `micro` measure; `function` asks the valuer.
 enum class Formula { none, wracc, rate_difference, m_estimate, matthews, function };

@@ -21,6 +21,8 @@ struct Head {
   Fraction value;
   Count tp = 0;
   std::vector<HeadLiteral> literals;
+  // Where examples are measured by themselves and `value` is rounded: their weight by number of wrong literals.
+  std::vector<Count> errors = {};
   bool any() const { return !literals.empty(); }
   bool has(std::size_t label) const {
     return std::any_of(literals.begin(), literals.end(),

@@ -4,6 +4,7 @@
 #include <mutex>
 
 #include "core/tally.hpp"
+#include "judge/example_heads.hpp"
 #include "search/general.hpp"
 
 namespace polyrule {
@@ -27,10 +28,19 @@ Outcome Engine::commit(const Bits& cover, const std::vector<std::pair<std::size_
                        });
 }
 
+// Where every example is measured by itself, one literal is worth its share of the examples that it is right on.
+Form Engine::alone(Form form) const {
+  form.kind = HeadKind::singles;
+  form.den = {form.den[1] * state_.working_weight, 0, 0, 0, 0};
+  form.max_head = SIZE_MAX;
+  return form;
+}
+
 // A rule for one literal is judged by that literal alone, whatever the form, as long as no other label counts.
 Form Engine::form_for(const LiteralChoice& literal) const {
   Form form = form_;
   if (!literal || form.scope != Scope::head) return form;
+  if (form.kind == HeadKind::example) return alone(form);
   if (form.formula != Formula::none) {
     form.kind = HeadKind::counted;
     return form;
@@ -160,6 +170,7 @@ std::optional<Grown> Engine::grow_with(const Watch& watch, const LiteralChoice& 
                                        std::vector<KeptRule::Step>* steps) {
   const Form form = form_for(literal);
   std::vector<NodeLabel> labels = root_labels(literal, form);
+  if (form.kind == HeadKind::example) return grow_without_conditions(watch, form, std::move(labels));
   std::optional<Grown> grown = options_.beam_width > 1 ? beam(watch, form, std::move(labels), !literal)
                                                        : greedy(watch, form, std::move(labels), !literal, steps);
   if (grown && literal && form.rho.empty() && !form_.rho.empty()) {
@@ -167,6 +178,18 @@ std::optional<Grown> Engine::grow_with(const Watch& watch, const LiteralChoice& 
     value = make_fraction(value.num * form_.rho[1], value.den * kLiftScale);
   }
   return grown;
+}
+
+std::optional<Grown> Engine::grow_without_conditions(const Watch& watch, const Form& form,
+                                                     std::vector<NodeLabel> labels) {
+  Node node = Node::root(state_, ++paths_);
+  node.labels = std::move(labels);
+  if (!ExampleHeads::applies(node)) throw NotCompiled{};
+  const Patience patience(&watch);
+  ExampleHeads::Found found = ExampleHeads(node, state_, form, patience).best();
+  if (found.more_right) throw NotCompiled{};
+  if (!found.head.any() || double(node.weight) < options_.min_coverage) return std::nullopt;
+  return Grown{{}, std::move(found.head), std::move(node.cover)};
 }
 
 std::optional<Grown> Engine::greedy(const Watch& watch, const Form& form, std::vector<NodeLabel> labels, bool whole,

@@ -74,6 +74,7 @@ class Engine {
   };
 
   Form form_for(const LiteralChoice& literal) const;
+  Form alone(Form form) const;
   std::optional<Grown> grow_with(const Watch& watch, const LiteralChoice& literal, std::vector<KeptRule::Step>* steps);
   bool still_best(const KeptRule& rule, std::size_t label, int value, const std::vector<std::size_t>& changed) const;
   bool is_plain(const Form& form) const;
@@ -85,6 +86,8 @@ class Engine {
   // Offers the best conditions of a node. Literals that are out of the race here and below are dropped from it.
   // `whole`: the rule may be for any literal.
   void search(const Watch& watch, Node& node, const Form& form, bool whole, Shortlist& best);
+  // Where no condition can make a rule better: the best head for everything.
+  std::optional<Grown> grow_without_conditions(const Watch& watch, const Form& form, std::vector<NodeLabel> labels);
   void search_in_general(const Watch& watch, const Node& node, const Form& form, Shortlist& best);
   void begin_rule(const Form& form);
   Head solve(const Watch& watch, const Node& node, const Form& form) const;

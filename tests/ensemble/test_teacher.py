@@ -7,6 +7,7 @@ import tracemalloc
 import numpy as np
 import pytest
 
+from polyrule.ensemble import forest, kernel_ridge, linear, teacher
 from polyrule.ensemble.forest import Forest
 from polyrule.ensemble.teacher import Teacher
 
@@ -48,9 +49,36 @@ def test_text_has_a_linear_member_and_other_tables_have_not() -> None:
 def test_a_teacher_told_to_stop_makes_do_with_a_few_trees() -> None:
     design = np.random.default_rng(3).normal(size=(60, 2)).astype(np.float32)
     truth = (design > 0).astype(np.uint8)
-    teacher = Teacher(design, truth, np.ones(60), 0, trees=1000, stop=lambda: True)
-    assert set(teacher.slopes) == {"forest"}
-    assert np.isfinite(teacher.left_out).all()
+    hurried = Teacher(design, truth, np.ones(60), 0, trees=1000, stop=lambda: True)
+    assert set(hurried.slopes) == {"forest"}
+    assert np.isfinite(hurried.left_out).all()
+
+
+@pytest.mark.parametrize("trees", [1, 2, 12])
+def test_a_teacher_that_keeps_nothing_says_the_same(trees: int) -> None:
+    """With so few trees some examples are in every bag, and are asked about all the same."""
+    rng = np.random.default_rng(5)
+    design = rng.normal(size=(50, 3)).astype(np.float32)
+    truth = (design > rng.normal(size=(50, 3))).astype(np.uint8)
+    kept, light = (Forest(design, truth, np.ones(50), trees, 0, keep=keep) for keep in (True, False))
+    assert np.array_equal(kept.left_out, light.left_out)
+    rows = np.random.default_rng((0, 0)).integers(50, size=50)
+    if trees == 1:
+        assert np.array_equal(kept.left_out[rows], kept.predict(design[rows]))
+    estimates = [Teacher(design, truth, np.ones(50), 0, trees=trees, keep=keep).left_out for keep in (True, False)]
+    assert np.array_equal(*estimates)
+
+
+def test_estimates_are_the_same_in_small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(6)
+    words = (rng.random((90, 60)) < 0.1).astype(np.float32)
+    truth = words[:, :3].astype(np.uint8)
+    whole = Teacher(words, truth, np.ones(90), 0, trees=6)
+    for module in (forest, kernel_ridge, linear, teacher):
+        monkeypatch.setattr(module, "_BLOCK_CELLS", 20)
+    parts = Teacher(words, truth, np.ones(90), 0, trees=6)
+    assert parts.left_out == pytest.approx(whole.left_out, abs=2e-5)
+    assert parts.predict(words) == pytest.approx(whole.predict(words), abs=2e-5)
 
 
 def test_memory_does_not_grow_with_label_sets() -> None:

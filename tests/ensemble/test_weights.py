@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
 
+from polyrule.ensemble import calibration
 from polyrule.ensemble.calibration import Calibration
 from polyrule.ensemble.scorecard import to_points
 from polyrule.ensemble.weights import Solver, loss
@@ -134,3 +135,12 @@ def test_calibration_restores_log_odds_that_were_stretched() -> None:
 def test_calibration_never_turns_scores_around() -> None:
     scores = np.array([[5.0], [5.0], [-5.0], [-5.0]] * 50)
     assert Calibration.fit(scores, 1.0 * (scores < 0), np.ones(200)) == Calibration()
+
+
+def test_calibration_in_small_blocks_is_the_same_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(8)
+    scores = rng.normal(size=(150, 3))
+    truth, weights = (rng.random((150, 3)) < 0.3).astype(np.uint8), rng.random(150) + 0.1
+    whole = Calibration.fit(scores, truth, weights)
+    monkeypatch.setattr(calibration, "_BLOCK", 7)
+    assert Calibration.fit(scores, truth, weights) == whole

@@ -468,7 +468,7 @@ def test_the_engine_asked_for() -> None:
     )
     args = (table, truth, weights)
     assert make_engine(*args, Objective("f1"), GrowOptions()).name == "native"
-    slow = Objective("f1", averaging="example")
+    slow = Objective("f1", averaging="example", scope="all")
     assert make_engine(*args, slow, GrowOptions()).name == "reference"
     assert make_engine(*args, Objective("f1"), GrowOptions(), kernels="reference").name == "reference"
     with pytest.raises(OptionError, match="f1, example"):

@@ -73,7 +73,7 @@ def test_a_slow_search_is_announced(monkeypatch):
 def test_a_forecast_counts_bodies_and_stops_in_time():
     X, Y = data(200, 16)
     weights = np.ones(200, dtype=np.int64)
-    found = forecast(Objective("f1", averaging="example"), Table.from_array(X), Y, weights)
+    found = forecast(Objective("f1", averaging="example", scope="all"), Table.from_array(X), Y, weights)
     assert found.bodies == 4 * 2 * 199
     assert 0 < found.seconds_per_body <= 1
     assert "in all" in str(found)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -65,10 +66,15 @@ class Binning:
                 thresholds[j] = np.union1d(thresholds[j], [condition.threshold])
         return cls(table.features, tuple(thresholds))
 
+    @cached_property
+    def counts(self) -> tuple[int, ...]:
+        """Number of bins of each feature; a missing value has this number as its code."""
+        pairs = zip(self.features, self.thresholds, strict=True)
+        return tuple(len(f.categories) if f.is_nominal else len(cuts) + 1 for f, cuts in pairs)
+
     def count(self, feature: int) -> int:
-        """Number of bins of a feature; a missing value has this number as its code."""
-        described = self.features[feature]
-        return len(described.categories) if described.is_nominal else len(self.thresholds[feature]) + 1
+        """Number of bins of one feature."""
+        return self.counts[feature]
 
     def columns(self, table: Table) -> Iterator[Codes]:
         """Bins of one feature after the other."""
@@ -121,16 +127,16 @@ def _cuts(lows: Floats, highs: Floats, counts: Ints, max_bins: int) -> Floats:
         above = np.maximum(np.searchsorted(np.cumsum(counts), middle + reach), below + 1)
         above = np.minimum(above, len(counts) - 1)
         below = np.minimum(below, above - 1)
-    return np.unique([_cut(lows, highs, *pair) for pair in zip(below.tolist(), above.tolist(), strict=True)])
+    cuts = _simplest(highs[below], lows[above])
+    if highs is not lows:  # a cut through a span moves behind it
+        spans = np.searchsorted(highs, cuts, side="right")
+        torn = lows[spans] <= cuts
+        cuts[torn] = _simplest(highs[spans[torn]], lows[spans[torn] + 1])
+    return np.unique(cuts)
 
 
-def _cut(lows: Floats, highs: Floats, below: int, above: int) -> float:
-    """Return the simplest threshold between two spans, or one behind the span that it would cut in two."""
-    threshold = simplest_between(highs[below], lows[above])
-    span = int(np.searchsorted(highs, threshold, side="right"))
-    if lows[span] <= threshold:
-        threshold = simplest_between(highs[span], lows[span + 1])
-    return threshold
+def _simplest(lows: Floats, highs: Floats) -> Floats:
+    return np.array([simplest_between(*pair) for pair in zip(lows.tolist(), highs.tolist(), strict=True)], dtype=float)
 
 
 @dataclass(frozen=True, eq=False)
@@ -169,7 +175,7 @@ class BinnedTable:
         features = len(binning.features)
         slot = np.full(features, -1, dtype=np.int32)
         usual = np.full(features, -1, dtype=np.int32)
-        count = np.array([binning.count(j) for j in range(features)], dtype=np.int32)
+        count = np.array(binning.counts, dtype=np.int32)
         dense: list[Codes] = []
         rows: list[Ints32] = []
         codes: list[Codes] = []

@@ -6,10 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from polyrule.arrays import Bytes, Floats, Matrix
-from polyrule.ensemble.logistic import chances_of, exact_sum, falling, log_of_one_and, unit_for
+from polyrule.arrays import Bytes, Floats, Ints, Matrix
+from polyrule.ensemble.logistic import chances_of, falling, log_of_one_and, unit_for, whole_sum
 
 _MOST_CELLS = 2_000_000
+_BLOCK = 65_536  # scores at a time
 _MOST_STEPS = 60
 _FARTHEST = 50.0  # log-odds beyond it say nothing more
 
@@ -62,17 +63,21 @@ class Calibration:
 
 def _around(line: Floats, flat: Floats, wanted: Floats, every: Floats) -> tuple[float, Floats, Matrix]:
     """Penalised loss of a line, its gradient and its curvature; sums are exact, the same on every machine."""
-    moved = line[0] + line[1] * flat
-    chance = chances_of(moved)
     away = line - np.array([0.0, 1.0])
     unit = unit_for(every) / 4096  # one number may be as large as a few thousand
-    losses = np.maximum(moved, 0) + log_of_one_and(falling(np.abs(moved))) - wanted * moved
-    value = exact_sum(every * losses, unit) + (away[0] * away[0] + away[1] * away[1]) / 2
-    surplus, bent = every * (chance - wanted), every * (chance * (1 - chance))
-    gradient = np.array([exact_sum(surplus, unit), exact_sum(surplus * flat, unit)]) + away
-    cross = exact_sum(bent * flat, unit)
-    curvature = np.array([[exact_sum(bent, unit) + 1, cross], [cross, exact_sum(bent * flat * flat, unit) + 1]])
-    return value, gradient, curvature
+    whole: Ints = np.zeros(6, dtype=np.int64)
+    for first in range(0, len(flat), _BLOCK):
+        block = slice(first, first + _BLOCK)
+        scores, weights, truth = flat[block], every[block], wanted[block]
+        moved = line[0] + line[1] * scores
+        chance = chances_of(moved)
+        losses = np.maximum(moved, 0) + log_of_one_and(falling(np.abs(moved))) - truth * moved
+        surplus, bent = weights * (chance - truth), weights * (chance * (1 - chance))
+        terms = (weights * losses, surplus, surplus * scores, bent, bent * scores, bent * scores * scores)
+        whole += [whole_sum(term, unit) for term in terms]
+    value, down, tilt, flatness, cross, spread = (whole.astype(np.float64) / unit).tolist()
+    value += (away[0] * away[0] + away[1] * away[1]) / 2
+    return value, np.array([down, tilt]) + away, np.array([[flatness + 1, cross], [cross, spread + 1]])
 
 
 def _solved(curvature: Matrix, gradient: Floats) -> Floats:

@@ -5,41 +5,42 @@ from __future__ import annotations
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from sklearn.tree import ExtraTreeRegressor
 
 from polyrule.arrays import Bytes, Floats, Floats32, Ints, Ints32, Matrix
 
 _FEATURE_SHARE = 0.2
 _FEWEST_FEATURES = 10
-_LARGEST_WORK = 300_000  # examples times features tried at a node
+_MOST_TRIED = (300, 60)  # features at a node, of few and of many examples
 _LARGEST_BAG = 5000
 _CODE_WIDTH = 8
 _MANY_EXAMPLES = 1000
+_BLOCK_CELLS = 1_000_000
 
 
 @dataclass(frozen=True, eq=False)
 class _Grown:
-    """One tree, the rows it was grown from with their weights, and the leaf of every training row."""
+    """One tree (None where nobody will ask it), the rows it was grown from, their weights, the leaf of every row."""
 
-    tree: ExtraTreeRegressor
+    tree: Any
     rows: Ints
     weights: Floats32
     leaves: Ints32
 
     def means(self, truth: Bytes) -> tuple[Floats32, Ints]:
         """Share of each label in every leaf, and where each node of the tree is among the leaves."""
-        found, place = np.unique(self.leaves[self.rows], return_inverse=True)
-        spread = sp.csr_array(
-            (self.weights, (place.ravel(), np.arange(len(self.rows)))), shape=(len(found), len(self.rows))
-        )
-        total = np.asarray(spread.sum(axis=1), dtype=np.float32).reshape(-1, 1)
+        leaves = self.leaves[self.rows]
+        order = np.argsort(leaves, kind="stable")
+        starts = np.flatnonzero(np.diff(leaves[order], prepend=-1))
         where = np.zeros(int(self.leaves.max(initial=0)) + 1, dtype=np.int64)
-        where[found] = np.arange(len(found))
-        sums = np.asarray(spread @ truth[self.rows].astype(np.float32), dtype=np.float32)
-        return np.asarray(sums / total, dtype=np.float32), where
+        where[leaves[order[starts]]] = np.arange(len(starts))
+        weights = self.weights[order, None]
+        means = np.add.reduceat(truth[self.rows[order]] * weights, starts, axis=0)
+        means /= np.add.reduceat(weights, starts, axis=0)
+        return means, where
 
 
 class Forest:
@@ -60,6 +61,8 @@ class Forest:
         The result does not depend on the number of threads.
     stop : callable
         Asked before every tree but the first few; True ends the forest there.
+    keep : bool
+        Whether `predict` will be called; the trees take memory.
 
     Attributes
     ----------
@@ -76,15 +79,17 @@ class Forest:
         seed: int,
         threads: int = 1,
         stop: Callable[[], bool] = lambda: False,
+        keep: bool = True,
     ) -> None:
-        self._truth = truth
+        self._truth, self._keep = truth, keep
         self._weights = (weights / weights.mean()).astype(np.float32)
         self._known = _filled(design)
         features, rows = design.shape[1], min(len(design), _LARGEST_BAG)
-        wanted = min(_FEATURE_SHARE * features, max(3 * _FEWEST_FEATURES, _LARGEST_WORK / rows))
-        self._tried = min(features, max(_FEWEST_FEATURES, round(wanted)))
-        # Where examples are plenty, leaves of one only add noise and time.
-        self._smallest_leaf = 2 if rows >= _MANY_EXAMPLES else 1
+        # Where examples are plenty, leaves of one only add noise and time, and a few features will do.
+        many = rows >= _MANY_EXAMPLES
+        self._smallest_leaf = 2 if many else 1
+        wanted = min(round(_FEATURE_SHARE * features), _MOST_TRIED[many])
+        self._tried = min(features, max(_FEWEST_FEATURES, wanted))
         self._sets = _label_sets(truth)
         self._grown: list[_Grown] = []
         sums = np.zeros(truth.shape, dtype=np.float32)
@@ -95,23 +100,23 @@ class Forest:
                     break
                 for grown in pool.map(self._grow, [(seed, k) for k in range(first, min(trees, first + 2 * threads))]):
                     self._grown.append(grown)
-                    means, where = grown.means(truth)
                     outside = np.ones(len(truth), dtype=bool)
                     outside[grown.rows] = False
-                    sums[outside] += means[where[grown.leaves[outside]]]
+                    _add(sums, np.flatnonzero(outside), grown.leaves[outside], *grown.means(truth))
                     times += outside
-        always = times == 0
-        if always.any():
-            sums[always] = self.predict(design[always])
-        self.left_out: Floats32 = np.asarray(sums / np.maximum(times, 1)[:, None], dtype=np.float32)
+        always = np.flatnonzero(times == 0)
+        for grown in self._grown if len(always) else ():
+            _add(sums, always, grown.leaves[always], *grown.means(truth))
+        times[always] = len(self._grown)
+        sums /= times[:, None]
+        self.left_out: Floats32 = sums
 
     def predict(self, design: Floats32) -> Floats32:
         """Estimate the probability of each label."""
         known = _filled(design)
         sums = np.zeros((len(design), self._truth.shape[1]), dtype=np.float32)
         for grown in self._grown:
-            means, where = grown.means(self._truth)
-            sums += means[where[grown.tree.tree_.apply(known)]]
+            _add(sums, np.arange(len(sums)), grown.tree.apply(known), *grown.means(self._truth))
         return sums / np.float32(len(self._grown))
 
     def _grow(self, number: tuple[int, int]) -> _Grown:
@@ -127,7 +132,8 @@ class Forest:
         )
         targets = self._code(rows, number[1], random)
         tree.fit(self._known[rows], targets, sample_weight=weights.astype(np.float64), check_input=False)
-        return _Grown(tree, rows, weights, tree.tree_.apply(self._known).astype(np.int32))
+        grown = tree.tree_
+        return _Grown(grown if self._keep else None, rows, weights, grown.apply(self._known).astype(np.int32))
 
     def _code(self, rows: Ints, number: int, random: np.random.Generator) -> Matrix:
         """A few numbers for each row whose spread tells how much the rows differ in their labels, or label sets."""
@@ -138,6 +144,14 @@ class Forest:
             return truth.astype(np.float64)
         signs = random.integers(2, size=(truth.shape[1], _CODE_WIDTH)).astype(np.float32) * 2 - 1
         return (truth.astype(np.float32) @ signs).astype(np.float64)
+
+
+def _add(sums: Floats32, rows: Ints, leaves: Ints | Ints32, means: Floats32, where: Ints) -> None:
+    """Add what a tree says about `rows`, which lie in `leaves`; a few rows at a time, for memory's sake."""
+    step = max(1, _BLOCK_CELLS // max(1, sums.shape[1]))
+    for first in range(0, len(rows), step):
+        some = slice(first, first + step)
+        sums[rows[some]] += means[where[leaves[some]]]
 
 
 def _label_sets(truth: Bytes) -> Ints | None:

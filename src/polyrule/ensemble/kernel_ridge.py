@@ -12,8 +12,9 @@ _RIDGE = 0.3
 _FARTHEST = 3.0  # standard deviations; rare words would otherwise put an example at the end of the world
 _JITTER = 1e-8
 _BLOCK = 2000
+_BLOCK_CELLS = 500_000
 _MOST_EXAMPLES = 5000  # that it is fitted to; what it says about the others is left out by itself
-_EXACT = 2000  # up to so many examples ...
+_EXACT = 1000  # up to so many examples ...
 _MOST_LANDMARKS = 1000  # ... there may be so many landmarks,
 _FEW_LANDMARKS = 700  # and above it so many
 
@@ -64,8 +65,9 @@ class KernelRidge:
     def predict(self, design: Floats32) -> Floats32:
         """Estimate the probability of each label; may lie a little outside 0 to 1."""
         found = np.empty((len(design), len(self._start)), dtype=np.float32)
-        for first in range(0, len(design), _BLOCK):
-            block = slice(first, first + _BLOCK)
+        step = max(1, min(_BLOCK, _BLOCK_CELLS // max(1, len(self._start))))
+        for first in range(0, len(design), step):
+            block = slice(first, first + step)
             found[block] = self._kernel(self._scaled(design[block])) @ self._influence + self._start
         return found
 

@@ -88,7 +88,8 @@ def learn(
         rows = wanted[number]
         if control.leaves_out(number):
             return None
-        part = Part(table[rows], truth[rows], weights[rows], options, number, control, inner)
+        given = (table, truth, weights) if rows.all() else (table[rows], truth[rows], weights[rows])
+        part = Part(*given, options, number, control, inner)
         control.finish(number)
         return part
 

@@ -17,9 +17,11 @@ from polyrule.arrays import Bytes, Codes, Floats, Floats32, Ints
 from polyrule.data.table import Table
 from polyrule.ensemble.bins import Binning
 from polyrule.ensemble.design import Design, column_blocks
+from polyrule.ensemble.linear import suits
 from polyrule.ensemble.teacher import Teacher
 
 _LARGEST_MIXED = 20_000_000  # cells of the bins of real and mixed examples
+_BLOCK = 1000  # examples
 _POOL = 1500  # examples among which neighbours are sought
 
 
@@ -95,14 +97,17 @@ class Lessons:
         self.binning, self.table, self.weights, self.options, self.seed = binning, table, weights, options, seed
         self.design = Design.of(binning, table)
         matrix = self.design.of_table(table)
-        self.teacher = Teacher(matrix, truth, weights, seed, threads, options.trees, stop)
-        self.targets = truth * np.float32(1 - options.trust) + np.float32(options.trust) * self.teacher.left_out
         examples = len(table)
         most = min(options.limit, _LARGEST_MIXED // max(1, len(binning.features)))
         # Half of one text and half of another is no text: rules learned from such are no better, and take longer.
-        rounds = 0 if self.teacher.text else options.rounds
+        rounds = 0 if suits(matrix) else options.rounds
         wanted = min(rounds * examples, most - examples)
         self.wanted = wanted if wanted > 0 and examples > options.neighbours else 0
+        self.teacher = Teacher(matrix, truth, weights, seed, threads, options.trees, stop, keep=self.wanted > 0)
+        self.targets = self.teacher.left_out
+        self.targets *= np.float32(options.trust)
+        for first in range(0, examples, _BLOCK):
+            self.targets[first : first + _BLOCK] += truth[first : first + _BLOCK] * np.float32(1 - options.trust)
         if self.wanted:
             self._codes = binning.codes(table)
             self._near = neighbours(matrix, options.neighbours, np.random.default_rng([seed, 2]))

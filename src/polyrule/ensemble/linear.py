@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 import scipy.sparse as sp
 from scipy.linalg import cholesky, solve_triangular
@@ -14,6 +16,7 @@ _FEWEST_COLUMNS = 50
 _MOST_COLUMNS = 1500
 _MOST_EXAMPLES = 20_000
 _BLOCK = 2000
+_BLOCK_CELLS = 1_000_000
 
 
 def suits(design: Floats32) -> bool:
@@ -60,23 +63,33 @@ class LinearRidge:
         self._start = share @ truth / share.sum()
         words = self._words(design)
         fitted = slice(0, _MOST_EXAMPLES)
-        best = np.inf
-        for ridge in _RIDGES:
-            slopes, pull = _fit(words[fitted], truth[fitted] - self._start, share[fitted], ridge)
-            left_out = np.empty(truth.shape, dtype=np.float32)
-            for first in range(0, len(design), _BLOCK):
-                block = slice(first, first + _BLOCK)
-                said = np.asarray(words[block] @ slopes) + self._start
-                pulled = np.zeros(len(said))
-                pulled[: len(pull[block])] = np.minimum(pull[block], 1 - 1e-6)
-                left_out[block] = truth[block] - (truth[block] - said) / (1 - pulled)[:, None]
-            error = float(share @ ((left_out - truth) ** 2).sum(axis=1, dtype=np.float64))
-            if error < best:
-                best, self._slopes, self.left_out = error, slopes, left_out
+        tried = _fit(words[fitted], truth[fitted], self._start, share[fitted])
+        # Estimates of all examples are dear to keep, so those of the chosen penalty are made once more.
+        errors = [
+            sum(
+                float(share[block] @ ((said - truth[block]) ** 2).sum(axis=1, dtype=np.float64))
+                for block, said in self._without(words, truth, *fit)
+            )
+            for fit in tried
+        ]
+        self._slopes, pull = tried[int(np.argmin(errors))]
+        self.left_out = np.empty(truth.shape, dtype=np.float32)
+        for block, said in self._without(words, truth, self._slopes, pull):
+            self.left_out[block] = said
 
     def predict(self, design: Floats32) -> Floats32:
         """Estimate the probability of each label; may lie a little outside 0 to 1."""
         return np.asarray(self._words(design) @ self._slopes + self._start, dtype=np.float32)
+
+    def _without(
+        self, words: sp.csr_array, truth: Bytes, slopes: Matrix, pull: Floats
+    ) -> Iterator[tuple[slice, Floats32]]:
+        """What it would say about each example when fitted to all others, some examples at a time."""
+        for block in _blocks(len(truth), truth.shape[1]):
+            said = np.asarray(words[block] @ slopes) + self._start
+            pulled = np.zeros(len(said))
+            pulled[: len(pull[block])] = np.minimum(pull[block], 1 - 1e-6)
+            yield block, (truth[block] - (truth[block] - said) / (1 - pulled)[:, None]).astype(np.float32)
 
     def _words(self, design: Floats32) -> sp.csr_array:
         rows = []
@@ -90,27 +103,43 @@ class LinearRidge:
         return sp.csr_array(sp.diags_array(1 / np.where(length > 0, length, 1)) @ words)
 
 
-def _fit(words: sp.csr_array, surplus: Matrix, share: Floats, ridge: float) -> tuple[Matrix, Floats]:
-    """Slopes of the weighted ridge regression, and how far each example pulls its own estimate towards itself."""
+def _fit(words: sp.csr_array, truth: Bytes, start: Floats, share: Floats) -> list[tuple[Matrix, Floats]]:
+    """Per penalty, slopes of the weighted ridge regression and how far each example pulls its estimate to itself."""
     root = sp.csr_array(sp.diags_array(np.sqrt(share)) @ words)
     examples, columns = root.shape
-    pull = np.empty(examples)
     if columns <= examples:
-        curvature = (root.T @ root).toarray()
-        curvature[np.diag_indices(columns)] += ridge
-        upper = cholesky(curvature, overwrite_a=True)
-        moments = np.asarray(root.T @ (np.sqrt(share)[:, None] * surplus))
-        for first in range(0, examples, _BLOCK):
-            block = slice(first, first + _BLOCK)
-            pull[block] = (solve_triangular(upper, root[block].toarray().T, trans="T") ** 2).sum(axis=0)
-        return solve_triangular(upper, solve_triangular(upper, moments, trans="T")), pull
-    kernel = (root @ root.T).toarray()
-    kernel[np.diag_indices(examples)] += ridge
-    upper = cholesky(kernel, overwrite_a=True)
-    influence = solve_triangular(upper, solve_triangular(upper, np.sqrt(share)[:, None] * surplus, trans="T"))
-    inverse = solve_triangular(upper, np.eye(examples))
-    pull = 1 - ridge * (inverse**2).sum(axis=1)
-    return np.asarray(root.T @ influence), pull
+        moments = np.zeros((columns, truth.shape[1]))
+        for block in _blocks(examples, truth.shape[1]):
+            moments += root[block].T @ (np.sqrt(share[block])[:, None] * (truth[block] - start))
+        gram = (root.T @ root).toarray()
+        return [_by_columns(root, gram, moments, ridge) for ridge in _RIDGES]
+    kernel, surplus = (root @ root.T).toarray(), np.sqrt(share)[:, None] * (truth - start)
+    return [_by_examples(root, kernel, surplus, ridge) for ridge in _RIDGES]
+
+
+def _by_columns(root: sp.csr_array, gram: Matrix, moments: Matrix, ridge: float) -> tuple[Matrix, Floats]:
+    curvature = gram.copy()
+    curvature[np.diag_indices_from(curvature)] += ridge
+    upper = cholesky(curvature, overwrite_a=True)
+    pull = np.empty(root.shape[0])
+    for block in _blocks(len(pull), len(gram)):
+        pull[block] = (solve_triangular(upper, root[block].toarray().T, trans="T") ** 2).sum(axis=0)
+    return solve_triangular(upper, solve_triangular(upper, moments, trans="T")), pull
+
+
+def _by_examples(root: sp.csr_array, kernel: Matrix, surplus: Matrix, ridge: float) -> tuple[Matrix, Floats]:
+    bent = kernel.copy()
+    bent[np.diag_indices_from(bent)] += ridge
+    upper = cholesky(bent, overwrite_a=True)
+    influence = solve_triangular(upper, solve_triangular(upper, surplus, trans="T"))
+    inverse = solve_triangular(upper, np.eye(len(kernel)))
+    return np.asarray(root.T @ influence), 1 - ridge * (inverse**2).sum(axis=1)
+
+
+def _blocks(rows: int, columns: int) -> list[slice]:
+    """Rows at a time, so that a matrix of so many columns stays small."""
+    step = max(1, min(_BLOCK, _BLOCK_CELLS // max(1, columns)))
+    return [slice(first, first + step) for first in range(0, rows, step)]
 
 
 def _usual(design: Floats32) -> Floats32:

@@ -77,15 +77,15 @@ def unit_for(weights: Floats) -> float:
     return float(2.0 ** min(61 - total, 50 - most))
 
 
-def exact_sum(numbers: Matrix, unit: float) -> float:
-    """Sum of numbers that are rounded to whole units first; the order does not matter.
+def whole_sum(numbers: Matrix, unit: float) -> int:
+    """Sum of numbers that are rounded to whole units first, in these units; the order does not matter.
 
     Examples
     --------
-    >>> exact_sum(np.array([0.1, 0.2, 0.3]), 1024.0) == exact_sum(np.array([0.3, 0.1, 0.2]), 1024.0)
-    True
+    >>> whole_sum(np.array([0.1, 0.2, 0.3]), 1000.0)
+    600
     """
-    return float(_whole(unit * numbers).sum()) / unit
+    return int(_whole(unit * numbers).sum())
 
 
 @dataclass(frozen=True, eq=False)

@@ -61,7 +61,8 @@ class Part:
         taught = options.teaching is not None and cells <= _LARGEST_TAUGHT and len(table) >= _FEWEST_TAUGHT
         builder = self._taught(table, truth, weights, options, threads) if taught else None
         if builder is None:
-            builder = self._built(plain_lesson(self.binning.columns(table), truth, weights), options, 0, 1, threads)
+            builder = self._builder(plain_lesson(self.binning.columns(table), truth, weights), options, threads)
+            self._build(builder, options, 0, 1)
         self.chosen = builder.chosen()
         self.coefficients: dict[Setting, Matrix] = {}
         self.labels_per_head: dict[float, float] = {}
@@ -98,17 +99,23 @@ class Part:
         attempts = options.restarts if number == 0 and lessons.wanted else 1
         best: Builder | None = None
         for attempt in range(attempts):
-            builder = self._built(lessons.lesson(attempt), options, attempt, attempts, threads)
+            builder = self._builder(lessons.lesson(attempt), options, threads)
+            if attempt == attempts - 1:
+                del lessons  # it takes memory, and has nothing more to say
+            self._build(builder, options, attempt, attempts)
             if best is None or builder.solver.objective() < best.solver.objective():
                 best = builder
             if builder.stopped:
                 break
         return best
 
-    def _built(self, lesson: Lesson, options: LearnOptions, attempt: int, attempts: int, threads: int) -> Builder:
+    def _builder(self, lesson: Lesson, options: LearnOptions, threads: int) -> Builder:
         labels = lesson.targets.shape[1]
         kept = [(tuple(self.binning.test(c) for c in rule.body), _mask(rule, labels)) for rule in options.start]
-        builder = Builder(self.binning, lesson, options.build, threads, kept, options.allowed)
+        return Builder(self.binning, lesson, options.build, threads, kept, options.allowed)
+
+    def _build(self, builder: Builder, options: LearnOptions, attempt: int, attempts: int) -> None:
+        """Choose the rules, telling of each."""
         control, number, most = self._control, self._number, max(1, options.build.grown)
 
         def watch(rules: int, value: float) -> bool:
@@ -119,7 +126,6 @@ class Part:
         control.tell(number, "rules", 0.4 + 0.5 * attempt / attempts, attempt=attempt)
         if not control.interrupted:
             builder.build(watch)
-        return builder
 
     def covers(self, table: Table) -> Bytes:
         """1 where a rule covers an example, after a first column of ones."""

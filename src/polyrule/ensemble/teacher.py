@@ -22,6 +22,7 @@ from polyrule.ensemble.forest import Forest
 from polyrule.ensemble.kernel_ridge import KernelRidge
 
 _TREES = 100
+_TREES_FOR_TEXT = 60  # there the linear member knows what more trees would
 _BLENDED_CELLS = 400_000
 _BLOCK_CELLS = 1_000_000
 # Estimates are rounded to multiples of this, so that the last digits of a machine's arithmetic stay without effect.
@@ -51,9 +52,11 @@ class Teacher:
         Decides everything that is random; the number of threads decides nothing.
     threads : int
     trees : int or None
-        Of the forest; None for 100.
+        Of the forest; None for 100, or 60 for text.
     stop : callable
         Asked now and then; True makes do with what is there.
+    keep : bool
+        Whether `predict` will be called; the members take memory.
 
     Attributes
     ----------
@@ -61,8 +64,6 @@ class Teacher:
         Probability of each label of each training example, without what its own labels say.
     slopes : dict
         How much each member is listened to.
-    text : bool
-        Whether the table looks like text.
 
     Examples
     --------
@@ -83,15 +84,19 @@ class Teacher:
         threads: int = 1,
         trees: int | None = None,
         stop: Callable[[], bool] = lambda: False,
+        keep: bool = True,
     ) -> None:
-        trees = _TREES if trees is None else trees
-        self.text = linear.suits(design)
-        self._members: dict[str, Member] = {"forest": Forest(design, truth, weights, trees, seed, threads, stop)}
+        text = linear.suits(design)
+        if trees is None:
+            trees = _TREES_FOR_TEXT if text else _TREES
+        self._members: dict[str, Member] = {"forest": Forest(design, truth, weights, trees, seed, threads, stop, keep)}
         if not stop():
             self._members["kernel"] = KernelRidge(design, truth, weights, seed)
-            if self.text and not stop():
+            if text and not stop():
                 self._members["linear"] = linear.LinearRidge(design, truth, weights)
         said = [member.left_out for member in self._members.values()]
+        for member in self._members.values():
+            del member.left_out
         # A few hundred thousand estimates are plenty for a handful of slopes.
         every = slice(None, None, max(1, truth.size // _BLENDED_CELLS))
         self._blend = Blend.fit(
@@ -99,15 +104,15 @@ class Teacher:
         )
         self.slopes = dict(zip(self._members, self._blend.slopes, strict=True))
         self.left_out = self._blended(said)
-        for member in self._members.values():
-            del member.left_out
+        if not keep:
+            self._members.clear()
 
     def predict(self, design: Floats32) -> Floats32:
         """Estimate the probability of each label of other examples."""
         return self._blended([member.predict(design) for member in self._members.values()])
 
     def _blended(self, said: list[Floats32]) -> Floats32:
-        blended = np.empty_like(said[0])
+        blended = said[0]  # in their place: such matrices are what a teacher needs most memory for
         step = max(1, _BLOCK_CELLS // max(1, blended.shape[1]))
         for first in range(0, len(blended), step):
             block = slice(first, first + step)

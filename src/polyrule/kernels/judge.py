@@ -74,7 +74,7 @@ class Judge:
         self.watch: Callable[[], None] | None = None
         self._last: tuple[World, HeadResult] | None = None
         form = objective.fast_form(state.truth.shape[1])
-        self.form = None if form is None or form.formula else form  # formulas are for the compiled engine
+        self.form = None if form is None or form.formula or form.kind == "example" else form  # for the compiled engine
         if form is not None and form.kind == "subset" and bool((state.truth > 1).any()):
             self.form = None  # an example with an unknown label may be right without a TP or TN
         self.refresh()

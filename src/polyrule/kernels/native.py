@@ -34,6 +34,8 @@ def is_supported(objective: Objective, rows: int, labels: int, total_weight: int
     Examples
     --------
     >>> is_supported(Objective("f1", averaging="example"), 10, 3, 10)
+    True
+    >>> is_supported(Objective("f1", averaging="example", scope="all"), 10, 3, 10)
     False
     """
     if native is None or rows >= 2**31 or not 0 < total_weight < LARGEST_WEIGHT or objective.search != "auto":
@@ -125,6 +127,8 @@ class NativeEngine:
             return self._candidate(self._engine.grow(label, wanted, self._seconds(), self.report, PACE))
         except TimeoutError:
             raise OutOfTime from None
+        except NotImplementedError:
+            return self._grow_by_reference()
 
     def grow_single(self) -> Candidate | None:
         """Return the best of the rules grown for each single literal."""
@@ -136,7 +140,7 @@ class NativeEngine:
     def commit(self, candidate: Candidate, stop_threshold: float | None, keep_covered: bool) -> Outcome:
         """Apply a rule to the training state."""
         stop = None if stop_threshold is None else _ratio(float(stop_threshold))
-        if self._form.kind == "alone":
+        if self._form.kind in ("alone", "example"):
             self._commits.append((candidate, stop_threshold, keep_covered))
         head = [(label, value) for label, value, _, _ in candidate.head]
         cover = candidate.cover
@@ -161,7 +165,9 @@ class NativeEngine:
         if found is None:
             return None
         body, head, num, den, covered, *rest = found
-        value = self._value(head, rest[0]) if rest else Fraction(num, den)
+        value = Fraction(num, den)
+        if rest:
+            value = self._example_value(rest[0]) if self._form.kind == "example" else self._value(head, rest[0])
         return Candidate(tuple(_condition(*test) for test in body), tuple(head), value, covered)
 
     def _value(self, head: list[tuple[int, int, int, int]], rest: list[tuple[int, int]]) -> Fraction:
@@ -172,6 +178,12 @@ class NativeEngine:
             return measure.value(*(sum(column) for column in zip(*counts, strict=True)))
         value = measure.value(*counts[0])
         return round_average(value) if measure.rounded else value
+
+    def _example_value(self, weights: list[int]) -> Fraction:
+        """Return the mean over examples whose weight is known by the number of wrong literals."""
+        measure, size = self.objective.measure, len(weights) - 1
+        parts = (weight * measure.value(size - wrong, wrong, 0, 0) for wrong, weight in enumerate(weights) if weight)
+        return sum(parts, Fraction(0)) / sum(weights)
 
     def _seconds(self) -> float | None:
         if self.deadline is None:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 # With coefficients up to 2**20 and counts up to 2**40 a cross product stays below 2**125 and fits 128-bit integers.
 LARGEST_COEFFICIENT = 1 << 20
 
-KINDS = ("singles", "subset", "ratio", "counted", "micro", "alone")
+KINDS = ("singles", "subset", "ratio", "counted", "micro", "alone", "example")
 FORMULAS = ("", "wracc", "rate_difference", "m_estimate", "matthews", "function", "ratio")
 
 
@@ -36,13 +36,15 @@ class FastForm:
 
     Parameters
     ----------
-    kind : {"singles", "subset", "ratio", "counted", "micro", "alone"}
+    kind : {"singles", "subset", "ratio", "counted", "micro", "alone", "example"}
         ``singles`` (facts A and C): the best value of a head is the best value of a single literal, and the best head
         is the union of the literals that reach it. ``subset`` (fact D): the same with (TP + TN) / total weight as
         value, but only literals with identical sets of rightly treated examples go together. ``ratio`` (fact B): the
         head maximises (N0 + sum of a_i) / (D0 + sum of b_i), found by Dinkelbach's iteration, for every head size
         where `rho` is given. The others are for measures that are no ratio: ``counted`` is like ``singles``; ``micro``
-        measures the counts summed over the head; ``alone`` is fast for one literal only.
+        measures the counts summed over the head; ``alone`` is fast for one literal only. ``example`` measures each
+        example by itself, where that is a * TP / (b * TP + c * FP + ...) with b >= c > 0; it is fast as long as each
+        label is set on all examples or on none.
     num, den : five ints
         Coefficients of (constant, TP, FP, TN, FN); zeros for ``subset``.
     scope : str
@@ -105,6 +107,8 @@ def fast_form(objective: Objective, n_labels: int, weight: int = 0) -> FastForm 
     kind = _ratio_kind(objective, measure, lifted=rho is not None)
     if kind is None or max(map(abs, measure.numerator + measure.denominator)) > LARGEST_COEFFICIENT:
         return None
+    if kind == "example" and max(measure.denominator) * n_labels >= 1 << 31:
+        return None
     return FastForm(kind, measure.numerator, measure.denominator, objective.scope, rho, objective.max_head_size)
 
 
@@ -156,7 +160,17 @@ def _formula(measure: Measure) -> tuple[str, tuple[int, int]] | None:
 def _ratio_kind(objective: Objective, measure: RatioMeasure, lifted: bool) -> str | None:
     if objective.averaging == "label" and objective.scope == "head" and not lifted:
         return "singles" if min(measure.denominator) >= 0 else None
+    if objective.averaging == "example":
+        return None if lifted or objective.scope != "head" or not _loses_by_errors(measure) else "example"
     if objective.averaging != "micro" or not measure.has_positive_denominator:
         return None
     decomposable = objective.scope == "head" and not measure.has_constants
     return "singles" if decomposable and not lifted else "ratio"
+
+
+def _loses_by_errors(measure: RatioMeasure) -> bool:
+    """Whether only covered examples are worth something, and what one loses by its errors is convex in their number."""
+    constant, tp, *others = measure.numerator
+    zero, right, wrong, *_ = measure.denominator
+    plain = constant == 0 and tp > 0 and not any(others) and zero == 0 and min(measure.denominator) >= 0
+    return plain and right >= wrong > 0
