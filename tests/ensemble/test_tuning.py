@@ -10,7 +10,7 @@ from polyrule.ensemble import tuning
 from polyrule.ensemble.decisions import KINDS
 from polyrule.ensemble.measures import MEASURES, macro_f1
 from polyrule.ensemble.rare_labels import rare_label_cuts
-from polyrule.ensemble.tuning import Evidence, choose, tune
+from polyrule.ensemble.tuning import Evidence, best_sets, choose, tune
 from polyrule.errors import OptionError
 
 
@@ -48,6 +48,15 @@ def test_a_label_never_seen_gets_the_shared_cut() -> None:
     known.truth[:, 2] = 0
     decision = tune(known, "per-label", "macro-f1")
     assert decision.cuts[2] == tune(known, "threshold", "macro-f1").cuts[0]
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_the_best_label_sets_are_those_of_trying_all(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    totals, sizes = rng.integers(-4, 5, (30, 12)).astype(float), rng.integers(0, 4, 12).astype(float)  # many ties
+    cuts = np.array([-1.0, 0.0, 0.5, 2.0])
+    for cut, found in zip(cuts, best_sets(totals, sizes, cuts), strict=True):
+        assert np.array_equal(found, np.argmax(totals - cut * sizes, axis=1))
 
 
 def test_what_f1_hardly_misses_is_spent_on_the_other_measures(monkeypatch) -> None:

@@ -14,7 +14,7 @@ from polyrule.arrays import Bytes, Floats, Floats32, Ints, Ints32, Matrix
 
 _FEATURE_SHARE = 0.2
 _FEWEST_FEATURES = 10
-_LARGEST_WORK = 300_000  # examples times features tried at a node
+_MOST_TRIED = (300, 60)  # features at a node, of few and of many examples
 _LARGEST_BAG = 5000
 _CODE_WIDTH = 8
 _MANY_EXAMPLES = 1000
@@ -85,10 +85,11 @@ class Forest:
         self._weights = (weights / weights.mean()).astype(np.float32)
         self._known = _filled(design)
         features, rows = design.shape[1], min(len(design), _LARGEST_BAG)
-        wanted = min(_FEATURE_SHARE * features, max(3 * _FEWEST_FEATURES, _LARGEST_WORK / rows))
-        self._tried = min(features, max(_FEWEST_FEATURES, round(wanted)))
-        # Where examples are plenty, leaves of one only add noise and time.
-        self._smallest_leaf = 2 if rows >= _MANY_EXAMPLES else 1
+        # Where examples are plenty, leaves of one only add noise and time, and a few features will do.
+        many = rows >= _MANY_EXAMPLES
+        self._smallest_leaf = 2 if many else 1
+        wanted = min(round(_FEATURE_SHARE * features), _MOST_TRIED[many])
+        self._tried = min(features, max(_FEWEST_FEATURES, wanted))
         self._sets = _label_sets(truth)
         self._grown: list[_Grown] = []
         sums = np.zeros(truth.shape, dtype=np.float32)

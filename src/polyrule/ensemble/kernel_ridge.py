@@ -14,7 +14,7 @@ _JITTER = 1e-8
 _BLOCK = 2000
 _BLOCK_CELLS = 500_000
 _MOST_EXAMPLES = 5000  # that it is fitted to; what it says about the others is left out by itself
-_EXACT = 2000  # up to so many examples ...
+_EXACT = 1000  # up to so many examples ...
 _MOST_LANDMARKS = 1000  # ... there may be so many landmarks,
 _FEW_LANDMARKS = 700  # and above it so many
 

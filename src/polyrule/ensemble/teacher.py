@@ -22,6 +22,7 @@ from polyrule.ensemble.forest import Forest
 from polyrule.ensemble.kernel_ridge import KernelRidge
 
 _TREES = 100
+_TREES_FOR_TEXT = 60  # there the linear member knows what more trees would
 _BLENDED_CELLS = 400_000
 _BLOCK_CELLS = 1_000_000
 # Estimates are rounded to multiples of this, so that the last digits of a machine's arithmetic stay without effect.
@@ -51,7 +52,7 @@ class Teacher:
         Decides everything that is random; the number of threads decides nothing.
     threads : int
     trees : int or None
-        Of the forest; None for 100.
+        Of the forest; None for 100, or 60 for text.
     stop : callable
         Asked now and then; True makes do with what is there.
     keep : bool
@@ -63,8 +64,6 @@ class Teacher:
         Probability of each label of each training example, without what its own labels say.
     slopes : dict
         How much each member is listened to.
-    text : bool
-        Whether the table looks like text.
 
     Examples
     --------
@@ -87,12 +86,13 @@ class Teacher:
         stop: Callable[[], bool] = lambda: False,
         keep: bool = True,
     ) -> None:
-        trees = _TREES if trees is None else trees
-        self.text = linear.suits(design)
+        text = linear.suits(design)
+        if trees is None:
+            trees = _TREES_FOR_TEXT if text else _TREES
         self._members: dict[str, Member] = {"forest": Forest(design, truth, weights, trees, seed, threads, stop, keep)}
         if not stop():
             self._members["kernel"] = KernelRidge(design, truth, weights, seed)
-            if self.text and not stop():
+            if text and not stop():
                 self._members["linear"] = linear.LinearRidge(design, truth, weights)
         said = [member.left_out for member in self._members.values()]
         for member in self._members.values():

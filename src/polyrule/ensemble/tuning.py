@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from typing import NamedTuple
@@ -11,10 +11,10 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import logit
 
-from polyrule.arrays import Bytes, Matrix
+from polyrule.arrays import Bytes, Ints, Matrix
 from polyrule.ensemble.curves import accuracy_curves, f1_curves, smoothed
 from polyrule.ensemble.decisions import KINDS, Decision, DecisionKind, dependence, membership, seen_label_sets
-from polyrule.ensemble.measures import MEASURES
+from polyrule.ensemble.measures import MEASURES, micro_f1
 from polyrule.ensemble.rare_labels import rare_label_cuts
 from polyrule.errors import OptionError
 
@@ -78,7 +78,8 @@ def choose(
     evidence : Evidence
     kind, optimize : str
     by_hand : bool
-        Whether "auto" leaves out the decisions that nobody makes with pencil and paper: those among label sets.
+        Whether "auto" leaves out the decisions that nobody makes with pencil and paper: those among label sets. They
+        would not be monotone in the scores either.
     stop : callable
         Asked before every kind but the first; True makes do with those tried so far.
 
@@ -148,12 +149,13 @@ def tune(evidence: Evidence, kind: DecisionKind, optimize: str) -> Decision:
         sets = seen_label_sets(evidence.truth)
         cut, bonuses = _set_cut(evidence, sets, optimize)
         return Decision(kind, (cut,) * labels, sets, bonuses)
-    shared = _shared_cut(evidence, optimize)
     if kind == "threshold":
-        return Decision(kind, (shared,) * labels)
+        return Decision(kind, (_shared_cut(evidence, optimize),) * labels)
     tuned = rare_label_cuts if optimize == "macro-f1" else partial(_label_cuts, optimize=optimize)
     cuts = tuned(evidence.scores, evidence.truth, evidence.weights)
-    cuts = np.where(evidence.truth.any(axis=0), cuts, shared)
+    absent = ~evidence.truth.any(axis=0)
+    if absent.any():
+        cuts[absent] = _shared_cut(evidence, optimize)
     return Decision(kind, tuple((_guarded(cuts, evidence) if optimize == "macro-f1" else cuts).tolist()))
 
 
@@ -190,7 +192,7 @@ def _set_cut(
     truth, weights = evidence.truth[rows], evidence.weights[rows]
 
     def labels(strength: float, cuts: Matrix) -> Iterable[Bytes]:
-        return (members[np.argmax(totals + strength * bonuses - cut * sizes, axis=1)] for cut in cuts)
+        return (members[places] for places in best_sets(totals + strength * bonuses, sizes, cuts))
 
     best, most = 0.0, -np.inf
     for strength in _STRENGTHS if optimize == "subset" else ():
@@ -199,6 +201,20 @@ def _set_cut(
             best, most = strength, reached
     cut = _best_cut(labels(best, _GRID), truth, weights, optimize)
     return cut, tuple((best * bonuses).tolist()) if best else ()
+
+
+def best_sets(totals: Matrix, sizes: Matrix, cuts: Matrix) -> Iterator[Ints]:
+    """Per cut, which set has the largest total less the cut for each of its labels, the first of equals; by row.
+
+    A cut shifts all sets of one size alike, so that only the best of each size is looked at again.
+    """
+    distinct = np.unique(sizes)
+    places = [np.flatnonzero(sizes == size) for size in distinct]
+    which = np.stack([some[np.argmax(totals[:, some], axis=1)] for some in places], axis=1)
+    best = np.take_along_axis(totals, which, axis=1)
+    for cut in cuts:
+        reached = best - cut * distinct
+        yield np.where(reached == reached.max(axis=1, keepdims=True), which, len(sizes)).min(axis=1)
 
 
 def _label_cuts(scores: Matrix, truth: Bytes, weights: Matrix, optimize: str) -> Matrix:
@@ -212,14 +228,15 @@ def _label_cuts(scores: Matrix, truth: Bytes, weights: Matrix, optimize: str) ->
 
 def _best_cut(predicted: Iterable[Bytes], truth: Bytes, weights: Matrix, optimize: str) -> float:
     """Cut with the best rest among those next to the peak; of equals the one nearest 0, a probability of 50 %."""
+    guarded = optimize == "macro-f1"
     merits = np.array(
         [
-            (*_merit(truth, labels, weights, optimize), MEASURES["micro-f1"](truth, labels, weights))
+            (*_merit(truth, labels, weights, optimize), micro_f1(truth, labels, weights) if guarded else 0.0)
             for labels in predicted
         ]
     )
     asked, rest, micro = (smoothed(column) for column in merits.T)
-    if optimize == "macro-f1":
+    if guarded:
         asked = np.where(micro >= micro.max() - _GUARD, asked, -1.0)
     good = np.flatnonzero(asked >= asked.max() - _SLACK.get(optimize, 0.0) - 1e-12)
     best = good[rest[good] >= rest[good].max() - 1e-12]
