@@ -136,7 +136,7 @@ def _counted_form(objective: Objective, n_labels: int) -> FastForm | None:
     ):
         kind = "counted"
     elif objective.averaging == "micro":
-        kind = "alone" if formula == "function" else "micro"
+        kind = "alone" if formula == "function" and not objective.measure.monotone else "micro"
     else:
         return None
     zero: Row = (0, 0, 0, 0, 0)

@@ -1,0 +1,57 @@
+// What a monotone function of counts that lives outside is worth at most, with as few questions as possible.
+//
+// Its value never falls with TP and TN and never rises with FP and FN. So a point whose value is known to be below a
+// level speaks for all points with no more TP and TN and no fewer FP and FN. Only what no known point speaks for is
+// asked, together with more generous points, of which the most generous ones below the level are remembered.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "judge/formula.hpp"
+
+namespace polyrule {
+
+class Ceilings {
+ public:
+  enum class Answer { below, tie, perhaps };
+
+  explicit Ceilings(std::shared_ptr<Valuer> valuer) : valuer_(std::move(valuer)) {}
+
+  // From now on a value of `level` must be reached. No count of a head exceeds `most`. A lower level than before, or
+  // another `most`, starts anew.
+  void begin(double level, Count most);
+
+  // Whether counts that are no better than these may be worth the level, or more. `tie`: the level and no more.
+  Answer look(const Counts& counts);
+  // The value itself.
+  double value(const Counts& counts);
+  // Asks for the values of all of these in one question.
+  void learn(const std::vector<Counts>& all);
+
+ private:
+  struct Point {
+    Counts at;
+    double value;
+  };
+  using Key = std::tuple<Count, Count, Count, Count>;
+  static Key key(const Counts& c) { return {c.tp, c.fp, c.tn, c.fn}; }
+  // Whether a is worth at least as much as b.
+  static bool speaks_for(const Counts& a, const Counts& b) {
+    return a.tp >= b.tp && a.fp <= b.fp && a.tn >= b.tn && a.fn <= b.fn;
+  }
+  void keep(const Counts& counts, double value);
+
+  std::shared_ptr<Valuer> valuer_;
+  double level_ = 0;
+  Count most_ = 0;
+  bool begun_ = false;
+  std::vector<Point> low_;   // worth at most the level
+  std::vector<Point> high_;  // worth more
+  std::map<Key, double> known_;
+};
+
+}  // namespace polyrule
