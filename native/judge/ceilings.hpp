@@ -5,9 +5,8 @@
 // asked, together with more generous points, of which the most generous ones below the level are remembered.
 #pragma once
 
-#include <map>
 #include <memory>
-#include <tuple>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -37,13 +36,23 @@ class Ceilings {
     Counts at;
     double value;
   };
-  using Key = std::tuple<Count, Count, Count, Count>;
-  static Key key(const Counts& c) { return {c.tp, c.fp, c.tn, c.fn}; }
+  struct Hash {
+    std::size_t operator()(const Counts& c) const {
+      std::uint64_t hash = 0;
+      for (const Count count : {c.tp, c.fp, c.tn, c.fn}) {
+        hash = (hash ^ static_cast<std::uint64_t>(count)) * 0x9e3779b97f4a7c15ULL;
+        hash ^= hash >> 32;
+      }
+      return static_cast<std::size_t>(hash);
+    }
+  };
   // Whether a is worth at least as much as b.
   static bool speaks_for(const Counts& a, const Counts& b) {
     return a.tp >= b.tp && a.fp <= b.fp && a.tn >= b.tn && a.fn <= b.fn;
   }
   void keep(const Counts& counts, double value);
+  // Whether the points that are kept tell.
+  bool is_said(const Counts& counts, Answer& answer);
 
   std::shared_ptr<Valuer> valuer_;
   double level_ = 0;
@@ -51,7 +60,7 @@ class Ceilings {
   bool begun_ = false;
   std::vector<Point> low_;   // worth at most the level
   std::vector<Point> high_;  // worth more
-  std::map<Key, double> known_;
+  std::unordered_map<Counts, double, Hash> known_;
 };
 
 }  // namespace polyrule

@@ -61,13 +61,7 @@ void FunctionHeads::start(const std::vector<Literal>& literals) {
   std::stable_sort(labels_.begin(), labels_.end(), [&](const Label& a, const Label& b) {
     return balance(a.literals.front()) > balance(b.literals.front());
   });
-  corners_.clear();
-  for (std::size_t depth = 0; depth < labels_.size(); ++depth) {
-    std::vector<Literal> left;
-    for (std::size_t i = depth; i < labels_.size(); ++i)
-      left.insert(left.end(), labels_[i].literals.begin(), labels_[i].literals.end());
-    corners_.emplace_back(left);
-  }
+  corners_.assign(labels_.size(), std::nullopt);
   std::vector<Counts> heads;
   Counts sum;
   for (const Label& label : labels_) heads.push_back(sum = sum + label.literals.front().counts);
@@ -83,6 +77,16 @@ void FunctionHeads::start(const std::vector<Literal>& literals) {
     offer(literal.counts, form_.ceilings->value(literal.counts));
   }
   chosen_.clear();
+}
+
+const Corners& FunctionHeads::corners(std::size_t depth) {
+  if (!corners_[depth]) {
+    std::vector<Literal> left;
+    for (std::size_t i = depth; i < labels_.size(); ++i)
+      left.insert(left.end(), labels_[i].literals.begin(), labels_[i].literals.end());
+    corners_[depth].emplace(left);
+  }
+  return *corners_[depth];
 }
 
 // Adds one literal after the other while that helps.
@@ -135,10 +139,10 @@ void FunctionHeads::branch(std::size_t depth, const Counts& counts) {
 bool FunctionHeads::is_hopeless(std::size_t depth, const Counts& counts) {
   if (!has_best_) return false;
   form_.ceilings->begin(value_, most_);
-  const Corners& corners = corners_[depth];
-  const std::size_t most = std::min(corners.labels(), form_.max_head - chosen_.size());
+  const Corners& left = corners(depth);
+  const std::size_t most = std::min(left.labels(), form_.max_head - chosen_.size());
   for (std::size_t open = 1; open <= most; ++open) {
-    const Counts corner = counts + corners.of(open);
+    const Counts corner = counts + left.of(open);
     const Ceilings::Answer answer = form_.ceilings->look(corner);
     if (answer == Ceilings::Answer::below) continue;
     if (answer == Ceilings::Answer::perhaps || !loses_tie(depth, open, corner.tp)) return false;
@@ -152,15 +156,37 @@ bool FunctionHeads::loses_tie(std::size_t depth, std::size_t open, Count tp) con
   const std::size_t size = chosen_.size() + open;
   if (size != best_.literals.size()) return size < best_.literals.size();
   if (tp != best_.tp) return tp < best_.tp;
+  // It has as many true positives as can be: the labels with the most, and of those that are level the first.
+  struct Last {
+    Count tp;
+    std::uint32_t label;
+    bool twice;  // both literals of the label have as many
+  };
+  std::vector<Last> last;
+  for (std::size_t i = depth; i < labels_.size(); ++i) {
+    const std::vector<Literal>& both = labels_[i].literals;
+    last.push_back({both.front().counts.tp, both.front().literal.label, false});
+    if (both.size() == 1) continue;
+    last.back().twice = both[1].counts.tp == both[0].counts.tp;
+    last.back().tp = std::max(both[0].counts.tp, both[1].counts.tp);
+  }
+  std::sort(last.begin(), last.end(),
+            [](const Last& a, const Last& b) { return a.tp != b.tp ? a.tp > b.tp : a.label < b.label; });
   std::vector<std::uint32_t> labels;
-  for (std::size_t i = depth; i < labels_.size(); ++i) labels.push_back(labels_[i].literals.front().literal.label);
-  std::sort(labels.begin(), labels.end());
-  labels.resize(open);
+  bool twice = false;
+  for (std::size_t i = 0; i < open; ++i) {
+    labels.push_back(last[i].label);
+    twice = twice || last[i].twice;
+  }
   for (const Literal& literal : chosen_) labels.push_back(literal.literal.label);
   std::sort(labels.begin(), labels.end());
   for (std::size_t i = 0; i < size; ++i)
     if (labels[i] != best_.literals[i].label) return labels[i] > best_.literals[i].label;
-  return false;
+  // the same labels: only another sign could come first, or signs that were chosen before
+  for (const Literal& literal : chosen_)
+    for (const HeadLiteral& has : best_.literals)
+      twice = twice || (has.label == literal.literal.label && has.value != literal.literal.value);
+  return !twice;
 }
 
 // The chosen literals as a head.

@@ -1,6 +1,7 @@
 // The best head of one body by a monotone function of the counts summed over its labels, exactly.
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "core/watch.hpp"
@@ -36,6 +37,7 @@ class FunctionHeads {
     std::vector<Literal> literals;  // one or two
   };
 
+  const Corners& corners(std::size_t depth);
   void start(const std::vector<Literal>& literals);
   void climb();
   void branch(std::size_t depth, const Counts& counts);
@@ -47,7 +49,7 @@ class FunctionHeads {
   const Count most_;
   const Patience& patience_;
   std::vector<Label> labels_;
-  std::vector<Corners> corners_;  // of the labels from each depth on
+  std::vector<std::optional<Corners>> corners_;  // of the labels from each depth on, once they are needed
   std::vector<Literal> chosen_;
   bool has_best_ = false;
   double value_ = 0;
