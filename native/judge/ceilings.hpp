@@ -26,6 +26,11 @@ class Ceilings {
 
   // Whether counts that are no better than these may be worth the level, or more. `tie`: the level and no more.
   Answer look(const Counts& counts);
+  // Whether that is known to be less than the level, without a question.
+  bool is_below(const Counts& counts) {
+    Answer answer;
+    return is_said(counts, answer) && answer == Answer::below;
+  }
   // The value itself.
   double value(const Counts& counts);
   // Asks for the values of all of these in one question.

@@ -6,192 +6,173 @@ namespace polyrule {
 
 namespace {
 
-Counts operator+(const Counts& a, const Counts& b) {
-  return {a.tp + b.tp, a.fp + b.fp, a.tn + b.tn, a.fn + b.fn};
+Counts operator+(const Counts& a, const Counts& b) { return {a.tp + b.tp, a.fp + b.fp, a.tn + b.tn, a.fn + b.fn}; }
+
+// By number of the first numbers and of those taken: the largest sum, or (`smallest`) the smallest.
+std::vector<Count> best_sums(const std::vector<Count>& numbers, std::size_t width, bool smallest) {
+  std::vector<Count> out((numbers.size() + 1) * width, 0), taken;
+  for (std::size_t from = 0; from <= numbers.size(); ++from) {
+    for (std::size_t k = 1; k < width; ++k)
+      out[from * width + k] = out[from * width + k - 1] + (k <= taken.size() ? taken[k - 1] : 0);
+    if (from == numbers.size()) break;
+    const Count next = numbers[from];
+    const auto at = smallest ? std::upper_bound(taken.begin(), taken.end(), next)
+                             : std::upper_bound(taken.begin(), taken.end(), next, std::greater<>());
+    taken.insert(at, next);
+    if (taken.size() >= width) taken.pop_back();
+  }
+  return out;
 }
 
 }  // namespace
 
-Corners::Corners(const std::vector<MicroHeads::Literal>& literals) {
-  std::vector<Count>* all[] = {&tp_, &fp_, &tn_, &fn_};
-  std::uint32_t last = 0;
-  for (const MicroHeads::Literal& literal : literals) {
-    const Counts& c = literal.counts;
-    if (!tp_.empty() && last == literal.literal.label) {
-      tp_.back() = std::max(tp_.back(), c.tp);
-      fp_.back() = std::min(fp_.back(), c.fp);
-      continue;
-    }
-    last = literal.literal.label;
-    tp_.push_back(c.tp);
-    fp_.push_back(c.fp);
-    tn_.push_back(c.tn);
-    fn_.push_back(c.fn);
-  }
-  for (std::size_t i = 0; i < 4; ++i) {
-    std::vector<Count>& column = *all[i];
-    if (i % 2 == 0) std::sort(column.begin(), column.end(), std::greater<>());
-    else std::sort(column.begin(), column.end());
-    column.insert(column.begin(), 0);
-    for (std::size_t k = 1; k < column.size(); ++k) column[k] += column[k - 1];
-  }
-}
-
-Head FunctionHeads::best(std::vector<Literal> literals, const double* level) {
+Head FunctionHeads::best(const std::vector<Literal>& literals, const double* level) {
   best_ = {};
-  has_best_ = level != nullptr;
+  has_value_ = level != nullptr;
   if (level) value_ = *level;
+  std::size_t labels = 0;
+  for (std::size_t i = 0; i < literals.size(); ++i)
+    labels += i == 0 || literals[i].literal.label != literals[i - 1].literal.label;
+  const std::size_t sizes = std::min(form_.max_head, labels);
+  literals_ = literals;
   start(literals);
   climb();
-  branch(0, {});
+  lay_tables(sizes);
+  chosen_.clear();
+  for (std::size_t k = sizes; k > 0; --k)
+    if (!is_hopeless(corner(literals_.size(), k), literals_.size(), k)) choose(literals_.size(), k, {});
   return std::move(best_);
 }
 
-// Labels with the most right in the balance come first; heads of the first k of them are tried to begin with.
+// Heads to begin with: single literals, and the labels with the most right in the balance.
 void FunctionHeads::start(const std::vector<Literal>& literals) {
-  labels_.clear();
-  for (const Literal& literal : literals) {
-    if (labels_.empty() || labels_.back().literals.front().literal.label != literal.literal.label) labels_.push_back({});
-    labels_.back().literals.push_back(literal);
-  }
   const auto balance = [](const Literal& literal) { return literal.counts.tp - literal.counts.fp; };
-  for (Label& label : labels_)
-    std::stable_sort(label.literals.begin(), label.literals.end(),
-                     [&](auto& a, auto& b) { return balance(a) > balance(b); });
-  std::stable_sort(labels_.begin(), labels_.end(), [&](const Label& a, const Label& b) {
-    return balance(a.literals.front()) > balance(b.literals.front());
-  });
-  corners_.assign(labels_.size(), std::nullopt);
+  std::vector<Literal> leaders;
+  for (const Literal& literal : literals) {
+    if (leaders.empty() || leaders.back().literal.label != literal.literal.label) leaders.push_back(literal);
+    else if (balance(literal) > balance(leaders.back())) leaders.back() = literal;
+  }
+  std::stable_sort(leaders.begin(), leaders.end(), [&](auto& a, auto& b) { return balance(a) > balance(b); });
+  leaders.resize(std::min(leaders.size(), form_.max_head));
   std::vector<Counts> heads;
   Counts sum;
-  for (const Label& label : labels_) heads.push_back(sum = sum + label.literals.front().counts);
+  for (const Literal& literal : leaders) heads.push_back(sum = sum + literal.counts);
   for (const Literal& literal : literals) heads.push_back(literal.counts);
   form_.ceilings->learn(heads);
   chosen_.clear();
-  for (std::size_t i = 0; i < std::min(labels_.size(), form_.max_head); ++i) {
-    chosen_.push_back(labels_[i].literals.front());
+  for (std::size_t i = 0; i < leaders.size(); ++i) {
+    chosen_.push_back(leaders[i]);
     offer(heads[i], form_.ceilings->value(heads[i]));
   }
   for (const Literal& literal : literals) {
     chosen_ = {literal};
     offer(literal.counts, form_.ceilings->value(literal.counts));
   }
-  chosen_.clear();
-}
-
-const Corners& FunctionHeads::corners(std::size_t depth) {
-  if (!corners_[depth]) {
-    std::vector<Literal> left;
-    for (std::size_t i = depth; i < labels_.size(); ++i)
-      left.insert(left.end(), labels_[i].literals.begin(), labels_[i].literals.end());
-    corners_[depth].emplace(left);
-  }
-  return *corners_[depth];
 }
 
 // Adds one literal after the other while that helps.
 void FunctionHeads::climb() {
   while (best_.any() && best_.literals.size() < form_.max_head) {
-    const Head from = best_;
     std::vector<Literal> head;
     Counts sum;
-    for (const Label& label : labels_)
-      for (const Literal& literal : label.literals)
-        for (const HeadLiteral& has : from.literals)
-          if (has.label == literal.literal.label && has.value == literal.literal.value) {
-            head.push_back(literal);
-            sum = sum + literal.counts;
-          }
+    for (const Literal& literal : literals_)
+      for (const HeadLiteral& has : best_.literals)
+        if (has.label == literal.literal.label && has.value == literal.literal.value) {
+          head.push_back(literal);
+          sum = sum + literal.counts;
+        }
     std::vector<Counts> asked;
     std::vector<const Literal*> added;
-    for (const Label& label : labels_)
-      for (const Literal& literal : label.literals)
-        if (!from.has(literal.literal.label)) {
-          asked.push_back(sum + literal.counts);
-          added.push_back(&literal);
-        }
+    for (const Literal& literal : literals_)
+      if (!best_.has(literal.literal.label)) {
+        asked.push_back(sum + literal.counts);
+        added.push_back(&literal);
+      }
     form_.ceilings->learn(asked);
     for (std::size_t i = 0; i < asked.size(); ++i) {
       chosen_ = head;
       chosen_.push_back(*added[i]);
       offer(asked[i], form_.ceilings->value(asked[i]));
     }
-    chosen_.clear();
-    if (best_.literals.size() == from.literals.size()) return;
+    if (best_.literals.size() <= head.size()) return;
   }
 }
 
-void FunctionHeads::branch(std::size_t depth, const Counts& counts) {
+void FunctionHeads::lay_tables(std::size_t sizes) {
+  std::stable_sort(literals_.begin(), literals_.end(), [](const Literal& a, const Literal& b) {
+    return a.counts.fp != b.counts.fp ? a.counts.fp < b.counts.fp : a.counts.tp > b.counts.tp;
+  });
+  width_ = sizes + 1;
+  std::vector<Count> tp, tn, fn;
+  least_fp_.assign(1, 0);
+  for (const Literal& literal : literals_) {
+    tp.push_back(literal.counts.tp);
+    tn.push_back(literal.counts.tn);
+    fn.push_back(literal.counts.fn);
+    least_fp_.push_back(least_fp_.back() + literal.counts.fp);
+  }
+  most_tp_ = best_sums(tp, width_, false);
+  most_tn_ = best_sums(tn, width_, false);
+  least_fn_ = best_sums(fn, width_, true);
+}
+
+void FunctionHeads::choose(std::size_t from, std::size_t open, const Counts& counts) {
   patience_.step();
-  if (depth == labels_.size() || chosen_.size() == form_.max_head || is_hopeless(depth, counts)) return;
-  for (const Literal& literal : labels_[depth].literals) {
-    const Counts sum = counts + literal.counts;
-    chosen_.push_back(literal);
-    if (has_best_) form_.ceilings->begin(value_, most_);
-    if (!has_best_ || form_.ceilings->look(sum) != Ceilings::Answer::below) offer(sum, form_.ceilings->value(sum));
-    branch(depth + 1, sum);
+  for (std::size_t r = open - 1; r < from; ++r) {
+    const Literal& last = literals_[r];
+    const bool has = std::any_of(chosen_.begin(), chosen_.end(), [&](const Literal& literal) {
+      return literal.literal.label == last.literal.label;
+    });
+    if (has) continue;
+    const Counts sum = counts + last.counts;
+    chosen_.push_back(last);
+    if (!is_hopeless(sum + corner(r, open - 1), r, open - 1)) {
+      if (open == 1) offer(sum, form_.ceilings->value(sum));
+      else choose(r, open - 1, sum);
+    }
     chosen_.pop_back();
   }
-  branch(depth + 1, counts);
 }
 
-// Whether nothing that adds at least one of the labels from `depth` on is of any interest.
-bool FunctionHeads::is_hopeless(std::size_t depth, const Counts& counts) {
-  if (!has_best_) return false;
+// Whether no head with the chosen literals and `open` of the first `from` is of any interest; its counts are no better
+// than `bound`.
+bool FunctionHeads::is_hopeless(const Counts& bound, std::size_t from, std::size_t open) {
+  if (!has_value_) return false;
   form_.ceilings->begin(value_, most_);
-  const Corners& left = corners(depth);
-  const std::size_t most = std::min(left.labels(), form_.max_head - chosen_.size());
-  for (std::size_t open = 1; open <= most; ++open) {
-    const Counts corner = counts + left.of(open);
-    const Ceilings::Answer answer = form_.ceilings->look(corner);
-    if (answer == Ceilings::Answer::below) continue;
-    if (answer == Ceilings::Answer::perhaps || !loses_tie(depth, open, corner.tp)) return false;
-  }
-  return true;
+  const Ceilings::Answer answer = form_.ceilings->look(bound);
+  return answer == Ceilings::Answer::below || (answer == Ceilings::Answer::tie && loses_tie(bound.tp, from, open));
 }
 
-// Whether a head with so many more labels that is just as good as the best comes after it.
-bool FunctionHeads::loses_tie(std::size_t depth, std::size_t open, Count tp) const {
-  if (!best_.any()) return false;  // the level itself may still be reached
+// Whether such a head, with at most `tp` true positives, comes after the best one if it is just as good.
+bool FunctionHeads::loses_tie(Count tp, std::size_t from, std::size_t open) const {
+  if (!best_.any()) return false;  // what must be reached may still be
   const std::size_t size = chosen_.size() + open;
   if (size != best_.literals.size()) return size < best_.literals.size();
   if (tp != best_.tp) return tp < best_.tp;
-  // It has as many true positives as can be: the labels with the most, and of those that are level the first.
-  struct Last {
-    Count tp;
-    std::uint32_t label;
-    bool twice;  // both literals of the label have as many
-  };
-  std::vector<Last> last;
-  for (std::size_t i = depth; i < labels_.size(); ++i) {
-    const std::vector<Literal>& both = labels_[i].literals;
-    last.push_back({both.front().counts.tp, both.front().literal.label, false});
-    if (both.size() == 1) continue;
-    last.back().twice = both[1].counts.tp == both[0].counts.tp;
-    last.back().tp = std::max(both[0].counts.tp, both[1].counts.tp);
-  }
-  std::sort(last.begin(), last.end(),
-            [](const Last& a, const Last& b) { return a.tp != b.tp ? a.tp > b.tp : a.label < b.label; });
-  std::vector<std::uint32_t> labels;
-  bool twice = false;
-  for (std::size_t i = 0; i < open; ++i) {
-    labels.push_back(last[i].label);
-    twice = twice || last[i].twice;
-  }
-  for (const Literal& literal : chosen_) labels.push_back(literal.literal.label);
-  std::sort(labels.begin(), labels.end());
+  // It has as many true positives as can be: the literals with the most, and of those that are level the first labels.
+  std::vector<const Literal*> left;
+  for (std::size_t i = 0; i < from; ++i) left.push_back(&literals_[i]);
+  std::sort(left.begin(), left.end(), [](const Literal* a, const Literal* b) {
+    if (a->counts.tp != b->counts.tp) return a->counts.tp > b->counts.tp;
+    return a->literal.label != b->literal.label ? a->literal.label < b->literal.label
+                                                : a->literal.value > b->literal.value;
+  });
+  std::vector<HeadLiteral> first;
+  for (const Literal& literal : chosen_) first.push_back(literal.literal);
+  for (std::size_t i = 0; i < open; ++i) first.push_back(left[i]->literal);
+  std::sort(first.begin(), first.end(), [](auto& a, auto& b) { return a.label < b.label; });
+  for (std::size_t i = 0; i + 1 < size; ++i)
+    if (first[i].label == first[i + 1].label) return false;  // no head; those that are come later, but which?
   for (std::size_t i = 0; i < size; ++i)
-    if (labels[i] != best_.literals[i].label) return labels[i] > best_.literals[i].label;
-  // the same labels: only another sign could come first, or signs that were chosen before
-  for (const Literal& literal : chosen_)
-    for (const HeadLiteral& has : best_.literals)
-      twice = twice || (has.label == literal.literal.label && has.value != literal.literal.value);
-  return !twice;
+    if (first[i].label != best_.literals[i].label) return first[i].label > best_.literals[i].label;
+  for (std::size_t i = 0; i < size; ++i)
+    if (first[i].value != best_.literals[i].value) return first[i].value < best_.literals[i].value;
+  return true;
 }
 
 // The chosen literals as a head.
 void FunctionHeads::offer(const Counts& counts, double value) {
-  if (has_best_ && value < value_) return;
+  if (has_value_ && value < value_) return;
   Head head;
   head.value = {Valuer::in_order(value), 1};
   head.tp = counts.tp;
@@ -201,16 +182,14 @@ void FunctionHeads::offer(const Counts& counts, double value) {
     if (head.literals.size() != best_.literals.size()) return head.literals.size() > best_.literals.size();
     if (head.tp != best_.tp) return head.tp > best_.tp;
     for (std::size_t i = 0; i < head.literals.size(); ++i)
-      if (head.literals[i].label != best_.literals[i].label)
-        return head.literals[i].label < best_.literals[i].label;
+      if (head.literals[i].label != best_.literals[i].label) return head.literals[i].label < best_.literals[i].label;
     for (std::size_t i = 0; i < head.literals.size(); ++i)
-      if (head.literals[i].value != best_.literals[i].value)
-        return head.literals[i].value > best_.literals[i].value;
+      if (head.literals[i].value != best_.literals[i].value) return head.literals[i].value > best_.literals[i].value;
     return false;
   };
   if (best_.any() && value == value_ && !outranks()) return;
   best_ = std::move(head);
-  has_best_ = true;
+  has_value_ = true;
   value_ = value;
 }
 

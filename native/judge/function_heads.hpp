@@ -1,7 +1,9 @@
 // The best head of one body by a monotone function of the counts summed over its labels, exactly.
+//
+// For each size k, literals are chosen by falling false positives. Once one is chosen, the others come before it in the
+// order of false positives, and they have no more TP, TN and no fewer FP, FN than the best of those, each for itself.
 #pragma once
 
-#include <optional>
 #include <vector>
 
 #include "core/watch.hpp"
@@ -10,49 +12,42 @@
 
 namespace polyrule {
 
-// The counts that no head of k of some literals exceeds: the most TP and TN, the fewest FP and FN, each for itself.
-class Corners {
- public:
-  // `literals`: both of a label one after the other.
-  explicit Corners(const std::vector<MicroHeads::Literal>& literals);
-  std::size_t labels() const { return tp_.size() - 1; }
-  Counts of(std::size_t k) const { return {tp_[k], fp_[k], tn_[k], fn_[k]}; }
-
- private:
-  std::vector<Count> tp_, fp_, tn_, fn_;  // sums over the first k
-};
-
-// Branch and bound over labels; a branch is bounded by its corners.
 class FunctionHeads {
  public:
+  // No count of a head exceeds `most`.
   FunctionHeads(const Form& form, Count most, const Patience& patience)
       : form_(form), most_(most), patience_(patience) {}
 
-  // A head that does not reach `level` may be left out.
-  Head best(std::vector<MicroHeads::Literal> literals, const double* level);
+  // A head that does not reach `level` may be left out. Both literals of a label come one after the other.
+  Head best(const std::vector<MicroHeads::Literal>& literals, const double* level);
 
  private:
   using Literal = MicroHeads::Literal;
-  struct Label {
-    std::vector<Literal> literals;  // one or two
-  };
 
-  const Corners& corners(std::size_t depth);
   void start(const std::vector<Literal>& literals);
   void climb();
-  void branch(std::size_t depth, const Counts& counts);
-  bool is_hopeless(std::size_t depth, const Counts& counts);
-  bool loses_tie(std::size_t depth, std::size_t open, Count tp) const;
+  void lay_tables(std::size_t sizes);
+  // What no `count` of the first `from` literals exceed.
+  Counts corner(std::size_t from, std::size_t count) const {
+    return {most_tp_[from * width_ + count], least_fp_[count], most_tn_[from * width_ + count],
+            least_fn_[from * width_ + count]};
+  }
+  // Adds `open` of the first `from` literals to the chosen ones.
+  void choose(std::size_t from, std::size_t open, const Counts& counts);
+  bool is_hopeless(const Counts& bound, std::size_t from, std::size_t open);
+  bool loses_tie(Count tp, std::size_t from, std::size_t open) const;
   void offer(const Counts& counts, double value);
 
   const Form& form_;
   const Count most_;
   const Patience& patience_;
-  std::vector<Label> labels_;
-  std::vector<std::optional<Corners>> corners_;  // of the labels from each depth on, once they are needed
+  std::vector<Literal> literals_;  // by false positives
+  std::size_t width_ = 0;
+  std::vector<Count> least_fp_;                      // by number
+  std::vector<Count> most_tp_, most_tn_, least_fn_;  // by number of literals at hand and of those that are taken
   std::vector<Literal> chosen_;
-  bool has_best_ = false;
-  double value_ = 0;
+  bool has_value_ = false;
+  double value_ = 0;  // of the best head, or what must be reached
   Head best_;
 };
 

@@ -42,27 +42,31 @@ class FunctionFilter {
     ties_ = false;
     tp_ = 0;
     const std::size_t sizes = std::min(form_.max_head, tn_.size());
-    for (const Counts& literal : literals_)
-      if (passes(literal)) return Verdict::perhaps;
-    if (sizes > 1) {
-      std::sort(tn_.begin(), tn_.end(), std::greater<>());
-      std::sort(fn_.begin(), fn_.end());
-      std::sort(literals_.begin(), literals_.end(), [](auto& a, auto& b) { return a.fp < b.fp; });
-      right_.clear();
-      for (const Counts& literal : literals_) right_.push_back(literal.tp);
-      std::sort(right_.begin(), right_.end(), std::greater<>());
-      Counts corner{right_[0], literals_[0].fp, tn_[0], fn_[0]};
-      for (std::size_t k = 2; k <= sizes; ++k) {
-        corner.tp += right_[k - 1];
-        corner.fp += literals_[k - 1].fp;
-        corner.tn += tn_[k - 1];
-        corner.fn += fn_[k - 1];
-        const Ceilings::Answer answer = form_.ceilings->look(corner);
-        if (answer != Ceilings::Answer::below && passes_by_worst(k, corner)) return Verdict::perhaps;
-      }
+    if (sizes == 0) return Verdict::no;
+    std::sort(tn_.begin(), tn_.end(), std::greater<>());
+    std::sort(fn_.begin(), fn_.end());
+    std::sort(literals_.begin(), literals_.end(), [](auto& a, auto& b) { return a.fp < b.fp; });
+    right_.clear();
+    for (const Counts& literal : literals_) right_.push_back(literal.tp);
+    std::sort(right_.begin(), right_.end(), std::greater<>());
+    corners_.assign(1, {});
+    for (std::size_t k = 0; k < sizes; ++k) {
+      const Counts& last = corners_.back();
+      corners_.push_back({last.tp + right_[k], last.fp + literals_[k].fp, last.tn + tn_[k], last.fn + fn_[k]});
     }
+    if (any_passes(1, sizes)) return Verdict::perhaps;
     tp = double(tp_);
     return ties_ ? Verdict::tie : Verdict::no;
+  }
+
+  // Whether a head of one of these sizes may be worth more than the level; several sizes are ruled out together.
+  bool any_passes(std::size_t least, std::size_t most) {
+    const Counts &small = corners_[least], &large = corners_[most];
+    if (least == most)
+      return form_.ceilings->look(small) != Ceilings::Answer::below && passes_by_worst(least, small);
+    if (form_.ceilings->is_below({large.tp, small.fp, large.tn, small.fn})) return false;
+    const std::size_t middle = (least + most) / 2;
+    return any_passes(least, middle) || any_passes(middle + 1, most);
   }
 
   // Whether counts may be worth more than the level; those that are just worth it are noted.
@@ -81,9 +85,9 @@ class FunctionFilter {
     right_before_.clear();
     for (std::size_t r = 0; r < literals_.size(); ++r) {
       const Counts& last = literals_[r];
-      if (r + 1 >= k && last.tp + sum > highest) {
+      if (r + 1 >= k && (k == 1 || last.tp + sum > highest)) {
         highest = last.tp + sum;
-        if (passes({highest, fewest + last.fp, corner.tn, corner.fn})) return true;
+        if (passes(k == 1 ? last : Counts{highest, fewest + last.fp, corner.tn, corner.fn})) return true;
       }
       if (r + 1 < k) fewest += last.fp;
       // the smallest of the k - 1 largest is in front
@@ -131,6 +135,7 @@ class FunctionFilter {
   bool ties_ = false;
   Count tp_ = 0;
   std::vector<Counts> literals_;
+  std::vector<Counts> corners_;  // by size: what no head exceeds
   std::vector<Count> tn_, fn_, right_, right_before_;
 };
 
