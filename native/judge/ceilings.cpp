@@ -40,9 +40,8 @@ void Ceilings::keep(const Counts& counts, double value) {
   const bool ties = value == level_;
   for (const Point& point : low_)
     if (speaks_for(point.at, counts) && (ties || point.value < level_)) return;
-  std::erase_if(low_, [&](const Point& point) {
-    return speaks_for(counts, point.at) && (!ties || point.value == level_);
-  });
+  std::erase_if(low_,
+                [&](const Point& point) { return speaks_for(counts, point.at) && (!ties || point.value == level_); });
   low_.push_back({counts, value});
 }
 

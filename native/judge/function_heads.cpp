@@ -120,9 +120,8 @@ void FunctionHeads::choose(std::size_t from, std::size_t open, const Counts& cou
   patience_.step();
   for (std::size_t r = open - 1; r < from; ++r) {
     const Literal& last = literals_[r];
-    const bool has = std::any_of(chosen_.begin(), chosen_.end(), [&](const Literal& literal) {
-      return literal.literal.label == last.literal.label;
-    });
+    const bool has = std::any_of(chosen_.begin(), chosen_.end(),
+                                 [&](const Literal& literal) { return literal.literal.label == last.literal.label; });
     if (has) continue;
     const Counts sum = counts + last.counts;
     chosen_.push_back(last);

@@ -1,5 +1,5 @@
-// A quick test of bodies for a monotone function of the counts summed over a head: can any head reach a value? From what
-// literals have at most, at one boundary or over a stretch of them.
+// A quick test of bodies for a monotone function of the counts summed over a head: can any head reach a value? From
+// what literals have at most, at one boundary or over a stretch of them.
 //
 // Of heads of k literals, look at the literal with the most false positives, the r-th in their order. The head has at
 // least its FP and the k - 1 fewest, and at most its TP and the k - 1 most of the literals before it.
@@ -62,8 +62,7 @@ class FunctionFilter {
   // Whether a head of one of these sizes may be worth more than the level; several sizes are ruled out together.
   bool any_passes(std::size_t least, std::size_t most) {
     const Counts &small = corners_[least], &large = corners_[most];
-    if (least == most)
-      return form_.ceilings->look(small) != Ceilings::Answer::below && passes_by_worst(least, small);
+    if (least == most) return form_.ceilings->look(small) != Ceilings::Answer::below && passes_by_worst(least, small);
     if (form_.ceilings->is_below({large.tp, small.fp, large.tn, small.fn})) return false;
     const std::size_t middle = (least + most) / 2;
     return any_passes(least, middle) || any_passes(middle + 1, most);
@@ -81,7 +80,8 @@ class FunctionFilter {
 
   // The same for heads of size k, literal by literal as the one with the most false positives.
   bool passes_by_worst(std::size_t k, const Counts& corner) {
-    Count fewest = 0, sum = 0, highest = -1;  // FP of the first k - 1, TP of the best k - 1, and what has been looked at
+    Count fewest = 0, sum = 0,
+          highest = -1;  // FP of the first k - 1, TP of the best k - 1, and what has been looked at
     right_before_.clear();
     for (std::size_t r = 0; r < literals_.size(); ++r) {
       const Counts& last = literals_[r];

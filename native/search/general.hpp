@@ -23,9 +23,9 @@ class GeneralScan {
         judge_(node.labels, state, form, patience), sums_(node, state, codes), filter_(node.labels, state, form, sums_),
         by_example_(form.kind == HeadKind::example), hamming_(node.labels, state, sums_, form.max_head > 1),
         by_function_(form.kind == HeadKind::micro && form.formula == Formula::function),
-        functions_(node.labels, state, form, sums_),
-        min_coverage_(min_coverage), shortlist_(std::move(shortlist)), stretch_(stretch),
-        kinds_(node.labels.size() * 4), question_(form.valuer ? kAskAtOnce + 2 * node.labels.size() : 0) {
+        functions_(node.labels, state, form, sums_), min_coverage_(min_coverage), shortlist_(std::move(shortlist)),
+        stretch_(stretch), kinds_(node.labels.size() * 4),
+        question_(form.valuer ? kAskAtOnce + 2 * node.labels.size() : 0) {
     for (const NodeLabel& label : node.labels) {
       present_.push_back(double(label.present));
       absent_.push_back(double(label.absent));
