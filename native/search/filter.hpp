@@ -7,6 +7,7 @@
 #include <cmath>
 #include <functional>
 #include <limits>
+#include <utility>
 #include <vector>
 
 #include "data/node.hpp"
@@ -94,7 +95,7 @@ class Filter {
     }
     if (form_.formula != Formula::none) return any_literal(stretch) ? Verdict::perhaps : Verdict::no;
     if (!form_.rho.empty()) return judge_sizes(leaving, stretch, tp);
-    return judge_any_size(whole_, tp);
+    return judge_any_size(whole_, stretch, tp);
   }
 
   // The level is the largest value there is: literals without an error reach it, and nothing exceeds it.
@@ -178,15 +179,18 @@ class Filter {
   double gain(const Group& group, std::size_t e, double& outside) const {
     const double* h = group.h;
     const NodeLabel& label = labels_[e];
-    const double present = literal_gain(group, e, 1), absent = literal_gain(group, e, 0);
-    const double best = label.allowed[0] ? (label.allowed[1] ? std::max(present, absent) : absent)
-                                         : (label.allowed[1] ? present : -kInfinity);
+    const double absent = literal_gain(group, e, 0);
+    double best = is_usable(e, 0) ? absent : -kInfinity;
+    if (is_usable(e, 1)) best = std::max(best, literal_gain(group, e, 1));
     if (form_.scope == Scope::head) return best;
     const double silent = h[3] * double(label.absent) + h[4] * double(label.present);
     const double other = form_.scope == Scope::all ? silent : absent;
     outside += other;
     return best - other;
   }
+
+  // A literal without a true positive is in no head.
+  bool is_usable(std::size_t e, int v) const { return labels_[e].allowed[v] && reach_.of(v, Reach::kTp)[e] > 0; }
 
   // What one literal of a label adds to the sum.
   double literal_gain(const Group& group, std::size_t e, int v) const {
@@ -199,7 +203,7 @@ class Filter {
   double right(const Group& group, std::size_t e) const {
     double most = 0, gained = -kInfinity;
     for (int v = 0; v < 2; ++v) {
-      if (!labels_[e].allowed[v]) continue;
+      if (!is_usable(e, v)) continue;
       const double gain = literal_gain(group, e, v), tp = double(reach_.of(v, Reach::kTp)[e]);
       if (gain > gained + group.slack) most = tp;
       else if (gain > gained - group.slack) most = std::max(most, tp);
@@ -225,7 +229,7 @@ class Filter {
     return gains_reach(m * (double(largest_share(reach_, barred_.data())) * (1 + 1e-6) - level), h, true);
   }
 
-  Verdict judge_any_size(const Group& group, double& tp) {
+  Verdict judge_any_size(const Group& group, bool stretch, double& tp) {
     const bool additive = form_.kind == HeadKind::ratio;
     if (!gains_reach(group.h[0], group.h, additive)) return Verdict::no;
     double best = -kInfinity, sum = 0, constant = group.h[0];
@@ -239,10 +243,31 @@ class Filter {
     if (reached < -group.slack) return Verdict::no;
     if (reached > group.slack || !levels_.decides(group)) return Verdict::perhaps;
     const double least = (additive ? std::min(best, 0.0) : -constant) - group.slack;
+    if (form_.kind == HeadKind::subset && !stretch) {
+      tp = right_on_the_same_rows(group, least);
+      return Verdict::tie;
+    }
     tp = 0;
     for (std::size_t e = 0; e < labels_.size(); ++e)
       if (gains_[e] >= least) tp += right(group, e);
     return Verdict::tie;
+  }
+
+  // The most true positives of a head of literals that gain so much and are right on the same rows: then on as many
+  // covered ones, and on as many others.
+  double right_on_the_same_rows(const Group& group, double least) {
+    rights_.clear();
+    for (std::size_t e = 0; e < labels_.size(); ++e)
+      for (int v = 0; v < 2; ++v)
+        if (is_usable(e, v) && literal_gain(group, e, v) >= least)
+          rights_.push_back({reach_.of(v, Reach::kTp)[e], reach_.of(v, Reach::kTn)[e]});
+    std::sort(rights_.begin(), rights_.end());
+    double most = 0, sum = 0;
+    for (std::size_t i = 0; i < rights_.size(); ++i) {
+      sum = (i > 0 && rights_[i] == rights_[i - 1] ? sum : 0) + double(rights_[i].first);
+      most = std::max(most, sum);
+    }
+    return most;
   }
 
   // With a lift: a head of k labels must reach level / rho(k) without it; then so do the k largest gains. Lanes tell
@@ -394,6 +419,7 @@ class Filter {
   MicroLanes micro_lanes_;
   std::vector<MicroItem> items_, none_;
   std::vector<double> gains_, weights_;
+  std::vector<std::pair<float, float>> rights_;
   std::vector<Block> blocks_;  // all groups, then the sizes of each
   std::vector<std::size_t> first_block_;
   std::vector<std::uint32_t> order_[4];  // of labels by their gains, by side of the boundary
