@@ -37,7 +37,11 @@ def small_forest(monkeypatch) -> None:
 
 
 @parametrize_with_checks(
-    [RuleEnsembleClassifier(max_rules=4, cv=2, teacher=None)], expected_failed_checks=lambda estimator: FAILING
+    [
+        RuleEnsembleClassifier(max_rules=4, cv=2, teacher=None),
+        RuleEnsembleClassifier(max_rules=2, cv=2, restarts=1, max_bins=16),
+    ],
+    expected_failed_checks=lambda estimator: FAILING,
 )
 def test_scikit_learn_conventions(estimator, check) -> None:
     check(estimator)

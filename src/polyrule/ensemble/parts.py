@@ -73,8 +73,10 @@ class Part:
             if control.out_of_time(number, 1.0):
                 break
         self.finished = not control.interrupted
-        # The examples that points are fitted to are kept only where there will be points.
-        self._solver = builder.solver if options.points else None
+        # What points are fitted to is kept only where there will be points.
+        solver = builder.solver
+        self._examples = (solver.covers, solver.targets, solver.weights) if options.points else None
+        self._signs = solver.signs
         control.tell(number, "rules", 1.0, len(self.chosen.bodies), builder.solver.objective())
 
     def _taught(
@@ -112,7 +114,7 @@ class Part:
     def _builder(self, lesson: Lesson, options: LearnOptions, threads: int) -> Builder:
         labels = lesson.targets.shape[1]
         kept = [(tuple(self.binning.test(c) for c in rule.body), _mask(rule, labels)) for rule in options.start]
-        return Builder(self.binning, lesson, options.build, threads, kept, options.allowed)
+        return Builder(self.binning, lesson, options.build, threads, kept, options.allowed, options.direction)
 
     def _build(self, builder: Builder, options: LearnOptions, attempt: int, attempts: int) -> None:
         """Choose the rules, telling of each."""
@@ -137,11 +139,8 @@ class Part:
         coefficients[0] += calibration.shift
         if not points:
             return coefficients, 1.0
-        solver = self._solver
-        assert solver is not None
-        return to_points(
-            coefficients, solver.covers.astype(np.float64), solver.targets.astype(np.float64), solver.weights, points
-        )
+        assert self._examples is not None
+        return to_points(coefficients, *self._examples, points, self._signs)
 
     def nearest(self, setting: Setting) -> Setting:
         """Return the setting itself, or the most similar one where time did not allow for all of them."""
