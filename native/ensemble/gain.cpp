@@ -38,8 +38,15 @@ struct Bins {
   const std::int64_t* starts;
   const std::int32_t* listed_rows;
   const Code* listed_codes;
+  const std::int8_t* direction;  // per feature: 1 or -1 if scores may only rise or fall with it, else 0
   std::size_t rows, features;
 };
+
+// Which sign the weights of a body must have once it tests a threshold of a feature: 1, -1, or 0 for any.
+constexpr int kForbidden = 2;
+inline int sign_with(int sign, int wanted) {
+  return wanted == 0 || wanted == sign ? sign : sign == 0 ? wanted : kForbidden;
+}
 
 struct Best {
   double gain = -1;
@@ -92,6 +99,12 @@ POLYRULE_VECTOR_CLONES void values(const Sum* __restrict g, const Sum* __restric
   }
 }
 
+// Only weights of one sign: a label whose gradient asks for the other gains nothing.
+POLYRULE_VECTOR_CLONES void keep_sign(const Sum* __restrict g, std::size_t count, double sign,
+                                      double* __restrict value) {
+  for (std::size_t i = 0; i < count; ++i) value[i] = g[i] * sign < 0 ? value[i] : 0.0;
+}
+
 // What one thread works with, feature after feature.
 struct Desk {
   std::vector<Sum> histogram, running;
@@ -128,9 +141,9 @@ struct Memory {
 class Scan {
  public:
   Scan(const Bins& bins, const std::int32_t* chosen, std::size_t count, const std::int64_t* root, std::size_t labels,
-       double ridge, double cost, Memory* memory)
-      : bins_(bins), chosen_(chosen), count_(count), labels_(labels), ridge_(ridge), cost_(cost), memory_(memory),
-        root_(root), place_(bins.rows, -1), starts_(bins.features + 1, 0) {
+       double ridge, double cost, int sign, Memory* memory)
+      : bins_(bins), chosen_(chosen), count_(count), labels_(labels), ridge_(ridge), cost_(cost), sign_(sign),
+        memory_(memory), root_(root), place_(bins.rows, -1), starts_(bins.features + 1, 0) {
     for (std::size_t k = 0; k < count; ++k) place_[static_cast<std::size_t>(chosen[k])] = static_cast<std::int32_t>(k);
     for (std::size_t f = 0; f < bins.features; ++f)
       starts_[f + 1] = starts_[f] + 2 * static_cast<std::size_t>(bins.count[f]);
@@ -174,7 +187,7 @@ class Scan {
     look_up(f, bins, desk);
     std::copy(desk.rows_in.begin(), desk.rows_in.end(), rows_in_.begin() + counts_at(f));
     fill(f, bins, desk);
-    bins_.nominal[f] != 0 ? add_categories(bins, desk, starts_[f]) : add_thresholds(bins, desk, starts_[f]);
+    bins_.nominal[f] != 0 ? add_categories(bins, desk, starts_[f]) : add_thresholds(f, bins, desk, starts_[f]);
   }
 
   // Only counts the rows in the bins of a feature.
@@ -193,7 +206,7 @@ class Scan {
     const std::size_t bins = static_cast<std::size_t>(bins_.count[f]);
     desk.rows_in.assign(rows_in_.begin() + counts_at(f), rows_in_.begin() + counts_at(f + 1));
     const double* gains = gains_.data() + starts_[f];
-    return bins_.nominal[f] != 0 ? best_category(bins, desk, gains) : best_threshold(bins, desk, gains);
+    return bins_.nominal[f] != 0 ? best_category(bins, desk, gains) : best_threshold(f, bins, desk, gains);
   }
 
  private:
@@ -243,32 +256,35 @@ class Scan {
 
   void add_categories(std::size_t bins, Desk& desk, std::size_t start) {
     for (std::size_t b = 0; b < bins; ++b)
-      if (proper(desk.rows_in[b])) add_gain(&desk.histogram[b * 2 * wide_], start + 2 * b);
+      if (proper(desk.rows_in[b])) add_gain(&desk.histogram[b * 2 * wide_], start + 2 * b, sign_);
   }
 
-  void add_thresholds(std::size_t bins, Desk& desk, std::size_t start) {
+  void add_thresholds(std::size_t f, std::size_t bins, Desk& desk, std::size_t start) {
     const std::size_t stride = 2 * wide_;
     desk.running.assign(2 * stride, 0);
     Sum *below = desk.running.data(), *over = below + stride;
     const Sum* missing = &desk.histogram[bins * stride];
     for (std::size_t j = 0; j < stride; ++j) over[j] = total_[j] - missing[j];
-    each_threshold(bins, desk, [&](std::size_t b, bool fresh, bool at_most_holds, bool above_holds) {
+    const int low = sign_with(sign_, -bins_.direction[f]), high = sign_with(sign_, bins_.direction[f]);
+    each_threshold(f, bins, desk, [&](std::size_t b, bool fresh, bool at_most_holds, bool above_holds) {
       if (!fresh) return;
       move(below, over, &desk.histogram[b * stride], stride);
-      if (at_most_holds && above_holds) return add_gains(below, over, start + 2 * b);
-      if (at_most_holds) add_gain(below, start + 2 * b);
-      if (above_holds) add_gain(over, start + 2 * b + 1);
+      if (at_most_holds && above_holds && low == 0) return add_gains(below, over, start + 2 * b);
+      if (at_most_holds) add_gain(below, start + 2 * b, low);
+      if (above_holds) add_gain(over, start + 2 * b + 1, high);
     });
   }
 
   // Calls visit(bin, whether it has rows of its own, whether each direction is a proper condition).
   template <class Visit>
-  void each_threshold(std::size_t bins, const Desk& desk, const Visit& visit) const {
+  void each_threshold(std::size_t f, std::size_t bins, const Desk& desk, const Visit& visit) const {
+    const bool low = sign_with(sign_, -bins_.direction[f]) != kForbidden;
+    const bool high = sign_with(sign_, bins_.direction[f]) != kForbidden;
     std::int32_t below = 0, over = static_cast<std::int32_t>(count_) - desk.rows_in[bins];
     for (std::size_t b = 0; b + 1 < bins; ++b) {
       below += desk.rows_in[b], over -= desk.rows_in[b];
       const bool fresh = b == 0 || desk.rows_in[b] != 0;  // otherwise the same rows as the threshold before
-      visit(b, fresh, fresh && proper(below), fresh && proper(over));
+      visit(b, fresh, low && fresh && proper(below), high && fresh && proper(over));
     }
   }
 
@@ -279,9 +295,9 @@ class Scan {
     return best;
   }
 
-  Best best_threshold(std::size_t bins, const Desk& desk, const double* gains) const {
+  Best best_threshold(std::size_t f, std::size_t bins, const Desk& desk, const double* gains) const {
     Best best;
-    each_threshold(bins, desk, [&](std::size_t b, bool, bool at_most_holds, bool above_holds) {
+    each_threshold(f, bins, desk, [&](std::size_t b, bool, bool at_most_holds, bool above_holds) {
       if (at_most_holds) best.offer(gains[2 * b], static_cast<std::int32_t>(b), at_most);
       if (above_holds) best.offer(gains[2 * b + 1], static_cast<std::int32_t>(b), above);
     });
@@ -290,9 +306,10 @@ class Scan {
 
   bool proper(std::int32_t rows) const { return rows > 0 && static_cast<std::size_t>(rows) < count_; }
 
-  void add_gain(const Sum* sums, std::size_t condition) {
+  void add_gain(const Sum* sums, std::size_t condition, int sign) {
     double value[kMost];
     values(sums, sums + wide_, inverse_, wide_, ridge_, cost_, value);
+    if (sign != 0) keep_sign(sums, wide_, sign, value);
     if (memory_) return remember(value, condition);
     for (std::size_t i = 0; i < wide_; ++i) gains_[condition] += value[i];
   }
@@ -318,6 +335,7 @@ class Scan {
   const std::int32_t* chosen_;
   const std::size_t count_, labels_;
   const double ridge_, cost_;
+  const int sign_;                     // that the weights of the body must have, 0 for any
   Memory* memory_;                     // where gains of single labels are kept, or nullptr
   const std::int64_t* root_;           // curvature of all examples, per label
   std::vector<std::int32_t> place_;    // per example: where it is among the chosen ones, or -1
@@ -336,10 +354,11 @@ auto best_conditions(const Array<Code, 2>& dense, const Array<std::int32_t, 1>& 
                      const Array<std::int32_t, 1>& listed_rows, const Array<Code, 1>& listed_codes,
                      const Array<std::int32_t, 1>& rows, const Array<std::int32_t, 2>& gradient,
                      const Array<std::int32_t, 2>& curvature, const Array<std::int64_t, 1>& root, double ridge,
-                     double cost, int threads, Memory* memory, const Array<std::int64_t, 1>& versions) {
+                     double cost, int threads, Memory* memory, const Array<std::int64_t, 1>& versions,
+                     const Array<std::int8_t, 1>& direction, int sign) {
   const std::size_t features = slot.shape(0), labels = root.shape(0), examples = gradient.shape(0);
   if (count.shape(0) != features || nominal.shape(0) != features || usual.shape(0) != features ||
-      starts.shape(0) != features + 1)
+      direction.shape(0) != features || starts.shape(0) != features + 1)
     throw nb::value_error("bins: one entry per feature is needed");
   if (gradient.shape(1) != labels || curvature.shape(0) != examples || curvature.shape(1) != labels)
     throw nb::value_error("gradient and curvature need one column per label");
@@ -348,12 +367,13 @@ auto best_conditions(const Array<Code, 2>& dense, const Array<std::int32_t, 1>& 
       throw nb::index_error("no such row");
   if (memory && (rows.shape(0) != examples || versions.shape(0) != labels))
     throw nb::value_error("only gains of all rows are remembered, with a version per label");
-  const Bins bins{dense.data(),  slot.data(),        count.data(),        nominal.data(), usual.data(),
-                  starts.data(), listed_rows.data(), listed_codes.data(), examples,       features};
+  const Bins bins{dense.data(),  slot.data(),        count.data(),        nominal.data(),   usual.data(),
+                  starts.data(), listed_rows.data(), listed_codes.data(), direction.data(), examples,
+                  features};
   std::vector<Best> best(features);
   {
     const nb::gil_scoped_release release;
-    Scan scan(bins, rows.data(), rows.shape(0), root.data(), labels, ridge, cost, memory);
+    Scan scan(bins, rows.data(), rows.shape(0), root.data(), labels, ridge, cost, sign, memory);
     std::vector<std::size_t> wanted;
     if (memory) {
       wanted = memory->renew(versions.data(), labels, scan.conditions(), ridge, cost);
@@ -390,7 +410,7 @@ void register_gain(nb::module_& m) {
   nb::class_<Memory>(m, "GainMemory").def(nb::init<>());
   m.def("best_conditions", &best_conditions, "dense"_a, "slot"_a, "count"_a, "nominal"_a, "usual"_a, "starts"_a,
         "listed_rows"_a, "listed_codes"_a, "rows"_a, "gradient"_a, "curvature"_a, "root"_a, "ridge"_a, "cost"_a,
-        "threads"_a, "memory"_a.none(), "versions"_a);
+        "threads"_a, "memory"_a.none(), "versions"_a, "direction"_a, "sign"_a);
 }
 
 }  // namespace polyrule

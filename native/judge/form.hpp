@@ -42,6 +42,10 @@ struct Form {
   std::shared_ptr<Valuer> valuer;
 };
 
+// Whether an example that is not covered may be worth something. Of measures of single examples only Hamming accuracy
+// is compiled for which that is so; for the others no condition makes a rule better.
+inline bool rewards_silence(const Form& form) { return form.num[3] != 0; }
+
 inline constexpr Count kLiftScale = Count{1} << 30;
 
 template <class Int>

@@ -101,6 +101,12 @@ inline Fraction formula_value(const Form& form, const Counts& c) {
   return ratio(linear<Wide>(form.num, c), linear<Wide>(form.den, c));
 }
 
+// Whether a number stands for the largest value there is, which only heads without an error have.
+inline bool is_largest(Formula formula, const Fraction& value) {
+  if (formula == Formula::wracc) return value.num * 4 == value.den;
+  return (formula == Formula::rate_difference || formula == Formula::matthews) && value.num == value.den;
+}
+
 // The value that such a number stands for.
 inline double shown_value(const Form& form, const Fraction& value) {
   if (form.formula == Formula::function) return Valuer::from_order(static_cast<Count>(value.num));

@@ -8,6 +8,7 @@
 #include "core/watch.hpp"
 #include "data/node.hpp"
 #include "judge/formula.hpp"
+#include "judge/hamming_heads.hpp"
 #include "judge/micro.hpp"
 #include "judge/sizes.hpp"
 
@@ -30,11 +31,13 @@ class HeadJudge {
             label.present - k[kPresent] - k[kPresentSet]};
   }
 
-  // The best head, or none. `cover` is needed for subset accuracy only; a head that does not reach `level` may be left
-  // out.
+  // The best head, or none. `cover` is needed for subset accuracy and where examples are measured by themselves; a head
+  // that does not reach `level` may be left out.
   Head solve(const Count* kinds, const Bits& cover, const Fraction* level = nullptr) const {
     if (form_.kind == HeadKind::ratio) return solve_ratio(kinds, level);
     if (form_.kind == HeadKind::micro) return solve_micro(kinds, level);
+    if (form_.kind == HeadKind::example)
+      return HammingHeads(labels_, state_, form_.max_head, patience_).solve(kinds, cover, level);
     return solve_singles(kinds, cover);
   }
 

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "core/watch.hpp"
+#include "judge/beaten.hpp"
 #include "judge/formula.hpp"
 #include "judge/micro_gains.hpp"
 
@@ -38,7 +39,8 @@ class MicroHeads {
     Counts counts;
   };
 
-  MicroHeads(const Form& form, const Patience& patience) : form_(form), patience_(patience), gains_(form) {}
+  MicroHeads(const Form& form, const Patience& patience)
+      : form_(form), patience_(patience), gains_(form), beaten_(form.formula) {}
 
   // The best head of literals in label order (`= 1` first), or none if a level is given that no head reaches.
   Head best(const std::vector<Literal>& literals, std::size_t most_labels, const Fraction* level) {
@@ -48,8 +50,10 @@ class MicroHeads {
     has_target_ = level != nullptr;
     if (level) set_target(*level);
     std::vector<MicroItem> open;
+    const bool faultless = level && is_largest(form_.formula, *level);
     for (std::uint32_t i = 0; i < literals.size(); ++i) {
       const Counts& c = literals[i].counts;
+      if (faultless && c.fp + c.fn > 0) continue;
       open.push_back({double(c.tp), double(c.fp), double(c.tn), double(c.fn), literals[i].literal.label, i});
       slack_ += 1e-11 * double(c.tp + c.fp + c.tn + c.fn + 1);
       fixed_ = {open.back()};
@@ -61,7 +65,7 @@ class MicroHeads {
   }
 
  private:
-  static constexpr std::size_t kFew = 6;  // literals all of whose heads are tried
+  static constexpr double kFew = 1024;  // heads that are tried one by one
 
   // Whether every head has the value 0, because nothing is left uncovered.
   bool all_are_worth_nothing(const std::vector<Literal>& literals) const {
@@ -91,9 +95,9 @@ class MicroHeads {
   void halve(std::vector<MicroItem> open, const MicroBox& box) {
     patience_.step();
     if (!gains_.narrow(open, fixed_, slack_, box) || only_worse_ties(open, {})) return;
+    if (has_few_heads(open)) return try_all(open, 0, {}, 0);
     try_gaining(open);
     MicroBox low, high;
-    if (open.size() <= kFew) return try_all(open, 0, {});
     if (!gains_.bounded() || gains_.singles_decide() || !gains_.split(low, high)) {
       box_ = box;
       descend(std::move(open), {});
@@ -103,17 +107,28 @@ class MicroHeads {
     halve(std::move(open), high);
   }
 
-  // Every head of what is left from one literal on.
-  void try_all(const std::vector<MicroItem>& open, std::size_t from, const Counts& sum) {
-    for (std::size_t i = from; i < open.size() && fixed_.size() < most_; ++i) {
-      const Counts& c = (*literals_)[open[i].place].counts;
-      const Counts grown{sum.tp + c.tp, sum.fp + c.fp, sum.tn + c.tn, sum.fn + c.fn};
-      fixed_.push_back(open[i]);
-      if (fixed_.size() > 1) try_fixed(grown);
-      std::size_t next = i;
-      while (next < open.size() && open[next].e == open[i].e) ++next;
-      try_all(open, next, grown);
-      fixed_.pop_back();
+  bool has_few_heads(const std::vector<MicroItem>& open) {
+    if (open.size() > Beaten::kMost) return false;
+    beaten_.look(open, gains_.x());
+    return beaten_.heads() <= kFew;
+  }
+
+  // Every head that may be the best, with the literals of `fixed_`, others from one label on, and none that is `out`.
+  void try_all(const std::vector<MicroItem>& open, std::size_t from, const Counts& sum, Beaten::Set out) {
+    patience_.step();
+    if (fixed_.size() == most_) return;
+    for (; from < beaten_.labels().size(); ++from) {
+      const Beaten::Label& label = beaten_.labels()[from];
+      for (const std::uint32_t i : label.literals) {
+        if (out >> i & 1) continue;
+        const Counts& c = (*literals_)[open[i].place].counts;
+        const Counts grown{sum.tp + c.tp, sum.fp + c.fp, sum.tn + c.tn, sum.fn + c.fn};
+        fixed_.push_back(open[i]);
+        if (fixed_.size() > 1) try_fixed(grown);
+        try_all(open, from + 1, grown, out);
+        fixed_.pop_back();
+      }
+      out |= label.beaten;
     }
   }
 
@@ -137,7 +152,9 @@ class MicroHeads {
   void descend(std::vector<MicroItem> open, const Counts& sum) {
     patience_.step();
     if (fixed_.size() == most_ || !gains_.narrow(open, fixed_, slack_, box_) || only_worse_ties(open, sum)) return;
+    if (has_few_heads(open)) return try_all(open, 0, sum, 0);
     const auto [first, last] = next_label(open);
+    const double x[] = {gains_.x()[0], gains_.x()[1]};
     std::vector<MicroItem> rest(open.begin(), open.begin() + std::ptrdiff_t(first));
     rest.insert(rest.end(), open.begin() + std::ptrdiff_t(last), open.end());
     for (std::size_t i = first; i < last; ++i) {
@@ -148,6 +165,11 @@ class MicroHeads {
       descend(rest, grown);
       fixed_.pop_back();
     }
+    // What a literal beats goes with it.
+    std::erase_if(rest, [&](const MicroItem& item) {
+      return std::any_of(open.begin() + std::ptrdiff_t(first), open.begin() + std::ptrdiff_t(last),
+                         [&](const MicroItem& other) { return beaten_.beats(other, item, x); });
+    });
     descend(std::move(rest), sum);
   }
 
@@ -227,6 +249,7 @@ class MicroHeads {
   const Form& form_;
   const Patience& patience_;
   MicroGains gains_;
+  Beaten beaten_;
   const std::vector<Literal>* literals_ = nullptr;
   std::size_t most_ = 0;
   double slack_ = 0;

@@ -102,9 +102,12 @@ class MicroGains {
     return seen_x_[0] == seen_x_[1] && largest_ < 0x1p26 && formula_ != Formula::m_estimate;
   }
 
+  // The smallest and the largest x of heads in the box.
+  const double* x() const { return x_; }
+
   // The box cut down to what the literals last seen allow, in two. False if it is too small for that to help.
   bool split(MicroBox& low, MicroBox& high) const {
-    const bool by_x = formula_ != Formula::m_estimate && x_[1] - x_[0] > s_[1] - s_[0];
+    const bool by_x = formula_ == Formula::wracc || (formula_ != Formula::m_estimate && x_[1] - x_[0] > s_[1] - s_[0]);
     const double* side = by_x ? x_ : s_;
     if (side[1] - side[0] < 1e-4) return false;
     low = high = MicroBox{{x_[0], x_[1]}, {s_[0], s_[1]}, false};
@@ -216,8 +219,22 @@ class MicroGains {
     };
     for (int end = 0; end < 2; ++end)
       cost_[end] = level_ * (formula_ == Formula::matthews ? std::sqrt(std::max(0.0, x_[end] * (1 - x_[end]))) : 1);
+    if (!diagonal_reaches()) return false;
     if (chords_ && formula_ != Formula::wracc) chord_.through(s_, f(s_[0]), f(s_[1]));
     return true;
+  }
+
+  // Whether the level could be reached in the box if TP were as large as may be: t is neither above x nor above s. Then
+  // what lies nearest to x = s is worth most.
+  bool diagonal_reaches() const {
+    if (!bounded_ || formula_ == Formula::m_estimate || formula_ == Formula::wracc) return true;
+    const bool below = x_[1] < s_[0];
+    const bool above = x_[0] > s_[1];
+    if (!below && !above) return true;
+    const double x = below ? x_[1] : x_[0], s = below ? s_[0] : s_[1];
+    const double value = below ? x / s : (1 - x) / (1 - s);
+    const double other = below ? (1 - s) / (1 - x) : s / x;
+    return (formula_ == Formula::matthews ? std::sqrt(value * other) : value) >= level_ - 1e-9;
   }
 
   double constant() const { return formula_ == Formula::m_estimate ? m_ * (s_[1] - level_) : 0; }

@@ -29,18 +29,30 @@ Outcome Engine::commit(const Bits& cover, const std::vector<std::pair<std::size_
 }
 
 // Where every example is measured by itself, one literal is worth its share of the examples that it is right on.
-Form Engine::alone(Form form) const {
+Form Engine::alone(Form form, bool one_literal) const {
   form.kind = HeadKind::singles;
   form.den = {form.den[1] * state_.working_weight, 0, 0, 0, 0};
-  form.max_head = SIZE_MAX;
+  if (one_literal) form.max_head = SIZE_MAX;
   return form;
+}
+
+// By example-wise Hamming accuracy a head is worth the mean of its literals while each label is set on all examples or
+// on none.
+bool Engine::is_mean_of_singles() const {
+  if (!rewards_silence(form_)) return false;
+  for (std::size_t l = 0; l < state_.labels; ++l) {
+    const KindCounts kinds = state_.count_kinds(l, state_.working, state_.working_weight);
+    const Count unset = kinds[kPresent] + kinds[kAbsent];
+    if (unset != 0 && unset != state_.working_weight) return false;
+  }
+  return true;
 }
 
 // A rule for one literal is judged by that literal alone, whatever the form, as long as no other label counts.
 Form Engine::form_for(const LiteralChoice& literal) const {
   Form form = form_;
+  if (form.kind == HeadKind::example && (literal || is_mean_of_singles())) return alone(form, literal.has_value());
   if (!literal || form.scope != Scope::head) return form;
-  if (form.kind == HeadKind::example) return alone(form);
   if (form.formula != Formula::none) {
     form.kind = HeadKind::counted;
     return form;
@@ -170,7 +182,8 @@ std::optional<Grown> Engine::grow_with(const Watch& watch, const LiteralChoice& 
                                        std::vector<KeptRule::Step>* steps) {
   const Form form = form_for(literal);
   std::vector<NodeLabel> labels = root_labels(literal, form);
-  if (form.kind == HeadKind::example) return grow_without_conditions(watch, form, std::move(labels));
+  if (form.kind == HeadKind::example && !rewards_silence(form))
+    return grow_without_conditions(watch, form, std::move(labels));
   std::optional<Grown> grown = options_.beam_width > 1 ? beam(watch, form, std::move(labels), !literal)
                                                        : greedy(watch, form, std::move(labels), !literal, steps);
   if (grown && literal && form.rho.empty() && !form_.rho.empty()) {

@@ -74,7 +74,8 @@ class Engine {
   };
 
   Form form_for(const LiteralChoice& literal) const;
-  Form alone(Form form) const;
+  Form alone(Form form, bool one_literal) const;
+  bool is_mean_of_singles() const;
   std::optional<Grown> grow_with(const Watch& watch, const LiteralChoice& literal, std::vector<KeptRule::Step>* steps);
   bool still_best(const KeptRule& rule, std::size_t label, int value, const std::vector<std::size_t>& changed) const;
   bool is_plain(const Form& form) const;

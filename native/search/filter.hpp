@@ -49,6 +49,7 @@ class Filter {
     levels_.set_level(level);
     ++version_;
     if (form_.rho.empty()) levels_.set_group(whole_);
+    largest_ = rounding() == 0 && is_largest(form_.formula, level);
     micro_.set_level(level);
     micro_lanes_.set_level(form_, level);
     lowered_ = as_double(level) - 1e-13;  // formulas and their parts lie between -1 and 1
@@ -87,12 +88,26 @@ class Filter {
 
   Verdict decide(bool leaving, bool stretch, double& tp) {
     if (form_.kind == HeadKind::micro) {
+      if (largest_) return judge_faultless(tp);
       if (!(MicroLanes::applies(form_) ? micro_lanes_.judge(reach_, leaving) : shares_reach())) return Verdict::no;
       return stretch || MicroLanes::applies(form_) || any_head() ? Verdict::perhaps : Verdict::no;
     }
     if (form_.formula != Formula::none) return any_literal(stretch) ? Verdict::perhaps : Verdict::no;
     if (!form_.rho.empty()) return judge_sizes(leaving, stretch, tp);
     return judge_any_size(whole_, tp);
+  }
+
+  // The level is the largest value there is: literals without an error reach it, and nothing exceeds it.
+  Verdict judge_faultless(double& tp) const {
+    tp = 0;
+    for (std::size_t e = 0; e < labels_.size(); ++e) {
+      double most = 0;
+      for (int v = 0; v < 2; ++v)
+        if (labels_[e].allowed[v] && reach_.of(v, Reach::kFp)[e] <= 0 && reach_.of(v, Reach::kFn)[e] <= 0)
+          most = std::max(most, double(reach_.of(v, Reach::kTp)[e]));
+      tp += most;
+    }
+    return tp > 0 ? Verdict::tie : Verdict::no;
   }
 
   // The least that a literal adds to the denominator, 0 if it may take something away. Of a stretch, the fewest true
@@ -372,7 +387,7 @@ class Filter {
   SizeLevels levels_;
   Reach reach_;
   Group whole_;  // heads of any size, without a lift
-  bool has_level_ = false, always_ = false, monotone_ = false;
+  bool has_level_ = false, always_ = false, monotone_ = false, largest_ = false;
   std::uint64_t version_ = 0;
   double lowered_ = 0;
   MicroGains micro_;

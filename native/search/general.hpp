@@ -9,6 +9,7 @@
 #include "judge/heads.hpp"
 #include "judge/shortlist.hpp"
 #include "search/filter.hpp"
+#include "search/hamming_filter.hpp"
 #include "search/lines.hpp"
 
 namespace polyrule {
@@ -19,6 +20,7 @@ class GeneralScan {
               const Form& form, double min_coverage, std::size_t stretch, Shortlist shortlist, const Patience& patience)
       : node_(node), state_(state), columns_(columns), sequences_(sequences), form_(form),
         judge_(node.labels, state, form, patience), sums_(node, state, codes), filter_(node.labels, state, form, sums_),
+        by_example_(form.kind == HeadKind::example), hamming_(node.labels, state, sums_, form.max_head > 1),
         min_coverage_(min_coverage), shortlist_(std::move(shortlist)), stretch_(stretch),
         kinds_(node.labels.size() * 4), question_(form.valuer ? kAskAtOnce + 2 * node.labels.size() : 0) {
     for (const NodeLabel& label : node.labels) {
@@ -178,7 +180,11 @@ class GeneralScan {
 
   // The boundaries behind one mark up to another, on the sides that are asked for.
   void walk(const Column& column, std::size_t first, std::size_t last, bool joins, bool leaves) {
-    if (has_level_ && form_.formula != Formula::function) {
+    if (has_level_ && by_example_) {
+      const Count tp = shortlist_.least_tp();
+      joins = joins && !hamming_.rules_out(first, last, false, marks_[first].moved, tp);
+      leaves = leaves && !hamming_.rules_out(first, last, true, total_ - marks_[last].moved, tp);
+    } else if (has_level_ && form_.formula != Formula::function) {
       joins = joins && !filter_.rules_out(first, last, false, shortlist_.least_tp());
       leaves = leaves && !filter_.rules_out(first, last, true, shortlist_.least_tp());
     }
@@ -233,11 +239,19 @@ class GeneralScan {
       return;
     }
     double tp = 0;
-    const Filter::Verdict verdict = filter_.judge(leaving, tp);
+    const Filter::Verdict verdict = by_example_ ? judge_examples(leaving, weight, tp) : filter_.judge(leaving, tp);
     if (verdict == Filter::Verdict::no) return;
     if (verdict == Filter::Verdict::tie && !shortlist_.admits_tie(tp, make())) return;
     for (std::size_t e = 0; e < node_.labels.size(); ++e) Filter::kinds(sums_.of(e, leaving), kinds_.data() + e * 4);
     solve(make());
+  }
+
+  Filter::Verdict judge_examples(bool leaving, Count weight, double& tp) {
+    if (!has_level_) return Filter::Verdict::perhaps;
+    Count right = 0;
+    const Filter::Verdict verdict = hamming_.judge(leaving, weight, right);
+    tp = double(right);
+    return verdict;
   }
 
   // Values of a function are asked for in batches; a candidate waits until the answers are there.
@@ -282,7 +296,7 @@ class GeneralScan {
 
   void solve(const Condition& condition) {
     Bits cover;
-    if (form_.kind == HeadKind::subset) cover = covered_by(condition, node_.cover, columns_, state_);
+    if (form_.kind == HeadKind::subset || by_example_) cover = covered_by(condition, node_.cover, columns_, state_);
     const Fraction* level = shortlist_.has_level() ? &shortlist_.level() : nullptr;
     const Head head = judge_.solve(kinds_.data(), cover, level);
     if (!head.any()) return;
@@ -297,7 +311,8 @@ class GeneralScan {
     has_level_ = true;
     level_ = level;
     if (form_.valuer) least_ = Valuer::from_order(static_cast<Count>(level.num));
-    filter_.set_level(level);
+    if (by_example_) hamming_.set_level(level);
+    else filter_.set_level(level);
   }
 
   const Node& node_;
@@ -308,6 +323,8 @@ class GeneralScan {
   HeadJudge judge_;
   Sums sums_;
   Filter filter_;
+  const bool by_example_;  // Hamming accuracy of each example; anything else has its own search
+  HammingFilter hamming_;
   double min_coverage_;
   std::uint64_t judged_ = 0;
   Shortlist shortlist_;

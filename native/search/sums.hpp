@@ -66,6 +66,10 @@ class Sums {
   void clear_marks() { marks_.clear(); }
   void mark() { marks_.insert(marks_.end(), sum_.begin(), sum_.end()); }
   void go_to(std::size_t mark, Count moved);
+  // The sums at a mark, as they are, and of the whole feature: by sum, then by label.
+  const Number* at(std::size_t mark) const { return marks_.data() + mark * sum_.size(); }
+  const Number* sums() const { return sum_.data(); }
+  const Number* all() const { return all_.data(); }
 
   // What the literals have at most at any boundary from one mark to another, or (`outside`) on its other side.
   void reach(std::size_t first, std::size_t last, bool outside, Reach& out) const;

@@ -24,7 +24,7 @@ SEARCHED: list[dict[str, Any]] = [
     *({"measure": name} for name in ("wracc", "rate_difference", "matthews", "m2", "laplace", "subset")),
     *({"measure": name, "lift": lift} for name in ("f0.5", "precision", "hamming") for lift in LIFTS),
     *({"measure": "f0.5", "scope": scope} for scope in ("all", "full")),
-    *({"measure": name, "averaging": "example"} for name in ("precision", "jaccard", "f0.5", "f1", "f2")),
+    *({"measure": name, "averaging": "example"} for name in ("hamming", "hamming", "jaccard", "f0.5", "f1")),
     *({"measure": name, "averaging": "label"} for name in ("wracc", "rate_difference", "matthews", "m2")),
 ]
 COMMITS: list[Commit] = [(0.01, True), (None, False), (0.3, False), (0.3, True), (0.0, True), (1.0, True)]

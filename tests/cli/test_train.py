@@ -242,7 +242,7 @@ def test_limits_and_rules_to_start_from(tmp_path):
     wrong = [
         (("--monotone", "age"), "--monotone is written NAME=up or NAME=down, not 'age'"),
         (("--forbid", "agee"), "--forbid: there is no feature 'agee'; did you mean 'age'"),
-        (("--forbid", "age", "--learner", "br"), "--forbid is for the learner 'list' and 'ensemble'"),
+        (("--forbid", "age", "--learner", "br"), "--forbid is for the learners 'list' and 'ensemble'"),
         (("--start", first, "--learner", "br"), "a list goes on from a rule list, an ensemble from an ensemble"),
     ]
     for options, message in wrong:

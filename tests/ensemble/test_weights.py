@@ -91,7 +91,7 @@ def test_saliency_foretells_the_loss_without_a_weight() -> None:
 def test_removing_and_restoring_a_rule() -> None:
     covers, truth, weights = problem()
     solver = solved(covers, truth, weights, 1.0)
-    kept = (solver.covers.copy(), solver.coefficients.copy(), solver.support.copy())
+    kept = (solver.covers.copy(), solver.coefficients.copy(), solver.support.copy(), solver.signs.copy())
     gradient = solver.gradient.copy()
     before = solver.objective()
     solver.remove(2)

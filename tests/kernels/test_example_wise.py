@@ -23,7 +23,7 @@ pytestmark = pytest.mark.skipif(native is None, reason="the compiled kernels are
 
 EXAMPLES = int(os.environ.get("HYPOTHESIS_MAX_EXAMPLES", "40"))
 SOME = settings(max_examples=EXAMPLES, deadline=None)
-MEASURES = ["precision", "jaccard", "f0.5", "f1", "f2", "3*tp/(4*tp+2*fp+fn)"]
+MEASURES = ["hamming", "hamming", "precision", "jaccard", "f0.5", "f1", "f2", "3*tp/(4*tp+2*fp+fn)"]
 
 
 def _shown(rule: Candidate | None) -> Any:

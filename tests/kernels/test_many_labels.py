@@ -58,3 +58,32 @@ def test_correlations_of_heads_whose_labels_are_partly_set(measure: str) -> None
         assert grown(NativeEngine(*data, objective, options), 5) == expected
         several += sum(len(head) > 1 for _, head, _, _ in expected)
     assert several > 0
+
+
+def _world_with_alike_labels(rng: np.random.Generator) -> tuple[Table, Any, Any]:
+    """Rare, common and repeated labels: many literals have equal counts, or better ones than others."""
+    rows, labels = int(rng.integers(8, 25)), int(rng.integers(4, 8))
+    values = np.stack([rng.integers(0, 4, rows), rng.integers(0, 2, rows), rng.normal(size=rows)], axis=1).astype(float)
+    truth = rng.random((rows, labels)) < rng.choice([0, 0.05, 0.3, 0.5, 0.95], labels)
+    for label in range(1, labels):
+        if rng.random() < 0.4:
+            truth[:, label] = (values[:, 0] > rng.integers(0, 3)) ^ (rng.random(rows) < rng.choice([0, 0.1]))
+        elif rng.random() < 0.4:
+            truth[:, label] = truth[:, rng.integers(0, label)]
+    weights = np.ones(rows, np.int64) if rng.random() < 0.6 else rng.integers(1, 4, rows).astype(np.int64)
+    kinds = [Feature("a"), Feature("b", "nominal", ("x", "y")), Feature("c")]
+    return Table.from_array(values, kinds), truth.astype(np.uint8), weights
+
+
+@pytest.mark.parametrize("measure", ["wracc", "rate_difference", "matthews", "m2"])
+def test_what_is_beaten_is_not_missed(measure: str) -> None:
+    several = 0
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        data = _world_with_alike_labels(rng)
+        objective = Objective(measure, negative=seed % 4 != 0, max_head_size=2 if seed % 5 == 0 else None)
+        options = GrowOptions(max_conditions=1 + seed % 2)
+        expected = grown(ReferenceEngine(*data, objective, options), 6)
+        assert grown(NativeEngine(*data, objective, options), 6) == expected
+        several += sum(len(head) > 1 for _, head, _, _ in expected)
+    assert several > 10

@@ -91,7 +91,7 @@ def limit_options(function: Callable[..., Any]) -> Callable[..., Any]:
             "The only features that rules for a label may test; may be repeated. Ensembles, too.",
         ),
         "forbid": ("NAME", "A feature that no rule may test; may be repeated. Ensembles, too."),
-        "monotone": ("NAME=up|down", "A feature that counts in one direction only; may be repeated."),
+        "monotone": ("NAME=up|down", "A feature that counts in one direction only; may be repeated. Ensembles, too."),
     }
     for name, (metavar, text) in reversed(texts.items()):
         _attach(function, Option([f"--{name}"], multiple=True, metavar=metavar, help=text, section=section))
@@ -103,8 +103,7 @@ def _limits(ctx: click.Context, accepted: set[str]) -> dict[str, Any]:
     names = ("features", "forbid", "monotone")
     given: dict[str, Any] = {name: ctx.params[name] for name in names if ctx.params.get(name)}
     for name in given.keys() - accepted:
-        others = "" if name == "monotone" else " and 'ensemble'"
-        raise OptionError(f"--{name} is for the learner 'list'{others}")
+        raise OptionError(f"--{name} is for the learners 'list' and 'ensemble'")
     if "forbid" in given:
         given["forbid"] = list(given["forbid"])
     for name, form in (("features", "LABEL=NAME,.."), ("monotone", "NAME=up or NAME=down")):

@@ -157,6 +157,8 @@ class BinnedTable:
         Per listed feature, the code of the rows that are not listed.
     starts, listed_rows, listed_codes : ndarray
         The listed entries of feature f are ``starts[f]:starts[f + 1]``.
+    direction : ndarray of int8
+        Per feature, 1 or -1 if scores may only rise or only fall with it, else 0.
     """
 
     dense: Codes
@@ -168,9 +170,12 @@ class BinnedTable:
     listed_rows: Ints32
     listed_codes: Codes
     rows: int
+    direction: npt.NDArray[np.int8]
 
     @classmethod
-    def of(cls, binning: Binning, columns: Iterable[Codes]) -> BinnedTable:
+    def of(
+        cls, binning: Binning, columns: Iterable[Codes], direction: npt.NDArray[np.int8] | None = None
+    ) -> BinnedTable:
         """Arrange bins; `columns` yields the codes of one feature after the other."""
         features = len(binning.features)
         slot = np.full(features, -1, dtype=np.int32)
@@ -205,6 +210,7 @@ class BinnedTable:
             listed_rows=np.concatenate(rows).astype(np.int32) if rows else np.empty(0, dtype=np.int32),
             listed_codes=np.concatenate(codes).astype(np.uint16) if codes else np.empty(0, dtype=np.uint16),
             rows=total,
+            direction=np.zeros(features, dtype=np.int8) if direction is None else direction,
         )
 
     def only(self, features: Sequence[int]) -> BinnedTable:
@@ -223,7 +229,17 @@ class BinnedTable:
             listed_rows=np.concatenate([self.listed_rows[entries] for entries in kept]),
             listed_codes=np.concatenate([self.listed_codes[entries] for entries in kept]),
             rows=self.rows,
+            direction=self.direction[places],
         )
+
+    def sign(self, tests: Iterable[BinTest]) -> int:
+        """Which sign the weights of a body must have, 0 for any.
+
+        A body that is left or entered as a feature rises may only lower or raise scores that rise with this feature.
+        The search never combines tests that ask for different signs.
+        """
+        wanted = [int(self.direction[t.feature]) * (1 if t.kind == ABOVE else -1) for t in tests]
+        return next((sign for sign in wanted if sign), 0)
 
     def column(self, feature: int) -> Codes:
         """Codes of one feature for all rows."""

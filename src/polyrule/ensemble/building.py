@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from polyrule.arrays import Bools, Bytes, Codes, Floats, Ints, Ints32, Matrix
 from polyrule.data.table import Table
@@ -84,10 +85,11 @@ class Builder:
         threads: int = 1,
         kept: Sequence[Kept] = (),
         allowed: Bools | None = None,
+        direction: npt.NDArray[np.int8] | None = None,
     ) -> None:
         self.options = options
         self._growth = replace(options.growth, threads=threads)
-        self.table = BinnedTable.of(binning, lesson.columns)
+        self.table = BinnedTable.of(binning, lesson.columns, direction)
         self.solver = Solver(
             lesson.targets,
             lesson.weights,
@@ -107,7 +109,7 @@ class Builder:
             for test in tests:
                 rows = self.table.covered(test, rows)
             self.bodies.append(Body(tests, rows, 0.0))
-            self.solver.add(rows, head)
+            self.solver.add(rows, head, self.table.sign(tests))
             self.solver.solve(np.flatnonzero(head), steps=2)
 
     def build(self, watch: Watcher | None = None) -> None:
@@ -171,12 +173,13 @@ class Builder:
             body = self._grown(priced)
             if body is None:
                 continue
-            head = self._head(priced.label_gains(body.rows))
+            sign = self.table.sign(body.tests)
+            head = self._head(priced.label_gains(body.rows, sign))
             if self._allowed is not None:
                 head &= self._allowed[[test.feature for test in body.tests]].all(axis=0)
             if head.any():
                 self.bodies.append(body)
-                solver.add(body.rows, head)
+                solver.add(body.rows, head, sign)
                 solver.solve(np.flatnonzero(head), steps=2)
                 return True
         return False
@@ -234,7 +237,7 @@ class Builder:
             solver.solve(steps=10)
             price = self.options.label_cost
             before = solver.objective() + price * solver.support[1:].sum()
-            kept = (list(self.bodies), solver.coefficients.copy(), solver.support.copy())
+            kept = (list(self.bodies), solver.coefficients.copy(), solver.support.copy(), solver.signs.copy())
             columns = solver.covers.copy()
             worth = np.where(solver.support[1:], solver.saliency() - price, 0).sum(axis=1)
             self._take_out_weakest(worth)

@@ -14,6 +14,7 @@ from polyrule.ensemble.weights import INTERCEPT_RIDGE
 from polyrule.errors import ModelError
 from polyrule.model.flips import place_of
 from polyrule.model.narrowing import fit_to
+from polyrule.model.rule import NumericCondition
 
 if TYPE_CHECKING:
     from polyrule.data.dataset import Dataset
@@ -64,6 +65,8 @@ def refit(
         Positive; the one that learning chose where None.
     keep : collection of int
         Rules, counted from 0, whose weights must stay as they are.
+
+    Of an ensemble learned with `monotone`, weights of the wrong sign leave their heads, rules without any the model.
     """
     from polyrule.ensemble.model import Entry
 
@@ -75,14 +78,24 @@ def refit(
     kept = {_position(ensemble, index) for index in keep}
     covers, truth, weights = training(ensemble, data)
     coefficients, support = matrix_of(ensemble)
+    signs = np.array([0, *required_signs(ensemble)])
     for label in range(truth.shape[1]):
         free = support[:, label].copy()
         free[[1 + rule for rule in kept]] = False
         offset = covers @ np.where(free, 0.0, coefficients[:, label])
-        coefficients[free, label] = best_weights(covers[:, free], truth[:, label], weights, offset, ridge)
+        while True:
+            coefficients[free, label] = best_weights(covers[:, free], truth[:, label], weights, offset, ridge)
+            wrong = free & (coefficients[:, label] * signs < 0)
+            if not wrong.any():
+                break
+            coefficients[wrong, label] = 0
+            free &= ~wrong
     coefficients = np.round(coefficients, _DIGITS)
     rules = []
     for number, rule in enumerate(ensemble.rules):
+        if signs[number + 1] and not coefficients[number + 1].any():
+            kept = {other - (other > number) for other in kept}
+            continue
         fitted = (Entry(entry.label, float(coefficients[number + 1, entry.label])) for entry in rule.head)
         head = tuple(entry for entry in fitted if entry.weight != 0)
         rules.append(
@@ -120,6 +133,18 @@ def matrix_of(ensemble: RuleEnsemble) -> tuple[Matrix, Bools]:
             coefficients[number, entry.label] = entry.weight
             support[number, entry.label] = True
     return coefficients, support
+
+
+def required_signs(ensemble: RuleEnsemble) -> list[int]:
+    """Which sign the weights of each rule must have, 0 for any, so that scores stay monotone as learning was told."""
+    told = ensemble.info.get("monotone")
+    told = told if isinstance(told, dict) else {}
+    ways = {j: 1 if told[f.name] == "up" else -1 for j, f in enumerate(ensemble.features) if f.name in told}
+    found = []
+    for rule in ensemble.rules:
+        tests = [test for test in rule.body if isinstance(test, NumericCondition) and test.feature in ways]
+        found.append(ways[tests[0].feature] * (1 if tests[0].op == ">" else -1) if tests else 0)
+    return found
 
 
 def slope_of(covers: Matrix, truth: Floats, weights: Floats, offset: Floats, ridge: float, at: Floats) -> Floats:

@@ -69,16 +69,20 @@ class Slopes:
         root = curvature.sum(axis=0, dtype=np.int64)
         return cls(gradient, curvature, root, scale, ridge, cost, versions, memory)
 
-    def label_gains(self, rows: Ints32) -> npt.NDArray[np.float64]:
-        """Gain of every label for a rule that covers `rows`, before the price of the head entry."""
+    def label_gains(self, rows: Ints32, sign: int = 0) -> npt.NDArray[np.float64]:
+        """Gain of every label for a rule that covers `rows`, before the price of the head entry.
+
+        With a `sign`, labels whose weight would have the other one gain nothing.
+        """
         g = self.gradient[rows].sum(axis=0, dtype=np.int64).astype(np.float64)
         h = self.curvature[rows].sum(axis=0, dtype=np.int64).astype(np.float64)
         free = h - h * h * (1.0 / self.root.astype(np.float64))
-        return np.asarray(g * g / (free + self.ridge * self.scale) * 0.5 / self.scale)
+        gains = g * g / (free + self.ridge * self.scale) * 0.5 / self.scale
+        return np.asarray(np.where(g * sign < 0, gains, 0.0) if sign else gains)
 
-    def gain(self, rows: Ints32) -> float:
-        """Gain of the best head for a rule that covers `rows`."""
-        return float(np.maximum(self.label_gains(rows) - self.cost, 0).sum())
+    def gain(self, rows: Ints32, sign: int = 0) -> float:
+        """Gain of the best head for a rule that covers `rows`, with weights of one `sign` where it is not 0."""
+        return float(np.maximum(self.label_gains(rows, sign) - self.cost, 0).sum())
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,6 +112,7 @@ def best_conditions(
     threads: int = 1,
     kernels: str | None = None,
     whole: bool = False,
+    sign: int = 0,
 ) -> BestConditions:
     """Find for every feature the condition that, added to a body covering `rows`, has the largest gain.
 
@@ -125,20 +130,23 @@ def best_conditions(
         None takes the native kernel where it is there.
     whole : bool
         Whether this is the table that the memory of `slopes` belongs to, not a part of it.
+    sign : int
+        Which sign the weights of the body must have, 0 for any; see `BinnedTable.sign`.
     """
     kernel = native_kernel()
     if kernels == "reference" or kernel is None:
-        return reference_best_conditions(table, rows, slopes)
+        return reference_best_conditions(table, rows, slopes, sign)
     found = kernel(
         table.dense, table.slot, table.count, table.nominal, table.usual, table.starts, table.listed_rows,
         table.listed_codes, np.ascontiguousarray(rows), slopes.gradient, slopes.curvature, slopes.root,
         slopes.ridge * slopes.scale, slopes.cost * slopes.scale, threads,
-        slopes.memory if len(rows) == table.rows and whole else None, slopes.versions,
+        slopes.memory if len(rows) == table.rows and whole and not sign else None, slopes.versions,
+        table.direction, sign,
     )  # fmt: skip
     return BestConditions(np.asarray(found[0]) / slopes.scale, np.asarray(found[1]), np.asarray(found[2]))
 
 
-def reference_best_conditions(table: BinnedTable, rows: Ints32, slopes: Slopes) -> BestConditions:
+def reference_best_conditions(table: BinnedTable, rows: Ints32, slopes: Slopes, sign: int = 0) -> BestConditions:
     """Plain NumPy form of the native kernel; every number comes out the same."""
     sums = np.hstack(
         [slopes.gradient[rows], slopes.curvature[rows], np.ones((len(rows), 1), dtype=np.int32)], dtype=np.int64
@@ -152,13 +160,17 @@ def reference_best_conditions(table: BinnedTable, rows: Ints32, slopes: Slopes) 
         histogram = np.zeros((bins + 1, sums.shape[1]), dtype=np.int64)
         np.add.at(histogram, table.column(feature)[rows], sums)
         if table.nominal[feature]:
-            candidates = [(CATEGORY, histogram[:bins])]
+            candidates = [(CATEGORY, histogram[:bins], sign)]
         else:
             below = np.cumsum(histogram[: bins - 1], axis=0) if bins > 1 else histogram[:0]
             above = sums.sum(axis=0) - histogram[bins] - below
             again = np.flatnonzero(histogram[1 : len(below), -1] == 0) + 1  # the same rows as the threshold before
             below[again] = above[again] = 0
-            candidates = [(AT_MOST, below), (ABOVE, above)]
+            direction = int(table.direction[feature])
+            low, high = (sign if not wanted or wanted == sign else wanted for wanted in (-direction, direction))
+            candidates = [(AT_MOST, below, low), (ABOVE, above, high)]
+            if sign:  # only the direction that asks for the same
+                candidates = [offer for offer in candidates if offer[2] == sign]
         _take_best(best, feature, candidates, len(rows), slopes)
     return BestConditions(best.gain / slopes.scale, best.bin, best.kind)
 
@@ -166,12 +178,12 @@ def reference_best_conditions(table: BinnedTable, rows: Ints32, slopes: Slopes) 
 def _take_best(
     best: BestConditions,
     feature: int,
-    candidates: list[tuple[int, npt.NDArray[np.int64]]],
+    candidates: list[tuple[int, npt.NDArray[np.int64], int]],
     rows: int,
     slopes: Slopes,
 ) -> None:
     """Record the first candidate with the largest gain; all kinds of test of one bin come before the next bin."""
-    gains = np.stack([_gains(sums, rows, slopes) for _, sums in candidates], axis=1)
+    gains = np.stack([_gains(sums, rows, slopes, sign) for _, sums, sign in candidates], axis=1)
     if not gains.size:
         return
     place = int(np.argmax(gains))
@@ -182,12 +194,13 @@ def _take_best(
     best.kind[feature] = candidates[place % len(candidates)][0]
 
 
-def _gains(sums: npt.NDArray[np.int64], rows: int, slopes: Slopes) -> npt.NDArray[np.float64]:
+def _gains(sums: npt.NDArray[np.int64], rows: int, slopes: Slopes, sign: int) -> npt.NDArray[np.float64]:
     labels = slopes.gradient.shape[1]
     ridge, cost = slopes.ridge * slopes.scale, slopes.cost * slopes.scale
     total = np.zeros(len(sums))
     for label in range(labels):  # one after the other, as the native kernel adds
         g, h = sums[:, label].astype(np.float64), sums[:, labels + label].astype(np.float64)
         free = h - h * h * (1.0 / float(slopes.root[label]))
-        total += np.maximum(g * g / (free + ridge) * 0.5 - cost, 0)
+        gain = np.maximum(g * g / (free + ridge) * 0.5 - cost, 0)
+        total += np.where(g * sign < 0, gain, 0) if sign else gain
     return np.where((sums[:, -1] > 0) & (sums[:, -1] < rows), total, -1.0)

@@ -67,7 +67,9 @@ def _extend(table: BinnedTable, beam: Sequence[Body], slopes: Slopes, options: G
             # Only a tighter test of a feature that is there already leaves the body as long as it is.
             features = np.unique([test.feature for test in body.tests])
             searched = table.only(features.tolist())
-        found = best_conditions(searched, body.rows, slopes, options.threads, options.kernels, searched is table)
+        found = best_conditions(
+            searched, body.rows, slopes, options.threads, options.kernels, searched is table, table.sign(body.tests)
+        )
         order = np.argsort(-found.gain, kind="stable")
         taken = 0
         for place in order.tolist():

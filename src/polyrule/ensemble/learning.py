@@ -149,9 +149,9 @@ def _assemble(
         calibration = Calibration.fit(scores, truth[rows], weights[rows])
     scores = held.scores(setting, calibration, options.points) if options.points else calibration.apply(scores)
     evidence = Evidence(scores, truth[rows], weights[rows], held.fold)
-    decision, merits = choose(
-        evidence, options.decision, options.optimize, by_hand=options.points > 0, stop=control.hurried
-    )
+    # Among label sets a label may be lost as another one's score rises.
+    by_hand = options.points > 0 or options.direction is not None
+    decision, merits = choose(evidence, options.decision, options.optimize, by_hand=by_hand, stop=control.hurried)
     coefficients, unit = whole.weights_for(setting, calibration, options.points)
     if not options.points:
         coefficients = np.round(coefficients, _DIGITS)

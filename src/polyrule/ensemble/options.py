@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+import numpy as np
+import numpy.typing as npt
+
 from polyrule.arrays import Bools
 from polyrule.ensemble.building import BuildOptions
 from polyrule.ensemble.lessons import Teaching
@@ -37,6 +40,8 @@ class LearnOptions:
         Rules that are there from the start; their bodies and heads stay, their weights are fitted with the others.
     allowed : ndarray of bool, shape (features, labels), or None
         Which features rules for a label may test.
+    direction : ndarray of int8, shape (features,), or None
+        1 or -1 for features that all scores may only rise or only fall with, 0 for the others.
     time_limit : float or None
         Seconds.
     seed, threads : int
@@ -55,6 +60,7 @@ class LearnOptions:
     optimize: str = "micro-f1"
     start: tuple[WeightedRule, ...] = ()
     allowed: Bools | None = None
+    direction: npt.NDArray[np.int8] | None = None
     time_limit: float | None = None
     seed: int = 0
     threads: int = 1

@@ -113,7 +113,7 @@ class Part:
     def _builder(self, lesson: Lesson, options: LearnOptions, threads: int) -> Builder:
         labels = lesson.targets.shape[1]
         kept = [(tuple(self.binning.test(c) for c in rule.body), _mask(rule, labels)) for rule in options.start]
-        return Builder(self.binning, lesson, options.build, threads, kept, options.allowed)
+        return Builder(self.binning, lesson, options.build, threads, kept, options.allowed, options.direction)
 
     def _build(self, builder: Builder, options: LearnOptions, attempt: int, attempts: int) -> None:
         """Choose the rules, telling of each."""
@@ -141,7 +141,12 @@ class Part:
         solver = self._solver
         assert solver is not None
         return to_points(
-            coefficients, solver.covers.astype(np.float64), solver.targets.astype(np.float64), solver.weights, points
+            coefficients,
+            solver.covers.astype(np.float64),
+            solver.targets.astype(np.float64),
+            solver.weights,
+            points,
+            solver.signs,
         )
 
     def nearest(self, setting: Setting) -> Setting:

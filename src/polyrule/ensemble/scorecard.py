@@ -5,12 +5,17 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from polyrule.arrays import Matrix
+from polyrule.arrays import Floats, Matrix
 from polyrule.ensemble.weights import loss
 
 
 def to_points(
-    coefficients: Matrix, covers: Matrix, targets: Matrix, weights: Matrix, most: int
+    coefficients: Matrix,
+    covers: Matrix,
+    targets: Matrix,
+    weights: Matrix,
+    most: int,
+    signs: npt.NDArray[np.int8] | None = None,
 ) -> tuple[Matrix, float]:
     """Round weights to whole points of at most `most`, then correct the rounding where that lowers the loss.
 
@@ -23,6 +28,8 @@ def to_points(
         What the weights were fitted to.
     most : int
         Largest number of points a rule may give or take; intercepts may be larger.
+    signs : ndarray of int8, shape (1 + rules,), optional
+        Which sign the points of each rule must have, 0 for any.
 
     Returns
     -------
@@ -34,9 +41,15 @@ def to_points(
     largest = float(np.abs(coefficients[1:]).max(initial=0))
     unit = largest / most if largest > 0 else 1.0
     points = np.rint(coefficients / unit)
+    lowest, highest = np.full(len(points), -float(most)), np.full(len(points), float(most))
+    lowest[0], highest[0] = -np.inf, np.inf
+    if signs is not None:
+        lowest[signs > 0] = highest[signs < 0] = 0
     for label in range(coefficients.shape[1]):
         free = np.flatnonzero(coefficients[:, label])
-        points[:, label] = _corrected(points[:, label], free, covers, targets[:, [label]], weights, unit, most)
+        points[:, label] = _corrected(
+            points[:, label], free, covers, targets[:, [label]], weights, unit, lowest, highest
+        )
     return points, unit
 
 
@@ -47,7 +60,8 @@ def _corrected(
     target: Matrix,
     weights: Matrix,
     unit: float,
-    most: int,
+    lowest: Floats,
+    highest: Floats,
 ) -> npt.NDArray[np.float64]:
     """Move one number by one point at a time, always the move that lowers the loss most, until none does."""
     current = points.copy()
@@ -57,7 +71,7 @@ def _corrected(
         best, move = reached, None
         for place in free.tolist():
             for step in (-1.0, 1.0):
-                if place > 0 and abs(current[place] + step) > most:
+                if not lowest[place] <= current[place] + step <= highest[place]:
                     continue
                 value = float(loss(scores + step * unit * covers[:, [place]], target, weights)[0])
                 if value < best - 1e-9 * abs(best):

@@ -78,7 +78,8 @@ def choose(
     evidence : Evidence
     kind, optimize : str
     by_hand : bool
-        Whether "auto" leaves out the decisions that nobody makes with pencil and paper: those among label sets.
+        Whether "auto" leaves out the decisions that nobody makes with pencil and paper: those among label sets. They
+        would not be monotone in the scores either.
     stop : callable
         Asked before every kind but the first; True makes do with those tried so far.
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
+import numpy.typing as npt
 
 from polyrule.arrays import Bools, Bytes, Floats, Floats32, Ints, Ints32, Matrix
 from polyrule.ensemble.logistic import Logistic, inverse_diagonals, newton_steps, unit_for
@@ -57,6 +58,8 @@ class Solver:
         First the intercepts, then one row per rule; 0 outside the support.
     support : ndarray of bool, same shape
         Which labels are in which head; intercepts always are.
+    signs : ndarray of int8, shape (1 + rules,)
+        Which sign the weights of each rule must have, 0 for any.
     gradient, curvature : ndarray of int32, shape (rows, labels)
         Slopes of the loss at every score, in units of 1 / `scale`: whole numbers, so that sums of them are exact.
     versions : ndarray of int64, shape (labels,)
@@ -82,6 +85,7 @@ class Solver:
         self._hessians: list[Matrix | None] = [None] * labels
         self.coefficients = np.zeros((1, labels))
         self.support = np.ones((1, labels), dtype=bool)
+        self.signs = np.zeros(1, dtype=np.int8)
         self.gradient, self.curvature = np.zeros((2, rows, labels), dtype=np.int32)
         self.scale = float(2.0 ** (_SCALE_BITS - np.ceil(np.log2(max(float(weights.max(initial=0)), 1e-300)))))
         self.versions = np.zeros(labels, dtype=np.int64)
@@ -98,8 +102,9 @@ class Solver:
         """What the probabilities should be, shape (rows, labels)."""
         return self._logistic.targets.T
 
-    def add(self, rows: Ints32, head: Bools) -> None:
+    def add(self, rows: Ints32, head: Bools, sign: int = 0) -> None:
         """Append a rule that covers `rows` and may weigh the labels in `head`; its weights start at 0."""
+        self.signs = np.append(self.signs, np.int8(sign))
         self._covers[self._size] = 0
         self._covers[self._size, rows] = 1
         self._size += 1
@@ -124,13 +129,14 @@ class Solver:
         self._size -= 1
         self.coefficients = np.delete(self.coefficients, place, axis=0)
         self.support = np.delete(self.support, place, axis=0)
+        self.signs = np.delete(self.signs, place)
         self._forget(touched)
 
-    def restore(self, covers: Bytes, coefficients: Matrix, support: Bools) -> None:
+    def restore(self, covers: Bytes, coefficients: Matrix, support: Bools, signs: npt.NDArray[np.int8]) -> None:
         """Go back to an earlier state."""
         self._size = covers.shape[1]
         self._covers[: self._size] = covers.T
-        self.coefficients, self.support = coefficients, support
+        self.coefficients, self.support, self.signs = coefficients, support, signs
         self._forget(np.arange(len(self._hessians)))
 
     def drop(self, rule: int, label: int) -> None:
@@ -142,9 +148,14 @@ class Solver:
         self.coefficients[rule + 1, label] = 0
 
     def solve(self, labels: Ints | None = None, steps: int = 1) -> None:
-        """Take up to `steps` Newton steps for each of `labels`, all where None; then renew their slopes."""
+        """Take up to `steps` Newton steps for each of `labels`, all where None; then renew their slopes.
+
+        Weights that come to have another sign than their rule may give leave its head, and the others are fitted again.
+        """
         for batch in self._batches(labels):
             self._descend(batch, steps)
+            while len(changed := self._drop_wrong_signs(batch)):
+                self._descend(changed, steps)
             self._renew_slopes(batch)
 
     def objective(self) -> float:
@@ -184,6 +195,15 @@ class Solver:
     def _forget(self, labels: Ints) -> None:
         self._outdate(labels)
         self._renew_slopes(labels)
+
+    def _drop_wrong_signs(self, labels: Ints) -> Ints:
+        """Take labels out of heads where their weight has the wrong sign, and return these labels."""
+        if not self.signs.any():
+            return labels[:0]
+        wrong = self.support[:, labels] & (self.coefficients[:, labels] * self.signs[:, None] < 0)
+        for place, number in np.argwhere(wrong).tolist():
+            self.drop(place - 1, int(labels[number]))
+        return labels[wrong.any(axis=0)]
 
     def _outdate(self, labels: Ints) -> None:
         for label in labels.tolist():

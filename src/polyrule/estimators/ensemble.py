@@ -33,6 +33,7 @@ from polyrule.estimators.base import RuleEstimator, TrainingData
 from polyrule.learning.constraints import Constraints, without
 from polyrule.learning.progress import telling
 from polyrule.model.predict import check_table
+from polyrule.model.rule import NumericCondition
 from polyrule.store import Packed
 from polyrule.store.coded_table import unpack
 
@@ -90,6 +91,10 @@ class RuleEnsembleClassifier(RuleEstimator):
         Per label, the only features that rules for it may test; labels that are not named may use all.
     forbid : list of str or None
         Features that no rule may test; the teacher does not see them either.
+    monotone : dict of str to {"up", "down"}, or None
+        Numeric features that may count in one direction only: with "up" the sum of every label can only rise as the
+        feature rises, with "down" only fall. A missing value is neither more nor less than another. Decisions are then
+        made by thresholds, so that predicted labels follow.
     time_limit : float or None
         Seconds for all of `fit`; rules, teacher and folds share them.
     callback : callable or None
@@ -153,6 +158,7 @@ class RuleEnsembleClassifier(RuleEstimator):
         max_bins: int = 64,
         features: Mapping[str, Sequence[str]] | None = None,
         forbid: Sequence[str] | None = None,
+        monotone: Mapping[str, Any] | None = None,
         time_limit: float | None = None,
         callback: Callback | None = None,
         kernels: str | None = None,
@@ -176,6 +182,7 @@ class RuleEnsembleClassifier(RuleEstimator):
         self.max_bins = max_bins
         self.features = features
         self.forbid = forbid
+        self.monotone = monotone
         self.time_limit = time_limit
         self.callback = callback
         self.kernels = kernels
@@ -217,16 +224,23 @@ class RuleEnsembleClassifier(RuleEstimator):
         table, truth, counted = _examples(training)
         if start is not None:
             options = dataclasses.replace(options, start=_kept(start, table, training.target.names))
-        if self.features or self.forbid:
-            limits = Constraints.read(table, training.target.names, self.features, self.forbid, None)
-            table = without(_plain(table), np.asarray(limits.allowed.any(axis=1)))
-            options = dataclasses.replace(options, allowed=limits.allowed)
+        told: dict[str, str] = {}
+        if self.features or self.forbid or self.monotone:
+            limits = Constraints.read(table, training.target.names, self.features, self.forbid, self.monotone)
+            told = {table.features[j].name: "up" if op == ">" else "down" for j, op in limits.directions.items()}
+            if not limits.allowed.all():
+                table = without(_plain(table), np.asarray(limits.allowed.any(axis=1)))
+                options = dataclasses.replace(options, allowed=limits.allowed)
+            if told:
+                options = dataclasses.replace(options, direction=_direction(limits, options.start))
         weights = counted.astype(np.float64) * float(training.scale)
         names, fold = training.target.names, self._fold(truth)
         watch = telling(self.callback, self.verbose)
         learned = learn(table, truth, weights, names, options, watch, fold)
         learned.model.info.update(self._provenance(training))
         learned.model.info["stopped"] = learned.reason
+        if told:
+            learned.model.info["monotone"] = told
         self._remember(training)
         self.model_: RuleEnsemble = learned.model
         self.stopped_reason_ = learned.reason
@@ -246,7 +260,8 @@ class RuleEnsembleClassifier(RuleEstimator):
         check_is_fitted(self)
         optimize = self.optimize if optimize is None else optimize
         kind = self.decision if decision is None else decision
-        chosen, merits = choose(self._evidence, kind, optimize, by_hand=bool(self.points))
+        self._check_monotone(kind)
+        chosen, merits = choose(self._evidence, kind, optimize, by_hand=bool(self.points or self.monotone))
         unit = self.model_.unit
         info = self.model_.info | {"cross_validation": merits}
         tuned = chosen.in_points(unit) if self.points else chosen
@@ -297,6 +312,13 @@ class RuleEnsembleClassifier(RuleEstimator):
             raise OptionError(f"cv must be a number of folds, a splitter, or pairs of row numbers: {error}") from error
         return fold
 
+    def _check_monotone(self, decision: str) -> None:
+        if self.monotone and decision in ("subset", "expected-f1"):
+            raise OptionError(
+                f"decision={decision!r} chooses whole label sets, where a label may go as the sum of another rises; "
+                "with monotone, take 'auto', 'threshold' or 'per-label'"
+            )
+
     def _options(self) -> LearnOptions:
         """Check all parameters and bring them into the form the learner takes."""
         for name, least in (
@@ -325,6 +347,7 @@ class RuleEnsembleClassifier(RuleEstimator):
             raise OptionError("kernels='native' needs the compiled kernels, which are not built here; use None")
         if self.decision != "auto" and self.decision not in KINDS:
             raise OptionError(f"decision must be 'auto' or one of {', '.join(KINDS)}, not {self.decision!r}")
+        self._check_monotone(self.decision)
         if self.optimize not in MEASURES:
             raise OptionError(f"optimize must be one of {', '.join(MEASURES)}, not {self.optimize!r}")
         if self.label_cost != "auto" and (not _is_number(self.label_cost) or float(self.label_cost) < 0):
@@ -375,6 +398,21 @@ def _plain(table: Table) -> Table:
     if type(table) is not Table:
         raise OptionError("features and forbid need the examples themselves, not a store")
     return table
+
+
+def _direction(limits: Constraints, start: Sequence[WeightedRule]) -> npt.NDArray[np.int8]:
+    """Per feature, 1 or -1 if all sums may only rise or only fall with it, else 0."""
+    direction = np.zeros(len(limits.allowed), dtype=np.int8)
+    for place, op in limits.directions.items():
+        direction[place] = 1 if op == ">" else -1
+    for number, rule in enumerate(start, start=1):
+        tests = [test for test in rule.body if isinstance(test, NumericCondition) and direction[test.feature]]
+        if len({int(direction[test.feature]) * (1 if test.op == ">" else -1) for test in tests}) > 1:
+            raise OptionError(
+                f"start: what rule {number} covers neither only grows nor only shrinks as the monotone features rise; "
+                "remove the rule, or the feature from monotone"
+            )
+    return direction
 
 
 def _kept(start: Any, table: Table, labels: Sequence[str]) -> tuple[WeightedRule, ...]:

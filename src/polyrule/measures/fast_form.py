@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 # With coefficients up to 2**20 and counts up to 2**40 a cross product stays below 2**125 and fits 128-bit integers.
 LARGEST_COEFFICIENT = 1 << 20
 
+HAMMING: tuple[Row, Row] = ((0, 1, 0, 1, 0), (0, 1, 1, 1, 1))
+
 KINDS = ("singles", "subset", "ratio", "counted", "micro", "alone", "example")
 FORMULAS = ("", "wracc", "rate_difference", "m_estimate", "matthews", "function", "ratio")
 
@@ -43,8 +45,8 @@ class FastForm:
         head maximises (N0 + sum of a_i) / (D0 + sum of b_i), found by Dinkelbach's iteration, for every head size
         where `rho` is given. The others are for measures that are no ratio: ``counted`` is like ``singles``; ``micro``
         measures the counts summed over the head; ``alone`` is fast for one literal only. ``example`` measures each
-        example by itself, where that is a * TP / (b * TP + c * FP + ...) with b >= c > 0; it is fast as long as each
-        label is set on all examples or on none.
+        example by itself: Hamming accuracy, or a * TP / (b * TP + c * FP + ...) with b >= c > 0, which is fast as long
+        as each label is set on all examples or on none.
     num, den : five ints
         Coefficients of (constant, TP, FP, TN, FN); zeros for ``subset``.
     scope : str
@@ -161,15 +163,17 @@ def _ratio_kind(objective: Objective, measure: RatioMeasure, lifted: bool) -> st
     if objective.averaging == "label" and objective.scope == "head" and not lifted:
         return "singles" if min(measure.denominator) >= 0 else None
     if objective.averaging == "example":
-        return None if lifted or objective.scope != "head" or not _loses_by_errors(measure) else "example"
+        return None if lifted or objective.scope != "head" or not _is_compiled_example_wise(measure) else "example"
     if objective.averaging != "micro" or not measure.has_positive_denominator:
         return None
     decomposable = objective.scope == "head" and not measure.has_constants
     return "singles" if decomposable and not lifted else "ratio"
 
 
-def _loses_by_errors(measure: RatioMeasure) -> bool:
-    """Whether only covered examples are worth something, and what one loses by its errors is convex in their number."""
+def _is_compiled_example_wise(measure: RatioMeasure) -> bool:
+    """Whether it is Hamming accuracy, or gives only covered examples a value, convex in the number of their errors."""
+    if (measure.numerator, measure.denominator) == HAMMING:
+        return True
     constant, tp, *others = measure.numerator
     zero, right, wrong, *_ = measure.denominator
     plain = constant == 0 and tp > 0 and not any(others) and zero == 0 and min(measure.denominator) >= 0
