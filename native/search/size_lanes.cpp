@@ -11,6 +11,7 @@ namespace {
 
 constexpr std::size_t kLanes = SizeLanes::kLanes;
 using Vector = Lanes<float, kLanes>;
+constexpr float kNever = 1e30f;  // more than anything gains
 
 POLYRULE_INLINE Vector larger(const Vector& a, const Vector& b) { return select(a > b, a, b); }
 
@@ -37,9 +38,11 @@ bool judge_lanes(const Labels& q, const Level& level, const float* t_lanes, floa
   const std::size_t n = q.stride;
   for (std::size_t e = 0; e < q.count; ++e) {
     const float *one = q.rates + e, *none = one + 4 * n;
-    const Vector present = h1 * one[0] + h2 * one[n] + h3 * one[2 * n] + h4 * one[3 * n] - q.barred[e];
+    // a literal without a true positive is in no head
+    const float bars[] = {one[0] > 0 ? q.barred[e] : kNever, none[0] > 0 ? q.barred[n + e] : kNever};
+    const Vector present = h1 * one[0] + h2 * one[n] + h3 * one[2 * n] + h4 * one[3 * n] - bars[0];
     const Vector absent = h1 * none[0] + h2 * none[n] + h3 * none[2 * n] + h4 * none[3 * n];
-    const Vector other = absent - q.barred[n + e];
+    const Vector other = absent - bars[1];
     Vector gain = larger(present, other);
     if (q.scope == Scope::all) {
       const Vector out_of_head = h3 * q.outside[e] + h4 * q.outside[n + e];

@@ -23,7 +23,7 @@ from polyrule.errors import DataError, ModelError, OptionError, UnseenCategoryWa
 from polyrule.estimators.ensemble import RuleEnsembleClassifier
 from polyrule.model.rule import NumericCondition
 
-REASON = "folds and the teacher's bootstrap samples are drawn from rows, so a row twice is not a row of weight two"
+REASON = "the teacher's bootstrap samples are drawn from rows, so a row twice is not a row of weight two"
 FAILING = {
     "check_sample_weight_equivalence_on_dense_data": REASON,
     "check_sample_weight_equivalence_on_sparse_data": REASON,
@@ -37,7 +37,11 @@ def small_forest(monkeypatch) -> None:
 
 
 @parametrize_with_checks(
-    [RuleEnsembleClassifier(max_rules=4, cv=2, teacher=None)], expected_failed_checks=lambda estimator: FAILING
+    [
+        RuleEnsembleClassifier(max_rules=4, cv=2, teacher=None),
+        RuleEnsembleClassifier(max_rules=2, cv=2, restarts=1, max_bins=16),
+    ],
+    expected_failed_checks=lambda estimator: FAILING if estimator.teacher else {},
 )
 def test_scikit_learn_conventions(estimator, check) -> None:
     check(estimator)
@@ -311,6 +315,19 @@ def test_folds_may_come_from_a_splitter() -> None:
     assert same(clf, listed)
     with pytest.raises(OptionError, match="cv"):
         RuleEnsembleClassifier(max_rules=3, cv=[([0], [999])]).fit(X, Y)
+
+
+def test_row_numbers_of_folds_count_examples_of_weight_zero_too() -> None:
+    X, Y = planted()
+    folds = list(KFold(3, shuffle=True, random_state=0).split(X))
+    few = np.sort(np.random.default_rng(0).permutation(len(X))[:100])
+    weights = np.zeros(len(X))
+    weights[few] = 1
+    place = {row: number for number, row in enumerate(few.tolist())}
+    left = [tuple([place[row] for row in rows.tolist() if row in place] for rows in pair) for pair in folds]
+    options = {"max_rules": 3, "teacher": None}
+    whole = RuleEnsembleClassifier(cv=folds, **options).fit(X, Y, sample_weight=weights)
+    assert same(whole, RuleEnsembleClassifier(cv=left, **options).fit(X[few], Y[few]))
 
 
 def test_of_several_starts_the_best_fit_is_kept() -> None:

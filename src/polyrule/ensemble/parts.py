@@ -73,8 +73,10 @@ class Part:
             if control.out_of_time(number, 1.0):
                 break
         self.finished = not control.interrupted
-        # The examples that points are fitted to are kept only where there will be points.
-        self._solver = builder.solver if options.points else None
+        # What points are fitted to is kept only where there will be points.
+        solver = builder.solver
+        self._examples = (solver.covers, solver.targets, solver.weights) if options.points else None
+        self._signs = solver.signs
         control.tell(number, "rules", 1.0, len(self.chosen.bodies), builder.solver.objective())
 
     def _taught(
@@ -138,16 +140,8 @@ class Part:
         coefficients[0] += calibration.shift
         if not points:
             return coefficients, 1.0
-        solver = self._solver
-        assert solver is not None
-        return to_points(
-            coefficients,
-            solver.covers.astype(np.float64),
-            solver.targets.astype(np.float64),
-            solver.weights,
-            points,
-            solver.signs,
-        )
+        assert self._examples is not None
+        return to_points(coefficients, *self._examples, points, self._signs)
 
     def nearest(self, setting: Setting) -> Setting:
         """Return the setting itself, or the most similar one where time did not allow for all of them."""

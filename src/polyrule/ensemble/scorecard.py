@@ -5,15 +5,15 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from polyrule.arrays import Floats, Matrix
+from polyrule.arrays import Bytes, Floats, Floats32, Matrix
 from polyrule.ensemble.weights import loss
 
 
 def to_points(
     coefficients: Matrix,
-    covers: Matrix,
-    targets: Matrix,
-    weights: Matrix,
+    covers: Matrix | Bytes,
+    targets: Matrix | Floats32,
+    weights: Floats,
     most: int,
     signs: npt.NDArray[np.int8] | None = None,
 ) -> tuple[Matrix, float]:
@@ -47,25 +47,24 @@ def to_points(
         lowest[signs > 0] = highest[signs < 0] = 0
     for label in range(coefficients.shape[1]):
         free = np.flatnonzero(coefficients[:, label])
-        points[:, label] = _corrected(
-            points[:, label], free, covers, targets[:, [label]], weights, unit, lowest, highest
-        )
+        target = targets[:, [label]].astype(np.float64)
+        points[:, label] = _corrected(points[:, label], free, covers, target, weights, unit, lowest, highest)
     return points, unit
 
 
 def _corrected(
     points: npt.NDArray[np.float64],
     free: npt.NDArray[np.int64],
-    covers: Matrix,
+    covers: Matrix | Bytes,
     target: Matrix,
-    weights: Matrix,
+    weights: Floats,
     unit: float,
     lowest: Floats,
     highest: Floats,
 ) -> npt.NDArray[np.float64]:
     """Move one number by one point at a time, always the move that lowers the loss most, until none does."""
     current = points.copy()
-    scores = (covers @ current * unit)[:, None]
+    scores = (covers[:, free] @ current[free] * unit)[:, None]
     reached = float(loss(scores, target, weights)[0])
     for _ in range(4 * len(free)):
         best, move = reached, None

@@ -15,6 +15,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import Tags, estimator_html_repr
 from sklearn.utils.validation import check_is_fitted
 
+from polyrule.arrays import Bools
 from polyrule.data.dataset import Dataset
 from polyrule.data.fingerprint import fingerprint
 from polyrule.data.frames import column_names, open_frame
@@ -40,7 +41,8 @@ _NOT_STORED = ("callback", "verbose")
 class TrainingData:
     """What a fit learns from: examples of positive weight only, weights as integers times `scale`.
 
-    Packed data takes the place of table and labels; `weights` then is the total weight.
+    Packed data takes the place of table and labels; `weights` then is the total weight. `kept` tells which of the given
+    examples these are, None for all.
     """
 
     table: Table | Packed
@@ -48,6 +50,7 @@ class TrainingData:
     weights: npt.NDArray[np.int64]
     scale: Fraction
     target: Target
+    kept: Bools | None = None
 
 
 class RuleEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
@@ -82,9 +85,9 @@ class RuleEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             raise DataError(f"X has {len(table)} examples but y has {truth.shape[0]}: inconsistent numbers of samples")
         weights, scale = integer_weights(sample_weight, len(table))
         kept = weights > 0
-        if not kept.all():
-            table, truth, weights = table[kept], truth[kept], weights[kept]
-        return TrainingData(table, truth, weights, scale, target)
+        if kept.all():
+            return TrainingData(table, truth, weights, scale, target)
+        return TrainingData(table[kept], truth[kept], weights[kept], scale, target, kept)
 
     def _remember(self, training: TrainingData) -> None:
         """Set the fitted attributes that follow from the data alone."""

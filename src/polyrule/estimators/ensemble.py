@@ -13,7 +13,7 @@ import scipy.sparse as sp
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from polyrule.arrays import Bytes, Ints
+from polyrule.arrays import Bools, Bytes, Ints
 from polyrule.data.labels import require_known
 from polyrule.data.table import Table
 from polyrule.ensemble.building import BuildOptions
@@ -234,7 +234,7 @@ class RuleEnsembleClassifier(RuleEstimator):
             if told:
                 options = dataclasses.replace(options, direction=_direction(limits, options.start))
         weights = counted.astype(np.float64) * float(training.scale)
-        names, fold = training.target.names, self._fold(truth)
+        names, fold = training.target.names, self._fold(truth, training.kept)
         watch = telling(self.callback, self.verbose)
         learned = learn(table, truth, weights, names, options, watch, fold)
         learned.model.info.update(self._provenance(training))
@@ -299,18 +299,23 @@ class RuleEnsembleClassifier(RuleEstimator):
         check_is_fitted(self, "model_")
         return self.model_
 
-    def _fold(self, truth: npt.NDArray[np.uint8]) -> npt.NDArray[np.int64] | None:
-        """In which part of the cross-validation each example is held out, -1 for never; None for folds of our own."""
+    def _fold(self, truth: Bytes, kept: Bools | None) -> Ints | None:
+        """In which part of the cross-validation each example is held out, -1 for never; None for folds of our own.
+
+        Row numbers count all examples that were given; a splitter is asked about those of positive weight.
+        """
         if isinstance(self.cv, (int, np.integer)):
             return None
-        splits = self.cv.split(np.zeros((len(truth), 1)), truth) if hasattr(self.cv, "split") else self.cv
-        fold = np.full(len(truth), -1, dtype=np.int64)
+        splits = self.cv
+        if hasattr(self.cv, "split"):
+            splits, kept = self.cv.split(np.zeros((len(truth), 1)), truth), None
+        fold = np.full(len(truth) if kept is None else len(kept), -1, dtype=np.int64)
         try:
             for number, (_, test) in enumerate(splits):
                 fold[np.asarray(test)] = number
         except (TypeError, ValueError, IndexError) as error:
             raise OptionError(f"cv must be a number of folds, a splitter, or pairs of row numbers: {error}") from error
-        return fold
+        return fold if kept is None else np.asarray(fold[kept])
 
     def _check_monotone(self, decision: str) -> None:
         if self.monotone and decision in ("subset", "expected-f1"):
