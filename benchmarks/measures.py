@@ -12,14 +12,18 @@ by then. The table is printed and written to benchmarks/results/measures.md.
 from __future__ import annotations
 
 import argparse
-import json
+import multiprocessing
 import signal
-import subprocess
-import sys
 import time
 import warnings
 from pathlib import Path
 from typing import Any
+
+import numpy as np
+
+from polyrule import RuleListClassifier, datasets
+from polyrule.errors import PolyruleError
+from polyrule.measures import FunctionMeasure
 
 RESULTS = Path(__file__).resolve().parent / "results"
 DATA = ["emotions", "yeast", "CAL500", "birds", "medical"]
@@ -27,8 +31,6 @@ DATA = ["emotions", "yeast", "CAL500", "birds", "medical"]
 
 def log_gain(tp: Any, fp: Any, tn: Any, fn: Any) -> Any:
     """Measure of our own that is no ratio: it never falls with TP and never rises with FP."""
-    import numpy as np
-
     return np.log2(1 + tp) - np.log2(1 + fp)
 
 
@@ -68,14 +70,8 @@ ROWS: dict[str, dict[str, Any]] = {
 }
 
 
-def worker(data_name: str, row: str, seconds: float) -> dict[str, Any]:
+def fit(data: Any, row: str, seconds: float) -> dict[str, Any]:
     """One timed fit, in this process."""
-    from polyrule import RuleListClassifier, datasets
-    from polyrule.errors import PolyruleError
-    from polyrule.measures import FunctionMeasure
-
-    warnings.simplefilter("ignore")
-    data = datasets.load(data_name, "train")
     options = dict(ROWS[row])
     measure = options.pop("measure")
     if measure in OWN:
@@ -99,16 +95,21 @@ def worker(data_name: str, row: str, seconds: float) -> dict[str, Any]:
     return {"cpu": spent, "rules": len(learner.model_), "end": learner.stopped_reason_}
 
 
-def run(data: str, row: str, seconds: float) -> dict[str, Any]:
+def run(data: Any, row: str, seconds: float) -> dict[str, Any]:
     """The same in a process of its own, which is ended if it does not end itself."""
-    command = [sys.executable, __file__, "--worker", json.dumps([data, row, seconds])]
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=20 * seconds + 60, check=False)
-    except subprocess.TimeoutExpired:
-        return {"error": "did not end in time"}
-    if done.returncode:
-        return {"error": done.stderr.strip().splitlines()[-1] if done.stderr.strip() else f"exit {done.returncode}"}
-    found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    context = multiprocessing.get_context("fork")  # has imported everything and read the data
+    answers, to_us = context.Pipe(duplex=False)
+    process = context.Process(target=lambda: to_us.send(fit(data, row, seconds)))
+    process.start()
+    to_us.close()
+    found: dict[str, Any] = {"error": "did not end in time"}
+    if answers.poll(20 * seconds + 60):
+        try:
+            found = answers.recv()
+        except EOFError:
+            found = {"error": "the process died"}
+    process.kill()
+    process.join()
     return found
 
 
@@ -129,15 +130,13 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=60.0, help="when a cell is cut off")
     parser.add_argument("--only", default=",".join(DATA), help="data sets")
     parser.add_argument("--measures", default="", help="rows whose names contain one of these words")
-    parser.add_argument("--worker", help=argparse.SUPPRESS)
     options = parser.parse_args()
-    if options.worker:
-        print(json.dumps(worker(*json.loads(options.worker))))
-        return
     words = [word for word in options.measures.split(",") if word]
     rows = [row for row in ROWS if row != "f0.5" and (not words or any(word in row for word in words))]
     names = options.only.split(",")
-    base = {name: run(name, "f0.5", 10 * options.seconds) for name in names}
+    warnings.simplefilter("ignore")
+    data = {name: datasets.load(name, "train") for name in names}
+    base = {name: run(data[name], "f0.5", 10 * options.seconds) for name in names}
     units = {name: found["cpu"] / found["rules"] for name, found in base.items()}
     lines = ["| measure | " + " | ".join(names) + " |", "| --- |" + " ---: |" * len(names)]
     lines.append("| f0.5: ms per rule | " + " | ".join(f"{1000 * units[name]:.2f}" for name in names) + " |")
@@ -146,7 +145,7 @@ def main() -> None:
     for row in rows:
         cells = []
         for name in names:
-            found = run(name, row, options.seconds)
+            found = run(data[name], row, options.seconds)
             if "error" in found:
                 remarks[f"- {row}: {found['error']}"] = None
             cells.append(cell(found, units[name]))

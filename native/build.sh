@@ -8,4 +8,8 @@ target=${TARGET_DIR:-$root/src/polyrule}
 cmake -S "$root" -B "$build" -G "${GENERATOR:-Ninja}" -DPython_EXECUTABLE="$("$python" -c 'import sys; print(sys.executable)')" "$@" >/dev/null
 cmake --build "$build"
 mkdir -p "$target"
-cp "$build"/_native*.so "$target"/
+# A process may be running with the old file: put the new one in its place at once.
+for file in "$build"/_native*.so; do
+  cp "$file" "$target/.new.so"
+  mv "$target/.new.so" "$target/$(basename "$file")"
+done

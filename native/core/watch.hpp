@@ -39,18 +39,22 @@ struct Watch {
   mutable std::chrono::steady_clock::time_point looked_ = std::chrono::steady_clock::now();
 };
 
-// Asked at every step of a long head search; looks at the clock now and then.
+// Told of every step of a long head search, with about how many literals it looks at; looks at the clock now and then.
 class Patience {
  public:
   explicit Patience(const Watch* watch = nullptr) : watch_(watch) {}
 
-  void step() const {
-    if (++steps_ % 4096 == 0 && watch_) watch_->check();
+  void step(std::uint64_t work = 1) const {
+    work_ += work;
+    if (work_ < kBetween || !watch_) return;
+    work_ = 0;
+    watch_->check();
   }
 
  private:
+  static constexpr std::uint64_t kBetween = 4'096;
   const Watch* watch_;
-  mutable std::uint64_t steps_ = 0;
+  mutable std::uint64_t work_ = 0;
 };
 
 }  // namespace polyrule

@@ -93,7 +93,7 @@ class MicroHeads {
   }
 
   void halve(std::vector<MicroItem> open, const MicroBox& box) {
-    patience_.step();
+    patience_.step(open.size());
     if (!gains_.narrow(open, fixed_, slack_, box) || only_worse_ties(open, {})) return;
     if (has_few_heads(open)) return try_all(open, 0, {}, 0);
     try_gaining(open);
@@ -150,7 +150,7 @@ class MicroHeads {
   }
 
   void descend(std::vector<MicroItem> open, const Counts& sum) {
-    patience_.step();
+    patience_.step(open.size());
     if (fixed_.size() == most_ || !gains_.narrow(open, fixed_, slack_, box_) || only_worse_ties(open, sum)) return;
     if (has_few_heads(open)) return try_all(open, 0, sum, 0);
     const auto [first, last] = next_label(open);

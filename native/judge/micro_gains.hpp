@@ -38,7 +38,7 @@ struct MicroItem {
   double tp = 0, fp = 0, tn = 0, fn = 0;
   std::uint32_t e = 0;
   std::uint32_t place = 0;  // among all literals of the body
-  Gain gain{};
+  Gain gain{}, untilted{};
   double total = tp + fp + tn + fn;
 
   double x() const { return (tp + fp) / total; }  // equal parts must give equal quotients
@@ -166,7 +166,7 @@ class MicroGains {
     const auto lean_s = [&](const MicroItem& item) { return item.tp + item.fn - s_end * item.total; };
     const auto take = [&](const MicroItem& item) { over[0] += lean_x(item), over[1] += lean_s(item); };
     const auto set = [&](MicroItem& item) {
-      return item.gain.by[end] = gain(item, end) + tilts[0] * lean_x(item) + tilts[1] * lean_s(item);
+      return item.gain.by[end] = item.untilted.by[end] + tilts[0] * lean_x(item) + tilts[1] * lean_s(item);
     };
     sums = {constant()};
     for (MicroItem& item : fixed) sums.base += set(item), take(item);
@@ -192,8 +192,8 @@ class MicroGains {
     return sum + sums.second;  // nothing, if there is no second label
   }
 
-  // Where the literals lie; false if no head of them lies in the box.
-  bool see(const std::vector<MicroItem>& open, const std::vector<MicroItem>& fixed, const MicroBox& box) {
+  // Where the literals lie, and what they gain there; false if no head of them lies in the box.
+  bool see(std::vector<MicroItem>& open, std::vector<MicroItem>& fixed, const MicroBox& box) {
     double s[2] = {1, 0};
     seen_x_[0] = 1;
     seen_x_[1] = largest_ = 0;
@@ -221,6 +221,8 @@ class MicroGains {
       cost_[end] = level_ * (formula_ == Formula::matthews ? std::sqrt(std::max(0.0, x_[end] * (1 - x_[end]))) : 1);
     if (!diagonal_reaches()) return false;
     if (chords_ && formula_ != Formula::wracc) chord_.through(s_, f(s_[0]), f(s_[1]));
+    for (auto* items : {&open, &fixed})
+      for (MicroItem& item : *items) item.untilted = {{gain(item, 0), gain(item, 1)}};
     return true;
   }
 

@@ -20,6 +20,39 @@ void Filter::set_level(const Fraction& level) {
                                              : form_.formula != Formula::wracc || level.num >= 0;
 }
 
+bool Filter::rules_out(Weights& known, Count weight, Count covered, Count left_out, Count least_tp) {
+  if (weight <= known.out) return true;
+  if (known.version != version_) known.version = version_, known.open = std::numeric_limits<Count>::max();
+  if (weight >= known.open) return false;
+  reach_by_weight(float(covered), float(left_out));
+  double tp = 0;
+  const Verdict verdict = decide(false, true, tp);
+  const bool out = verdict == Verdict::no || (verdict == Verdict::tie && tp < double(least_tp));
+  (out ? known.out : known.open) = weight;
+  return out;
+}
+
+void Filter::reach_by_weight(float covered, float left_out) {
+  const auto at = [&](std::size_t number) { return reach_.numbers.data() + number * reach_.stride; };
+  const auto stays = [&](float weight) { return std::max(0.0f, weight - left_out); };
+  for (std::size_t e = 0; e < labels_.size(); ++e) {
+    const NodeLabel& label = labels_[e];
+    const float unset[] = {float(label.kinds[kAbsent]), float(label.kinds[kPresent])};
+    const float present = float(label.kinds[kPresent] + label.kinds[kPresentSet]),
+                absent = float(label.kinds[kAbsent] + label.kinds[kAbsentSet]);
+    const float tn = float(label.absent) - stays(absent), fn = float(label.present) - std::min(present, covered);
+    for (int v = 0; v < 2; ++v) {
+      const std::size_t first = std::size_t(1 - v) * Reach::kNumbers;
+      at(first + Reach::kTp)[e] = std::min(unset[v], covered);
+      at(first + Reach::kFp)[e] = stays(unset[1 - v]);
+      at(first + Reach::kTn)[e] = tn;
+      at(first + Reach::kFn)[e] = fn;
+      at(std::size_t(10 - v))[e] = std::min(unset[v], covered) + float(label.present) - (v ? 0 : stays(present));
+    }
+    at(8)[e] = stays(unset[0] + unset[1]) + float(label.present + label.absent) - std::min(present + absent, covered);
+  }
+}
+
 Filter::Verdict Filter::decide(bool leaving, bool stretch, double& tp) {
   if (form_.kind == HeadKind::micro) {
     if (largest_) return judge_faultless(tp);

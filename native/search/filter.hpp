@@ -61,8 +61,27 @@ class Filter {
     return verdict == Verdict::no || (verdict == Verdict::tie && tp < double(least_tp));
   }
 
+  // The same for all bodies below the node that cover so much of its weight.
+  bool rules_out(Count weight, Count of, Count least_tp) {
+    if (!monotone_ || always_) return false;
+    return rules_out(light_, weight, weight, of, least_tp) || rules_out(heavy_, of - weight, of, of - weight, least_tp);
+  }
+
  private:
   using Group = SizeLevels::Group;
+
+  // Weights up to `out` are ruled out, those from `open` on are not, at the level of a version.
+  struct Weights {
+    Count out = -1, open = 0;
+    std::uint64_t version = 0;
+  };
+
+  // Whether no body below the node reaches the level that covers at most `covered`, or at least all but `left_out`. The
+  // more `weight`, the more may.
+  bool rules_out(Weights& known, Count weight, Count covered, Count left_out, Count least_tp);
+
+  // What the literals have at most in such a body.
+  void reach_by_weight(float covered, float left_out);
 
   // Groups with a lane for each.
   struct Block {
@@ -156,6 +175,7 @@ class Filter {
   bool has_level_ = false, always_ = false, monotone_ = false, largest_ = false;
   std::uint64_t version_ = 0;
   double lowered_ = 0;
+  Weights light_, heavy_;
   MicroGains micro_;
   MicroLanes micro_lanes_;
   std::vector<MicroItem> items_, none_;

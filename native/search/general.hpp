@@ -67,15 +67,17 @@ class GeneralScan {
     total_ = node_.weight - missing;
     if (missing) sums_.leave_out();
     else sums_.leave_out_none();
-    block_weight_ = 0;
-    if (column.has_block) {
-      sums_.begin();
-      sums_.add(list_, size_);
-      sums_.keep_rest(total_);
-      block_weight_ = sums_.rest_weight();
-    }
-    if (column.nominal) nominal(column);
-    else numeric(column, missing > 0);
+    if (column.nominal) return nominal(column);
+    block_weight_ = column.has_block ? sum_up_block() : 0;
+    numeric(column, missing > 0);
+  }
+
+  // The weight of the block; its sums are kept.
+  Count sum_up_block() {
+    sums_.begin();
+    sums_.add(list_, size_);
+    sums_.keep_rest(total_);
+    return sums_.rest_weight();
   }
 
   // The covered slots of a feature by ascending value, marked where a distinct value starts, without its block.
@@ -106,26 +108,30 @@ class GeneralScan {
     return by_place ? column.value_at(places_[i]) : column.dense[node_.row(list_[i] & kEntry)];
   }
 
-  std::size_t add_equal(std::size_t i) {
-    const std::size_t first = i;
-    do ++i;
-    while (i < size_ && !(list_[i] & kStarts));
-    sums_.add(list_ + first, i - first);
-    return i;
-  }
-
+  // Categories that cover too little, or leave out too little, are passed before anything is summed up.
   void nominal(const Column& column) {
+    Count rest = total_;
     for (std::size_t i = 0; i < size_;) {
+      const std::size_t first = i;
+      Count weight = 0;
+      do weight += sums_.weight(list_[i++]);
+      while (i < size_ && !(list_[i] & kStarts));
+      rest -= weight;
+      if (rules_out(weight)) continue;
       begin();
-      const double value = value_of(column, i);
-      i = add_equal(i);
-      joined([&] { return Condition{Test::category, false, index_, value}; });
+      sums_.add(list_ + first, i - first);
+      joined([&] { return Condition{Test::category, false, index_, value_of(column, first)}; });
     }
-    if (block_weight_ == 0) return;
+    if (!column.has_block || rest == 0 || rules_out(rest)) return;
+    sum_up_block();
     begin();
     sums_.add_rest();
     joined([&] { return Condition{Test::category, false, index_, column.block}; });
   }
+
+  bool filters() const { return has_level_ && !by_example_ && form_.formula != Formula::function; }
+
+  bool rules_out(Count weight) { return filters() && filter_.rules_out(weight, node_.weight, shortlist_.least_tp()); }
 
   void numeric(const Column& column, bool misses) {
     if (total_ == 0) return;
@@ -184,7 +190,7 @@ class GeneralScan {
       const Count tp = shortlist_.least_tp();
       joins = joins && !hamming_.rules_out(first, last, false, marks_[first].moved, tp);
       leaves = leaves && !hamming_.rules_out(first, last, true, total_ - marks_[last].moved, tp);
-    } else if (has_level_ && form_.formula != Formula::function) {
+    } else if (filters()) {
       joins = joins && !filter_.rules_out(first, last, false, shortlist_.least_tp());
       leaves = leaves && !filter_.rules_out(first, last, true, shortlist_.least_tp());
     }

@@ -92,7 +92,8 @@ class KernelRidge:
         self._influence = solve_triangular(self._root, slopes)
         left_out = np.empty(truth.shape, dtype=np.float32)
         for block in blocks:
-            features = self._features(design[block])
+            if len(blocks) > 1:  # all of them at once would take too much memory
+                features = self._features(design[block])
             pull = share[block] * (solve_triangular(upper, features.T, trans="T") ** 2).sum(axis=0)
             surplus = truth[block] - self._start - features @ slopes
             left_out[block] = truth[block] - surplus / (1 - np.minimum(pull, 1 - 1e-6))[:, None]
