@@ -1,6 +1,7 @@
 """Memory that a fit adds, divided by the size of the data as it is given.
 
     python benchmarks/memory.py [CASE ...]
+    python benchmarks/memory.py --ensemble corel5k:30 1e5x50:float32F     ensembles of 30 rules, CPU seconds, too
 
 A case is a benchmark set with a number of rules (`delicious:200`), or rows x features of random numbers with the
 type they come in, by rows or by columns (`1e6x50:float32`, `1e5x50:float64F`, `1e6x50:int8`). Every fit runs in a
@@ -12,13 +13,15 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.base import clone
 
-from polyrule import RuleListClassifier, datasets
+from polyrule import RuleEnsembleClassifier, RuleListClassifier, datasets
 
 CASES = [
     *(
@@ -73,19 +76,30 @@ def measure(case: str, preset: str) -> None:
         data = datasets.load(name, "train")
         X, Y = data.X, data.Y
         given, rules = size(X.values, Y), int(detail)
-    model = RuleListClassifier.paper("f0.5") if preset == "paper" else RuleListClassifier()
+    model: Any = RuleListClassifier.paper("f0.5") if preset == "paper" else RuleListClassifier()
+    if preset.startswith("ensemble"):  # some libraries are loaded only by a teacher
+        model = RuleEnsembleClassifier(teacher=None if "plain" in preset else "forest")
+        clone(model).set_params(max_rules=2).fit(np.arange(80.0).reshape(-1, 2), np.arange(40).reshape(-1, 1) > 9)
+        given, rules = given + (size(Y) if name[0].isdigit() else 0), 30
     model.set_params(n_jobs=2, max_rules=rules, **({"max_conditions": 3} if preset == "paper" else {}))
+    used = time.process_time()
     before = resident("VmRSS")
     Path("/proc/self/clear_refs").write_text("5", encoding="utf-8")  # the largest size starts anew
     model.fit(X, Y)
     added = resident("VmHWM") - before
-    print(f"| {case} | {preset} | {given / 1e6:.1f} | {added / 1e6:.1f} | {added / given:.2f} |", flush=True)
+    used = time.process_time() - used
+    print(
+        f"| {case} | {preset} | {given / 1e6:.1f} | {added / 1e6:.1f} | {added / given:.2f} | {used:.1f} |", flush=True
+    )
 
 
 def main(cases: list[str]) -> None:
-    print("| data | preset | MB given | MB added | times |\n| --- | --- | --- | --- | --- |", flush=True)
+    presets = ["paper", "default"]
+    if cases[:1] == ["--ensemble"]:
+        cases, presets = cases[1:], ["ensemble", "ensemble-plain"]
+    print("| data | preset | MB given | MB added | times | CPU s |\n| --- | --- | --- | --- | --- | --- |", flush=True)
     for case in cases or CASES:
-        for preset in ("paper", "default"):
+        for preset in presets:
             subprocess.run([sys.executable, __file__, "--one", case, preset], check=True)
 
 

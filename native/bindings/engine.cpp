@@ -13,6 +13,7 @@
 
 #include "bindings/bindings.hpp"
 #include "core/natural.hpp"
+#include "judge/ceilings.hpp"
 #include "search/engine.hpp"
 
 namespace polyrule {
@@ -104,6 +105,7 @@ Form make_form(const std::string& kind, const std::string& scope, const std::vec
   form.m_num = m.first;
   form.m_den = m.second;
   if (form.formula == Formula::function) form.valuer = std::make_shared<Valuer>(caller(std::move(function)));
+  if (form.valuer) form.ceilings = std::make_shared<Ceilings>(form.valuer);
   if (num.size() != 5 || den.size() != 5) throw nb::value_error("a measure needs five coefficients per row");
   if (!rho.empty() && rho.size() <= labels) throw nb::value_error("a lift needs a factor for every size of head");
   if (form.m_den <= 0) throw nb::value_error("the denominator of m must be positive");

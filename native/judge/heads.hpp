@@ -8,6 +8,7 @@
 #include "core/watch.hpp"
 #include "data/node.hpp"
 #include "judge/formula.hpp"
+#include "judge/function_heads.hpp"
 #include "judge/hamming_heads.hpp"
 #include "judge/micro.hpp"
 #include "judge/sizes.hpp"
@@ -98,6 +99,11 @@ class HeadJudge {
         if (labels_[e].allowed[v] && kinds[e * 4 + std::size_t(v)] > 0)
           literals.push_back({literal(e, kinds, v), counts(e, kinds, v)});
     if (literals.empty()) return {};
+    if (form_.formula == Formula::function) {
+      const Count most = state_.working_weight * static_cast<Count>(std::max<std::size_t>(1, labels_.size()));
+      const double least = level ? Valuer::from_order(static_cast<Count>(level->num)) : 0;
+      return FunctionHeads(form_, most, patience_).best(literals, level ? &least : nullptr);
+    }
     return MicroHeads(form_, patience_).best(literals, form_.max_head, level);
   }
 

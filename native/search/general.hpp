@@ -9,6 +9,7 @@
 #include "judge/heads.hpp"
 #include "judge/shortlist.hpp"
 #include "search/filter.hpp"
+#include "search/function_filter.hpp"
 #include "search/hamming_filter.hpp"
 #include "search/lines.hpp"
 
@@ -21,8 +22,10 @@ class GeneralScan {
       : node_(node), state_(state), columns_(columns), sequences_(sequences), form_(form),
         judge_(node.labels, state, form, patience), sums_(node, state, codes), filter_(node.labels, state, form, sums_),
         by_example_(form.kind == HeadKind::example), hamming_(node.labels, state, sums_, form.max_head > 1),
-        min_coverage_(min_coverage), shortlist_(std::move(shortlist)), stretch_(stretch),
-        kinds_(node.labels.size() * 4), question_(form.valuer ? kAskAtOnce + 2 * node.labels.size() : 0) {
+        by_function_(form.kind == HeadKind::micro && form.formula == Formula::function),
+        functions_(node.labels, state, form, sums_), min_coverage_(min_coverage), shortlist_(std::move(shortlist)),
+        stretch_(stretch), kinds_(node.labels.size() * 4),
+        question_(form.valuer ? kAskAtOnce + 2 * node.labels.size() : 0) {
     for (const NodeLabel& label : node.labels) {
       present_.push_back(double(label.present));
       absent_.push_back(double(label.absent));
@@ -190,6 +193,9 @@ class GeneralScan {
       const Count tp = shortlist_.least_tp();
       joins = joins && !hamming_.rules_out(first, last, false, marks_[first].moved, tp);
       leaves = leaves && !hamming_.rules_out(first, last, true, total_ - marks_[last].moved, tp);
+    } else if (has_level_ && by_function_) {
+      joins = joins && !functions_.rules_out(first, last, false, shortlist_.least_tp());
+      leaves = leaves && !functions_.rules_out(first, last, true, shortlist_.least_tp());
     } else if (filters()) {
       joins = joins && !filter_.rules_out(first, last, false, shortlist_.least_tp());
       leaves = leaves && !filter_.rules_out(first, last, true, shortlist_.least_tp());
@@ -240,24 +246,22 @@ class GeneralScan {
   void consider(Make&& make, Count weight, bool leaving) {
     if (double(weight) < min_coverage_) return;
     ++judged_;
-    if (form_.formula == Formula::function) {
+    if (form_.formula == Formula::function && !by_function_) {
       ask(make(), leaving);
       return;
     }
     double tp = 0;
-    const Filter::Verdict verdict = by_example_ ? judge_examples(leaving, weight, tp) : filter_.judge(leaving, tp);
+    const Filter::Verdict verdict = judge(leaving, weight, tp);
     if (verdict == Filter::Verdict::no) return;
     if (verdict == Filter::Verdict::tie && !shortlist_.admits_tie(tp, make())) return;
     for (std::size_t e = 0; e < node_.labels.size(); ++e) Filter::kinds(sums_.of(e, leaving), kinds_.data() + e * 4);
     solve(make());
   }
 
-  Filter::Verdict judge_examples(bool leaving, Count weight, double& tp) {
+  Filter::Verdict judge(bool leaving, Count weight, double& tp) {
     if (!has_level_) return Filter::Verdict::perhaps;
-    Count right = 0;
-    const Filter::Verdict verdict = hamming_.judge(leaving, weight, right);
-    tp = double(right);
-    return verdict;
+    if (by_example_) return hamming_.judge(leaving, weight, tp);
+    return by_function_ ? functions_.judge(leaving, tp) : filter_.judge(leaving, tp);
   }
 
   // Values of a function are asked for in batches; a candidate waits until the answers are there.
@@ -318,6 +322,7 @@ class GeneralScan {
     level_ = level;
     if (form_.valuer) least_ = Valuer::from_order(static_cast<Count>(level.num));
     if (by_example_) hamming_.set_level(level);
+    else if (by_function_) functions_.set_level(least_);
     else filter_.set_level(level);
   }
 
@@ -331,6 +336,8 @@ class GeneralScan {
   Filter filter_;
   const bool by_example_;  // Hamming accuracy of each example; anything else has its own search
   HammingFilter hamming_;
+  const bool by_function_;  // of counts summed over a head; single literals are asked for as they come
+  FunctionFilter functions_;
   double min_coverage_;
   std::uint64_t judged_ = 0;
   Shortlist shortlist_;

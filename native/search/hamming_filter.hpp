@@ -32,8 +32,11 @@ class HammingFilter {
 
   // Whether a body of this weight may reach the level: the rows that have been summed up or (`leaving`) the others. If
   // it can only tie, no head has more than `tp` true positives.
-  Verdict judge(bool leaving, Count weight, Count& tp) {
-    return decide(sums_.sums(), sums_.sums(), leaving, weight, tp);
+  Verdict judge(bool leaving, Count weight, double& tp) {
+    Count right = 0;
+    const Verdict verdict = decide(sums_.sums(), sums_.sums(), leaving, weight, right);
+    tp = double(right);
+    return verdict;
   }
 
   // Whether no body on this side of the boundaries from one mark to another reaches the level, or does with at least so

@@ -39,7 +39,8 @@ def _set_some(engines: list[Any], problem: Problem, rng: np.random.Generator) ->
         engine.commit(other, 0.01, True)
 
 
-def _compare(problem: Problem, objective: Objective, options: GrowOptions, partly: bool) -> None:
+def compare(problem: Problem, objective: Objective, options: GrowOptions, partly: bool) -> None:
+    """Grow rules with both engines, with other labels set in between if wanted."""
     arguments = problem.table, problem.truth, problem.weights, objective, options
     engines = [ReferenceEngine(*arguments), NativeEngine(*arguments)]
     rng = np.random.default_rng(problem.seed)
@@ -73,7 +74,7 @@ def test_the_same_rules(
     problem: Problem, measure: str, negative: bool, size: int | None, beam: int, partly: bool
 ) -> None:
     objective = Objective(measure, averaging="example", negative=negative, max_head_size=size)
-    _compare(problem, objective, GrowOptions(beam_width=beam, label_conditions=not partly), partly)
+    compare(problem, objective, GrowOptions(beam_width=beam, label_conditions=not partly), partly)
 
 
 @pytest.mark.parametrize("measure", ["f0.5", "f1", "f3"])

@@ -132,6 +132,7 @@ def test_the_form_gives_the_best_head(seed, measure, averaging, scope, lift, lim
         (Objective("wracc", lift="kln:1"), None),
         (Objective(FunctionMeasure("squares", lambda tp, fp, tn, fn: tp * tp - fp), averaging="label"), "counted"),
         (Objective(FunctionMeasure("squares", lambda tp, fp, tn, fn: tp * tp - fp)), "alone"),
+        (Objective(FunctionMeasure("roots", lambda tp, fp, tn, fn: np.sqrt(tp) - fp, monotone=True)), "micro"),
         (Objective("f1", averaging="example"), "example"),
         (Objective("f1", averaging="example", scope="all"), None),
         (Objective("f1", averaging="example", lift="kln:1"), None),

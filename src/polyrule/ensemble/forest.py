@@ -23,20 +23,20 @@ _BLOCK_CELLS = 1_000_000
 
 @dataclass(frozen=True, eq=False)
 class _Grown:
-    """One tree (None where nobody will ask it), the rows it was grown from, their weights, the leaf of every row."""
+    """One tree (None where nobody will ask it), its number of nodes, its rows with their weights and leaves."""
 
     tree: Any
+    nodes: int
     rows: Ints
     weights: Floats32
     leaves: Ints32
 
     def means(self, truth: Bytes) -> tuple[Floats32, Ints]:
         """Share of each label in every leaf, and where each node of the tree is among the leaves."""
-        leaves = self.leaves[self.rows]
-        order = np.argsort(leaves, kind="stable")
-        starts = np.flatnonzero(np.diff(leaves[order], prepend=-1))
-        where = np.zeros(int(self.leaves.max(initial=0)) + 1, dtype=np.int64)
-        where[leaves[order[starts]]] = np.arange(len(starts))
+        order = np.argsort(self.leaves, kind="stable")
+        starts = np.flatnonzero(np.diff(self.leaves[order], prepend=-1))
+        where = np.zeros(self.nodes, dtype=np.int64)
+        where[self.leaves[order[starts]]] = np.arange(len(starts))
         weights = self.weights[order, None]
         means = np.add.reduceat(truth[self.rows[order]] * weights, starts, axis=0)
         means /= np.add.reduceat(weights, starts, axis=0)
@@ -94,19 +94,23 @@ class Forest:
         self._grown: list[_Grown] = []
         sums = np.zeros(truth.shape, dtype=np.float32)
         times = np.zeros(len(truth), dtype=np.float32)
+        # Leaves of all rows are kept as long as some row was in every bag: such rows are asked about all the same.
+        always, known = np.arange(len(truth)), list[Ints32]()
         with ThreadPoolExecutor(threads) as pool:
             for first in range(0, trees, 2 * threads):
                 if first and stop():
                     break
-                for grown in pool.map(self._grow, [(seed, k) for k in range(first, min(trees, first + 2 * threads))]):
+                numbers = [(seed, k) for k in range(first, min(trees, first + 2 * threads))]
+                for grown, leaves in pool.map(self._grow, numbers):
                     self._grown.append(grown)
                     outside = np.ones(len(truth), dtype=bool)
                     outside[grown.rows] = False
-                    _add(sums, np.flatnonzero(outside), grown.leaves[outside], *grown.means(truth))
+                    _add(sums, np.flatnonzero(outside), leaves[outside], *grown.means(truth))
                     times += outside
-        always = np.flatnonzero(times == 0)
-        for grown in self._grown if len(always) else ():
-            _add(sums, always, grown.leaves[always], *grown.means(truth))
+                    always = np.flatnonzero(times == 0)
+                    known = [*known, leaves] if len(always) else []
+        for grown, leaves in zip(self._grown, known, strict=False):
+            _add(sums, always, leaves[always], *grown.means(truth))
         times[always] = len(self._grown)
         sums /= times[:, None]
         self.left_out: Floats32 = sums
@@ -119,7 +123,8 @@ class Forest:
             _add(sums, np.arange(len(sums)), grown.tree.apply(known), *grown.means(self._truth))
         return sums / np.float32(len(self._grown))
 
-    def _grow(self, number: tuple[int, int]) -> _Grown:
+    def _grow(self, number: tuple[int, int]) -> tuple[_Grown, Ints32]:
+        """Grow a tree, and find the leaves of all training rows."""
         random = np.random.default_rng(number)
         examples = len(self._truth)
         counts = np.bincount(random.integers(examples, size=min(examples, _LARGEST_BAG)), minlength=examples)
@@ -133,7 +138,8 @@ class Forest:
         targets = self._code(rows, number[1], random)
         tree.fit(self._known[rows], targets, sample_weight=weights.astype(np.float64), check_input=False)
         grown = tree.tree_
-        return _Grown(grown if self._keep else None, rows, weights, grown.apply(self._known).astype(np.int32))
+        leaves = grown.apply(self._known).astype(np.int32)
+        return _Grown(grown if self._keep else None, grown.node_count, rows, weights, leaves[rows]), leaves
 
     def _code(self, rows: Ints, number: int, random: np.random.Generator) -> Matrix:
         """A few numbers for each row whose spread tells how much the rows differ in their labels, or label sets."""

@@ -44,9 +44,9 @@ class FastForm:
         value, but only literals with identical sets of rightly treated examples go together. ``ratio`` (fact B): the
         head maximises (N0 + sum of a_i) / (D0 + sum of b_i), found by Dinkelbach's iteration, for every head size
         where `rho` is given. The others are for measures that are no ratio: ``counted`` is like ``singles``; ``micro``
-        measures the counts summed over the head; ``alone`` is fast for one literal only. ``example`` measures each
-        example by itself: Hamming accuracy, or a * TP / (b * TP + c * FP + ...) with b >= c > 0, which is fast as long
-        as each label is set on all examples or on none.
+        measures the counts summed over the head (functions only if monotone); ``alone`` is fast for one literal only.
+        ``example`` measures each example by itself: Hamming accuracy, or a * TP / (b * TP + c * FP + ...) with b >= c >
+        0, which is fast as long as each label is set on all examples or on none.
     num, den : five ints
         Coefficients of (constant, TP, FP, TN, FN); zeros for ``subset``.
     scope : str
@@ -136,7 +136,7 @@ def _counted_form(objective: Objective, n_labels: int) -> FastForm | None:
     ):
         kind = "counted"
     elif objective.averaging == "micro":
-        kind = "alone" if formula == "function" else "micro"
+        kind = "alone" if formula == "function" and not objective.measure.monotone else "micro"
     else:
         return None
     zero: Row = (0, 0, 0, 0, 0)
