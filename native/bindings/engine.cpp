@@ -81,7 +81,7 @@ T choose(const char* what, const std::string& name, const std::map<std::string, 
 
 Form make_form(const std::string& kind, const std::string& scope, const std::vector<Count>& num,
                const std::vector<Count>& den, const std::vector<Count>& rho, std::optional<std::size_t> max_head,
-               bool negative, const std::string& formula, std::pair<Count, Count> m, nb::object function,
+               bool negative, const std::string& formula, std::pair<Count, Count> m, nb::object function, bool monotone,
                std::size_t labels) {
   Form form;
   form.kind = choose<HeadKind>("kind of head", kind,
@@ -105,7 +105,7 @@ Form make_form(const std::string& kind, const std::string& scope, const std::vec
   form.m_num = m.first;
   form.m_den = m.second;
   if (form.formula == Formula::function) form.valuer = std::make_shared<Valuer>(caller(std::move(function)));
-  if (form.valuer) form.ceilings = std::make_shared<Ceilings>(form.valuer);
+  if (form.valuer && monotone) form.ceilings = std::make_shared<Ceilings>(form.valuer);
   if (num.size() != 5 || den.size() != 5) throw nb::value_error("a measure needs five coefficients per row");
   if (!rho.empty() && rho.size() <= labels) throw nb::value_error("a lift needs a factor for every size of head");
   if (form.m_den <= 0) throw nb::value_error("the denominator of m must be positive");
@@ -392,17 +392,18 @@ void register_engine(nb::module_& m) {
              const std::vector<Count>& num, const std::vector<Count>& den, const std::vector<Count>& rho,
              std::optional<std::size_t> max_head, bool negative, std::size_t beam_width, bool label_conditions,
              double min_coverage, std::optional<std::size_t> max_conditions, int threads, const std::string& formula,
-             std::pair<Count, Count> m, nb::object function, const nb::dict& limits) {
+             std::pair<Count, Count> m, nb::object function, bool monotone, const nb::dict& limits) {
             if (beam_width == 0) throw nb::value_error("a beam must be at least 1 wide");
             const GrowOptions options{beam_width, label_conditions, min_coverage, max_conditions.value_or(SIZE_MAX)};
-            new (self) PyEngine(values, nominal, truth, known, labels, weights,
-                                make_form(kind, scope, num, den, rho, max_head, negative, formula, m, function, labels),
-                                options, make_limits(limits), threads);
+            new (self) PyEngine(
+                values, nominal, truth, known, labels, weights,
+                make_form(kind, scope, num, den, rho, max_head, negative, formula, m, function, monotone, labels),
+                options, make_limits(limits), threads);
           },
           "values"_a, "nominal"_a, "truth"_a, "known"_a.none(), "labels"_a, "weights"_a, "kind"_a, "scope"_a, "num"_a,
           "den"_a, "rho"_a, "max_head"_a.none(), "negative"_a, "beam_width"_a, "label_conditions"_a, "min_coverage"_a,
           "max_conditions"_a.none(), "threads"_a, "formula"_a = "", "m"_a = std::pair<Count, Count>(0, 1),
-          "function"_a = nb::none(), "limits"_a = nb::dict())
+          "function"_a = nb::none(), "monotone"_a = false, "limits"_a = nb::dict())
       .def("grow", &PyEngine::grow, "label"_a.none(), "value"_a, "seconds"_a.none(), "report"_a = nb::none(),
            "pace"_a = 0.5)
       .def("grow_single", &PyEngine::grow_single, "seconds"_a.none(), "report"_a = nb::none(), "pace"_a = 0.5)

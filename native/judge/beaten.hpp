@@ -6,6 +6,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <vector>
 
@@ -29,16 +30,17 @@ class Beaten {
   // Looks at literals in label order, at most kMost, for heads whose x lies in an interval.
   void look(const std::vector<MicroItem>& items, const double x[2]) {
     labels_.clear();
+    std::array<std::size_t, kMost> by{};  // how many beat a literal
     for (std::uint32_t i = 0; i < items.size(); ++i) {
       if (i == 0 || items[i].e != items[i - 1].e) labels_.emplace_back();
       Label& label = labels_.back();
       label.literals.push_back(i);
       label.members |= Set{1} << i;
-      for (std::size_t j = 0; j < items.size(); ++j) {
-        if (beats(items[i], items[j], x)) label.beaten |= Set{1} << j;
-        label.by += beats(items[j], items[i], x);
-      }
+      for (std::size_t j = 0; j < items.size(); ++j)
+        if (beats(items[i], items[j], x)) label.beaten |= Set{1} << j, ++by[j];
     }
+    for (Label& label : labels_)
+      for (const std::uint32_t i : label.literals) label.by += by[i];
     std::stable_sort(labels_.begin(), labels_.end(), [](const Label& a, const Label& b) { return a.by < b.by; });
   }
 

@@ -41,7 +41,7 @@ struct Form {
   bool measured = false;       // values are only known in their order; the measure itself gives those that are shown
   Count m_num = 0, m_den = 1;  // of the m-estimate
   std::shared_ptr<Valuer> valuer;
-  std::shared_ptr<Ceilings> ceilings;  // of a function of counts summed over a head, which is monotone
+  std::shared_ptr<Ceilings> ceilings;  // of a function that is monotone
 };
 
 // Whether an example that is not covered may be worth something. Of measures of single examples only Hamming accuracy

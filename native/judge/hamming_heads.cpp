@@ -21,6 +21,18 @@ void HammingHeads::collect(const Count* kinds) {
   partial_.clear();
   by_most_.clear();
   const std::size_t words = cover_->words();
+  // What labels have above the floor at most; a literal that falls short of it by more than all of that is in no head.
+  const auto above = [&](Count most) { return Wide(most) * floor_.den - floor_.num * state_.working_weight; };
+  const bool drops = has_floor_ && floor_.den < (Wide{1} << 60);  // else sums could exceed 128 bits
+  Wide surplus = 0;
+  for (std::size_t e = 0; e < labels_.size() && drops; ++e) {
+    const Count* k = kinds + e * 4;
+    const Count rest = labels_[e].absent - k[kAbsent] + k[kPresentSet];
+    Count most = 0;
+    for (int v = 0; v < 2; ++v)
+      if (labels_[e].allowed[v] && k[v] > 0) most = std::max(most, k[v] + rest);
+    surplus += std::max(Wide(0), above(most));
+  }
   for (std::size_t e = 0; e < labels_.size(); ++e) {
     const NodeLabel& label = labels_[e];
     const Count* k = kinds + e * 4;
@@ -28,6 +40,7 @@ void HammingHeads::collect(const Count* kinds) {
     for (int v = 1; v >= 0; --v) {
       if (!label.allowed[v] || k[v] <= 0) continue;
       const Count tn = label.absent - k[kAbsent] - k[kAbsentSet];
+      if (drops && surplus + above(k[v] + tn + set) < 0) continue;
       Literal found{e, v, k[v], k[1 - v], tn, k[v] + tn + set, std::vector<Word>(words)};
       const Word *truth = state_.truth[label.label], *is_set = state_.set[label.label];
       for (std::size_t w = 0; w < words; ++w) {

@@ -13,7 +13,6 @@ void Filter::set_level(const Fraction& level) {
   ++version_;
   if (form_.rho.empty()) levels_.set_group(whole_);
   largest_ = rounding() == 0 && is_largest(form_.formula, level);
-  micro_.set_level(level);
   micro_lanes_.set_level(form_, level);
   lowered_ = as_double(level) - 1e-13;  // formulas and their parts lie between -1 and 1
   monotone_ = form_.formula == Formula::none ? levels_.is_monotone(reach_.right_counts_more, reach_.wrong_counts_more)
@@ -56,8 +55,8 @@ void Filter::reach_by_weight(float covered, float left_out) {
 Filter::Verdict Filter::decide(bool leaving, bool stretch, double& tp) {
   if (form_.kind == HeadKind::micro) {
     if (largest_) return judge_faultless(tp);
-    if (!(MicroLanes::applies(form_) ? micro_lanes_.judge(reach_, leaving) : shares_reach())) return Verdict::no;
-    return stretch || MicroLanes::applies(form_) || any_head() ? Verdict::perhaps : Verdict::no;
+    if (!(MicroLanes::applies(form_) ? micro_lanes_.judge(reach_, leaving) : shares_reach(leaving))) return Verdict::no;
+    return Verdict::perhaps;
   }
   if (form_.formula != Formula::none) return any_literal(stretch) ? Verdict::perhaps : Verdict::no;
   if (!form_.rho.empty()) return judge_sizes(leaving, stretch, tp);
@@ -177,10 +176,11 @@ bool Filter::gains_reach(double constant, const double h[5], bool additive) cons
   return constant + double(sums.outside) + double(additive && sums.best > 0 ? sums.positive : sums.best) >= -slack;
 }
 
-bool Filter::shares_reach() const {
+bool Filter::shares_reach(bool leaving) {
   const double m = double(form_.m_num) / double(form_.m_den), level = as_double(levels_.level()) - 1e-12;
-  const double h[] = {0, 1 - level, -level, 0, 0};
-  return gains_reach(m * (double(largest_share(reach_, barred_.data())) * (1 + 1e-6) - level), h, true);
+  const double h[] = {0, 1 - level, -level, 0, 0}, most = double(largest_share(reach_, barred_.data())) * (1 + 1e-6);
+  if (!gains_reach(m * (most - level), h, true)) return false;
+  return rounding() > 0 || share_lanes_.judge(reach_, barred_.data(), m, level, most, leaving);
 }
 
 Filter::Verdict Filter::judge_any_size(const Group& group, bool stretch, double& tp) {
@@ -327,19 +327,6 @@ double Filter::most_of(double tp, double fp, double tn, double fn, std::size_t e
   const double m = double(form_.m_num) / double(form_.m_den);
   const double share = std::min(1.0, double(reach_.most_positives(v)[e]) / total);
   return (tp + m * share) / std::max(tp + fp + m, 1e-300);
-}
-
-bool Filter::any_head() {
-  if (any_literal(false)) return true;
-  items_.clear();
-  for (std::uint32_t e = 0; e < labels_.size(); ++e)
-    for (int v = 0; v < 2; ++v) {
-      const auto of = [&](Reach::Number number) { return double(reach_.of(v, number)[e]); };
-      if (labels_[e].allowed[v] && of(Reach::kTp) > 0)
-        items_.push_back({of(Reach::kTp), of(Reach::kFp), of(Reach::kTn), of(Reach::kFn), e, 0});
-    }
-  const double step = rounding() == 0 ? 1e-11 : 1e-6;
-  return micro_.narrow(items_, none_, step * double(state_.working_weight + 1) * double(labels_.size() * 2));
 }
 
 }  // namespace polyrule

@@ -9,9 +9,9 @@
 
 #include "data/node.hpp"
 #include "judge/formula.hpp"
-#include "judge/micro.hpp"
 #include "search/gain_sums.hpp"
 #include "search/micro_lanes.hpp"
+#include "search/share_lanes.hpp"
 #include "search/size_lanes.hpp"
 #include "search/size_levels.hpp"
 #include "search/sums.hpp"
@@ -26,7 +26,7 @@ class Filter {
 
   Filter(const std::vector<NodeLabel>& labels, const State& state, const Form& form, const Sums& sums)
       : labels_(labels), state_(state), form_(form), sums_(sums), levels_(form, state, labels.size()),
-        reach_(sums.stride()), whole_(levels_.groups().front()), micro_(form) {
+        reach_(sums.stride()), whole_(levels_.groups().front()) {
     gains_.resize(labels.size());
     prepare_labels();
     if (!form.rho.empty()) prepare_lanes();
@@ -123,7 +123,7 @@ class Filter {
   bool gains_reach(double constant, const double h[5], bool additive) const;
 
   // The m-estimate: TP - level * (TP + FP) + m * (s - level) must reach 0, with s the head's share of positives.
-  bool shares_reach() const;
+  bool shares_reach(bool leaving);
 
   Verdict judge_any_size(const Group& group, bool stretch, double& tp);
 
@@ -162,9 +162,6 @@ class Filter {
   // What counts that do not fit singles may change in a value.
   double rounding() const { return state_.working_weight < Count{1} << 24 ? 0 : 1e-5; }
 
-  // Other measures of the counts summed over a head: see micro.hpp.
-  bool any_head();
-
   const std::vector<NodeLabel>& labels_;
   const State& state_;
   const Form& form_;
@@ -176,9 +173,8 @@ class Filter {
   std::uint64_t version_ = 0;
   double lowered_ = 0;
   Weights light_, heavy_;
-  MicroGains micro_;
   MicroLanes micro_lanes_;
-  std::vector<MicroItem> items_, none_;
+  ShareLanes share_lanes_;
   std::vector<double> gains_, weights_;
   std::vector<std::pair<float, float>> rights_;
   std::vector<Block> blocks_;  // all groups, then the sizes of each

@@ -20,7 +20,7 @@ class FunctionFilter {
   using Verdict = Filter::Verdict;
 
   FunctionFilter(const std::vector<NodeLabel>& labels, const State& state, const Form& form, const Sums& sums)
-      : labels_(labels), form_(form), sums_(sums),
+      : labels_(labels), form_(form), sums_(sums), singles_(form.kind == HeadKind::counted),
         most_(state.working_weight * static_cast<Count>(std::max<std::size_t>(1, labels.size()))) {}
 
   void set_level(double level) { level_ = level; }
@@ -43,6 +43,7 @@ class FunctionFilter {
     tp_ = 0;
     const std::size_t sizes = std::min(form_.max_head, tn_.size());
     if (sizes == 0) return Verdict::no;
+    if (singles_) return decide_singles(tp);
     std::sort(tn_.begin(), tn_.end(), std::greater<>());
     std::sort(fn_.begin(), fn_.end());
     std::sort(literals_.begin(), literals_.end(), [](auto& a, auto& b) { return a.fp < b.fp; });
@@ -55,6 +56,18 @@ class FunctionFilter {
       corners_.push_back({last.tp + right_[k], last.fp + literals_[k].fp, last.tn + tn_[k], last.fn + fn_[k]});
     }
     if (any_passes(1, sizes)) return Verdict::perhaps;
+    tp = double(tp_);
+    return ties_ ? Verdict::tie : Verdict::no;
+  }
+
+  Verdict decide_singles(double& tp) {
+    Counts best = literals_.front();
+    for (const Counts& literal : literals_)
+      best = {std::max(best.tp, literal.tp), std::min(best.fp, literal.fp), std::max(best.tn, literal.tn),
+              std::min(best.fn, literal.fn)};
+    if (form_.ceilings->is_below(best)) return Verdict::no;
+    for (const Counts& literal : literals_)
+      if (passes(literal)) return Verdict::perhaps;
     tp = double(tp_);
     return ties_ ? Verdict::tie : Verdict::no;
   }
@@ -73,7 +86,7 @@ class FunctionFilter {
     const Ceilings::Answer answer = form_.ceilings->look(counts);
     if (answer == Ceilings::Answer::tie) {
       ties_ = true;
-      tp_ = std::max(tp_, counts.tp);
+      tp_ = singles_ ? tp_ + counts.tp : std::max(tp_, counts.tp);  // literals that tie make one head
     }
     return answer == Ceilings::Answer::perhaps;
   }
@@ -130,6 +143,7 @@ class FunctionFilter {
   const std::vector<NodeLabel>& labels_;
   const Form& form_;
   const Sums& sums_;
+  const bool singles_;  // a head is worth as much as its best literal
   const Count most_;
   double level_ = 0;
   bool ties_ = false;

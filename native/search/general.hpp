@@ -22,10 +22,9 @@ class GeneralScan {
       : node_(node), state_(state), columns_(columns), sequences_(sequences), form_(form),
         judge_(node.labels, state, form, patience), sums_(node, state, codes), filter_(node.labels, state, form, sums_),
         by_example_(form.kind == HeadKind::example), hamming_(node.labels, state, sums_, form.max_head > 1),
-        by_function_(form.kind == HeadKind::micro && form.formula == Formula::function),
-        functions_(node.labels, state, form, sums_), min_coverage_(min_coverage), shortlist_(std::move(shortlist)),
-        stretch_(stretch), kinds_(node.labels.size() * 4),
-        question_(form.valuer ? kAskAtOnce + 2 * node.labels.size() : 0) {
+        by_function_(form.ceilings != nullptr), functions_(node.labels, state, form, sums_),
+        min_coverage_(min_coverage), shortlist_(std::move(shortlist)), stretch_(stretch),
+        kinds_(node.labels.size() * 4), question_(form.valuer ? kAskAtOnce + 2 * node.labels.size() : 0) {
     for (const NodeLabel& label : node.labels) {
       present_.push_back(double(label.present));
       absent_.push_back(double(label.absent));
@@ -336,7 +335,7 @@ class GeneralScan {
   Filter filter_;
   const bool by_example_;  // Hamming accuracy of each example; anything else has its own search
   HammingFilter hamming_;
-  const bool by_function_;  // of counts summed over a head; single literals are asked for as they come
+  const bool by_function_;  // a monotone one; values of others are asked for as they come
   FunctionFilter functions_;
   double min_coverage_;
   std::uint64_t judged_ = 0;

@@ -83,9 +83,13 @@ class HammingFilter {
     }
     if (several_ && second > kNone && best + second >= level_) {
       if (best + second > level_ || !is_whole_) return Verdict::perhaps;
-      Count sum = 0;  // of all labels that may be in a head at the level
-      for (std::size_t e = 0; e < labels_.size(); ++e)
-        if (most_[e] + best >= level_) sum += right_[e];
+      // the best label with one that is second, or, if they are the same, any of these
+      Count first = 0, other = 0, sum = 0;
+      for (std::size_t e = 0; e < labels_.size(); ++e) {
+        if (most_[e] == best) first = std::max(first, right_[e]), sum += right_[e];
+        else if (most_[e] == second) other = std::max(other, right_[e]);
+      }
+      if (best != second) sum = first + other;
       tp = std::max(tp, sum);
       return Verdict::tie;
     }

@@ -7,6 +7,7 @@ import pytest
 
 from polyrule.data import Feature, Table
 from polyrule.ensemble import design as designs
+from polyrule.ensemble import lessons as module
 from polyrule.ensemble.bins import Binning
 from polyrule.ensemble.design import Design
 from polyrule.ensemble.lessons import Lessons, Teaching, mix, neighbours
@@ -26,10 +27,10 @@ def world(seed: int = 0, rows: int = 150):
     return Binning.of(table, 32), table, noisy.astype(np.uint8), truth
 
 
-def lessons(rows: int = 150, weights=None, seed: int = 0, threads: int = 1, **options) -> Lessons:
+def lessons(rows: int = 150, weights=None, seed: int = 0, threads: int = 1, final: bool = False, **options) -> Lessons:
     binning, table, noisy, _ = world(rows=rows)
     every = np.ones(rows) if weights is None else weights
-    return Lessons(binning, table, noisy, every, Teaching(trees=30, **options), seed, threads)
+    return Lessons(binning, table, noisy, every, Teaching(trees=30, **options), seed, threads, final=final)
 
 
 def test_targets_lie_between_label_and_estimate_and_are_nearer_the_truth() -> None:
@@ -52,6 +53,21 @@ def test_mixed_examples_weigh_as_much_as_the_real_ones() -> None:
 def test_no_more_examples_than_the_limit() -> None:
     assert lessons(limit=170).lesson().targets.shape[0] == 170
     assert lessons(limit=100).lesson().targets.shape[0] == 150
+
+
+def test_the_final_model_learns_from_more_mixed_examples_unless_they_would_be_very_many(monkeypatch) -> None:
+    weights = np.random.default_rng(0).integers(1, 4, 150).astype(float)
+    lesson = lessons(weights=weights, rounds=2, draws=4, final=True).lesson()
+    assert lesson.targets.shape == (150 + 4 * 300, 2)
+    assert lesson.weights[150:].sum() == pytest.approx(weights.sum())
+    assert lessons(rounds=2, limit=250, final=True).lesson().targets.shape[0] == 150 + 3 * 100
+    assert lessons(rounds=2, limit=100, final=True).lesson().targets.shape[0] == 150
+    monkeypatch.setattr(module, "_MOST_TARGETS", 2 * 500)
+    assert lessons(rounds=2, final=True).lesson().targets.shape[0] == 500
+    monkeypatch.setattr(module, "_MOST_TARGETS", 2 * 200)  # the other models get 300 anyway
+    assert lessons(rounds=2, final=True).lesson().targets.shape[0] == 450
+    monkeypatch.setattr(module, "_LARGEST_MIXED", 5 * 320)
+    assert lessons(rounds=2, final=True).lesson().targets.shape[0] == 320
 
 
 def test_lessons_depend_on_the_seed_only_and_differ_in_their_mixed_examples() -> None:

@@ -1,4 +1,4 @@
-"""Monotone functions of the counts summed over a head in the compiled core: the same rules as the reference."""
+"""Monotone functions of counts in the compiled core: the same rules as the reference."""
 
 from __future__ import annotations
 
@@ -48,12 +48,19 @@ FUNCTIONS = [
     size=st.sampled_from([None, None, 2, 3]),
     beam=st.integers(1, 2),
     partly=st.booleans(),
+    averaging=st.sampled_from(["micro", "micro", "label"]),
 )
 @SOME
 def test_the_same_rules(
-    problem: Problem, measure: FunctionMeasure, negative: bool, size: int | None, beam: int, partly: bool
+    problem: Problem,
+    measure: FunctionMeasure,
+    negative: bool,
+    size: int | None,
+    beam: int,
+    partly: bool,
+    averaging: str,
 ) -> None:
-    objective = Objective(measure, negative=negative, max_head_size=size)
+    objective = Objective(measure, averaging=averaging, negative=negative, max_head_size=size)
     assert objective.fast_form(4).kind in ("micro", "counted")  # type: ignore[union-attr]
     compare(problem, objective, GrowOptions(beam_width=beam, max_conditions=3), partly)
 

@@ -21,6 +21,7 @@ from polyrule.ensemble.linear import suits
 from polyrule.ensemble.teacher import Teacher
 
 _LARGEST_MIXED = 20_000_000  # cells of the bins of real and mixed examples
+_MOST_TARGETS = 4_000_000  # of real and mixed examples; beyond it the final model gets no more than the others
 _BLOCK = 1000  # examples
 _POOL = 1500  # examples among which neighbours are sought
 
@@ -37,6 +38,8 @@ class Teaching:
         Mixed examples per training example, at most; none are made of text.
     limit : int
         Most examples, real and mixed; above it no mixed ones are made.
+    draws : int
+        So many times as many mixed examples are made for the final model.
     neighbours : int
         A mixed example takes some of its values from one of so many nearest neighbours.
     exchange : float
@@ -48,6 +51,7 @@ class Teaching:
     trust: float = 0.5
     rounds: int = 3
     limit: int = 5000
+    draws: int = 3
     neighbours: int = 5
     exchange: float = 0.3
     trees: int | None = None
@@ -81,6 +85,8 @@ class Lessons:
         The number of threads decides nothing.
     stop : callable
         See `Teacher`.
+    final : bool
+        Whether these are the lessons of the final model, which has more to learn from.
     """
 
     def __init__(
@@ -93,15 +99,19 @@ class Lessons:
         seed: int,
         threads: int = 1,
         stop: Callable[[], bool] = lambda: False,
+        final: bool = False,
     ) -> None:
         self.binning, self.table, self.weights, self.options, self.seed = binning, table, weights, options, seed
         self.design = Design.of(binning, table)
         matrix = self.design.of_table(table)
         examples = len(table)
-        most = min(options.limit, _LARGEST_MIXED // max(1, len(binning.features)))
+        fits = _LARGEST_MIXED // max(1, len(binning.features))
         # Half of one text and half of another is no text: rules learned from such are no better, and take longer.
         rounds = 0 if suits(matrix) else options.rounds
-        wanted = min(rounds * examples, most - examples)
+        wanted = min(rounds * examples, options.limit - examples)
+        if final:
+            wanted = max(wanted, min(options.draws * wanted, _MOST_TARGETS // max(1, truth.shape[1]) - examples))
+        wanted = min(wanted, fits - examples)
         self.wanted = wanted if wanted > 0 and examples > options.neighbours else 0
         self.teacher = Teacher(matrix, truth, weights, seed, threads, options.trees, stop, keep=self.wanted > 0)
         self.targets = self.teacher.left_out

@@ -52,7 +52,7 @@ class LearnOptions:
     prices: tuple[float, ...] = (0.1, 0.3, 1.0, 3.0)
     labels_per_head: float | None = None
     ridges: tuple[float, ...] = (0.3, 1.0, 3.0, 10.0)
-    restarts: int = 3
+    restarts: int = 1
     folds: int = 4
     max_bins: int = 64
     points: int = 0

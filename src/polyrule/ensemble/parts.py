@@ -95,6 +95,7 @@ class Part:
             options.seed,
             threads,
             lambda: control.teacher_is_late(number),
+            final=number == 0,
         )
         self.teacher = lessons.teacher.slopes
         # The models of the cross-validation only serve to choose what follows; one attempt each is enough.

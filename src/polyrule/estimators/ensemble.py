@@ -68,8 +68,8 @@ class RuleEnsembleClassifier(RuleEstimator):
     swaps : int
         How often, at the end, the weakest rule may be exchanged for a better one.
     restarts : int
-        Greedy choices are partly luck, so rules are learned so many times, each time with other mixed examples of the
-        teacher, and those that fit best are kept; 1 takes the first, and less time.
+        Greedy choices are partly luck: rules may be learned so many times, each time with other mixed examples of the
+        teacher, and those that fit best are kept.
     ridge : "auto" or float
         Penalty on squared weights; "auto" chooses by cross-validation.
     teacher : {"forest", None}
@@ -148,7 +148,7 @@ class RuleEnsembleClassifier(RuleEstimator):
         labels_per_head: float | None = 4,
         beam_width: int = 1,
         swaps: int = 0,
-        restarts: int = 3,
+        restarts: int = 1,
         ridge: str | float = "auto",
         teacher: str | None = "forest",
         decision: str = "auto",

@@ -17,7 +17,7 @@ from polyrule.data.table import Table, as_kept
 from polyrule.errors import OptionError
 from polyrule.kernels.engine import PACE, Candidate, GrowOptions, Outcome, OutOfTime, Report
 from polyrule.kernels.reference import ReferenceEngine
-from polyrule.measures import Measure, Objective
+from polyrule.measures import FastForm, Measure, Objective
 from polyrule.measures.matthews import round_average
 from polyrule.model.rule import Condition, LabelCondition, NominalCondition, NumericCondition
 from polyrule.native import native
@@ -98,7 +98,7 @@ class NativeEngine:
             # a function is asked by one thread
             threads=1 if form.formula == "function" else max(1, n_jobs),
             limits=dict(limits or {}),
-            **({"formula": form.formula, "m": form.m, "function": _asker(objective.measure)} if form.formula else {}),
+            **(_formula(form, objective.measure) if form.formula else {}),
         )
         self._form = form
         # what a form for single literals leaves to the reference: heads of several labels
@@ -192,6 +192,11 @@ class NativeEngine:
         if left <= 0:
             raise OutOfTime
         return left
+
+
+def _formula(form: FastForm, measure: Measure) -> dict[str, Any]:
+    """Return what the extension needs to value heads by something else than a ratio."""
+    return {"formula": form.formula, "m": form.m, "function": _asker(measure), "monotone": measure.monotone}
 
 
 def _asker(measure: Measure) -> Callable[..., npt.NDArray[np.float64]]:
