@@ -65,6 +65,41 @@ def test_the_same_rules(
     compare(problem, objective, GrowOptions(beam_width=beam, max_conditions=3), partly)
 
 
+EXPRESSIONS = [
+    "tp**2 / (tp + fp)",
+    "tp * tn / ((tp + fp) * (tn + fn))",
+    "tp / (tp + fp) + tn / (tn + fn)",
+    "sqrt(tp / (tp + fp) * tp / (tp + fn))",
+    "(tp - fp)**3 - fn",
+    "tp * fp - fn**2",  # not monotone: heads of several labels are the reference's
+]
+
+
+@given(
+    problem=problems(max_labels=4),
+    text=st.sampled_from(EXPRESSIONS),
+    negative=st.booleans(),
+    size=st.sampled_from([None, None, 1, 2]),
+    beam=st.integers(1, 2),
+    partly=st.booleans(),
+    averaging=st.sampled_from(["micro", "micro", "label"]),
+)
+@SOME
+def test_expressions_are_asked_like_functions(
+    problem: Problem, text: str, negative: bool, size: int | None, beam: int, partly: bool, averaging: str
+) -> None:
+    objective = Objective(text, averaging=averaging, negative=negative, max_head_size=size)
+    assert objective.fast_form(4, 100).formula == "function"  # type: ignore[union-attr]
+    compare(problem, objective, GrowOptions(beam_width=beam, max_conditions=3), partly)
+
+
+def test_expressions_whose_doubles_would_tie_wrongly_are_left_to_the_reference() -> None:
+    objective = Objective("tp**2 / (tp + fp)")
+    assert objective.fast_form(20, 100) is not None
+    assert objective.fast_form(20, 10**6) is None
+    assert objective.fast_form(20) is None  # nobody said how large counts may get
+
+
 @pytest.mark.parametrize("measure", FUNCTIONS[:3], ids=lambda measure: measure.name)
 def test_more_rows_than_a_stretch(measure: FunctionMeasure) -> None:
     """Whole stretches of boundaries are ruled out, and labels tie in their counts."""

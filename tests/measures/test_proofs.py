@@ -16,7 +16,7 @@ from tests.measures.random_expressions import STORED, expressions
 from polyrule import measures
 from polyrule.measures.counting import head_value
 from polyrule.measures.grammar import tree
-from polyrule.measures.proofs import known_proof, recheck, settle
+from polyrule.measures.proofs import known_proof, proof_of, recheck, settle
 from polyrule.measures.proofs.directions import is_monotone, one_way
 from polyrule.measures.proofs.lemmas import cases
 from polyrule.measures.proofs.multipliers import find, holds
@@ -233,3 +233,11 @@ def test_a_case_is_not_proved_by_multipliers_that_vanish():
     assert not holds(case, tuple(none for _ in found))
     only_fp = Polynomial.variable(1, 8)  # 0 where there is no false positive
     assert not holds(case, tuple(m * only_fp for m in found))
+
+
+def test_an_interrupt_costs_the_proof_and_not_the_model(monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("polyrule.measures.proofs.prove.known_proof", interrupted)
+    assert proof_of(measures.Objective("tp**2 / (tp + fp)**2")) is None

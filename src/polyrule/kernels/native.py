@@ -18,6 +18,7 @@ from polyrule.errors import OptionError
 from polyrule.kernels.engine import PACE, Candidate, GrowOptions, Outcome, OutOfTime, Report
 from polyrule.kernels.reference import ReferenceEngine
 from polyrule.measures import FastForm, Measure, Objective
+from polyrule.measures.expression import ExpressionMeasure
 from polyrule.measures.matthews import round_average
 from polyrule.model.rule import Condition, LabelCondition, NominalCondition, NumericCondition
 from polyrule.native import native
@@ -201,9 +202,10 @@ def _formula(form: FastForm, measure: Measure) -> dict[str, Any]:
 
 def _asker(measure: Measure) -> Callable[..., npt.NDArray[np.float64]]:
     """Return what the extension calls with four arrays; it must not hold the engine, which holds it."""
+    values = measure.ordered_values if isinstance(measure, ExpressionMeasure) else measure.values
 
     def ask(*counts: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-        return np.ascontiguousarray(measure.values(*counts), dtype=np.float64) + 0.0  # no negative zeros
+        return np.ascontiguousarray(values(*counts), dtype=np.float64) + 0.0  # no negative zeros
 
     return ask
 

@@ -22,6 +22,7 @@ from polyrule.errors import MeasureError
 from polyrule.measures.base import Measure
 from polyrule.measures.grammar import LONGEST, VARIABLES, Node, tree
 from polyrule.measures.matthews import root_of
+from polyrule.measures.ordering import keeps_order, ordered_values
 from polyrule.measures.ratio import RatioMeasure
 
 
@@ -46,7 +47,7 @@ class ExpressionMeasure(Measure):
         """Whether the value never falls as TP or TN grows and never rises as FP or FN grows, where that is proved."""
         from polyrule.measures.proofs.directions import is_monotone
 
-        return self.exact and is_monotone(self.root)
+        return self.exact and is_monotone(self.square or self.root)
 
     @cached_property
     def variables(self) -> frozenset[str]:
@@ -68,6 +69,14 @@ class ExpressionMeasure(Measure):
                 "example with max(…, 0)"
             )
         return number
+
+    def keeps_order(self, most: int) -> bool:
+        """Whether `ordered_values` compare like the exact values while no count exceeds `most`."""
+        return self.exact and keeps_order(self.square or self.root, most)
+
+    def ordered_values(self, tp: Any, fp: Any, tn: Any, fn: Any) -> npt.NDArray[np.float64]:
+        """Return doubles in the order of the values: the values rounded, or their squares."""
+        return ordered_values(self.square or self.root, (tp, fp, tn, fn))
 
     def quick_values(self, tp: Any, fp: Any, tn: Any, fn: Any) -> npt.NDArray[np.float64]:
         """Evaluate in doubles, whole arrays at once; exactly where that runs into infinity or has no value."""

@@ -7,6 +7,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from polyrule.measures.base import Measure
+from polyrule.measures.expression import ExpressionMeasure
 from polyrule.measures.function import FunctionMeasure
 from polyrule.measures.lift import SCALE
 from polyrule.measures.matthews import Matthews
@@ -56,7 +57,8 @@ class FastForm:
     max_head_size : int or None
     formula : str
         What is measured where it is no ratio measure: ``wracc``, ``rate_difference``, ``m_estimate``, ``matthews``,
-        ``function`` for one whose values are asked for, or ``ratio`` for a function that is ordered like num / den.
+        ``function`` for one whose values are asked for (of an expression, doubles in their order), or ``ratio`` for a
+        function that is ordered like num / den.
     m : (int, int)
         Numerator and denominator of the m-estimate's m.
     """
@@ -105,7 +107,7 @@ def fast_form(objective: Objective, n_labels: int, weight: int = 0) -> FastForm 
         zero: Row = (0, 0, 0, 0, 0)
         return FastForm("subset", zero, zero, "head", None, objective.max_head_size)
     if not isinstance(measure, RatioMeasure):
-        return _traced_form(objective, n_labels, weight) or _counted_form(objective, n_labels)
+        return _traced_form(objective, n_labels, weight) or _counted_form(objective, n_labels, weight)
     kind = _ratio_kind(objective, measure, lifted=rho is not None)
     if kind is None or max(map(abs, measure.numerator + measure.denominator)) > LARGEST_COEFFICIENT:
         return None
@@ -125,9 +127,9 @@ def _traced_form(objective: Objective, n_labels: int, weight: int) -> FastForm |
     return None if found is None else replace(found, formula="ratio")
 
 
-def _counted_form(objective: Objective, n_labels: int) -> FastForm | None:
+def _counted_form(objective: Objective, n_labels: int, weight: int) -> FastForm | None:
     """Return the form of a measure that is no ratio: scope head, micro-averaged or label-wise, without lift."""
-    found = _formula(objective.measure)
+    found = _formula(objective.measure, weight * n_labels)
     if found is None or objective.scope != "head" or not objective.lift.is_none:
         return None
     formula, m = found
@@ -143,11 +145,13 @@ def _counted_form(objective: Objective, n_labels: int) -> FastForm | None:
     return FastForm(kind, zero, zero, "head", None, objective.max_head_size, formula, m)
 
 
-def _formula(measure: Measure) -> tuple[str, tuple[int, int]] | None:
+def _formula(measure: Measure, most: int) -> tuple[str, tuple[int, int]] | None:
     if isinstance(measure, Matthews):
         return "matthews", (0, 1)
     if isinstance(measure, FunctionMeasure):
         return "function", (0, 1)
+    if isinstance(measure, ExpressionMeasure):
+        return ("function", (0, 1)) if most > 0 and measure.keeps_order(most) else None
     if not isinstance(measure, RationalMeasure):
         return None
     if measure.function is m_estimate_from_counts:

@@ -262,7 +262,9 @@ def exchange(measure: Measure) -> bool:
 
 
 def proof_of(objective: Objective) -> dict[str, Any] | None:
-    """Return the proof by machine that searches for this objective rely on, as plain JSON values; None if none does.
+    """Return the proof by machine that searches for this objective may rely on, as plain JSON values; None without one.
+
+    An interrupt ends the search for it, which may take seconds: a model without a proof is better than no model.
 
     >>> from polyrule.measures import Objective
     >>> proof_of(Objective("tp**2 / (tp + fp)**2"))["lemma"], proof_of(Objective("f1"))
@@ -273,10 +275,13 @@ def proof_of(objective: Objective) -> dict[str, Any] | None:
         return None
     if objective.scope == "full" or (objective.scope == "all" and not measure.variables <= {"tp", "fp"}):
         return None
-    for nothing_set in (False, True):
-        proof = known_proof(measure, nothing_set, objective.negative)
-        if proof is not None:
-            return proof.to_dict(measure)
+    try:
+        for nothing_set in (False, True):
+            proof = known_proof(measure, nothing_set, objective.negative)
+            if proof is not None:
+                return proof.to_dict(measure)
+    except KeyboardInterrupt:
+        pass
     return None
 
 
