@@ -136,8 +136,12 @@ def main() -> None:
     names = options.only.split(",")
     warnings.simplefilter("ignore")
     data = {name: datasets.load(name, "train") for name in names}
-    base = {name: run(data[name], "f0.5", 10 * options.seconds) for name in names}
-    units = {name: found["cpu"] / found["rules"] for name, found in base.items()}
+    units = {}
+    for name in names:
+        base = [
+            run(data[name], "f0.5", 10 * options.seconds) for _ in range(3)
+        ]  # everything is divided by the quickest
+        units[name] = min(found["cpu"] / found["rules"] for found in base)
     lines = ["| measure | " + " | ".join(names) + " |", "| --- |" + " ---: |" * len(names)]
     lines.append("| f0.5: ms per rule | " + " | ".join(f"{1000 * units[name]:.2f}" for name in names) + " |")
     print("\n".join(lines), flush=True)

@@ -116,20 +116,12 @@ class FunctionFilter {
   }
 
   void collect(const Sums::Number* from, const Sums::Number* to, bool leaving) {
-    const std::size_t n = sums_.stride();
-    const Sums::Number* all = sums_.all();
     literals_.clear();
     tn_.clear();
     fn_.clear();
     for (std::size_t e = 0; e < labels_.size(); ++e) {
       const NodeLabel& label = labels_[e];
-      // covered weight in the smallest and in the largest body: unset and present, unset and absent, present, absent
-      Count least[4], most[4];
-      for (std::size_t k = 0; k < 4; ++k) {
-        const std::size_t at = k * n + e;
-        least[k] = leaving ? Count(all[at]) - Count(to[at]) : Count(from[at]);
-        most[k] = leaving ? Count(all[at]) - Count(from[at]) : Count(to[at]);
-      }
+      const auto [least, most] = sums_.ends(from, to, leaving, e);
       const Count tn = label.absent - least[3], fn = label.present - most[2];
       const bool present = label.allowed[1] && most[0] > 0, absent = label.allowed[0] && most[1] > 0;
       if (present) literals_.push_back({most[0], least[1], tn, fn});

@@ -49,20 +49,12 @@ class HammingFilter {
 
  private:
   Verdict decide(const Sums::Number* from, const Sums::Number* to, bool leaving, Count weight, Count& tp) {
-    const std::size_t n = sums_.stride();
-    const Sums::Number* all = sums_.all();
     Count best = kNone, second = kNone;  // of TP + set + TN, by label
     bool ties = false;
     tp = 0;
     for (std::size_t e = 0; e < labels_.size(); ++e) {
       const NodeLabel& label = labels_[e];
-      // covered weight in the smallest and in the largest body: unset and present, unset and absent, present, absent
-      Count least[4], most[4];
-      for (std::size_t k = 0; k < 4; ++k) {
-        const std::size_t at = k * n + e;
-        least[k] = leaving ? Count(all[at]) - Count(to[at]) : Count(from[at]);
-        most[k] = leaving ? Count(all[at]) - Count(from[at]) : Count(to[at]);
-      }
+      const auto [least, most] = sums_.ends(from, to, leaving, e);
       const Count tn = label.absent - least[3];
       most_[e] = kNone;
       right_[e] = 0;

@@ -66,10 +66,23 @@ class Sums {
   void clear_marks() { marks_.clear(); }
   void mark() { marks_.insert(marks_.end(), sum_.begin(), sum_.end()); }
   void go_to(std::size_t mark, Count moved);
-  // The sums at a mark, as they are, and of the whole feature: by sum, then by label.
+  // The sums at a mark, and as they are: by sum, then by label.
   const Number* at(std::size_t mark) const { return marks_.data() + mark * sum_.size(); }
   const Number* sums() const { return sum_.data(); }
-  const Number* all() const { return all_.data(); }
+
+  // The four sums of a label in the smallest and in the largest body, from one mark or sum to another.
+  struct Ends {
+    Count least[4], most[4];
+  };
+  Ends ends(const Number* from, const Number* to, bool outside, std::size_t e) const {
+    Ends out;
+    for (std::size_t p = 0; p < 4; ++p) {
+      const std::size_t at = p * stride() + e;
+      out.least[p] = outside ? Count(all_[at]) - Count(to[at]) : Count(from[at]);
+      out.most[p] = outside ? Count(all_[at]) - Count(from[at]) : Count(to[at]);
+    }
+    return out;
+  }
 
   // What the literals have at most at any boundary from one mark to another, or (`outside`) on its other side.
   void reach(std::size_t first, std::size_t last, bool outside, Reach& out) const;
