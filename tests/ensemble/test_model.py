@@ -6,6 +6,7 @@ import json
 import shutil
 import sqlite3
 import subprocess
+from contextlib import closing
 
 import numpy as np
 import pytest
@@ -171,7 +172,7 @@ def test_python_export_gives_the_same_scores_and_labels() -> None:
 
 def test_sql_export_gives_the_same_labels() -> None:
     for model, table in ensembles(("threshold", "per-label")):
-        with sqlite3.connect(":memory:") as base:
+        with closing(sqlite3.connect(":memory:")) as base:
             names = ", ".join('"' + f.name.replace('"', '""') + '"' for f in model.features)
             base.execute(f"CREATE TABLE data (id, {names})")
             rows = [(number, *record.values()) for number, record in enumerate(records(table))]
