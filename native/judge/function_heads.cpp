@@ -177,16 +177,7 @@ void FunctionHeads::offer(const Counts& counts, double value) {
   head.tp = counts.tp;
   for (const Literal& literal : chosen_) head.literals.push_back(literal.literal);
   std::sort(head.literals.begin(), head.literals.end(), [](auto& a, auto& b) { return a.label < b.label; });
-  const auto outranks = [&] {
-    if (head.literals.size() != best_.literals.size()) return head.literals.size() > best_.literals.size();
-    if (head.tp != best_.tp) return head.tp > best_.tp;
-    for (std::size_t i = 0; i < head.literals.size(); ++i)
-      if (head.literals[i].label != best_.literals[i].label) return head.literals[i].label < best_.literals[i].label;
-    for (std::size_t i = 0; i < head.literals.size(); ++i)
-      if (head.literals[i].value != best_.literals[i].value) return head.literals[i].value > best_.literals[i].value;
-    return false;
-  };
-  if (best_.any() && value == value_ && !outranks()) return;
+  if (best_.any() && value == value_ && !outranks(head, best_)) return;
   best_ = std::move(head);
   has_value_ = true;
   value_ = value;

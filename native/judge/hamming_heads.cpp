@@ -199,15 +199,4 @@ void HammingHeads::offer(const std::vector<Literal*>& added, const Fraction& val
   floor_ = value;
 }
 
-// Of two heads that are equally good: more labels, more true positives, first labels, `= 1` before `= 0`.
-bool HammingHeads::outranks(const Head& a, const Head& b) {
-  if (a.literals.size() != b.literals.size()) return a.literals.size() > b.literals.size();
-  if (a.tp != b.tp) return a.tp > b.tp;
-  for (std::size_t i = 0; i < a.literals.size(); ++i)
-    if (a.literals[i].label != b.literals[i].label) return a.literals[i].label < b.literals[i].label;
-  for (std::size_t i = 0; i < a.literals.size(); ++i)
-    if (a.literals[i].value != b.literals[i].value) return a.literals[i].value > b.literals[i].value;
-  return false;
-}
-
 }  // namespace polyrule

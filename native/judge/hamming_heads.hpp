@@ -44,7 +44,6 @@ class HammingHeads {
   bool in_head(std::size_t e) const;
   bool reaches_floor(const Fraction& value) const { return !has_floor_ || compare(value, floor_) >= 0; }
   void offer(const std::vector<Literal*>& added, const Fraction& value);
-  static bool outranks(const Head& a, const Head& b);
 
   const std::vector<NodeLabel>& labels_;
   const State& state_;

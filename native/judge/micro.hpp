@@ -30,6 +30,17 @@ struct Head {
   }
 };
 
+// Of two heads that are equally good: more labels, more true positives, first labels, `= 1` before `= 0`.
+inline bool outranks(const Head& a, const Head& b) {
+  if (a.literals.size() != b.literals.size()) return a.literals.size() > b.literals.size();
+  if (a.tp != b.tp) return a.tp > b.tp;
+  for (std::size_t i = 0; i < a.literals.size(); ++i)
+    if (a.literals[i].label != b.literals[i].label) return a.literals[i].label < b.literals[i].label;
+  for (std::size_t i = 0; i < a.literals.size(); ++i)
+    if (a.literals[i].value != b.literals[i].value) return a.literals[i].value > b.literals[i].value;
+  return false;
+}
+
 // Branch and bound over boxes until few literals are left, or over labels where a box is small. Labels with the
 // smallest x are decided first: once all that is left has the same x, single literals decide.
 class MicroHeads {
