@@ -39,6 +39,7 @@ struct Bins {
   const std::int32_t* listed_rows;
   const Code* listed_codes;
   const std::int8_t* direction;  // per feature: 1 or -1 if scores may only rise or fall with it, else 0
+  const std::int32_t* shunned;   // per feature: the code that no condition may hold for, or -1
   std::size_t rows, features;
 };
 
@@ -187,7 +188,7 @@ class Scan {
     look_up(f, bins, desk);
     std::copy(desk.rows_in.begin(), desk.rows_in.end(), rows_in_.begin() + counts_at(f));
     fill(f, bins, desk);
-    bins_.nominal[f] != 0 ? add_categories(bins, desk, starts_[f]) : add_thresholds(f, bins, desk, starts_[f]);
+    bins_.nominal[f] != 0 ? add_categories(f, bins, desk, starts_[f]) : add_thresholds(f, bins, desk, starts_[f]);
   }
 
   // Only counts the rows in the bins of a feature.
@@ -206,7 +207,7 @@ class Scan {
     const std::size_t bins = static_cast<std::size_t>(bins_.count[f]);
     desk.rows_in.assign(rows_in_.begin() + counts_at(f), rows_in_.begin() + counts_at(f + 1));
     const double* gains = gains_.data() + starts_[f];
-    return bins_.nominal[f] != 0 ? best_category(bins, desk, gains) : best_threshold(f, bins, desk, gains);
+    return bins_.nominal[f] != 0 ? best_category(f, bins, desk, gains) : best_threshold(f, bins, desk, gains);
   }
 
  private:
@@ -254,9 +255,9 @@ class Scan {
         take_from(usual, histogram + b * stride, stride);
   }
 
-  void add_categories(std::size_t bins, Desk& desk, std::size_t start) {
+  void add_categories(std::size_t f, std::size_t bins, Desk& desk, std::size_t start) {
     for (std::size_t b = 0; b < bins; ++b)
-      if (proper(desk.rows_in[b])) add_gain(&desk.histogram[b * 2 * wide_], start + 2 * b, sign_);
+      if (offered(f, b, desk)) add_gain(&desk.histogram[b * 2 * wide_], start + 2 * b, sign_);
   }
 
   void add_thresholds(std::size_t f, std::size_t bins, Desk& desk, std::size_t start) {
@@ -280,18 +281,21 @@ class Scan {
   void each_threshold(std::size_t f, std::size_t bins, const Desk& desk, const Visit& visit) const {
     const bool low = sign_with(sign_, -bins_.direction[f]) != kForbidden;
     const bool high = sign_with(sign_, bins_.direction[f]) != kForbidden;
+    const std::int32_t shunned = bins_.shunned[f];
     std::int32_t below = 0, over = static_cast<std::int32_t>(count_) - desk.rows_in[bins];
     for (std::size_t b = 0; b + 1 < bins; ++b) {
       below += desk.rows_in[b], over -= desk.rows_in[b];
       const bool fresh = b == 0 || desk.rows_in[b] != 0;  // otherwise the same rows as the threshold before
-      visit(b, fresh, low && fresh && proper(below), high && fresh && proper(over));
+      const bool shunned_below = shunned >= 0 && static_cast<std::size_t>(shunned) <= b;
+      const bool shunned_over = shunned >= 0 && !shunned_below;
+      visit(b, fresh, low && fresh && !shunned_below && proper(below), high && fresh && !shunned_over && proper(over));
     }
   }
 
-  Best best_category(std::size_t bins, const Desk& desk, const double* gains) const {
+  Best best_category(std::size_t f, std::size_t bins, const Desk& desk, const double* gains) const {
     Best best;
     for (std::size_t b = 0; b < bins; ++b)
-      if (proper(desk.rows_in[b])) best.offer(gains[2 * b], static_cast<std::int32_t>(b), category);
+      if (offered(f, b, desk)) best.offer(gains[2 * b], static_cast<std::int32_t>(b), category);
     return best;
   }
 
@@ -302,6 +306,10 @@ class Scan {
       if (above_holds) best.offer(gains[2 * b + 1], static_cast<std::int32_t>(b), above);
     });
     return best;
+  }
+
+  bool offered(std::size_t f, std::size_t category, const Desk& desk) const {
+    return proper(desk.rows_in[category]) && bins_.shunned[f] != static_cast<std::int32_t>(category);
   }
 
   bool proper(std::int32_t rows) const { return rows > 0 && static_cast<std::size_t>(rows) < count_; }
@@ -355,10 +363,10 @@ auto best_conditions(const Array<Code, 2>& dense, const Array<std::int32_t, 1>& 
                      const Array<std::int32_t, 1>& rows, const Array<std::int32_t, 2>& gradient,
                      const Array<std::int32_t, 2>& curvature, const Array<std::int64_t, 1>& root, double ridge,
                      double cost, int threads, Memory* memory, const Array<std::int64_t, 1>& versions,
-                     const Array<std::int8_t, 1>& direction, int sign) {
+                     const Array<std::int8_t, 1>& direction, const Array<std::int32_t, 1>& shunned, int sign) {
   const std::size_t features = slot.shape(0), labels = root.shape(0), examples = gradient.shape(0);
   if (count.shape(0) != features || nominal.shape(0) != features || usual.shape(0) != features ||
-      direction.shape(0) != features || starts.shape(0) != features + 1)
+      direction.shape(0) != features || shunned.shape(0) != features || starts.shape(0) != features + 1)
     throw nb::value_error("bins: one entry per feature is needed");
   if (gradient.shape(1) != labels || curvature.shape(0) != examples || curvature.shape(1) != labels)
     throw nb::value_error("gradient and curvature need one column per label");
@@ -368,7 +376,7 @@ auto best_conditions(const Array<Code, 2>& dense, const Array<std::int32_t, 1>& 
   if (memory && (rows.shape(0) != examples || versions.shape(0) != labels))
     throw nb::value_error("only gains of all rows are remembered, with a version per label");
   const Bins bins{dense.data(),  slot.data(),        count.data(),        nominal.data(),   usual.data(),
-                  starts.data(), listed_rows.data(), listed_codes.data(), direction.data(), examples,
+                  starts.data(), listed_rows.data(), listed_codes.data(), direction.data(), shunned.data(), examples,
                   features};
   std::vector<Best> best(features);
   {
@@ -410,7 +418,7 @@ void register_gain(nb::module_& m) {
   nb::class_<Memory>(m, "GainMemory").def(nb::init<>());
   m.def("best_conditions", &best_conditions, "dense"_a, "slot"_a, "count"_a, "nominal"_a, "usual"_a, "starts"_a,
         "listed_rows"_a, "listed_codes"_a, "rows"_a, "gradient"_a, "curvature"_a, "root"_a, "ridge"_a, "cost"_a,
-        "threads"_a, "memory"_a.none(), "versions"_a, "direction"_a, "sign"_a);
+        "threads"_a, "memory"_a.none(), "versions"_a, "direction"_a, "shunned"_a, "sign"_a);
 }
 
 }  // namespace polyrule

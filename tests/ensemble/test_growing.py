@@ -9,18 +9,19 @@ from tests.ensemble.test_gain import world
 
 from polyrule.arrays import Ints32
 from polyrule.data.table import Table
-from polyrule.ensemble.bins import BinnedTable, Binning, BinTest
+from polyrule.ensemble.bins import ABOVE, BinnedTable, Binning, BinTest
 from polyrule.ensemble.building import Builder, BuildOptions
 from polyrule.ensemble.gain import Slopes, reference_best_conditions
 from polyrule.ensemble.growing import Growth, grow, simplify
 from polyrule.ensemble.lessons import plain_lesson
 
 
-def plain_greedy(table: BinnedTable, slopes: Slopes, options: Growth) -> tuple[BinTest, ...]:
+def plain_greedy(
+    table: BinnedTable, slopes: Slopes, options: Growth, tests: tuple[BinTest, ...] = ()
+) -> tuple[BinTest, ...]:
     """Add the best allowed condition of any feature until none raises the gain enough."""
-    tests: tuple[BinTest, ...] = ()
-    rows: Ints32 = np.arange(table.rows, dtype=np.int32)
-    gain = 0.0
+    rows = rows_of(table, tests)
+    gain = slopes.gain(rows) if tests else 0.0
     while True:
         found = reference_best_conditions(table, rows, slopes)
         for feature in np.argsort(-found.gain, kind="stable").tolist():
@@ -34,6 +35,13 @@ def plain_greedy(table: BinnedTable, slopes: Slopes, options: Growth) -> tuple[B
         tests, rows, gain = (*tests, test), table.covered(test, rows), float(found.gain[feature])
 
 
+def rows_of(table: BinnedTable, tests: tuple[BinTest, ...]) -> Ints32:
+    rows: Ints32 = np.arange(table.rows, dtype=np.int32)
+    for test in tests:
+        rows = table.covered(test, rows)
+    return rows
+
+
 @given(st.integers(0, 10**6), st.integers(1, 3))
 @settings(max_examples=60, deadline=None)
 def test_greedy_growth_is_the_plain_one(seed: int, longest: int) -> None:
@@ -41,8 +49,12 @@ def test_greedy_growth_is_the_plain_one(seed: int, longest: int) -> None:
     options = Growth(max_conditions=longest)
     body = grow(table, slopes, options)
     expected = plain_greedy(table, slopes, options)
-    assert (body.tests if body else ()) == expected
+    assert (body is None) == (not expected)
     if body:
+        other = table.opposite(expected[0])
+        starts = [expected] if other is None else [expected, plain_greedy(table, slopes, options, (other,))]
+        assert body.tests in starts
+        assert body.gain >= max(slopes.gain(rows_of(table, tests)) for tests in starts) - 1e-9
         assert len(simplify(body.tests)) <= longest
         assert np.isclose(body.gain, slopes.gain(body.rows))
 
@@ -55,6 +67,20 @@ def test_a_beam_finds_at_least_what_greedy_finds_in_the_first_step(seed: int) ->
     assert (narrow is None) == (wide is None)
     if narrow and wide:
         assert wide.gain >= narrow.gain
+
+
+def test_both_sides_of_the_first_condition_are_tried() -> None:
+    # Without the mirror image the search would start below the threshold, where nothing is left to find.
+    rng = np.random.default_rng(0)
+    X = rng.random((400, 3))
+    table = Table.from_array(X)
+    binning = Binning.of(table, 16)
+    truth = (X[:, [0]] > 0.5) & (X[:, [1]] > 0.5)
+    lesson = plain_lesson(list(binning.columns(table)), truth.astype(np.uint8), np.ones(400))
+    builder = Builder(binning, lesson, BuildOptions(max_rules=1, spare=0.0))
+    builder.build()
+    (body,) = builder.bodies
+    assert {(test.feature, test.kind) for test in body.tests} == {(0, ABOVE), (1, ABOVE)}
 
 
 def test_rules_to_spare_are_taken_out_again_and_the_rest_fits_better() -> None:

@@ -21,6 +21,10 @@ AT_MOST, ABOVE, CATEGORY = 0, 1, 2
 # A column is listed, not stored whole, where one code holds for at least this share of the rows.
 _LISTED_SHARE = 0.75
 
+_FEWEST_WORDS = 50
+_USUAL_SHARE = 0.8
+_LOOKED_AT = 1000  # examples
+
 
 @dataclass(frozen=True, slots=True)
 class BinTest:
@@ -159,6 +163,8 @@ class BinnedTable:
         The listed entries of feature f are ``starts[f]:starts[f + 1]``.
     direction : ndarray of int8
         Per feature, 1 or -1 if scores may only rise or only fall with it, else 0.
+    shunned : ndarray of int32
+        Per feature, a code that no condition may hold for, else -1.
     """
 
     dense: Codes
@@ -171,15 +177,25 @@ class BinnedTable:
     listed_codes: Codes
     rows: int
     direction: npt.NDArray[np.int8]
+    shunned: npt.NDArray[np.int32]
 
     @classmethod
     def of(
-        cls, binning: Binning, columns: Iterable[Codes], direction: npt.NDArray[np.int8] | None = None
+        cls,
+        binning: Binning,
+        columns: Iterable[Codes],
+        direction: npt.NDArray[np.int8] | None = None,
+        absence: bool = True,
     ) -> BinnedTable:
-        """Arrange bins; `columns` yields the codes of one feature after the other."""
+        """Arrange bins; `columns` yields the codes of one feature after the other.
+
+        Without `absence`, no condition may hold for a code that more than half of the rows have: what can be tested is
+        that a word is there, not that it is absent.
+        """
         features = len(binning.features)
         slot = np.full(features, -1, dtype=np.int32)
         usual = np.full(features, -1, dtype=np.int32)
+        shunned = np.full(features, -1, dtype=np.int32)
         count = np.array(binning.counts, dtype=np.int32)
         dense: list[Codes] = []
         rows: list[Ints32] = []
@@ -190,6 +206,8 @@ class BinnedTable:
             total = len(column)
             tally = np.bincount(column, minlength=1)
             common = int(np.argmax(tally))
+            if not absence and 2 * tally[common] > total and common < count[j]:
+                shunned[j] = common
             if tally[common] >= _LISTED_SHARE * total:
                 usual[j] = common
                 others = np.flatnonzero(column != common).astype(np.int32)
@@ -211,6 +229,7 @@ class BinnedTable:
             listed_codes=np.concatenate(codes).astype(np.uint16) if codes else np.empty(0, dtype=np.uint16),
             rows=total,
             direction=np.zeros(features, dtype=np.int8) if direction is None else direction,
+            shunned=shunned,
         )
 
     def only(self, features: Sequence[int]) -> BinnedTable:
@@ -230,6 +249,7 @@ class BinnedTable:
             listed_codes=np.concatenate([self.listed_codes[entries] for entries in kept]),
             rows=self.rows,
             direction=self.direction[places],
+            shunned=self.shunned[places],
         )
 
     def sign(self, tests: Iterable[BinTest]) -> int:
@@ -240,6 +260,16 @@ class BinnedTable:
         """
         wanted = [int(self.direction[t.feature]) * (1 if t.kind == ABOVE else -1) for t in tests]
         return next((sign for sign in wanted if sign), 0)
+
+    def opposite(self, test: BinTest) -> BinTest | None:
+        """Return the test that holds for all known values but those that `test` holds for; None where there is none."""
+        bins = int(self.count[test.feature])
+        if test.kind == CATEGORY:
+            other = BinTest(test.feature, CATEGORY, 1 - test.bin) if bins == 2 else None
+        else:
+            other = BinTest(test.feature, ABOVE if test.kind == AT_MOST else AT_MOST, test.bin)
+        shunned = np.array([self.shunned[test.feature]])
+        return None if other is None or (shunned[0] >= 0 and holds(other, shunned, bins)[0]) else other
 
     def column(self, feature: int) -> Codes:
         """Codes of one feature for all rows."""
@@ -253,6 +283,21 @@ class BinnedTable:
     def covered(self, test: BinTest, rows: Ints32) -> Ints32:
         """Return those of `rows` that satisfy a test; a missing value satisfies none."""
         return rows[holds(test, self.column(test.feature)[rows], int(self.count[test.feature]))]
+
+
+def looks_like_text(table: Table) -> bool:
+    """Whether a table has many features, most of whose values are the usual ones, as the zeros of word counts are.
+
+    Examples
+    --------
+    >>> looks_like_text(Table.from_array(np.eye(60))), looks_like_text(Table.from_array(np.eye(20)))
+    (True, False)
+    """
+    if table.shape[1] < _FEWEST_WORDS or not len(table):
+        return False
+    some = table[np.arange(0, len(table), 1 + (len(table) - 1) // _LOOKED_AT)]
+    usual = sum(int(some.spans(j)[2].max(initial=0)) for j in range(table.shape[1]))
+    return usual >= _USUAL_SHARE * len(some) * table.shape[1]
 
 
 def holds(test: BinTest, codes: Codes, count: int) -> npt.NDArray[np.bool_]:

@@ -29,6 +29,8 @@ class BuildOptions:
     max_rules : int
     ridge : float
         Penalty on squared weights while rules are chosen.
+    gain_ridge : float
+        The same for the weights of the rule that is searched for.
     label_cost : float
         What an entry of a head must lower the loss by to be tried at all; `Builder.prune_heads` may ask for more.
     search_cost : float
@@ -42,16 +44,20 @@ class BuildOptions:
         Share of rules that are learned beyond `max_rules`, before those that are missed least are taken out again:
         which rules go well together shows only when they are there.
     growth : Growth
+    absence : bool
+        Whether conditions may hold for a value that more than half of the examples have: that a word is not there.
     """
 
     max_rules: int = 30
     ridge: float = 2.0
+    gain_ridge: float = 2.0
     label_cost: float = 0.1
     search_cost: float = 0.0
     max_head: int | None = None
     swaps: int = 0
     spare: float = 0.5
     growth: Growth = field(default_factory=Growth)
+    absence: bool = True
 
     @property
     def grown(self) -> int:
@@ -89,7 +95,7 @@ class Builder:
     ) -> None:
         self.options = options
         self._growth = replace(options.growth, threads=threads)
-        self.table = BinnedTable.of(binning, lesson.columns, direction)
+        self.table = BinnedTable.of(binning, lesson.columns, direction, options.absence)
         self.solver = Solver(
             lesson.targets,
             lesson.weights,
@@ -168,7 +174,7 @@ class Builder:
         for price in dict.fromkeys((self.options.search_cost, self.options.label_cost)):
             memory = self._memories.setdefault(price, new_memory(self.table, solver.gradient.shape[1]))
             priced = Slopes.of(
-                solver.gradient, solver.curvature, solver.scale, self.options.ridge, price, solver.versions, memory
+                solver.gradient, solver.curvature, solver.scale, self.options.gain_ridge, price, solver.versions, memory
             )
             body = self._grown(priced)
             if body is None:

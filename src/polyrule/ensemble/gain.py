@@ -10,6 +10,7 @@ Gradients are rounded to integers first: their sums are then exact, whoever adds
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -82,7 +83,7 @@ class Slopes:
 
     def gain(self, rows: Ints32, sign: int = 0) -> float:
         """Gain of the best head for a rule that covers `rows`, with weights of one `sign` where it is not 0."""
-        return float(np.maximum(self.label_gains(rows, sign) - self.cost, 0).sum())
+        return math.fsum(np.maximum(self.label_gains(rows, sign) - self.cost, 0))
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,7 +142,7 @@ def best_conditions(
         table.listed_codes, np.ascontiguousarray(rows), slopes.gradient, slopes.curvature, slopes.root,
         slopes.ridge * slopes.scale, slopes.cost * slopes.scale, threads,
         slopes.memory if len(rows) == table.rows and whole and not sign else None, slopes.versions,
-        table.direction, sign,
+        table.direction, table.shunned, sign,
     )  # fmt: skip
     return BestConditions(np.asarray(found[0]) / slopes.scale, np.asarray(found[1]), np.asarray(found[2]))
 
@@ -159,13 +160,18 @@ def reference_best_conditions(table: BinnedTable, rows: Ints32, slopes: Slopes, 
         bins = int(table.count[feature])
         histogram = np.zeros((bins + 1, sums.shape[1]), dtype=np.int64)
         np.add.at(histogram, table.column(feature)[rows], sums)
+        shunned = int(table.shunned[feature])
         if table.nominal[feature]:
+            if shunned >= 0:
+                histogram[shunned] = 0  # a condition without rows is none
             candidates = [(CATEGORY, histogram[:bins], sign)]
         else:
             below = np.cumsum(histogram[: bins - 1], axis=0) if bins > 1 else histogram[:0]
             above = sums.sum(axis=0) - histogram[bins] - below
             again = np.flatnonzero(histogram[1 : len(below), -1] == 0) + 1  # the same rows as the threshold before
             below[again] = above[again] = 0
+            if shunned >= 0:
+                below[shunned:] = above[:shunned] = 0
             direction = int(table.direction[feature])
             low, high = (sign if not wanted or wanted == sign else wanted for wanted in (-direction, direction))
             candidates = [(AT_MOST, below, low), (ABOVE, above, high)]

@@ -46,16 +46,36 @@ class Body:
 def grow(table: BinnedTable, slopes: Slopes, options: Growth) -> Body | None:
     """Return the body with the largest gain that the search meets; None where no condition gains anything.
 
-    Ties go to the shorter body, then to the one that was met first; features are tried in column order.
+    At the start a condition and its opposite gain alike, for the intercept makes up for the difference, but not what is
+    added to them: the search starts from both. Ties go to the shorter body, then to the one that was met first;
+    features are tried in column order.
     """
-    start = Body((), np.arange(table.rows, dtype=np.int32), 0.0)
-    beam, best = [start], start
+    every: Ints32 = np.arange(table.rows, dtype=np.int32)
+    firsts = _extend(table, [Body((), every, 0.0)], slopes, options)
+    sides = (firsts, _opposites(table, firsts, every, slopes))
+    found = [_grown(table, beam, slopes, options) for beam in sides if beam]
+    return max(found, key=lambda body: body.gain, default=None)
+
+
+def _grown(table: BinnedTable, beam: Sequence[Body], slopes: Slopes, options: Growth) -> Body:
+    """Return the best of all bodies that the search meets from `beam` on."""
+    best = beam[0]
     while beam:
-        beam = _extend(table, beam, slopes, options)
         for body in beam:
             if body.gain > best.gain * (1 + options.min_improvement):
                 best = body
-    return best if best.tests else None
+        beam = _extend(table, beam, slopes, options)
+    return best
+
+
+def _opposites(table: BinnedTable, firsts: Sequence[Body], every: Ints32, slopes: Slopes) -> list[Body]:
+    """Bodies of one condition each, the opposites of others; those that gain nothing are left out."""
+    bodies = []
+    for test in (table.opposite(body.tests[0]) for body in firsts):
+        if test is not None:
+            rows = table.covered(test, every)
+            bodies.append(Body((test,), rows, slopes.gain(rows, table.sign((test,)))))
+    return [body for body in bodies if body.gain > 0]
 
 
 def _extend(table: BinnedTable, beam: Sequence[Body], slopes: Slopes, options: Growth) -> list[Body]:

@@ -17,7 +17,6 @@ from polyrule.arrays import Bytes, Codes, Floats, Floats32, Ints
 from polyrule.data.table import Table
 from polyrule.ensemble.bins import Binning
 from polyrule.ensemble.design import Design, column_blocks
-from polyrule.ensemble.linear import suits
 from polyrule.ensemble.teacher import Teacher
 
 _LARGEST_MIXED = 20_000_000  # cells of the bins of real and mixed examples
@@ -87,6 +86,8 @@ class Lessons:
         See `Teacher`.
     final : bool
         Whether these are the lessons of the final model, which has more to learn from.
+    text : bool
+        Whether the table looks like text, of which no mixed examples are made.
     """
 
     def __init__(
@@ -100,6 +101,7 @@ class Lessons:
         threads: int = 1,
         stop: Callable[[], bool] = lambda: False,
         final: bool = False,
+        text: bool = False,
     ) -> None:
         self.binning, self.table, self.weights, self.options, self.seed = binning, table, weights, options, seed
         self.design = Design.of(binning, table)
@@ -107,7 +109,7 @@ class Lessons:
         examples = len(table)
         fits = _LARGEST_MIXED // max(1, len(binning.features))
         # Half of one text and half of another is no text: rules learned from such are no better, and take longer.
-        rounds = 0 if suits(matrix) else options.rounds
+        rounds = 0 if text else options.rounds
         wanted = min(rounds * examples, options.limit - examples)
         if final:
             wanted = max(wanted, min(options.draws * wanted, _MOST_TARGETS // max(1, truth.shape[1]) - examples))

@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import numpy.typing as npt
 
 from polyrule.arrays import Bools
+from polyrule.data.table import Table
+from polyrule.ensemble.bins import looks_like_text
 from polyrule.ensemble.building import BuildOptions
 from polyrule.ensemble.lessons import Teaching
 from polyrule.ensemble.model import WeightedRule
+
+_RIDGES = (0.3, 1.0, 3.0, 10.0)
+# A word is a strong sign: weights shrink less, while rules are chosen and afterwards.
+_RIDGE_FOR_TEXT = 0.1
+_GAIN_RIDGE_FOR_TEXT = 0.5
+_RIDGES_FOR_TEXT = (0.05, 0.15, 0.5, 1.5)
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +35,7 @@ class LearnOptions:
     labels_per_head : float or None
         Most labels in a head on average; prices rise until that holds.
     ridges : tuple of float
-        Penalties on squared weights to choose from by cross-validation.
+        Penalties on squared weights to choose from by cross-validation; empty for those that suit the table.
     restarts : int
         How many sets of rules are learned, each from other mixed examples, for the final model to be the best of.
     folds : int
@@ -42,6 +50,10 @@ class LearnOptions:
         Which features rules for a label may test.
     direction : ndarray of int8, shape (features,), or None
         1 or -1 for features that all scores may only rise or only fall with, 0 for the others.
+    absence : bool or None
+        Whether rules may test for what most examples have in common, such as a word's absence; None for not in text.
+    text : bool
+        Whether the table looks like text; see `for_table`.
     time_limit : float or None
         Seconds.
     seed, threads : int
@@ -51,7 +63,7 @@ class LearnOptions:
     teaching: Teaching | None = field(default_factory=Teaching)
     prices: tuple[float, ...] = (0.1, 0.3, 1.0, 3.0)
     labels_per_head: float | None = None
-    ridges: tuple[float, ...] = (0.3, 1.0, 3.0, 10.0)
+    ridges: tuple[float, ...] = ()
     restarts: int = 1
     folds: int = 4
     max_bins: int = 64
@@ -61,6 +73,16 @@ class LearnOptions:
     start: tuple[WeightedRule, ...] = ()
     allowed: Bools | None = None
     direction: npt.NDArray[np.int8] | None = None
+    absence: bool | None = None
+    text: bool = False
     time_limit: float | None = None
     seed: int = 0
     threads: int = 1
+
+    def for_table(self, table: Table) -> LearnOptions:
+        """Return the options with what depends on the kind of table filled in."""
+        text = looks_like_text(table)
+        build = replace(self.build, absence=not text if self.absence is None else self.absence)
+        if text:
+            build = replace(build, ridge=_RIDGE_FOR_TEXT, gain_ridge=_GAIN_RIDGE_FOR_TEXT)
+        return replace(self, build=build, text=text, ridges=self.ridges or (_RIDGES_FOR_TEXT if text else _RIDGES))

@@ -96,6 +96,7 @@ class Part:
             threads,
             lambda: control.teacher_is_late(number),
             final=number == 0,
+            text=options.text,
         )
         self.teacher = lessons.teacher.slopes
         # The models of the cross-validation only serve to choose what follows; one attempt each is enough.

@@ -63,6 +63,10 @@ class RuleEnsembleClassifier(RuleEstimator):
         "auto" takes the highest of a few prices at which the cross-validated log loss is within 2 % of the best.
     labels_per_head : float or None
         Most labels in a head on average; the price of an entry rises until that holds. None lets `label_cost` decide.
+    absence : "auto" or bool
+        Whether rules may test for a value that more than half of the examples have: that a word is not there. "auto"
+        allows it but in tables that look like text (many features, mostly zeros), where rules on words that are there
+        are shorter, easier to read and about as strong.
     beam_width : int
         Bodies kept at each step of growing a rule; 1 is greedy, more looks ahead.
     swaps : int
@@ -146,6 +150,7 @@ class RuleEnsembleClassifier(RuleEstimator):
         max_conditions: int = 4,
         label_cost: str | float = "auto",
         labels_per_head: float | None = 4,
+        absence: str | bool = "auto",
         beam_width: int = 1,
         swaps: int = 0,
         restarts: int = 1,
@@ -170,6 +175,7 @@ class RuleEnsembleClassifier(RuleEstimator):
         self.max_conditions = max_conditions
         self.label_cost = label_cost
         self.labels_per_head = labels_per_head
+        self.absence = absence
         self.beam_width = beam_width
         self.swaps = swaps
         self.restarts = restarts
@@ -359,6 +365,8 @@ class RuleEnsembleClassifier(RuleEstimator):
             raise OptionError(f"label_cost must be 'auto' or a number of at least 0, not {self.label_cost!r}")
         if self.ridge != "auto" and (not _is_number(self.ridge) or float(self.ridge) <= 0):
             raise OptionError(f"ridge must be 'auto' or a positive number, not {self.ridge!r}")
+        if self.absence not in ("auto", True, False):
+            raise OptionError(f"absence must be 'auto', True or False, not {self.absence!r}")
         points = _POINTS if self.points is True else 0 if self.points is False else self.points
         _whole("points", points, 0)
         threads = self._threads()
@@ -376,7 +384,8 @@ class RuleEnsembleClassifier(RuleEstimator):
             ),
             teaching=Teaching() if self.teacher else None,
             prices=prices,
-            ridges=plain.ridges if self.ridge == "auto" else (float(self.ridge),),
+            ridges=() if self.ridge == "auto" else (float(self.ridge),),
+            absence=None if self.absence == "auto" else bool(self.absence),
             restarts=int(self.restarts),
             labels_per_head=None if wanted is None else float(wanted),
             folds=int(self.cv) if isinstance(self.cv, (int, np.integer)) else 0,

@@ -1,0 +1,162 @@
+"""Rules for text test words that are there: the search keeps to it, and the estimator knows text when it sees it."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.ensemble.test_gain import fixed, needs_native
+from tests.ensemble.worlds import random_table
+
+from polyrule import RuleEnsembleClassifier
+from polyrule.data.table import Table
+from polyrule.ensemble.bins import ABOVE, AT_MOST, CATEGORY, BinnedTable, Binning, BinTest, holds, looks_like_text
+from polyrule.ensemble.gain import Slopes, best_conditions, new_memory, reference_best_conditions
+from polyrule.errors import OptionError
+from polyrule.model.rule import NominalCondition, NumericCondition
+
+
+def world(seed: int, labels: int = 4) -> tuple[BinnedTable, Slopes, np.ndarray]:
+    """Any features, and for each of them a value that no condition may hold for, or none."""
+    rng = np.random.default_rng(seed)
+    table = random_table(rng, 40)
+    binning = Binning.of(table, 64)
+    binned = BinnedTable.of(binning, binning.columns(table))
+    shunned = np.array([rng.integers(-1, count) for count in binned.count], dtype=np.int32)
+    chance = rng.random((40, labels))
+    slopes = fixed(chance - rng.integers(0, 2, chance.shape), chance * (1 - chance), 1.0, float(rng.random() < 0.5) / 3)
+    chosen = np.flatnonzero(rng.random(40) < 0.7).astype(np.int32)
+    return dataclasses.replace(binned, shunned=shunned), slopes, chosen
+
+
+def conditions_on(binned: BinnedTable, feature: int) -> list[BinTest]:
+    count = int(binned.count[feature])
+    if binned.nominal[feature]:
+        return [BinTest(feature, CATEGORY, b) for b in range(count)]
+    return [BinTest(feature, kind, b) for b in range(count - 1) for kind in (AT_MOST, ABOVE)]
+
+
+def obvious(binned: BinnedTable, rows: np.ndarray, slopes: Slopes) -> list[float]:
+    """Try every condition that does not hold for the shunned value, and differs from the one before it."""
+    gains = []
+    for feature in range(len(binned.count)):
+        best, seen = -1.0, set()
+        for test in conditions_on(binned, feature):
+            covered = binned.covered(test, rows)
+            known = (test.kind, covered.tobytes())
+            new = known not in seen
+            seen.add(known)
+            shunned = binned.shunned[feature]
+            if shunned >= 0 and holds(test, np.array([shunned]), int(binned.count[feature]))[0]:
+                continue
+            if new and 0 < len(covered) < len(rows):
+                best = max(best, slopes.gain(covered))
+        gains.append(best)
+    return gains
+
+
+@given(st.integers(0, 10**6))
+@settings(max_examples=80, deadline=None)
+def test_the_search_finds_the_best_condition_that_does_not_hold_for_the_shunned_value(seed) -> None:
+    binned, slopes, rows = world(seed)
+    found = reference_best_conditions(binned, rows, slopes)
+    gains = np.where(found.gain < 0, -1.0, found.gain)  # negative where there is no condition
+    assert gains == pytest.approx(obvious(binned, rows, slopes), abs=1e-9)
+    for feature in np.flatnonzero(found.gain >= 0).tolist():
+        test = BinTest(feature, int(found.kind[feature]), int(found.bin[feature]))
+        shunned = binned.shunned[feature]
+        assert shunned < 0 or not holds(test, np.array([shunned]), int(binned.count[feature]))[0]
+
+
+@needs_native
+@given(st.integers(0, 10**6), st.booleans())
+@settings(max_examples=80, deadline=None)
+def test_native_finds_the_same(seed, everything) -> None:
+    binned, slopes, rows = world(seed)
+    if everything:
+        rows = np.arange(binned.rows, dtype=np.int32)
+    slopes = dataclasses.replace(slopes, memory=new_memory(binned, slopes.gradient.shape[1]))
+    reference = reference_best_conditions(binned, rows, slopes)
+    for _ in range(2):  # the second time gains are remembered
+        native = best_conditions(binned, rows, slopes, 2, "native", whole=True)
+        for name in ("gain", "bin", "kind"):
+            assert np.array_equal(getattr(native, name), getattr(reference, name)), name
+
+
+@given(st.integers(0, 10**6))
+@settings(max_examples=40, deadline=None)
+def test_an_opposite_covers_the_other_known_values_and_never_the_shunned_one(seed) -> None:
+    binned, _, _ = world(seed)
+    every = np.arange(binned.rows, dtype=np.int32)
+    for feature, count in enumerate(binned.count.tolist()):
+        known = every[binned.column(feature) < count]
+        for test in conditions_on(binned, feature):
+            other = binned.opposite(test)
+            if other is None:
+                free = dataclasses.replace(binned, shunned=np.full_like(binned.shunned, -1)).opposite(test)
+                assert free is None or holds(free, binned.shunned[[feature]], count)[0]
+                assert free is not None or (test.kind == CATEGORY and count != 2)
+                continue
+            both = np.concatenate([binned.covered(test, every), binned.covered(other, every)])
+            assert sorted(both.tolist()) == known.tolist()
+
+
+def words(rows: int = 300, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    """Texts of a few words each; a label is there if one of its two words is."""
+    rng = np.random.default_rng(seed)
+    X = (rng.random((rows, 80)) < 0.06).astype(float)
+    Y = np.column_stack([X[:, 2 * label : 2 * label + 2].any(axis=1) for label in range(6)]).astype(int)
+    return X, Y
+
+
+def operators(model) -> set[str]:
+    return {test.op for rule in model.rules for test in rule.body if isinstance(test, NumericCondition)}
+
+
+@pytest.mark.parametrize("teacher", ["forest", None])
+@pytest.mark.parametrize("sparse", [False, True])
+def test_rules_for_text_test_what_is_there(teacher, sparse) -> None:
+    X, Y = words()
+    given = sp.csr_array(X) if sparse else X
+    learner = RuleEnsembleClassifier(12, teacher=teacher).fit(given, Y)
+    assert operators(learner.model_) == {">"}
+    assert learner.model_.statistics()["conditions_per_rule"] == 1
+    assert (learner.predict(given) == Y).mean() > 0.99
+    free = RuleEnsembleClassifier(12, teacher=teacher, absence=True).fit(given, Y)
+    assert "<=" in operators(free.model_)
+
+
+def test_a_usual_category_is_not_tested_either() -> None:
+    X, Y = words()
+    frame = pd.DataFrame({f"w{j}": np.where(X[:, j] > 0, "yes", "no") for j in range(80)}, dtype="category")
+    learner = RuleEnsembleClassifier(12, teacher=None).fit(frame, Y)
+    tests = [test for rule in learner.model_.rules for test in rule.body]
+    assert tests
+    assert all(isinstance(test, NominalCondition) for test in tests)
+    assert {learner.features_[test.feature].categories[test.value] for test in tests} == {"yes"}
+
+
+def test_few_features_or_many_values_are_no_text() -> None:
+    rng = np.random.default_rng(0)
+    assert not looks_like_text(Table.from_array(rng.random((50, 80))))
+    assert not looks_like_text(Table.from_array(words()[0][:, :40]))
+    assert looks_like_text(Table.from_array(words(5000)[0]))
+
+
+def test_absence_can_be_ruled_out_in_any_table() -> None:
+    rng = np.random.default_rng(1)
+    X = np.column_stack([rng.random(200) < 0.2, rng.random(200), rng.random(200)]).astype(float)
+    Y = np.column_stack([X[:, 0] == 0, X[:, 1] > 0.5]).astype(int)
+    learner = RuleEnsembleClassifier(4, teacher=None, absence=False).fit(X, Y)
+    assert {test.op for rule in learner.model_.rules for test in rule.body if test.feature == 0} == {">"}
+    assert (learner.predict(X) == Y).mean() > 0.99
+
+
+def test_a_wrong_value_is_named() -> None:
+    with pytest.raises(OptionError, match="absence must be 'auto', True or False, not 'never'"):
+        RuleEnsembleClassifier(absence="never").fit(*words())
