@@ -375,9 +375,9 @@ auto best_conditions(const Array<Code, 2>& dense, const Array<std::int32_t, 1>& 
       throw nb::index_error("no such row");
   if (memory && (rows.shape(0) != examples || versions.shape(0) != labels))
     throw nb::value_error("only gains of all rows are remembered, with a version per label");
-  const Bins bins{dense.data(),  slot.data(),        count.data(),        nominal.data(),   usual.data(),
-                  starts.data(), listed_rows.data(), listed_codes.data(), direction.data(), shunned.data(), examples,
-                  features};
+  const Bins bins{dense.data(),     slot.data(),    count.data(),       nominal.data(),
+                  usual.data(),     starts.data(),  listed_rows.data(), listed_codes.data(),
+                  direction.data(), shunned.data(), examples,           features};
   std::vector<Best> best(features);
   {
     const nb::gil_scoped_release release;

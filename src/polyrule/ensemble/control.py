@@ -13,6 +13,7 @@ from typing import Any
 _monotonic = time.monotonic
 _DECISION_SHARE = 0.08  # of the time limit, kept back for the decision
 _FINAL_SHARE = 0.45  # of the time limit, at least, for the final model: its rules are what counts
+_FINAL_WORK = 2.0  # the final model takes about as long as so many of the cross-validation
 _WORTH_BEGINNING = 0.2  # of the time that the final model took: with less left, a fold is left out
 _TEACHER_SHARE = 0.4  # of a part's time, at most
 _RULES_SHARE = 0.9
@@ -25,11 +26,12 @@ class EnsembleProgress:
     Attributes
     ----------
     phase : str
-        "teacher", "rules" or "decision"; for a model of the cross-validation "fold 2 of 4: rules" and so on.
+        "teacher", "rules" or "decision"; for a model of the cross-validation "fold 2 of 3: rules" and so on.
     done : float
         Share of the whole work that is done, an estimate.
     rules : int
-        Rules of the model at hand so far; half as many again as asked for are learned, and the weakest then taken out.
+        Rules of the model at hand so far; of the final one half as many again as asked for are learned, and the weakest
+        then taken out.
     loss : float or None
         Its penalised training loss.
     part : int
@@ -83,7 +85,7 @@ class Control:
         self._start = self._clock()
         self._callback = callback
         self._threads = max(1, min(threads, parts))
-        self._work = {part: (1.0 + 0.7 * attempts) / 1.7 if part == 0 else 1.0 for part in range(parts)}
+        self._work = {part: _FINAL_WORK * (1.0 + 0.7 * attempts) / 1.7 if part == 0 else 1.0 for part in range(parts)}
         self._done = dict.fromkeys(self._work, 0.0)
         self._limit = time_limit
         self._end = None if time_limit is None else self._start + (1 - _DECISION_SHARE) * time_limit

@@ -45,6 +45,8 @@ class Teaching:
         Probability that a value is taken from the neighbour.
     trees : int or None
         Of the teacher's forest; None for its default.
+    trees_in_folds : int
+        The same in the cross-validation, at most.
     """
 
     trust: float = 0.5
@@ -54,6 +56,7 @@ class Teaching:
     neighbours: int = 5
     exchange: float = 0.3
     trees: int | None = None
+    trees_in_folds: int = 60
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,7 +118,10 @@ class Lessons:
             wanted = max(wanted, min(options.draws * wanted, _MOST_TARGETS // max(1, truth.shape[1]) - examples))
         wanted = min(wanted, fits - examples)
         self.wanted = wanted if wanted > 0 and examples > options.neighbours else 0
-        self.teacher = Teacher(matrix, truth, weights, seed, threads, options.trees, stop, keep=self.wanted > 0)
+        trees = options.trees
+        if not final:
+            trees = options.trees_in_folds if trees is None else min(trees, options.trees_in_folds)
+        self.teacher = Teacher(matrix, truth, weights, seed, threads, trees, stop, keep=self.wanted > 0)
         self.targets = self.teacher.left_out
         self.targets *= np.float32(options.trust)
         for first in range(0, examples, _BLOCK):

@@ -65,7 +65,7 @@ class LearnOptions:
     labels_per_head: float | None = None
     ridges: tuple[float, ...] = ()
     restarts: int = 1
-    folds: int = 4
+    folds: int = 3
     max_bins: int = 64
     points: int = 0
     decision: str = "auto"

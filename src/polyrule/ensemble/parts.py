@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -55,6 +56,8 @@ class Part:
     ) -> None:
         control.begin(number)
         self._number, self._control = number, control
+        if number > 0:  # it only serves to choose penalties and the decision
+            options = replace(options, build=replace(options.build, spare=0.0))
         self.binning = Binning.of(table, options.max_bins, (c for rule in options.start for c in rule.body))
         self.teacher: dict[str, float] = {}
         cells = table.shape[0] * table.shape[1]
@@ -99,7 +102,6 @@ class Part:
             text=options.text,
         )
         self.teacher = lessons.teacher.slopes
-        # The models of the cross-validation only serve to choose what follows; one attempt each is enough.
         attempts = options.restarts if number == 0 and lessons.wanted else 1
         best: Builder | None = None
         for attempt in range(attempts):

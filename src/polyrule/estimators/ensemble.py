@@ -159,7 +159,7 @@ class RuleEnsembleClassifier(RuleEstimator):
         decision: str = "auto",
         optimize: str = "micro-f1",
         points: bool | int = False,
-        cv: int | Any = 4,
+        cv: int | Any = 3,
         max_bins: int = 64,
         features: Mapping[str, Sequence[str]] | None = None,
         forbid: Sequence[str] | None = None,
