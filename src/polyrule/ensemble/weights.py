@@ -249,7 +249,9 @@ class Solver:
             step = self._steps(labels, gradient)
             promise = _added(gradient * step)
             useful = promise > _TOLERANCE * np.maximum(1.0, np.abs(value))
-            self._values[labels[~useful]] = value[~useful]
+            # The last step is too short to be judged by the loss, and right to twice as many digits as stand there.
+            self.coefficients[:, labels[~useful]] -= step[:, ~useful]
+            self._values[labels[~useful]] = value[~useful] - promise[~useful] / 2
             labels, value, promise = labels[useful], value[useful], promise[useful]
             if not len(labels):
                 return
