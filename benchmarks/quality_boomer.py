@@ -2,7 +2,7 @@
 
     PEER/bin/python benchmarks/quality_boomer.py IN.npz OUT.npz [RULES]
 
-Runs in an environment of its own, with mlrl-boomer (0.12.3 was measured). IN holds X, Y, X_test and fold, as
+Runs in an environment of its own, with mlrl-boomer (0.15.6 was measured). IN holds X, Y, X_test and fold, as
 `quality.py` writes it; OUT gets left_out, test, cpu_s, wall_s and mb (growth of the peak resident size during the
 fits). Defaults of BOOMER but for the number of rules, one thread.
 """
