@@ -10,26 +10,19 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from polyrule.arrays import Bools, Bytes, Ints
+from polyrule.arrays import Bytes, Ints
 from polyrule.data.labels import require_known
 from polyrule.data.table import Table
-from polyrule.ensemble.building import BuildOptions
 from polyrule.ensemble.control import Callback
-from polyrule.ensemble.decisions import KINDS
 from polyrule.ensemble.explaining import EnsembleExplanation
-from polyrule.ensemble.gain import native_kernel
-from polyrule.ensemble.growing import Growth
 from polyrule.ensemble.learning import learn
-from polyrule.ensemble.lessons import Teaching
-from polyrule.ensemble.measures import MEASURES
 from polyrule.ensemble.model import RuleEnsemble, WeightedRule
-from polyrule.ensemble.options import LearnOptions
 from polyrule.ensemble.tuning import choose
 from polyrule.errors import ModelError, OptionError
 from polyrule.estimators.base import RuleEstimator, TrainingData
+from polyrule.estimators.ensemble_options import check_monotone, folds_of, options_of
 from polyrule.learning.constraints import Constraints, without
 from polyrule.learning.progress import telling
 from polyrule.model.predict import check_table
@@ -38,10 +31,6 @@ from polyrule.store import Packed
 from polyrule.store.coded_table import unpack
 
 logger = logging.getLogger(__name__)
-
-_POINTS = 10
-_TRIED_LABELS = 8  # labels that a rule may weigh before pruning, for every one that may stay on average
-_SEARCH_COST = 0.5  # what a label must gain to count for a body, where heads shall be short
 
 
 class RuleEnsembleClassifier(RuleEstimator):
@@ -225,7 +214,7 @@ class RuleEnsembleClassifier(RuleEstimator):
             Rules to go on from: their bodies and heads stay, their weights are fitted together with those of the new
             rules; `max_rules` counts both.
         """
-        options = self._options()
+        options = options_of(self, self._threads())
         training = self._read_training(X, y, sample_weight, label_names, labels)
         table, truth, counted = _examples(training)
         if start is not None:
@@ -240,7 +229,7 @@ class RuleEnsembleClassifier(RuleEstimator):
             if told:
                 options = dataclasses.replace(options, direction=_direction(limits, options.start))
         weights = counted.astype(np.float64) * float(training.scale)
-        names, fold = training.target.names, self._fold(truth, training.kept)
+        names, fold = training.target.names, folds_of(self.cv, truth, training.kept)
         watch = telling(self.callback, self.verbose)
         learned = learn(table, truth, weights, names, options, watch, fold)
         learned.model.info.update(self._provenance(training))
@@ -266,7 +255,7 @@ class RuleEnsembleClassifier(RuleEstimator):
         check_is_fitted(self)
         optimize = self.optimize if optimize is None else optimize
         kind = self.decision if decision is None else decision
-        self._check_monotone(kind)
+        check_monotone(self.monotone, kind)
         chosen, merits = choose(self._evidence, kind, optimize, by_hand=bool(self.points or self.monotone))
         unit = self.model_.unit
         info = self.model_.info | {"cross_validation": merits}
@@ -304,99 +293,6 @@ class RuleEnsembleClassifier(RuleEstimator):
         """The learned ensemble; prints one rule per line."""
         check_is_fitted(self, "model_")
         return self.model_
-
-    def _fold(self, truth: Bytes, kept: Bools | None) -> Ints | None:
-        """In which part of the cross-validation each example is held out, -1 for never; None for folds of our own.
-
-        Row numbers count all examples that were given; a splitter is asked about those of positive weight.
-        """
-        if isinstance(self.cv, (int, np.integer)):
-            return None
-        splits = self.cv
-        if hasattr(self.cv, "split"):
-            splits, kept = self.cv.split(np.zeros((len(truth), 1)), truth), None
-        fold = np.full(len(truth) if kept is None else len(kept), -1, dtype=np.int64)
-        try:
-            for number, (_, test) in enumerate(splits):
-                fold[np.asarray(test)] = number
-        except (TypeError, ValueError, IndexError) as error:
-            raise OptionError(f"cv must be a number of folds, a splitter, or pairs of row numbers: {error}") from error
-        return fold if kept is None else np.asarray(fold[kept])
-
-    def _check_monotone(self, decision: str) -> None:
-        if self.monotone and decision in ("subset", "expected-f1"):
-            raise OptionError(
-                f"decision={decision!r} chooses whole label sets, where a label may go as the sum of another rises; "
-                "with monotone, take 'auto', 'threshold' or 'per-label'"
-            )
-
-    def _options(self) -> LearnOptions:
-        """Check all parameters and bring them into the form the learner takes."""
-        for name, least in (
-            ("max_rules", 0),
-            ("max_conditions", 1),
-            ("beam_width", 1),
-            ("swaps", 0),
-            ("restarts", 1),
-        ):
-            _whole(name, getattr(self, name), least)
-        if isinstance(self.cv, (str, bytes, bool, float)) or self.cv is None:
-            raise OptionError(f"cv must be a number of folds, a splitter, or pairs of row numbers, not {self.cv!r}")
-        if isinstance(self.cv, (int, np.integer)):
-            _whole("cv", self.cv, 0)
-        if self.time_limit is not None and not (_is_number(self.time_limit) and self.time_limit > 0):
-            raise OptionError(f"time_limit must be None or a positive number of seconds, not {self.time_limit!r}")
-        wanted = self.labels_per_head
-        if wanted is not None and not (_is_number(wanted) and wanted >= 1):
-            raise OptionError(f"labels_per_head must be None or a number of at least 1, not {wanted!r}")
-        _whole("max_bins", self.max_bins, 2, 60_000)
-        if self.teacher not in ("forest", None):
-            raise OptionError(f"teacher must be 'forest' or None, not {self.teacher!r}")
-        if self.kernels not in (None, "native", "reference"):
-            raise OptionError(f"kernels must be None, 'native' or 'reference', not {self.kernels!r}")
-        if self.kernels == "native" and native_kernel() is None:
-            raise OptionError("kernels='native' needs the compiled kernels, which are not built here; use None")
-        if self.decision != "auto" and self.decision not in KINDS:
-            raise OptionError(f"decision must be 'auto' or one of {', '.join(KINDS)}, not {self.decision!r}")
-        self._check_monotone(self.decision)
-        if self.optimize not in MEASURES:
-            raise OptionError(f"optimize must be one of {', '.join(MEASURES)}, not {self.optimize!r}")
-        if self.label_cost != "auto" and (not _is_number(self.label_cost) or float(self.label_cost) < 0):
-            raise OptionError(f"label_cost must be 'auto' or a number of at least 0, not {self.label_cost!r}")
-        if self.ridge != "auto" and (not _is_number(self.ridge) or float(self.ridge) <= 0):
-            raise OptionError(f"ridge must be 'auto' or a positive number, not {self.ridge!r}")
-        if self.absence not in ("auto", True, False):
-            raise OptionError(f"absence must be 'auto', True or False, not {self.absence!r}")
-        points = _POINTS if self.points is True else 0 if self.points is False else self.points
-        _whole("points", points, 0)
-        threads = self._threads()
-        growth = Growth(self.max_conditions, self.beam_width, threads=1, kernels=self.kernels)
-        plain = LearnOptions()
-        prices = plain.prices if self.label_cost == "auto" else (float(self.label_cost),)
-        return LearnOptions(
-            build=BuildOptions(
-                self.max_rules,
-                label_cost=prices[0],
-                search_cost=0.0 if wanted is None else _SEARCH_COST,
-                max_head=None if wanted is None else int(_TRIED_LABELS * wanted),
-                swaps=self.swaps,
-                growth=growth,
-            ),
-            teaching=Teaching() if self.teacher else None,
-            prices=prices,
-            ridges=() if self.ridge == "auto" else (float(self.ridge),),
-            absence=None if self.absence == "auto" else bool(self.absence),
-            restarts=int(self.restarts),
-            labels_per_head=None if wanted is None else float(wanted),
-            folds=int(self.cv) if isinstance(self.cv, (int, np.integer)) else 0,
-            max_bins=int(self.max_bins),
-            points=int(points),
-            decision=self.decision,
-            optimize=self.optimize,
-            time_limit=None if self.time_limit is None else float(self.time_limit),
-            seed=int(check_random_state(self.random_state).randint(2**31 - 1)),
-            threads=threads,
-        )
 
 
 def _examples(training: TrainingData) -> tuple[Table, Bytes, Ints]:
@@ -439,14 +335,3 @@ def _kept(start: Any, table: Table, labels: Sequence[str]) -> tuple[WeightedRule
     if tuple(start.label_names) != tuple(labels):
         raise ModelError("start has other labels than the data; learn and go on with the same ones, in the same order")
     return start.rules
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, (int, float, np.number)) and not isinstance(value, bool) and bool(np.isfinite(value))
-
-
-def _whole(name: str, value: Any, least: int, most: int | None = None) -> None:
-    if not isinstance(value, (int, np.integer)) or isinstance(value, bool) or value < least:
-        raise OptionError(f"{name} must be a whole number of at least {least}, not {value!r}")
-    if most is not None and value > most:
-        raise OptionError(f"{name} must be at most {most}, not {value!r}")
