@@ -71,8 +71,8 @@ def test_the_tools_of_lists_know_ensembles(weighted, songs, tmp_path):
     ok("edit", "remove", weighted, "1", "-o", fewer)
     assert len(files.load(fewer)) == len(model) - 1
     changed = tmp_path / "changed.json"
-    ok("edit", "weigh", weighted, "1", "calm", "0.25", "-o", changed)
-    assert any(entry.weight == 0.25 for entry in files.load(changed).rules[0].head)
+    ok("edit", "weigh", weighted, "1", "calm", "-0.25", "-o", changed)
+    assert any(entry.weight == -0.25 for entry in files.load(changed).rules[0].head)
     fitted = tmp_path / "fitted.json"
     ok("edit", "refit", fewer, songs, *READING, "-o", fitted)
     assert "best ones" in ok("verify", fitted, songs, *READING)

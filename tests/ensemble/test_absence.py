@@ -17,6 +17,7 @@ from polyrule import RuleEnsembleClassifier
 from polyrule.data.table import Table
 from polyrule.ensemble.bins import ABOVE, AT_MOST, CATEGORY, BinnedTable, Binning, BinTest, holds, looks_like_text
 from polyrule.ensemble.gain import Slopes, best_conditions, new_memory, reference_best_conditions
+from polyrule.ensemble.options import LearnOptions
 from polyrule.errors import OptionError
 from polyrule.model.rule import NominalCondition, NumericCondition
 
@@ -139,6 +140,43 @@ def test_a_usual_category_is_not_tested_either() -> None:
     assert tests
     assert all(isinstance(test, NominalCondition) for test in tests)
     assert {learner.features_[test.feature].categories[test.value] for test in tests} == {"yes"}
+
+
+def test_of_a_common_word_presence_is_tested_too() -> None:
+    X, Y = words()
+    X[:, 20] = np.random.default_rng(5).random(300) < 0.7
+    Y[:, 5] = X[:, 20]
+    model = RuleEnsembleClassifier(12, teacher=None, absence=False).fit(X, Y).model_
+    assert {test.op for rule in model.rules for test in rule.body if test.feature == 20} == {">"}
+    frame = pd.DataFrame(X.astype(int).astype(str), dtype="category")
+    learner = RuleEnsembleClassifier(12, teacher=None, absence=False).fit(frame, Y)
+    told = {test.value for rule in learner.model_.rules for test in rule.body if test.feature == 20}
+    assert {learner.features_[20].categories[value] for value in told} == {"1"}
+
+
+@pytest.mark.parametrize("options", [{}, {"n_jobs": 2}, {"points": 5}])
+def test_words_that_are_absent_are_tested_where_that_is_clearly_better(options) -> None:
+    rng = np.random.default_rng(2)
+    X = (rng.random((300, 80)) < 0.06).astype(float)
+    Y = np.column_stack([X[:, 8 * label : 8 * label + 8].any(axis=1) for label in range(3)]).astype(int)
+    few = RuleEnsembleClassifier(6, teacher=None, **options).fit(X, Y)  # 24 words tell
+    assert few.model_.info["text"] == {"absence": True}
+    assert "<=" in operators(few.model_)
+    free = RuleEnsembleClassifier(6, teacher=None, absence=True, **options).fit(X, Y)
+    assert few.model_.rules == free.model_.rules
+    hurried = RuleEnsembleClassifier(6, teacher=None, time_limit=60, **options).fit(X, Y)
+    assert hurried.model_.info["text"] == {"absence": False}
+    assert operators(hurried.model_) == {">"}
+
+
+def test_ridges_suit_the_table_unless_they_are_given() -> None:
+    plain, text = Table.from_array(np.arange(20.0).reshape(-1, 2)), Table.from_array(words()[0])
+    for options in (LearnOptions(), LearnOptions(ridges=(7.0,))):
+        of_numbers, of_words = options.for_table(plain), options.for_table(text)
+        assert (of_numbers.text, of_words.text) == (False, True)
+        assert (of_numbers.build.absence, of_words.build.absence) == (True, False)
+        assert of_words.build.ridge < of_numbers.build.ridge
+        assert max(of_words.ridges) < max(of_numbers.ridges) or of_words.ridges == of_numbers.ridges == (7.0,)
 
 
 def test_few_features_or_many_values_are_no_text() -> None:

@@ -7,7 +7,6 @@ import pytest
 
 from polyrule.data import Table
 from polyrule.ensemble import learning
-from polyrule.ensemble.bins import BinTest
 from polyrule.ensemble.building import BuildOptions
 from polyrule.ensemble.calibration import Calibration
 from polyrule.ensemble.learning import deal, learn, shortest_good
@@ -49,14 +48,16 @@ def test_rules_that_test_the_same_are_one() -> None:
     assert len(set(bodies)) == len(bodies)
 
 
-def test_merging_adds_weights_and_keeps_places() -> None:
-    one, two = BinTest(0, 1, 2), BinTest(1, 0, 3)
-    coefficients = np.array([[0.0, 0.0], [1.0, 0.0], [2.0, 1.0], [0.5, -1.0]])
-    found = {
-        number: row.tolist() for number, row in learning.merged([(one, two), (two,), (two, one)], coefficients, True)
-    }
-    assert found == {1: [1.5, -1.0], 2: [2.0, 1.0]}
-    assert len(list(learning.merged([(one,), (one,)], coefficients, together=False))) == 2
+def test_rules_of_a_scorecard_that_test_the_same_are_one_and_keep_within_the_points() -> None:
+    values = np.array([[0.0, 1.0], [1.0, 0.0]] * 25)
+    table, truth = Table.from_array(values), values.astype(np.uint8)
+    options = LearnOptions(BuildOptions(max_rules=6), teaching=None, points=5)
+    model = learn(table, truth, np.ones(50), ("a", "b"), options).model
+    bodies = [frozenset(rule.body) for rule in model.rules]
+    assert bodies
+    assert len(set(bodies)) == len(bodies)
+    assert max(abs(entry.weight) for rule in model.rules for entry in rule.head) == 5
+    assert (model.predict(table) == truth).all()
 
 
 def test_labels_of_a_held_out_example_do_not_touch_its_scores(monkeypatch) -> None:

@@ -144,3 +144,12 @@ def test_calibration_in_small_blocks_is_the_same_line(monkeypatch: pytest.Monkey
     whole = Calibration.fit(scores, truth, weights)
     monkeypatch.setattr(calibration, "_BLOCK", 7)
     assert Calibration.fit(scores, truth, weights) == whole
+
+
+def test_repeated_rows_give_the_weights_of_weighted_ones() -> None:
+    covers, truth, weights = problem()
+    often = 1 + np.arange(len(truth)) % 3
+    repeated = np.repeat(np.arange(len(truth)), often)
+    one = solved(covers, truth, weights * often, 1.0)
+    other = solved(covers[repeated], truth[repeated], weights[repeated], 1.0)
+    assert np.allclose(one.coefficients, other.coefficients, rtol=0, atol=1e-7)

@@ -388,6 +388,7 @@ def test_datasets_bring_their_labels() -> None:
         {"max_bins": 1},
         {"kernels": "gpu"},
         {"cv": "many"},
+        {"cv": 1},
     ],
 )
 def test_wrong_options_are_refused_by_name(wrong: dict[str, object]) -> None:

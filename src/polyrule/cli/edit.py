@@ -145,7 +145,7 @@ def recount(model: Path, data: str, output: Path | None, as_json: bool, **readin
     _store(stored, stored.recount(load_labelled(data, reading, stored)), model, output, as_json)
 
 
-@edit.command("weigh", cls=Command)
+@edit.command("weigh", cls=Command, context_settings={"ignore_unknown_options": True})  # -1.5 is no option
 @model_argument
 @click.argument("number", metavar="N", type=int)
 @click.argument("label")
@@ -155,8 +155,9 @@ def weigh(model: Path, number: int, label: str, weight: float, output: Path | No
     r"""Give LABEL another WEIGHT in rule N of an ensemble; 0 takes it out of the head.
 
     \b
-    Example:
+    Examples:
       polyrule edit weigh model.json 2 happy 0.5
+      polyrule edit weigh model.json 2 sad -1.5
     """
     stored = load_ensemble(model)
     _store(stored, stored.reweigh(_index(stored, number), label, weight), model, output, as_json)

@@ -80,6 +80,19 @@ class Binning:
         """Number of bins of one feature."""
         return self.counts[feature]
 
+    def absent(self, feature: int, tally: Ints) -> int:
+        """Return the code that stands for "not there", given how many rows have each code; -1 where there is none.
+
+        It is that of the number 0, or of a category called 0, unless three quarters of the rows have other ones; of
+        other categories the one that more than half of the rows have.
+        """
+        total, kind = tally.sum(), self.features[feature]
+        if kind.is_nominal and "0" not in kind.categories:
+            common = int(np.argmax(tally))
+            return common if 2 * tally[common] > total and common < self.count(feature) else -1
+        zero = kind.categories.index("0") if kind.is_nominal else int(np.searchsorted(self.thresholds[feature], 0.0))
+        return zero if zero < min(len(tally), self.count(feature)) and 4 * tally[zero] >= total > 0 else -1
+
     def columns(self, table: Table) -> Iterator[Codes]:
         """Bins of one feature after the other."""
         for j in range(len(self.features)):
@@ -189,8 +202,8 @@ class BinnedTable:
     ) -> BinnedTable:
         """Arrange bins; `columns` yields the codes of one feature after the other.
 
-        Without `absence`, no condition may hold for a code that more than half of the rows have: what can be tested is
-        that a word is there, not that it is absent.
+        Without `absence`, no condition may hold for the code that stands for "not there": what can be tested is that a
+        word is there, not that it is absent.
         """
         features = len(binning.features)
         slot = np.full(features, -1, dtype=np.int32)
@@ -206,8 +219,8 @@ class BinnedTable:
             total = len(column)
             tally = np.bincount(column, minlength=1)
             common = int(np.argmax(tally))
-            if not absence and 2 * tally[common] > total and common < count[j]:
-                shunned[j] = common
+            if not absence:
+                shunned[j] = binning.absent(j, tally)
             if tally[common] >= _LISTED_SHARE * total:
                 usual[j] = common
                 others = np.flatnonzero(column != common).astype(np.int32)

@@ -15,7 +15,6 @@ from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from polyrule.arrays import Bools, Bytes, Floats, Ints, Matrix
 from polyrule.data.table import Table
-from polyrule.ensemble.bins import BinTest
 from polyrule.ensemble.calibration import Calibration
 from polyrule.ensemble.control import Callback, Control
 from polyrule.ensemble.model import Entry, RuleEnsemble, WeightedRule
@@ -27,6 +26,8 @@ from polyrule.ensemble.weights import loss
 # Share of the cross-validated log loss that shorter heads may cost.
 _NEXT_TO_NOTHING = 0.02
 _NOTHING = 0.003
+# By how much rules that may test what is absent must be better to be taken for text: they are harder to read.
+_CLEARLY_BETTER = 0.02
 # Of more examples, one fold is held out instead of each in turn: that is evidence enough.
 _PLENTY = 20_000
 # Labels, or features, of all examples; above either, parts are learned one after the other: memory is not for wasting.
@@ -101,8 +102,13 @@ def learn(
         if whole is None or (control.interrupted and not whole.chosen.bodies):
             raise KeyboardInterrupt("interrupted before there was a rule to keep")
         control.tell_decision()
-        evaluated = _HeldOut(table, held, parts)
-        return _assemble(table, truth, weights, label_names, options, whole, evaluated, control)
+        judged = _Judged(_HeldOut(table, held, parts), whole, truth, weights, options)
+        others = [part and part.other for part in parts]
+        if judged.held.honest and whole.other and all(other is not None and other.finished for other in others):
+            freer = _Judged(_HeldOut(table, held, others), whole.other, truth, weights, options)
+            if freer.reached() > judged.reached() + _CLEARLY_BETTER:
+                judged = freer
+        return _assemble(table, weights, label_names, options, judged, control)
 
 
 def _all_parts(make: Callable[[int], Part | None], count: int, at_once: int) -> list[Part | None]:
@@ -131,25 +137,39 @@ def deal(truth: Bytes, folds: int, seed: int) -> Ints:
     return fold if count <= _PLENTY else np.where(fold == 0, 0, -1)
 
 
+class _Judged:
+    """A final model, and what the models of the cross-validation say: the setting, the calibration, the evidence."""
+
+    def __init__(self, held: _HeldOut, whole: Part, truth: Bytes, weights: Floats, options: LearnOptions) -> None:
+        self.held, self.whole, self._optimize = held, whole, options.optimize
+        self.losses = {s: held.loss(s, truth, weights) for s in whole.coefficients}
+        self.setting = shortest_good(self.losses, whole.labels_per_head, options.labels_per_head)
+        rows = held.rows
+        scores = held.scores(self.setting, Calibration(), 0)
+        self.calibration = Calibration()
+        if held.honest:
+            self.calibration = Calibration.fit(scores, truth[rows], weights[rows])
+        if options.points:
+            scores = held.scores(self.setting, self.calibration, options.points)
+        else:
+            scores = self.calibration.apply(scores)
+        self.evidence = Evidence(scores, truth[rows], weights[rows], held.fold)
+
+    def reached(self) -> float:
+        """What one threshold reaches for the measure asked for, on examples that the models have not seen."""
+        _, merits = choose(self.evidence, "threshold", self._optimize)
+        return merits["threshold"]
+
+
 def _assemble(
     table: Table,
-    truth: Bytes,
     weights: Floats,
     label_names: tuple[str, ...],
     options: LearnOptions,
-    whole: Part,
-    held: _HeldOut,
+    judged: _Judged,
     control: Control,
 ) -> Learned:
-    losses = {s: held.loss(s, truth, weights) for s in whole.coefficients}
-    setting = shortest_good(losses, whole.labels_per_head, options.labels_per_head)
-    rows = held.rows
-    scores = held.scores(setting, Calibration(), 0)
-    calibration = Calibration()
-    if held.honest:
-        calibration = Calibration.fit(scores, truth[rows], weights[rows])
-    scores = held.scores(setting, calibration, options.points) if options.points else calibration.apply(scores)
-    evidence = Evidence(scores, truth[rows], weights[rows], held.fold)
+    whole, setting, calibration, evidence = judged.whole, judged.setting, judged.calibration, judged.evidence
     # Among label sets a label may be lost as another one's score rises.
     by_hand = options.points > 0 or options.direction is not None
     decision, merits = choose(evidence, options.decision, options.optimize, by_hand=by_hand, stop=control.hurried)
@@ -158,7 +178,7 @@ def _assemble(
         coefficients = np.round(coefficients, _DIGITS)
     covers = whole.covers(table)
     rules = []
-    for number, row in merged(whole.chosen.bodies, coefficients, together=not options.points):
+    for number, row in enumerate(coefficients[1:], start=1):
         head = tuple(Entry(int(label), float(row[label])) for label in np.flatnonzero(row))
         if head:
             body = tuple(whole.binning.condition(test) for test in whole.chosen.bodies[number - 1])
@@ -168,6 +188,8 @@ def _assemble(
     plain = not whole.teacher and not options.points and len(rules) == len(set(whole.chosen.bodies))
     if plain:  # what `RuleEnsemble.verify` can check
         info["weights"] = {"targets": "labels", "ridge": setting.ridge, "calibration": info["calibration"], "kept": []}
+    if options.text:
+        info["text"] = {"absence": whole.absence}
     if whole.teacher:
         info["teacher"] = {"listened_to": whole.teacher, "made_with": versions()}
     model = RuleEnsemble(
@@ -179,7 +201,7 @@ def _assemble(
         unit,
         info,
     )
-    return Learned(model, evidence, merits, "callback" if control.stopped else reason, losses)
+    return Learned(model, evidence, merits, "callback" if control.stopped else reason, judged.losses)
 
 
 def versions() -> dict[str, str]:
@@ -190,20 +212,6 @@ def versions() -> dict[str, str]:
         "scikit-learn": sklearn.__version__,
         "machine": platform.machine(),
     }
-
-
-def merged(bodies: Sequence[tuple[BinTest, ...]], coefficients: Matrix, together: bool) -> Iterator[tuple[int, Floats]]:
-    """Give the number and the weights of every rule; rules that test the same are one, in the place of the first.
-
-    The same body is chosen again where little data offers nothing better. Points of a scorecard are left as they are,
-    for their sums could exceed the largest number of points.
-    """
-    places: dict[object, int] = {}
-    sums: dict[int, Floats] = {}
-    for number, tests in enumerate(bodies, start=1):
-        place = places.setdefault(frozenset(tests) if together else number, number)
-        sums[place] = sums[place] + coefficients[number] if place in sums else coefficients[number]
-    yield from sums.items()
 
 
 def shortest_good(

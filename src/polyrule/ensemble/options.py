@@ -51,7 +51,8 @@ class LearnOptions:
     direction : ndarray of int8, shape (features,), or None
         1 or -1 for features that all scores may only rise or only fall with, 0 for the others.
     absence : bool or None
-        Whether rules may test for what most examples have in common, such as a word's absence; None for not in text.
+        Whether rules may test that a word is absent. None: not in text, unless that is clearly better in
+        cross-validation.
     text : bool
         Whether the table looks like text; see `for_table`.
     time_limit : float or None
@@ -78,6 +79,11 @@ class LearnOptions:
     time_limit: float | None = None
     seed: int = 0
     threads: int = 1
+
+    @property
+    def compares_absence(self) -> bool:
+        """Whether rules that may test what is absent are learned as well, for the better ones to stay."""
+        return self.text and self.absence is None and self.time_limit is None
 
     def for_table(self, table: Table) -> LearnOptions:
         """Return the options with what depends on the kind of table filled in."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -42,6 +43,10 @@ class Part:
         Whether it was learned without being told to stop.
     teacher : dict
         How much each member of the teacher was listened to; empty without one.
+    absence : bool
+        Whether rules could test what is absent.
+    other : Part or None
+        For text, the same with rules that may test what is absent, where that is to be compared.
     """
 
     def __init__(
@@ -66,7 +71,22 @@ class Part:
         if builder is None:
             builder = self._builder(plain_lesson(self.binning.columns(table), truth, weights), options, threads)
             self._build(builder, options, 0, 1)
-        self.chosen = builder.chosen()
+        self._keep(builder, options)
+        self.other: Part | None = None
+        if options.compares_absence and not control.interrupted:
+            # Of text there are no mixed examples, so that these are the targets of the table.
+            lesson = Lesson(self.binning.columns(table), builder.solver.targets, weights)
+            del builder
+            self.other = copy.copy(self)
+            options = replace(options, build=replace(options.build, absence=True))
+            builder = self._builder(lesson, options, threads)
+            self._build(builder, options, 1, 2)
+            self.other._keep(builder, options)
+
+    def _keep(self, builder: Builder, options: LearnOptions) -> None:
+        """Take over what was built, and its weights for every setting."""
+        control, number = self._control, self._number
+        self.chosen, self.absence = builder.chosen(), options.build.absence
         self.coefficients: dict[Setting, Matrix] = {}
         self.labels_per_head: dict[float, float] = {}
         for price in builder.prices(options.prices, options.labels_per_head):
@@ -139,12 +159,25 @@ class Part:
 
     def weights_for(self, setting: Setting, calibration: Calibration, points: int) -> tuple[Matrix, float]:
         """Return calibrated weights, as points if so wished, and what one of them is worth."""
-        coefficients = self.coefficients[setting] * calibration.slope
+        coefficients = self._together(self.coefficients[setting] * calibration.slope)
         coefficients[0] += calibration.shift
         if not points:
             return coefficients, 1.0
         assert self._examples is not None
         return to_points(coefficients, *self._examples, points, self._signs)
+
+    def _together(self, coefficients: Matrix) -> Matrix:
+        """Give the weights of rules that test the same to the first of them.
+
+        The same body is chosen again where little data offers nothing better.
+        """
+        places: dict[object, int] = {}
+        for number, tests in enumerate(self.chosen.bodies, start=1):
+            place = places.setdefault(frozenset(tests), number)
+            if place != number:
+                coefficients[place] += coefficients[number]
+                coefficients[number] = 0
+        return coefficients
 
     def nearest(self, setting: Setting) -> Setting:
         """Return the setting itself, or the most similar one where time did not allow for all of them."""

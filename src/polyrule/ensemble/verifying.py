@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 #: Largest derivative of the loss by any weight, per unit of training weight, that counts as 0.
 TOLERANCE = 1e-5
 
+_ROUNDED = "the weights are points, rounded to whole numbers: no optimum, and not checked"
+
 
 @dataclass(frozen=True)
 class EnsembleVerification:
@@ -52,10 +54,10 @@ class EnsembleVerification:
                 f"the weights are the best ones for these rules on this data: no derivative of the stated loss exceeds "
                 f"{self.slope:.1e} per example (tolerance {TOLERANCE:g})"
             )
+        if self.ok:
+            lines.insert(0, "every rule covers what the model says")
         if self.note:
             lines.append(self.note)
-        if not lines:
-            lines.append("everything is as the model says")
         return "\n".join(lines)
 
 
@@ -79,7 +81,7 @@ def verify(ensemble: RuleEnsemble, data: Dataset) -> EnsembleVerification:
             problems.append(f"rule {number} covers {found:g} of the training weight, not {rule.coverage:g}")
     stated = ensemble.info.get("weights")
     if ensemble.unit != 1:
-        return EnsembleVerification(tuple(problems), None, "points were rounded by hand's rules; they are no optimum")
+        return EnsembleVerification(tuple(problems), None, _ROUNDED)
     if not stated or stated.get("targets") != "labels":
         why = "were changed by hand" if ensemble.info.get("edited") else "were fitted to a teacher's targets"
         return EnsembleVerification(
@@ -102,4 +104,6 @@ def verify(ensemble: RuleEnsemble, data: Dataset) -> EnsembleVerification:
             f"the weights are not the best ones: a derivative of the loss is {largest:.1e} per example, "
             f"more than {TOLERANCE:g}"
         )
-    return EnsembleVerification(tuple(problems), largest)
+    kept = ", ".join(str(rule + 1) for rule in stated.get("kept", []))
+    note = f"not checked: the weights of rule {kept}, which were kept as they were; the others are best beside them"
+    return EnsembleVerification(tuple(problems), largest, note if kept else "")

@@ -36,6 +36,8 @@ def options_of(given: Any, threads: int) -> LearnOptions:
         raise OptionError(f"cv must be a number of folds, a splitter, or pairs of row numbers, not {given.cv!r}")
     if isinstance(given.cv, (int, np.integer)):
         _whole("cv", given.cv, 0)
+        if given.cv == 1:
+            raise OptionError("cv must be 0, which holds nothing out, or at least 2 folds, not 1")
     if given.time_limit is not None and not (_is_number(given.time_limit) and given.time_limit > 0):
         raise OptionError(f"time_limit must be None or a positive number of seconds, not {given.time_limit!r}")
     wanted = given.labels_per_head
