@@ -133,7 +133,7 @@ def train(
     else:
         _print(model, result, comparison, validation, quiet)
     if result["stopped"] == "time_limit":
-        warn(f"the time limit ended learning after {len(model)} rule(s); the list may be unfinished")
+        warn(f"the time limit ended learning after {len(model)} rule(s); the model may be unfinished")
     if interrupted:
         where = f" in {output}" if output else ""
         note(f"interrupted: the {len(model)} rules learned so far are kept{where}")

@@ -45,7 +45,7 @@ class BuildOptions:
         which rules go well together shows only when they are there.
     growth : Growth
     absence : bool
-        Whether conditions may hold for a value that more than half of the examples have: that a word is not there.
+        Whether conditions may hold for what stands for "not there"; see `Binning.absent`.
     """
 
     max_rules: int = 30

@@ -144,12 +144,14 @@ class Part:
         """Choose the rules, telling of each."""
         control, number, most = self._control, self._number, max(1, options.build.grown)
 
+        before = 0.4 if self.teacher else 0.0  # what the teacher took
+
         def watch(rules: int, value: float) -> bool:
-            share = 0.4 + 0.5 * (attempt + rules / most) / attempts
+            share = before + (0.9 - before) * (attempt + rules / most) / attempts
             wish = control.tell(number, "rules", share, rules, value, attempt)
             return wish or control.out_of_time(number)
 
-        control.tell(number, "rules", 0.4 + 0.5 * attempt / attempts, attempt=attempt)
+        control.tell(number, "rules", before + (0.9 - before) * attempt / attempts, attempt=attempt)
         if not control.interrupted:
             builder.build(watch)
 

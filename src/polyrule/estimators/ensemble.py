@@ -53,9 +53,10 @@ class RuleEnsembleClassifier(RuleEstimator):
     labels_per_head : float or None
         Most labels in a head on average; the price of an entry rises until that holds. None lets `label_cost` decide.
     absence : "auto" or bool
-        Whether rules may test for a value that more than half of the examples have: that a word is not there. "auto"
-        allows it but in tables that look like text (many features, mostly zeros), where rules on words that are there
-        are shorter, easier to read and about as strong.
+        Whether rules may test that a word is not there. "auto" allows it but in tables that look like text (at least 50
+        features, four fifths of all values the usual ones), where rules on words that are there are shorter and easier
+        to read; there both are learned, and rules on absent words taken if they are clearly better in cross-validation
+        (by .02). With a `time_limit` they are not tried.
     beam_width : int
         Bodies kept at each step of growing a rule; 1 is greedy, more looks ahead.
     swaps : int
