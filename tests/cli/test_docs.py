@@ -44,7 +44,7 @@ def test_the_example_can_be_typed(line):
     if isinstance(command, click.Group) and words:
         context = click.Context(command, info_name=command.name, parent=context)
         command = command.commands[words.pop(0)]
-    context = click.Context(command, info_name=command.name, parent=context)
+    context = click.Context(command, info_name=command.name, parent=context, **command.context_settings)
     command.make_parser(context).parse_args(words)
 
 

@@ -172,10 +172,13 @@ def test_words_that_are_absent_are_tested_where_that_is_clearly_better(options) 
 def test_ridges_suit_the_table_unless_they_are_given() -> None:
     plain, text = Table.from_array(np.arange(20.0).reshape(-1, 2)), Table.from_array(words()[0])
     for options in (LearnOptions(), LearnOptions(ridges=(7.0,))):
-        of_numbers, of_words = options.for_table(plain), options.for_table(text)
+        of_numbers, of_words = options.for_table(plain, 5), options.for_table(text, 5)
         assert (of_numbers.text, of_words.text) == (False, True)
         assert (of_numbers.build.absence, of_words.build.absence) == (True, False)
         assert of_words.build.ridge < of_numbers.build.ridge
+        assert of_words.compares_absence
+        assert not of_numbers.compares_absence
+        assert not options.for_table(text, 10_000).compares_absence
         assert max(of_words.ridges) < max(of_numbers.ridges) or of_words.ridges == of_numbers.ridges == (7.0,)
 
 

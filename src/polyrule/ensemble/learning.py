@@ -74,7 +74,7 @@ def learn(
     KeyboardInterrupt
         Interrupted before there was a single rule.
     """
-    options = options.for_table(table)
+    options = options.for_table(table, truth.shape[1])
     if fold is None:
         fold = deal(truth, options.folds, options.seed)
     held: list[Bools] = [fold == number for number in range(int(fold.max(initial=-1)) + 1)]

@@ -14,6 +14,7 @@ from polyrule.ensemble.building import BuildOptions
 from polyrule.ensemble.lessons import Teaching
 from polyrule.ensemble.model import WeightedRule
 
+_MOST_COMPARED = 1_000_000  # labels of all examples; with more, two kinds of rules would take too long
 _RIDGES = (0.3, 1.0, 3.0, 10.0)
 # A word is a strong sign: weights shrink less, while rules are chosen and afterwards.
 _RIDGE_FOR_TEXT = 0.1
@@ -55,6 +56,8 @@ class LearnOptions:
         cross-validation.
     text : bool
         Whether the table looks like text; see `for_table`.
+    compares_absence : bool
+        Whether rules that may test what is absent are learned as well, for the better ones to stay.
     time_limit : float or None
         Seconds.
     seed, threads : int
@@ -76,19 +79,17 @@ class LearnOptions:
     direction: npt.NDArray[np.int8] | None = None
     absence: bool | None = None
     text: bool = False
+    compares_absence: bool = False
     time_limit: float | None = None
     seed: int = 0
     threads: int = 1
 
-    @property
-    def compares_absence(self) -> bool:
-        """Whether rules that may test what is absent are learned as well, for the better ones to stay."""
-        return self.text and self.absence is None and self.time_limit is None
-
-    def for_table(self, table: Table) -> LearnOptions:
+    def for_table(self, table: Table, labels: int) -> LearnOptions:
         """Return the options with what depends on the kind of table filled in."""
         text = looks_like_text(table)
+        compares = text and self.absence is None and self.time_limit is None and len(table) * labels <= _MOST_COMPARED
         build = replace(self.build, absence=not text if self.absence is None else self.absence)
         if text:
             build = replace(build, ridge=_RIDGE_FOR_TEXT, gain_ridge=_GAIN_RIDGE_FOR_TEXT)
-        return replace(self, build=build, text=text, ridges=self.ridges or (_RIDGES_FOR_TEXT if text else _RIDGES))
+        ridges = self.ridges or (_RIDGES_FOR_TEXT if text else _RIDGES)
+        return replace(self, build=build, text=text, compares_absence=compares, ridges=ridges)

@@ -56,7 +56,7 @@ class RuleEnsembleClassifier(RuleEstimator):
         Whether rules may test that a word is not there. "auto" allows it but in tables that look like text (at least 50
         features, four fifths of all values the usual ones), where rules on words that are there are shorter and easier
         to read; there both are learned, and rules on absent words taken if they are clearly better in cross-validation
-        (by .02). With a `time_limit` they are not tried.
+        (by .02). With a `time_limit`, or more than a million labels of all examples, they are not tried.
     beam_width : int
         Bodies kept at each step of growing a rule; 1 is greedy, more looks ahead.
     swaps : int
