@@ -137,6 +137,23 @@ def test_text_names_the_strongest_label_first() -> None:
     assert model.to_frame()["weight calm"].tolist() == [2.0]
 
 
+@pytest.mark.parametrize("kind", ["threshold", "per-label"])
+def test_text_says_which_labels_do_not_depend_on_the_example(kind) -> None:
+    rule = WeightedRule((Entry(1, 2.0),), (NumericCondition(0, "<=", 96.0),), 120)
+    names = ("loud", "calm", "rare", *(f"r{k}" for k in range(12)))
+    model = RuleEnsemble(
+        (rule,), (Feature("tempo"),), names, (0.1, -1.0, *[-3.0] * 13), Decision(kind, (0.0,) * len(names))
+    )
+    lines = str(model).splitlines()
+    assert lines[1] == "(start: calm −1)"
+    assert lines[3:] == [
+        "(in no rule, always predicted: loud)",
+        "(in no rule, never predicted: rare, r0, r1, r2, r3, r4, r5, r6, r7, r8 and 3 more)",
+    ]
+    table = Table.from_array([[1.0], [200.0]], [Feature("tempo")])
+    assert model.predict(table)[:, [0, 2]].tolist() == [[1, 0], [1, 0]]
+
+
 def test_markup_in_names_stays_text() -> None:
     model = RuleEnsemble(
         (WeightedRule((Entry(0, 1.0),)),), (), ("<script>alert(1)</script>",), (0.0,), Decision("threshold", (0.0,))

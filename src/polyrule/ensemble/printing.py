@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from polyrule.ensemble.model import RuleEnsemble, WeightedRule
 
 
+_MOST_NAMED = 10
+
+
 def format_weight(weight: float, digits: int | None = None) -> str:
     """Return a signed weight with two decimals, or at most `digits` significant ones, or a whole number of points.
 
@@ -75,19 +78,24 @@ def format_ensemble(
 
 
 def decision_lines(ensemble: RuleEnsemble, digits: int | None = None) -> list[str]:
-    """What a label starts from, and when it is predicted."""
+    """What a label starts from, and when it is predicted; which labels are, or are not, whatever the example."""
     names = [format_name(name) for name in ensemble.label_names]
+    decision, weighed = ensemble.decision, {entry.label for rule in ensemble for entry in rule.head}
+    fixed = [] if decision.uses_sets else [label for label in range(len(names)) if label not in weighed]
     starts = ", ".join(
-        f"{name} {format_weight(intercept, digits)}" for name, intercept in zip(names, ensemble.intercepts, strict=True)
+        f"{names[label]} {format_weight(intercept, digits)}"
+        for label, intercept in enumerate(ensemble.intercepts)
+        if label not in fixed
     )
-    lines = [f"(start: {starts})"]
-    decision = ensemble.decision
+    lines = [f"(start: {starts})"] if starts else []
     if decision.kind == "threshold":
         cut = decision.cuts[0] if decision.cuts else 0.0
         share = f"{100 * chance(cut, ensemble.unit):.0f} %"
         lines.append(f"(a label is present if its sum is at least {_shown_cut(cut)}, a probability of {share})")
     elif decision.kind == "per-label":
-        needs = ", ".join(f"{name} {_shown_cut(cut)}" for name, cut in zip(names, decision.cuts, strict=True))
+        needs = ", ".join(
+            f"{names[label]} {_shown_cut(cut)}" for label, cut in enumerate(decision.cuts) if label not in fixed
+        )
         lines.append(f"(a label is present if its sum is at least: {needs})")
     elif decision.kind == "subset":
         cut, count = decision.cuts[0], len(decision.label_sets)
@@ -98,6 +106,12 @@ def decision_lines(ensemble: RuleEnsemble, digits: int | None = None) -> list[st
     else:
         count = len(decision.label_sets)
         lines.append(f"(of {count} label sets seen in training, the one with the largest expected F1 is predicted)")
+    present = [label for label in fixed if ensemble.intercepts[label] >= decision.cuts[label]]
+    for always, some in (("always", present), ("never", [label for label in fixed if label not in present])):
+        if some:
+            more = f" and {len(some) - _MOST_NAMED} more" if len(some) > _MOST_NAMED else ""
+            named = ", ".join(names[label] for label in some[:_MOST_NAMED])
+            lines.append(f"(in no rule, {always} predicted: {named}{more})")
     if ensemble.unit != 1:
         lines.append(f"(one point is worth {ensemble.unit:.3g} of log-odds)")
     return lines
