@@ -21,8 +21,8 @@ AT_MOST, ABOVE, CATEGORY = 0, 1, 2
 # A column is listed, not stored whole, where one code holds for at least this share of the rows.
 _LISTED_SHARE = 0.75
 
-_FEWEST_WORDS = 50
-_USUAL_SHARE = 0.8
+#: A table looks like text from so many columns on, if so many of their values are the usual ones.
+FEWEST_WORDS, USUAL_SHARE = 50, 0.8
 _LOOKED_AT = 1000  # examples
 
 
@@ -306,11 +306,11 @@ def looks_like_text(table: Table) -> bool:
     >>> looks_like_text(Table.from_array(np.eye(60))), looks_like_text(Table.from_array(np.eye(20)))
     (True, False)
     """
-    if table.shape[1] < _FEWEST_WORDS or not len(table):
+    if table.shape[1] < FEWEST_WORDS or not len(table):
         return False
     some = table[np.arange(0, len(table), 1 + (len(table) - 1) // _LOOKED_AT)]
     usual = sum(int(some.spans(j)[2].max(initial=0)) for j in range(table.shape[1]))
-    return usual >= _USUAL_SHARE * len(some) * table.shape[1]
+    return usual >= USUAL_SHARE * len(some) * table.shape[1]
 
 
 def holds(test: BinTest, codes: Codes, count: int) -> npt.NDArray[np.bool_]:

@@ -9,10 +9,9 @@ import scipy.sparse as sp
 from scipy.linalg import cholesky, solve_triangular
 
 from polyrule.arrays import Bytes, Floats, Floats32, Matrix
+from polyrule.ensemble.bins import FEWEST_WORDS, USUAL_SHARE
 
 _RIDGES = (0.3, 1.0, 3.0)
-_USUAL_SHARE = 0.8
-_FEWEST_COLUMNS = 50
 _MOST_COLUMNS = 1500
 _MOST_EXAMPLES = 20_000
 _BLOCK = 2000
@@ -27,10 +26,10 @@ def suits(design: Floats32) -> bool:
     >>> suits(np.eye(60, dtype=np.float32)), suits(np.ones((60, 3), dtype=np.float32))
     (True, False)
     """
-    if design.shape[1] < _FEWEST_COLUMNS:
+    if design.shape[1] < FEWEST_WORDS:
         return False
     some = design[:: max(1, len(design) // _BLOCK)]
-    return bool(len(some) and np.mean(some == _usual(some)) >= _USUAL_SHARE)
+    return bool(len(some) and np.mean(some == _usual(some)) >= USUAL_SHARE)
 
 
 class LinearRidge:
