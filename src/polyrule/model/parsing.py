@@ -24,13 +24,15 @@ from polyrule.model.rule import (
     Rule,
 )
 
-_NUMBERED = re.compile(r"\s*\d+[.:]\s+")
-_COUNTS = re.compile(r"\s*\((?:TP [^()]*, FP [^()]*|not counted)\)\s*$")
-_MARKS = re.compile(r"\s*\[([a-z, ]*)\]\s*$")
-_QUOTED = re.compile(r'"(?:[^"\\]|\\.)*"')
-_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|<-|<=|>=|>|=|,|¬|[^"<>=,¬{}]+|.', re.DOTALL)
+# No pattern here is searched from every blank on, and a quote that is never closed is met once: reading is linear in
+# the length of the text.
+_NUMBERED = re.compile(r"\s*+\d++[.:]\s++")
+_QUOTED = re.compile(r'"(?:[^"\\]++|\\.?)*+("?)', re.DOTALL)
+_TOKEN = re.compile(_QUOTED.pattern + r'|<-|<=|>=|>|=|,|¬|[^"<>=,¬{}]+|.', re.DOTALL)
+_NEGATION = re.compile(r"[!~]\s*+|not(?:\s++|$)")
 _SIGNS = ("<=", ">", "=", "<", ">=")
-_KNOWN = re.compile(r"(?:^|\s)is\s+(missing|known)$")
+_WORDS = re.compile("[a-z, ]*")
+_MARKS = ("stop", "hand", "edited", "learned")
 
 
 def parse_rule(text: str, features: Sequence[Feature], label_names: Sequence[str]) -> Rule:
@@ -90,10 +92,7 @@ class _Reader:
 
     def rule(self) -> Rule:
         text, stop = self._strip(self.text)
-        tokens = _TOKEN.findall(text)
-        if '"' in tokens:
-            self.fail("a quoted name is not closed")
-        head, body = self._halves(tokens)
+        head, body = self._halves(self._tokens(text))
         literals = sorted((self._literal(part) for part in self._parts(head, "head")), key=lambda x: x.label)
         if len({literal.label for literal in literals}) < len(literals):
             self.fail("a label occurs twice in the head")
@@ -102,20 +101,27 @@ class _Reader:
         conditions = tuple(condition for part in parts for condition in self._conditions(part))
         return Rule(tuple(literals), conditions, stop=stop, origin="hand")
 
+    def _tokens(self, text: str) -> list[str]:
+        tokens = []
+        for found in _TOKEN.finditer(text):
+            if found[1] == "":
+                self.fail("a quoted name is not closed")
+            tokens.append(found[0])
+        return tokens
+
     def _strip(self, text: str) -> tuple[str, bool]:
         """The text without its number, counts and marks, and whether it is marked as a stop."""
         stop = False
-        marks = _MARKS.search(text)
-        if marks and not _inside_quotes(text, marks.start()):
-            words = [word.strip() for word in marks[1].split(",")]
-            unknown = [word for word in words if word not in ("stop", "hand", "edited", "learned")]
+        before, marks = _last_bracket(text, "[]")
+        if marks is not None and _WORDS.fullmatch(marks):
+            text, words = before, [word.strip() for word in marks.split(",")]
+            unknown = [word for word in words if word not in _MARKS]
             if unknown:
                 self.fail(f"unknown mark [{unknown[0]}]; a rule can be marked [stop]")
             stop = "stop" in words
-            text = text[: marks.start()]
-        counts = _COUNTS.search(text)
-        if counts and not _inside_quotes(text, counts.start()):
-            text = text[: counts.start()]
+        before, counts = _last_bracket(text, "()")
+        if counts is not None and (counts == "not counted" or (counts.startswith("TP ") and ", FP " in counts)):
+            text = before
         number = _NUMBERED.match(text)
         return text[number.end() :] if number else text, stop
 
@@ -156,7 +162,7 @@ class _Reader:
         if tokens[0] == "¬":
             tokens, value = tokens[1:], 0
         elif not tokens[0].startswith('"'):
-            negation = re.match(r"[!~]\s*|not(?:\s+|$)", tokens[0])
+            negation = _NEGATION.match(tokens[0])
             if negation:
                 rest = tokens[0][negation.end() :]
                 tokens, value = [*([rest] if rest else []), *tokens[1:]], 0
@@ -186,11 +192,10 @@ class _Reader:
 
     def _bare(self, tokens: list[str]) -> Condition:
         """Read a label, or whether a feature is missing."""
-        known = None if tokens[-1].startswith('"') else _KNOWN.search(tokens[-1])
-        if known is None:
+        *rest, verb, state = ["", *tokens[-1].rsplit(maxsplit=2)]
+        if verb != "is" or state not in ("missing", "known") or tokens[-1].startswith('"'):
             return LabelCondition(*self._signed(tokens))
-        rest = tokens[-1][: known.start()].strip()
-        return MissingCondition(self._feature([*tokens[:-1], *([rest] if rest else [])]), known[1] == "missing")
+        return MissingCondition(self._feature([*tokens[:-1], *filter(None, rest)]), state == "missing")
 
     def _set(self, tokens: list[str]) -> Condition:
         """Read ``region in {West, South}``."""
@@ -251,6 +256,7 @@ class _Reader:
         return number
 
     def _index(self, names: Sequence[str], name: str, what: str) -> int:
+        current_limits().check_time("rule")
         found = [i for i, other in enumerate(names) if other == name]
         if not found:
             known = ", ".join(repr(other) for other in names[:8]) + (", …" if len(names) > 8 else "")
@@ -260,5 +266,13 @@ class _Reader:
         return found[0]
 
 
-def _inside_quotes(text: str, position: int) -> bool:
-    return any(match.start() < position < match.end() for match in _QUOTED.finditer(text))
+def _last_bracket(text: str, brackets: str) -> tuple[str, str | None]:
+    """The text without the brackets it ends in, and what stands in them; None where it does not end in them."""
+    end = text.rstrip()
+    start = end.rfind(brackets[0])
+    inside = end[start + 1 : -1]
+    if start < 0 or not end.endswith(brackets[1]) or brackets[1] in inside:
+        return text, None
+    if any(found.start() < start < found.end() for found in _QUOTED.finditer(text)):
+        return text, None
+    return end[:start].rstrip(), inside
