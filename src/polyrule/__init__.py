@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from polyrule.lazy import lazy_names
 from polyrule.version import __version__
 
 if TYPE_CHECKING:
@@ -35,28 +35,25 @@ __all__ = [
 ]
 
 # Names are imported when first used, so that the command line answers at once and does not wait for scikit-learn.
-_HOME = {
-    "BinaryRelevanceRuleClassifier": "polyrule.estimators",
-    "Dataset": "polyrule.data",
-    "Feature": "polyrule.data",
-    "Rule": "polyrule.model",
-    "RuleEnsembleClassifier": "polyrule.estimators",
-    "RuleList": "polyrule.model",
-    "RuleListClassifier": "polyrule.estimators",
-    "Store": "polyrule.store",
-    "Table": "polyrule.data",
-    "limits": "polyrule.budget",
-    "load": "polyrule.kinds",
-    "pack": "polyrule.store",
-}
-
-
-def __getattr__(name: str) -> Any:
-    if name in _HOME:
-        return getattr(import_module(_HOME[name]), name)
-    if name in ("datasets", "measures"):
-        return import_module(f"polyrule.{name}")
-    raise AttributeError(f"module 'polyrule' has no attribute {name!r}")
+__getattr__ = lazy_names(
+    __name__,
+    {
+        "BinaryRelevanceRuleClassifier": "estimators.binary_relevance",
+        "Dataset": "data",
+        "Feature": "data",
+        "Rule": "model",
+        "RuleEnsembleClassifier": "estimators.ensemble",
+        "RuleList": "model",
+        "RuleListClassifier": "estimators.rule_list",
+        "Store": "store",
+        "Table": "data",
+        "datasets": "",
+        "limits": "budget",
+        "load": "kinds",
+        "measures": "",
+        "pack": "store",
+    },
+)
 
 
 def __dir__() -> list[str]:

@@ -82,25 +82,20 @@ class RuleListClassifier(estimators.RuleListClassifier):
             raise OptionError("start is not supported here; it is for lists that are pruned in memory")
         if sample_weight is not None:
             raise OptionError("sample_weight is not supported here; pack the data with weights and fit the store")
+        if self.device != "cpu":
+            raise OptionError("device is chosen by the workers' machines; leave it out with polyrule.dask")
         if isinstance(X, Store):
             packed: Packed = X
             shares: Callable[[], list[Any]] = partial(store_shares, client, X)
         else:
             options = self.max_bins or 255, self.refine, label_names
             packed, shares = again(lambda: pack_collections(client, X, y, *options))
-        self._counter = DaskCounter(client, shares)
+        counter = DaskCounter(client, shares)
         try:
-            super().fit(packed)
+            counting = Counting(None, self.refine, maker=lambda packed: counter)
+            return self._fit(self._read_training(packed, None, None, None), counting)
         finally:
-            self._counter.close()
-            del self._counter
-        return self
-
-    def _counting(self) -> Counting:
-        if self.device != "cpu":
-            raise OptionError("device is chosen by the workers' machines; leave it out with polyrule.dask")
-        counter = self._counter
-        return Counting(None, self.refine, maker=lambda packed: counter)
+            counter.close()
 
     def predict(self, X: Any) -> Any:
         """Predict labels: lazily, block by block, for a dask collection."""

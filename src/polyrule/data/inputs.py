@@ -6,42 +6,64 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_array, validate_data
 
 from polyrule.data.dataset import Dataset
 from polyrule.data.encode import to_table
-from polyrule.data.frames import is_frame
+from polyrule.data.frames import column_names, is_frame, open_frame
 from polyrule.data.sparse import check_sparse
 from polyrule.data.table import Feature, Table
 from polyrule.errors import DataError
 
 
-def read_features(estimator: Any, X: Any, features: tuple[Feature, ...] | None = None) -> Table:
-    """Read X for fitting, or for predicting where `features` (those of the fitted model) are given.
+def read_features(estimator: Any, X: Any, features: tuple[Feature, ...]) -> Table:
+    """Read X for predicting with a fitted estimator, whose `n_features_in_` and `feature_names_in_` it must have."""
+    X = _checked(estimator, X)
+    if isinstance(X, Table):
+        return to_table(X, features)
+    if is_frame(X):
+        column_names(open_frame(X))  # which says more clearly what is wrong with names
+    validate_data(estimator, X, reset=False, skip_check_array=True)
+    return to_table(X, features)
 
-    Fitting records `n_features_in_` and, where the columns have names, `feature_names_in_` on the estimator; predicting
-    holds X against them.
+
+def read_training_features(estimator: Any, X: Any) -> tuple[Table, dict[str, Any]]:
+    """Read X for fitting; also returns the attributes with which scikit-learn's estimators remember its columns.
+
+    They are for the caller to set once a fit is done: a fit that fails, or another one beside it, sees none of them.
+
+    >>> read_training_features(BaseEstimator(), [[1.0, 2.0]])[1]
+    {'n_features_in_': 2}
     """
-    reset = features is None
+    X = _checked(estimator, X)
+    if isinstance(X, Table):
+        table = X
+        seen = {"n_features_in_": table.shape[1], "feature_names_in_": np.array(table.feature_names, dtype=object)}
+    else:
+        table = to_table(X)  # first, because it says more clearly what is wrong with a frame
+        memory = BaseEstimator()
+        try:
+            validate_data(memory, X, reset=True, skip_check_array=True)
+        except TypeError as problem:  # names that are partly text, partly numbers
+            raise DataError(" ".join(str(problem).split())) from problem
+        seen = vars(memory)
+    if len(table) == 0:
+        raise DataError("X holds no examples: 0 sample(s) is not enough to learn rules from")
+    if table.shape[1] == 0:
+        raise DataError("X holds no features: 0 feature(s) is not enough to learn rules from")
+    return table, seen
+
+
+def _checked(estimator: Any, X: Any) -> Any:
+    """X as a table, a frame, or an array or sparse matrix that scikit-learn accepts."""
     if isinstance(X, Dataset):
         X = X.X
-    if isinstance(X, Table):
-        table = to_table(X, features)
-        if reset:
-            estimator.n_features_in_ = table.shape[1]
-            estimator.feature_names_in_ = np.array(table.feature_names, dtype=object)
-    else:
-        if sp.issparse(X):
-            X = check_sparse(X)  # scikit-learn's checks already follow the indices
-        if not is_frame(X):
-            X = check_array(X, accept_sparse=True, dtype=None, ensure_all_finite=False, estimator=estimator)
-        if reset:
-            table = to_table(X)  # first, because it says more clearly what is wrong with a frame
-        validate_data(estimator, X, reset=reset, skip_check_array=True)
-        if not reset:
-            table = to_table(X, features)
-    if reset and len(table) == 0:
-        raise DataError("X holds no examples: 0 sample(s) is not enough to learn rules from")
-    if reset and table.shape[1] == 0:
-        raise DataError("X holds no features: 0 feature(s) is not enough to learn rules from")
-    return table
+    if sp.issparse(X):
+        X = check_sparse(X)  # scikit-learn's checks already follow the indices
+    if isinstance(X, Table) or is_frame(X):
+        return X
+    try:
+        return check_array(X, accept_sparse=True, dtype=None, ensure_all_finite=False, estimator=estimator)
+    except (TypeError, ValueError) as problem:
+        raise DataError(" ".join(str(problem).split())) from problem

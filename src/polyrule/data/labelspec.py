@@ -134,7 +134,7 @@ def _item(item: str, names: Sequence[str], index: dict[str, int], what: str) -> 
         except re.error as problem:
             raise OptionError(f"{what}: {item} is not a regular expression ({problem})") from problem
         return _some([j for j, name in enumerate(names) if pattern.search(name)], item, names, what)
-    if found := re.fullmatch(r"(first|last):(\d+)", item):
+    if found := re.fullmatch(r"(first|last):(\d{1,9})", item, re.ASCII):
         return _end_columns(found.group(1), int(found.group(2)), names, what)
     if ".." in item:
         start, _, stop = item.partition("..")
@@ -142,7 +142,7 @@ def _item(item: str, names: Sequence[str], index: dict[str, int], what: str) -> 
         return _some(list(range(first, last + 1)), item, names, what)
     if any(char in item for char in "*?["):
         return _some([j for j, name in enumerate(names) if fnmatch.fnmatchcase(name, item)], item, names, what)
-    if found := re.fullmatch(r"(\d+):(\d+)", item):
+    if found := re.fullmatch(r"(\d{1,9}):(\d{1,9})", item, re.ASCII):
         start_at, end_at = int(found.group(1)), int(found.group(2))
         if end_at > len(names):
             raise DataError(f"{what}: {item} goes past the last of {len(names)} columns")

@@ -54,8 +54,8 @@ def _check_compressed(matrix: Any, what: str) -> None:
     data, indices, starts = matrix.data, matrix.indices, matrix.indptr
     height, width = matrix.shape
     if matrix.format == "bsr":
-        tall, wide = matrix.blocksize
-        if data.ndim != 3 or not tall or not wide or height % tall or width % wide:
+        tall, wide = data.shape[1:] if data.ndim == 3 else (0, 0)
+        if not tall or not wide or height % tall or width % wide:
             raise _broken(what, "its blocks do not divide its shape")
         height, width = height // tall, width // wide
     elif data.ndim != 1:

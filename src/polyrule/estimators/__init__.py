@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from polyrule.lazy import lazy_names
 
 if TYPE_CHECKING:
     from polyrule.estimators.binary_relevance import BinaryRelevanceRuleClassifier
@@ -13,14 +14,11 @@ if TYPE_CHECKING:
 __all__ = ["BinaryRelevanceRuleClassifier", "RuleEnsembleClassifier", "RuleListClassifier"]
 
 # Imported when first used: a rule list need not wait for what an ensemble is learned with.
-_HOME = {
-    "BinaryRelevanceRuleClassifier": "binary_relevance",
-    "RuleEnsembleClassifier": "ensemble",
-    "RuleListClassifier": "rule_list",
-}
-
-
-def __getattr__(name: str) -> Any:
-    if name in _HOME:
-        return getattr(import_module(f"polyrule.estimators.{_HOME[name]}"), name)
-    raise AttributeError(f"module 'polyrule.estimators' has no attribute {name!r}")
+__getattr__ = lazy_names(
+    __name__,
+    {
+        "BinaryRelevanceRuleClassifier": "binary_relevance",
+        "RuleEnsembleClassifier": "ensemble",
+        "RuleListClassifier": "rule_list",
+    },
+)

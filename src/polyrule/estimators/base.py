@@ -19,7 +19,7 @@ from polyrule.arrays import Bools
 from polyrule.data.dataset import Dataset
 from polyrule.data.fingerprint import fingerprint
 from polyrule.data.frames import column_names, open_frame
-from polyrule.data.inputs import read_features
+from polyrule.data.inputs import read_features, read_training_features
 from polyrule.data.label_columns import split_labels, without_columns
 from polyrule.data.labels import UNKNOWN, has_unknown
 from polyrule.data.sparse import check_sparse
@@ -42,7 +42,9 @@ class TrainingData:
     """What a fit learns from: examples of positive weight only, weights as integers times `scale`.
 
     Packed data takes the place of table and labels; `weights` then is the total weight. `kept` tells which of the given
-    examples these are, None for all.
+    examples these are, None for all. `seen` are the fitted attributes that describe the columns of X, and
+    `label_columns` those of X that were the labels: a fit sets nothing on its estimator before it is done, so that one
+    may be fitted by several threads.
     """
 
     table: Table | Packed
@@ -50,7 +52,9 @@ class TrainingData:
     weights: npt.NDArray[np.int64]
     scale: Fraction
     target: Target
+    seen: dict[str, Any]
     kept: Bools | None = None
+    label_columns: tuple[str, ...] = ()
 
 
 class RuleEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
@@ -58,25 +62,27 @@ class RuleEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     n_jobs: int | None
     features_: tuple[Feature, ...]
+    label_names_: tuple[str, ...]
+    _target: Target
     _label_columns: tuple[str, ...] = ()  # columns of X that were the labels
 
     def _read_training(
         self, X: Any, y: Any, sample_weight: Any, label_names: Sequence[str] | None, labels: Any = None
     ) -> TrainingData:
         warn_if_slow()
-        self._label_columns = ()
+        label_columns: tuple[str, ...] = ()
         if labels is not None:
             if y is not None:
                 raise OptionError("labels= says which columns of X are labels, so y must be left out")
             X, y = split_labels(X, labels)
-            self._label_columns = tuple(column_names(open_frame(y)))
+            label_columns = tuple(column_names(open_frame(y)))
         if isinstance(X, Packed):
-            return read_packed(self, X, y, sample_weight, label_names)
+            return read_packed(X, y, sample_weight, label_names)
         if isinstance(X, Dataset):
             label_names = X.label_names if label_names is None else label_names
             sample_weight = X.weights if sample_weight is None else sample_weight
             X, y = X.X, X.Y if y is None else y
-        table = read_features(self, X)
+        table, seen = read_training_features(self, X)
         if y is None:
             raise DataError(f"{type(self).__name__} requires y to be passed, but the target y is None")
         target = read_target(y, label_names)
@@ -84,18 +90,26 @@ class RuleEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if truth.shape[0] != len(table):
             raise DataError(f"X has {len(table)} examples but y has {truth.shape[0]}: inconsistent numbers of samples")
         weights, scale = integer_weights(sample_weight, len(table))
-        kept = weights > 0
+        kept: Any = weights > 0
         if kept.all():
-            return TrainingData(table, truth, weights, scale, target)
-        return TrainingData(table[kept], truth[kept], weights[kept], scale, target, kept)
+            kept = None
+        else:
+            table, truth, weights = table[kept], truth[kept], weights[kept]
+        return TrainingData(table, truth, weights, scale, target, seen, kept, label_columns)
 
-    def _remember(self, training: TrainingData) -> None:
-        """Set the fitted attributes that follow from the data alone."""
+    def _remember(self, training: TrainingData, **learned: Any) -> None:
+        """Set the fitted attributes, all at once: those that follow from the data, and what was learned."""
         target = training.target
-        self.features_ = training.table.features
-        self.label_names_ = target.names
-        self.classes_ = target.classes
-        self._target = Target(target.kind, None, target.names, target.classes, target.sparse, target.separator)
+        fitted = {
+            "features_": training.table.features,
+            "label_names_": target.names,
+            "classes_": target.classes,
+            "_target": Target(target.kind, None, target.names, target.classes, target.sparse, target.separator),
+            "_label_columns": training.label_columns,
+        }
+        self.__dict__.update(fitted | training.seen | learned)
+        if "feature_names_in_" not in training.seen:
+            self.__dict__.pop("feature_names_in_", None)
 
     def _read(self, X: Any) -> Table:
         """Read the features of new examples."""
@@ -197,16 +211,16 @@ def _fingerprint(training: TrainingData) -> str:
     return fingerprint(training.table, training.truth, training.weights)
 
 
-def read_packed(estimator: Any, X: Packed, y: Any, sample_weight: Any, label_names: Any) -> TrainingData:
+def read_packed(X: Packed, y: Any, sample_weight: Any, label_names: Any) -> TrainingData:
     """Read packed data, which has labels, names and weights of its own."""
     for name, given in (("y", y), ("sample_weight", sample_weight), ("label_names", label_names)):
         if given is not None:
             raise DataError(f"a store brings its own labels and weights; leave out {name}")
-    estimator.n_features_in_ = len(X.features)
-    estimator.feature_names_in_ = np.array([feature.name for feature in X.features], dtype=object)
+    names = np.array([feature.name for feature in X.features], dtype=object)
     classes = [np.array([0, 1]) for _ in X.label_names]
     target = Target("multilabel", None, X.label_names, classes)
-    return TrainingData(X, None, np.array([X.total_weight], dtype=np.int64), Fraction(1), target)
+    seen = {"n_features_in_": len(names), "feature_names_in_": names}
+    return TrainingData(X, None, np.array([X.total_weight], dtype=np.int64), Fraction(1), target, seen)
 
 
 def _plain(value: Any) -> Any:

@@ -12,6 +12,7 @@ from polyrule.learning.progress import Callback, telling
 from polyrule.learning.separate import Reason, SeparateOptions
 from polyrule.measures import Measure, Objective, get
 from polyrule.model import RuleList
+from polyrule.scale.counting import Counting
 
 
 class BinaryRelevanceRuleClassifier(RuleClassifier):
@@ -73,10 +74,11 @@ class BinaryRelevanceRuleClassifier(RuleClassifier):
         self.device = device
         self.verbose = verbose
 
-    def _learn(self, training: TrainingData) -> tuple[RuleList, Reason]:
+    def _learn(
+        self, training: TrainingData, counting: Counting, start: RuleList | None = None
+    ) -> tuple[RuleList, Reason]:
         growing = GrowOptions(self.beam_width, False, float(self.min_coverage / training.scale), self.max_conditions)
         separating = SeparateOptions(remaining=0.0, stop_threshold=None, keep_covered=False, time_limit=self.time_limit)
-        counting = self._counting()
         objective = Objective(get(self.measure))
         warn_about_measure(objective)
         learner = Learner(objective, growing, separating, self.kernels, self._threads(), counting)

@@ -134,6 +134,11 @@ class RuleEnsembleClassifier(RuleEstimator):
            [0, 1, 1]])
     """
 
+    model_: RuleEnsemble
+    stopped_reason_: str
+    merits_: dict[str, Any]
+    _evidence: Any
+
     def __init__(
         self,
         max_rules: int = 30,
@@ -237,14 +242,13 @@ class RuleEnsembleClassifier(RuleEstimator):
         learned.model.info["stopped"] = learned.reason
         if told:
             learned.model.info["monotone"] = told
-        self._remember(training)
-        self.model_: RuleEnsemble = learned.model
-        self.stopped_reason_ = learned.reason
-        self.merits_ = learned.merits
-        self._evidence = learned.evidence
-        logger.info("%d rules, decision %r: %s", len(self.model_), self.model_.decision.kind, self.merits_)
+        model = learned.model
+        self._remember(
+            training, model_=model, stopped_reason_=learned.reason, merits_=learned.merits, _evidence=learned.evidence
+        )
+        logger.info("%d rules, decision %r: %s", len(model), model.decision.kind, learned.merits)
         if learned.reason == "interrupted":
-            logger.warning("interrupted: the estimator keeps the %d rule(s) learned so far", len(self.model_))
+            logger.warning("interrupted: the estimator keeps the %d rule(s) learned so far", len(model))
             raise KeyboardInterrupt
         return self
 

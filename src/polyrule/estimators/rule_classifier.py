@@ -37,7 +37,12 @@ class RuleClassifier(RuleEstimator):
     device: str
     verbose: bool
 
-    def _learn(self, training: TrainingData) -> tuple[RuleList, Reason]:
+    model_: RuleList
+    stopped_reason_: Reason
+
+    def _learn(
+        self, training: TrainingData, counting: Counting, start: RuleList | None = None
+    ) -> tuple[RuleList, Reason]:
         raise NotImplementedError
 
     def _counting(self) -> Counting:
@@ -75,14 +80,14 @@ class RuleClassifier(RuleEstimator):
             Fitted. An interrupt (Ctrl-C) keeps the rules learned so far: the estimator is fitted before
             KeyboardInterrupt goes on.
         """
-        training = self._read_training(X, y, sample_weight, label_names, labels)
+        return self._fit(self._read_training(X, y, sample_weight, label_names, labels), self._counting())
+
+    def _fit(self, training: TrainingData, counting: Counting, start: RuleList | None = None) -> Self:
         if isinstance(training.table, Table):
             warn_about_identifiers(training.table)
-        model, reason = self._learn(training)
+        model, reason = self._learn(training, counting, start)
         model.info.update(self._provenance(training) | {"stopped": reason})
-        self._remember(training)
-        self.model_ = model
-        self.stopped_reason_ = reason
+        self._remember(training, model_=model, stopped_reason_=reason)
         if isinstance(training.table, Table):
             several = training.target.kind == "multilabel"
             warn_about_model(model, training.truth, reason, several and getattr(self, "max_rules", None) is None)

@@ -23,6 +23,7 @@ from polyrule.learning.thresholds import check_kind, shorten
 from polyrule.measures import Lift, Measure, Objective, get
 from polyrule.model import RuleList
 from polyrule.model.predict import check_table
+from polyrule.scale.counting import Counting
 from polyrule.store import Packed
 
 
@@ -218,11 +219,7 @@ class RuleListClassifier(RuleClassifier):
         start : RuleList, optional
             Rules to keep in front; only what they leave open is learned.
         """
-        self._start = start
-        try:
-            return super().fit(X, y, sample_weight, label_names, labels)
-        finally:
-            del self._start
+        return self._fit(self._read_training(X, y, sample_weight, label_names, labels), self._counting(), start)
 
     @classmethod
     def paper(cls, measure: str | Measure = "f0.5", **options: Any) -> Self:
@@ -238,25 +235,27 @@ class RuleListClassifier(RuleClassifier):
         """
         return cls(measure, **{"prune": None, "teacher": None, "thresholds": "midpoint", **options})
 
-    def _learn(self, training: TrainingData) -> tuple[RuleList, Reason]:
+    def _learn(
+        self, training: TrainingData, counting: Counting, start: RuleList | None = None
+    ) -> tuple[RuleList, Reason]:
         check_kind(self.thresholds)
         if self.heads not in ("multi", "single"):
             raise OptionError(f"heads must be 'multi' or 'single', got {self.heads!r}")
         if self.heads == "single" and self.max_head_size not in (None, 1):
             raise OptionError("max_head_size contradicts heads='single'; leave it out or use heads='multi'")
-        training = packed_training(training, self._counting())
+        training = packed_training(training, counting)
         if self.prune is None or isinstance(training.table, Packed):
-            return self._grown(training)
-        return self._chosen(training)
+            return self._grown(training, counting, start)
+        return self._chosen(training, counting, start)
 
-    def _grown(self, training: TrainingData) -> tuple[RuleList, Reason]:
+    def _grown(self, training: TrainingData, counting: Counting, start: RuleList | None) -> tuple[RuleList, Reason]:
         """Return the list as separate-and-conquer makes it."""
-        learner = self._learner(training, self.negative is not False, self.label_conditions is not False)
+        learner = self._learner(training, counting, self.negative is not False, self.label_conditions is not False)
         t, told = training, telling(self.callback, self.verbose)
-        if self.features or self.forbid or self.monotone or self._start is not None:
+        if self.features or self.forbid or self.monotone or start is not None:
             if not isinstance(t.table, Table):
                 raise OptionError("features, forbid, monotone and start need the examples, not their counts (max_bins)")
-            limits, start = self._limits(t), self._checked_start(t)
+            limits, start = self._limits(t), _checked(start, t)
             truth = dense_truth(t.truth)
             model, reason = grow_restricted(
                 learner, t.table, truth, t.weights, t.target.names, self.heads, limits, start, t.scale, told
@@ -264,10 +263,10 @@ class RuleListClassifier(RuleClassifier):
         else:
             model, reason = learner.rule_list(t.table, t.truth, t.weights, t.target.names, self.heads, t.scale, told)
         if self.thresholds == "short" and isinstance(t.table, Table):
-            model = shorten(model, t.table, after=0 if self._start is None else len(self._start))
+            model = shorten(model, t.table, after=0 if start is None else len(start))
         return model, reason
 
-    def _chosen(self, training: TrainingData) -> tuple[RuleList, Reason]:
+    def _chosen(self, training: TrainingData, counting: Counting, start: RuleList | None) -> tuple[RuleList, Reason]:
         """Return a short list whose rules are chosen for the list as a whole."""
         for name in _GROWN_ONLY:
             if getattr(self, name) != _default(name) and getattr(self, name) is not False:
@@ -282,7 +281,7 @@ class RuleListClassifier(RuleClassifier):
             1 if self.heads == "single" else self.max_head_size,
             self.thresholds == "short",
         )
-        learner = self._learner(training, negative=False, label_conditions=False)
+        learner = self._learner(training, counting, negative=False, label_conditions=False)
         t = training
         assert isinstance(t.table, Table)
         truth = dense_truth(t.truth)
@@ -297,22 +296,13 @@ class RuleListClassifier(RuleClassifier):
             t.scale,
             telling(self.callback, self.verbose),
             None if limits.none else limits,
-            self._checked_start(t),
+            _checked(start, t),
         ).learn()
 
     def _limits(self, training: TrainingData) -> Constraints:
         return Constraints.read(training.table, training.target.names, self.features, self.forbid, self.monotone)
 
-    def _checked_start(self, training: TrainingData) -> RuleList | None:
-        start = self._start
-        if start is not None:
-            assert isinstance(training.table, Table)
-            check_table(start, training.table)
-            if start.label_names != training.target.names:
-                raise OptionError("start: its labels are not those of the data, in the same order")
-        return start
-
-    def _learner(self, training: TrainingData, negative: bool, label_conditions: bool) -> Learner:
+    def _learner(self, training: TrainingData, counting: Counting, negative: bool, label_conditions: bool) -> Learner:
         grown = self.prune is None or isinstance(training.table, Packed)
         objective = Objective(
             get(self.measure),
@@ -333,7 +323,7 @@ class RuleListClassifier(RuleClassifier):
             self.max_rules if grown else None,
             self.time_limit,
         )
-        return Learner(objective, growing, separating, self.kernels, self._threads(), self._counting())
+        return Learner(objective, growing, separating, self.kernels, self._threads(), counting)
 
 
 # Options of separate-and-conquer that a pruned list has no use for.
@@ -348,6 +338,16 @@ _GROWN_ONLY = (
     "stop_threshold",
     "keep_covered",
 )
+
+
+def _checked(start: RuleList | None, training: TrainingData) -> RuleList | None:
+    """Rules to go on from, if they are about this data."""
+    if start is not None:
+        assert isinstance(training.table, Table)
+        check_table(start, training.table)
+        if start.label_names != training.target.names:
+            raise OptionError("start: its labels are not those of the data, in the same order")
+    return start
 
 
 def _default(name: str) -> Any:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from polyrule.lazy import lazy_names
 
 if TYPE_CHECKING:
     from polyrule.evaluation.baseline import BaselineComparison, MajorityClassifier, compare_with_baseline
@@ -41,33 +42,30 @@ __all__ = [
 ]
 
 # Imported when first used: the statistics bring in scipy.stats, for which no one who only wants a score should wait.
-_HOME = {
-    "MEASURES": "scores",
-    "BaselineComparison": "baseline",
-    "CrossValidation": "cross_validation",
-    "EqualFrequencyDiscretiser": "discretise",
-    "Importances": "importance",
-    "LabelPowersetClassifier": "label_powerset",
-    "LearnerComparison": "statistics",
-    "MajorityClassifier": "baseline",
-    "MatrixEncoder": "encoding",
-    "Scores": "scores",
-    "Stability": "learned_again",
-    "compare_learners": "statistics",
-    "compare_with_baseline": "baseline",
-    "cross_validate": "cross_validation",
-    "importances": "importance",
-    "resample_scores": "resampling",
-    "score": "scores",
-    "simple_predictions": "simple_models",
-    "stability": "learned_again",
-}
-
-
-def __getattr__(name: str) -> Any:
-    if name in _HOME:
-        return getattr(import_module(f"polyrule.evaluation.{_HOME[name]}"), name)
-    raise AttributeError(f"module 'polyrule.evaluation' has no attribute {name!r}")
+__getattr__ = lazy_names(
+    __name__,
+    {
+        "MEASURES": "scores",
+        "BaselineComparison": "baseline",
+        "CrossValidation": "cross_validation",
+        "EqualFrequencyDiscretiser": "discretise",
+        "Importances": "importance",
+        "LabelPowersetClassifier": "label_powerset",
+        "LearnerComparison": "statistics",
+        "MajorityClassifier": "baseline",
+        "MatrixEncoder": "encoding",
+        "Scores": "scores",
+        "Stability": "learned_again",
+        "compare_learners": "statistics",
+        "compare_with_baseline": "baseline",
+        "cross_validate": "cross_validation",
+        "importances": "importance",
+        "resample_scores": "resampling",
+        "score": "scores",
+        "simple_predictions": "simple_models",
+        "stability": "learned_again",
+    },
+)
 
 
 def __dir__() -> list[str]:

@@ -1,0 +1,43 @@
+"""Names of a package that are imported when first used, by one thread at a time.
+
+Two threads that meet in a circular import, such as scikit-learn's, see half of a module; Python's own locks are per
+module and give way to each other there. Nothing that is imported here may ask for such a name while it is imported.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Callable, Mapping
+from importlib import import_module
+from typing import Any
+
+_IMPORTING = threading.RLock()
+
+
+def lazy_names(package: str, homes: Mapping[str, str]) -> Callable[[str], Any]:
+    """Return the `__getattr__` of a package whose names live in these modules, given relative to it.
+
+    >>> lazy_names("polyrule", {"limits": "budget"})("limits").__name__
+    'limits'
+    >>> lazy_names("polyrule", {"measures": ""})("measures").__name__
+    'polyrule.measures'
+
+    Parameters
+    ----------
+    package : str
+        The full name of the package.
+    homes : mapping of str to str
+        For each name the module that has it; nothing for a module of the package that is a name itself.
+    """
+
+    def find(name: str) -> Any:
+        if name not in homes:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        home = homes[name]
+        with _IMPORTING:
+            found = getattr(import_module(f"{package}.{home}"), name) if home else import_module(f"{package}.{name}")
+        setattr(sys.modules[package], name, found)
+        return found
+
+    return find
