@@ -21,6 +21,9 @@ DEFAULT_BYTES = 2 << 30
 DEFAULT_CELLS = 1 << 24
 """Cells of a table that a file may ask for however small it is."""
 
+MOST_COLUMNS = 5_000_000
+"""Columns, or labels, of any input; one that claims more is refused before anything is allocated."""
+
 DEFAULT_NAMES = 1 << 18
 """Columns and labels that a file may imply without spelling them out."""
 
@@ -60,7 +63,7 @@ _CURRENT: ContextVar[Limits] = ContextVar("polyrule_limits", default=_NONE)
 
 @contextlib.contextmanager
 def limits(
-    *, max_bytes: int | None = None, max_cells: int | None = None, seconds: float | None = None
+    *, max_bytes: float | None = None, max_cells: float | None = None, seconds: float | None = None
 ) -> Iterator[None]:
     r"""Limit what everything inside the block may cost: the way to accept files from strangers.
 
@@ -90,8 +93,8 @@ def limits(
     ...
     polyrule.errors.LimitError: stream: a table of 10 cells is more than the 4 that are allowed
     """
-    for name, value in (("max_bytes", max_bytes), ("max_cells", max_cells), ("seconds", seconds)):
-        _check_limit(name, value)
+    _check_limit("seconds", seconds)
+    max_bytes, max_cells = _whole_limit("max_bytes", max_bytes), _whole_limit("max_cells", max_cells)
     outer = _CURRENT.get()
     deadline = None if seconds is None else time.monotonic() + seconds
     if outer.deadline is not None and (deadline is None or outer.deadline < deadline):
@@ -122,11 +125,11 @@ class Budget:
         The caller's own limit for this input.
     """
 
-    def __init__(self, name: str, stored: int = 0, max_bytes: int | None = None) -> None:
+    def __init__(self, name: str, stored: int = 0, max_bytes: float | None = None) -> None:
         set_here = current_limits()
         self.name, self.limits = name, set_here
         self._stored = stored
-        self._explicit_bytes = _tighter(set_here.max_bytes, max_bytes)
+        self._explicit_bytes = _tighter(set_here.max_bytes, _whole_limit("max_bytes", max_bytes))
         generous = max(DEFAULT_BYTES, _EXPANSION * stored)
         self.most_bytes = generous if self._explicit_bytes is None else self._explicit_bytes
         self._content = stored
@@ -186,6 +189,12 @@ class Budget:
 def _tighter(one: int | None, other: int | None) -> int | None:
     given = [limit for limit in (one, other) if limit is not None]
     return min(given) if given else None
+
+
+def _whole_limit(name: str, value: float | None) -> int | None:
+    """A limit as a whole number, also where it was written as 1e6; an infinite one is none."""
+    _check_limit(name, value)
+    return None if value is None or math.isinf(value) else int(value)
 
 
 def _check_limit(name: str, value: float | None) -> None:

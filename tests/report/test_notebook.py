@@ -6,7 +6,7 @@ import pytest
 from nbclient import NotebookClient
 from tests.report.worlds import HOSTILE, random_data, random_ensemble, random_model
 
-from polyrule import RuleListClassifier
+from polyrule import Dataset, Feature, RuleEnsembleClassifier, RuleList, RuleListClassifier, Table
 from polyrule.report import build
 
 CELLS = (
@@ -88,3 +88,28 @@ def test_the_page_works_in_its_frame(browser):
     assert frame.get_by_role("dialog").is_visible()
     page.close()
     assert troubles == []
+
+
+def test_long_names_break_where_the_notebook_is_narrow(browser):
+    name = "x" * 10_000
+    features = (Feature(name), Feature("hue", "nominal", (name + "b", "c")))
+    rules = RuleList((), features, (name, "calm")).insert(0, f"{name}, calm <- {name} > 1, hue = {name}b")
+    table = Table.from_array([[2.0, 0.0], [0.0, 1.0]], features)
+    ensemble = RuleEnsembleClassifier(max_rules=1, cv=0, teacher=None, ridge=1.0).fit(
+        table, [[1, 0], [0, 1]], label_names=rules.label_names
+    )
+    shown = {
+        "list": rules,
+        "rule": rules[0],
+        "explanation": rules.explain(table, row=1),
+        "flip": rules.smallest_flip(table, name, row=1),
+        "no flip": rules.smallest_flip(table, name, row=0, fixed=[name, "hue"]),
+        "ensemble": ensemble.model_,
+        "ensemble's explanation": ensemble.explain(table),
+        "data": Dataset(table, np.array([[1, 0], [0, 1]]), rules.label_names, name, (name, "b")),
+    }
+    page = browser.new_page(viewport={"width": 800, "height": 600})
+    for what, told in shown.items():
+        page.set_content(f"<!doctype html>{told._repr_html_()}")
+        assert page.evaluate("document.documentElement.scrollWidth") <= 800, what
+    page.close()

@@ -11,6 +11,7 @@ import scipy.sparse as sp
 
 from polyrule.data.describe import Description, describe
 from polyrule.data.label_matrix import LabelMatrix
+from polyrule.data.labels import to_labels
 from polyrule.data.sparse import check_sparse
 from polyrule.data.table import Feature, Table
 from polyrule.errors import DataError
@@ -48,6 +49,8 @@ class Dataset:
 
     def __post_init__(self) -> None:
         rows = len(self.X)
+        if not sp.issparse(self.Y) and not isinstance(self.Y, np.ndarray):
+            object.__setattr__(self, "Y", to_labels(self.Y, self.label_names, unknown=True)[0])
         if self.Y.shape != (rows, len(self.label_names)):
             raise DataError(
                 f"{self.name}: labels have shape {self.Y.shape}, expected ({rows}, {len(self.label_names)})"

@@ -134,21 +134,21 @@ def _encode_series(
 ) -> tuple[Feature, Floats]:
     dtype = series.dtype
     if feature is not None and feature.is_dated and not dtype.is_numeric():
-        return feature, encode_column(series.to_list(), feature, unseen)
+        return feature, encode_column(python_values(series), feature, unseen)
     if dtype.is_numeric():
         numbers = np.asarray(series.cast(nw.Float64).to_numpy(), dtype=np.float64)
         if feature is None:
             return Feature(name), check_finite(numbers, name)
         return feature, encode_numbers(numbers, feature, unseen)
     if dtype in (nw.Categorical, nw.Enum, nw.Boolean, nw.String):
-        values = series.to_list()
+        values = python_values(series)
         if feature is None:
             categories = _categories(series, values, name)
             ordinal = len(categories) > 1 and _is_ordered(series)
             feature = Feature(name, "ordinal" if ordinal else "nominal", categories)
         return feature, encode_column(values, feature, unseen)
     if dtype == nw.Object or dtype == nw.Unknown:
-        objects = series.to_list()
+        objects = python_values(series)
         if feature is None and all(is_missing(value) for value in objects):
             return Feature(name), np.full(len(objects), np.nan)
         return infer_column(objects, name) if feature is None else (feature, encode_column(objects, feature, unseen))
@@ -158,13 +158,22 @@ def _encode_series(
     )
 
 
+def python_values(series: nw.Series[Any]) -> list[Any]:
+    """Return the values of a column as Python has them, or say which column has values that Python does not have."""
+    try:
+        return list(series.to_list())
+    except Exception as problem:  # of whichever library: a date past the year 9999, an unknown time zone
+        reason = " ".join(str(problem).split())
+        raise DataError(f"column {series.name!r} cannot be read ({reason}); convert or drop it first") from problem
+
+
 def _holds_dates(series: nw.Series[Any]) -> bool:
     """Whether a column holds dates; pandas keeps those without a time of day as objects."""
     if series.dtype in (nw.Datetime, nw.Date):
         return True
     if series.dtype != nw.Object:
         return False
-    known = [value for value in series.to_list() if not is_missing(value)]
+    known = [value for value in python_values(series) if not is_missing(value)]
     return bool(known) and all(isinstance(value, datetime.date) for value in known)
 
 

@@ -11,7 +11,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from polyrule.data.columns import is_missing, shorten
-from polyrule.data.frames import check_distinct, column_names, is_frame, open_frame
+from polyrule.data.frames import check_distinct, column_names, is_frame, open_frame, python_values
 from polyrule.data.label_matrix import LabelMatrix
 from polyrule.data.sparse import check_sparse
 from polyrule.errors import DataError
@@ -174,7 +174,7 @@ def _frame_labels(
         series = frame[:, j]
         if series.null_count() or not (series.dtype.is_numeric() or series.dtype == nw.Boolean):
             column = np.empty(len(frame), dtype=object)
-            column[:] = series.to_list()
+            column[:] = python_values(series)
         else:
             column = series.to_numpy()
         labels[:, [j]] = _check_array(column.reshape(-1, 1), (name,), unknown)

@@ -14,18 +14,21 @@ if TYPE_CHECKING:
 MOST_ROWS, MOST_COLUMNS = 5, 10
 
 
-def html_table(head: Sequence[str], rows: Iterable[Sequence[Any]], note: str = "") -> str:
-    """Return a table with a line of small print below it.
+def html_table(
+    head: Sequence[str], rows: Iterable[Sequence[Any]], above: Iterable[str] = (), below: Iterable[str] = ()
+) -> str:
+    """Return a table with lines of text above and below it; long names break, so that it fits into its cell.
 
     Examples
     --------
-    >>> html_table(["a"], [["<b>"]])
-    '<table><thead><tr><th>a</th></tr></thead><tbody><tr><td>&lt;b&gt;</td></tr></tbody></table>'
+    >>> html_table(["a"], [["<b>"]], below=["2 more"]).split("<table>")[1]
+    '<thead><tr><th>a</th></tr></thead><tbody><tr><td>&lt;b&gt;</td></tr></tbody></table><p>2 more</p></div>'
     """
     top = "".join(f"<th>{html.escape(cell)}</th>" for cell in head)
     body = "".join(f"<tr>{''.join(f'<td>{html.escape(str(cell))}</td>' for cell in row)}</tr>" for row in rows)
-    small = f"<p>{html.escape(note)}</p>" if note else ""
-    return f"<table><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table>{small}"
+    table = f"<table><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table>"
+    lines = ["".join(f"<p>{html.escape(line)}</p>" for line in text) for text in (above, below)]
+    return f'<div style="overflow-wrap: anywhere">{lines[0]}{table}{lines[1]}</div>'
 
 
 def html_dataset(data: Dataset) -> str:
@@ -43,7 +46,7 @@ def html_dataset(data: Dataset) -> str:
         lines.append([name, *cells, *(["…"] if columns > len(shown) else []), there or "none"])
     head = ["", *(feature.name for feature in shown), *(["…"] if columns > len(shown) else []), "labels"]
     counts = f"{rows} examples, {columns} features, {len(data.label_names)} labels"
-    return f"<p><b>{html.escape(data.name)}</b>: {counts}</p>" + html_table(head, lines)
+    return html_table(head, lines, above=[f"{data.name}: {counts}"])
 
 
 def _cell(feature: Any, value: float) -> str:

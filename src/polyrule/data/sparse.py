@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from polyrule.errors import DataError
+from polyrule.budget import MOST_COLUMNS, current_limits
+from polyrule.errors import DataError, LimitError
 
 _COMPRESSED = ("csr", "csc", "bsr")
 
@@ -38,6 +39,12 @@ def check_sparse(matrix: Any, what: str = "X") -> Any:
     """
     if getattr(matrix, "ndim", 0) != 2:
         return matrix  # whoever reads it says so
+    width = matrix.shape[1]
+    if width > MOST_COLUMNS:  # each has a name and a kind, whether it stores something or not
+        raise LimitError(
+            f"{what} has {width} columns, more than the {MOST_COLUMNS} there can be; leave out those that store nothing"
+        )
+    current_limits().check_cells(what, width)
     if matrix.format in _COMPRESSED:
         _check_compressed(matrix, what)
         return matrix

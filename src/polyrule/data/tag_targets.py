@@ -12,6 +12,7 @@ from polyrule.data.columns import is_missing
 from polyrule.data.formats.encoders import Place
 from polyrule.data.labels import TRUTH
 from polyrule.data.tags import SEPARATORS, TagCollector, likely_separator
+from polyrule.errors import DataError
 
 
 def tag_cells(y: Any) -> tuple[list[Any], str] | None:
@@ -84,7 +85,7 @@ def _cells(y: Any) -> list[Any] | None:
     """The cells of a single column, None where they are missing; None for what cannot be a column of words."""
     if sp.issparse(y) or getattr(y, "ndim", 1) != 1 or isinstance(y, (str, bytes)) or not hasattr(y, "__len__"):
         return None
-    if isinstance(y, np.ndarray) and y.dtype.kind not in "OUS":
+    if (isinstance(y, np.ndarray) and y.dtype.kind not in "OUS") or hasattr(y, "columns"):
         return None
     return [None if _is_missing(cell) else cell for cell in _to_list(y)]
 
@@ -92,7 +93,10 @@ def _cells(y: Any) -> list[Any] | None:
 def _to_list(y: Any) -> list[Any]:
     for name in ("to_list", "to_pylist", "tolist"):
         if hasattr(y, name):
-            return list(getattr(y, name)())
+            try:
+                return list(getattr(y, name)())
+            except Exception as problem:  # of whichever library: values that Python does not have
+                raise DataError(f"y cannot be read ({' '.join(str(problem).split())})") from problem
     return list(y)
 
 

@@ -60,7 +60,7 @@ def integer_weights(sample_weight: Any, n: int) -> tuple[npt.NDArray[np.int64], 
 def _check(sample_weight: Any, n: int) -> npt.NDArray[np.float64]:
     try:
         weights = np.asarray(sample_weight, dtype=np.float64)
-    except (TypeError, ValueError) as problem:
+    except (TypeError, ValueError, OverflowError) as problem:
         raise DataError("sample_weight must hold numbers") from problem
     if weights.ndim == 0:
         weights = np.full(n, float(weights))
@@ -70,6 +70,10 @@ def _check(sample_weight: Any, n: int) -> npt.NDArray[np.float64]:
     if wrong.any():
         row = int(np.argmax(wrong))
         raise DataError(f"sample_weight, row {row}: {weights[row]} is not a weight; weights are finite and at least 0")
+    with np.errstate(over="ignore"):
+        total = weights.sum()
+    if not np.isfinite(total) or ((weights > 0) & (weights < np.finfo(np.float64).tiny)).any():
+        raise DataError("the weights are too large or too small to add up; multiply them all by the same constant")
     if n and not weights.any():
         raise DataError("sample_weight is zero for every example; at least one weight must be positive")
     return weights

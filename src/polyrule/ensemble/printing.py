@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import html
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from polyrule.data.notebook import html_table
 from polyrule.data.table import Feature
 from polyrule.ensemble.decisions import chance
 from polyrule.model.printing import format_condition, format_name, format_number
@@ -164,14 +164,12 @@ def html_ensemble(ensemble: RuleEnsemble, limit: int = 100) -> str:
     rows = []
     for number, rule in enumerate(ensemble.rules[:limit], start=1):
         cells = (
-            str(number),
+            number,
             format_weighted_head(rule, ensemble.label_names),
             format_conditions(rule, ensemble.features, ensemble.label_names),
             "" if rule.coverage is None else format_number(rule.coverage),
         )
-        rows.append("<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in cells) + "</tr>")
-    header = "".join(f"<th>{name}</th>" for name in ("", "head", "body", "covers"))
+        rows.append(cells)
     left = len(ensemble) - limit
-    more = f"<p>… and {left} more rules</p>" if left > 0 else ""
-    notes = "".join(f"<p>{html.escape(line)}</p>" for line in decision_lines(ensemble))
-    return f"<table><thead><tr>{header}</tr></thead><tbody>{''.join(rows)}</tbody></table>{more}{notes}"
+    more = [f"… and {left} more rules"] if left > 0 else []
+    return html_table(("", "head", "body", "covers"), rows, below=[*more, *decision_lines(ensemble)])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 from typing import TYPE_CHECKING, Any
 
 from polyrule.data.notebook import html_table
@@ -36,20 +35,19 @@ def html_explanation(told: Explanation) -> str:
                 f"{format_number(reason.tp)} of {format_number(reason.tp + reason.fp)}",
             ]
         )
-    table = html_table(["label", "predicted", "set by", "because", "right in training"], rows)
     near = [
         f"rule {miss.rule + 1} would lead to {', '.join(miss.would_set)} if {' and '.join(map(str, miss.missing))}"
         for miss in told.near
     ]
-    return table + ("<ul>" + "".join(f"<li>{html.escape(line)}</li>" for line in near) + "</ul>" if near else "")
+    return html_table(["label", "predicted", "set by", "because", "right in training"], rows, below=near)
 
 
 def html_flip(flip: Flip) -> str:
     """Show what would have to change."""
     if not flip.changes:
-        return f"<p>{html.escape(str(flip))}</p>"
+        return html_table([], [], above=[str(flip)])
     becomes = "present" if flip.becomes else "absent"
     least = "The smallest change" if flip.exact else "A change"
     rows: list[list[Any]] = [[format_name(c.name), c.old_text, c.requirement] for c in flip.changes]
-    start = f"<p>{html.escape(f'{least} that makes {format_name(flip.label)} {becomes}:')}</p>"
-    return start + html_table(["feature", "now", "needed"], rows)
+    start = f"{least} that makes {format_name(flip.label)} {becomes}:"
+    return html_table(["feature", "now", "needed"], rows, above=[start])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import re
 from collections.abc import Sequence
 from math import floor
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from polyrule.data.dates import format_date
 from polyrule.data.names import doubtful_marks, escape, is_visible
+from polyrule.data.notebook import html_table
 from polyrule.data.table import Feature
 from polyrule.model.rule import (
     Condition,
@@ -266,7 +266,7 @@ def html_list(rule_list: RuleList, limit: int = 100) -> str:
     rows = []
     for number, rule in enumerate(rule_list.rules[:limit], start=1):
         cells = (
-            str(number),
+            number,
             format_head(rule, rule_list.label_names),
             format_body(rule, rule_list.features, rule_list.label_names),
             format_count(rule.tp),
@@ -274,9 +274,8 @@ def html_list(rule_list: RuleList, limit: int = 100) -> str:
             "stop" if rule.stop else "",
             "" if rule.origin == "learned" else rule.origin,
         )
-        rows.append("<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in cells) + "</tr>")
-    header = "".join(f"<th>{name}</th>" for name in ("", "head", "body", "TP", "FP", "stop", "origin"))
+        rows.append(cells)
     left = len(rule_list) - limit
-    more = f"<p>… and {left} more rules</p>" if left > 0 else ""
-    note = html.escape(format_defaults(rule_list))
-    return f"<table><thead><tr>{header}</tr></thead><tbody>{''.join(rows)}</tbody></table>{more}<p>({note})</p>"
+    more = [f"… and {left} more rules"] if left > 0 else []
+    below = [*more, f"({format_defaults(rule_list)})"]
+    return html_table(("", "head", "body", "TP", "FP", "stop", "origin"), rows, below=below)

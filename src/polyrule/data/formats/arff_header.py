@@ -6,9 +6,10 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from polyrule.budget import MOST_COLUMNS
 from polyrule.data.columns import shorten
 from polyrule.data.formats.arff_tokens import ArffSyntaxError, split_values, take_word, uncommented
-from polyrule.data.formats.blocks import MOST_COLUMNS, Column
+from polyrule.data.formats.blocks import Column
 from polyrule.data.lines import LineBlock
 from polyrule.errors import DataError
 

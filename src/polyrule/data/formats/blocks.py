@@ -11,9 +11,6 @@ import numpy.typing as npt
 
 ColumnKind = Literal["numeric", "nominal", "string", "date", "relational", "nested", "mixed", "auto", "auto-date"]
 
-MOST_COLUMNS = 5_000_000
-"""Columns a file may have; a header that claims more is refused before anything is allocated."""
-
 CELLS_AT_ONCE = 200_000
 """Cells that are held as Python objects at a time."""
 

@@ -9,9 +9,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from polyrule.budget import MOST_COLUMNS
 from polyrule.data.columns import shorten
 from polyrule.data.dates import are_dates
-from polyrule.data.formats.blocks import CELLS_AT_ONCE, MOST_COLUMNS, Block, Column, DenseBlock, Hints
+from polyrule.data.formats.blocks import CELLS_AT_ONCE, Block, Column, DenseBlock, Hints
 from polyrule.data.formats.encoders import parse_number, parse_numbers
 from polyrule.data.formats.numbers import dense_numbers
 from polyrule.data.lines import LONGEST_LINE, LineBlock, line_blocks

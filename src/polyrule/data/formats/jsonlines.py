@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from polyrule.budget import MOST_COLUMNS
 from polyrule.data.columns import shorten
 from polyrule.data.dates import day_of
-from polyrule.data.formats.blocks import CELLS_AT_ONCE, MOST_COLUMNS, Block, Column, ColumnKind, DenseBlock, Hints
+from polyrule.data.formats.blocks import CELLS_AT_ONCE, Block, Column, ColumnKind, DenseBlock, Hints
 from polyrule.data.lines import line_blocks
 from polyrule.data.sources import Source
 from polyrule.errors import DataError

@@ -13,8 +13,9 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 import numpy.typing as npt
 
+from polyrule.budget import MOST_COLUMNS
 from polyrule.data.columns import shorten
-from polyrule.data.formats.blocks import MOST_COLUMNS, Block, Column, Hints, SparseBlock
+from polyrule.data.formats.blocks import Block, Column, Hints, SparseBlock
 from polyrule.data.formats.numbers import pair_numbers
 from polyrule.data.lines import LineBlock, line_blocks
 from polyrule.data.sources import Source
