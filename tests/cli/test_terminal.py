@@ -26,6 +26,13 @@ import termios
 ANSI = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 
 
+def _with_terminal() -> None:
+    """Give a program the terminal, and signals as a terminal's programs have them: a shell's background job has not."""
+    fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+    for number in (signal.SIGINT, signal.SIGQUIT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_DFL)
+
+
 class Terminal:
     """A program running in a pseudo-terminal, and everything it has shown."""
 
@@ -40,7 +47,7 @@ class Terminal:
             stderr=slave,
             env={**surroundings, **PLAIN, "TERM": "xterm-256color", **(env or {})},
             start_new_session=True,
-            preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),
+            preexec_fn=_with_terminal,
         )
         os.close(slave)
         self.shown = ""
@@ -131,6 +138,15 @@ def test_colours_and_how_to_switch_them_off(tmp_path):
     assert "Error: " in shown
 
 
+@pytest.fixture
+def background():
+    """As a shell without job control starts what it does not wait for: with Ctrl-C ignored."""
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("background")
 def test_control_c_keeps_the_rules_learned_so_far(tmp_path):
     place = tmp_path / "model.json"
     # The reference engine with a wide beam takes minutes; the limit only guards against waiting for ever.

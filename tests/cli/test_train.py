@@ -1,6 +1,9 @@
+import contextlib
 import inspect
 import json
+import os
 import re
+import signal
 import tomllib
 
 import pytest
@@ -162,6 +165,37 @@ def test_an_interrupted_run_keeps_its_rules(songs, tmp_path, monkeypatch):
     told = run("train", songs, *READING, "--json")
     assert told.exit_code == 130
     assert json.loads(told.stdout)["interrupted"] is True
+
+
+@pytest.fixture
+def background():
+    """As a shell without job control starts what it does not wait for: with SIGINT ignored."""
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    yield
+    assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("background")
+@pytest.mark.parametrize("learner", ["list", "ensemble"])
+def test_a_background_job_heeds_the_signal_if_it_has_something_to_keep(learner, songs, tmp_path, monkeypatch):
+    sent = []
+
+    def interrupt(progress):
+        if progress.rules and not sent:
+            sent.append(progress)
+            os.kill(os.getpid(), signal.SIGINT)
+
+    place = tmp_path / "model.json"
+    words = ["train", songs, *READING, "--learner", learner, "--max-rules", 3]
+    monkeypatch.setattr("polyrule.cli.train.learning_progress", lambda quiet: contextlib.nullcontext(interrupt))
+    kept = run(*words, "-o", place)
+    assert kept.exit_code == 130
+    assert "learned so far are kept" in kept.stderr
+    assert place.exists()
+    sent.clear()
+    assert run(*words).exit_code == 0
+    assert sent, "ignored, as the shell wants it"
 
 
 def test_an_interruption_before_the_first_rule_keeps_nothing(songs, tmp_path, monkeypatch):

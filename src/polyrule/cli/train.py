@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
+import signal
+import threading
 import time
 import warnings
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -103,7 +107,7 @@ def train(
     with learning_progress(quiet) as callback, speaking_options(), warnings.catch_warnings():
         warnings.simplefilter("ignore", DataWarning)  # the findings below say it
         estimator = make_learner(ctx, learner, callback, preset)
-        interrupted = _fit(estimator, dataset, _start(start, learner))
+        interrupted = _fit(estimator, dataset, output is not None, _start(start, learner))
     model = estimator.model_
     if reading["identifier"] is not None:
         model.info[ID_COLUMN] = reading["identifier"]
@@ -161,7 +165,7 @@ def _train_on_store(
     store = Store(data)
     with learning_progress(quiet) as callback, speaking_options():
         estimator = make_learner(ctx, learner, callback)
-        interrupted = _fit(estimator, store)
+        interrupted = _fit(estimator, store, output is not None)
     model = estimator.model_
     if output is not None:
         try:
@@ -200,15 +204,30 @@ def _start(path: Path | None, learner: str) -> dict[str, Any]:
     return {"start": kept}
 
 
-def _fit(estimator: Any, data: Any, more: dict[str, Any] | None = None) -> bool:
-    """Fit; whether it was interrupted with something worth keeping."""
-    try:
-        estimator.fit(data, **more or {})
-    except KeyboardInterrupt:
-        if not len(getattr(estimator, "model_", ())):
-            raise
-        return True
+def _fit(estimator: Any, data: Any, keep: bool, more: dict[str, Any] | None = None) -> bool:
+    """Fit; whether it was interrupted with something worth keeping, which goes to a file if `keep`."""
+    with _interruptible() if keep else contextlib.nullcontext():
+        try:
+            estimator.fit(data, **more or {})
+        except KeyboardInterrupt:
+            if not len(getattr(estimator, "model_", ())):
+                raise
+            return True
     return False
+
+
+@contextlib.contextmanager
+def _interruptible() -> Iterator[None]:
+    """Heed SIGINT also where a shell's background jobs ignore it: `kill -INT` then ends learning, not the model."""
+    before = signal.getsignal(signal.SIGINT)
+    if before is not signal.SIG_IGN or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def _certified(model: Any, data: Dataset) -> Any:

@@ -107,7 +107,8 @@ class Control:
             signal.signal(signal.SIGINT, before)
 
         before = signal.getsignal(signal.SIGINT)
-        if before is None:  # set by somebody who is not Python, so it could not be put back
+        # set by somebody who is not Python, so it could not be put back; or ignored, which is for the caller to change
+        if before in (None, signal.SIG_IGN):
             yield
             return
         signal.signal(signal.SIGINT, note)
