@@ -42,6 +42,7 @@ _OPTIONS = (
     _option("--header/--no-header", default=None, help="Whether the first line holds names [by content]."),
     _option("--missing", multiple=True, metavar="TEXT", help="What stands for a missing value [?, NA, ...]."),
     _option("--decimal", metavar="CHARACTER", help="Decimal sign [.]."),
+    _option("--thousands", metavar="CHARACTER", help="What parts groups of three digits, such as , in 7,750 [none]."),
     _option("--encoding", metavar="NAME", help="Text encoding [UTF-8, UTF-16 or Windows-1252]."),
 )
 

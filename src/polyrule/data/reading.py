@@ -19,6 +19,7 @@ from polyrule.data.formats.delimited import MISSING, DelimitedOptions, Delimited
 from polyrule.data.formats.encoders import KindConflict, Place, parse_numbers
 from polyrule.data.formats.jsonlines import JsonLinesReader
 from polyrule.data.formats.libsvm import LibsvmReader
+from polyrule.data.formats.number_style import NumberStyle, other_style
 from polyrule.data.formats.parquet import ParquetReader
 from polyrule.data.layout import Layout
 from polyrule.data.roles import Roles, make_layout
@@ -48,6 +49,7 @@ def read(
     header: bool | None = None,
     missing: Sequence[str] = MISSING,
     decimal: str = ".",
+    thousands: str | None = None,
     encoding: str | None = None,
     max_bytes: int | None = None,
     name: str | None = None,
@@ -79,7 +81,7 @@ def read(
     features : sequence of Feature, optional
         The features of a model: the columns are picked by name and encoded against them, other columns are skipped, and
         a category the model does not know becomes a missing value.
-    delimiter, header, missing, decimal
+    delimiter, header, missing, decimal, thousands
         How delimited text is written (see `polyrule.data.formats.delimited.DelimitedOptions`).
     encoding : str, optional
         Text encoding; UTF-8, UTF-16 with a byte order mark and Windows-1252 are detected automatically.
@@ -118,7 +120,7 @@ def read(
             raise OptionError("label_file= cannot be combined with labels= or tags=")
         labels = None
     roles = Roles(labels, drop, nominal, ordinal, numeric, identifier, weights, tags, tag_separator, features)
-    delimited = DelimitedOptions(delimiter, header, missing, decimal)
+    delimited = DelimitedOptions(delimiter, header, missing, decimal, thousands)
     opened = _Opened(path, roles, delimited, format, encoding, max_bytes, name)
     made = _read_whole(opened)
     return made if label_file is None else _with_label_file(made, opened, label_file)
@@ -287,11 +289,21 @@ def _settle_kinds(reader: Reader) -> None:
             else:
                 fits = all(cell is None or day_of(cell) is not None for cell in cells)
             if not fits:
+                _refuse_other_style(reader, j, cells, block.lines)
                 textual.add(j)
     reader.columns = [
         column if j not in open_columns else Column(column.name, "nominal" if j in textual else kinds[column.kind])
         for j, column in enumerate(reader.columns)
     ]
+
+
+def _refuse_other_style(reader: Reader, j: int, cells: Sequence[Any], lines: Sequence[int]) -> None:
+    """Refuse a number that is written in another way than those above it: it would make all of them categories."""
+    for row, cell in enumerate(cells):
+        other = other_style([cell], NumberStyle()) if isinstance(cell, str) else None
+        if other is not None:
+            place = Place(reader.name, reader.columns[j].name, lines, reader.unit)
+            raise place.error(row, f"{other[0]} among other numbers; {other[1]}, or declare it nominal (nominal=)")
 
 
 def _with_label_file(data: Dataset, opened: _Opened, label_file: Any) -> Dataset:

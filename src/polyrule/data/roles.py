@@ -209,10 +209,9 @@ def _encoder(reader: Reader, column: Column, nominal: bool, numeric: bool) -> En
     if column.kind in ("date", "auto-date"):
         return Encoder(column.name, "date", tentative=column.kind == "auto-date")
     if column.kind == "mixed":
-        hint = "pass decimal=','" if "decimal comma" in column.remark else "make it one kind"
         raise DataError(
-            f"{reader.name}: column {column.name!r} holds {column.remark}; {hint}, drop it (drop=) or declare it "
-            "nominal (nominal=)"
+            f"{reader.name}: column {column.name!r} holds {column.remark}; {column.advice}, drop it (drop=) or declare "
+            "it nominal (nominal=)"
         )
     what = {"string": "free text", "nested": "times of day, spans of time or nested values"}.get(
         column.kind, f"{column.kind} values"

@@ -1,5 +1,6 @@
 import csv
 import io
+import re
 
 import numpy as np
 import pytest
@@ -43,10 +44,111 @@ def test_missing_values_and_what_stands_for_them():
 
 def test_decimal_commas_are_not_mistaken_for_categories():
     text = "a;b\n1,5;x\n2,5;y\n"
-    with pytest.raises(DataError, match=r"column 'a' holds what may be numbers with a decimal comma \('1,5'\)"):
+    with pytest.raises(DataError, match=r"holds numbers with a decimal comma such as '1,5'; pass decimal=','"):
         table(text)
     assert table(text, decimal=",").X.values[:, 0].tolist() == [1.5, 2.5]
     assert table(text, nominal="a").features[0].categories == ("1,5", "2,5")
+
+
+VOTES = "votes;hue\n7,750;x\n338;y\n1,234,567;x\n"
+
+
+def test_groups_of_three_digits_are_thousands():
+    with pytest.raises(
+        DataError, match=r"'votes' holds numbers with thousands separators such as '7,750'; pass thousands=','"
+    ):
+        table(VOTES)
+    assert table(VOTES, thousands=",").X.values[:, 0].tolist() == [7750, 338, 1234567]
+    assert [
+        part.X.values[0, 0] for part in read_chunks(io.BytesIO(VOTES.encode()), rows=1, labels=None, thousands=",")
+    ] == [
+        7750,
+        338,
+        1234567,
+    ]
+    assert table(VOTES, nominal="votes").features[0].categories == ("1,234,567", "338", "7,750")
+
+
+@pytest.mark.parametrize(
+    ("cells", "told"),
+    [
+        (["7,750", "338"], "pass thousands=','"),
+        (["7,750.5", "3.25", "12"], "pass thousands=','"),
+        (["7.750.000", "338"], "pass decimal=',' and thousands='.'"),
+        (["7.750,5", "3,25"], "pass decimal=',' and thousands='.'"),
+        (["7 750", "338"], "pass thousands=' '"),
+        (["7\u202f750", "338"], "pass thousands=' '"),
+        (["7'750", "338.5"], 'pass thousands="\'"'),
+        (["3,25", "338"], "pass decimal=','"),
+        (["0,125", "1,250"], "pass decimal=','"),
+        (["7,750", "12345"], "write them in one way"),
+        (["7,750", "3,25", "1.5"], "write them in one way"),
+        (["1,234,567", "3,25"], "write them in one way"),
+    ],
+)
+def test_no_advice_that_changes_numbers(cells, told):
+    """Whatever is advised reads every number as one way of writing reads all of them; nothing else is advised."""
+    text = "a|b\n" + "".join(f"{cell}|x\n" for cell in cells)
+    with pytest.raises(DataError) as caught:
+        table(text, delimiter="|")
+    assert f"; {told}, drop it" in str(caught.value)
+    advice = dict(re.findall(r"(decimal|thousands)=[\"'](.)[\"']", told))
+    if advice:
+        point, group = advice.get("decimal", "."), advice.get("thousands", "")
+        for blank in "\u00a0\u202f":
+            cells = [cell.replace(blank, " ") for cell in cells]
+        wanted = [float((cell.replace(group, "") if group else cell).replace(point, ".")) for cell in cells]
+        assert table(text, delimiter="|", **advice).X.values[:, 0].tolist() == wanted
+        assert advice != {"decimal": ","} or any(
+            not re.search(r"^[1-9]\d{0,2}(,\d{3})+$", c) for c in cells if "," in c
+        )
+
+
+@pytest.mark.parametrize("text", ["Smith, John", "1.2.3", "31.12.2021", "10.0.0.1", "A 7,750", "7,75,0", "12 34"])
+def test_text_with_such_signs_stays_text(text):
+    assert table(f"a|b\n{text}|x\n7,750|y\n", delimiter="|").features[0].is_nominal
+
+
+def test_a_group_far_below_is_not_taken_for_a_category():
+    text = "votes|b\n" + "338|x\n" * 1500 + "7,750|y\n"
+    for reading in (table, lambda text, **more: list(read_chunks(io.BytesIO(text.encode()), labels=None, **more))):
+        with pytest.raises(DataError, match=r"line 1502, column 'votes': numbers with thousands separators"):
+            reading(text, delimiter="|")
+    assert table(text, delimiter="|", thousands=",").X.values[-1, 0] == 7750
+    assert table(text, delimiter="|", nominal="votes").features[0].categories == ("338", "7,750")
+
+
+def test_what_the_reader_was_told_is_not_bent():
+    """A point in a file with decimal commas parts thousands, or is a mistake; neither is a decimal point."""
+    with pytest.raises(DataError, match=r"holds numbers with thousands separators such as '1\.234'; pass decimal"):
+        table("a|b\n1.234|x\n338|y\n", delimiter="|", decimal=",")
+    with pytest.raises(DataError, match=r"column 'a' holds numbers written in several ways, such as '3\.5'"):
+        table("a|b\n3.5|x\n338|y\n", delimiter="|", decimal=",")
+    with pytest.raises(DataError, match=r"line 1502, column 'a': '3\.5' is not written as numbers are said to be"):
+        table("a|b\n" + "1,5|x\n" * 1500 + "3.5|y\n", delimiter="|", decimal=",")
+    data = table("a|b\n1.234,5|7,750\n2|x\n", delimiter="|", decimal=",", thousands=".")
+    assert data.X.values[:, 0].tolist() == [1234.5, 2]
+    assert data.features[1].categories == ("7,750", "x"), "text is not touched"
+
+
+@pytest.mark.parametrize("options", [{"thousands": "."}, {"thousands": "x"}, {"decimal": ",", "thousands": ","}])
+def test_signs_that_cannot_part_thousands(options):
+    with pytest.raises(OptionError, match="thousands must be one of"):
+        table("a\n1\n", **options)
+
+
+@given(
+    st.lists(st.decimals(-(10**9), 10**9, places=2), min_size=1),
+    st.sampled_from([".", ","]),
+    st.sampled_from([",", ".", " ", "'", ""]),
+)
+def test_numbers_come_back_as_they_were_written(numbers, decimal, thousands):
+    if decimal == thousands:
+        thousands = ""
+    written = [f"{number:,.2f}".translate({44: thousands, 46: decimal}) for number in numbers]
+    text = "a|b\n" + "".join(f"{cell}|x\n" for cell in written)
+    data = table(text, delimiter="|", decimal=decimal, thousands=thousands or None)
+    assert data.X.values[:, 0].tolist() == [float(number) for number in numbers]
 
 
 def test_a_header_of_numbers_must_be_declared():

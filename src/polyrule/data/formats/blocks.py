@@ -25,6 +25,7 @@ class Column:
     kind: ColumnKind
     categories: tuple[str, ...] | None = None
     remark: str = ""
+    advice: str = "make it one kind"
 
     @property
     def omitted(self) -> str:

@@ -13,7 +13,8 @@ from polyrule.budget import MOST_COLUMNS
 from polyrule.data.columns import shorten
 from polyrule.data.dates import are_dates
 from polyrule.data.formats.blocks import CELLS_AT_ONCE, Block, Column, DenseBlock, Hints
-from polyrule.data.formats.encoders import parse_number, parse_numbers
+from polyrule.data.formats.encoders import WORDS, Place, parse_number
+from polyrule.data.formats.number_style import NumberStyle, other_style
 from polyrule.data.formats.numbers import dense_numbers
 from polyrule.data.lines import LONGEST_LINE, LineBlock, line_blocks
 from polyrule.data.sources import Source
@@ -43,18 +44,23 @@ class DelimitedOptions:
         Cells that stand for a missing value.
     decimal : str
         The decimal point: ``.`` or ``,``.
+    thousands : str, optional
+        What stands between groups of three digits: ``,``, ``.``, a space or ``'``. Only columns of numbers are read
+        with it, and a column that fits no way of writing numbers as a whole is refused.
     """
 
     delimiter: str | None = None
     header: bool | None = None
     missing: Sequence[str] = MISSING
     decimal: str = "."
+    thousands: str | None = None
 
     def __post_init__(self) -> None:
         if self.delimiter is not None and (len(self.delimiter) != 1 or self.delimiter in '"\n\r'):
             raise OptionError(f"delimiter must be one character, not {self.delimiter!r}")
-        if self.decimal not in (".", ",") or self.decimal == self.delimiter:
-            raise OptionError(f"decimal must be '.' or ',' and differ from the delimiter, not {self.decimal!r}")
+        if self.delimiter is not None and self.delimiter == self.decimal:
+            raise OptionError(f"decimal must differ from the delimiter, not be {self.decimal!r}, too")
+        NumberStyle(self.decimal, self.thousands)  # which refuses what is no style
 
 
 class DelimitedReader:
@@ -65,6 +71,7 @@ class DelimitedReader:
         self.hints = Hints()
         self._source, self._options = source, options or DelimitedOptions()
         self._missing = frozenset(self._options.missing)
+        self._style = NumberStyle(self._options.decimal, self._options.thousands)
         first = next((block for block in line_blocks(source, _SAMPLE_BYTES) if block.text.strip()), None)
         if first is None:
             raise DataError(f"{source.name}: the file is empty")
@@ -75,13 +82,13 @@ class DelimitedReader:
 
     def blocks(self, numeric: Sequence[bool]) -> Iterator[Block]:
         """Yield the rows; blocks of nothing but numbers take a fast path."""
-        fast = all(numeric) and self._options.decimal == "." and "?" in self._missing
+        fast = all(numeric) and self._style.is_plain and "?" in self._missing
         for block in self._body():
             numbers = dense_numbers(block.text, len(self.columns), self.delimiter.encode()) if fast else None
             if numbers is not None:
                 yield DenseBlock(list(numbers.T), range(block.first, block.first + len(numbers)))
             else:
-                yield from self._careful(block)
+                yield from self._careful(block, numeric)
 
     def _body(self, block_bytes: int | None = None) -> Iterator[LineBlock]:
         """Blocks of whole rows below the header."""
@@ -120,7 +127,7 @@ class DelimitedReader:
                 f"{self.name}, line {line}: a quote is opened but not closed within {LONGEST_CELL} characters"
             )
 
-    def _careful(self, block: LineBlock) -> Iterator[DenseBlock]:
+    def _careful(self, block: LineBlock, numeric: Sequence[bool] = ()) -> Iterator[DenseBlock]:
         """Go row by row; text takes much more room as Python objects, so it is handed on in small pieces."""
         width = len(self.columns)
         most = max(1, CELLS_AT_ONCE // max(width, 1))
@@ -137,13 +144,13 @@ class DelimitedReader:
                     rows.append(row)
                     if len(rows) >= most:
                         self._source.budget.tick()
-                        yield DenseBlock(self._cells(rows), lines)
+                        yield DenseBlock(self._cells(rows, lines, numeric), lines)
                         lines, rows = [], []
                 line = block.first + reader.line_num
         except csv.Error as problem:
             raise DataError(f"{self.name}, line {line}: {_reason(problem)}") from problem
         if rows:
-            yield DenseBlock(self._cells(rows), lines)
+            yield DenseBlock(self._cells(rows, lines, numeric), lines)
 
     def _lines(self, block: LineBlock) -> Iterator[str]:
         """The lines of a block, unless one has more cells than can be meant."""
@@ -152,15 +159,25 @@ class DelimitedReader:
                 raise DataError(f"{self.name}, line {number}: more than the {MOST_COLUMNS} columns that can be read")
             yield line + "\n"
 
-    def _cells(self, rows: list[list[str]]) -> list[list[str | None]]:
-        missing, decimal = self._missing, self._options.decimal
+    def _cells(self, rows: list[list[str]], lines: list[int], numeric: Sequence[bool]) -> list[list[str | None]]:
+        missing = self._missing
         columns: list[list[str | None]] = []
-        for column in zip(*rows, strict=True):
+        for j, column in enumerate(zip(*rows, strict=True)):
             cells: list[str | None] = [None if (cell := raw.strip()) in missing else cell for raw in column]
-            if decimal == ",":
-                cells = [_with_point(cell) for cell in cells]
+            if numeric and numeric[j] and not self._style.is_plain:
+                cells = self._in_python(cells, Place(self.name, self.columns[j].name, lines))
             columns.append(cells)
         return columns
+
+    def _in_python(self, cells: list[str | None], place: Place) -> list[str | None]:
+        """Write numbers as Python does; what is no number stays, unless Python would take it for another one."""
+        plain = [cell if cell is None else self._style.plain(cell) for cell in cells]
+        for row, (cell, number) in enumerate(zip(cells, plain, strict=True)):
+            if cell is not None and number is None:
+                if parse_number(cell) is not None and cell.lower() not in WORDS:
+                    raise place.error(row, f"{shorten(cell)} is not written as numbers are said to be; check decimal=")
+                plain[row] = cell
+        return plain
 
     def _header(self) -> tuple[list[str], int]:
         """Names of the columns, and the line where the data begins."""
@@ -189,7 +206,7 @@ class DelimitedReader:
     def _names(self, first: list[str]) -> tuple[list[str], bool]:
         is_header = self._options.header
         if is_header is None:
-            if all(parse_number(cell) is not None for cell in first):
+            if all(self._style.plain(cell) is not None or cell.strip().lower() in WORDS for cell in first):
                 raise DataError(
                     f"{self.name}, line 1: all cells of the first line are numbers; pass header=False if it is data, "
                     "header=True if these are the names of the columns"
@@ -206,14 +223,17 @@ class DelimitedReader:
             return [Column(name, "numeric") for name in names]
         columns = []
         for name, cells in zip(names, block.cells, strict=True):
-            sample = cells[:_SAMPLE_ROWS]
-            numeric = not isinstance(parse_numbers(sample), int)
-            if not numeric and self._options.decimal == "." and _looks_like_decimal_comma(sample):
-                shown = shorten(next(cell for cell in sample if cell is not None and "," in cell))
-                columns.append(Column(name, "mixed", remark=f"what may be numbers with a decimal comma ({shown})"))
-            else:
-                columns.append(Column(name, "auto" if numeric else "auto-date" if are_dates(sample) else "nominal"))
+            columns.append(self._guess(name, cells[:_SAMPLE_ROWS]))
         return columns
+
+    def _guess(self, name: str, sample: Sequence[str | None]) -> Column:
+        style = self._style
+        if all(cell is None or style.plain(cell) is not None or cell.lower() in WORDS for cell in sample):
+            return Column(name, "auto")
+        other = other_style(sample, style)
+        if other is not None:
+            return Column(name, "mixed", remark=other[0], advice=other[1])
+        return Column(name, "auto-date" if are_dates(sample) else "nominal")
 
 
 def _end_of_rows(text: bytes) -> int:
@@ -258,17 +278,3 @@ def _reason(problem: csv.Error) -> str:
     if "field larger than field limit" in str(problem):
         return f"a cell is longer than {LONGEST_CELL} characters; a quote may not be closed"
     return str(problem)
-
-
-def _with_point(cell: str | None) -> str | None:
-    if cell is None or cell.count(",") != 1 or "." in cell:
-        return cell
-    changed = cell.replace(",", ".")
-    return changed if parse_number(changed) is not None else cell
-
-
-def _looks_like_decimal_comma(cells: Sequence[str | None]) -> bool:
-    present = [cell for cell in cells if cell is not None]
-    if not any("," in cell for cell in present):
-        return False
-    return all(parse_number(cell) is not None or _with_point(cell) != cell for cell in present)

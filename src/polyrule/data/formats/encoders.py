@@ -14,6 +14,7 @@ import numpy.typing as npt
 from polyrule.arrays import Floats
 from polyrule.data.columns import category_text, is_missing, listing, shorten
 from polyrule.data.dates import day_of
+from polyrule.data.formats.number_style import NumberStyle, other_style
 from polyrule.data.labels import TRUTH, UNKNOWN, tag_mark
 from polyrule.data.table import Feature, FeatureKind
 from polyrule.data.unseen import UnseenCategories
@@ -21,8 +22,7 @@ from polyrule.errors import DataError
 
 _PLAIN = b"0123456789.+-eE"
 _NUMBER = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
-_COMMA = re.compile(r"\s*[+-]?\d+,\d+\s*", re.ASCII)
-_WORDS = {"nan": np.nan, "inf": np.inf, "+inf": np.inf, "-inf": -np.inf, "infinity": np.inf, "-infinity": -np.inf}
+WORDS = {"nan": np.nan, "inf": np.inf, "+inf": np.inf, "-inf": -np.inf, "infinity": np.inf, "-infinity": -np.inf}
 _LABEL_WORDS = {**TRUTH, "no": 0, "yes": 1}
 
 
@@ -59,7 +59,7 @@ def parse_number(text: str) -> float | None:
     text = text.strip()
     if _NUMBER.fullmatch(text):
         return float(text)
-    return _WORDS.get(text.lower())
+    return WORDS.get(text.lower())
 
 
 def parse_numbers(cells: Sequence[Any]) -> Floats | int:
@@ -184,8 +184,10 @@ class Encoder:
         if isinstance(numbers, int):
             if self.tentative:
                 raise KindConflict(self.name)
-            hint = "; if this is a decimal comma, pass decimal=','" if _COMMA.fullmatch(str(cells[numbers])) else ""
-            raise place.error(numbers, f"expected a number, found {shorten(cells[numbers])}{hint}")
+            cell = cells[numbers]
+            other = other_style([cell], NumberStyle()) if isinstance(cell, str) else None
+            hint = "" if other is None else f"; if these are {other[0].partition(' such as ')[0]}, {other[1]}"
+            raise place.error(numbers, f"expected a number, found {shorten(cell)}{hint}")
         infinite = np.isinf(numbers)
         if infinite.any():
             error = place.error(int(np.argmax(infinite)), "the value is infinite or too large for a number")

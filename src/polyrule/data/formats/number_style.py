@@ -1,0 +1,129 @@
+"""How numbers are written in a text file: which sign is the decimal one, and which parts groups of three digits."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+
+from polyrule.data.columns import shorten
+from polyrule.errors import OptionError
+
+_SPACES = " \u00a0\u202f"  # those that do not break a line are what programs write
+_SEPARATORS = (",", ".", " ", "'")
+
+
+@dataclass(frozen=True)
+class NumberStyle:
+    """One way to write numbers.
+
+    Parameters
+    ----------
+    decimal : {".", ","}
+    thousands : {",", ".", " ", "'"}, optional
+        What stands between groups of three digits, in numbers that have groups.
+
+    Examples
+    --------
+    >>> NumberStyle(",", ".").plain("-1.234,5"), NumberStyle(".", ",").plain("7,750"), NumberStyle(",").plain("7,750")
+    ('-1234.5', '7750', '7.750')
+    >>> NumberStyle(",").plain("3.5") is None, NumberStyle(".", ",").plain("0,125") is None
+    (True, True)
+    """
+
+    decimal: str = "."
+    thousands: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.decimal not in (".", ","):
+            raise OptionError(f"decimal must be '.' or ',', not {self.decimal!r}")
+        if self.thousands is not None and (self.thousands not in _SEPARATORS or self.thousands == self.decimal):
+            raise OptionError(
+                f"thousands must be one of ',', '.', ' ' and \"'\", and not the decimal sign, not {self.thousands!r}"
+            )
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether numbers are written as Python writes them."""
+        return self.decimal == "." and self.thousands is None
+
+    @cached_property
+    def _number(self) -> re.Pattern[str]:
+        groups = "(?!)"  # never
+        if self.thousands is not None:
+            mark = f"[{_SPACES}]" if self.thousands == " " else re.escape(self.thousands)
+            groups = rf"[1-9]\d{{0,2}}(?:{mark}\d{{3}})++"
+        point = re.escape(self.decimal)
+        return re.compile(
+            rf"([+-]?)(?:({groups})|(\d*))(?:{point}(?P<part>\d*))?([eE][+-]?\d+)?",
+            re.ASCII,
+        )
+
+    def plain(self, cell: str) -> str | None:
+        """Return a number as Python writes it, or None if the cell is no number of this style."""
+        found = self._number.fullmatch(cell.strip())
+        if found is None or not (found[2] or found[3] or found["part"]):
+            return None
+        whole = "".join(filter(str.isdigit, found[2])) if found[2] else found[3]
+        part = "" if found["part"] is None else f".{found['part']}"
+        return f"{found[1]}{whole}{part}{found[5] or ''}"
+
+    def has_groups(self, cell: str) -> bool:
+        """Whether a cell is a number with groups of three digits."""
+        found = self._number.fullmatch(cell.strip())
+        return found is not None and found[2] is not None
+
+    def told(self) -> str:
+        """What to pass so that numbers are read this way."""
+        thousands = "" if self.thousands is None else f"thousands={self.thousands!r}"
+        decimal = "" if self.decimal == "." else f"decimal={self.decimal!r}"
+        return "pass " + " and ".join(filter(None, (decimal, thousands)))
+
+
+_ALL = tuple(
+    NumberStyle(decimal, thousands) for decimal in ".," for thousands in (None, *_SEPARATORS) if thousands != decimal
+)
+
+
+def other_style(cells: Iterable[str | None], given: NumberStyle) -> tuple[str, str] | None:
+    """Say what a column of text holds, and what to do, if all of it are numbers of another style than the given one.
+
+    None if it is text. Groups of three digits are never called decimals, because reading 7,750 as 7.75 and 338 as 338
+    would go unnoticed; a column that fits no style as a whole is to be written anew.
+
+    Examples
+    --------
+    >>> other_style(["7,750", "338"], NumberStyle())
+    ("numbers with thousands separators such as '7,750'", "pass thousands=','")
+    >>> other_style(["3,25", "338"], NumberStyle())
+    ("numbers with a decimal comma such as '3,25'", "pass decimal=','")
+    >>> other_style(["7,750", "3,25"], NumberStyle(".", ","))
+    ("numbers written in several ways, such as '3,25'", 'write them in one way')
+    >>> other_style(["7,750", "Smith, John"], NumberStyle()) is None
+    True
+    """
+    present = [cell for cell in cells if cell is not None]
+    odd = [cell for cell in present if given.plain(cell) is None]
+    if not odd or not all(any(style.plain(cell) is not None for style in _ALL) for cell in odd):
+        return None
+    # what the caller has said is not taken back
+    allowed = [
+        style
+        for style in _ALL
+        if given.is_plain or (style.decimal == given.decimal and given.thousands in (None, style.thousands))
+    ]
+    fitting = [style for style in allowed if all(style.plain(cell) is not None for cell in present)]
+    grouped = [style for style in fitting if all(style.has_groups(cell) for cell in odd)]
+    if grouped and not any(_is_long(cell, grouped[0]) for cell in present):
+        return f"numbers with thousands separators such as {shorten(odd[0])}", grouped[0].told()
+    if fitting and not grouped:
+        what = "a decimal comma" if fitting[0].thousands is None else "a decimal comma and thousands separators"
+        return f"numbers with {what} such as {shorten(odd[0])}", fitting[0].told()
+    return f"numbers written in several ways, such as {shorten(odd[0])}", "write them in one way"
+
+
+def _is_long(cell: str, style: NumberStyle) -> bool:
+    """Whether a number without groups has so many digits that it should have some."""
+    plain = style.plain(cell)
+    return plain is not None and not style.has_groups(cell) and len(plain.lstrip("+-").partition(".")[0]) > 3
