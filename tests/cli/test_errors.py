@@ -235,11 +235,8 @@ def test_errors_name_options_and_no_parameters_of_python(tmp_path, content, word
     ("content", "words", "message"),
     [
         ("tempo,key\n", "predict", "'loudness'"),
-        (
-            'tempo,key,loudness\n"88,6",major,1\n',
-            "predict",
-            "if these are numbers with a decimal comma, pass --decimal ','",
-        ),
+        ('tempo,key,loudness\n"88,6",major,1\n', "predict", "with a decimal comma, pass --decimal ','"),
+        ('tempo,key,loudness\n"7,750",major,1\n', "predict", "with thousands separators, pass --thousands ','"),
         ("tempo,key,loudness\n1,major,1\n", "evaluate", "labels ('calm', 'happy', 'sad') are not all columns of it"),
         ("id,tempo,key,loudness\ns1,1,major,1\n", "explain --row 7", "there is no row 7, only 1"),
         (

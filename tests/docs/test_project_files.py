@@ -31,6 +31,32 @@ def test_one_version_everywhere():
     assert (ROOT / "tests/model/stored" / polyrule.__version__).is_dir()
 
 
+def test_workflows_run_only_what_was_reviewed():
+    """A tag can be moved to other code, a commit cannot; what publishes is pinned, too."""
+    used = [
+        line.split("uses:")[1].strip()
+        for path in (ROOT / ".github/workflows").glob("*.yml")
+        for line in path.read_text(encoding="utf-8").splitlines()
+        if "uses:" in line
+    ]
+    assert len(used) > 10
+    for action in used:
+        assert re.fullmatch(r"[\w.-]+/[\w./-]+@[0-9a-f]{40} # v\d+(\.\d+)*", action), action
+    assert all("==" in tool for tool in PROJECT["dependency-groups"]["release"])
+    release = (ROOT / ".github/workflows/release.yml").read_text(encoding="utf-8")
+    installed = re.findall(r"pip install (.*)", release)
+    assert installed == ['--upgrade "pip>=25.1"', "--group release"]
+
+
+def test_what_is_embedded_has_its_notice():
+    """Wheels carry the licence of the project and of every data set in them."""
+    patterns = PROJECT["project"]["license-files"]
+    carried = {path.relative_to(ROOT).as_posix() for pattern in patterns for path in ROOT.glob(pattern)}
+    embedded = {path.name.partition(".")[0] for path in (ROOT / "src/polyrule/datasets/_embedded").glob("*.gz")}
+    assert embedded
+    assert carried == {"LICENSE", *(f"licenses/{name}.txt" for name in embedded)}
+
+
 def test_what_is_built_is_what_is_promised():
     built = {f"3.{number}" for number in re.findall(r"cp3(\d+)-", " ".join(PROJECT["tool"]["cibuildwheel"]["build"]))}
     named = {text.rpartition(" ")[2] for text in PROJECT["project"]["classifiers"] if re.search(r":: 3\.\d+$", text)}

@@ -59,13 +59,8 @@ def test_groups_of_three_digits_are_thousands():
     ):
         table(VOTES)
     assert table(VOTES, thousands=",").X.values[:, 0].tolist() == [7750, 338, 1234567]
-    assert [
-        part.X.values[0, 0] for part in read_chunks(io.BytesIO(VOTES.encode()), rows=1, labels=None, thousands=",")
-    ] == [
-        7750,
-        338,
-        1234567,
-    ]
+    parts = read_chunks(io.BytesIO(VOTES.encode()), rows=1, labels=None, thousands=",")
+    assert [part.X.values[0, 0] for part in parts] == [7750, 338, 1234567]
     assert table(VOTES, nominal="votes").features[0].categories == ("1,234,567", "338", "7,750")
 
 
