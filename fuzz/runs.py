@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import datetime
 import io
 import json
 import os
@@ -9,6 +11,7 @@ import re
 import tempfile
 import zlib
 from collections.abc import Callable
+from decimal import Decimal
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
@@ -17,7 +20,8 @@ import numpy as np
 
 import polyrule
 from fuzz import seeds
-from polyrule.data import Feature, Table, read, read_chunks
+from polyrule.data import Feature, Table, read, read_chunks, to_labels, to_table
+from polyrule.data.dates import date_features
 from polyrule.data.mulan import read_label_list
 from polyrule.data.sources import Source
 from polyrule.errors import PolyruleError
@@ -52,6 +56,7 @@ _OPTIONS: tuple[dict[str, Any], ...] = (
     {"labels": None, "weights": 0},
     {"tags": 0},
     {"labels": None, "decimal": ",", "delimiter": ";"},
+    {"labels": None, "thousands": ",", "delimiter": ";"},
     {"labels": None, "header": False},
     {"labels": "first:1", "drop": [1]},
 )
@@ -145,7 +150,16 @@ def run_expression(raw: bytes) -> str:
     return found
 
 
-_FEATURES = (Feature("size"), Feature("hue", "nominal", ("red", "dark, blue", "true")), Feature('x "y" <= 3'))
+_FEATURES = (
+    Feature("size"),
+    Feature("hue", "nominal", ("red", "dark, blue", "true")),
+    Feature('x "y" <= 3'),
+    *date_features("day"),
+    Feature("plan", "ordinal", ("basic", "plus", "pro")),
+    Feature("depth [m]"),
+    Feature("n (TP 3, FP 1)"),
+    Feature("x is missing"),
+)
 _LABELS = ("red", "green", "¬odd", "not really", "\u202eb")
 
 
@@ -160,6 +174,50 @@ def run_rule(raw: bytes) -> str:
         again = parse_rule(format_rule(rule, _FEATURES, _LABELS), _FEATURES, _LABELS)
         if (again.head, again.body, again.stop) != (rule.head, rule.body, rule.stop):
             raise Broken(f"a rule reads back as another one: {text!r}")
+    return found
+
+
+_MAKE: dict[str, Callable[[Any], Any]] = {
+    "date": datetime.date.fromisoformat,
+    "time": datetime.datetime.fromisoformat,
+    "decimal": Decimal,
+    "as is": lambda value: value,
+}
+
+
+def run_frame(raw: bytes) -> str:
+    """Make a frame of each library from a description of its columns; reading it twice gives the same."""
+    import pandas as pd
+    import polars as pl
+    import pyarrow as pa
+
+    try:
+        columns, new = json.loads(raw)["columns"], pd.DataFrame(json.loads(raw)["new"])
+        values = [[None if v is None else _MAKE[c["make"]](v) for v in c["values"]] for c in columns]
+        names = [column["name"] for column in columns]
+        library = columns[0]["library"]
+        if library == "pandas":
+            frame: Any = pd.DataFrame(dict(enumerate(values)))
+            frame.columns = names
+            for j, column in enumerate(columns):
+                if column["type"]:
+                    frame.isetitem(j, frame.iloc[:, j].astype(column["type"]))
+        elif library == "polars":
+            frame = pl.DataFrame([pl.Series(name, cells) for name, cells in zip(names, values, strict=True)])
+        else:
+            units = [pa.timestamp(c["unit"], tz=c["zone"]) if c["unit"] else None for c in columns]
+            frame = pa.table([pa.array(cells, kind) for cells, kind in zip(values, units, strict=True)], names=names)
+    except Exception as problem:  # no frame: what the libraries refuse never reaches us
+        return f"no frame: {type(problem).__name__}"
+    tables: list[Any] = []
+    found = attempt(lambda: tables.append(to_table(frame)))
+    for table in tables:
+        with contextlib.suppress(PolyruleError):
+            again = to_table(frame, table.features)
+            if not np.array_equal(np.asarray(again), np.asarray(table), equal_nan=True):
+                raise Broken("a frame reads as another table against its own features")
+        attempt(lambda table=table: to_table(new, table.features, others="skip"))
+        attempt(lambda: to_labels(frame, unknown=True))
     return found
 
 

@@ -123,6 +123,34 @@ RULES = (
     '1. not red <- hue = "dark, blue", green',
     'green <- "x \\"y\\" <= 3" <= -1e-3',
     '"¬odd", ¬"not really" <- true',
+    "green <- day >= 2021-03-05, plan < pro   (not counted)   [hand, stop]",
+    "red <- hue in {red, true}, size is   missing, 3 < size <= 60",
+)
+FRAMES = tuple(
+    json.dumps(
+        {
+            "columns": [
+                {"library": library, "name": "on", "make": "date", "type": "", "unit": "", "zone": None}
+                | {"values": ["2021-03-05", None, "9999-12-31"]},
+                {"name": "at", "make": "time", "type": "", "unit": "us", "zone": None}
+                | {"values": ["2021-03-05T10:00:00", "1970-01-01T00:00:00", None]},
+                {"name": "raw", "make": "as is", "type": "", "unit": "s", "zone": "UTC", "values": [1, 2**40, None]},
+                {"name": "hue", "make": "as is", "type": "category", "unit": "", "zone": None}
+                | {"values": ["red", "2021-03-05", None]},
+                {
+                    "name": "size",
+                    "make": "decimal",
+                    "type": "",
+                    "unit": "",
+                    "zone": None,
+                    "values": ["1.5", "-2", None],
+                },
+                {"name": "odd", "make": "as is", "type": "object", "unit": "", "zone": None, "values": [1, 0.5, 3]},
+            ],
+            "new": {"on": ["2021-03-05", "5.3.2021"], "at": [None, None], "hue": ["blue", "red"], "size": [1, 2]},
+        }
+    ).encode()
+    for library in ("pandas", "polars", "pyarrow")
 )
 COMMANDS = (
     "show model.json --format csv --safe-csv",

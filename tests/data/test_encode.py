@@ -211,3 +211,11 @@ def test_tables_are_brought_to_other_features():
 def test_the_order_of_the_rows_does_not_change_the_features():
     rows = [["b", 1], ["a", 2], ["c", 3]]
     assert to_table(rows).features == to_table(rows[::-1]).features
+
+
+def test_a_whole_number_too_large_for_a_float_is_infinite():
+    table = to_table(pd.DataFrame({"a": [1, 2]}))
+    with pytest.raises(DataError, match="column 'a', row 1: the value is infinite"):
+        to_table(pd.DataFrame({"a": [1, 10**400]}, dtype=object), table.features)
+    with pytest.raises(DataError, match="column 'a', row 0: the value is infinite"):
+        to_table(pd.DataFrame({"a": [-(10**400), 1]}, dtype=object))

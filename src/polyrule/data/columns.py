@@ -131,7 +131,7 @@ def encode_column(
         if is_missing(value):
             encoded[row] = np.nan
         elif isinstance(value, (Real, np.bool_)) or _is_decimal(value):
-            encoded[row] = float(value)
+            encoded[row] = _as_float(value)
         else:
             raise DataError(
                 f"column {feature.name!r}, row {row}: expected a number, got {shorten(value)}; "
@@ -217,6 +217,13 @@ def _kind_of(value: Any, name: str, row: int) -> str:
         f"column {name!r}, row {row}: {type(value).__name__} values such as {shorten(value)} are not supported; "
         "features are numbers, text or booleans"
     )
+
+
+def _as_float(value: Any) -> float:
+    try:
+        return float(value)
+    except OverflowError:  # a whole number of more than 308 digits
+        return np.inf
 
 
 def _is_decimal(value: Any) -> bool:
