@@ -220,7 +220,6 @@ def test_options_of_training_that_make_no_sense(songs, words, message):
             "pass --decimal ',', drop it (--drop) or declare it nominal (--nominal)",
         ),
         ("1,0\n2,1\n", "--labels last:1", "pass --no-header if it is data, --header if these are the names"),
-        ("tempo,calm\n1,0\n", "--labels calm --tags tempo", "--labels and --tags cannot both be given"),
         ("tempo,calm\n1,0\n", "--labels calm --id temp", "--id: there is no column 'temp'; did you mean 'tempo'?"),
         ("tempo,calm\n1,0\n", "--labels calm --drop tempo", "no column is left to learn from"),
     ],

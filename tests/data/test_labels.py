@@ -1,3 +1,5 @@
+import io
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -5,7 +7,7 @@ import pyarrow as pa
 import pytest
 import scipy.sparse as sp
 
-from polyrule.data import to_labels
+from polyrule.data import read, to_labels
 from polyrule.errors import DataError
 
 ONES = [[1, 0], [0, 1], [0, 0]]
@@ -78,3 +80,36 @@ def test_the_callers_sparse_matrix_is_left_alone():
     to_labels(given)
     assert given.indices.tolist() == [1, 0]
     assert given.nnz == 2
+
+
+@pytest.mark.parametrize(
+    ("absent", "present"),
+    [
+        ("no", "yes"),
+        ("No", "YES"),
+        ("False", "True"),
+        ("N", "Y"),
+        ("f", "T"),
+        ("absent", "Present"),
+        ("0", "1"),
+        (" n ", "y"),
+    ],
+)
+def test_labels_as_people_write_them(absent, present):
+    """In a frame of any library, in an array, and in a file alike."""
+    words = [absent, present, present, absent]
+    wanted = [[0, 1], [1, 0], [1, 0], [0, 1]]
+    columns = {"red": words, "blue": words[1:2] + words[:1] + words[3:] + words[1:2]}
+    rows = [list(row) for row in zip(*columns.values(), strict=True)]
+    text = "size,red,blue\n" + "".join(f"1,{','.join(row)}\n" for row in rows)
+    found = [
+        to_labels(pd.DataFrame(columns))[0],
+        to_labels(pd.DataFrame(columns, dtype="category"))[0],
+        to_labels(pl.DataFrame(columns))[0],
+        to_labels(pa.table(columns))[0],
+        to_labels(np.array(rows))[0],
+        to_labels(rows)[0],
+        read(io.BytesIO(text.encode()), labels="red,blue").Y,
+    ]
+    for labels in found:
+        assert labels.tolist() == wanted

@@ -96,6 +96,32 @@ def test_labels_in_a_second_file(tmp_path):
         read(io.BytesIO(b"a\n5\n"), label_file=labels, labels=["a"])
 
 
+@pytest.mark.parametrize("separator", ["|", ";", ","])
+def test_the_separator_of_tags_is_found(separator):
+    rows = ["jazz%calm", "calm", "jazz", "slow%jazz%calm", "", "slow"]
+    text = "size\tmood\n" + "".join(f"1\t{row.replace('%', separator)}\n" for row in rows)
+    data = read(io.BytesIO(text.encode()), tags="mood")
+    assert data.label_names == ("calm", "jazz", "slow")
+    parts = list(read_chunks(io.BytesIO(text.encode()), tags="mood", rows=2))
+    assert np.array_equal(np.vstack([part.Y for part in parts]), data.Y)
+
+
+def test_tags_of_a_vocabulary():
+    """Labels that no row has are absent; tags that are no labels are counted and named."""
+    text = b"size,mood\n1,jazz|calm\n2,\n3,calm | punk\n4,punk|goth\n"
+    with pytest.warns(DataWarning, match=r"3 tag\(s\) are none of the labels and left out: 'punk' \(2\), 'goth' \(1\)"):
+        data = read(io.BytesIO(text), tags="mood", labels=["slow", "jazz", "calm"])
+    assert data.label_names == ("slow", "jazz", "calm")
+    assert data.Y.tolist() == [[0, 1, 1], [0, 0, 0], [0, 0, 1], [0, 0, 0]]
+    with pytest.warns(DataWarning, match="none of the labels"):
+        parts = list(read_chunks(io.BytesIO(text), tags="mood", labels="slow, jazz, calm", rows=3))
+    assert np.array_equal(np.vstack([part.Y for part in parts]), data.Y)
+    with pytest.raises(DataError, match="label name 'a' appears twice"):
+        read(io.BytesIO(text), tags="mood", labels=["a", "a"])
+    with pytest.raises(OptionError, match="labels= gives the names there may be"):
+        read(io.BytesIO(text), tags="mood", labels=[0])
+
+
 def test_tags(tmp_path):
     text = b"size,mood\n1,jazz|calm\n2,\n3,calm | calm\n"
     data = read(io.BytesIO(text), tags="mood")
@@ -103,8 +129,6 @@ def test_tags(tmp_path):
     assert data.Y.tolist() == [[1, 1], [0, 0], [1, 0]]
     spaced = read(io.BytesIO(b"size,mood\n1,jazz calm\n"), tags="mood", tag_separator=" ")
     assert spaced.label_names == ("calm", "jazz")
-    with pytest.raises(OptionError, match="labels= and tags= cannot both be given"):
-        read(io.BytesIO(text), tags="mood", labels=["size"])
     with pytest.raises(OptionError, match="tag_separator"):
         read(io.BytesIO(text), tags="mood", tag_separator="")
 

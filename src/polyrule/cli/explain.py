@@ -16,7 +16,7 @@ from polyrule.cli.reading import (
     load_data,
     load_model,
     model_argument,
-    with_known_id,
+    with_known,
 )
 from polyrule.cli.text import fit
 from polyrule.errors import DataError, OptionError, did_you_mean
@@ -67,7 +67,7 @@ def explain(
     check_known("--fixed", fixed, [feature.name for feature in stored.features], "feature")
     stored = narrow(stored)
     kept = set(fixed) & {feature.name for feature in stored.features}  # the others change nothing anyway
-    dataset = load_data(data, with_known_id(data, reading, stored), stored.features)
+    dataset = load_data(data, with_known(data, reading, stored), stored.features)
     number = _find(data, dataset, row, row_id)
     example = dataset.X[number]
     told = _explain(stored, example, near, digits)

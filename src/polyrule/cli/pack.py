@@ -49,7 +49,6 @@ def pack(
     for name in ("label_file", "tags"):
         if name in options:
             raise OptionError(f"--{name.replace('_', '-')} cannot be packed; give the labels as columns with --labels")
-    options.pop("tag_separator", None)
     with counting_progress("rows", None, quiet) as show, naming(files[0]):
         store = pack_files(
             list(files),

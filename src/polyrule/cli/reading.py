@@ -30,7 +30,7 @@ _OPTIONS = (
     _option("--labels", metavar="SPEC", help="Label columns: names, a*, /regex/, a..b, first:N, last:N, @FILE."),
     _option("--label-file", metavar="FILE", help="A second file with the same rows, all of it labels."),
     _option("--tags", metavar="COLUMN", help="Column that lists the labels of a row, such as jazz|calm."),
-    _option("--tag-separator", metavar="TEXT", default="|", show_default=True, help="What separates tags."),
+    _option("--tag-separator", metavar="TEXT", help="What separates tags [| ; or , by content]."),
     _option("--drop", metavar="SPEC", help="Columns to leave out."),
     _option("--nominal", metavar="SPEC", help="Columns to read as categories."),
     _option("--ordinal", multiple=True, metavar="NAME=A,B,..", help="A column whose values ascend, lowest first."),
@@ -48,6 +48,9 @@ _OPTIONS = (
 
 #: where a model remembers the column that names the rows
 ID_COLUMN = "id_column"
+#: where it remembers how its data was written, and what of that
+READING = "reading"
+_REMEMBERED = (*("tags", "tag_separator", "delimiter", "header", "missing", "decimal", "thousands", "encoding"),)
 _LABELS = ("labels", "label_file", "tags", "tag_separator")
 
 
@@ -167,7 +170,7 @@ def load_data(
             note("nothing says which columns are labels, so all are taken for features; --labels says it")
             return read(source, features=features, **{**options, "labels": None})
     name, part = benchmark
-    for option in sorted(set(options) - {"drop", "tag_separator"}):
+    for option in sorted(set(options) - {"drop"}):
         spelled = option_name(option, {"identifier": "id"})
         raise DataError(f"{text}: {spelled} is for files; the columns of this data set are known")
     with naming(text):
@@ -175,7 +178,29 @@ def load_data(
         return data if features is None else replace(data, X=to_table(data.X, features, others="skip"))
 
 
-def with_known_id(text: str, reading: dict[str, Any], model: Any) -> dict[str, Any]:
+def remember_reading(model: Any, reading: dict[str, Any]) -> None:
+    """Let a model know how its data was written, so that nobody has to say it again for data of the same kind."""
+    if reading["identifier"] is not None:
+        model.info[ID_COLUMN] = reading["identifier"]
+    given = {name: reading[name] for name in _REMEMBERED if reading[name] is not None and reading[name] != ()}
+    if given:
+        model.info[READING] = {
+            name: list(value) if isinstance(value, tuple) else value for name, value in given.items()
+        }
+
+
+def with_known(text: str, reading: dict[str, Any], model: Any) -> dict[str, Any]:
+    """Return the reading options with those the model was trained with, unless others are given."""
+    if benchmark_name(text) is not None:
+        return reading
+    known = {name: value for name, value in model.info.get(READING, {}).items() if name in _REMEMBERED}
+    if any(reading.get(name) for name in ("labels", "label_file", "tags")):
+        known = {name: value for name, value in known.items() if name not in _LABELS}
+    open_ = {name: value for name, value in known.items() if reading.get(name) is None or reading[name] == ()}
+    return _with_known_id(text, {**reading, **open_}, model)
+
+
+def _with_known_id(text: str, reading: dict[str, Any], model: Any) -> dict[str, Any]:
     """Return the reading options with the --id column the model was trained with, where the file has that column."""
     known = model.info.get(ID_COLUMN)
     if reading.get("identifier") is not None or not known or not Path(text).is_file():
@@ -221,7 +246,8 @@ def load_chunks(text: str, reading: dict[str, Any], model: Any, rows: int) -> It
             yield whole[start : start + rows]
         return
     _check_exists(text)
-    options = {name: value for name, value in reading_options(reading).items() if name not in _LABELS}
+    known = with_known(text, reading, model) | {"identifier": reading.get("identifier")}
+    options = {name: value for name, value in reading_options(known).items() if name not in _LABELS}
     with naming(text):
         yield from read_chunks(text, rows=rows, labels=None, features=model.features, **options)
 
@@ -248,8 +274,10 @@ def load_labelled(text: str, reading: dict[str, Any], model: Any) -> Dataset:
     from polyrule.data.columns import listing
     from polyrule.data.labelspec import NoColumnError
 
-    reading = with_known_id(text, reading, model)
-    if benchmark_name(text) is not None or any(reading.get(name) for name in ("labels", "tags", "label_file")):
+    reading = with_known(text, reading, model)
+    if reading.get("tags"):
+        return load_tagged(text, reading, model.label_names, model.features)
+    if benchmark_name(text) is not None or any(reading.get(name) for name in ("labels", "label_file")):
         return align_labels(load_data(text, reading, model.features), model)
     try:
         data = load_data(text, {**reading, "labels": list(model.label_names)}, model.features)
@@ -261,6 +289,22 @@ def load_labelled(text: str, reading: dict[str, Any], model: Any) -> Dataset:
             "stand with --labels, --tags or --label-file"
         ) from error
     return align_labels(data, model)
+
+
+def load_tagged(
+    text: str, reading: dict[str, Any], label_names: tuple[str, ...], features: tuple[Feature, ...]
+) -> Dataset:
+    """Read data whose rows list their labels, with these labels; a label that no row has is absent, and a note says so."""
+    from polyrule.data.columns import listing
+
+    if reading.get("labels"):
+        raise OptionError("--labels and --tags: the labels are those of the model; leave --labels out")
+    data = load_data(text, {**reading, "labels": list(label_names)}, features)
+    there = data.Y.sum(axis=0)
+    nowhere = [name for name, count in zip(label_names, there, strict=True) if not count]
+    if nowhere:
+        note(f"{text}: no row has the label(s) {listing(nowhere)}, which count as absent")
+    return data
 
 
 def align_labels(data: Dataset, model: Any) -> Dataset:

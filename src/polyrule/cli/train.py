@@ -18,13 +18,14 @@ from polyrule.cli.learner_options import learner_options, limit_options, make_le
 from polyrule.cli.output import cannot_write, check_place, note, print_json, warn
 from polyrule.cli.progress import counting_progress, learning_progress
 from polyrule.cli.reading import (
-    ID_COLUMN,
     align_labels,
     data_argument,
     data_options,
     load_data,
     load_model,
+    load_tagged,
     reading_names,
+    remember_reading,
 )
 from polyrule.cli.show import rule_records
 from polyrule.cli.text import fit, plural
@@ -103,14 +104,13 @@ def train(
         raise DataError(f"{data}: there are columns but no rows to learn from")
     if not dataset.features:
         raise DataError(f"{data}: no column is left to learn from; the others are labels, dropped, or --id")
-    test = None if test_data is None else load_data(test_data, reading, dataset.features)
+    test = None if test_data is None else _test_data(test_data, reading, dataset)
     with learning_progress(quiet) as callback, speaking_options(), warnings.catch_warnings():
         warnings.simplefilter("ignore", DataWarning)  # the findings below say it
         estimator = make_learner(ctx, learner, callback, preset)
         interrupted = _fit(estimator, dataset, output is not None, _start(start, learner))
     model = estimator.model_
-    if reading["identifier"] is not None:
-        model.info[ID_COLUMN] = reading["identifier"]
+    remember_reading(model, reading)
     if certify:
         model = _certified(model, dataset)
     if output is not None:
@@ -237,6 +237,13 @@ def _certified(model: Any, data: Dataset) -> Any:
     if not isinstance(model, RuleList):
         raise OptionError("--certify is for rule lists: the head of a weighted rule is not searched for its body")
     return certify(model, data)
+
+
+def _test_data(text: str, reading: dict[str, Any], train: Dataset) -> Dataset:
+    """Read test data with the features of the training data and, where rows list their labels, with its labels."""
+    if reading["tags"] is None:
+        return load_data(text, reading, train.features)
+    return load_tagged(text, {**reading, "labels": None}, train.label_names, train.features)
 
 
 def _test(model: Any, train: Dataset, test: Dataset) -> Any:

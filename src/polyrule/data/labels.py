@@ -16,7 +16,12 @@ from polyrule.data.label_matrix import LabelMatrix
 from polyrule.data.sparse import check_sparse
 from polyrule.errors import DataError
 
-TRUTH = {"0": 0, "1": 1, "false": 0, "true": 1}
+#: How people write that a label is absent or present, in any case.
+TRUTH = {
+    word: truth
+    for truth, words in enumerate((("0", "false", "no", "f", "n", "absent"), ("1", "true", "yes", "t", "y", "present")))
+    for word in words
+}
 #: A label that nobody knows: neither present nor absent, right or wrong, counted nowhere.
 UNKNOWN = 2
 _NO_TRUTH = ("", "?", "nan", "na")
@@ -46,8 +51,9 @@ def to_labels(
     Parameters
     ----------
     Y : array, nested list, SciPy sparse matrix or array, or a pandas, polars or pyarrow frame
-        One column per label; 1 (or True) where the label is present, 0 (or False) where it is absent. The texts 0, 1,
-        false and true (any case) are understood too. A one-dimensional array is a single label.
+        One column per label; 1 (or True) where the label is present, 0 (or False) where it is absent. The words false
+        and true, no and yes, f and t, n and y, absent and present (any case) are understood too. A one-dimensional
+        array is a single label.
     label_names : sequence of str, optional
         Names of the labels; the columns' names of a frame are the default, otherwise y0, y1, …
     unknown : bool
@@ -67,7 +73,7 @@ def to_labels(
     >>> to_labels([[1, 2]])
     Traceback (most recent call last):
     ...
-    polyrule.errors.DataError: label 'y1', row 0: 2 is not 0 or 1
+    polyrule.errors.DataError: label 'y1', row 0: 2 is not 0 or 1, or no or yes
     """
     if sp.issparse(Y):
         return _sparse_labels(Y, label_names, unknown)
@@ -134,7 +140,7 @@ def _not_a_label(value: Any, name: str, row: int) -> DataError:
     shown = f"{value:g}" if isinstance(value, (float, int)) else shorten(value)
     mark = tag_mark(value)
     hint = f"; if it lists labels separated by {mark!r}, give this column alone as y" if mark else ""
-    return DataError(f"label {name!r}, row {row}: {shown} is not 0 or 1{hint}")
+    return DataError(f"label {name!r}, row {row}: {shown} is not 0 or 1, or no or yes{hint}")
 
 
 def tag_mark(value: Any) -> str | None:

@@ -26,7 +26,7 @@ from polyrule.data.roles import Roles, make_layout
 from polyrule.data.sniff import ending, find_format
 from polyrule.data.sources import Source
 from polyrule.data.table import Feature
-from polyrule.data.tags import warn_about_tags
+from polyrule.data.tags import warn_about_strange_tags, warn_about_tags
 from polyrule.errors import DataError, OptionError, did_you_mean
 
 
@@ -43,7 +43,7 @@ def read(
     identifier: str | int | None = None,
     weights: str | int | None = None,
     tags: str | int | None = None,
-    tag_separator: str = "|",
+    tag_separator: str | None = None,
     features: Sequence[Feature] | None = None,
     delimiter: str | None = None,
     header: bool | None = None,
@@ -77,7 +77,9 @@ def read(
     identifier, weights : column
         The column with the names of the examples, and that with their weights.
     tags, tag_separator : column and separator
-        Labels come from this column: ``jazz|calm`` or, in JSON and Parquet, a list.
+        Labels come from this column: ``jazz|calm`` or, in JSON and Parquet, a list. The separator is found among ``|``,
+        ``;`` and ``,`` in the first rows. `labels` may then give the names of all labels, such as those of a model: tags
+        that are none of them are counted in a warning, labels that no row has are absent.
     features : sequence of Feature, optional
         The features of a model: the columns are picked by name and encoded against them, other columns are skipped, and
         a category the model does not know becomes a missing value.
@@ -158,7 +160,7 @@ def read_chunks(path: Any, *, rows: int = 10_000, **options: Any) -> Iterator[Da
         whole = _with_dates(assembler.dataset(), opened.roles)
         for start in range(0, len(whole), rows):
             yield whole if len(whole) <= rows else whole[start : start + rows]
-    layout.unseen.warn(reader.name)
+    _warn(layout, reader.name)
 
 
 def column_names(path: Any, **options: Any) -> list[str]:
@@ -233,11 +235,18 @@ def _pass(opened: _Opened) -> Dataset:
     assembler = Assembler(layout, reader.name, opened.name, reader.unit, opened.source.budget)
     for block in reader.blocks(layout.numeric()):
         assembler.add(block)
-    layout.unseen.warn(reader.name)
+    _warn(layout, reader.name)
     made = assembler.dataset()
-    if layout.tags is not None and layout.tags_column is not None:
+    if layout.tags is not None and layout.tags_column is not None and layout.tags.strange is None:
         warn_about_tags(made.label_names, layout.tags.separator, reader.name, layout.columns[layout.tags_column].name)
     return _with_dates(made, opened.roles)
+
+
+def _warn(layout: Layout, name: str) -> None:
+    """Say once what a model, or a list of labels, does not know."""
+    layout.unseen.warn(name)
+    if layout.tags is not None and layout.tags.strange is not None:
+        warn_about_strange_tags(layout.tags.strange, name)
 
 
 def _with_dates(data: Dataset, roles: Roles) -> Dataset:

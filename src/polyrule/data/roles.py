@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -14,7 +15,7 @@ from polyrule.data.labelspec import LabelChoice, choose_columns, names_file
 from polyrule.data.layout import Layout
 from polyrule.data.sources import Source
 from polyrule.data.table import Feature
-from polyrule.data.tags import TagCollector
+from polyrule.data.tags import TagCollector, find_separator
 from polyrule.data.unseen import UnseenCategories
 from polyrule.errors import DataError, OptionError, did_you_mean
 
@@ -44,12 +45,8 @@ class Roles:
     identifier: Any = None
     weights: Any = None
     tags: Any = None
-    tag_separator: str = "|"
+    tag_separator: str | None = None
     features: Sequence[Feature] | None = None
-
-    def __post_init__(self) -> None:
-        if self.tags is not None and self.labels not in ("auto", None):
-            raise OptionError("labels= and tags= cannot both be given: labels come either from columns or from tags")
 
 
 def make_layout(reader: Reader, roles: Roles, source: Source) -> Layout:
@@ -106,15 +103,27 @@ def _one(spec: Any, names: Sequence[str], option: str) -> int | None:
 def _collector(reader: Reader, roles: Roles, tags_column: int | None) -> TagCollector | None:
     """Labels by name instead of by column: from a column of tags, or from a format that lists them."""
     if tags_column is not None:
-        return TagCollector(roles.tag_separator)
+        known = None if roles.labels is None or roles.labels == "auto" else _vocabulary(roles.labels)
+        separator = roles.tag_separator
+        if separator is None:
+            first = next(iter(reader.blocks([False] * len(reader.columns))), None)
+            separator = find_separator([] if first is None else first.column(tags_column, ""))
+        return TagCollector(separator, known, None if known is None else Counter())
     if not reader.hints.lists_labels or roles.labels is None:
         return None
     if isinstance(roles.labels, str) and roles.labels == "auto":
         return TagCollector(",", reader.hints.label_names)
-    names = roles.labels.split(",") if isinstance(roles.labels, str) else roles.labels
+    return TagCollector(",", _vocabulary(roles.labels))
+
+
+def _vocabulary(labels: Any) -> list[str]:
+    """Names of labels that do not stand in columns of their own."""
+    names = labels.split(",") if isinstance(labels, str) else labels
     if isinstance(names, (list, tuple)) and all(isinstance(name, str) for name in names):
-        return TagCollector(",", [name.strip() for name in names])
-    raise OptionError("a LIBSVM file lists its labels in every row; leave labels= out, or give their names")
+        found = [name.strip() for name in names]
+        check_distinct(found, "label")
+        return found
+    raise OptionError("where rows list their labels, labels= gives the names there may be; or leave it out")
 
 
 def _labels(reader: Reader, roles: Roles, names: list[str], source: Source) -> LabelChoice:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -42,6 +43,28 @@ def likely_separator(texts: Iterable[str], separators: Sequence[str] = (*SEPARAT
     return None
 
 
+def find_separator(cells: Iterable[Any]) -> str:
+    """Return what separates tags in a column that holds some, as far as these cells show it.
+
+    >>> find_separator(["jazz;calm", "calm", None, "jazz", "jazz;calm;slow", "slow"])
+    ';'
+    """
+    return likely_separator((cell for cell in cells if isinstance(cell, str)), SEPARATORS) or SEPARATORS[0]
+
+
+def warn_about_strange_tags(strange: Counter[str], source: str) -> None:
+    """Say how often tags occurred that are no labels, and which."""
+    if not strange:
+        return
+    shown = ", ".join(f"{shorten(tag)} ({count})" for tag, count in strange.most_common(5))
+    more = f" and {len(strange) - 5} more" if len(strange) > 5 else ""
+    warnings.warn(
+        f"{source}: {strange.total()} tag(s) are none of the labels and left out: {shown}{more}",
+        DataWarning,
+        stacklevel=depth_of_caller(),
+    )
+
+
 def warn_about_tags(names: Sequence[str], used: str, source: str, column: str) -> None:
     """Warn if labels read from a column of tags look like several tags each, separated by something else."""
     separator = likely_separator(names, [mark for mark in (*SEPARATORS, *OTHER_SEPARATORS) if mark != used])
@@ -64,13 +87,23 @@ class TagCollector:
     >>> tags.add(["jazz|calm", "", None, "calm"], Place("songs.csv", "mood", [2, 3, 4, 5]))
     >>> tags.matrix()
     (array([[1, 1], [0, 0], [0, 0], [1, 0]], dtype=uint8), ('calm', 'jazz'))
+
+    Parameters
+    ----------
+    separator : str
+    known : sequence of str, optional
+        All labels there are. A tag that is none of them is an error, or counted in `strange` if that is given.
+    strange : Counter, optional
     """
 
-    def __init__(self, separator: str = "|", known: Sequence[str] | None = None) -> None:
+    def __init__(
+        self, separator: str = "|", known: Sequence[str] | None = None, strange: Counter[str] | None = None
+    ) -> None:
         if not separator:
             raise OptionError("tag_separator must be at least one character")
         self._separator = separator
         self._known = None if known is None else tuple(known)
+        self.strange = strange
         self._clear()
 
     def _clear(self) -> None:
@@ -85,6 +118,9 @@ class TagCollector:
             for tag in self._split(cell, row, place):
                 code = self._index.get(tag)
                 if code is None:
+                    if self._known is not None and self.strange is not None:
+                        self.strange[tag] += 1
+                        continue
                     if self._known is not None:
                         raise place.error(row, f"the tag {shorten(tag)} is not among the given labels")
                     code = self._index[tag] = len(self._index)
@@ -104,6 +140,8 @@ class TagCollector:
 
     def learn(self, block: Block, column: int | None, omitted: str, file: str, unit: str) -> None:
         """Take in the tags of a block only to know which there are."""
+        if self.is_known:
+            return
         listed = block.tags if isinstance(block, SparseBlock) else None
         cells = listed if column is None else block.column(column, omitted)
         if cells is not None:

@@ -32,6 +32,15 @@ def _maybe(read: Callable[[Node], object]) -> Callable[[Node], object]:
     return lambda node: node.maybe(read)
 
 
+def _reading(node: Node) -> object:
+    """How the training data was written: texts, lists of texts, or yes and no."""
+    for name, value in node.mapping().items():
+        if not isinstance(value, (str, bool)):
+            for part in node.member(name):
+                part.text()
+    return node.value
+
+
 _MEMBERS: dict[str, Callable[[Node], object]] = {
     "learner": _text,
     "polyrule_version": _text,
@@ -39,6 +48,8 @@ _MEMBERS: dict[str, Callable[[Node], object]] = {
     "data_fingerprint": _text,
     "stopped": _text,
     "recounted": _text,
+    "id_column": _text,
+    "reading": _reading,
 }
 _OPTIONS: dict[str, Callable[[Node], object]] = {
     "measure": _text,

@@ -23,7 +23,6 @@ from polyrule.errors import DataError
 _PLAIN = b"0123456789.+-eE"
 _NUMBER = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
 WORDS = {"nan": np.nan, "inf": np.inf, "+inf": np.inf, "-inf": -np.inf, "infinity": np.inf, "-infinity": -np.inf}
-_LABEL_WORDS = {**TRUTH, "no": 0, "yes": 1}
 
 
 class KindConflict(Exception):
@@ -255,7 +254,7 @@ def _number_index(categories: Sequence[str]) -> dict[float, int]:
 
 
 def encode_labels(cells: Any, place: Place) -> npt.NDArray[np.uint8]:
-    """Read cells of a label column: 0 and 1, or false/true, no/yes in any case; a missing one is unknown."""
+    """Read cells of a label column: 0 and 1, or words such as no and yes; a missing one is unknown."""
     if isinstance(cells, np.ndarray):
         unknown = np.isnan(cells)
         wrong = ~((cells == 0) | (cells == 1) | unknown)
@@ -271,7 +270,7 @@ def label_truth(cell: Any, row: int, place: Place) -> int:
     if cell is None or (isinstance(cell, float) and isnan(cell)):
         return UNKNOWN
     if isinstance(cell, str):
-        truth = _LABEL_WORDS.get(cell.strip().lower())
+        truth = TRUTH.get(cell.strip().lower())
         if truth is None and parse_number(cell) in (0.0, 1.0):
             truth = int(float(cell))
     else:
@@ -284,4 +283,4 @@ def label_truth(cell: Any, row: int, place: Place) -> int:
 def _no_label(cell: Any, row: int, place: Place) -> DataError:
     mark = tag_mark(cell)
     hint = f"; if the column lists tags, say tags= instead of labels=, and tag_separator={mark!r}" if mark else ""
-    return place.error(row, f"{shorten(cell)} is not a label; a label is 0 or 1, false or true, no or yes{hint}")
+    return place.error(row, f"{shorten(cell)} is not a label; a label is 0 or 1, or a word such as no or yes{hint}")
