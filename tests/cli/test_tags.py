@@ -1,4 +1,4 @@
-"""Labels in one column of tags, from training to scores: the model knows which labels there are and how data is written."""
+"""Labels in one column of tags: the model knows which labels there are, and how its data was written."""
 
 import json
 
@@ -31,7 +31,7 @@ def test_options_of_reading_are_remembered(model, tmp_path):
     assert told["per_label"]["present"] == [1, 1, 1, 0]
     ok("report", model, "--data", tmp_path / "train.csv", "--test", tmp_path / "test.csv", "-o", tmp_path / "r.html")
     assert ok("predict", model, tmp_path / "test.csv").count("\n") == 4
-    assert "30" in ok("explain", model, tmp_path / "test.csv", "--row-id", "b")
+    assert "high  present" in ok("explain", model, tmp_path / "test.csv", "--row-id", "b")
 
 
 def test_what_is_said_wins_over_what_is_remembered(model, tmp_path):

@@ -9,7 +9,7 @@ import pytest
 import scipy.sparse as sp
 
 from polyrule.data import Feature, read, read_chunks
-from polyrule.errors import DataError, OptionError, UnseenCategoryWarning
+from polyrule.errors import DataError, DataWarning, OptionError, UnseenCategoryWarning
 
 NAN = float("nan")
 CSV = b"id,size,hue,w,red,calm\nr1,1.5,dark,2,1,0\nr2,?,light,0.5,0,1\n"

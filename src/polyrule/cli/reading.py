@@ -184,9 +184,7 @@ def remember_reading(model: Any, reading: dict[str, Any]) -> None:
         model.info[ID_COLUMN] = reading["identifier"]
     given = {name: reading[name] for name in _REMEMBERED if reading[name] is not None and reading[name] != ()}
     if given:
-        model.info[READING] = {
-            name: list(value) if isinstance(value, tuple) else value for name, value in given.items()
-        }
+        model.info[READING] = given | ({"missing": list(given["missing"])} if "missing" in given else {})
 
 
 def with_known(text: str, reading: dict[str, Any], model: Any) -> dict[str, Any]:
@@ -294,7 +292,7 @@ def load_labelled(text: str, reading: dict[str, Any], model: Any) -> Dataset:
 def load_tagged(
     text: str, reading: dict[str, Any], label_names: tuple[str, ...], features: tuple[Feature, ...]
 ) -> Dataset:
-    """Read data whose rows list their labels, with these labels; a label that no row has is absent, and a note says so."""
+    """Read data whose rows list their labels, with these labels; a note says which of them no row has."""
     from polyrule.data.columns import listing
 
     if reading.get("labels"):

@@ -78,8 +78,8 @@ def read(
         The column with the names of the examples, and that with their weights.
     tags, tag_separator : column and separator
         Labels come from this column: ``jazz|calm`` or, in JSON and Parquet, a list. The separator is found among ``|``,
-        ``;`` and ``,`` in the first rows. `labels` may then give the names of all labels, such as those of a model: tags
-        that are none of them are counted in a warning, labels that no row has are absent.
+        ``;`` and ``,`` in the first rows. `labels` may then give the names of all labels, such as those of a model:
+        tags that are none of them are counted in a warning, labels that no row has are absent.
     features : sequence of Feature, optional
         The features of a model: the columns are picked by name and encoded against them, other columns are skipped, and
         a category the model does not know becomes a missing value.
