@@ -6,6 +6,7 @@ import subprocess
 import sys
 
 import numpy as np
+import pyarrow.parquet
 import pytest
 from tests.cli.helpers import PLAIN, PROGRAM, READING, ok, program, run, write_songs
 
@@ -37,9 +38,9 @@ def test_the_size_of_the_pieces_changes_nothing(trained, songs, rows):
     assert ok("predict", trained, songs, "--rows", rows) == ok("predict", trained, songs)
 
 
-def test_scores_are_written_to_the_last_digit(trained, songs, expected):
+def test_scores_are_written_to_the_last_digit_if_asked(trained, songs, expected):
     _, _, chances = expected
-    rows = list(csv.reader(io.StringIO(ok("predict", trained, songs, "--scores"))))
+    rows = list(csv.reader(io.StringIO(ok("predict", trained, songs, "--scores", "--digits", "17"))))
     assert np.array_equal(np.array(rows[1:], dtype=float), chances)
 
 
@@ -156,12 +157,12 @@ def test_a_column_that_a_rule_tests_must_be_there(trained, tmp_path):
     assert "the model needs column(s) " in result.stderr
 
 
-@pytest.mark.parametrize("command", ["predict", "evaluate", "explain"])
+@pytest.mark.parametrize("command", ["predict", "evaluate"])
 def test_categories_the_model_never_saw_are_told_once(command, trained, songs, tmp_path):
     new = tmp_path / "new.csv"
     new.write_text(songs.read_text().replace("major", "lydian"))
     count = new.read_text().count("lydian")
-    words = {"predict": ["--rows", 7], "explain": ["--row", 1]}.get(command, [])
+    words = {"predict": ["--rows", 7]}.get(command, [])
     result = run(command, trained, new, *words)
     assert result.exit_code == 0
     assert result.stderr.count("warning: ") == 1
@@ -199,3 +200,51 @@ def test_the_id_column_is_remembered_from_training(tmp_path):
     assert "2 examples" in ok("evaluate", str(model), str(other))
     unnamed = run("explain", str(model), str(other), "--row-id", "ann")
     assert (unnamed.exit_code, "--row-id needs --id" in unnamed.stderr) == (1, True)
+
+
+def test_columns_are_kept_as_they_are_written(trained, songs, tmp_path):
+    """Whatever they hold; the file is read in pieces of another size for them."""
+    with songs.open(newline="") as stream:
+        rows = list(csv.DictReader(stream))
+    for words in (["--rows", "7"], []):
+        text = ok("predict", trained, songs, "--keep", "id, loudness,calm", *words)
+        found = list(csv.reader(io.StringIO(text)))
+        assert found[0] == ["id", "loudness", "calm", "calm", "happy", "sad"]
+        wanted = [[row["id"], row["loudness"].replace("?", ""), row["calm"]] for row in rows]
+        assert [row[:3] for row in found[1:]] == wanted
+    lines = ok("predict", trained, songs, "--id", "id", "--keep", "key", "--json").splitlines()
+    assert json.loads(lines[0]) | {"labels": 0} == {"id": "s0", "key": rows[0]["key"], "labels": 0}
+    assert ok("predict", trained, songs, "--to", "labels", "--keep", "key,id").startswith(f"{rows[0]['key']}\ts0\t")
+    place = tmp_path / "p.parquet"
+    ok("predict", trained, songs, "-o", place, "--keep", "key,tempo")
+    assert pyarrow.parquet.read_table(place).column("tempo").to_pylist() == [row["tempo"] for row in rows]
+    assert "there is no column 'keys'; did you mean 'key'?" in run("predict", trained, songs, "--keep", "keys").stderr
+    refused = run("predict", trained, "-", "--keep", "key", input=songs.read_bytes())
+    assert "--keep reads DATA once more" in refused.stderr
+    assert refused.exit_code == 1
+
+
+def test_probabilities_have_four_digits_unless_told_otherwise(trained, songs, expected):
+    _, _, exact = expected
+    for words, digits in (([], 4), (["--digits", "2"], 2), (["--digits", "17"], 17)):
+        rows = list(csv.reader(io.StringIO(ok("predict", trained, songs, "--scores", *words))))[1:]
+        assert [[float(cell) for cell in row] for row in rows] == exact.round(digits).tolist()
+        assert max(len(cell) for row in rows for cell in row) <= digits + 2 or digits == 17
+
+
+def test_an_explanation_warns_of_its_own_row_only(trained, songs, tmp_path):
+    lines = songs.read_text().splitlines()
+    lines[3] = lines[3].replace("major", "odd").replace("minor", "odd")
+    strange = tmp_path / "strange.csv"
+    strange.write_text("\n".join(lines) + "\n")
+    assert run("explain", trained, strange, "--row", "1").stderr == ""
+    told = run("explain", trained, strange, "--row", "3").stderr
+    assert told == "warning: key = 'odd' is a category that the model does not know, and counts as missing\n"
+    assert "1 in 'key'" in run("explain", trained, "-", "--row", "1", input=strange.read_bytes()).stderr
+
+
+def test_a_warning_comes_once(trained, songs, tmp_path):
+    strange = tmp_path / "strange.csv"
+    strange.write_text(songs.read_text().replace("major", "odd"))
+    told = run("evaluate", trained, strange, "--train", strange).stderr
+    assert told.count("categories that the model does not know") == 1

@@ -281,3 +281,11 @@ def test_limits_and_rules_to_start_from(tmp_path):
     ]
     for options, message in wrong:
         assert message in run("train", data, "--labels", "old,rich", *options).stderr
+
+
+def test_a_model_that_is_not_saved_says_so(songs, tmp_path):
+    words = ["train", songs, *READING, "--max-rules", "1"]
+    assert "the model was not saved; -o model.json keeps it" in run(*words).stderr
+    assert "not saved" not in run(*words, "-o", tmp_path / "m.json").stderr
+    assert "not saved" not in run(*words, "-q").stderr
+    assert "not saved" not in run(*words, "--json").stderr

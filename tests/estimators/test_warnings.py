@@ -67,7 +67,7 @@ def test_only_absences(tmp_path):
 
 def test_a_label_that_is_never_predicted(tmp_path):
     X, Y = table()
-    words = "no rule makes 'odd' present, though at least one example in 5 has it"
+    words = "never predicted by this model: 'odd', though at least one example in 5 has it"
     names = ["red", "blue", "odd"]
     assert words in said(lambda: RuleListClassifier(simplicity=6).fit(X, Y, label_names=names))
     assert words not in said(lambda: RuleListClassifier(simplicity=6, max_rules=9).fit(X, Y, label_names=names))

@@ -37,7 +37,7 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
     "show": ("polyrule.cli.show", "show", "Print the rules of a model."),
     "explain": ("polyrule.cli.explain", "explain", "Say why one example gets its labels, and what would change them."),
     "edit": ("polyrule.cli.edit", "edit", "Remove, move, add, replace or re-count rules."),
-    "export": ("polyrule.cli.export", "export", "Turn a model into Python, SQL, JavaScript or C."),
+    "export": ("polyrule.cli.export", "export", "Turn a model into Python, SQL, JavaScript, C or ONNX."),
     "verify": ("polyrule.cli.verify", "verify", "Check a model against its training data, rule by rule."),
     "report": ("polyrule.cli.report", "report", "Write an HTML report about a model."),
     "data": ("polyrule.cli.data", "data", "Describe a data file and what is odd about it."),
@@ -149,10 +149,14 @@ def _warnings_as_notes() -> Iterator[None]:
         for told in _TOLD:
             warnings.simplefilter("always", told)
         as_before = warnings.showwarning
+        said: set[str] = set()
 
         def show(message: Warning | str, category: type[Warning], *where: Any, **more: Any) -> None:
             if not issubclass(category, _TOLD):
                 return as_before(message, category, *where, **more)
+            if str(message) in said:  # of data that a command reads twice
+                return None
+            said.add(str(message))
             from polyrule.cli.output import warn
 
             return warn(str(message))

@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
+import warnings
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from polyrule.cli.command import command, json_option
-from polyrule.cli.output import print_json
+from polyrule.cli.output import print_json, warn
 from polyrule.cli.reading import (
     check_known,
     data_argument,
     data_options,
+    load_column,
     load_data,
     load_model,
     model_argument,
     with_known,
 )
 from polyrule.cli.text import fit
-from polyrule.errors import DataError, OptionError, did_you_mean
+from polyrule.errors import DataError, OptionError, UnseenCategoryWarning, did_you_mean
 
 if TYPE_CHECKING:
     from polyrule.data import Dataset
@@ -67,17 +70,33 @@ def explain(
     check_known("--fixed", fixed, [feature.name for feature in stored.features], "feature")
     stored = narrow(stored)
     kept = set(fixed) & {feature.name for feature in stored.features}  # the others change nothing anyway
-    dataset = load_data(data, with_known(data, reading, stored), stored.features)
+    reading = with_known(data, reading, stored)
+    with warnings.catch_warnings(record=True) as told_of_all:
+        dataset = load_data(data, reading, stored.features)
     number = _find(data, dataset, row, row_id)
+    for told in told_of_all:
+        if issubclass(told.category, UnseenCategoryWarning) and data != "-":
+            _warn_of(data, reading, stored, number)
+        else:
+            warnings.warn(told.message, stacklevel=1)
     example = dataset.X[number]
-    told = _explain(stored, example, near, digits)
+    shown = _explain(stored, example, near, digits)
     found = [stored.smallest_flip(example, name, fixed=kept, limit=limit) for name in flips]
     if as_json:
-        print_json({"row": number + 1, **told.to_dict(), "flips": [flip.to_dict() for flip in found]})
+        print_json({"row": number + 1, **shown.to_dict(), "flips": [flip.to_dict() for flip in found]})
         return
-    click.echo(fit(str(told)))
+    click.echo(fit(str(shown)))
     for flip in found:
         click.echo(fit(str(flip)))
+
+
+def _warn_of(text: str, reading: dict[str, Any], model: Any, number: int) -> None:
+    """Say which values of the one example the model does not know."""
+    for feature in model.features:
+        if feature.has_categories and not feature.part:
+            cell = next(islice(load_column(text, reading, model, feature.name, 1000), number, None))
+            if cell and cell not in feature.categories:
+                warn(f"{feature.name} = {cell!r} is a category that the model does not know, and counts as missing")
 
 
 def _explain(model: Any, example: Any, near: int, digits: int | None) -> Any:

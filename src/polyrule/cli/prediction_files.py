@@ -28,8 +28,8 @@ _ENDINGS = {
 class Writer(Protocol):
     """Takes blocks of predictions."""
 
-    def write(self, values: Any, ids: Sequence[str] | None) -> None:
-        """Write one row per row of `values`."""
+    def write(self, values: Any, beside: Sequence[Sequence[str]]) -> None:
+        """Write one row per row of `values`, after the cells of the columns that stand beside them."""
 
 
 def format_of(output: Path | None, asked: str | None) -> str:
@@ -46,7 +46,7 @@ def open_writer(
     output: Path | None,
     names: Sequence[str],
     scores: bool,
-    identifier: str | None,
+    beside: Sequence[str],
     safe: bool = False,
 ) -> Iterator[Writer]:
     """Open a writer; a file appears when everything is written, standard output receives every block at once."""
@@ -55,55 +55,53 @@ def open_writer(
     if chosen == "labels" and scores:
         raise OptionError("--to labels writes names, so it cannot be combined with --scores")
     if output is None or str(output) == "-":
-        yield _text_writer(chosen, sys.stdout, names, identifier, safe)
+        yield _text_writer(chosen, sys.stdout, names, beside, safe)
         return
     from polyrule.model.atomic import atomic_write
 
     try:
         if chosen == "parquet":
-            with atomic_write(output, "wb") as binary, _ParquetWriter(binary, names, scores, identifier) as parquet:
+            with atomic_write(output, "wb") as binary, _ParquetWriter(binary, names, scores, beside) as parquet:
                 yield parquet
         else:
             with atomic_write(output) as stream:
-                yield _text_writer(chosen, stream, names, identifier, safe)
+                yield _text_writer(chosen, stream, names, beside, safe)
     except OSError as error:
         raise cannot_write(output, error) from error
 
 
-def _text_writer(chosen: str, stream: Any, names: Sequence[str], identifier: str | None, safe: bool) -> Writer:
+def _text_writer(chosen: str, stream: Any, names: Sequence[str], beside: Sequence[str], safe: bool) -> Writer:
     if chosen == "jsonl":
-        return _JsonWriter(stream, names, identifier)
+        return _JsonWriter(stream, names, beside)
     if chosen == "labels":
         return _LabelWriter(stream, names)
-    return _TableWriter(stream, names, identifier, "," if chosen == "csv" else "\t", safe)
+    return _TableWriter(stream, names, beside, "," if chosen == "csv" else "\t", safe)
 
 
 class _TableWriter:
     """CSV or TSV with a header."""
 
     def __init__(
-        self, stream: Any, names: Sequence[str], identifier: str | None, separator: str, safe: bool = False
+        self, stream: Any, names: Sequence[str], beside: Sequence[str], separator: str, safe: bool = False
     ) -> None:
         self._csv = csv.writer(stream, delimiter=separator, lineterminator="\n")
         self._cell = safe_cell if safe else str
-        self._csv.writerow([self._cell(name) for name in [*([identifier] if identifier else []), *names]])
+        self._csv.writerow([self._cell(name) for name in (*beside, *names)])
 
-    def write(self, values: Any, ids: Sequence[str] | None) -> None:
-        rows = values.tolist()
-        if ids is not None:
-            rows = [[self._cell(name), *row] for name, row in zip(ids, rows, strict=True)]
-        self._csv.writerows(rows)
+    def write(self, values: Any, beside: Sequence[Sequence[str]]) -> None:
+        kept = [[self._cell(cell) for cell in column] for column in beside]
+        self._csv.writerows([*cells, *row] for *cells, row in zip(*kept, values.tolist(), strict=True))
 
 
 class _JsonWriter:
-    """One JSON object per line: the id, if there is one, and the labels."""
+    """One JSON object per line: the columns beside the labels, and the labels."""
 
-    def __init__(self, stream: Any, names: Sequence[str], identifier: str | None) -> None:
-        self._stream, self._names, self._identifier = stream, names, identifier
+    def __init__(self, stream: Any, names: Sequence[str], beside: Sequence[str]) -> None:
+        self._stream, self._names, self._beside = stream, names, beside
 
-    def write(self, values: Any, ids: Sequence[str] | None) -> None:
-        for number, row in enumerate(values.tolist()):
-            record: dict[str, Any] = {} if ids is None else {"id": ids[number]}
+    def write(self, values: Any, beside: Sequence[Sequence[str]]) -> None:
+        for *cells, row in zip(*beside, values.tolist(), strict=True):
+            record: dict[str, Any] = dict(zip(self._beside, cells, strict=True))
             record["labels"] = dict(zip(self._names, row, strict=True))
             self._stream.write(json.dumps(record, ensure_ascii=False) + "\n")
 
@@ -117,16 +115,16 @@ class _LabelWriter:
         self._stream = stream
         self._names = [format_name(name) for name in names]
 
-    def write(self, values: Any, ids: Sequence[str] | None) -> None:
-        for number, row in enumerate(values.tolist()):
+    def write(self, values: Any, beside: Sequence[Sequence[str]]) -> None:
+        for *cells, row in zip(*beside, values.tolist(), strict=True):
             present = ", ".join(self._names[k] for k, there in enumerate(row) if there)
-            self._stream.write((f"{ids[number]}\t" if ids is not None else "") + present + "\n")
+            self._stream.write("\t".join([*cells, present]) + "\n")
 
 
 class _ParquetWriter:
     """Parquet, one row group per block."""
 
-    def __init__(self, stream: Any, names: Sequence[str], scores: bool, identifier: str | None) -> None:
+    def __init__(self, stream: Any, names: Sequence[str], scores: bool, beside: Sequence[str]) -> None:
         try:
             import pyarrow
             import pyarrow.parquet
@@ -134,7 +132,7 @@ class _ParquetWriter:
             raise OptionError("Parquet needs pyarrow, which is not installed: pip install 'polyrule[files]'") from error
         self._arrow = pyarrow
         kind = pyarrow.float64() if scores else pyarrow.uint8()
-        fields = [(identifier, pyarrow.string())] if identifier else []
+        fields = [(name, pyarrow.string()) for name in beside]
         self._schema = pyarrow.schema([*fields, *((name, kind) for name in names)])
         self._writer = pyarrow.parquet.ParquetWriter(stream, self._schema)
 
@@ -144,9 +142,7 @@ class _ParquetWriter:
     def __exit__(self, *_: object) -> None:
         self._writer.close()
 
-    def write(self, values: Any, ids: Sequence[str] | None) -> None:
-        columns = [self._arrow.array(column) for column in values.T.copy()]
-        if ids is not None:
-            columns.insert(0, self._arrow.array(list(ids)))
+    def write(self, values: Any, beside: Sequence[Sequence[str]]) -> None:
+        columns = [self._arrow.array(column) for column in [*beside, *values.T.copy()]]
         table = self._arrow.Table.from_arrays(columns, schema=self._schema)
         self._writer.write_table(table)

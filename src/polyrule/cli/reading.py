@@ -250,6 +250,21 @@ def load_chunks(text: str, reading: dict[str, Any], model: Any, rows: int) -> It
         yield from read_chunks(text, rows=rows, labels=None, features=model.features, **options)
 
 
+def load_column(text: str, reading: dict[str, Any], model: Any, name: str, rows: int) -> Iterator[str]:
+    """Read the cells of one column, as they are written, in pieces of bounded size."""
+    from polyrule.data import read_chunks
+
+    if text == "-":
+        raise OptionError("--keep reads DATA once more, which standard input does not allow; give a file")
+    if benchmark_name(text) is not None:
+        raise OptionError(f"{text}: --keep is for files; the columns of this data set are known")
+    known = with_known(text, reading, model) | {"identifier": name, "nominal": None, "ordinal": (), "numeric": None}
+    options = {key: value for key, value in reading_options(known).items() if key not in _LABELS}
+    with naming(text):
+        for part in read_chunks(text, rows=rows, labels=None, features=(), **options):
+            yield from part.row_ids or ()
+
+
 def _check_exists(text: str) -> None:
     path = Path(text)
     if text == "-" or path.exists():

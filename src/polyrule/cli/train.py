@@ -300,6 +300,8 @@ def _print(model: Any, result: dict[str, Any], comparison: Any, validation: Any,
         click.echo(f"\n{validation.text()}")
     if result["output"]:
         note(f"model written to {result['output']}")
+    elif not quiet:
+        note("the model was not saved; -o model.json keeps it")
 
 
 def _table_without_warning(comparison: Any) -> str:

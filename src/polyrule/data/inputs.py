@@ -38,7 +38,7 @@ def read_training_features(estimator: Any, X: Any) -> tuple[Table, dict[str, Any
     """
     X = _checked(estimator, X)
     if isinstance(X, Table):
-        table = X
+        table = to_table(X)
         seen = {"n_features_in_": table.shape[1], "feature_names_in_": np.array(table.feature_names, dtype=object)}
     else:
         table = to_table(X)  # first, because it says more clearly what is wrong with a frame

@@ -71,9 +71,8 @@ def _check(sample_weight: Any, n: int) -> npt.NDArray[np.float64]:
         row = int(np.argmax(wrong))
         raise DataError(f"sample_weight, row {row}: {weights[row]} is not a weight; weights are finite and at least 0")
     with np.errstate(over="ignore"):
-        total = weights.sum()
-    if not np.isfinite(total) or ((weights > 0) & (weights < np.finfo(np.float64).tiny)).any():
-        raise DataError("the weights are too large or too small to add up; multiply them all by the same constant")
+        if not np.isfinite(weights.sum()):
+            raise DataError("the weights add up to more than a number can be; divide them all by the same constant")
     if n and not weights.any():
         raise DataError("sample_weight is zero for every example; at least one weight must be positive")
     return weights

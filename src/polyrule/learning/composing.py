@@ -206,7 +206,7 @@ class Composition:
 
     def _costs(self, targets: Matrix) -> Costs:
         total = float((self.weights[:, None] * targets).sum())
-        return self.pruning.costs(total, min(float(1 / self.scale), float(self.weights.mean())))
+        return self.pruning.costs(total, float(min(1 / self.scale, Fraction(float(self.weights.mean())))))
 
     def select(
         self, covers: Covers, lengths: Ints, allowed: Bools | None = None

@@ -90,9 +90,9 @@ def _shortcoming(model: RuleList, truth: Any, reason: str, whole: bool) -> str:
         return ""
     which = listing(never)
     return (
-        f"no rule makes {which} present, though at least one example in {round(1 / FREQUENT)} has "
-        f"{'it' if len(never) == 1 else 'each of them'}; more or longer rules may (a smaller "
-        "simplicity, more conditions)"
+        f"never predicted by this model: {which}, though at least one example in {round(1 / FREQUENT)} has "
+        f"{'it' if len(never) == 1 else 'each of them'}; more or longer rules may predict "
+        f"{'it' if len(never) == 1 else 'them'} (a smaller simplicity, more conditions)"
     )
 
 
