@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from polyrule.budget import limits
     from polyrule.data import Dataset, Feature, Table
     from polyrule.estimators import BinaryRelevanceRuleClassifier, RuleEnsembleClassifier, RuleListClassifier
+    from polyrule.estimators.naming import name_features
     from polyrule.kinds import load
     from polyrule.model import Rule, RuleList
     from polyrule.store import Store, pack
@@ -31,6 +32,7 @@ __all__ = [
     "limits",
     "load",
     "measures",
+    "name_features",
     "pack",
 ]
 
@@ -51,6 +53,7 @@ __getattr__ = lazy_names(
         "limits": "budget",
         "load": "kinds",
         "measures": "",
+        "name_features": "estimators.naming",
         "pack": "store",
     },
 )

@@ -73,6 +73,8 @@ class RuleListClassifier(estimators.RuleListClassifier):
         label_names: Sequence[str] | None = None,
         labels: Any = None,
         start: RuleList | None = None,
+        *,
+        feature_names: Sequence[str] | None = None,
     ) -> Self:
         """Learn rules from a dask frame or array and its labels, or from a store that all workers can read."""
         client = self.client or default_client()
@@ -80,6 +82,8 @@ class RuleListClassifier(estimators.RuleListClassifier):
             raise OptionError("labels= is for frames in memory; with polyrule.dask pass the label columns as y")
         if start is not None:
             raise OptionError("start is not supported here; it is for lists that are pruned in memory")
+        if feature_names is not None:
+            raise OptionError("feature_names is for arrays in memory; dask frames bring their own")
         if sample_weight is not None:
             raise OptionError("sample_weight is not supported here; pack the data with weights and fit the store")
         if self.device != "cpu":

@@ -8,10 +8,12 @@ import polars as pl
 import pytest
 import sklearn
 from sklearn.compose import make_column_transformer
-from sklearn.model_selection import cross_val_predict, cross_val_score, cross_validate
+from sklearn.feature_extraction.text import CountVectorizer
+from sklearn.model_selection import GridSearchCV, cross_val_predict, cross_val_score, cross_validate
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MultiLabelBinarizer, StandardScaler
 
+import polyrule
 from polyrule import BinaryRelevanceRuleClassifier, RuleEnsembleClassifier, RuleListClassifier
 from polyrule.errors import DataError, OptionError
 from polyrule.learning import progress
@@ -149,3 +151,48 @@ def test_progress_goes_on_although_covered_examples_stay(learner):
     assert shares == sorted(shares)
     assert 0 < shares[0] <= shares[-1] <= 1
     assert shares[-1] > 0.7
+
+
+TEXTS = ["the invoice is wrong", "invoice of march", "cannot sign in", "sign in fails now"] * 4
+TOPICS = [["billing"], ["billing"], ["account"], ["account"]] * 4
+
+
+@pytest.mark.parametrize("learner", [RuleListClassifier(), BinaryRelevanceRuleClassifier(), SMALL_ENSEMBLE])
+def test_names_come_through_a_pipeline(learner):
+    model = make_pipeline(CountVectorizer(), sklearn.clone(learner)).fit(TEXTS, TOPICS)
+    words = set(model[0].get_feature_names_out())
+    before = model.predict_proba(TEXTS)
+    assert "x" in str(model[-1].rules_)
+    assert polyrule.name_features(model) is model
+    assert np.array_equal(model.predict_proba(TEXTS), before)
+    used = {model[-1].features_[c.feature].name for rule in model[-1].rules_.rules for c in rule.body}
+    assert used
+    assert used <= words
+    assert any(f"{word} " in str(model[-1].rules_) for word in used)
+    assert polyrule.name_features(model)[-1].score(model[0].transform(TEXTS), TOPICS) == 1
+    told = sklearn.clone(learner).fit(model[0].transform(TEXTS), TOPICS, feature_names=model[0].get_feature_names_out())
+    assert str(told.rules_) == str(model[-1].rules_)
+    assert told.features_ == model[-1].features_
+
+
+def test_names_come_through_a_search():
+    model = make_pipeline(CountVectorizer(), RuleListClassifier(teacher=None))
+    topics = [topic for (topic,) in TOPICS]
+    found = GridSearchCV(model, {"rulelistclassifier__max_rules": [1, 2]}, cv=2).fit(TEXTS, topics)
+    assert polyrule.name_features(found).best_estimator_[-1].features_[0].name == "cannot"
+
+
+def test_names_that_do_not_fit_get_a_sentence():
+    X = np.arange(8.0).reshape(4, 2)
+    fitted = RuleListClassifier(teacher=None).fit(X, [[1], [1], [0], [0]])
+    assert polyrule.name_features(fitted, ["size", "age"]).rules_.features[1].name == "age"
+    for call, words in (
+        (lambda: polyrule.name_features(fitted), "give their names"),
+        (lambda: polyrule.name_features(fitted, ["a"]), r"1 name\(s\) for 2 feature\(s\)"),
+        (lambda: polyrule.name_features(StandardScaler()), "none of polyrule's classifiers"),
+        (lambda: RuleListClassifier().fit(FEATURES, FRAME[["calm"]], feature_names=["a", "b"]), "names of its own"),
+    ):
+        with pytest.raises(OptionError, match=words):
+            call()
+    with pytest.raises(DataError, match="appears twice"):
+        polyrule.name_features(fitted, ["a", "a"])

@@ -23,9 +23,7 @@ from polyrule.cli.reading import data_argument, data_options, load_chunks, load_
 )
 @click.option("--to", "to", type=click.Choice(FORMATS), help="Format of the output [by its ending, else csv].")
 @click.option("--scores", is_flag=True, help="Write probabilities instead of 0 and 1.")
-@click.option(
-    "--digits", type=click.IntRange(1, 17), default=4, show_default=True, help="Digits of probabilities in text."
-)
+@click.option("--digits", type=click.IntRange(1, 17), default=4, show_default=True, help="Digits of --scores in text.")
 @click.option("--keep", metavar="A,B,..", help="Columns of DATA to write beside the labels.")
 @click.option("--rows", type=click.IntRange(min=1), default=10_000, show_default=True, help="Rows held at a time.")
 @click.option("--safe-csv", is_flag=True, help="Keep spreadsheets from running names and ids as formulas.")
@@ -66,7 +64,7 @@ def predict(
         check_place(output, model, data)
     chosen = format_of(output, "jsonl" if as_json else to)
     stored = narrow(load_model(model))
-    exact = chosen == "parquet"  # numbers, which a reader rounds as it likes
+    exact = chosen == "parquet" or digits > 15  # numbers, which a reader rounds as it likes
     done = 0
     parts = load_chunks(data, reading, stored, rows)
     identifier = reading.get("identifier")

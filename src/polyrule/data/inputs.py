@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,10 +13,10 @@ from sklearn.utils.validation import check_array, validate_data
 
 from polyrule.data.dataset import Dataset
 from polyrule.data.encode import to_table
-from polyrule.data.frames import column_names, is_frame, open_frame
+from polyrule.data.frames import check_distinct, column_names, is_frame, open_frame
 from polyrule.data.sparse import check_sparse
 from polyrule.data.table import Feature, Table
-from polyrule.errors import DataError
+from polyrule.errors import DataError, OptionError
 
 
 def read_features(estimator: Any, X: Any, features: tuple[Feature, ...]) -> Table:
@@ -28,8 +30,10 @@ def read_features(estimator: Any, X: Any, features: tuple[Feature, ...]) -> Tabl
     return to_table(X, features)
 
 
-def read_training_features(estimator: Any, X: Any) -> tuple[Table, dict[str, Any]]:
+def read_training_features(estimator: Any, X: Any, names: Sequence[str] | None = None) -> tuple[Table, dict[str, Any]]:
     """Read X for fitting; also returns the attributes with which scikit-learn's estimators remember its columns.
+
+    `names` are for the rules only: new data of the same form still comes without any.
 
     They are for the caller to set once a fit is done: a fit that fails, or another one beside it, sees none of them.
 
@@ -37,6 +41,8 @@ def read_training_features(estimator: Any, X: Any) -> tuple[Table, dict[str, Any
     {'n_features_in_': 2}
     """
     X = _checked(estimator, X)
+    if names is not None and (isinstance(X, Table) or is_frame(X)):
+        raise OptionError("feature_names is for arrays and sparse matrices; this data has names of its own")
     if isinstance(X, Table):
         table = to_table(X)
         seen = {"n_features_in_": table.shape[1], "feature_names_in_": np.array(table.feature_names, dtype=object)}
@@ -48,6 +54,8 @@ def read_training_features(estimator: Any, X: Any) -> tuple[Table, dict[str, Any
         except TypeError as problem:  # names that are partly text, partly numbers
             raise DataError(" ".join(str(problem).split())) from problem
         seen = vars(memory)
+    if names is not None:
+        table = Table(table.values, renamed(table.features, names))
     if len(table) == 0:
         raise DataError("X holds no examples: 0 sample(s) is not enough to learn rules from")
     if table.shape[1] == 0:
@@ -67,3 +75,18 @@ def _checked(estimator: Any, X: Any) -> Any:
         return check_array(X, accept_sparse=True, dtype=None, ensure_all_finite=False, estimator=estimator)
     except (TypeError, ValueError) as problem:
         raise DataError(" ".join(str(problem).split())) from problem
+
+
+def renamed(features: Sequence[Feature], names: Sequence[str]) -> tuple[Feature, ...]:
+    """Return features under other names, in order.
+
+    >>> [feature.name for feature in renamed([Feature("x0"), Feature("x1")], ["size", "hue"])]
+    ['size', 'hue']
+    """
+    names = [str(name) for name in names]
+    if len(names) != len(features):
+        raise OptionError(f"names: {len(names)} name(s) for {len(features)} feature(s)")
+    check_distinct(names, "feature")
+    if any(feature.part for feature in features):
+        raise OptionError("names: features with dates have the names of their columns; rename those of the frame")
+    return tuple(replace(feature, name=name) for feature, name in zip(features, names, strict=True))

@@ -67,7 +67,13 @@ class RuleEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     _label_columns: tuple[str, ...] = ()  # columns of X that were the labels
 
     def _read_training(
-        self, X: Any, y: Any, sample_weight: Any, label_names: Sequence[str] | None, labels: Any = None
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any,
+        label_names: Sequence[str] | None,
+        labels: Any = None,
+        feature_names: Sequence[str] | None = None,
     ) -> TrainingData:
         warn_if_slow()
         label_columns: tuple[str, ...] = ()
@@ -77,12 +83,12 @@ class RuleEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             X, y = split_labels(X, labels)
             label_columns = tuple(column_names(open_frame(y)))
         if isinstance(X, Packed):
-            return read_packed(X, y, sample_weight, label_names)
+            return read_packed(X, y, sample_weight, label_names, feature_names)
         if isinstance(X, Dataset):
             label_names = X.label_names if label_names is None else label_names
             sample_weight = X.weights if sample_weight is None else sample_weight
             X, y = X.X, X.Y if y is None else y
-        table, seen = read_training_features(self, X)
+        table, seen = read_training_features(self, X, feature_names)
         if y is None:
             raise DataError(f"{type(self).__name__} requires y to be passed, but the target y is None")
         target = read_target(y, label_names)
@@ -211,9 +217,10 @@ def _fingerprint(training: TrainingData) -> str:
     return fingerprint(training.table, training.truth, training.weights)
 
 
-def read_packed(X: Packed, y: Any, sample_weight: Any, label_names: Any) -> TrainingData:
+def read_packed(X: Packed, y: Any, sample_weight: Any, label_names: Any, feature_names: Any = None) -> TrainingData:
     """Read packed data, which has labels, names and weights of its own."""
-    for name, given in (("y", y), ("sample_weight", sample_weight), ("label_names", label_names)):
+    own = {"y": y, "sample_weight": sample_weight, "label_names": label_names, "feature_names": feature_names}
+    for name, given in own.items():
         if given is not None:
             raise DataError(f"a store brings its own labels and weights; leave out {name}")
     names = np.array([feature.name for feature in X.features], dtype=object)

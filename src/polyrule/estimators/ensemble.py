@@ -199,6 +199,8 @@ class RuleEnsembleClassifier(RuleEstimator):
         label_names: Sequence[str] | None = None,
         labels: Any = None,
         start: RuleEnsemble | None = None,
+        *,
+        feature_names: Sequence[str] | None = None,
     ) -> Self:
         """Learn an ensemble.
 
@@ -219,9 +221,12 @@ class RuleEnsembleClassifier(RuleEstimator):
         start : RuleEnsemble, optional
             Rules to go on from: their bodies and heads stay, their weights are fitted together with those of the new
             rules; `max_rules` counts both.
+        feature_names : sequence of str, optional
+            What rules call the columns of an array or a sparse matrix; frames bring their own names. For a fitted
+            pipeline, see `polyrule.name_features`.
         """
         options = options_of(self, self._threads())
-        training = self._read_training(X, y, sample_weight, label_names, labels)
+        training = self._read_training(X, y, sample_weight, label_names, labels, feature_names)
         table, truth, counted = _examples(training)
         if start is not None:
             options = dataclasses.replace(options, start=_kept(start, table, training.target.names))

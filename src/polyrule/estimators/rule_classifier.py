@@ -56,6 +56,8 @@ class RuleClassifier(RuleEstimator):
         sample_weight: Any = None,
         label_names: Sequence[str] | None = None,
         labels: Any = None,
+        *,
+        feature_names: Sequence[str] | None = None,
     ) -> Self:
         """Learn rules.
 
@@ -73,6 +75,9 @@ class RuleClassifier(RuleEstimator):
             Names to print; frames, words and a named series bring their own.
         labels : list of str, or a pattern such as ``"mood_*"``, optional
             Which columns of the frame X are labels, in place of y; the others are features.
+        feature_names : sequence of str, optional
+            What rules call the columns of an array or a sparse matrix; frames bring their own names. For a fitted
+            pipeline, see `polyrule.name_features`.
 
         Returns
         -------
@@ -80,7 +85,7 @@ class RuleClassifier(RuleEstimator):
             Fitted. An interrupt (Ctrl-C) keeps the rules learned so far: the estimator is fitted before
             KeyboardInterrupt goes on.
         """
-        return self._fit(self._read_training(X, y, sample_weight, label_names, labels), self._counting())
+        return self._fit(self._read_training(X, y, sample_weight, label_names, labels, feature_names), self._counting())
 
     def _fit(self, training: TrainingData, counting: Counting, start: RuleList | None = None) -> Self:
         if isinstance(training.table, Table):

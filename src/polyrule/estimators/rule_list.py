@@ -209,17 +209,20 @@ class RuleListClassifier(RuleClassifier):
         label_names: Sequence[str] | None = None,
         labels: Any = None,
         start: RuleList | None = None,
+        *,
+        feature_names: Sequence[str] | None = None,
     ) -> Self:
         """Learn rules; see `RuleClassifier.fit`.
 
         Parameters
         ----------
-        X, y, sample_weight, label_names, labels
+        X, y, sample_weight, label_names, labels, feature_names
             The training data.
         start : RuleList, optional
             Rules to keep in front; only what they leave open is learned.
         """
-        return self._fit(self._read_training(X, y, sample_weight, label_names, labels), self._counting(), start)
+        training = self._read_training(X, y, sample_weight, label_names, labels, feature_names)
+        return self._fit(training, self._counting(), start)
 
     @classmethod
     def paper(cls, measure: str | Measure = "f0.5", **options: Any) -> Self:

@@ -10,7 +10,9 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from polyrule.data.dataset import Dataset
+from polyrule.data.reading import read
 from polyrule.data.table import Table
+from polyrule.errors import DataError, OptionError
 from polyrule.evaluation.counts import ConfusionCounts
 from polyrule.evaluation.experiment.memory import PeakMemory
 from polyrule.evaluation.experiment.plan import Run
@@ -73,13 +75,15 @@ def execute(run: Run, score_options: Mapping[str, float]) -> dict[str, Any]:
 
 def load_parts(run: Run) -> tuple[Dataset, Dataset]:
     """Return the training and the test part of a run."""
-    if run.fold is None and not run.data.make:
+    if run.fold is None and run.data.test:
+        return _load_files(run.data)
+    if run.fold is None and not run.data.make and not run.data.file:
         from polyrule.datasets import load
 
         return load(run.data.source, part="train"), load(run.data.source, part="test")
     data = load_data(run.data)
     if run.fold is None:
-        # a made data set has no published parts: the last third is the test part
+        # a data set that was made, or a single file, has no published parts: the last third is the test part
         cut = len(data) - len(data) // 3
         return take_rows(data, range(cut)), take_rows(data, range(cut, len(data)))
     folds = make_folds(data.Y, run.split.folds, run.seed or 0, run.split.stratified)
@@ -88,7 +92,9 @@ def load_parts(run: Run) -> tuple[Dataset, Dataset]:
 
 
 def load_data(spec: DataSpec) -> Dataset:
-    """Load a benchmark by name, or call the function that makes the data."""
+    """Load a benchmark by name, read a file, or call the function that makes the data."""
+    if spec.file:
+        return _read(spec.source, **spec.parameters)
     if not spec.make:
         from polyrule.datasets import load
 
@@ -100,6 +106,23 @@ def load_data(spec: DataSpec) -> Dataset:
     return Dataset(
         Table.from_array(features), labels, tuple(f"label {i}" for i in range(1, labels.shape[1] + 1)), spec.name
     )
+
+
+def _load_files(spec: DataSpec) -> tuple[Dataset, Dataset]:
+    """Read the two parts of a data set; the second has the features of the first, and its labels."""
+    train = _read(spec.source, **spec.parameters)
+    known = {"labels": list(train.label_names)} if "tags" in spec.parameters else {}
+    test = _read(spec.test, **{**spec.parameters, **known}, features=train.features)
+    if test.label_names != train.label_names:
+        raise DataError(f"{spec.test}: its labels are not those of {spec.source}, in the same order")
+    return train, test
+
+
+def _read(path: str, **options: Any) -> Dataset:
+    try:
+        return read(path, **options)
+    except TypeError as error:  # a parameter that `read` does not have
+        raise OptionError(f"{path}: parameters of a file are those of polyrule.data.read ({error})") from None
 
 
 def counts_to_json(counts: ConfusionCounts) -> dict[str, Any]:

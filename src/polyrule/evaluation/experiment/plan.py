@@ -51,7 +51,7 @@ class Run:
         if not self.learner.tune:
             del learner["tune_measure"], learner["tune_folds"]
         split = None if self.fold is None else [self.split.folds, self.split.stratified, self.seed, self.fold]
-        return {"data": asdict(self.data), "learner": learner, "split": split}
+        return {"data": self.data.definition(), "learner": learner, "split": split}
 
 
 def plan_runs(spec: ExperimentSpec) -> list[Run]:

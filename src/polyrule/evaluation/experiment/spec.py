@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
 import itertools
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -23,13 +24,17 @@ class DataSpec:
     name : str
         What rows and tables call it.
     source : str
-        A name known to `polyrule.datasets.load`, or ``"package.module.function"`` when `make` is set.
+        A name known to `polyrule.datasets.load`, a file, or ``"package.module.function"`` when `make` is set.
     make : bool
         Whether `source` is a function that returns a `Dataset` (or X and Y).
     parameters : mapping
-        Arguments of that function.
+        Arguments of that function, or of `polyrule.data.read` for a file.
     discretise : int or None
         Turn numeric features into so many intervals of equal frequency, fitted on each training part.
+    file : str
+        What the files hold, as a digest, if `source` is a file.
+    test : str
+        The file with the test part; without one that is the last third of the rows.
     """
 
     name: str
@@ -37,6 +42,15 @@ class DataSpec:
     make: bool = False
     parameters: Mapping[str, Any] = field(default_factory=dict)
     discretise: int | None = None
+    file: str = ""
+    test: str = ""
+
+    def definition(self) -> dict[str, Any]:
+        """Return what decides the results: of files what they hold, not where they lie."""
+        members = asdict(self)
+        for name in ("source", "test") if self.file else ("file", "test"):
+            del members[name]
+        return members
 
 
 @dataclass(frozen=True)
@@ -183,7 +197,7 @@ def parse_spec(
         raise OptionError(f"{where}: not valid TOML: {error}") from None
     folder = folder or Path()
     top = Fields(document, where)
-    data = tuple(_data(Fields(entry, f"{where}: [[data]] number {n}")) for n, entry in _tables(top, "data"))
+    data = tuple(_data(Fields(entry, f"{where}: [[data]] number {n}"), folder) for n, entry in _tables(top, "data"))
     learners = tuple(
         learner
         for n, entry in _tables(top, "learner")
@@ -219,14 +233,29 @@ def _tables(top: Fields, name: str, required: bool = True) -> list[tuple[int, di
     return list(enumerate(entries, start=1))
 
 
-def _data(fields: Fields) -> DataSpec:
+def _data(fields: Fields, folder: Path) -> DataSpec:
     name = fields.text("name")
-    make = fields.text("make", "")
+    make, file, test = fields.text("make", ""), fields.text("file", ""), fields.text("test", "")
     source = fields.text("source", name)
     bins = fields.integer("discretise", 0, least=0)
-    spec = DataSpec(name, make or source, bool(make), fields.table("parameters"), bins or None)
+    parameters = fields.table("parameters")
     fields.done()
-    return spec
+    if make and file:
+        raise OptionError(f"{fields.where}: data is made by a function (make) or read from a file, not both")
+    if test and not file:
+        raise OptionError(f"{fields.where}: test names the test part of a file; say file = …, too")
+    if not file:
+        return DataSpec(name, make or source, bool(make), parameters, bins or None)
+    places = [str((folder / place).resolve()) for place in (file, test) if place]
+    digest = hashlib.sha256()
+    for place in places:
+        try:
+            digest.update(Path(place).read_bytes())
+        except OSError as error:
+            raise OptionError(f"{fields.where}: cannot read {place}: {error.strerror}") from None
+    return DataSpec(
+        name, places[0], False, parameters, bins or None, digest.hexdigest()[:16], places[1] if test else ""
+    )
 
 
 def _learners(fields: Fields) -> list[LearnerSpec]:
