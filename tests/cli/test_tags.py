@@ -44,6 +44,15 @@ def test_what_is_said_wins_over_what_is_remembered(model, tmp_path):
     assert ok_json("evaluate", model, tmp_path / "columns.csv", "--labels", "last:4")["examples"] == 1
 
 
+def test_the_form_of_dates_is_remembered(tmp_path):
+    lines = [f"{1 + n % 12}/{1 + n % 28}/2021,{int(n % 12 > 5)}" for n in range(60)]
+    (tmp_path / "d.csv").write_text("on,late\n" + "\n".join(lines) + "\n")
+    ok("train", tmp_path / "d.csv", "--labels", "late", "-o", tmp_path / "d.json")
+    assert polyrule.load(tmp_path / "d.json").info["reading"] == {"dates": "month/day/year"}
+    (tmp_path / "new.csv").write_text("on\n9/2/2021\n2/9/2021\n")
+    assert ok("predict", tmp_path / "d.json", tmp_path / "new.csv") == "late\n1\n0\n"
+
+
 def test_a_model_cannot_lie_about_reading(model, tmp_path):
     loaded = polyrule.load(model)
     for wrong in ({"decimal": 3}, {"missing": [1]}, ["tags"], "tags"):

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from polyrule.data import Feature, read, to_table
+from polyrule.data import Feature, read, read_chunks, to_table
 from polyrule.data.dates import day_of, format_date, part_of
 from polyrule.errors import DataError, OptionError
 from polyrule.model import RuleList, parse_rule
@@ -113,3 +113,61 @@ def test_a_part_may_not_have_the_name_of_a_column(tmp_path):
         read(io.BytesIO(text), labels=["red"])
     with pytest.raises(DataError, match="feature name 'on year' appears twice"):
         to_table(pd.DataFrame({"on": pd.to_datetime(["2021-03-05"]), "on year": [7]}))
+
+
+def days(text, **options):
+    return read(io.BytesIO(text.encode()), labels=None, delimiter="|", **options).X
+
+
+@pytest.mark.parametrize(
+    ("cells", "options"),
+    [
+        (["31.12.2021", "1.2.2022"], {}),
+        (["12/31/2021", "2/1/2022"], {}),
+        (["31/12/2021", "1/2/2022"], {}),
+        (["12/31/2021 9:30 PM", "2/1/2022 10:00"], {}),
+        (["12/11/2021", "2/1/2022"], {"dates": "month/day/year"}),
+        (["11/12/2021", "1/2/2022"], {"dates": "day/month/year"}),
+    ],
+)
+def test_dates_as_people_write_them(cells, options):
+    """Found where a whole column agrees, and read as those written the other way."""
+    text = "on|n\n" + "".join(f"{cell}|1\n" for cell in (*cells, ""))
+    iso = "on|n\n2021-12-31|1\n2022-02-01|1\n|1\n".replace("31", "31" if "31" in cells[0] else "11")
+    table = days(text, **options)
+    assert table.features == days(iso).features
+    np.testing.assert_array_equal(table.values, days(iso).values)
+    parts = read_chunks(io.BytesIO(text.encode()), labels=None, delimiter="|", rows=1, **options)
+    np.testing.assert_array_equal(np.vstack([part.X.values for part in parts]), table.values)
+    known = days(text, features=table.features, **options)
+    np.testing.assert_array_equal(known.values, table.values)
+
+
+def test_ambiguous_dates_are_asked_about():
+    text = "on|n\n3/4/2021|1\n12/11/2021|2\n"
+    with pytest.raises(
+        DataError, match=r"dates such as '3/4/2021', in which every day may be a month; pass dates='day/m"
+    ):
+        days(text)
+    features = days("on|n\n12/31/2021|1\n").features
+    with pytest.raises(
+        DataError, match=r"expected a date such as 2021-03-05, found '3/4/2021'; pass dates='day/month/"
+    ):
+        days(text, features=features)
+    assert days(text, nominal="on").features[0].categories == ("12/11/2021", "3/4/2021")
+    with pytest.raises(OptionError, match="dates must be one of"):
+        days(text, dates="year/day/month")
+
+
+def test_a_date_that_does_not_agree_is_refused():
+    text = "on|n\n" + "12/31/2021|1\n" * 1500 + "31/12/2021|1\n"
+    with pytest.raises(
+        DataError, match=r"line 1502, column 'on': '31/12/2021' is no date, if dates are written month/"
+    ):
+        days(text)
+    assert days(text.replace("31/12/2021", "soon")).features[0].is_nominal
+
+
+@pytest.mark.parametrize("cell", ["31.12.21", "99/99/2021", "1/2", "1.2.3", "31.13.2021", "1/2.2021"])
+def test_what_only_looks_like_dates_is_text(cell):
+    assert days(f"on|n\n{cell}|1\n12/31/2021|2\n").features[0].is_nominal

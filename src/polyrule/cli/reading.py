@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from polyrule.data import Dataset, Feature
     from polyrule.model import RuleList
 
+DATE_FORMS = ("day/month/year", "month/day/year")  # as in polyrule.data.dates, which help need not import
 FORMATS = ("arff", "csv", "tsv", "parquet", "jsonl", "libsvm")
 
 SECTION = "Reading DATA (a file, - for standard input, or a name such as emotions:test)"
@@ -43,6 +44,7 @@ _OPTIONS = (
     _option("--missing", multiple=True, metavar="TEXT", help="What stands for a missing value [?, NA, ...]."),
     _option("--decimal", metavar="CHARACTER", help="Decimal sign [.]."),
     _option("--thousands", metavar="CHARACTER", help="What parts groups of three digits, such as , in 7,750 [none]."),
+    _option("--dates", type=click.Choice(DATE_FORMS), help="How dates such as 3/4/2021 are written [by content]."),
     _option("--encoding", metavar="NAME", help="Text encoding [UTF-8, UTF-16 or Windows-1252]."),
 )
 
@@ -50,7 +52,9 @@ _OPTIONS = (
 ID_COLUMN = "id_column"
 #: where it remembers how its data was written, and what of that
 READING = "reading"
-_REMEMBERED = (*("tags", "tag_separator", "delimiter", "header", "missing", "decimal", "thousands", "encoding"),)
+_REMEMBERED = (
+    *("tags", "tag_separator", "delimiter", "header", "missing", "decimal", "thousands", "dates", "encoding"),
+)
 _LABELS = ("labels", "label_file", "tags", "tag_separator")
 
 

@@ -110,7 +110,7 @@ def train(
         estimator = make_learner(ctx, learner, callback, preset)
         interrupted = _fit(estimator, dataset, output is not None, _start(start, learner))
     model = estimator.model_
-    remember_reading(model, reading)
+    remember_reading(model, {**reading, "dates": reading["dates"] or dataset.info.get("dates")})
     if certify:
         model = _certified(model, dataset)
     if output is not None:

@@ -35,6 +35,10 @@ _FIRST, _LAST = datetime.date.min.toordinal() - _EPOCH, datetime.date.max.toordi
 # A date, perhaps with a time of day, which is not used, and a time zone, which is not applied.
 _WRITTEN = re.compile(r"(\d{4}-\d\d-\d\d)(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?: ?(?:Z|[+-]\d\d:?\d\d))?)?", re.ASCII)
 
+_LOCAL = re.compile(
+    r"(\d{1,2})([./])(\d{1,2})\2(\d{4})(?:,? \d{1,2}:\d\d(?::\d\d(?:\.\d+)?)?(?: ?[AaPp][Mm])?)?", re.ASCII
+)
+
 
 def date_features(name: str) -> tuple[Feature, ...]:
     """Return what a column of dates becomes: the date itself, its year, month and day of the week."""
@@ -73,6 +77,44 @@ def are_dates(cells: Iterable[Any]) -> bool:
     """
     known = [cell for cell in cells if cell is not None]
     return bool(known) and all(day_of(cell) is not None for cell in known)
+
+
+DATE_FORMS = ("day/month/year", "month/day/year")
+"""How dates with slashes may be written; those with points, such as 31.12.2021, begin with the day everywhere."""
+
+
+def iso_date(text: str, form: str | None) -> str | None:
+    """Write a date such as 31.12.2021 or 12/31/2021 as 2021-12-31; None if it is none of this form.
+
+    >>> iso_date("31.12.2021", None), iso_date("12/31/2021 9:30 PM", "month/day/year"), iso_date("12/31/2021", None)
+    ('2021-12-31', '2021-12-31', None)
+    """
+    found = _LOCAL.fullmatch(text.strip())
+    if found is None or (found[2] == "/" and form is None):
+        return None
+    first, second, year = int(found[1]), int(found[3]), int(found[4])
+    month, day = (first, second) if found[2] == "/" and form == "month/day/year" else (second, first)
+    try:
+        return datetime.date(year, month, day).isoformat()
+    except ValueError:
+        return None
+
+
+def date_forms(cells: Iterable[str | None]) -> list[str]:
+    """Return the forms in which all known cells are dates; nothing if they are no dates with points or slashes.
+
+    >>> date_forms(["3/4/2021", "3/14/2021", None]), date_forms(["3/4/2021"]), date_forms(["2021-03-04", "soon"])
+    (['month/day/year'], ['day/month/year', 'month/day/year'], [])
+    """
+    known = [cell for cell in cells if cell is not None]
+    slashes = any("/" in cell for cell in known)
+    forms = [form for form in DATE_FORMS if known and all(iso_date(cell, form) is not None for cell in known)]
+    return forms if slashes else forms[:1]
+
+
+def is_local_date(text: str) -> bool:
+    """Whether a text has the shape of a date with points or slashes."""
+    return _LOCAL.fullmatch(text.strip()) is not None
 
 
 def format_date(day: float) -> str:

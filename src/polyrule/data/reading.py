@@ -50,6 +50,7 @@ def read(
     missing: Sequence[str] = MISSING,
     decimal: str = ".",
     thousands: str | None = None,
+    dates: str | None = None,
     encoding: str | None = None,
     max_bytes: int | None = None,
     name: str | None = None,
@@ -83,7 +84,7 @@ def read(
     features : sequence of Feature, optional
         The features of a model: the columns are picked by name and encoded against them, other columns are skipped, and
         a category the model does not know becomes a missing value.
-    delimiter, header, missing, decimal, thousands
+    delimiter, header, missing, decimal, thousands, dates
         How delimited text is written (see `polyrule.data.formats.delimited.DelimitedOptions`).
     encoding : str, optional
         Text encoding; UTF-8, UTF-16 with a byte order mark and Windows-1252 are detected automatically.
@@ -122,7 +123,7 @@ def read(
             raise OptionError("label_file= cannot be combined with labels= or tags=")
         labels = None
     roles = Roles(labels, drop, nominal, ordinal, numeric, identifier, weights, tags, tag_separator, features)
-    delimited = DelimitedOptions(delimiter, header, missing, decimal, thousands)
+    delimited = DelimitedOptions(delimiter, header, missing, decimal, thousands, dates)
     opened = _Opened(path, roles, delimited, format, encoding, max_bytes, name)
     made = _read_whole(opened)
     return made if label_file is None else _with_label_file(made, opened, label_file)

@@ -70,6 +70,8 @@ def make_layout(reader: Reader, roles: Roles, source: Source) -> Layout:
     unseen = UnseenCategories()
     encoders = _encoders(reader, roles, names, free, unseen)
     info: dict[str, Any] = {"source": reader.name}
+    if reader.hints.dates is not None:
+        info["dates"] = reader.hints.dates
     if labels.parents:
         info["label_parents"] = labels.parents
     return Layout(

@@ -84,13 +84,14 @@ Block = DenseBlock | SparseBlock
 
 @dataclass
 class Hints:
-    """What a file says about its labels by itself."""
+    """What a file says by itself about its labels and how its dates are written."""
 
     meka: int | None = None
     filtered_after_meka: bool = False
     relation: str = ""
     lists_labels: bool = False
     label_names: tuple[str, ...] | None = None
+    dates: str | None = None
 
 
 class Reader(Protocol):

@@ -11,7 +11,7 @@ import numpy as np
 
 from polyrule.budget import MOST_COLUMNS
 from polyrule.data.columns import shorten
-from polyrule.data.dates import are_dates
+from polyrule.data.dates import DATE_FORMS, are_dates, date_forms, is_local_date, iso_date
 from polyrule.data.formats.blocks import CELLS_AT_ONCE, Block, Column, DenseBlock, Hints
 from polyrule.data.formats.encoders import WORDS, Place, parse_number
 from polyrule.data.formats.number_style import NumberStyle, other_style
@@ -47,6 +47,8 @@ class DelimitedOptions:
     thousands : str, optional
         What stands between groups of three digits: ``,``, ``.``, a space or ``'``. Only columns of numbers are read
         with it, and a column that fits no way of writing numbers as a whole is refused.
+    dates : {"day/month/year", "month/day/year"}, optional
+        How dates with slashes are written. Found in a column in which some day is past the 12th.
     """
 
     delimiter: str | None = None
@@ -54,6 +56,7 @@ class DelimitedOptions:
     missing: Sequence[str] = MISSING
     decimal: str = "."
     thousands: str | None = None
+    dates: str | None = None
 
     def __post_init__(self) -> None:
         if self.delimiter is not None and (len(self.delimiter) != 1 or self.delimiter in '"\n\r'):
@@ -61,6 +64,8 @@ class DelimitedOptions:
         if self.delimiter is not None and self.delimiter == self.decimal:
             raise OptionError(f"decimal must differ from the delimiter, not be {self.decimal!r}, too")
         NumberStyle(self.decimal, self.thousands)  # which refuses what is no style
+        if self.dates is not None and self.dates not in DATE_FORMS:
+            raise OptionError(f"dates must be one of {', '.join(DATE_FORMS)}, not {self.dates!r}")
 
 
 class DelimitedReader:
@@ -72,6 +77,7 @@ class DelimitedReader:
         self._source, self._options = source, options or DelimitedOptions()
         self._missing = frozenset(self._options.missing)
         self._style = NumberStyle(self._options.decimal, self._options.thousands)
+        self._date_forms: dict[str, str] = {}  # of columns whose dates are not written as 2021-12-31
         first = next((block for block in line_blocks(source, _SAMPLE_BYTES) if block.text.strip()), None)
         if first is None:
             raise DataError(f"{source.name}: the file is empty")
@@ -164,7 +170,9 @@ class DelimitedReader:
         columns: list[list[str | None]] = []
         for j, column in enumerate(zip(*rows, strict=True)):
             cells: list[str | None] = [None if (cell := raw.strip()) in missing else cell for raw in column]
-            if numeric and numeric[j] and not self._style.is_plain:
+            if numeric and self.columns[j].name in self._date_forms:
+                cells = self._in_iso(cells, Place(self.name, self.columns[j].name, lines))
+            elif numeric and numeric[j] and not self._style.is_plain:
                 cells = self._in_python(cells, Place(self.name, self.columns[j].name, lines))
             columns.append(cells)
         return columns
@@ -178,6 +186,15 @@ class DelimitedReader:
                     raise place.error(row, f"{shorten(cell)} is not written as numbers are said to be; check decimal=")
                 plain[row] = cell
         return plain
+
+    def _in_iso(self, cells: list[str | None], place: Place) -> list[str | None]:
+        """Write dates as 2021-12-31; what is no date stays, unless it only has the form of one."""
+        form = self._date_forms[place.column]
+        written = [cell if cell is None else iso_date(cell, form) or cell for cell in cells]
+        for row, cell in enumerate(written):
+            if cell is not None and is_local_date(cell):
+                raise place.error(row, f"{shorten(cell)} is no date, if dates are written {form}; see dates=")
+        return written
 
     def _header(self) -> tuple[list[str], int]:
         """Names of the columns, and the line where the data begins."""
@@ -230,6 +247,20 @@ class DelimitedReader:
         style = self._style
         if all(cell is None or style.plain(cell) is not None or cell.lower() in WORDS for cell in sample):
             return Column(name, "auto")
+        forms = date_forms(sample)
+        if self._options.dates in forms:
+            forms = [self._options.dates]
+        if len(forms) > 1:
+            shown = shorten(next(cell for cell in sample if cell is not None))
+            both = " or ".join(f"dates={form!r}" for form in forms)
+            return Column(
+                name, "mixed", remark=f"dates such as {shown}, in which every day may be a month", advice=f"pass {both}"
+            )
+        if forms:
+            self._date_forms[name] = forms[0]
+            if any("/" in cell for cell in sample if cell is not None):
+                self.hints.dates = forms[0]
+            return Column(name, "auto-date")
         other = other_style(sample, style)
         if other is not None:
             return Column(name, "mixed", remark=other[0], advice=other[1])

@@ -202,7 +202,8 @@ class Encoder:
             if day is None:
                 if self.tentative:
                     raise KindConflict(self.name)
-                raise place.error(row, f"expected a date such as 2021-03-05, found {shorten(cell)}")
+                hint = "; pass dates='day/month/year' or dates='month/day/year'" if "/" in str(cell) else ""
+                raise place.error(row, f"expected a date such as 2021-03-05, found {shorten(cell)}{hint}")
             days[row] = day
         return days
 
