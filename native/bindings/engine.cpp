@@ -189,6 +189,19 @@ class PyEngine {
     return {o.covered, o.open, o.newly_set, o.stopped};
   }
 
+  // Which rows are in the working set, and what each label of each row has been set to (-1: nothing).
+  std::pair<std::vector<std::uint8_t>, std::vector<std::int8_t>> training_state() const {
+    const State& state = engine_->state();
+    std::vector<std::uint8_t> working(state.rows);
+    std::vector<std::int8_t> assigned(state.rows * state.labels, -1);
+    for (std::size_t i = 0; i < state.rows; ++i) {
+      working[i] = state.working.test(i);
+      for (std::size_t l = 0; l < state.labels; ++l)
+        if (state.set.test(l, i)) assigned[i * state.labels + l] = state.ones.test(l, i);
+    }
+    return {std::move(working), std::move(assigned)};
+  }
+
   Count remaining() const { return engine_->state().working_weight; }
   bool has_unset() const { return engine_->state().has_unset(engine_->form().negative); }
 
@@ -409,6 +422,7 @@ void register_engine(nb::module_& m) {
       .def("grow_single", &PyEngine::grow_single, "seconds"_a.none(), "report"_a = nb::none(), "pace"_a = 0.5)
       .def("commit", &PyEngine::commit, "rows"_a, "head"_a, "stop"_a.none(), "keep_covered"_a)
       .def("leftover", &PyEngine::leftover)
+      .def("training_state", &PyEngine::training_state)
       .def_prop_ro("remaining", &PyEngine::remaining)
       .def_prop_ro("has_unset", &PyEngine::has_unset);
 }

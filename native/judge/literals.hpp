@@ -75,6 +75,12 @@ struct Gains {
   }
 };
 
+// Whether a measure is at its best, 1, exactly for literals without a wrong row.
+inline bool peaks_at_purity(const Form& form) {
+  const bool plain = *std::min_element(form.num.begin(), form.num.end()) >= 0;
+  return plain && Gains(form, {1, 1}).only_pure();
+}
+
 // A number that no sum of gains in a node exceeds at the value p / q; several of them may be added up.
 inline double largest_sum(const Form& form, double covered, const State& state, double p, double q) {
   const double all = double(state.working_weight);

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 from fractions import Fraction
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -102,10 +102,7 @@ class NativeEngine:
             **(_formula(form, objective.measure) if form.formula else {}),
         )
         self._form = form
-        # what a form for single literals leaves to the reference: heads of several labels
-        self._arguments = table, whole, weights, objective, options
-        self._commits: list[tuple[Candidate, float | None, bool]] = []
-        self._reference: ReferenceEngine | None = None
+        self._reference_of = partial(ReferenceEngine, table, whole, weights, objective, options)
 
     @property
     def remaining(self) -> int:
@@ -141,8 +138,6 @@ class NativeEngine:
     def commit(self, candidate: Candidate, stop_threshold: float | None, keep_covered: bool) -> Outcome:
         """Apply a rule to the training state."""
         stop = None if stop_threshold is None else _ratio(float(stop_threshold))
-        if self._form.kind in ("alone", "example"):
-            self._commits.append((candidate, stop_threshold, keep_covered))
         head = [(label, value) for label, value, _, _ in candidate.head]
         cover = candidate.cover
         rows = cover.astype(np.int64, copy=False) if isinstance(cover, np.ndarray) else cover
@@ -153,14 +148,12 @@ class NativeEngine:
         return np.array(self._engine.leftover(), dtype=np.int64).reshape(-1, 2)
 
     def _grow_by_reference(self) -> Candidate | None:
-        if self._reference is None:
-            self._reference = ReferenceEngine(*self._arguments)
-        for commit in self._commits:
-            self._reference.commit(*commit)
-        self._commits.clear()
-        self._reference.deadline = self.deadline
-        self._reference.report = self.report
-        return self._reference.grow()
+        """Let the reference grow a rule where no compiled search is exact: in this state, or for several labels."""
+        reference = self._reference_of()
+        working, assigned = self._engine.training_state()
+        reference.resume(np.array(working, dtype=bool), np.array(assigned, dtype=np.int8))
+        reference.deadline, reference.report = self.deadline, self.report
+        return reference.grow()
 
     def _candidate(self, found: Any) -> Candidate | None:
         if found is None:

@@ -74,11 +74,15 @@ class ReferenceEngine(Growth[RowNode]):
     def commit(self, candidate: Candidate, stop_threshold: float | None, keep_covered: bool) -> Outcome:
         """Apply a rule to the training state."""
         outcome = self.state.commit(candidate, stop_threshold, keep_covered)
-        self.refresh()
+        self._refresh()
         return outcome
 
-    def refresh(self) -> None:
-        """Forget what depends on the training state, which has changed."""
+    def resume(self, working: Bools, assigned: npt.NDArray[np.int8]) -> None:
+        """Go on from the state that another engine has reached: its working set, and what labels are set to."""
+        self.state.resume(working, assigned.reshape(self.state.truth.shape))
+        self._refresh()
+
+    def _refresh(self) -> None:
         self._cuts.forget()
         self._judge.refresh()
 

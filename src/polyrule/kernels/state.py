@@ -82,6 +82,11 @@ class TrainingState:
             self.working[rows[~open_rows]] = False
         return Outcome(covered, still_open, newly_set, stopped)
 
+    def resume(self, working: npt.NDArray[np.bool_], assigned: npt.NDArray[np.int8]) -> None:
+        """Take over another working set and what labels are set to."""
+        self.working, self.assigned = working, assigned
+        self.ever_set = (assigned != UNSET).any(axis=0)
+
     def _set(self, rows: npt.NDArray[np.int64], label: int, value: int) -> int:
         column = self.assigned[:, label]
         fresh = rows[column[rows] == UNSET]
