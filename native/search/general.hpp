@@ -18,7 +18,7 @@ namespace polyrule {
 class GeneralScan {
  public:
   GeneralScan(const Node& node, const State& state, Columns& columns, Sequences& sequences, const Codes& codes,
-              const Form& form, double min_coverage, std::size_t stretch, Shortlist shortlist, const Patience& patience)
+              const Form& form, Count min_coverage, std::size_t stretch, Shortlist shortlist, const Patience& patience)
       : node_(node), state_(state), columns_(columns), sequences_(sequences), form_(form),
         judge_(node.labels, state, form, patience), sums_(node, state, codes), filter_(node.labels, state, form, sums_),
         by_example_(form.kind == HeadKind::example), hamming_(node.labels, state, sums_, form.max_head > 1),
@@ -243,7 +243,7 @@ class GeneralScan {
 
   template <class Make>
   void consider(Make&& make, Count weight, bool leaving) {
-    if (double(weight) < min_coverage_) return;
+    if (weight < min_coverage_) return;
     ++judged_;
     if (form_.formula == Formula::function && !by_function_) {
       ask(make(), leaving);
@@ -337,7 +337,7 @@ class GeneralScan {
   HammingFilter hamming_;
   const bool by_function_;  // a monotone one; values of others are asked for as they come
   FunctionFilter functions_;
-  double min_coverage_;
+  Count min_coverage_;
   std::uint64_t judged_ = 0;
   Shortlist shortlist_;
   bool has_level_ = false;

@@ -17,7 +17,7 @@ namespace polyrule {
 
 class NumericSearch {
  public:
-  NumericSearch(Columns& columns, const State& state, const Limits& limits, double min_coverage, int threads);
+  NumericSearch(Columns& columns, const State& state, const Limits& limits, Count min_coverage, int threads);
 
   bool any() const { return !order_.empty(); }
   Sequences& sequences() { return sequences_; }
@@ -48,7 +48,7 @@ class NumericSearch {
   Columns& columns_;
   const State& state_;
   const Limits& limits_;
-  const double min_coverage_;
+  const Count min_coverage_;
   const int threads_;
   Sequences sequences_;
   std::vector<std::size_t> order_;  // the numeric columns, the most promising first

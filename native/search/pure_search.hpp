@@ -13,7 +13,7 @@ namespace polyrule {
 
 class PureSearch {
  public:
-  PureSearch(Columns& columns, const State& state, const Members& members, const Limits& limits, double min_coverage,
+  PureSearch(Columns& columns, const State& state, const Members& members, const Limits& limits, Count min_coverage,
              int threads);
 
   // Whether a measure is at its best, 1, exactly for pure literals. Then this search comes before all others.
@@ -38,7 +38,7 @@ class PureSearch {
   const State& state_;
   const Members& members_;
   const Limits& limits_;
-  const double min_coverage_;
+  const Count min_coverage_;
   const int threads_;
   const bool small_;  // whether numbers of 16 bits are enough
   const bool has_lists_;

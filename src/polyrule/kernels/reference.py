@@ -109,7 +109,7 @@ class ReferenceEngine:
         return self._grown(best)
 
     def _grown(self, best: _Node | None) -> Candidate | None:
-        if best is None or int(self.state.weights[best.rows].sum()) < self.options.min_coverage:
+        if best is None or int(self.state.weights[best.rows].sum()) < self.options.least_weight:
             return None
         return Candidate(best.body, best.verdict.head, best.verdict.value, best.rows)
 
@@ -174,7 +174,7 @@ class ReferenceEngine:
             first = batch.condition(0)
             if isinstance(first, LabelCondition):
                 allowed[first.label] = False
-            skip = batch.sums(self.state.weights) < self.options.min_coverage
+            skip = batch.sums(self.state.weights) < self.options.least_weight
             for _ in range(min(self.options.beam_width, len(batch))):
                 full = len(nodes) >= self.options.beam_width
                 verdict = self._judge.best(batch, allowed, skip, nodes[-1].verdict if full else floor)

@@ -16,6 +16,7 @@ from polyrule.kernels.engine import PACE, Candidate, GrowOptions, Outcome, OutOf
 from polyrule.kernels.judge import Verdict
 from polyrule.kernels.singles import RatioValues
 from polyrule.measures import Objective
+from polyrule.measures.ratio import exact_number
 from polyrule.model.rule import Condition, LabelCondition
 from polyrule.native import native
 from polyrule.scale.batches import equality_batch, numeric_batch, whole_batch
@@ -126,7 +127,7 @@ class CountedEngine:
         head = tuple((label, value) for label, value, _, _ in candidate.head)
         answer = self.counter.ask(WhatIf(candidate.coded, head, full, negative))
         covered, still_open, newly = int(answer[0]), int(answer[1]), answer[2:]
-        stopped = stop_threshold is not None and still_open <= Fraction(repr(float(stop_threshold))) * covered
+        stopped = stop_threshold is not None and still_open <= exact_number(stop_threshold) * covered
         step = Step(candidate.coded, head, "all", full, negative)
         if stopped:
             step = replace(step, stay="none")
@@ -252,7 +253,7 @@ class CountedEngine:
             if not level or not _verdict(level[0]).beats(best.verdict if best else None):
                 break
             best, beam, length = level[0], level, length + 1
-        if best is None or best.weight < self.options.min_coverage:
+        if best is None or best.weight < self.options.least_weight:
             return None
         verdict = _verdict(best)
         nobody = np.zeros(0, dtype=np.int64)
@@ -309,7 +310,7 @@ class CountedEngine:
             allowed[tested] = False
             if column >= len(self.features):
                 allowed[column - len(self.features)] = False
-            skip = batch.weight < self.options.min_coverage
+            skip = batch.weight < self.options.least_weight
             for _ in range(min(width, len(batch))):
                 verdict = self._judge.best(batch, allowed, skip)  # type: ignore[arg-type]
                 if verdict is None:
@@ -332,7 +333,7 @@ class CountedEngine:
         single = self.objective.max_head_size == 1
         counts, whole, total = self._counts(parent), self._whole(), self._judge.total
         found = decide(
-            counts, whole.weight, self._views(columns), allowed, total, values, self.options.min_coverage, single
+            counts, whole.weight, self._views(columns), allowed, total, values, self.options.least_weight, single
         )
         if found is None:
             return []
