@@ -7,6 +7,7 @@ import os
 import sys
 import threading
 import time
+import warnings
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -37,6 +38,7 @@ def main() -> int:
     parser.add_argument("--quick", action="store_true", help="only worlds that do not need the reference")
     parser.add_argument("--without", action="append", default=[], help="leave out worlds with this tag")
     args = parser.parse_args()
+    warnings.simplefilter("ignore")
     end = time.monotonic() + 60 * args.minutes
     rules: Counter[str] = Counter()
     kinds: Counter[str] = Counter()

@@ -132,7 +132,11 @@ def _weights(rng: np.random.Generator, rows: int) -> np.ndarray:
 def _huge(rng: np.random.Generator, rows: int) -> np.ndarray:
     """Whole weights whose sum is at the end of the range, or where some kernel takes another way."""
     total = int(rng.choice([LARGEST_TOTAL, 2**30, 2**30 + 1, 2**29, 2**24 + 1, 2**24 - 1, 2**16]))
-    most = 2 if rng.random() < 0.5 else max(2, total // (2 * rows))
-    weights = rng.integers(1, most, rows)
+    kind = rng.random()
+    most = 2 if kind < 0.4 else max(2, total // (2 * rows))
+    # one that outweighs all others, or any, or nearly the same: then values differ in the last digits
+    weights = (
+        rng.integers(1, most, rows) if kind < 0.7 else total // rows - rng.integers(0, min(60, total // rows), rows)
+    )
     weights[rng.integers(rows)] += total - weights.sum()
     return weights

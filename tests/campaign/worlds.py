@@ -112,7 +112,7 @@ def draw(rng: np.random.Generator, fits: float = 0.15, small: bool = False) -> W
         data["order"] = rng.permutation(len(data["X"])).tolist()
     if not searched and rng.random() < fits:
         name, parameters = _fit(rng)
-        counted = bool(rng.random() < 0.3) and parameters.get("prune") is None and len(data["X"]) < 255
+        counted = bool(rng.random() < 0.3) and "teacher" not in parameters and len(data["X"]) < 255
         return World(**data, fit=(name, parameters), counted=counted)
     objective = _searched(rng) if searched else _objective(rng)
     options = _options(rng)

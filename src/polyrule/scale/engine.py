@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from polyrule.data.table import Feature
-from polyrule.errors import OptionError
+from polyrule.errors import DataError, OptionError
 from polyrule.kernels.engine import PACE, Candidate, GrowOptions, Outcome, OutOfTime, Report
 from polyrule.kernels.judge import Verdict
 from polyrule.kernels.singles import RatioValues
@@ -32,6 +32,8 @@ Mask = npt.NDArray[np.bool_]
 
 #: Most bytes of one table of counts.
 LARGEST_TABLE = 4 << 30
+#: All weights are below this, so that counts are exact as doubles, and sums of a few of them as 64-bit integers.
+LARGEST_TOTAL = 2**53
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -99,6 +101,8 @@ class CountedEngine:
         self.report: Report | None = None
         self._columns_seen, self._told = 0, time.monotonic()
         self.total = int(counter.ask(Weight()))
+        if not 0 <= self.total < LARGEST_TOTAL:
+            raise DataError("the weights sum to 2**53 or more; divide them by a common factor and pack the data again")
         self.remaining = self.total
         self._judge = CountedJudge(labels, objective, lambda body, s: counter.ask(Agreement(body, s)))
         self._judge.watch = self._look_at_the_clock
