@@ -224,7 +224,7 @@ class PyEngine {
       if (weight < 0) throw nb::value_error("weights must not be negative");
       total += weight;
     }
-    if (total > (Wide{1} << 31)) throw nb::value_error("weights must not exceed 2**31 in total");
+    if (total > kMostWeight) throw nb::value_error("all weights together must be below 2**31");
     return out;
   }
 
@@ -396,6 +396,7 @@ void register_engine(nb::module_& m) {
   nb::class_<Cover>(m, "Cover")
       .def("__len__", [](const Cover& cover) { return count_bits(cover.bits.data(), cover.bits.words()); })
       .def("rows", [](const Cover& cover) { return row_numbers(cover.bits); }, "Row numbers, ascending.");
+  m.attr("MOST_WEIGHT") = kMostWeight;
   m.def("sign_of_sum", &sign_of_sum, "terms"_a, "The sign of a sum of fractions, for tests.");
   nb::class_<PyEngine>(m, "Engine")
       .def(
@@ -404,7 +405,7 @@ void register_engine(nb::module_& m) {
              std::size_t labels, const Vector<std::int64_t>& weights, const std::string& kind, const std::string& scope,
              const std::vector<Count>& num, const std::vector<Count>& den, const std::vector<Count>& rho,
              std::optional<std::size_t> max_head, bool negative, std::size_t beam_width, bool label_conditions,
-             double min_coverage, std::optional<std::size_t> max_conditions, int threads, const std::string& formula,
+             Count min_coverage, std::optional<std::size_t> max_conditions, int threads, const std::string& formula,
              std::pair<Count, Count> m, nb::object function, bool monotone, const nb::dict& limits) {
             if (beam_width == 0) throw nb::value_error("a beam must be at least 1 wide");
             const GrowOptions options{beam_width, label_conditions, min_coverage, max_conditions.value_or(SIZE_MAX)};

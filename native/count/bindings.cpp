@@ -82,7 +82,7 @@ nb::object py_decide(const Tensor<const std::int64_t>& kinds, const Vector<std::
                      const Vector<std::int64_t>& ends, const Vector<std::uint8_t>& numeric,
                      const Vector<std::int32_t>& own, const Matrix<std::uint8_t>& allowed,
                      const Matrix<std::int64_t>& total, const std::vector<std::int64_t>& num,
-                     const std::vector<std::int64_t>& den, double min_coverage, bool single) {
+                     const std::vector<std::int64_t>& den, std::int64_t min_coverage, bool single) {
   NodeView node{kinds.data(), weight.data(), occurs.data(), kinds.shape(1)};
   require(num.size() == 5 && den.size() == 5, "measure");
   require(allowed.shape(0) == node.labels && total.shape(0) == node.labels && kinds.shape(2) == 4, "labels");

@@ -49,6 +49,6 @@ struct Decision {
 
 // The best condition of a node: by value, true positives, and the order in which the columns are given.
 Decision decide(const NodeView& node, const std::vector<ColumnView>& columns, const Measure& measure,
-                const std::int64_t* total, const std::uint8_t* allowed, double min_coverage);
+                const std::int64_t* total, const std::uint8_t* allowed, std::int64_t min_coverage);
 
 }  // namespace polyrule_count

@@ -96,6 +96,8 @@ inline double largest_sum(const Form& form, double covered, const State& state, 
   return h[0] + (std::max(h[1], h[2]) + std::max(h[3], h[4])) * covered + h[3] * all + h[4] * present;
 }
 
+inline constexpr double kWideCapacity = 2e18;  // of lanes of 64 bits; kernels add up to three sums
+
 // The value that lanes look with: the value itself, or where its sums do not fit a fraction below it. Gains can only
 // grow if the value is lowered, as denominators are never negative: what cannot reach the lower value cannot reach the
 // other.

@@ -69,12 +69,14 @@ Form Engine::form_for(const LiteralChoice& literal) const {
   return form;
 }
 
-// Whether a head is worth as much as its best literal, and denominators are positive wherever there is a true positive.
+// Whether a head is worth as much as its best literal, denominators are positive wherever there is a true positive, and
+// the widest lanes can look at every value.
 bool Engine::is_plain(const Form& form) const {
   return limits_.plain != 0 && form.kind == HeadKind::singles && form.scope == Scope::head && form.rho.empty() &&
          form.max_head >= state_.labels && *std::min_element(form.den.begin(), form.den.end()) >= 0 &&
          form.den[0] + form.den[1] > 0 &&
-         (options_.beam_width == 1 || *std::min_element(form.num.begin(), form.num.end()) >= 0);
+         (options_.beam_width == 1 || *std::min_element(form.num.begin(), form.num.end()) >= 0) &&
+         LaneLevel::fits(form, state_, kWideCapacity);
 }
 
 std::vector<NodeLabel> Engine::root_labels(const LiteralChoice& literal, const Form& form) const {
@@ -163,7 +165,7 @@ std::optional<Grown> Engine::grow_without_conditions(const Watch& watch, const F
   const Patience patience(&watch);
   ExampleHeads::Found found = ExampleHeads(node, state_, form, patience).best();
   if (found.more_right) throw NotCompiled{};
-  if (!found.head.any() || double(node.weight) < options_.min_coverage) return std::nullopt;
+  if (!found.head.any() || node.weight < options_.min_coverage) return std::nullopt;
   return Grown{{}, std::move(found.head), std::move(node.cover)};
 }
 
@@ -186,7 +188,7 @@ std::optional<Grown> Engine::grow_body(const Watch& watch, const Form& form, std
     level = std::move(next);
   }
   Live& best = level.front();
-  if (double(best.node.weight) < options_.min_coverage) return std::nullopt;
+  if (best.node.weight < options_.min_coverage) return std::nullopt;
   return Grown{std::move(best.body), std::move(best.head), std::move(best.node.cover)};
 }
 

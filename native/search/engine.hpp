@@ -20,7 +20,7 @@ namespace polyrule {
 struct GrowOptions {
   std::size_t beam_width = 1;
   bool label_conditions = true;
-  double min_coverage = 0;
+  Count min_coverage = 0;
   std::size_t max_conditions = SIZE_MAX;
 };
 

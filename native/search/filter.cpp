@@ -24,7 +24,7 @@ void CountFilter::set_level(const Fraction& level) {
   ++version_;
   if (form_.rho.empty()) levels_.set_group(whole_);
   largest_ = rounding() == 0 && is_largest(form_.formula, level);
-  micro_lanes_.set_level(form_, level);
+  micro_lanes_.set_level(form_, level, rounding() == 0);
   lowered_ = as_double(level) - 1e-13;  // formulas and their parts lie between -1 and 1
   monotone_ = form_.formula == Formula::none ? levels_.is_monotone(reach_.right_counts_more, reach_.wrong_counts_more)
                                              : form_.formula != Formula::wracc || level.num >= 0;

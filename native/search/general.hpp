@@ -17,7 +17,7 @@ namespace polyrule {
 class GeneralScan {
  public:
   GeneralScan(const Node& node, const State& state, Columns& columns, Sequences& sequences, const Codes& codes,
-              const Form& form, double min_coverage, std::size_t stretch, Shortlist shortlist, const Patience& patience)
+              const Form& form, Count min_coverage, std::size_t stretch, Shortlist shortlist, const Patience& patience)
       : node_(node), state_(state), columns_(columns), sequences_(sequences), form_(form),
         judge_(node.labels, state, form, patience), sums_(node, state, codes),
         filter_(make_filter(node.labels, state, form, sums_)), min_coverage_(min_coverage),
@@ -235,7 +235,7 @@ class GeneralScan {
 
   template <class Make>
   void consider(Make&& make, Count weight, bool leaving) {
-    if (double(weight) < min_coverage_) return;
+    if (weight < min_coverage_) return;
     ++judged_;
     if (!filter_) {
       ask(make(), leaving);
@@ -325,7 +325,7 @@ class GeneralScan {
   HeadJudge judge_;
   Sums sums_;
   const std::unique_ptr<Filter> filter_;  // none: values of a function are asked for as they come
-  double min_coverage_;
+  Count min_coverage_;
   std::uint64_t judged_ = 0;
   Shortlist shortlist_;
   bool has_level_ = false;
@@ -365,7 +365,7 @@ class GeneralScan {
 // Looks at every column with a scan for each thread.
 class GeneralSearch : public Searcher {
  public:
-  GeneralSearch(Columns& columns, const State& state, Sequences& sequences, const Limits& limits, double min_coverage,
+  GeneralSearch(Columns& columns, const State& state, Sequences& sequences, const Limits& limits, Count min_coverage,
                 bool label_conditions, int threads)
       : columns_(columns), state_(state), sequences_(sequences), limits_(limits), min_coverage_(min_coverage),
         label_conditions_(label_conditions), threads_(threads) {}
@@ -377,7 +377,7 @@ class GeneralSearch : public Searcher {
   const State& state_;
   Sequences& sequences_;
   const Limits& limits_;
-  const double min_coverage_;
+  const Count min_coverage_;
   const bool label_conditions_;
   const int threads_;
 };

@@ -310,7 +310,7 @@ void Sizes<Counter>::follow(const Members& members, const Node& node, Count leas
   cover_ = node.cover;
 }
 
-ListSearch::ListSearch(const Members& members, const State& state, const Limits& limits, double min_coverage,
+ListSearch::ListSearch(const Members& members, const State& state, const Limits& limits, Count min_coverage,
                        int threads)
     : members_(members), state_(state), limits_(limits), min_coverage_(min_coverage), threads_(threads),
       short_counts_(members, state), long_counts_(members, state), root_(state.labels, limits.prospects != 0),
@@ -380,8 +380,8 @@ void ListSearch::search_as(const Watch& watch, const Node& node, const std::vect
                            Sizes<Counter>& sizes, LabelCounts<Counter>& counts, Rooms<Counter>& rooms,
                            Shortlist& best) {
   using Search = LiteralSearch<Counter, Lane>;
-  sizes.follow(members_, node, static_cast<Count>(std::ceil(min_coverage_)));
-  const double capacity = sizeof(Lane) == 4 ? limits_.lane_capacity : 2e18;
+  sizes.follow(members_, node, min_coverage_);
+  const double capacity = sizeof(Lane) == 4 ? limits_.lane_capacity : kWideCapacity;
   LabelCounts<Counter>* const kept = state_.rows >= limits_.kept_rows && counts.fits() ? &counts : nullptr;
   rooms.resize(static_cast<std::size_t>(threads_));
   const auto start = [&](std::size_t worker) {

@@ -36,7 +36,7 @@ struct ListRoom;
 
 class ListSearch : public Searcher {
  public:
-  ListSearch(const Members& members, const State& state, const Limits& limits, double min_coverage, int threads);
+  ListSearch(const Members& members, const State& state, const Limits& limits, Count min_coverage, int threads);
 
   // What is known of the empty body is brought up to date.
   void begin_rule(const Form& form) override;
@@ -53,7 +53,7 @@ class ListSearch : public Searcher {
   const Members& members_;
   const State& state_;
   const Limits& limits_;
-  const double min_coverage_;
+  const Count min_coverage_;
   const int threads_;
   Sizes<std::uint16_t> short_sizes_;
   Sizes<std::uint32_t> long_sizes_;

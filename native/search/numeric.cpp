@@ -43,7 +43,7 @@ std::vector<Literal> literals_of(const std::vector<NodeLabel>& labels) {
 }  // namespace
 
 NumericSearch::NumericSearch(Columns& columns, const State& state, Sequences& sequences, const Limits& limits,
-                             double min_coverage, int threads, bool after_pure)
+                             Count min_coverage, int threads, bool after_pure)
     : columns_(columns), state_(state), limits_(limits), min_coverage_(min_coverage), threads_(threads),
       after_pure_(after_pure), sequences_(sequences), promise_(columns.size(), 0),
       path_(state.labels, limits.prospects != 0), first_(state.labels) {
@@ -125,7 +125,7 @@ void NumericSearch::search_part(const Watch& watch, const Node& node, const std:
         worker->lines, worker->sweep, node, column,
         [&](Count tp) { return own_best || tp >= worker->best.least_tp(); },  // each literal's ties are wanted
         [&](Count weight, const std::vector<Passing>& passing, auto&& condition) {
-          if (double(weight) < min_coverage_) return;
+          if (weight < min_coverage_) return;
           BestLiterals met;
           for (const Passing& p : passing) {
             const Fraction here = literal_value(form, p.counts);
@@ -221,7 +221,7 @@ void NumericSearch::find_first(const Watch& watch, const Node& root, const Form&
       const Count weight = state_.weigh(cover.data());
       const KindCounts kinds = state_.count_kinds(label.label, cover, weight);
       const Fraction now = literal_value(form, literal_counts(label, kinds, value));
-      if (weight > 0 && weight < root.weight && double(weight) >= min_coverage_ && kinds[value] > 0 &&
+      if (weight > 0 && weight < root.weight && weight >= min_coverage_ && kinds[value] > 0 &&
           compare(now, found.best) > 0)
         found.best = now;
     }
@@ -244,7 +244,7 @@ void NumericSearch::find_first(const Watch& watch, const Node& root, const Form&
     sweep_column(
         worker->lines, worker->sweep, root, column, [](Count) { return true; },
         [&](Count weight, const std::vector<Passing>& passing, auto&& condition) {
-          if (double(weight) < min_coverage_) return;
+          if (weight < min_coverage_) return;
           for (const Passing& p : passing) {
             Found& found = worker->found[p.literal];
             const Fraction value = literal_value(form, p.counts);

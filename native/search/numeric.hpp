@@ -18,7 +18,7 @@ namespace polyrule {
 class NumericSearch : public Searcher {
  public:
   // `after_pure`: where a measure is at its best for pure literals, another search has looked for those already.
-  NumericSearch(Columns& columns, const State& state, Sequences& sequences, const Limits& limits, double min_coverage,
+  NumericSearch(Columns& columns, const State& state, Sequences& sequences, const Limits& limits, Count min_coverage,
                 int threads, bool after_pure);
 
   bool any() const { return !order_.empty(); }
@@ -44,7 +44,7 @@ class NumericSearch : public Searcher {
   Columns& columns_;
   const State& state_;
   const Limits& limits_;
-  const double min_coverage_;
+  const Count min_coverage_;
   const int threads_;
   const bool after_pure_;
   Sequences& sequences_;

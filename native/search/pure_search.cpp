@@ -8,7 +8,7 @@
 namespace polyrule {
 
 PureSearch::PureSearch(Columns& columns, const State& state, const Members& members, Sequences& sequences,
-                       const Limits& limits, double min_coverage, int threads)
+                       const Limits& limits, Count min_coverage, int threads)
     : columns_(columns), state_(state), members_(members), sequences_(sequences), limits_(limits),
       min_coverage_(min_coverage), threads_(threads), small_(state.unit && state.rows <= Places::kMostRows),
       has_lists_(state.rows <= Places::kMostRows && members.all_in_records() &&

@@ -16,7 +16,7 @@ namespace polyrule {
 class PureSearch : public Searcher {
  public:
   PureSearch(Columns& columns, const State& state, const Members& members, Sequences& sequences, const Limits& limits,
-             double min_coverage, int threads);
+             Count min_coverage, int threads);
 
   bool search(const Query& query, Shortlist& best) override;
   // A rule has set a label on these of the 64 rows from w * 64 on.
@@ -36,7 +36,7 @@ class PureSearch : public Searcher {
   const Members& members_;
   Sequences& sequences_;
   const Limits& limits_;
-  const double min_coverage_;
+  const Count min_coverage_;
   const int threads_;
   const bool small_;      // whether numbers of 16 bits are enough
   const bool has_lists_;  // whether conditions that are lists are looked at, too; if not, somebody else must

@@ -111,7 +111,7 @@ class Growth(ABC, Generic[N]):
             if not level or not level[0].verdict.beats(floor):  # type: ignore[union-attr]
                 break
             best, length = level[0], length + 1
-        if best is None or best.weight < self.options.min_coverage:
+        if best is None or best.weight < self.options.least_weight:
             return None
         return self.candidate(best)
 
@@ -153,7 +153,7 @@ class Growth(ABC, Generic[N]):
             if label is not None:
                 allowed = open_literals.copy()
                 allowed[label] = False
-            skip = self.weights(batch) < self.options.min_coverage
+            skip = self.weights(batch) < self.options.least_weight
             for _ in range(min(width, len(batch))):
                 full = len(nodes) >= width
                 verdict = self._judge.best(batch, allowed, skip, nodes[-1].verdict if full else floor)

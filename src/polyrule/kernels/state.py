@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
-
 import numpy as np
 import numpy.typing as npt
 
 from polyrule.kernels.engine import Candidate, Outcome
+from polyrule.measures.ratio import exact_number
 
 UNSET = -1
 
@@ -75,7 +74,7 @@ class TrainingState:
                 newly_set += self._set(rows, label, 0)
         open_rows = self._open(rows)
         covered, still_open = int(self.weights[rows].sum()), int(self.weights[rows[open_rows]].sum())
-        stopped = stop_threshold is not None and still_open <= Fraction(repr(float(stop_threshold))) * covered
+        stopped = stop_threshold is not None and still_open <= exact_number(stop_threshold) * covered
         if stopped:
             self.working[rows] = False
         elif stop_threshold is None or not keep_covered:

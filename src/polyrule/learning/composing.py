@@ -172,7 +172,7 @@ class Composition:
             learning = Learning(SeparateOptions(0, max_rules=_LONGEST_LIST, all_stay=True), self.scale, self.callback)
             learning.clock = self.clock
             learner = replace(self.learner, objective=Objective(measure, negative=False))
-            engine = learner.engine(table, truth, self.weights)
+            engine = learner.engine(table, truth, self.weights, self.scale)
             learning.run(engine, _patient(engine, self._least()), int(self.weights.sum()))
             pool.add(self._kept(body(rule.body)) for rule in learning.rules)
             if learning.reason not in ("complete", "max_rules"):
@@ -281,8 +281,8 @@ class Composition:
         chance = None
         if self.opinion is not None:
             # What models without the example say of it, and one imagined example of either kind.
-            told = float(self.weights[mine] @ self.opinion[mine, label])
-            chance = round((told + 1) / (every + 2), 4)
+            told = float(self.weights[mine] @ self.opinion[mine, label]) * float(self.scale)
+            chance = round((told + 1) / (float(every * self.scale) + 2), 4)
         return Literal(label, 1, unscaled(present, self.scale), unscaled(every - present, self.scale), chance)
 
 

@@ -32,6 +32,7 @@ from polyrule.measures.lift import Lift
 from polyrule.measures.objective import Objective
 from polyrule.measures.proofs import recheck
 from polyrule.measures.proofs.smt import load as load_z3
+from polyrule.measures.ratio import exact_number
 from polyrule.model.conditions import holds
 from polyrule.model.info import learning_options
 from polyrule.model.predict import check_table
@@ -262,7 +263,7 @@ class _Training:
         self, numbered: list[tuple[int, Rule]], part: _Part, threshold: float | None, keep: bool
     ) -> Iterator[_Step]:
         """Replay one list."""
-        objective, truth = self.objective, part.truth
+        objective, truth = self.objective.in_units(self.scale), part.truth
         assigned = np.full(truth.shape, -1, dtype=np.int8)
         working = np.ones(len(truth), dtype=bool)
         for number, rule in numbered:
@@ -276,7 +277,7 @@ class _Training:
             unset = (assigned < 0) & (truth < 2) & (objective.negative | (truth == 1))
             open_ = covered & unset.any(axis=1)
             share = Fraction(int(self.weights[open_].sum()), max(1, int(self.weights[covered].sum())))
-            stopped = threshold is not None and share <= Fraction(repr(float(threshold)))
+            stopped = threshold is not None and share <= exact_number(threshold)
             if rule.stop if rule.origin != "learned" else stopped:
                 working &= ~covered
             elif threshold is None or not keep:

@@ -54,6 +54,11 @@ class ExpressionMeasure(Measure):
         """The counts that occur."""
         return frozenset(_variables(self.root))
 
+    def in_units(self, unit: Fraction) -> ExpressionMeasure:
+        """Write the unit before every count, unless the expression is the same in every unit."""
+        same = self.exact and degree(self.root) == 0
+        return self if same else ExpressionMeasure(self.name, _times(self.root, unit))
+
     def value(self, tp: int, fp: int, tn: int, fn: int) -> Fraction:
         """Evaluate the expression; doubles become exact fractions."""
         counts = {"tp": tp, "fp": fp, "tn": tn, "fn": fn}
@@ -203,6 +208,32 @@ def square_of(node: Node) -> Node | None:
     (True, None)
     """
     return _square(node) if _has_square_root(node) else None
+
+
+def degree(node: Node) -> Fraction | None:
+    """Return d where k times the counts give k**d times the value; None where there is no such d.
+
+    >>> degree(tree("tp*tn / (tp+fn)")), degree(tree("sqrt(tp/(tp+fp))")), degree(tree("log(1 + tp)"))
+    (Fraction(1, 1), Fraction(0, 1), None)
+    """
+    if node.kind == "number" or node.kind in VARIABLES:
+        return Fraction(node.kind in VARIABLES)
+    first, *others = [degree(part) for part in node.operands if part != Node("number") or node.kind in "*/**"]
+    if first is None or None in others:
+        return None
+    if node.kind in ("*", "/", "**"):
+        power = {"*": first + (others[0] or 0), "/": first - (others[0] or 0)}
+        return power.get(node.kind, first * node.operands[1].number)
+    if node.kind == "sqrt":
+        return first / 2
+    same = all(other == first for other in others) and (node.kind != "log" or first == 0)
+    return first if same else None
+
+
+def _times(node: Node, unit: Fraction) -> Node:
+    if node.kind in VARIABLES:
+        return Node("*", (Node("number", number=unit), node))
+    return Node(node.kind, tuple(_times(operand, unit) for operand in node.operands), node.number)
 
 
 def _has_square_root(node: Node) -> bool:

@@ -71,6 +71,13 @@ class RatioMeasure(Measure):
         """Whether the denominator is positive for every head whose literals have TP >= 1."""
         return min(self.denominator) >= 0 and self.denominator[0] + self.denominator[1] > 0
 
+    def in_units(self, unit: Fraction) -> RatioMeasure:
+        """Divide the constants by the unit, so that the ratio is the same."""
+        if not self.has_constants:
+            return self
+        rows = ((row[0] / unit, *row[1:]) for row in self.rows)
+        return RatioMeasure(self.name, *rows)
+
     def value(self, tp: int, fp: int, tn: int, fn: int) -> Fraction:
         """Return the exact ratio, 0 where the denominator is 0."""
         a, b = self.numerator, self.denominator
@@ -139,7 +146,9 @@ def exact_number(number: Any) -> Fraction:
     >>> exact_number(0.1)
     Fraction(1, 10)
     """
-    if hasattr(number, "item"):
+    if isinstance(number, np.floating):
+        number = float(str(number))  # a single 0.1 is one tenth, too
+    elif hasattr(number, "item"):
         number = number.item()
     if isinstance(number, bool) or not isinstance(number, (int, float, str, Fraction)):
         raise ValueError(f"not a number: {number!r}")

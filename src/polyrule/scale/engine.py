@@ -10,12 +10,13 @@ import numpy as np
 
 from polyrule.arrays import Bools, Ints
 from polyrule.data.table import Feature
-from polyrule.errors import OptionError
+from polyrule.errors import DataError, OptionError
 from polyrule.kernels.engine import Candidate, GrowOptions, Outcome
 from polyrule.kernels.growth import Batches, Growth, Node, without_tested
 from polyrule.kernels.judge import Verdict
 from polyrule.kernels.singles import RatioValues
 from polyrule.measures import Objective
+from polyrule.measures.ratio import exact_number
 from polyrule.native import native
 from polyrule.scale.batches import equality_batch, numeric_batch, whole_batch
 from polyrule.scale.coded import KINDS, LABEL_CODES, Body, Counts, Layout, Step
@@ -27,6 +28,8 @@ from polyrule.store.bins import Bins
 
 #: Most bytes of one table of counts.
 LARGEST_TABLE = 4 << 30
+#: All weights are below this, so that counts are exact as doubles, and sums of a few of them as 64-bit integers.
+LARGEST_TOTAL = 2**53
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -88,6 +91,8 @@ class CountedEngine(Growth[CountedNode]):
         self.compiled = compiled and native is not None
         self._can_decide = self.compiled or counter.decides
         self.total = int(counter.ask(Weight()))
+        if not 0 <= self.total < LARGEST_TOTAL:
+            raise DataError("the weights sum to 2**53 or more; divide them by a common factor and pack the data again")
         self.remaining = self.total
         self._layout = Layout.of(bins, labels, tuple(range(len(features))))
         self._usual = (0,) * labels
@@ -114,7 +119,7 @@ class CountedEngine(Growth[CountedNode]):
         head = tuple((label, value) for label, value, _, _ in candidate.head)
         answer = self.counter.ask(WhatIf(candidate.coded, head, full, negative))
         covered, still_open, newly = int(answer[0]), int(answer[1]), answer[2:]
-        stopped = stop_threshold is not None and still_open <= Fraction(repr(float(stop_threshold))) * covered
+        stopped = stop_threshold is not None and still_open <= exact_number(stop_threshold) * covered
         step = Step(candidate.coded, head, "all", full, negative)
         if stopped:
             step = replace(step, stay="none")
@@ -267,7 +272,7 @@ class CountedEngine(Growth[CountedNode]):
         single = self.objective.max_head_size == 1
         counts, whole, total = self._counts(parent), self._whole(), self._judge.total
         found = decide(
-            counts, whole.weight, self._views(columns), allowed, total, values, self.options.min_coverage, single
+            counts, whole.weight, self._views(columns), allowed, total, values, self.options.least_weight, single
         )
         if found is None:
             return []

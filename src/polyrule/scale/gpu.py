@@ -64,7 +64,7 @@ def decide_on_device(
     allowed: Any,
     total: Any,
     values: RatioValues,
-    min_coverage: float,
+    min_coverage: int,
     single: bool,
 ) -> tuple[int, int, bool] | None:
     """Return position, code and side of the best candidate; see `polyrule.scale.decide.decide`."""
@@ -99,7 +99,7 @@ def decide_on_device(
         (
             *(_upload(xp, measure), counts.kinds, counts.weight, kinds_upto, weight_upto, occurs_upto, starts, ends),
             *(xp.asarray(columns.numeric), xp.asarray(columns.own_label), xp.asarray(allowed.astype(np.uint8))),
-            *(xp.asarray(np.ascontiguousarray(total)), np.int32(labels), node_weight, np.float64(min_coverage), found),
+            *(xp.asarray(np.ascontiguousarray(total)), np.int32(labels), node_weight, np.int64(min_coverage), found),
         ),
     )
     device.kernel("best_of_all")((1,), (deciders,), (found, np.int32(len(found)), best))
