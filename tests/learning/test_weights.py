@@ -57,6 +57,11 @@ WAYS: dict[str, dict[str, Any]] = {
 }
 
 
+def named(options: dict[str, Any]) -> str:
+    """Name a case without the address of a function, which differs between the processes that run the tests."""
+    return " ".join(getattr(value, "__name__", str(value)) for value in options.values())
+
+
 def world(seed: int) -> tuple[Table, np.ndarray, np.ndarray]:
     rng = np.random.default_rng(seed)
     values = np.stack([rng.integers(0, 4, 9), rng.integers(0, 3, 9)], axis=1)
@@ -71,7 +76,7 @@ def learned(table: Table, truth: np.ndarray, weights: Any, options: dict[str, An
 
 
 @pytest.mark.parametrize("way", WAYS)
-@pytest.mark.parametrize("options", [*({"measure": m} for m in MEASURES), *OPTIONS], ids=str)
+@pytest.mark.parametrize("options", [*({"measure": m} for m in MEASURES), *OPTIONS], ids=named)
 def test_weights_are_repeated_rows(options: dict[str, Any], way: str) -> None:
     if way == "counted" and options.get("averaging") == "example":
         pytest.skip("whole examples are not counted")
