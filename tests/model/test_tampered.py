@@ -11,7 +11,8 @@ from polyrule.errors import LimitError, ModelError
 from polyrule.learning.verify import verify
 from polyrule.measures.expression import parse
 from polyrule.model import Literal, NominalCondition, NumericCondition, Rule, RuleList
-from polyrule.model.files import _checksum, dumps, loads
+from polyrule.data.documents import checksum
+from polyrule.model.files import dumps, loads
 from polyrule.model.parsing import parse_rule
 
 
@@ -23,7 +24,7 @@ def fitted():
 
 def sealed(document: dict) -> str:
     content = {name: value for name, value in document.items() if name != "checksum"}
-    return json.dumps(content | {"checksum": _checksum(content)})
+    return json.dumps(content | {"checksum": checksum(content)})
 
 
 def changed(model, **members) -> str:
