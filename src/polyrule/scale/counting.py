@@ -71,7 +71,7 @@ def counted_engine(
     elif counting.device == "cuda":
         from polyrule.scale.gpu import GpuCounter
 
-        counter = GpuCounter(packed)
+        counter = GpuCounter(packed, counting.refine)
     else:
         counter = LocalCounter(packed, n_jobs)
     maker: type[CountedEngine] = RefiningEngine if counting.refine else CountedEngine

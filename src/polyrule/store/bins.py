@@ -109,3 +109,8 @@ def nominal_bins(feature: Feature) -> Bins:
         )
     index = np.arange(len(feature.categories), dtype=np.float64)
     return Bins(index, index)
+
+
+def word_count(labels: int) -> int:
+    """Return how many words of 64 bits hold so many labels."""
+    return max(1, -(-labels // 64))

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from polyrule.arrays import Bytes, Floats, Ints
 from polyrule.data.table import Table
-from polyrule.store.bins import Bins
+from polyrule.store.bins import Bins, code_type
 from polyrule.store.packed import Packed
 
 
@@ -68,8 +68,7 @@ def unpack(packed: Packed) -> tuple[CodedTable, Bytes, Ints]:
     ([[0], [1]], [[1, 0], [1, 1]], [1, 1])
     """
     rows, labels = len(packed), len(packed.label_names)
-    dtype = np.result_type(np.uint8, *(block.codes.dtype for block in packed.blocks))
-    codes = np.empty((len(packed.features), rows), dtype=dtype)
+    codes = np.empty((len(packed.features), rows), dtype=code_type(max(map(len, packed.bins))))
     truth = np.empty((rows, labels), dtype=np.uint8)
     weights = np.ones(rows, dtype=np.int64)
     start = 0

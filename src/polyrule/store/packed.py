@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -12,9 +12,20 @@ import scipy.sparse as sp
 
 from polyrule.data.labels import require_known
 from polyrule.data.table import Feature, Table
-from polyrule.store.bins import Bins, bins_of, check_max_bins, code_type
+from polyrule.store.bins import Bins, bins_of, check_max_bins, code_type, word_count
 
 Words = npt.NDArray[np.uint64]
+
+
+class Columns(Protocol):
+    """Original values by column: a matrix, or something that reads them when they are asked for."""
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes in memory."""
+
+    def __getitem__(self, column: int, /) -> npt.NDArray[np.float64]:
+        """Return the values of a column."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -24,10 +35,15 @@ class Block:
     codes: npt.NDArray[Any]
     truth: Words
     weights: npt.NDArray[np.int64] | None = None
-    values: npt.NDArray[np.float64] | None = None
+    values: Columns | None = None
 
     def __len__(self) -> int:
         return len(self.truth)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes in memory."""
+        return sum(part.nbytes for part in (self.codes, self.truth, self.weights, self.values) if part is not None)
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,8 +141,3 @@ def label_words(truth: Any) -> Words:
         bits = np.packbits(dense.astype(bool), axis=1, bitorder="little")
         packed[start : start + len(dense), : bits.shape[1]] = bits
     return packed.view("<u8").astype(np.uint64, copy=False)
-
-
-def word_count(labels: int) -> int:
-    """Return how many words hold so many labels."""
-    return max(1, -(-labels // 64))

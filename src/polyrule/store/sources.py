@@ -29,11 +29,11 @@ class Pieces:
     """Rows that can be read from the beginning as often as needed.
 
     `read(features)` yields data sets; with features, encoded against them. `identity` tells whether two sources are the
-    same one (None: it cannot be told, so an unfinished store is begun anew).
+    same one, and whether one is still the same (None: it cannot be told, so an unfinished store is begun anew).
     """
 
     read: Callable[[Sequence[Feature] | None], Iterator[Dataset]]
-    identity: Any = None
+    identity: Callable[[], Any] = lambda: None
 
     def settle(self, look: Callable[[Dataset], None]) -> tuple[tuple[Feature, ...], tuple[str, ...]]:
         """Find features and labels that hold for all pieces (categories of all of them, in order), and show each."""
@@ -115,8 +115,12 @@ def _files(data: Any, labels: Any, weights: Any, options: dict[str, Any]) -> Pie
             yield from read_chunks(path, rows=1 << 16, labels=labels, weights=weights, features=features, **options)
 
     told = {name: repr(value) for name, value in options.items()}
-    stats = [[path, os.path.getsize(path), os.stat(path).st_mtime_ns] for path in paths if os.path.exists(path)]
-    return Pieces(read, [stats, repr(labels), repr(weights), told])
+
+    def identity() -> Any:
+        stats = [[path, os.path.getsize(path), os.stat(path).st_mtime_ns] for path in paths if os.path.exists(path)]
+        return [stats, repr(labels), repr(weights), told]
+
+    return Pieces(read, identity)
 
 
 def _frames(frames: Callable[[], Iterator[Any]], labels: Any, weights: Any) -> Pieces:
