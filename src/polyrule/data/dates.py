@@ -30,6 +30,9 @@ MONTHS = (
 )
 WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 
+DATE_PARTS = 3
+"""Features that stand behind every date: its year, month and day of the week."""
+
 _EPOCH = datetime.date(1970, 1, 1).toordinal()
 _FIRST, _LAST = datetime.date.min.toordinal() - _EPOCH, datetime.date.max.toordinal() - _EPOCH
 # A date, perhaps with a time of day, which is not used, and a time zone, which is not applied.
