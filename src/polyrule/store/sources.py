@@ -44,26 +44,41 @@ class Pieces:
             if labels is None:
                 features, labels = list(piece.features), piece.label_names
                 continue
-            if piece.label_names != labels or [f.name for f in piece.features] != [f.name for f in features]:
-                raise DataError(f"{piece.name}: its columns are not those of the first piece; pack files of one kind")
-            features = [_joined(a, b, piece) for a, b in zip(features, piece.features, strict=True)]
+            if piece.label_names != labels:
+                raise DataError(f"{piece.name}: its labels are not those of the first piece; pack files of one kind")
+            features = join_features(features, piece.features, piece.name)
         if labels is None:
             raise DataError("there are no rows to pack")
+        if not features or not labels:
+            raise DataError(f"there are no {'labels' if features else 'features'} to pack")
         return tuple(features), labels
 
 
-def _joined(left: Feature, right: Feature, piece: Dataset) -> Feature:
+def join_features(known: Sequence[Feature], found: Sequence[Feature], where: str) -> list[Feature]:
+    """Return features that hold for rows seen before and for those `where` others were found.
+
+    Examples
+    --------
+    >>> join_features([Feature("hue", "nominal", ("red",))], [Feature("hue", "nominal", ("blue", "red"))], "b.csv")
+    [Feature(name='hue', kind='nominal', categories=('blue', 'red'))]
+    """
+    if [feature.name for feature in known] != [feature.name for feature in found]:
+        raise DataError(f"{where}: its columns are not those of the rows before; all must be of one kind")
+    return [_joined(left, right, where) for left, right in zip(known, found, strict=True)]
+
+
+def _joined(left: Feature, right: Feature, where: str) -> Feature:
     if left == right:
         return left
-    column = piece.features.index(right)
     if left.kind != right.kind:
         raise DataError(
-            f"{piece.name}: column {left.name!r} holds {'text' if right.is_nominal else 'numbers'} here and "
-            f"{'text' if left.is_nominal else 'numbers'} elsewhere; say nominal= or numeric= (column {column})"
+            f"{where}: column {left.name!r} is {right.kind} here and {left.kind} elsewhere; say nominal=, numeric= or "
+            "ordinal=, or give the column one type"
         )
-    if left.kind == "ordinal":
+    if not left.is_nominal:  # which order holds, nobody knows
         raise DataError(
-            f"{piece.name}: column {left.name!r} has other ordered values here than elsewhere; say ordinal="
+            f"{where}: column {left.name!r} has other ordered values here than elsewhere; say ordinal=, or give all "
+            "rows the same ordered categories"
         )
     return replace(left, categories=tuple(sorted({*left.categories, *right.categories})))
 
