@@ -8,9 +8,9 @@ from click.testing import CliRunner
 from tests.cli.helpers import READING, ok, run, write_songs
 
 from polyrule.cli.experiment import experiment
+from polyrule.data.documents import checksum
 from polyrule.evaluation.experiment.plan import plan_runs
 from polyrule.evaluation.experiment.spec import load_spec
-from polyrule.data.documents import checksum
 
 FORMULAS = ["=1+1", "+1", "-x", "@x", "plain", "\t=2"]
 

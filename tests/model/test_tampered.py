@@ -7,11 +7,11 @@ import scipy.sparse as sp
 
 import polyrule
 from polyrule import RuleListClassifier, datasets
+from polyrule.data.documents import checksum
 from polyrule.errors import LimitError, ModelError
 from polyrule.learning.verify import verify
 from polyrule.measures.expression import parse
 from polyrule.model import Literal, NominalCondition, NumericCondition, Rule, RuleList
-from polyrule.data.documents import checksum
 from polyrule.model.files import dumps, loads
 from polyrule.model.parsing import parse_rule
 

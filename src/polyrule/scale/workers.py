@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import reduce
 from operator import add
-from typing import Any, overload
+from typing import Any
 
 from polyrule.errors import DataError
 from polyrule.scale.coded import Step
@@ -19,6 +19,7 @@ from polyrule.scale.parcel import for_the_journey
 from polyrule.scale.questions import Question
 from polyrule.scale.states import States, room_for_blocks
 from polyrule.store import Block, Store
+from polyrule.store.packed import Blocks
 
 _stores: dict[tuple[str, str], Store] = {}
 #: What a share says about its size, so that a scheduler rather sends the question to it than it to another worker.
@@ -26,7 +27,7 @@ DEAR = 64 << 20
 
 
 @dataclass(frozen=True)
-class StoreBlocks(Sequence[Block]):
+class StoreBlocks(Blocks):
     """Some blocks of a store that every worker can read; only their names travel."""
 
     path: str
@@ -36,13 +37,8 @@ class StoreBlocks(Sequence[Block]):
     def __len__(self) -> int:
         return len(self.indices)
 
-    @overload
-    def __getitem__(self, index: int) -> Block: ...
-    @overload
-    def __getitem__(self, index: slice) -> Sequence[Block]: ...
-    def __getitem__(self, index: int | slice) -> Block | Sequence[Block]:
-        if isinstance(index, slice):
-            return [self[i] for i in range(len(self))[index]]
+    def read(self, index: int) -> Block:
+        """Read a block of the store that this worker sees."""
         return open_store(self.path, self.fingerprint).blocks[self.indices[index]]
 
 

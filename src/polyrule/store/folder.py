@@ -17,10 +17,10 @@ from __future__ import annotations
 import contextlib
 import os
 import zlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, overload
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -30,7 +30,7 @@ from polyrule.budget import current_limits
 from polyrule.errors import DataError, OutputError
 from polyrule.store.bins import Bins
 from polyrule.store.header import HEADER, BlockRecord, FileRecord, Header, read_header
-from polyrule.store.packed import Block, Packed
+from polyrule.store.packed import Block, Blocks, Packed
 
 
 class Store(Packed):
@@ -153,8 +153,8 @@ def _crc32(array: npt.NDArray[Any]) -> str:
 
 
 @dataclass(frozen=True)
-class StoredBlocks(Sequence[Block]):
-    """The blocks of a folder, read when they are asked for, each time anew: whoever needs one again keeps it."""
+class StoredBlocks(Blocks):
+    """The blocks of a folder."""
 
     folder: Path
     header: Header
@@ -162,16 +162,8 @@ class StoredBlocks(Sequence[Block]):
     def __len__(self) -> int:
         return len(self.header.blocks)
 
-    @overload
-    def __getitem__(self, index: int) -> Block: ...
-    @overload
-    def __getitem__(self, index: slice) -> Sequence[Block]: ...
-    def __getitem__(self, index: int | slice) -> Block | Sequence[Block]:
-        if isinstance(index, slice):
-            return [self[i] for i in range(len(self))[index]]
-        return self._read(range(len(self))[index])
-
-    def _read(self, index: int) -> Block:
+    def read(self, index: int) -> Block:
+        """Read a block, and hold it against the header."""
         record, header = self.header.blocks[index], self.header
         current_limits().check_time(str(self.folder))
         parts = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Protocol, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -44,6 +44,22 @@ class Block:
     def nbytes(self) -> int:
         """Bytes in memory."""
         return sum(part.nbytes for part in (self.codes, self.truth, self.weights, self.values) if part is not None)
+
+
+class Blocks(Sequence[Block]):
+    """Blocks that are made or read when they are asked for, each time anew: whoever needs one again keeps it."""
+
+    def read(self, index: int) -> Block:
+        """Return one block."""
+        raise NotImplementedError
+
+    @overload
+    def __getitem__(self, index: int) -> Block: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Block]: ...
+    def __getitem__(self, index: int | slice) -> Block | Sequence[Block]:
+        chosen = range(len(self))[index]
+        return self.read(chosen) if isinstance(chosen, int) else [self.read(i) for i in chosen]
 
 
 @dataclass(frozen=True, eq=False)
