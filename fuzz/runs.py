@@ -73,7 +73,7 @@ def run_labels(raw: bytes) -> str:
     return attempt(lambda: read_label_list(Source(io.BytesIO(raw))))
 
 
-def _sealed(raw: bytes) -> str:
+def sealed(raw: bytes) -> str:
     """The text with a checksum that fits, unless it is no document: most tampering must get past the checksum."""
     from polyrule.data.documents import checksum
 
@@ -92,7 +92,7 @@ def run_model(raw: bytes) -> str:
     from polyrule.model.files import loads
 
     loaded: list[Any] = []
-    found = attempt(lambda: loaded.append(loads(_sealed(raw))))
+    found = attempt(lambda: loaded.append(loads(sealed(raw))))
     if loaded:
         use_model(loaded[0], zlib.crc32(raw))
     return found
