@@ -173,3 +173,12 @@ def test_of_bodies_that_cover_the_same_the_first_is_chosen_and_stays():
     assert not selection.exchange()
     assert not selection.relearn(None)
     assert chosen(selection) == [(0, (0,))]
+
+
+def test_a_rule_is_not_exchanged_for_an_equal_one():
+    covers = np.array([[True, True, False]] * 2)
+    gains = np.array([[2.0], [2.0], [-1.0]])
+    selection = Selection(Covers.pack(covers), np.ones(2, int), gains, Costs(1, 1, 1), np.zeros((3, 1), bool))
+    selection.add(Chosen(1, (0,)))
+    assert not selection.exchange()
+    assert chosen(selection) == [(1, (0,))]
