@@ -10,6 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from polyrule.arrays import Bools, Floats, Matrix
+from polyrule.data.fingerprint import examples_of, fingerprint
 from polyrule.ensemble.weights import INTERCEPT_RIDGE
 from polyrule.errors import ModelError
 from polyrule.model.flips import place_of
@@ -103,6 +104,7 @@ def refit(
         )
     stated = {"targets": "labels", "ridge": ridge, "kept": sorted(kept)}
     info = {key: value for key, value in ensemble.info.items() if key not in ("calibration", "teacher")}
+    info |= {"examples": len(truth), "data_fingerprint": fingerprint(*examples_of(data)[:3])}
     return replace(
         ensemble,
         rules=tuple(rules),

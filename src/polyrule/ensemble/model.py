@@ -240,11 +240,11 @@ class RuleEnsemble(Derived):
         """Return the ensemble with the best weights for its rules on `data`; see `polyrule.ensemble.editing.refit`."""
         return editing.refit(self, data, ridge=ridge, keep=keep)
 
-    def verify(self, data: Dataset) -> EnsembleVerification:
+    def verify(self, data: Dataset, *, learn: bool = True) -> EnsembleVerification:
         """Check the ensemble against its training data; see `polyrule.ensemble.verifying.verify`."""
         from polyrule.ensemble.verifying import verify
 
-        return verify(self, data)
+        return verify(self, data, learn=learn)
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the ensemble to a JSON model file, whole or not at all."""

@@ -259,7 +259,8 @@ class RuleEnsembleClassifier(RuleEstimator):
         check_monotone(self.monotone, kind)
         chosen, merits = choose(self._evidence, kind, optimize, by_hand=bool(self.points or self.monotone))
         unit = self.model_.unit
-        info = self.model_.info | {"cross_validation": merits}
+        tuned_for = {"optimize": optimize, "decision": kind}  # what `verify` does again
+        info = self.model_.info | {"cross_validation": merits, "tuned": tuned_for}
         tuned = chosen.in_points(unit) if self.points else chosen
         self.model_ = dataclasses.replace(self.model_, decision=tuned, info=info)
         self.merits_ = merits

@@ -25,6 +25,8 @@ from polyrule.measures.matthews import root_of
 from polyrule.measures.ordering import keeps_order, ordered_values
 from polyrule.measures.ratio import RatioMeasure
 
+MOST_DIGITS = 150  # doubles hold about 300, and counts need some
+
 
 class ExpressionMeasure(Measure):
     """A measure given by an expression that is no ratio of linear functions.
@@ -117,10 +119,28 @@ def parse(text: str) -> Measure:
     allowed.check_time("measure")
     name = " ".join(text[: LONGEST + 1].split())
     root = tree(text)
+    if _digits(root) > MOST_DIGITS:
+        raise MeasureError(f"measure {name!r}: its numbers grow beyond {MOST_DIGITS} digits; use smaller ones")
     rows = _as_ratio(root)
     if rows is not None and any(rows[1]):
         return RatioMeasure(name, *rows)
     return ExpressionMeasure(name, root)
+
+
+def _digits(node: Node) -> float:
+    """Return how many digits, before or after the point, numbers reach while counts are 1, at most.
+
+    >>> _digits(tree("1e99**8 * tp")), _digits(tree("sqrt(tp / 1e-20)"))
+    (792.0, 20.0)
+    """
+    if node.kind == "number":
+        return abs(math.log10(abs(node.number.numerator) or 1) - math.log10(node.number.denominator))
+    parts = [_digits(operand) for operand in node.operands]
+    if node.kind == "**":
+        return parts[0] * abs(float(node.operands[1].number))
+    if node.kind in "*/":
+        return sum(parts)
+    return max(parts, default=0.0) + (math.log10(2) if node.kind in "+-" else 0.0)
 
 
 def _variables(node: Node) -> Iterator[str]:

@@ -15,6 +15,8 @@ from polyrule.measures.base import Counts, Measure
 
 Row = tuple[int, int, int, int, int]
 
+LARGEST = 10**150  # of a coefficient, so that doubles can hold it times counts
+
 
 class RatioMeasure(Measure):
     """``(a0 + a·(TP, FP, TN, FN)) / (b0 + b·(TP, FP, TN, FN))``.
@@ -47,6 +49,8 @@ class RatioMeasure(Measure):
         scale = lcm(*(x.denominator for x in top + bottom))
         whole = [int(x * scale) for x in top + bottom]
         common = gcd(*whole)
+        if max(map(abs, whole)) // common >= LARGEST:
+            raise MeasureError(f"measure {name!r}: its coefficients differ too much; keep them within 150 digits")
         self.numerator: Row = _row(x // common for x in whole[:5])
         self.denominator: Row = _row(x // common for x in whole[5:])
         self.directions = tuple(self._direction(i) for i in range(1, 5))
