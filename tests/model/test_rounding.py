@@ -53,13 +53,13 @@ def test_what_cannot_be_rounded_says_so():
     model = with_gaps(one_rule(44.5), table(44.2, 44.9))
     assert model.format(digits=2, counts=False) == (
         "1. old <- age <= 44.5\n(labels that no rule sets are absent)\n"
-        "(not rounded to 2 digits, as this could cover other examples: rule 1)"
+        "(more than 2 digits where fewer could cover other examples: rule 1)"
     )
     assert "age <= 44   " in with_gaps(one_rule(44.5), table(44.0, 45.0)).format(digits=2)
     assert "age <= 40   " in with_gaps(one_rule(44.5), table(30.0, 45.0)).format(digits=1)
     # Nobody knows what a rule made by hand would cover.
     assert "rule 1" in one_rule(44.25).format(digits=2)
-    assert "not rounded" not in one_rule(44).format(digits=2)
+    assert "more than" not in one_rule(44).format(digits=2)
 
 
 def test_a_rounded_requirement_asks_for_enough():

@@ -312,13 +312,9 @@ def rounding_lines(model: Any, digits: int | None) -> list[str]:
     ]
     if not numbers:
         return []
-    some = ", ".join(numbers[:_MOST_NAMED]) + (
-        f" and {len(numbers) - _MOST_NAMED} more" if len(numbers) > _MOST_NAMED else ""
-    )
-    several = "rules" if len(numbers) > 1 else "rule"
-    return [
-        f"(not rounded to {digits} digit{'s' * (digits > 1)}, as this could cover other examples: {several} {some})"
-    ]
+    more = f" and {len(numbers) - _MOST_NAMED} more" if len(numbers) > _MOST_NAMED else ""
+    which = f"rule{'s' * (len(numbers) > 1)} {', '.join(numbers[:_MOST_NAMED])}{more}"
+    return [f"(more than {digits} digit{'s' * (digits > 1)} where fewer could cover other examples: {which})"]
 
 
 def html_list(rule_list: RuleList, limit: int = 100) -> str:
