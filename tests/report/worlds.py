@@ -98,7 +98,7 @@ def random_threshold(rng: np.random.Generator, feature: Feature) -> float:
         return float(rng.integers(FIRST, LAST)) + 0.5
     if feature.part:
         return float(rng.integers(0, 11)) + 0.5 if feature.part == "month" else float(rng.integers(2010, 2013)) + 0.5
-    return float(rng.integers(0, 3)) + 0.5 if feature.is_stepped else round(float(rng.normal()), 3) + 0.1
+    return float(rng.integers(0, 3)) + 0.5 if feature.is_stepped else round(float(rng.normal()), 2)
 
 
 def random_model(
