@@ -26,6 +26,7 @@ from polyrule.estimators.ensemble_options import check_monotone, folds_of, optio
 from polyrule.learning.constraints import Constraints, without
 from polyrule.learning.progress import telling
 from polyrule.model.predict import check_table
+from polyrule.model.rounding import with_gaps
 from polyrule.model.rule import NumericCondition
 from polyrule.store import Packed
 from polyrule.store.coded_table import unpack
@@ -238,7 +239,7 @@ class RuleEnsembleClassifier(RuleEstimator):
         if told:
             learned.model.info["monotone"] = told
         self._remember(training)
-        self.model_: RuleEnsemble = learned.model
+        self.model_: RuleEnsemble = with_gaps(learned.model, table)
         self.stopped_reason_ = learned.reason
         self.merits_ = learned.merits
         self._evidence = learned.evidence
@@ -281,14 +282,13 @@ class RuleEnsembleClassifier(RuleEstimator):
         table = self._read(X)
         return sp.csr_matrix(self.model_.fired(table).astype(np.int64))
 
-    def explain(self, X: Any, row: int = 0) -> EnsembleExplanation:
+    def explain(self, X: Any, row: int = 0, *, digits: int | None = None) -> EnsembleExplanation:
         """Explain the prediction for one example: each label's sum with the rules that contributed.
 
         X is whatever `predict` takes, of which `row` is explained, or one example as a mapping or a row of a pandas
-        frame.
+        frame. `digits` rounds thresholds for reading.
         """
-        example = self._read_row(X, row)
-        return self.model_.explain(example)
+        return self.model_.explain(self._read_row(X, row), digits=digits)
 
     @property
     def rules_(self) -> RuleEnsemble:

@@ -23,6 +23,7 @@ from polyrule.model.explain import Explanation
 from polyrule.model.flips import Flip
 from polyrule.model.predict import predict as run_rules
 from polyrule.model.probability import predict_proba as rule_probabilities
+from polyrule.model.rounding import with_gaps
 from polyrule.scale.counting import Counting
 
 logger = logging.getLogger(__name__)
@@ -79,6 +80,7 @@ class RuleClassifier(RuleEstimator):
         if isinstance(training.table, Table):
             warn_about_identifiers(training.table)
         model, reason = self._learn(training)
+        model = with_gaps(model, training.table)
         model.info.update(self._provenance(training) | {"stopped": reason})
         self._remember(training)
         self.model_ = model

@@ -48,6 +48,10 @@ class CodedTable(Table):
         occurring = np.flatnonzero(counts)
         return bins.lows[occurring], bins.highs[occurring], counts[occurring]
 
+    def neighbours(self, index: int, threshold: float) -> tuple[float, float] | None:
+        """Return the values on either side of a threshold between two bins, None within one."""
+        return self.bins[index].neighbours(threshold)
+
     def __getitem__(self, rows: Any) -> CodedTable:
         return CodedTable(super().__getitem__(rows).values, self.features, self.bins)
 

@@ -88,6 +88,10 @@ class Packed:
         """Weight of all examples."""
         return sum(len(block) if block.weights is None else int(block.weights.sum()) for block in self.blocks)
 
+    def neighbours(self, index: int, threshold: float) -> tuple[float, float] | None:
+        """Return the values on either side of a threshold between two bins, None within one."""
+        return self.bins[index].neighbours(threshold)
+
 
 def pack_table(
     table: Table,
