@@ -72,7 +72,7 @@ class Assembler:
         """Hold the cells that are kept against the budget, before they are made."""
         layout = self._layout
         if isinstance(block, DenseBlock):
-            parts = sum(DATE_PARTS for j in layout.features if layout.encoders[j].kind == "date")
+            parts = sum(len(DATE_PARTS) for j in layout.features if layout.encoders[j].kind == "date")
             self._cells += len(block) * (len(layout.features) + parts + len(layout.labels) + len(layout.extras))
         else:
             self._cells += len(block) + 2 * len(block.columns)

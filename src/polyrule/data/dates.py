@@ -28,11 +28,10 @@ MONTHS = (
     "November",
     "December",
 )
-DATE_PARTS = ("year", "month", "weekday")
 WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 
-DATE_PARTS = 3
-"""Features that stand behind every date: its year, month and day of the week."""
+DATE_PARTS = ("year", "month", "weekday")
+"""Features that stand behind every date."""
 
 _EPOCH = datetime.date(1970, 1, 1).toordinal()
 FIRST_DAY, LAST_DAY = datetime.date.min.toordinal() - _EPOCH, datetime.date.max.toordinal() - _EPOCH
