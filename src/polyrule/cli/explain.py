@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -25,7 +26,7 @@ from polyrule.cli.text import fit
 from polyrule.errors import DataError, OptionError, UnseenCategoryWarning, did_you_mean
 
 if TYPE_CHECKING:
-    from polyrule.data import Dataset
+    from polyrule.data import Dataset, Feature
 
 
 @command("explain")
@@ -37,7 +38,9 @@ if TYPE_CHECKING:
 @click.option("--flip", "flips", multiple=True, metavar="LABEL", help="Find the smallest change that flips this label.")
 @click.option("--fixed", multiple=True, metavar="FEATURE", help="A feature that --flip must not change.")
 @click.option("--limit", type=click.IntRange(min=1), default=20_000, show_default=True, help="Tries of --flip.")
-@click.option("--digits", type=click.IntRange(min=1), metavar="N", help="Round numbers to N digits [exact].")
+@click.option(
+    "--digits", type=click.IntRange(min=1), metavar="N", help="Round numbers to N digits where this stays true [exact]."
+)
 @data_options
 @json_option
 def explain(
@@ -63,25 +66,24 @@ def explain(
       polyrule explain model.json new.csv --row 17
       polyrule explain model.json new.csv --row 17 --flip happy --fixed tempo
     """
-    from polyrule.model.narrowing import narrow
+    from polyrule.model.narrowing import narrow_with_dates
 
     stored = load_model(model)
     check_known("--flip", flips, stored.label_names, "label")
-    check_known("--fixed", fixed, [feature.name for feature in stored.features], "feature")
-    stored = narrow(stored)
-    kept = set(fixed) & {feature.name for feature in stored.features}  # the others change nothing anyway
-    reading = with_known(data, reading, stored)
+    names = dict.fromkeys(name for feature in stored.features for name in (feature.name, feature.column))
+    check_known("--fixed", fixed, list(names), "feature")
+    reading, needed = with_known(data, reading, stored), narrow_with_dates(stored).features
     with warnings.catch_warnings(record=True) as told_of_all:
-        dataset = load_data(data, reading, stored.features)
+        dataset = load_data(data, reading, needed)
     number = _find(data, dataset, row, row_id)
     for told in told_of_all:
         if issubclass(told.category, UnseenCategoryWarning) and data != "-":
-            _warn_of(data, reading, stored, number)
+            _warn_of(data, reading, stored, needed, number)
         else:
             warnings.warn(told.message, stacklevel=1)
     example = dataset.X[number]
     shown = _explain(stored, example, near, digits)
-    found = [stored.smallest_flip(example, name, fixed=kept, limit=limit) for name in flips]
+    found = [stored.smallest_flip(example, name, fixed=fixed, limit=limit, digits=digits) for name in flips]
     if as_json:
         print_json({"row": number + 1, **shown.to_dict(), "flips": [flip.to_dict() for flip in found]})
         return
@@ -90,9 +92,9 @@ def explain(
         click.echo(fit(str(flip)))
 
 
-def _warn_of(text: str, reading: dict[str, Any], model: Any, number: int) -> None:
+def _warn_of(text: str, reading: dict[str, Any], model: Any, features: Sequence[Feature], number: int) -> None:
     """Say which values of the one example the model does not know."""
-    for feature in model.features:
+    for feature in features:
         if feature.has_categories and not feature.part:
             cell = next(islice(load_column(text, reading, model, feature.name, 1000), number, None))
             if cell and cell not in feature.categories:
@@ -102,7 +104,8 @@ def _warn_of(text: str, reading: dict[str, Any], model: Any, number: int) -> Non
 def _explain(model: Any, example: Any, near: int, digits: int | None) -> Any:
     from polyrule.model import RuleList
 
-    return model.explain(example, near=near, digits=digits) if isinstance(model, RuleList) else model.explain(example)
+    options = {"near": near} if isinstance(model, RuleList) else {}
+    return model.explain(example, digits=digits, **options)
 
 
 def _find(name: str, data: Dataset, row: int | None, row_id: str | None) -> int:

@@ -13,6 +13,7 @@ from polyrule.data.table import Table
 from polyrule.ensemble.printing import format_conditions, format_weight
 from polyrule.errors import ModelError
 from polyrule.model.printing import format_name
+from polyrule.model.rounding import with_gaps
 
 if TYPE_CHECKING:
     from polyrule.ensemble.model import RuleEnsemble
@@ -133,13 +134,16 @@ class EnsembleExplanation:
         return "\n".join(lines)
 
 
-def explain(ensemble: RuleEnsemble, example: Any) -> EnsembleExplanation:
+def explain(ensemble: RuleEnsemble, example: Any, *, digits: int | None = None) -> EnsembleExplanation:
     """Explain the labels of one example.
 
     Parameters
     ----------
     ensemble : RuleEnsemble
     example : Table with one row, or array of feature values
+    digits : int or None
+        Significant digits of thresholds, more where so few would be wrong for the training examples or for this one;
+        None writes them exactly.
 
     Examples
     --------
@@ -160,7 +164,8 @@ def explain(ensemble: RuleEnsemble, example: Any) -> EnsembleExplanation:
     scores = ensemble.scores(table)
     values = ensemble.decision.labels(scores, ensemble.unit)[0]
     chances = ensemble.predict_proba(table)[0]
-    bodies = [format_conditions(rule, ensemble.features, ensemble.label_names) for rule in ensemble.rules]
+    shown = with_gaps(ensemble, table, also=True).rules
+    bodies = [format_conditions(rule, ensemble.features, ensemble.label_names, digits) for rule in shown]
     sums = []
     for label, name in enumerate(ensemble.label_names):
         parts = tuple(

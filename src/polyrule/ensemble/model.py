@@ -153,7 +153,8 @@ class RuleEnsemble(Derived):
     def format(self, *, numbers: bool = True, counts: bool = True, digits: int | None = None) -> str:
         """Return the ensemble as text, one rule per line, then what each label starts from and needs.
 
-        With `digits`, weights and thresholds have at most so many significant digits.
+        With `digits`, weights have at most so many significant digits, and thresholds have more only where so few would
+        cover other training examples.
         """
         return printing.format_ensemble(self, numbers=numbers, counts=counts, digits=digits)
 
@@ -211,7 +212,7 @@ class RuleEnsemble(Derived):
         model, table = fit_to(self, X)
         return np.asarray(expit(self.unit * model.scores(table)))
 
-    def explain(self, example: Any, row: int | None = None) -> EnsembleExplanation:
+    def explain(self, example: Any, row: int | None = None, *, digits: int | None = None) -> EnsembleExplanation:
         """Say for one example which rules added what to which label; see `polyrule.ensemble.explaining.explain`.
 
         `example` is one example (a mapping from feature name to value, a frame with one row, an array of values), or
@@ -220,7 +221,7 @@ class RuleEnsemble(Derived):
         from polyrule.ensemble.explaining import explain
         from polyrule.model.one_example import one_example
 
-        return explain(*one_example(self, example, row))
+        return explain(*one_example(self, example, row), digits=digits)
 
     def smallest_flip(self, example: Any, label: int | str, row: int | None = None, **options: Any) -> Flip:
         """Find the smallest change of one example that flips a label; see `polyrule.ensemble.flips.smallest_flip`."""
@@ -240,11 +241,11 @@ class RuleEnsemble(Derived):
         """Return the ensemble with the best weights for its rules on `data`; see `polyrule.ensemble.editing.refit`."""
         return editing.refit(self, data, ridge=ridge, keep=keep)
 
-    def verify(self, data: Dataset) -> EnsembleVerification:
+    def verify(self, data: Dataset, *, learn: bool = True) -> EnsembleVerification:
         """Check the ensemble against its training data; see `polyrule.ensemble.verifying.verify`."""
         from polyrule.ensemble.verifying import verify
 
-        return verify(self, data)
+        return verify(self, data, learn=learn)
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the ensemble to a JSON model file, whole or not at all."""

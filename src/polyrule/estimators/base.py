@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -213,7 +213,7 @@ class RuleEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
 def _fingerprint(training: TrainingData) -> str:
     if isinstance(training.table, Packed):
-        return str(getattr(training.table, "fingerprint", "packed"))
+        return f"store:{getattr(training.table, 'fingerprint', 'in memory')}"
     return fingerprint(training.table, training.truth, training.weights)
 
 
@@ -231,6 +231,13 @@ def read_packed(X: Packed, y: Any, sample_weight: Any, label_names: Any, feature
 
 
 def _plain(value: Any) -> Any:
+    """Return a parameter as a model file stores it, to be given again; as its text where JSON has no such thing."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, Mapping):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple, set, frozenset)) and all(isinstance(item, str) for item in value):
+        return sorted(value) if isinstance(value, (set, frozenset)) else list(value)
     if callable(value):  # a measure given as a function: its name, not where it lies in memory
         return getattr(value, "__name__", type(value).__name__)
     return value if value is None or isinstance(value, (bool, int, float, str)) else str(value)

@@ -26,6 +26,7 @@ from polyrule.estimators.ensemble_options import check_monotone, folds_of, optio
 from polyrule.learning.constraints import Constraints, without
 from polyrule.learning.progress import telling
 from polyrule.model.predict import check_table
+from polyrule.model.rounding import with_gaps
 from polyrule.model.rule import NumericCondition
 from polyrule.store import Packed
 from polyrule.store.coded_table import unpack
@@ -247,7 +248,7 @@ class RuleEnsembleClassifier(RuleEstimator):
         learned.model.info["stopped"] = learned.reason
         if told:
             learned.model.info["monotone"] = told
-        model = learned.model
+        model = with_gaps(learned.model, table)
         self._remember(
             training, model_=model, stopped_reason_=learned.reason, merits_=learned.merits, _evidence=learned.evidence
         )
@@ -268,7 +269,8 @@ class RuleEnsembleClassifier(RuleEstimator):
         check_monotone(self.monotone, kind)
         chosen, merits = choose(self._evidence, kind, optimize, by_hand=bool(self.points or self.monotone))
         unit = self.model_.unit
-        info = self.model_.info | {"cross_validation": merits}
+        tuned_for = {"optimize": optimize, "decision": kind}  # what `verify` does again
+        info = self.model_.info | {"cross_validation": merits, "tuned": tuned_for}
         tuned = chosen.in_points(unit) if self.points else chosen
         self.model_ = dataclasses.replace(self.model_, decision=tuned, info=info)
         self.merits_ = merits
@@ -289,14 +291,13 @@ class RuleEnsembleClassifier(RuleEstimator):
         table = self._read(X)
         return sp.csr_matrix(self.model_.fired(table).astype(np.int64))
 
-    def explain(self, X: Any, row: int = 0) -> EnsembleExplanation:
+    def explain(self, X: Any, row: int = 0, *, digits: int | None = None) -> EnsembleExplanation:
         """Explain the prediction for one example: each label's sum with the rules that contributed.
 
         X is whatever `predict` takes, of which `row` is explained, or one example as a mapping or a row of a pandas
-        frame.
+        frame. `digits` rounds thresholds for reading.
         """
-        example = self._read_row(X, row)
-        return self.model_.explain(example)
+        return self.model_.explain(self._read_row(X, row), digits=digits)
 
     @property
     def rules_(self) -> RuleEnsemble:

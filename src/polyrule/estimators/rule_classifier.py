@@ -23,6 +23,7 @@ from polyrule.model.explain import Explanation
 from polyrule.model.flips import Flip
 from polyrule.model.predict import predict as run_rules
 from polyrule.model.probability import predict_proba as rule_probabilities
+from polyrule.model.rounding import with_gaps
 from polyrule.scale.counting import Counting
 
 logger = logging.getLogger(__name__)
@@ -91,6 +92,7 @@ class RuleClassifier(RuleEstimator):
         if isinstance(training.table, Table):
             warn_about_identifiers(training.table)
         model, reason = self._learn(training, counting, start)
+        model = with_gaps(model, training.table)
         model.info.update(self._provenance(training) | {"stopped": reason})
         self._remember(training, model_=model, stopped_reason_=reason)
         if isinstance(training.table, Table):
