@@ -6,7 +6,7 @@ import pytest
 from polyrule import RuleListClassifier, datasets
 from polyrule.errors import OptionError
 from polyrule.evaluation.scores import score
-from polyrule.learning.teacher import best_cut, out_of_bag
+from polyrule.learning.opinions import best_cut, out_of_bag
 from polyrule.learning.verify import certify, verify
 
 

@@ -23,11 +23,11 @@ from polyrule.kernels.engine import Candidate, Engine
 from polyrule.learning.constraints import Constraints, without
 from polyrule.learning.derived import DerivedTable
 from polyrule.learning.learners import Learner
+from polyrule.learning.opinions import best_cut, out_of_bag
 from polyrule.learning.pool import Body, Covers, Pool
 from polyrule.learning.progress import Callback
 from polyrule.learning.selection import QUANTUM, Chosen, Costs, Selection
 from polyrule.learning.separate import Clock, Learning, Reason, SeparateOptions, unscaled
-from polyrule.learning.teacher import best_cut, out_of_bag
 from polyrule.learning.thresholds import Shortener
 from polyrule.measures import Objective, get
 from polyrule.measures.proofs import proof_of
@@ -54,7 +54,7 @@ class Pruning:
     simplicity : float
         Factor of all costs: 2 gives shorter lists, 0.5 longer ones.
     teacher : bool
-        Whether a forest's opinion is half of each target.
+        Whether a teacher's opinion is half of each target.
     max_rules, max_head_size : int or None
     short : bool
         Whether thresholds are written as short decimals.
@@ -94,10 +94,10 @@ class Pruning:
     def costs(self, total: float, example: float) -> Costs:
         """Return the costs for targets that add up to `total`, where one example weighs `example`.
 
-        A rule must add at least three quarters of an example's label, and raise the F-measure by about 0.0006; a
+        A rule must add at least five sixths of an example's label, and raise the F-measure by about 0.0007; a
         condition costs a third of that, and a label of a head a sixth, so that labels that go together share a rule.
         """
-        unit = self.simplicity * max(0.5 * QUANTUM * example, 0.0008 * total)
+        unit = self.simplicity * max(0.55 * QUANTUM * example, 0.0009 * total)
         return Costs(*(max(1, round(share * unit)) for share in (1.5, 0.5, 0.25)))
 
 
@@ -148,7 +148,7 @@ class Composition:
 
     def _opinion(self) -> Matrix | None:
         if not self.pruning.teacher or not self.known.all():
-            return None  # a forest needs every label
+            return None  # a teacher needs every label
         return out_of_bag(self.table, self.truth, self.weights, self.learner.n_jobs, self.clock.deadline)
 
     @property

@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from polyrule.arrays import Codes, Floats, Ints, Ints32
+from polyrule.bins.round_numbers import simplest_between
 from polyrule.data.table import Feature, Table
-from polyrule.ensemble.round_numbers import simplest_between
 from polyrule.errors import ModelError
 from polyrule.model.rule import Condition, NominalCondition, NumericCondition
 

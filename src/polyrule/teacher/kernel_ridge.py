@@ -6,7 +6,7 @@ import numpy as np
 from scipy.linalg import cholesky, solve_triangular
 
 from polyrule.arrays import Bytes, Floats, Floats32, Ints, Matrix
-from polyrule.ensemble.design import column_blocks
+from polyrule.teacher.design import column_blocks
 
 _RIDGE = 0.3
 _FARTHEST = 3.0  # standard deviations; rare words would otherwise put an example at the end of the world
