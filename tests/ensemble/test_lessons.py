@@ -7,9 +7,9 @@ import pytest
 
 from polyrule.bins.binning import Binning
 from polyrule.data import Feature, Table
-from polyrule.teacher import design as designs
 from polyrule.ensemble import lessons as module
 from polyrule.ensemble.lessons import Lessons, Teaching, mix, neighbours
+from polyrule.teacher import design as designs
 from polyrule.teacher.design import Design
 
 

@@ -79,3 +79,14 @@ def test_landmarks_come_close_and_examples_beyond_the_limit_are_left_out_anyway(
     flipped[order[200:]] = 1 - flipped[order[200:]]
     other = KernelRidge(design, flipped, np.ones(300))
     assert np.array_equal(some.left_out, other.left_out)  # labels that it is not fitted to say nothing
+
+
+def test_distances_are_whole_numbers_that_single_precision_holds() -> None:
+    """So that no processor's order of summation shows in what the teacher says."""
+    rng = np.random.default_rng(3)
+    design = rng.normal(size=(50, 700)).astype(np.float32)
+    teacher = KernelRidge(design, np.ones((50, 1), dtype=np.uint8), np.ones(50))
+    steps = teacher._scaled(design)
+    assert np.array_equal(steps, np.rint(steps))
+    whole = steps.astype(np.int64)
+    assert np.array_equal(steps @ steps.T, whole @ whole.T)

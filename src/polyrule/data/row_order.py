@@ -53,7 +53,8 @@ def _hashed(values: npt.NDArray[Any], key: np.uint64) -> Hashes:
     plain = values.astype(np.float64)
     plain += 0.0  # -0.0 is 0.0
     plain[np.isnan(plain)] = np.nan  # of which there are many
-    return _mixed(plain.view(np.uint64) * key)
+    # Of small whole numbers only the first bits differ, and a product would keep them apart from those of the key.
+    return _mixed(_mixed(plain.view(np.uint64)) * key)
 
 
 def _mixed(bits: Hashes) -> Hashes:
