@@ -80,3 +80,10 @@ def test_implied_tests_are_dropped() -> None:
         BinTest(0, ABOVE, 0),
     )
     assert simplify(tests) == (BinTest(1, CATEGORY, 0), BinTest(0, ABOVE, 1), BinTest(0, AT_MOST, 3))
+
+
+def test_cuts_that_nobody_sees_divide_as_readable_ones_do_where_values_are_few() -> None:
+    table = random_table(np.random.default_rng(3), 80)
+    shown, unseen = (Binning.of(table, 1000, readable=readable) for readable in (True, False))
+    assert np.array_equal(shown.codes(table), unseen.codes(table))
+    assert all(len(cuts) < 8 for cuts in Binning.of(table, 8, readable=False).thresholds)

@@ -19,7 +19,7 @@ from polyrule.teacher.teacher import Teacher
 
 FEWEST_EXAMPLES = 50  # below, a teacher knows too little to correct anybody
 _TREES = 20, 60  # of very many and of few examples
-_TOLD = 1_000_000  # examples that all trees together are asked about
+_TOLD = 100_000  # examples that all trees together are asked about, about
 _MAX_BINS = 64
 
 
@@ -36,7 +36,7 @@ def out_of_bag(
 
     if len(truth) < FEWEST_EXAMPLES or late():
         return None
-    binning = Binning.of(table, _MAX_BINS)
+    binning = Binning.of(table, _MAX_BINS, readable=False)
     design = Design.of(binning, table)
     if not design.features:
         return None
