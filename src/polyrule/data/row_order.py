@@ -18,10 +18,10 @@ Hashes = npt.NDArray[np.uint64]
 
 
 def by_content(table: Table, labels: Bytes, weights: Floats | Ints) -> Ints:
-    """Return the rows in the order of a hash of everything that is known about each: features, labels and weight.
+    """Return the rows in the order of a hash of everything that is known about each: features and weight, then labels.
 
     Rows of the same hash are the same (but for one chance in 2**64 per pair), so that it does not matter which of them
-    comes first. A dense and a sparse table of the same numbers are ordered alike.
+    comes first. A dense and a sparse table of the same numbers are ordered alike, and so are numbers on other scales.
 
     Examples
     --------
@@ -34,31 +34,41 @@ def by_content(table: Table, labels: Bytes, weights: Floats | Ints) -> Ints:
     """
     width = table.shape[1]
     keys = _mixed(np.arange(1, width + labels.shape[1] + 2, dtype=np.uint64)) | np.uint64(1)
-    found = np.zeros(len(table), dtype=np.uint64)
+    seen, zeros = np.zeros(len(table), dtype=np.uint64), np.zeros(1, dtype=np.uint64)
     values: Any = table.values
     for number, key in enumerate(keys[:width]):
         if table.is_sparse:
             stored = slice(values.indptr[number], values.indptr[number + 1])
-            found[values.indices[stored]] += _hashed(values.data[stored], key)
+            rows, column = values.indices[stored], np.append(values.data[stored], 0.0)
+            hashes = _hashed(_ranks(column if len(rows) < len(table) else column[:-1], column), key)
+            seen[rows] += hashes[:-1] - hashes[-1]
+            zeros += hashes[-1]
         else:
-            found += _hashed(table.column(number), key)
+            column = table.column(number)
+            seen += _hashed(_ranks(column, column), key)
+    seen += zeros + _hashed(weights, keys[-1])
+    told = np.zeros_like(seen)
     for column, key in zip(labels.T, keys[width:], strict=False):
-        found += _hashed(column, key)
-    found += _hashed(weights, keys[-1])
-    return np.argsort(found, kind="stable")
+        told += _hashed(column, key)
+    return np.lexsort((told, seen))
+
+
+def _ranks(known: Floats, column: Floats) -> Floats:
+    """Places of values among the distinct ones that are known: rules do not see how far apart two numbers are."""
+    distinct = np.unique(known[~np.isnan(known)])
+    return np.where(np.isnan(column), np.nan, np.searchsorted(distinct, column))
 
 
 def _hashed(values: npt.NDArray[Any], key: np.uint64) -> Hashes:
-    """Hashes of numbers, to be added up over the columns; that of zero, which a sparse table does not list, is zero."""
+    """Hashes of numbers, to be added up over the columns."""
     plain = values.astype(np.float64)
-    plain += 0.0  # -0.0 is 0.0
     plain[np.isnan(plain)] = np.nan  # of which there are many
     # Of small whole numbers only the first bits differ, and a product would keep them apart from those of the key.
     return _mixed(_mixed(plain.view(np.uint64)) * key)
 
 
 def _mixed(bits: Hashes) -> Hashes:
-    """Spread every bit over all 64 (the finaliser of SplitMix64, Steele, Lea and Flood 2014); zero stays zero."""
+    """Spread every bit over all 64 (the finaliser of SplitMix64, Steele, Lea and Flood 2014)."""
     bits = (bits ^ (bits >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     bits = (bits ^ (bits >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return np.asarray(bits ^ (bits >> np.uint64(31)))
