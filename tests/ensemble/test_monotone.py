@@ -12,9 +12,9 @@ from tests.ensemble.test_gain import fixed, needs_native
 from tests.ensemble.worlds import random_table
 
 from polyrule import RuleEnsembleClassifier
+from polyrule.bins.binning import ABOVE, AT_MOST, CATEGORY, BinnedTable, Binning, BinTest
 from polyrule.data import Dataset, Table
 from polyrule.ensemble import scorecard
-from polyrule.ensemble.bins import ABOVE, AT_MOST, CATEGORY, BinnedTable, Binning, BinTest
 from polyrule.ensemble.gain import Slopes, best_conditions, new_memory, reference_best_conditions
 from polyrule.ensemble.weights import Solver
 from polyrule.errors import OptionError

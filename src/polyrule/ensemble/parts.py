@@ -9,8 +9,8 @@ from typing import NamedTuple
 import numpy as np
 
 from polyrule.arrays import Bools, Bytes, Floats, Matrix
+from polyrule.bins.binning import Binning
 from polyrule.data.table import Table
-from polyrule.ensemble.bins import Binning
 from polyrule.ensemble.building import Builder, covers_of
 from polyrule.ensemble.calibration import Calibration
 from polyrule.ensemble.control import Control
