@@ -118,7 +118,7 @@ def test_other_columns_are_refused() -> None:
     other = Table.from_array(np.zeros((2, 4)))
     with pytest.raises(DataError, match="the model needs column"):
         model.predict(other)
-    with pytest.raises(ModelError, match="other columns"):
+    with pytest.raises(ModelError, match="column 0 is named"):
         model.scores(other)
 
 

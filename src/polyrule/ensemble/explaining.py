@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from scipy.special import expit
 
 from polyrule.data.notebook import html_table
 from polyrule.data.results import frame_of_rows
@@ -159,16 +160,15 @@ def explain(ensemble: RuleEnsemble, example: Any) -> EnsembleExplanation:
     fired = np.flatnonzero(ensemble.fired(table)[0]).tolist()
     scores = ensemble.scores(table)
     values = ensemble.decision.labels(scores, ensemble.unit)[0]
-    chances = ensemble.predict_proba(table)[0]
-    bodies = [format_conditions(rule, ensemble.features, ensemble.label_names) for rule in ensemble.rules]
+    chances = expit(ensemble.unit * scores[0])
+    parts: list[list[Contribution]] = [[] for _ in ensemble.label_names]
+    for number in fired:
+        rule = ensemble.rules[number]
+        text = format_conditions(rule, ensemble.features, ensemble.label_names)
+        for entry in rule.head:
+            parts[entry.label].append(Contribution(number, entry.weight, text))
     sums = []
     for label, name in enumerate(ensemble.label_names):
-        parts = tuple(
-            Contribution(number, entry.weight, bodies[number])
-            for number in fired
-            for entry in ensemble.rules[number].head
-            if entry.label == label
-        )
         cut = ensemble.decision.cuts[label] if ensemble.decision.cuts else None
         sums.append(
             LabelSum(
@@ -176,7 +176,7 @@ def explain(ensemble: RuleEnsemble, example: Any) -> EnsembleExplanation:
                 int(values[label]),
                 float(chances[label]),
                 ensemble.intercepts[label],
-                parts,
+                tuple(parts[label]),
                 float(scores[0, label]),
                 cut,
             )

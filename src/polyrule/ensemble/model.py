@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 from math import isfinite
 from os import PathLike
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -12,15 +13,17 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import expit
 
-from polyrule.budget import current_limits
 from polyrule.data.results import frame_of_rows
 from polyrule.data.table import Feature, Table
 from polyrule.ensemble import editing, printing
 from polyrule.ensemble.decisions import Decision
+from polyrule.ensemble.predict import FlatWeights, scores_flat, scores_native
 from polyrule.errors import ModelError
-from polyrule.model.conditions import fits, holds_in
+from polyrule.model.bodies import check_table, covers, run
+from polyrule.model.conditions import fits
 from polyrule.model.narrowing import Derived, fit_to
 from polyrule.model.rule import Condition
+from polyrule.native import native
 
 if TYPE_CHECKING:
     from polyrule.data.dataset import Dataset
@@ -126,6 +129,11 @@ class RuleEnsemble(Derived):
         for number, rule in enumerate(self.rules, start=1):
             _check_rule(rule, number, self.features, width)
 
+    @cached_property
+    def flat(self) -> FlatWeights:
+        """The rules as the arrays that prediction runs on."""
+        return FlatWeights.of(self)
+
     def __len__(self) -> int:
         return len(self.rules)
 
@@ -171,32 +179,20 @@ class RuleEnsemble(Derived):
 
     def fired(self, table: Table) -> npt.NDArray[np.bool_]:
         """Which rule covers which example, shape (examples, rules)."""
-        self._check_table(table)
-        fired = np.ones((len(table), len(self.rules)), dtype=bool)
-        columns: dict[int, npt.NDArray[np.float64]] = {}
-        for number, rule in enumerate(self.rules):
-            for condition in rule.body:
-                feature = condition.feature  # type: ignore[union-attr]
-                if feature not in columns:
-                    columns[feature] = table.column(feature)
-                fired[:, number] &= holds_in(condition, columns[feature])  # type: ignore[arg-type]
-        return fired
+        check_table(self, table)
+        bodies = self.flat.bodies
+        return np.asarray(run(bodies.rules, bodies.rules, table, lambda values: (covers(bodies, values),))[0])
 
     def scores(self, table: Table) -> npt.NDArray[np.float64]:
         """Score of every label, shape (examples, labels).
 
         Weights are added in the order of the rules, so that exported code, which does the same, gets the same numbers.
         """
-        allowed = current_limits()
-        allowed.check_cells("prediction", len(table) * len(self.label_names))
-        allowed.check_time("prediction")
-        fired = self.fired(table)
-        scores = np.tile(np.array(self.intercepts, dtype=np.float64), (len(table), 1))
-        for number, rule in enumerate(self.rules):
-            rows = np.flatnonzero(fired[:, number])
-            for entry in rule.head:
-                scores[rows, entry.label] += entry.weight
-        return scores
+        check_table(self, table)
+        flat = self.flat
+        kernel = scores_flat if native is None else scores_native
+        width = len(flat.intercepts)
+        return np.asarray(run(flat.bodies.rules, width, table, lambda values: (kernel(flat, values),))[0])
 
     def predict(self, X: Any) -> npt.NDArray[np.uint8]:
         """Labels of every example, shape (examples, labels); X is a table, frame, array or data set.
@@ -282,11 +278,6 @@ class RuleEnsemble(Derived):
         if not isinstance(model, cls):
             raise ModelError("the document describes another kind of model, not a rule ensemble")
         return model
-
-    def _check_table(self, table: Table) -> None:
-        if table.features == self.features:
-            return
-        raise ModelError("the data has other columns than the model; read it with polyrule.data.to_table(X, features)")
 
 
 def _check_rule(rule: WeightedRule, number: int, features: tuple[Feature, ...], labels: int) -> None:

@@ -25,7 +25,7 @@ from polyrule.estimators.base import RuleEstimator, TrainingData
 from polyrule.estimators.ensemble_options import check_monotone, folds_of, options_of
 from polyrule.learning.constraints import Constraints, without
 from polyrule.learning.progress import telling
-from polyrule.model.predict import check_table
+from polyrule.model.bodies import check_table
 from polyrule.model.rule import NumericCondition
 from polyrule.store import Packed
 from polyrule.store.coded_table import unpack
@@ -332,7 +332,7 @@ def _kept(start: Any, table: Table, labels: Sequence[str]) -> tuple[WeightedRule
         raise OptionError(f"start must be a RuleEnsemble, not {type(start).__name__}")
     if start.unit != 1:
         raise OptionError("start must not be a scorecard: its points are no weights")
-    check_table(start, table)  # type: ignore[arg-type]
+    check_table(start, table)
     if tuple(start.label_names) != tuple(labels):
         raise ModelError("start has other labels than the data; learn and go on with the same ones, in the same order")
     return start.rules

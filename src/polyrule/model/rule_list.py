@@ -18,7 +18,7 @@ from polyrule.model import editing, printing
 from polyrule.model import predict as prediction
 from polyrule.model.conditions import fits
 from polyrule.model.narrowing import Derived, fit_to
-from polyrule.model.probability import predict_proba
+from polyrule.model.probability import ChanceTables, predict_proba
 from polyrule.model.rule import LabelCondition, Rule
 from polyrule.model.statistics import records, statistics
 
@@ -81,6 +81,11 @@ class RuleList(Derived):
     def flat(self) -> prediction.FlatRules:
         """The rules as the arrays that prediction runs on."""
         return prediction.FlatRules.of(self)
+
+    @cached_property
+    def chances(self) -> ChanceTables:
+        """The probabilities behind its rules as arrays."""
+        return ChanceTables.of(self)
 
     def __len__(self) -> int:
         return len(self.rules)

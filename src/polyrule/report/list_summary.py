@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from polyrule.model.predict import ABOVE, AT_MOST, CATEGORY, IN, LABEL, MISSING
+from polyrule.model.bodies import ABOVE, AT_MOST, CATEGORY, IN, LABEL, MISSING
 from polyrule.model.printing import format_list
 from polyrule.model.rule import (
     Condition,
@@ -113,7 +113,7 @@ def _on_part(rule: Rule, number: int, result: Run) -> dict[str, Any]:
 
 
 def condition_entry(condition: Condition, slots: Mapping[int, int]) -> list[Any]:
-    """A condition as [kind, feature or label, value], the kinds numbered as in `polyrule.model.predict`."""
+    """A condition as [kind, feature or label, value], the kinds numbered as in `polyrule.model.bodies`."""
     match condition:
         case NumericCondition(feature, op, threshold):
             return [AT_MOST if op == "<=" else ABOVE, slots[feature], float(threshold)]
