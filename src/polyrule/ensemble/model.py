@@ -236,6 +236,10 @@ class RuleEnsemble(Derived):
         """Return the ensemble with the best weights for its rules on `data`; see `polyrule.ensemble.editing.refit`."""
         return editing.refit(self, data, ridge=ridge, keep=keep)
 
+    def tune_decision(self, data: Dataset, *, decision: str = "auto", optimize: str = "micro-f1") -> RuleEnsemble:
+        """Return the ensemble deciding in another way; see `polyrule.ensemble.editing.tune_decision`."""
+        return editing.tune_decision(self, data, decision=decision, optimize=optimize)
+
     def verify(self, data: Dataset) -> EnsembleVerification:
         """Check the ensemble against its training data; see `polyrule.ensemble.verifying.verify`."""
         from polyrule.ensemble.verifying import verify

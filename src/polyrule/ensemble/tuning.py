@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -109,6 +109,15 @@ def choose(
     luck = 0.1 / np.sqrt(max(1.0, evidence.weights.sum()))
     best = simplest_good(merits, luck)
     return tune(evidence, best, optimize), {candidate: merit.asked for candidate, merit in merits.items()}
+
+
+def check_monotone(monotone: Any, decision: str) -> None:
+    """Refuse decisions that do not follow the sums where these must be monotone."""
+    if monotone and decision in ("subset", "expected-f1"):
+        raise OptionError(
+            f"decision={decision!r} chooses whole label sets, where a label may go as the sum of another rises; "
+            "with monotone, take 'auto', 'threshold' or 'per-label'"
+        )
 
 
 def simplest_good(merits: dict[DecisionKind, Merit], luck: float) -> DecisionKind:

@@ -19,10 +19,10 @@ from polyrule.ensemble.control import Callback
 from polyrule.ensemble.explaining import EnsembleExplanation
 from polyrule.ensemble.learning import learn
 from polyrule.ensemble.model import RuleEnsemble, WeightedRule
-from polyrule.ensemble.tuning import choose
+from polyrule.ensemble.tuning import check_monotone, choose
 from polyrule.errors import ModelError, OptionError
 from polyrule.estimators.base import RuleEstimator, TrainingData
-from polyrule.estimators.ensemble_options import check_monotone, folds_of, options_of
+from polyrule.estimators.ensemble_options import folds_of, options_of
 from polyrule.learning.constraints import Constraints, without
 from polyrule.learning.progress import telling
 from polyrule.model.bodies import check_table
