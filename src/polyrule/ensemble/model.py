@@ -23,6 +23,7 @@ from polyrule.model.bodies import check_table, covers, run
 from polyrule.model.conditions import fits
 from polyrule.model.narrowing import Derived, fit_to
 from polyrule.model.rule import Condition
+from polyrule.model.tools import ModelTools, labelled
 from polyrule.native import native
 
 if TYPE_CHECKING:
@@ -78,7 +79,7 @@ class WeightedRule:
 
 
 @dataclass(frozen=True, eq=False)
-class RuleEnsemble(Derived):
+class RuleEnsemble(ModelTools, Derived):
     """Rules whose weights add up: the score of a label is its intercept plus the weights of the rules that fire.
 
     Parameters
@@ -128,6 +129,11 @@ class RuleEnsemble(Derived):
             raise ModelError(f"unit must be a positive number, got {self.unit}")
         for number, rule in enumerate(self.rules, start=1):
             _check_rule(rule, number, self.features, width)
+
+    @cached_property
+    def worth(self) -> npt.NDArray[np.float64]:
+        """Log-odds per unit of score, by label."""
+        return np.full(len(self.label_names), float(self.unit))
 
     @cached_property
     def flat(self) -> FlatWeights:
@@ -240,11 +246,11 @@ class RuleEnsemble(Derived):
         """Return the ensemble deciding in another way; see `polyrule.ensemble.editing.tune_decision`."""
         return editing.tune_decision(self, data, decision=decision, optimize=optimize)
 
-    def verify(self, data: Dataset) -> EnsembleVerification:
+    def verify(self, data: Any, y: Any = None) -> EnsembleVerification:
         """Check the ensemble against its training data; see `polyrule.ensemble.verifying.verify`."""
         from polyrule.ensemble.verifying import verify
 
-        return verify(self, data)
+        return verify(self, labelled(self, data, y))
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the ensemble to a JSON model file, whole or not at all."""

@@ -16,10 +16,9 @@ from polyrule.arrays import Bytes, Ints
 from polyrule.data.labels import require_known
 from polyrule.data.table import Table
 from polyrule.ensemble.control import Callback
-from polyrule.ensemble.explaining import EnsembleExplanation
 from polyrule.ensemble.learning import learn
 from polyrule.ensemble.model import RuleEnsemble, WeightedRule
-from polyrule.ensemble.tuning import check_monotone, choose
+from polyrule.ensemble.tuning import Evidence, check_monotone, choose
 from polyrule.errors import ModelError, OptionError
 from polyrule.estimators.base import RuleEstimator, TrainingData
 from polyrule.estimators.ensemble_options import folds_of, options_of
@@ -134,6 +133,9 @@ class RuleEnsembleClassifier(RuleEstimator):
            [0, 1, 1]])
     """
 
+    _holds = RuleEnsemble
+    _evidence: Evidence | None = None
+
     def __init__(
         self,
         max_rules: int = 30,
@@ -238,7 +240,7 @@ class RuleEnsembleClassifier(RuleEstimator):
         if told:
             learned.model.info["monotone"] = told
         self._remember(training)
-        self.model_: RuleEnsemble = learned.model
+        self.model_ = learned.model
         self.stopped_reason_ = learned.reason
         self.merits_ = learned.merits
         self._evidence = learned.evidence
@@ -254,6 +256,10 @@ class RuleEnsembleClassifier(RuleEstimator):
         The cross-validated scores of the training examples were kept by `fit`, so this takes no time.
         """
         check_is_fitted(self)
+        if self._evidence is None:
+            raise OptionError(
+                "the scores of training examples are not stored with a model; model_.tune_decision(data) takes others"
+            )
         optimize = self.optimize if optimize is None else optimize
         kind = self.decision if decision is None else decision
         check_monotone(self.monotone, kind)
@@ -279,21 +285,6 @@ class RuleEnsembleClassifier(RuleEstimator):
         """Return a sparse indicator (examples × rules) of the rules that fire."""
         table = self._read(X)
         return sp.csr_matrix(self.model_.fired(table).astype(np.int64))
-
-    def explain(self, X: Any, row: int = 0) -> EnsembleExplanation:
-        """Explain the prediction for one example: each label's sum with the rules that contributed.
-
-        X is whatever `predict` takes, of which `row` is explained, or one example as a mapping or a row of a pandas
-        frame.
-        """
-        example = self._read_row(X, row)
-        return self.model_.explain(example)
-
-    @property
-    def rules_(self) -> RuleEnsemble:
-        """The learned ensemble; prints one rule per line."""
-        check_is_fitted(self, "model_")
-        return self.model_
 
 
 def _examples(training: TrainingData) -> tuple[Table, Bytes, Ints]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from importlib import import_module
 from os import PathLike
 from typing import TYPE_CHECKING, Any, ClassVar, overload
 
@@ -21,6 +22,7 @@ from polyrule.model.narrowing import Derived, fit_to
 from polyrule.model.probability import ChanceTables, predict_proba
 from polyrule.model.rule import LabelCondition, Rule
 from polyrule.model.statistics import records, statistics
+from polyrule.model.tools import ModelTools, labelled
 
 if TYPE_CHECKING:
     from polyrule.data.dataset import Dataset
@@ -29,7 +31,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class RuleList(Derived):
+class RuleList(ModelTools, Derived):
     """Rules in order; the first rule to set a label wins.
 
     Parameters
@@ -167,6 +169,10 @@ class RuleList(Derived):
         # Features that no rule tests may be missing in the example; they change nothing anyway.
         kept = fixed & {feature.name for feature in model.features}
         return smallest_flip(model, table, label, fixed=kept, **options)
+
+    def verify(self, data: Any, y: Any = None) -> Any:
+        """Replay the list on its training data and check every number in it; see `polyrule.learning.verify.verify`."""
+        return import_module("polyrule.learning.verify").verify(self, labelled(self, data, y))
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the list to a JSON model file, whole or not at all; see `polyrule.model.files`."""
