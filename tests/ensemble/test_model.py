@@ -7,6 +7,7 @@ import shutil
 import sqlite3
 import subprocess
 from contextlib import closing
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -260,3 +261,19 @@ def test_a_label_set_is_chosen_for_every_row_alike_whatever_stands_beside_it() -
     for model, table in ensembles(("expected-f1",)):
         together = model.predict(table)
         assert np.array_equal(together, np.vstack([model.predict(table[row]) for row in range(len(table))]))
+
+
+def test_points_may_be_worth_different_amounts_by_label() -> None:
+    for plain, table in ensembles(("per-label",), 2):
+        model = replace(plain, unit=(0.5, 1.0, 2.0, 0.25))
+        again = loads(dumps(model))
+        assert again.unit == model.unit
+        assert np.array_equal(again.predict(table), plain.predict(table))
+        chances = 1 / (1 + np.exp(-np.array(model.unit) * plain.scores(table)))
+        assert np.allclose(model.predict_proba(table), chances, rtol=1e-12)
+        assert model.explain(table[0]).labels[2].probability == pytest.approx(chances[0, 2])
+        assert "log-odds that one point is worth" in str(model)
+    with pytest.raises(ModelError, match="3 entries for 4 labels"):
+        replace(plain, unit=(1.0, 1.0, 1.0))
+    with pytest.raises(ModelError, match="learn the scorecard with decision='subset'"):
+        replace(random_ensemble(np.random.default_rng(0), "subset"), unit=(1.0, 2.0, 1.0, 1.0))

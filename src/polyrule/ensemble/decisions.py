@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from math import ceil
 from typing import Literal, get_args
 
 import numpy as np
@@ -20,6 +19,8 @@ from polyrule.arrays import Bytes, Floats, Ints, Matrix
 
 DecisionKind = Literal["threshold", "subset", "per-label", "expected-f1"]
 KINDS: tuple[DecisionKind, ...] = get_args(DecisionKind)
+SET_KINDS = ("subset", "expected-f1")
+"""Those that choose whole label sets."""
 
 _MOST_SETS = 1000
 _DOUBTS = 3.0  # examples
@@ -55,7 +56,7 @@ class Decision:
     @property
     def uses_sets(self) -> bool:
         """Whether whole label sets are chosen."""
-        return self.kind in ("subset", "expected-f1")
+        return self.kind in SET_KINDS
 
     def every_cut(self, labels: int) -> tuple[float, ...]:
         """The cut of each label; zeros where there are none."""
@@ -66,8 +67,8 @@ class Decision:
         """What each label set starts with; zeros where there are no bonuses."""
         return self.bonuses or (0.0,) * len(self.label_sets)
 
-    def labels(self, scores: Matrix, unit: float = 1.0) -> Bytes:
-        """Decide for every row of `scores`; `unit` turns scores into log-odds."""
+    def labels(self, scores: Matrix, unit: float | tuple[float, ...] = 1.0) -> Bytes:
+        """Decide for every row of `scores`; `unit` turns them into log-odds, one for all labels if it chooses sets."""
         if not self.uses_sets:
             return (scores >= np.array(self.cuts)).astype(np.uint8)
         sets = LabelSets.of(self.label_sets, scores.shape[1])
@@ -78,15 +79,20 @@ class Decision:
             block = slice(start, start + step)
             beyond = scores[block] - np.array(self.cuts) if self.cuts else scores[block]
             totals = sets.totals(beyond, np.array(self.every_bonus))
-            chosen[block] = np.argmax(totals, axis=1) if self.kind == "subset" else sets.best_f1(totals, unit)
+            chosen[block] = (
+                np.argmax(totals, axis=1) if self.kind == "subset" else sets.best_f1(totals, float(np.asarray(unit)))
+            )
         return np.asarray(sets.members[chosen])
 
-    def in_points(self, unit: float) -> Decision:
-        """Return the same decision for sums of whole points worth `unit` each."""
-        cuts = [cut / unit for cut in self.cuts]
-        if not self.uses_sets:  # a sum of points is a whole number, so its cut may be one too
-            cuts = [float(ceil(cut - 1e-9)) for cut in cuts]
-        return Decision(self.kind, tuple(cuts), self.label_sets, tuple(bonus / unit for bonus in self.bonuses))
+    def in_points(self, unit: float | Sequence[float]) -> Decision:
+        """Return the same decision for sums of whole points worth `unit` each, or so much by label."""
+        if self.uses_sets:
+            worth = float(np.asarray(unit))
+            cuts, bonuses = (tuple(number / worth for number in numbers) for numbers in (self.cuts, self.bonuses))
+            return Decision(self.kind, cuts, self.label_sets, bonuses)
+        # a sum of points is a whole number, so its cut may be one too
+        whole = tuple(np.ceil(np.array(self.cuts) / np.asarray(unit) - 1e-9).tolist())
+        return Decision(self.kind if len(set(whole)) <= 1 else "per-label", whole)
 
 
 def membership(label_sets: Sequence[Iterable[int]], labels: int) -> Bytes:

@@ -134,7 +134,7 @@ def tune_decision(
     _, truth, weights = training(ensemble, data)
     model, table = fit_to(ensemble, data.X)
     fold = np.arange(len(table)) % 3
-    evidence = Evidence(ensemble.unit * model.scores(table), truth.astype(np.uint8), weights, fold)
+    evidence = Evidence(ensemble.worth * model.scores(table), truth.astype(np.uint8), weights, fold)
     by_hand = ensemble.unit != 1 or "monotone" in ensemble.info
     chosen, merits = choose(evidence, decision, optimize, by_hand=by_hand)
     tuned = chosen if ensemble.unit == 1 else chosen.in_points(ensemble.unit)

@@ -160,7 +160,7 @@ def explain(ensemble: RuleEnsemble, example: Any) -> EnsembleExplanation:
     fired = np.flatnonzero(ensemble.fired(table)[0]).tolist()
     scores = ensemble.scores(table)
     values = ensemble.decision.labels(scores, ensemble.unit)[0]
-    chances = expit(ensemble.unit * scores[0])
+    chances = expit(ensemble.worth * scores[0])
     parts: list[list[Contribution]] = [[] for _ in ensemble.label_names]
     for number in fired:
         rule = ensemble.rules[number]

@@ -94,8 +94,9 @@ class RuleEnsemble(ModelTools, Derived):
         Score of each label before any rule.
     decision : Decision
         How scores become labels.
-    unit : float
-        Log-odds per unit of score: 1, or for a scorecard the worth of one point.
+    unit : float or tuple of float
+        Log-odds per unit of score: 1, or for a scorecard the worth of one point, which may differ by label where each
+        label is decided by itself.
     info : dict
         How the ensemble was made; plain JSON values only.
     """
@@ -107,7 +108,7 @@ class RuleEnsemble(ModelTools, Derived):
     label_names: tuple[str, ...]
     intercepts: tuple[float, ...]
     decision: Decision
-    unit: float = 1.0
+    unit: float | tuple[float, ...] = 1.0
     info: dict[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -125,15 +126,28 @@ class RuleEnsemble(ModelTools, Derived):
         for number, labels in enumerate(self.decision.label_sets, start=1):
             if any(not 0 <= label < width for label in labels):
                 raise ModelError(f"decision: label set {number} names a label that this model does not have")
-        if not (isfinite(self.unit) and self.unit > 0):
+        units = self.unit if isinstance(self.unit, tuple) else (self.unit,)
+        if not all(isfinite(unit) and unit > 0 for unit in units):
             raise ModelError(f"unit must be a positive number, got {self.unit}")
+        if isinstance(self.unit, tuple) and len(units) != width:
+            raise ModelError(f"unit: {len(units)} entries for {width} labels")
+        if isinstance(self.unit, tuple) and self.decision.uses_sets:
+            raise ModelError(
+                f"decision {self.decision.kind!r} compares labels, but their points are worth different amounts; learn"
+                f" the scorecard with decision={self.decision.kind!r}"
+            )
         for number, rule in enumerate(self.rules, start=1):
             _check_rule(rule, number, self.features, width)
 
     @cached_property
     def worth(self) -> npt.NDArray[np.float64]:
         """Log-odds per unit of score, by label."""
-        return np.full(len(self.label_names), float(self.unit))
+        return np.broadcast_to(np.array(self.unit, dtype=np.float64), len(self.label_names)).copy()
+
+    @property
+    def common_unit(self) -> float:
+        """Log-odds per unit of score, where that is the same for all labels; else 1."""
+        return 1.0 if isinstance(self.unit, tuple) else float(self.unit)
 
     @cached_property
     def flat(self) -> FlatWeights:
@@ -211,7 +225,7 @@ class RuleEnsemble(ModelTools, Derived):
     def predict_proba(self, X: Any) -> npt.NDArray[np.float64]:
         """Probability of presence of every label."""
         model, table = fit_to(self, X)
-        return np.asarray(expit(self.unit * model.scores(table)))
+        return np.asarray(expit(self.worth * model.scores(table)))
 
     def explain(self, example: Any, row: int | None = None) -> EnsembleExplanation:
         """Say for one example which rules added what to which label; see `polyrule.ensemble.explaining.explain`.

@@ -73,7 +73,8 @@ class RuleEnsembleClassifier(RuleEstimator):
     optimize : {"micro-f1", "macro-f1", "example-f1", "subset", "hamming"}
         What the decision is tuned for.
     points : bool or int
-        Whole points instead of weights (a scorecard): True for at most 10 points per entry, or the largest number. An
+        Whole points instead of weights (a scorecard): True for at most 10 points per entry, or the largest number. A
+        point is worth as much log-odds as suits the label, or the same for all where `decision` chooses label sets. An
         "auto" decision is then one that can be made by hand, with thresholds.
     cv : int, splitter or iterable of (train, test)
         Folds of the cross-validation, on the training data only. Each of its models learns from all examples outside

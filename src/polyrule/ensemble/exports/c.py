@@ -86,7 +86,7 @@ def _expected_f1_lines(model: RuleEnsemble) -> list[str]:
         f"  double with_label[{longest + 1}][{max(1, len(model.label_names))}] = {{{{0}}}};",
         f"  for (int k = 0, j = 0; k < {len(sets)}; ++k) {{",
         "    const int size = ends[k] - j;",
-        f"    const double chance = exp({float(model.unit)!r} * (merits[k] - most));",
+        f"    const double chance = exp({model.common_unit!r} * (merits[k] - most));",
         "    if (size == 0) with_label[0][0] += chance;",
         "    for (; j < ends[k]; ++j) with_label[size][members[j]] += chance;",
         "  }",

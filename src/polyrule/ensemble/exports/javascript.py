@@ -74,7 +74,7 @@ def export(model: RuleEnsemble) -> str:
     )
     if decision.uses_sets:
         lines.append(f"  const SETS = [{', '.join(str(sorted(labels)) for labels in decision.label_sets)}];")
-        lines.append(f"  const UNIT = {float(model.unit)!r};")
+        lines.append(f"  const UNIT = {model.common_unit!r};")
         lines.append(f"  const BONUSES = [{', '.join(map(repr, decision.every_bonus))}];")
     lines += [javascript_helpers(model.features, used) + _HELPERS, "  const sums = (row) => {"]
     lines.append(f"    const s = [{', '.join(repr(float(b)) for b in model.intercepts)}];")

@@ -69,7 +69,7 @@ def export(model: RuleEnsemble) -> str:
     lines.append(f"_CUTS = ({''.join(f'{float(cut)!r}, ' for cut in decision.every_cut(len(model.label_names)))})")
     if decision.uses_sets:
         lines.append(f"_SETS = ({''.join(f'{tuple(sorted(labels))!r}, ' for labels in decision.label_sets)})")
-        lines.append(f"_UNIT = {float(model.unit)!r}")
+        lines.append(f"_UNIT = {model.common_unit!r}")
         lines.append(f"_BONUSES = ({''.join(f'{bonus!r}, ' for bonus in decision.every_bonus)})")
     lines += [
         python_helpers(model.features, used),

@@ -100,7 +100,7 @@ def _expected_f1(model: RuleEnsemble) -> list[str]:
     """
     sets = model.decision.label_sets
     members = ", ".join(f"({place}, {label})" for place, labels in enumerate(sets) for label in labels or (-1,))
-    unit = sql_number(model.unit)
+    unit = sql_number(model.common_unit)
     return [
         f"members(place, label) AS (VALUES {members})",
         f"""chances AS (
