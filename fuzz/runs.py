@@ -73,9 +73,9 @@ def run_labels(raw: bytes) -> str:
     return attempt(lambda: read_label_list(Source(io.BytesIO(raw))))
 
 
-def _sealed(raw: bytes) -> str:
+def sealed(raw: bytes) -> str:
     """The text with a checksum that fits, unless it is no document: most tampering must get past the checksum."""
-    from polyrule.model.files import _checksum
+    from polyrule.data.documents import checksum
 
     text = raw.decode("utf-8", "replace")
     try:
@@ -83,7 +83,7 @@ def _sealed(raw: bytes) -> str:
         if not isinstance(document, dict) or zlib.crc32(raw) % 9 == 0:
             return text
         document.pop("checksum", None)
-        return json.dumps(document | {"checksum": _checksum(document)})
+        return json.dumps(document | {"checksum": checksum(document)})
     except (ValueError, RecursionError):
         return text
 
@@ -92,7 +92,7 @@ def run_model(raw: bytes) -> str:
     from polyrule.model.files import loads
 
     loaded: list[Any] = []
-    found = attempt(lambda: loaded.append(loads(_sealed(raw))))
+    found = attempt(lambda: loaded.append(loads(sealed(raw))))
     if loaded:
         use_model(loaded[0], zlib.crc32(raw))
     return found

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from fuzz import runs, seeds
+from fuzz import runs, seeds, stores
 from fuzz.mutate import mutate_bytes, mutate_json, mutate_words
 
 CORPUS = Path(__file__).parent / "corpus"
@@ -68,6 +68,8 @@ TARGETS = (
     Target(
         "model", runs.run_model, lambda: list(seeds.models()), _encoded('"kind"', "1e999", "null"), mutate_json, share=2
     ),
+    Target("header", stores.run_header, stores.headers, _encoded('"lows"', "1e999", "null"), mutate_json),
+    Target("blocks", stores.run_blocks, stores.blocks, (b"\xff", b"\x00" * 8, b"\xff" * 8), share=0.5),
     Target(
         "expression",
         runs.run_expression,

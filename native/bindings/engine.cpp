@@ -189,6 +189,19 @@ class PyEngine {
     return {o.covered, o.open, o.newly_set, o.stopped};
   }
 
+  // Which rows are in the working set, and what each label of each row has been set to (-1: nothing).
+  std::pair<std::vector<std::uint8_t>, std::vector<std::int8_t>> training_state() const {
+    const State& state = engine_->state();
+    std::vector<std::uint8_t> working(state.rows);
+    std::vector<std::int8_t> assigned(state.rows * state.labels, -1);
+    for (std::size_t i = 0; i < state.rows; ++i) {
+      working[i] = state.working.test(i);
+      for (std::size_t l = 0; l < state.labels; ++l)
+        if (state.set.test(l, i)) assigned[i * state.labels + l] = state.ones.test(l, i);
+    }
+    return {std::move(working), std::move(assigned)};
+  }
+
   Count remaining() const { return engine_->state().working_weight; }
   bool has_unset() const { return engine_->state().has_unset(engine_->form().negative); }
 
@@ -211,7 +224,7 @@ class PyEngine {
       if (weight < 0) throw nb::value_error("weights must not be negative");
       total += weight;
     }
-    if (total > (Wide{1} << 31)) throw nb::value_error("weights must not exceed 2**31 in total");
+    if (total > kMostWeight) throw nb::value_error("all weights together must be below 2**31");
     return out;
   }
 
@@ -383,6 +396,7 @@ void register_engine(nb::module_& m) {
   nb::class_<Cover>(m, "Cover")
       .def("__len__", [](const Cover& cover) { return count_bits(cover.bits.data(), cover.bits.words()); })
       .def("rows", [](const Cover& cover) { return row_numbers(cover.bits); }, "Row numbers, ascending.");
+  m.attr("MOST_WEIGHT") = kMostWeight;
   m.def("sign_of_sum", &sign_of_sum, "terms"_a, "The sign of a sum of fractions, for tests.");
   nb::class_<PyEngine>(m, "Engine")
       .def(
@@ -391,7 +405,7 @@ void register_engine(nb::module_& m) {
              std::size_t labels, const Vector<std::int64_t>& weights, const std::string& kind, const std::string& scope,
              const std::vector<Count>& num, const std::vector<Count>& den, const std::vector<Count>& rho,
              std::optional<std::size_t> max_head, bool negative, std::size_t beam_width, bool label_conditions,
-             double min_coverage, std::optional<std::size_t> max_conditions, int threads, const std::string& formula,
+             Count min_coverage, std::optional<std::size_t> max_conditions, int threads, const std::string& formula,
              std::pair<Count, Count> m, nb::object function, bool monotone, const nb::dict& limits) {
             if (beam_width == 0) throw nb::value_error("a beam must be at least 1 wide");
             const GrowOptions options{beam_width, label_conditions, min_coverage, max_conditions.value_or(SIZE_MAX)};
@@ -409,6 +423,7 @@ void register_engine(nb::module_& m) {
       .def("grow_single", &PyEngine::grow_single, "seconds"_a.none(), "report"_a = nb::none(), "pace"_a = 0.5)
       .def("commit", &PyEngine::commit, "rows"_a, "head"_a, "stop"_a.none(), "keep_covered"_a)
       .def("leftover", &PyEngine::leftover)
+      .def("training_state", &PyEngine::training_state)
       .def_prop_ro("remaining", &PyEngine::remaining)
       .def_prop_ro("has_unset", &PyEngine::has_unset);
 }

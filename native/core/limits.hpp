@@ -1,10 +1,19 @@
-// From which sizes on a search takes another way. They are arguments, so that tests can send small data down the ways
-// of large data; every way gives the same rules.
+// Up to which weights everything is exact, and from which sizes on a search takes another way. The sizes are arguments,
+// so that tests can send small data down the ways of large data; every way gives the same rules.
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 
 namespace polyrule {
+
+// All weights together. What is summed up of them stays below
+//   2**31  for one label or condition: counters of 32 bits, with or without a sign (`Members`, `Sums`);
+//   2**32  for all labels where `PureSearch` adds them up in 32 bits, which it asks for, else 2**51 in a `Count`;
+//   2**60  as numerator or denominator of a measure, which Python's `fast_form` asks for: products of two fit a `Wide`.
+// Lanes ask `LaneLevel::fits`. Python checks weights at its door (`data/weights.py`, LARGEST_TOTAL), the bindings
+// again.
+inline constexpr std::int64_t kMostWeight = (std::int64_t{1} << 31) - 1;
 
 struct Limits {
   double lane_capacity = 2147483648.0 / 3.1;  // what sums in 32-bit lanes may reach; kernels add up to three of them

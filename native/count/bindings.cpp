@@ -66,15 +66,20 @@ void py_count_rows(nb::object codes, const Matrix<std::uint64_t>& truth, const M
   }
   const std::size_t n = rows.shape(0), n_columns = columns.shape(0);
   require(starts.shape(0) == n_columns + 1, "starts");
+  require(starts.data()[0] == 0 && std::is_sorted(starts.data(), starts.data() + n_columns + 1), "starts");
   const auto bins = static_cast<std::size_t>(starts.data()[n_columns]);
   require(weight.shape(0) == bins && kinds.shape(0) == bins && kinds.shape(1) == block.labels && kinds.shape(2) == 4,
           "counts");
   require(std::all_of(rows.data(), rows.data() + n, [&](std::uint32_t row) { return row < block.rows; }), "rows");
   for (std::size_t c = 0; c < n_columns; ++c)
     require(columns.data()[c] >= 0 && std::size_t(columns.data()[c]) < block.features + block.labels, "columns");
-  const nb::gil_scoped_release release;
-  count_rows(block, rows.data(), n, columns.data(), starts.data(), n_columns, usual.data(), kinds.data(),
-             weight.data());
+  bool good = false;
+  {
+    const nb::gil_scoped_release release;
+    good = count_rows(block, rows.data(), n, columns.data(), starts.data(), n_columns, usual.data(), kinds.data(),
+                      weight.data());
+  }
+  if (!good) throw nb::value_error("count: a code lies outside the bins of its column");
 }
 
 nb::object py_decide(const Tensor<const std::int64_t>& kinds, const Vector<std::int64_t>& weight,
@@ -82,10 +87,14 @@ nb::object py_decide(const Tensor<const std::int64_t>& kinds, const Vector<std::
                      const Vector<std::int64_t>& ends, const Vector<std::uint8_t>& numeric,
                      const Vector<std::int32_t>& own, const Matrix<std::uint8_t>& allowed,
                      const Matrix<std::int64_t>& total, const std::vector<std::int64_t>& num,
-                     const std::vector<std::int64_t>& den, double min_coverage, bool single) {
+                     const std::vector<std::int64_t>& den, std::int64_t min_coverage, bool single) {
   NodeView node{kinds.data(), weight.data(), occurs.data(), kinds.shape(1)};
   require(num.size() == 5 && den.size() == 5, "measure");
   require(allowed.shape(0) == node.labels && total.shape(0) == node.labels && kinds.shape(2) == 4, "labels");
+  require(allowed.shape(1) == 2 && total.shape(1) == 2, "labels");
+  require(weight.shape(0) == kinds.shape(0) && occurs.shape(0) == kinds.shape(0), "counts");
+  for (const std::size_t given : {ends.shape(0), numeric.shape(0), own.shape(0)})
+    require(given == starts.shape(0), "columns");
   Measure measure;
   std::copy(num.begin(), num.end(), measure.num);
   std::copy(den.begin(), den.end(), measure.den);
@@ -93,7 +102,8 @@ nb::object py_decide(const Tensor<const std::int64_t>& kinds, const Vector<std::
   std::vector<ColumnView> columns;
   for (std::size_t c = 0; c < starts.shape(0); ++c) {
     columns.push_back({starts.data()[c], ends.data()[c], numeric.data()[c] != 0, own.data()[c]});
-    require(columns.back().end > columns.back().start && std::size_t(columns.back().end) <= kinds.shape(0), "columns");
+    require(columns.back().start >= 0 && columns.back().end > columns.back().start, "columns");
+    require(std::size_t(columns.back().end) <= kinds.shape(0) && own.data()[c] < std::int32_t(node.labels), "columns");
   }
   Decision found;
   {

@@ -33,22 +33,25 @@ struct Touches {
   }
 };
 
+// False at the first code that is none of the column's bins; nothing is written for it.
 template <class CodeOf, class WeightOf>
-void count_column(const Touches& touches, std::size_t n, std::size_t width, CodeOf&& code_of, WeightOf&& weight_of,
-                  std::int64_t* kinds, std::int64_t* weight) {
+bool count_column(const Touches& touches, std::size_t n, std::size_t bins, std::size_t width, CodeOf&& code_of,
+                  WeightOf&& weight_of, std::int64_t* kinds, std::int64_t* weight) {
   const std::uint32_t* place = touches.place.data();
   for (std::size_t i = 0; i < n; ++i) {
     const std::size_t bin = code_of(i);
+    if (bin >= bins) return false;
     const std::int64_t w = weight_of(i);
     weight[bin] += w;
     std::int64_t* row = kinds + bin * width;
     for (std::uint32_t t = touches.first[i]; t < touches.first[i + 1]; ++t) row[place[t]] += w;
   }
+  return true;
 }
 
 }  // namespace
 
-void count_rows(const BlockView& block, const std::uint32_t* chosen, std::size_t n, const std::int32_t* columns,
+bool count_rows(const BlockView& block, const std::uint32_t* chosen, std::size_t n, const std::int32_t* columns,
                 const std::int64_t* starts, std::size_t n_columns, const std::uint8_t* usual, std::int64_t* kinds,
                 std::int64_t* weight) {
   std::vector<u64> usual_truth(block.words, 0), usual_set(block.words, 0), mask(block.words, 0);
@@ -67,32 +70,35 @@ void count_rows(const BlockView& block, const std::uint32_t* chosen, std::size_t
     for (std::size_t c = 0; c < n_columns; ++c) {
       const auto column = static_cast<std::size_t>(columns[c]);
       const auto start = static_cast<std::size_t>(starts[c]);
+      const std::size_t bins = static_cast<std::size_t>(starts[c + 1]) - start;
       const auto with = [&](auto&& code_of) {
         std::int64_t* table = kinds + start * width;
         if (block.weights) {
           const auto weight_of = [&](std::size_t i) { return block.weights[rows[i]]; };
-          count_column(touches, size, width, code_of, weight_of, table, weight + start);
-        } else {
-          count_column(
-              touches, size, width, code_of, [](std::size_t) { return std::int64_t{1}; }, table, weight + start);
+          return count_column(touches, size, bins, width, code_of, weight_of, table, weight + start);
         }
+        return count_column(
+            touches, size, bins, width, code_of, [](std::size_t) { return std::int64_t{1}; }, table, weight + start);
       };
+      bool good = true;
       if (column >= block.features) {
         const std::size_t label = column - block.features, word = label / 64;
         const int bit = static_cast<int>(label % 64);
-        with([&](std::size_t i) {
+        good = with([&](std::size_t i) {
           const std::size_t at = rows[i] * block.words + word;
           return static_cast<std::size_t>(label_code(block.set[at], block.value[at], bit));
         });
       } else if (block.wide_codes) {
         const std::uint16_t* codes = static_cast<const std::uint16_t*>(block.codes) + column * block.rows;
-        with([&](std::size_t i) { return static_cast<std::size_t>(codes[rows[i]]); });
+        good = with([&](std::size_t i) { return static_cast<std::size_t>(codes[rows[i]]); });
       } else {
         const std::uint8_t* codes = static_cast<const std::uint8_t*>(block.codes) + column * block.rows;
-        with([&](std::size_t i) { return static_cast<std::size_t>(codes[rows[i]]); });
+        good = with([&](std::size_t i) { return static_cast<std::size_t>(codes[rows[i]]); });
       }
+      if (!good) return false;
     }
   }
+  return true;
 }
 
 }  // namespace polyrule_count

@@ -21,8 +21,9 @@ struct BlockView {
 };
 
 // Adds the `chosen` rows to kinds[bin][label][kind] and weight[bin], but for the usual kind of each label. Columns are
-// numbered features first, then labels; `starts` says at which bin each of them begins.
-void count_rows(const BlockView& block, const std::uint32_t* chosen, std::size_t n, const std::int32_t* columns,
+// numbered features first, then labels; `starts` says at which bin each of them begins, and the last one ends. False
+// where a code is none of its column's bins.
+bool count_rows(const BlockView& block, const std::uint32_t* chosen, std::size_t n, const std::int32_t* columns,
                 const std::int64_t* starts, std::size_t n_columns, const std::uint8_t* usual, std::int64_t* kinds,
                 std::int64_t* weight);
 
@@ -49,6 +50,6 @@ struct Decision {
 
 // The best condition of a node: by value, true positives, and the order in which the columns are given.
 Decision decide(const NodeView& node, const std::vector<ColumnView>& columns, const Measure& measure,
-                const std::int64_t* total, const std::uint8_t* allowed, double min_coverage);
+                const std::int64_t* total, const std::uint8_t* allowed, std::int64_t min_coverage);
 
 }  // namespace polyrule_count

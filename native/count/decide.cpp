@@ -9,7 +9,7 @@ namespace {
 class ColumnDecider {
  public:
   ColumnDecider(const NodeView& node, const ColumnView& column, const Measure& measure, const std::int64_t* total,
-                const std::uint8_t* allowed, double min_coverage)
+                const std::uint8_t* allowed, std::int64_t min_coverage)
       : node_(node), column_(column), measure_(measure), total_(total), allowed_(allowed), least_(min_coverage),
         width_(node.labels * kKinds), bins_(column.end - column.start - 1), upto_(width_, 0), all_(width_, 0) {}
 
@@ -25,7 +25,7 @@ class ColumnDecider {
 
   bool offer(const i64* counts, bool above, i64 covered, std::int64_t b, Candidate& best, std::int64_t& bin,
              bool& best_above) {
-    if (static_cast<double>(covered) < least_) return false;
+    if (covered < least_) return false;
     // Columns and bins come in canonical order: only a truly better one replaces the best.
     Candidate found = judge(measure_, counts, all_.data(), above, reinterpret_cast<const i64*>(total_), allowed_,
                             static_cast<int>(node_.labels), column_.own_label, best.order < 0 ? 0 : best.order + 1);
@@ -77,7 +77,7 @@ class ColumnDecider {
   const Measure& measure_;
   const std::int64_t* total_;
   const std::uint8_t* allowed_;
-  double least_;
+  std::int64_t least_;
   std::size_t width_;
   std::int64_t bins_;
   std::vector<i64> upto_, all_;
@@ -86,7 +86,7 @@ class ColumnDecider {
 }  // namespace
 
 Decision decide(const NodeView& node, const std::vector<ColumnView>& columns, const Measure& measure,
-                const std::int64_t* total, const std::uint8_t* allowed, double min_coverage) {
+                const std::int64_t* total, const std::uint8_t* allowed, std::int64_t min_coverage) {
   Decision decision;
   Candidate best{0, 1, 0, -1};
   for (std::size_t c = 0; c < columns.size(); ++c) {

@@ -315,7 +315,7 @@ void ExampleHeads::offer(Numbers literals) {
       std::abs(above) > rounding_ || !has_best_ ? (above < 0 ? -1 : 1) : compare_losses(found.errors, best_.errors);
   if (order > 0) return;
   most_right_ = order < 0 ? found.tp : std::max(most_right_, found.tp);
-  if (order < 0 || outranks(found, best_)) best_ = std::move(found);
+  if (order < 0 || outranks(head_of(found).literals, head_of(best_).literals)) best_ = std::move(found);
   has_best_ = true;
 }
 
@@ -329,17 +329,6 @@ int ExampleHeads::compare_losses(const std::vector<Count>& a, const std::vector<
         terms.emplace_back((errors == &a ? 1 : -1) * (*errors)[e] * static_cast<Count>(e),
                            static_cast<std::uint32_t>(denominator(errors->size() - 1, e)));
   return sign_of_sum(terms);
-}
-
-// Of two heads that are equally good: more labels, more true positives, first labels, `= 1` before `= 0`.
-bool ExampleHeads::outranks(const Known& a, const Known& b) const {
-  if (a.literals.size() != b.literals.size()) return a.literals.size() > b.literals.size();
-  if (a.tp != b.tp) return a.tp > b.tp;
-  const auto left = label_numbers(a.literals), right = label_numbers(b.literals);
-  if (left != right) return left < right;
-  for (std::size_t i = 0; i < a.literals.size(); ++i)
-    if (literals_[a.literals[i]].value != literals_[b.literals[i]].value) return literals_[a.literals[i]].value == 1;
-  return false;
 }
 
 }  // namespace polyrule

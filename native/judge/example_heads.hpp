@@ -75,7 +75,6 @@ class ExampleHeads {
   bool loses_ties(const Numbers& chosen, const std::uint32_t* first, std::size_t candidates, std::size_t open) const;
   void offer(Numbers literals);
   int compare_losses(const std::vector<Count>& a, const std::vector<Count>& b) const;
-  bool outranks(const Known& a, const Known& b) const;
   std::vector<std::uint32_t> label_numbers(const Numbers& literals) const;
   const double* wrong_weights(std::uint32_t literal) const { return wrong_.data() + literal * stride_; }
 

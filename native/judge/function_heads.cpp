@@ -159,14 +159,10 @@ bool FunctionHeads::loses_tie(Count tp, std::size_t from, std::size_t open) cons
   std::vector<HeadLiteral> first;
   for (const Literal& literal : chosen_) first.push_back(literal.literal);
   for (std::size_t i = 0; i < open; ++i) first.push_back(left[i]->literal);
-  std::sort(first.begin(), first.end(), [](auto& a, auto& b) { return a.label < b.label; });
+  sort_by_label(first);
   for (std::size_t i = 0; i + 1 < size; ++i)
     if (first[i].label == first[i + 1].label) return false;  // no head; those that are come later, but which?
-  for (std::size_t i = 0; i < size; ++i)
-    if (first[i].label != best_.literals[i].label) return first[i].label > best_.literals[i].label;
-  for (std::size_t i = 0; i < size; ++i)
-    if (first[i].value != best_.literals[i].value) return first[i].value < best_.literals[i].value;
-  return true;
+  return !outranks(first, best_.literals);
 }
 
 // The chosen literals as a head.
@@ -176,8 +172,8 @@ void FunctionHeads::offer(const Counts& counts, double value) {
   head.value = {Valuer::in_order(value), 1};
   head.tp = counts.tp;
   for (const Literal& literal : chosen_) head.literals.push_back(literal.literal);
-  std::sort(head.literals.begin(), head.literals.end(), [](auto& a, auto& b) { return a.label < b.label; });
-  if (best_.any() && value == value_ && !outranks(head, best_)) return;
+  sort_by_label(head.literals);
+  if (best_.any() && value == value_ && !outranks(head.literals, best_.literals)) return;
   best_ = std::move(head);
   has_value_ = true;
   value_ = value;

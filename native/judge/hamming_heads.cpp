@@ -120,16 +120,8 @@ void HammingHeads::branch(std::size_t next) {
 
 // The sum of the gains of so many literals with the largest, one of each label; then more true positives, first labels.
 Wide HammingHeads::add_best(std::vector<Literal*>& literals, std::size_t count, std::vector<Literal*>& added) const {
-  std::vector<Literal*> leader(labels_.size(), nullptr);
-  for (Literal* literal : literals) {
-    Literal*& first = leader[literal->e];
-    if (!first || literal->gain > first->gain || (literal->gain == first->gain && literal->tp > first->tp))
-      first = literal;
-  }
-  for (Literal* literal : leader)
-    if (literal) added.push_back(literal);
-  std::stable_sort(added.begin(), added.end(),
-                   [](auto* a, auto* b) { return a->gain != b->gain ? a->gain > b->gain : a->tp > b->tp; });
+  std::stable_sort(literals.begin(), literals.end(), [](auto* a, auto* b) { return a->e < b->e; });
+  added = leaders(literals, [](const Literal* literal) -> const Literal& { return *literal; });
   added.resize(std::min(count, added.size()));
   Wide sum = 0;
   for (const Literal* literal : added) sum += literal->gain;
@@ -191,9 +183,9 @@ void HammingHeads::offer(const std::vector<Literal*>& added, const Fraction& val
     head.literals.push_back({labels_[literal->e].label, literal->value, literal->tp, literal->fp});
     head.tp += literal->tp;
   }
-  std::sort(head.literals.begin(), head.literals.end(), [](auto& a, auto& b) { return a.label < b.label; });
+  sort_by_label(head.literals);
   const int order = best_.any() ? compare(value, best_.value) : 1;
-  if (order < 0 || (order == 0 && !outranks(head, best_))) return;
+  if (order < 0 || (order == 0 && !outranks(head.literals, best_.literals))) return;
   best_ = std::move(head);
   has_floor_ = true;
   floor_ = value;

@@ -42,27 +42,6 @@ class HeadJudge {
     return solve_singles(kinds, cover);
   }
 
-  // Of a label's two literals, which come one after the other, the one with more true positives.
-  static void join(std::vector<HeadLiteral>& tied, const HeadLiteral& found) {
-    if (tied.empty() || tied.back().label != found.label) tied.push_back(found);
-    else if (found.tp > tied.back().tp) tied.back() = found;
-  }
-
-  // At most `max_head` literals, those with the most true positives first, then in label order.
-  void cut(std::vector<HeadLiteral>& literals) const {
-    if (literals.size() > form_.max_head) {
-      std::stable_sort(literals.begin(), literals.end(), [](auto& a, auto& b) { return a.tp > b.tp; });
-      literals.resize(form_.max_head);
-      std::sort(literals.begin(), literals.end(), [](auto& a, auto& b) { return a.label < b.label; });
-    }
-  }
-
-  static Count total_tp(const std::vector<HeadLiteral>& literals) {
-    Count total = 0;
-    for (const HeadLiteral& l : literals) total += l.tp;
-    return total;
-  }
-
  private:
   Counts outside_counts(std::size_t e, const Count* kinds) const {
     if (form_.scope == Scope::full) return counts(e, kinds, 0);
@@ -126,7 +105,7 @@ class HeadJudge {
       }
     if (tied.empty()) return head;
     if (form_.kind == HeadKind::subset) keep_largest_group(tied, cover);
-    else cut(tied);
+    else keep_most_right(tied, form_.max_head);
     head.tp = total_tp(tied);
     head.value = make_fraction(head.value.num, head.value.den);
     return head;
@@ -160,19 +139,10 @@ class HeadJudge {
       }
       groups[at].literals.push_back(found);
     }
-    const auto better = [](const std::vector<HeadLiteral>& a, const std::vector<HeadLiteral>& b) {
-      if (a.size() != b.size()) return a.size() > b.size();
-      if (total_tp(a) != total_tp(b)) return total_tp(a) > total_tp(b);
-      for (std::size_t i = 0; i < a.size(); ++i)
-        if (a[i].label != b[i].label) return a[i].label < b[i].label;
-      for (std::size_t i = 0; i < a.size(); ++i)
-        if (a[i].value != b[i].value) return a[i].value > b[i].value;
-      return false;
-    };
     tied.clear();
     for (Group& group : groups) {
-      cut(group.literals);
-      if (tied.empty() || better(group.literals, tied)) tied = group.literals;
+      keep_most_right(group.literals, form_.max_head);
+      if (tied.empty() || outranks(group.literals, tied)) tied = group.literals;
     }
   }
 
@@ -244,7 +214,7 @@ class HeadJudge {
     Head head;
     head.value = level;
     for (const Term& t : chosen) head.literals.push_back(literal(t.e, kinds, t.value));
-    std::sort(head.literals.begin(), head.literals.end(), [](auto& a, auto& b) { return a.label < b.label; });
+    sort_by_label(head.literals);
     head.tp = total_tp(head.literals);
     return head;
   }
@@ -252,17 +222,10 @@ class HeadJudge {
   // Largest sum of gains; on ties more labels, more true positives, first labels, `= 1` before `= 0`.
   template <class Gain>
   std::vector<Term> choose(const std::vector<Term>& terms, std::size_t least, std::size_t most, Gain&& gain) const {
-    std::vector<Term> leaders;
-    for (Term t : terms) {
-      t.gain = gain(t);
-      if (leaders.empty() || leaders.back().e != t.e) leaders.push_back(t);
-      else if (t.gain > leaders.back().gain || (t.gain == leaders.back().gain && t.tp > leaders.back().tp))
-        leaders.back() = t;
-    }
-    std::stable_sort(leaders.begin(), leaders.end(),
-                     [](const Term& a, const Term& b) { return a.gain != b.gain ? a.gain > b.gain : a.tp > b.tp; });
+    std::vector<Term> gaining = terms;
+    for (Term& t : gaining) t.gain = gain(t);
     std::vector<Term> chosen;
-    for (const Term& t : leaders)
+    for (const Term& t : leaders(gaining, [](const Term& t) -> const Term& { return t; }))
       if (chosen.size() < most && (chosen.size() < least || t.gain >= 0)) chosen.push_back(t);
     return chosen;
   }

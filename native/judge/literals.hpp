@@ -75,6 +75,12 @@ struct Gains {
   }
 };
 
+// Whether a measure is at its best, 1, exactly for literals without a wrong row.
+inline bool peaks_at_purity(const Form& form) {
+  const bool plain = *std::min_element(form.num.begin(), form.num.end()) >= 0;
+  return plain && Gains(form, {1, 1}).only_pure();
+}
+
 // A number that no sum of gains in a node exceeds at the value p / q; several of them may be added up.
 inline double largest_sum(const Form& form, double covered, const State& state, double p, double q) {
   const double all = double(state.working_weight);
@@ -89,6 +95,8 @@ inline double largest_sum(const Form& form, double covered, const State& state, 
   }
   return h[0] + (std::max(h[1], h[2]) + std::max(h[3], h[4])) * covered + h[3] * all + h[4] * present;
 }
+
+inline constexpr double kWideCapacity = 2e18;  // of lanes of 64 bits; kernels add up to three sums
 
 // The value that lanes look with: the value itself, or where its sums do not fit a fraction below it. Gains can only
 // grow if the value is lowered, as denominators are never negative: what cannot reach the lower value cannot reach the

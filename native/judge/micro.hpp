@@ -8,38 +8,9 @@
 #include "judge/beaten.hpp"
 #include "judge/formula.hpp"
 #include "judge/micro_gains.hpp"
+#include "judge/rank.hpp"
 
 namespace polyrule {
-
-struct HeadLiteral {
-  std::uint32_t label;
-  int value;
-  Count tp, fp;
-};
-
-struct Head {
-  Fraction value;
-  Count tp = 0;
-  std::vector<HeadLiteral> literals;
-  // Where examples are measured by themselves and `value` is rounded: their weight by number of wrong literals.
-  std::vector<Count> errors = {};
-  bool any() const { return !literals.empty(); }
-  bool has(std::size_t label) const {
-    return std::any_of(literals.begin(), literals.end(),
-                       [&](const HeadLiteral& literal) { return literal.label == label; });
-  }
-};
-
-// Of two heads that are equally good: more labels, more true positives, first labels, `= 1` before `= 0`.
-inline bool outranks(const Head& a, const Head& b) {
-  if (a.literals.size() != b.literals.size()) return a.literals.size() > b.literals.size();
-  if (a.tp != b.tp) return a.tp > b.tp;
-  for (std::size_t i = 0; i < a.literals.size(); ++i)
-    if (a.literals[i].label != b.literals[i].label) return a.literals[i].label < b.literals[i].label;
-  for (std::size_t i = 0; i < a.literals.size(); ++i)
-    if (a.literals[i].value != b.literals[i].value) return a.literals[i].value > b.literals[i].value;
-  return false;
-}
 
 // Branch and bound over boxes until few literals are left, or over labels where a box is small. Labels with the
 // smallest x are decided first: once all that is left has the same x, single literals decide.
@@ -90,16 +61,9 @@ class MicroHeads {
   // The head that wins where all are equal: as many labels as may be, with the most true positives.
   static Head largest(const std::vector<Literal>& literals, std::size_t most_labels) {
     Head head{{0, 1}, 0, {}};
-    for (const Literal& l : literals) {
-      if (head.literals.empty() || head.literals.back().label != l.literal.label) head.literals.push_back(l.literal);
-      else if (l.literal.tp > head.literals.back().tp) head.literals.back() = l.literal;
-    }
-    if (head.literals.size() > most_labels) {
-      std::stable_sort(head.literals.begin(), head.literals.end(), [](auto& a, auto& b) { return a.tp > b.tp; });
-      head.literals.resize(most_labels);
-      std::sort(head.literals.begin(), head.literals.end(), [](auto& a, auto& b) { return a.label < b.label; });
-    }
-    for (const HeadLiteral& l : head.literals) head.tp += l.tp;
+    for (const Literal& l : literals) join(head.literals, l.literal);
+    keep_most_right(head.literals, most_labels);
+    head.tp = total_tp(head.literals);
     return head;
   }
 
@@ -220,12 +184,14 @@ class MicroHeads {
     if (has_target_ && estimate < lowered_) return;
     const Fraction value = formula_value(form_, sum);
     const int order = has_target_ ? compare(value, target_) : 1;
-    if (order < 0 || (order == 0 && best_.any() && !wins_tie(sum.tp))) return;
+    if (order < 0) return;
+    std::vector<HeadLiteral> literals;
+    for (const MicroItem& item : fixed_) literals.push_back((*literals_)[item.place].literal);
+    sort_by_label(literals);
+    if (order == 0 && best_.any() && !outranks(literals, best_.literals)) return;
     best_.value = value;
     best_.tp = sum.tp;
-    best_.literals.clear();
-    for (const MicroItem& item : fixed_) best_.literals.push_back((*literals_)[item.place].literal);
-    std::sort(best_.literals.begin(), best_.literals.end(), [](auto& a, auto& b) { return a.label < b.label; });
+    best_.literals = std::move(literals);
     if (order > 0) set_target(value);
   }
 
@@ -234,27 +200,6 @@ class MicroHeads {
     has_target_ = true;
     lowered_ = as_double(value) - 1e-12;
     gains_.set_level(value);
-  }
-
-  // More labels, more true positives, the first labels, `= 1` before `= 0`.
-  bool wins_tie(Count tp) const {
-    if (fixed_.size() != best_.literals.size()) return fixed_.size() > best_.literals.size();
-    if (tp != best_.tp) return tp > best_.tp;
-    std::vector<std::pair<std::uint32_t, int>> mine;
-    for (const MicroItem& item : fixed_) {
-      const HeadLiteral& literal = (*literals_)[item.place].literal;
-      mine.push_back({literal.label, -literal.value});
-    }
-    std::sort(mine.begin(), mine.end());
-    const auto differs = [&](auto&& mine_of, auto&& best_of) {
-      for (std::size_t i = 0; i < mine.size(); ++i)
-        if (mine_of(mine[i]) != best_of(best_.literals[i]))
-          return mine_of(mine[i]) < best_of(best_.literals[i]) ? 1 : -1;
-      return 0;
-    };
-    const int by_label = differs([](auto& m) { return int(m.first); }, [](auto& l) { return int(l.label); });
-    if (by_label != 0) return by_label > 0;
-    return differs([](auto& m) { return m.second; }, [](auto& l) { return -l.value; }) > 0;
   }
 
   const Form& form_;

@@ -1,27 +1,12 @@
-// The best few candidates, and the one place that says which of two is better.
+// The best few candidates.
 #pragma once
 
 #include <algorithm>
 #include <vector>
 
-#include "core/fraction.hpp"
-#include "data/columns.hpp"
+#include "judge/rank.hpp"
 
 namespace polyrule {
-
-struct Scored {
-  Fraction value;
-  Count tp = 0;
-  Condition condition;
-};
-
-// Value, then true positives, then the canonical order.
-inline bool better(const Scored& a, const Scored& b) {
-  const int order = compare(a.value, b.value);
-  if (order != 0) return order > 0;
-  if (a.tp != b.tp) return a.tp > b.tp;
-  return comes_before(a.condition, b.condition);
-}
 
 class Shortlist {
  public:

@@ -5,18 +5,21 @@
 
 #include "core/tally.hpp"
 #include "judge/example_heads.hpp"
-#include "search/general.hpp"
 
 namespace polyrule {
 
 Engine::Engine(Columns columns, State state, Form form, GrowOptions options, Limits limits, int threads)
     : state_(std::move(state)), columns_(std::move(columns)), form_(std::move(form)), options_(options),
       limits_(limits), threads_(std::max(1, threads)), members_(columns_, state_, options.label_conditions, limits_),
-      numeric_(columns_, state_, limits_, options.min_coverage, threads_),
-      lists_(members_, state_, limits_, options.min_coverage, threads_) {
+      sequences_(columns_, limits_),
+      pure_(limits_.pure_search != 0 && form_.kind == HeadKind::singles && peaks_at_purity(form_)
+                ? std::make_unique<PureSearch>(columns_, state_, members_, sequences_, limits_, options.min_coverage,
+                                               threads_)
+                : nullptr),
+      lists_(members_, state_, limits_, options.min_coverage, threads_),
+      numeric_(columns_, state_, sequences_, limits_, options.min_coverage, threads_, pure_ != nullptr),
+      general_(columns_, state_, sequences_, limits_, options.min_coverage, options.label_conditions, threads_) {
   state_.refresh();
-  if (limits_.pure_search != 0 && form_.kind == HeadKind::singles && PureSearch::applies(form_))
-    pure_ = std::make_unique<PureSearch>(columns_, state_, members_, limits_, options.min_coverage, threads_);
 }
 
 Outcome Engine::commit(const Bits& cover, const std::vector<std::pair<std::size_t, int>>& head,
@@ -66,12 +69,14 @@ Form Engine::form_for(const LiteralChoice& literal) const {
   return form;
 }
 
-// Whether a head is worth as much as its best literal, and denominators are positive wherever there is a true positive.
+// Whether a head is worth as much as its best literal, denominators are positive wherever there is a true positive, and
+// the widest lanes can look at every value.
 bool Engine::is_plain(const Form& form) const {
   return limits_.plain != 0 && form.kind == HeadKind::singles && form.scope == Scope::head && form.rho.empty() &&
          form.max_head >= state_.labels && *std::min_element(form.den.begin(), form.den.end()) >= 0 &&
          form.den[0] + form.den[1] > 0 &&
-         (options_.beam_width == 1 || *std::min_element(form.num.begin(), form.num.end()) >= 0);
+         (options_.beam_width == 1 || *std::min_element(form.num.begin(), form.num.end()) >= 0) &&
+         LaneLevel::fits(form, state_, kWideCapacity);
 }
 
 std::vector<NodeLabel> Engine::root_labels(const LiteralChoice& literal, const Form& form) const {
@@ -89,12 +94,6 @@ std::vector<NodeLabel> Engine::root_labels(const LiteralChoice& literal, const F
   return labels;
 }
 
-std::vector<NodeLabel> Engine::labels_below(const Node& parent, const Node& child) const {
-  std::vector<NodeLabel> labels = parent.labels;
-  for (NodeLabel& label : labels) label.kinds = state_.count_kinds(label.label, child.cover, child.weight);
-  return labels;
-}
-
 Head Engine::solve(const Watch& watch, const Node& node, const Form& form) const {
   std::vector<Count> kinds;
   kinds.reserve(node.labels.size() * kKinds);
@@ -109,18 +108,21 @@ ShownCondition Engine::shown(const Condition& condition) const {
 }
 
 void Engine::begin_rule(const Form& form) {
-  numeric_.begin_rule();
-  lists_.begin_rule(form, options_.label_conditions);
+  numeric_.begin_rule(form);
+  lists_.begin_rule(form);
 }
 
-void Engine::search(const Watch& watch, Node& node, const Form& form, bool whole, Shortlist& best) {
-  numeric_.sequences().enter(node);
-  if (!is_plain(form)) return search_in_general(watch, node, form, best);
+void Engine::search(const Query& query, Shortlist& best) {
+  sequences_.enter(query.node);
+  if (!is_plain(query.form)) {
+    general_.search(query, best);
+    return;
+  }
   // Literals that cannot reach the level in any body below are dropped for good.
-  const Gains gains(form, best.level());
+  const Gains gains(query.form, best.level());
   bool ties_only = true;
   Count right = 0;  // true positives of a tie, at most
-  std::erase_if(node.labels, [&](NodeLabel& label) {
+  std::erase_if(query.node.labels, [&](NodeLabel& label) {
     Count most = 0;
     for (int v = 0; v < 2; ++v) {
       const Wide bound = label.usable(v) ? gains.bound(label, v) : Wide(-1);
@@ -132,46 +134,9 @@ void Engine::search(const Watch& watch, Node& node, const Form& form, bool whole
     return !label.any();
   });
   if (ties_only && right < best.least_tp()) return;
-  const bool is_pure = pure_ && PureSearch::applies(form);
-  if (is_pure) {
-    const Fraction one{1, 1};
-    const bool reached = compare(best.level(), one) == 0;
-    Shortlist found(best.size(), one, reached ? best.least_tp() - 1 : 0);
-    pure_->search(watch, node, node.labels, form, numeric_.columns(), numeric_.sequences(), whole && node.is_root(),
-                  found);
-    best.merge(found);
-    if (compare(best.level(), one) == 0 && pure_->has_lists()) return;
-  }
-  const bool keeps = node.is_root();
-  if (lists_.any()) lists_.search(watch, node, node.labels, form, keeps, best);
-  if (is_pure && compare(best.level(), {1, 1}) == 0) return;
-  if (numeric_.any()) numeric_.search(watch, node, node.labels, form, keeps && !is_pure && best.size() == 1, best);
-}
-
-void Engine::search_in_general(const Watch& watch, const Node& node, const Form& form, Shortlist& best) {
-  const Codes codes(node, state_);
-  std::vector<std::size_t> columns, labels;
-  for (std::size_t j = 0; j < columns_.size(); ++j)
-    if (columns_[j].shape != Shape::constant) columns.push_back(j);
-  for (std::size_t l = 0; l < state_.labels && options_.label_conditions; ++l)
-    if (state_.ever_set[l]) labels.push_back(l);
-  const std::size_t units = columns.size() + labels.size();
-  const std::size_t work = (node.rows.size() + codes.work()) * units;
-  const int threads = work < limits_.threaded_work ? 1 : std::min<int>(threads_, static_cast<int>(units));
-  std::vector<std::unique_ptr<GeneralScan>> workers(static_cast<std::size_t>(threads));
-  over_all(watch, units, threads, 1, [&](int w, std::size_t unit) {
-    auto& worker = workers[static_cast<std::size_t>(w)];
-    if (!worker)
-      worker.reset(new GeneralScan(node, state_, columns_, numeric_.sequences(), codes, form, options_.min_coverage,
-                                   limits_.stretch_rows, best, Patience(&watch)));
-    if (unit < columns.size()) worker->feature(columns[unit]);
-    else worker->label(labels[unit - columns.size()]);
-    watch.bodies.fetch_add(worker->judged(), std::memory_order_relaxed);
-  });
-  for (const auto& worker : workers)
-    if (worker) worker->finish();
-  for (const auto& worker : workers)
-    if (worker) best.merge(worker->shortlist());
+  for (Searcher* searcher :
+       {static_cast<Searcher*>(pure_.get()), static_cast<Searcher*>(&lists_), static_cast<Searcher*>(&numeric_)})
+    if (searcher && searcher->search(query, best)) return;
 }
 
 std::optional<Grown> Engine::grow(const Watch& watch, LiteralChoice literal) {
@@ -184,8 +149,7 @@ std::optional<Grown> Engine::grow_with(const Watch& watch, const LiteralChoice& 
   std::vector<NodeLabel> labels = root_labels(literal, form);
   if (form.kind == HeadKind::example && !rewards_silence(form))
     return grow_without_conditions(watch, form, std::move(labels));
-  std::optional<Grown> grown = options_.beam_width > 1 ? beam(watch, form, std::move(labels), !literal)
-                                                       : greedy(watch, form, std::move(labels), !literal, steps);
+  std::optional<Grown> grown = grow_body(watch, form, std::move(labels), !literal, steps);
   if (grown && literal && form.rho.empty() && !form_.rho.empty()) {
     Fraction& value = grown->head.value;
     value = make_fraction(value.num * form_.rho[1], value.den * kLiftScale);
@@ -201,69 +165,47 @@ std::optional<Grown> Engine::grow_without_conditions(const Watch& watch, const F
   const Patience patience(&watch);
   ExampleHeads::Found found = ExampleHeads(node, state_, form, patience).best();
   if (found.more_right) throw NotCompiled{};
-  if (!found.head.any() || double(node.weight) < options_.min_coverage) return std::nullopt;
+  if (!found.head.any() || node.weight < options_.min_coverage) return std::nullopt;
   return Grown{{}, std::move(found.head), std::move(node.cover)};
 }
 
-std::optional<Grown> Engine::greedy(const Watch& watch, const Form& form, std::vector<NodeLabel> labels, bool whole,
-                                    std::vector<KeptRule::Step>* steps) {
-  Node node = Node::root(state_, ++paths_);
-  node.labels = std::move(labels);
-  Grown grown;
-  grown.head = solve(watch, node, form);
-  if (!grown.head.any()) return std::nullopt;
+std::optional<Grown> Engine::grow_body(const Watch& watch, const Form& form, std::vector<NodeLabel> labels, bool whole,
+                                       std::vector<KeptRule::Step>* steps) {
+  Node root = Node::root(state_, ++paths_);
+  root.labels = std::move(labels);
+  Head head = solve(watch, root, form);
+  if (!head.any()) return std::nullopt;
   begin_rule(form);
-  std::vector<Condition> body;
-  const auto note = [&] {
-    watch.best = shown_value(form, grown.head.value);
-    if (steps)
-      steps->push_back(
-          {body.empty() ? Condition{} : body.back(), grown.head.value, grown.head.tp, node.weight, node.cover});
-  };
-  note();
-  while (body.size() < options_.max_conditions) {
-    Shortlist best(1, grown.head.value, grown.head.tp);
-    node.leading.clear();
-    for (const HeadLiteral& literal : grown.head.literals) node.leading.push_back(literal.label);
-    search(watch, node, form, whole, best);
-    if (best.entries().empty()) break;
-    body.push_back(best.entries().front().condition);
-    Node child = Node::below(node, covered_by(body.back(), node.cover, columns_, state_), state_, numeric_.any());
-    child.labels = labels_below(node, child);
-    node = std::move(child);
-    grown.head = solve(watch, node, form);
-    note();
+  std::vector<Live> level;
+  level.push_back({{}, {}, std::move(head), options_.beam_width == 1 ? std::move(root) : root});
+  for (std::size_t length = 0;; ++length) {
+    const Live& best = level.front();
+    watch.best = shown_value(form, best.head.value);
+    if (steps) steps->push_back({best.last, best.head.value, best.head.tp, best.node.weight, best.node.cover});
+    if (length >= options_.max_conditions) break;
+    std::vector<Live> next = next_level(watch, form, whole, root, level);
+    if (next.empty() || !beats(next.front().head, best.head)) break;
+    level = std::move(next);
   }
-  if (double(node.weight) < options_.min_coverage) return std::nullopt;
-  for (const Condition& condition : body) grown.body.push_back(shown(condition));
-  grown.cover = std::move(node.cover);
-  return grown;
+  Live& best = level.front();
+  if (best.node.weight < options_.min_coverage) return std::nullopt;
+  return Grown{std::move(best.body), std::move(best.head), std::move(best.node.cover)};
 }
 
-std::optional<Grown> Engine::beam(const Watch& watch, const Form& form, std::vector<NodeLabel> labels, bool whole) {
-  struct Candidate {
-    Grown grown;
-    std::vector<NodeLabel> labels;
-  };
-  const std::size_t width = options_.beam_width;
-  Node root = Node::root(state_, ++paths_);
-  root.labels = labels;
-  Candidate start{{{}, solve(watch, root, form), state_.working}, std::move(labels)};
-  if (!start.grown.head.any()) return std::nullopt;
-  Grown best = start.grown;
-  std::vector<Candidate> level;
-  level.push_back(std::move(start));
+std::vector<Engine::Live> Engine::next_level(const Watch& watch, const Form& form, bool whole, Node& root,
+                                             std::vector<Live>& level) {
   struct Found {
     Scored scored;
     std::size_t parent;
     std::vector<ShownCondition> body;
   };
-  // The best first, each body once, as often as there is room in the beam; what comes earlier wins ties.
-  const auto choose = [width](std::vector<Found>& found) {
-    std::stable_sort(found.begin(), found.end(), [](const Found& a, const Found& b) {
-      const int order = compare(a.scored.value, b.scored.value);
-      return order != 0 ? order > 0 : a.scored.tp > b.scored.tp;
-    });
+  const std::size_t width = options_.beam_width;
+  const bool greedy = width == 1;
+  std::vector<Found> found;
+  // Each body once, as often as there is room in the beam.
+  const auto choose = [&] {
+    std::stable_sort(found.begin(), found.end(),
+                     [](const Found& a, const Found& b) { return beats(a.scored, b.scored); });
     std::vector<Found> chosen;
     for (Found& f : found) {
       const bool seen = std::any_of(chosen.begin(), chosen.end(), [&](const Found& other) {
@@ -273,43 +215,42 @@ std::optional<Grown> Engine::beam(const Watch& watch, const Form& form, std::vec
     }
     found = std::move(chosen);
   };
-  for (std::size_t length = 0; length < options_.max_conditions; ++length) {
-    std::vector<Found> found;
-    for (std::size_t parent = 0; parent < level.size(); ++parent) {
-      root.path_id = ++paths_;
-      Node node = length == 0 ? root : Node::below(root, level[parent].grown.cover, state_, numeric_.any());
-      node.labels = level[parent].labels;
+  for (std::size_t parent = 0; parent < level.size(); ++parent) {
+    Live& live = level[parent];
+    std::vector<NodeLabel> labels;
+    if (!greedy) {  // another body than the last: what is known along its path is of no use
+      labels = live.node.labels;
+      live.node.path_id = root.path_id = ++paths_;
       begin_rule(form);
-      numeric_.sequences().enter(root);
-      for (const HeadLiteral& literal : level[parent].grown.head.literals) node.leading.push_back(literal.label);
-      // Values are never negative where the search needs a level to start from. A full beam is such a level.
-      Shortlist shortlist = found.size() == width ? Shortlist(width, found.back().scored.value, found.back().scored.tp)
-                            : is_plain(form)      ? Shortlist(width, {0, 1}, 0)
+      sequences_.enter(root);
+    }
+    live.node.leading.clear();
+    for (const HeadLiteral& literal : live.head.literals) live.node.leading.push_back(literal.label);
+    // Values are never negative where the search needs a level to start from. A full beam is such a level.
+    Shortlist shortlist = greedy                  ? Shortlist(1, live.head.value, live.head.tp)
+                          : found.size() == width ? Shortlist(width, found.back().scored.value, found.back().scored.tp)
+                          : is_plain(form)        ? Shortlist(width, {0, 1}, 0)
                                                   : Shortlist(width);
-      search(watch, node, form, whole, shortlist);
-      for (const Scored& scored : shortlist.entries()) {
-        std::vector<ShownCondition> body = level[parent].grown.body;
-        body.push_back(shown(scored.condition));
-        found.push_back({scored, parent, std::move(body)});
-      }
-      choose(found);
+    search({watch, live.node, form, whole}, shortlist);
+    if (!greedy) live.node.labels = std::move(labels);
+    for (const Scored& scored : shortlist.entries()) {
+      std::vector<ShownCondition> body = live.body;
+      body.push_back(shown(scored.condition));
+      found.push_back({scored, parent, std::move(body)});
     }
-    std::vector<Candidate> next;
-    for (Found& f : found) {
-      Node node = Node::below(root, covered_by(f.scored.condition, level[f.parent].grown.cover, columns_, state_),
-                              state_, false);
-      root.labels = level[f.parent].labels;
-      node.labels = labels_below(root, node);
-      Candidate child{{std::move(f.body), solve(watch, node, form), node.cover}, {}};
-      child.labels = std::move(node.labels);
-      next.push_back(std::move(child));
-    }
-    if (next.empty() || !beats(next.front().grown.head, best.head)) break;
-    best = next.front().grown;
-    level = std::move(next);
+    choose();
   }
-  if (double(state_.weigh(best.cover.data())) < options_.min_coverage) return std::nullopt;
-  return best;
+  std::vector<Live> next;
+  for (Found& f : found) {
+    const Live& live = level[f.parent];
+    Node node = Node::below(greedy ? live.node : root,
+                            covered_by(f.scored.condition, live.node.cover, columns_, state_), state_, numeric_.any());
+    node.labels = live.node.labels;
+    for (NodeLabel& label : node.labels) label.kinds = state_.count_kinds(label.label, node.cover, node.weight);
+    Head head = solve(watch, node, form);
+    next.push_back({std::move(f.body), f.scored.condition, std::move(head), std::move(node)});
+  }
+  return next;
 }
 
 }  // namespace polyrule

@@ -1,8 +1,7 @@
 // Grows rules one at a time and keeps the training state between them.
 //
-// Which search runs for a node (docs/architecture.md): measures where a head is worth as much as its best literal go to
-// PureSearch while only pure literals can win, and to ListSearch and NumericSearch otherwise; all others to
-// GeneralScan.
+// Which searchers run for a node (docs/architecture.md): for measures where a head is worth as much as its best literal
+// PureSearch, ListSearch and NumericSearch, in this order; for all others GeneralSearch.
 #pragma once
 
 #include <memory>
@@ -11,6 +10,7 @@
 #include "data/members.hpp"
 #include "data/records.hpp"
 #include "judge/heads.hpp"
+#include "search/general.hpp"
 #include "search/lists.hpp"
 #include "search/numeric.hpp"
 #include "search/pure_search.hpp"
@@ -20,7 +20,7 @@ namespace polyrule {
 struct GrowOptions {
   std::size_t beam_width = 1;
   bool label_conditions = true;
-  double min_coverage = 0;
+  Count min_coverage = 0;
   std::size_t max_conditions = SIZE_MAX;
 };
 
@@ -80,16 +80,21 @@ class Engine {
   bool still_best(const KeptRule& rule, std::size_t label, int value, const std::vector<std::size_t>& changed) const;
   bool is_plain(const Form& form) const;
   std::vector<NodeLabel> root_labels(const LiteralChoice& literal, const Form& form) const;
-  std::vector<NodeLabel> labels_below(const Node& parent, const Node& child) const;
-  std::optional<Grown> greedy(const Watch& watch, const Form& form, std::vector<NodeLabel> labels, bool whole,
-                              std::vector<KeptRule::Step>* steps);
-  std::optional<Grown> beam(const Watch& watch, const Form& form, std::vector<NodeLabel> labels, bool whole);
+  // A body on its way: what it says, its best head, and where the search goes on.
+  struct Live {
+    std::vector<ShownCondition> body;
+    Condition last;
+    Head head;
+    Node node;
+  };
+  std::optional<Grown> grow_body(const Watch& watch, const Form& form, std::vector<NodeLabel> labels, bool whole,
+                                 std::vector<KeptRule::Step>* steps);
+  // The bodies that come after those of a level, the best first; what comes earlier wins ties.
+  std::vector<Live> next_level(const Watch& watch, const Form& form, bool whole, Node& root, std::vector<Live>& level);
   // Offers the best conditions of a node. Literals that are out of the race here and below are dropped from it.
-  // `whole`: the rule may be for any literal.
-  void search(const Watch& watch, Node& node, const Form& form, bool whole, Shortlist& best);
+  void search(const Query& query, Shortlist& best);
   // Where no condition can make a rule better: the best head for everything.
   std::optional<Grown> grow_without_conditions(const Watch& watch, const Form& form, std::vector<NodeLabel> labels);
-  void search_in_general(const Watch& watch, const Node& node, const Form& form, Shortlist& best);
   void begin_rule(const Form& form);
   Head solve(const Watch& watch, const Node& node, const Form& form) const;
   ShownCondition shown(const Condition& condition) const;
@@ -101,20 +106,16 @@ class Engine {
   const Limits limits_;
   const int threads_;
   Members members_;
-  NumericSearch numeric_;
+  Sequences sequences_;
+  const std::unique_ptr<PureSearch> pure_;  // where it can be of use
   ListSearch lists_;
-  std::unique_ptr<PureSearch> pure_;  // where it can be of use
+  NumericSearch numeric_;
+  GeneralSearch general_;
   std::uint64_t paths_ = 0;
   // By literal: the rules of the last round of `grow_single`.
   std::vector<KeptRule> kept_;
   std::uint64_t kept_working_version_ = 0;
   std::vector<std::uint64_t> kept_label_version_;
 };
-
-// By value, then true positives; the first found wins a tie.
-inline bool beats(const Head& a, const Head& b) {
-  const int order = compare(a.value, b.value);
-  return order > 0 || (order == 0 && a.tp > b.tp);
-}
 
 }  // namespace polyrule

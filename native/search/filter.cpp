@@ -4,22 +4,33 @@
 #include <cmath>
 #include <functional>
 
+#include "search/function_filter.hpp"
+#include "search/hamming_filter.hpp"
+
 namespace polyrule {
 
-void Filter::set_level(const Fraction& level) {
+std::unique_ptr<Filter> make_filter(const std::vector<NodeLabel>& labels, const State& state, const Form& form,
+                                    const Sums& sums) {
+  if (form.kind == HeadKind::example) return std::make_unique<HammingFilter>(labels, state, sums, form.max_head > 1);
+  if (form.ceilings) return std::make_unique<FunctionFilter>(labels, state, form, sums);
+  if (form.formula == Formula::function) return nullptr;
+  return std::make_unique<CountFilter>(labels, state, form, sums);
+}
+
+void CountFilter::set_level(const Fraction& level) {
   has_level_ = true;
   always_ = !form_.rho.empty() && level.num <= 0;
   levels_.set_level(level);
   ++version_;
   if (form_.rho.empty()) levels_.set_group(whole_);
   largest_ = rounding() == 0 && is_largest(form_.formula, level);
-  micro_lanes_.set_level(form_, level);
+  micro_lanes_.set_level(form_, level, rounding() == 0);
   lowered_ = as_double(level) - 1e-13;  // formulas and their parts lie between -1 and 1
   monotone_ = form_.formula == Formula::none ? levels_.is_monotone(reach_.right_counts_more, reach_.wrong_counts_more)
                                              : form_.formula != Formula::wracc || level.num >= 0;
 }
 
-bool Filter::rules_out(Weights& known, Count weight, Count covered, Count left_out, Count least_tp) {
+bool CountFilter::rules_out(Weights& known, Count weight, Count covered, Count left_out, Count least_tp) {
   if (weight <= known.out) return true;
   if (known.version != version_) known.version = version_, known.open = std::numeric_limits<Count>::max();
   if (weight >= known.open) return false;
@@ -31,7 +42,7 @@ bool Filter::rules_out(Weights& known, Count weight, Count covered, Count left_o
   return out;
 }
 
-void Filter::reach_by_weight(float covered, float left_out) {
+void CountFilter::reach_by_weight(float covered, float left_out) {
   const auto at = [&](std::size_t number) { return reach_.numbers.data() + number * reach_.stride; };
   const auto stays = [&](float weight) { return std::max(0.0f, weight - left_out); };
   for (std::size_t e = 0; e < labels_.size(); ++e) {
@@ -52,7 +63,7 @@ void Filter::reach_by_weight(float covered, float left_out) {
   }
 }
 
-Filter::Verdict Filter::decide(bool leaving, bool stretch, double& tp) {
+Filter::Verdict CountFilter::decide(bool leaving, bool stretch, double& tp) {
   if (form_.kind == HeadKind::micro) {
     if (largest_) return judge_faultless(tp);
     if (!(MicroLanes::applies(form_) ? micro_lanes_.judge(reach_, leaving) : shares_reach(leaving))) return Verdict::no;
@@ -63,7 +74,7 @@ Filter::Verdict Filter::decide(bool leaving, bool stretch, double& tp) {
   return judge_any_size(whole_, stretch, tp);
 }
 
-Filter::Verdict Filter::judge_faultless(double& tp) const {
+Filter::Verdict CountFilter::judge_faultless(double& tp) const {
   tp = 0;
   for (std::size_t e = 0; e < labels_.size(); ++e) {
     double most = 0;
@@ -75,7 +86,7 @@ Filter::Verdict Filter::judge_faultless(double& tp) const {
   return tp > 0 ? Verdict::tie : Verdict::no;
 }
 
-float Filter::least_denominator(bool stretch) const {
+float CountFilter::least_denominator(bool stretch) const {
   if (form_.scope != Scope::head || levels_.groups().size() == levels_.sizes().size()) return 0;
   const auto& den = levels_.den();
   const float d[] = {float(den[1]), float(den[2]), float(den[3]), float(den[4])};
@@ -90,7 +101,7 @@ float Filter::least_denominator(bool stretch) const {
   return std::max(0.0f, least * (1 - 1e-5f));
 }
 
-void Filter::prepare_labels() {
+void CountFilter::prepare_labels() {
   constexpr float kNever = 1e30f;
   const std::size_t n = sums_.stride();
   barred_.assign(2 * n, kNever);
@@ -105,7 +116,7 @@ void Filter::prepare_labels() {
     for (std::uint32_t e = 0; e < labels_.size(); ++e) order.push_back(e);
 }
 
-void Filter::prepare_lanes() {
+void CountFilter::prepare_lanes() {
   const std::vector<Group>&groups = levels_.groups(), &sizes = levels_.sizes();
   blocks_.push_back({groups, {}, {}, 0});
   for (const Group& group : groups) {
@@ -123,7 +134,7 @@ void Filter::prepare_lanes() {
   }
 }
 
-void Filter::follow_level(Block& block) const {
+void CountFilter::follow_level(Block& block) const {
   if (block.version == version_) return;
   block.version = version_;
   std::vector<SizeLanes::Lane> lanes;
@@ -136,7 +147,7 @@ void Filter::follow_level(Block& block) const {
   block.lanes.set_level(lanes, double(state_.working_weight), form_.scope);
 }
 
-double Filter::gain(const Group& group, std::size_t e, double& outside) const {
+double CountFilter::gain(const Group& group, std::size_t e, double& outside) const {
   const double* h = group.h;
   const NodeLabel& label = labels_[e];
   const double absent = literal_gain(group, e, 0);
@@ -149,13 +160,13 @@ double Filter::gain(const Group& group, std::size_t e, double& outside) const {
   return best - other;
 }
 
-double Filter::literal_gain(const Group& group, std::size_t e, int v) const {
+double CountFilter::literal_gain(const Group& group, std::size_t e, int v) const {
   const double* h = group.h;
   return h[1] * double(reach_.of(v, Reach::kTp)[e]) + h[2] * double(reach_.of(v, Reach::kFp)[e]) +
          h[3] * double(reach_.of(v, Reach::kTn)[e]) + h[4] * double(reach_.of(v, Reach::kFn)[e]);
 }
 
-double Filter::right(const Group& group, std::size_t e) const {
+double CountFilter::right(const Group& group, std::size_t e) const {
   double most = 0, gained = -kInfinity;
   for (int v = 0; v < 2; ++v) {
     if (!is_usable(e, v)) continue;
@@ -167,7 +178,7 @@ double Filter::right(const Group& group, std::size_t e) const {
   return most;
 }
 
-bool Filter::gains_reach(double constant, const double h[5], bool additive) const {
+bool CountFilter::gains_reach(double constant, const double h[5], bool additive) const {
   const float of[] = {float(h[1]), float(h[2]), float(h[3]), float(h[4])};
   const GainSums sums = sum_gains(reach_, barred_.data(), outside_.data(), form_.scope, of);
   const double largest = std::max({std::abs(h[1]), std::abs(h[2]), std::abs(h[3]), std::abs(h[4])});
@@ -176,14 +187,14 @@ bool Filter::gains_reach(double constant, const double h[5], bool additive) cons
   return constant + double(sums.outside) + double(additive && sums.best > 0 ? sums.positive : sums.best) >= -slack;
 }
 
-bool Filter::shares_reach(bool leaving) {
+bool CountFilter::shares_reach(bool leaving) {
   const double m = double(form_.m_num) / double(form_.m_den), level = as_double(levels_.level()) - 1e-12;
   const double h[] = {0, 1 - level, -level, 0, 0}, most = double(largest_share(reach_, barred_.data())) * (1 + 1e-6);
   if (!gains_reach(m * (most - level), h, true)) return false;
   return rounding() > 0 || share_lanes_.judge(reach_, barred_.data(), m, level, most, leaving);
 }
 
-Filter::Verdict Filter::judge_any_size(const Group& group, bool stretch, double& tp) {
+Filter::Verdict CountFilter::judge_any_size(const Group& group, bool stretch, double& tp) {
   const bool additive = form_.kind == HeadKind::ratio;
   if (!gains_reach(group.h[0], group.h, additive)) return Verdict::no;
   double best = -kInfinity, sum = 0, constant = group.h[0];
@@ -207,7 +218,7 @@ Filter::Verdict Filter::judge_any_size(const Group& group, bool stretch, double&
   return Verdict::tie;
 }
 
-double Filter::right_on_the_same_rows(const Group& group, double least) {
+double CountFilter::right_on_the_same_rows(const Group& group, double least) {
   rights_.clear();
   for (std::size_t e = 0; e < labels_.size(); ++e)
     for (int v = 0; v < 2; ++v)
@@ -222,7 +233,7 @@ double Filter::right_on_the_same_rows(const Group& group, double least) {
   return most;
 }
 
-Filter::Verdict Filter::judge_sizes(bool leaving, bool stretch, double& tp) {
+Filter::Verdict CountFilter::judge_sizes(bool leaving, bool stretch, double& tp) {
   denominator_ = least_denominator(stretch);
   const std::size_t side = std::size_t(leaving) + 2 * std::size_t(stretch);
   Verdict verdict = Verdict::no;
@@ -243,7 +254,7 @@ Filter::Verdict Filter::judge_sizes(bool leaving, bool stretch, double& tp) {
 }
 
 template <class Show>
-void Filter::look(Block& block, std::size_t side, Show&& show) {
+void CountFilter::look(Block& block, std::size_t side, Show&& show) {
   follow_level(block);
   SizeLanes::Lanes reached, &thresholds = block.thresholds[side % 2];
   if (!block.lanes.judge(reach_.numbers.data(), outside_.data(), thresholds, denominator_, reached)) return;
@@ -260,7 +271,7 @@ void Filter::look(Block& block, std::size_t side, Show&& show) {
   }
 }
 
-float Filter::threshold(const Group& group) const {
+float CountFilter::threshold(const Group& group) const {
   const double last = gains_[group.most - 1], first = gains_[group.least - 1];
   double t = 0;
   if (last > 0) t = (last + (group.most < gains_.size() ? std::max(0.0, gains_[group.most]) : 0)) / 2;
@@ -268,7 +279,7 @@ float Filter::threshold(const Group& group) const {
   return std::isfinite(t) ? static_cast<float>(t) : 0;
 }
 
-double Filter::sort_gains(const Group& group, std::size_t side) {
+double CountFilter::sort_gains(const Group& group, std::size_t side) {
   std::vector<std::uint32_t>& order = order_[side];
   double outside = group.h[0];
   for (std::size_t i = 0; i < order.size(); ++i) {
@@ -282,7 +293,7 @@ double Filter::sort_gains(const Group& group, std::size_t side) {
   return outside;
 }
 
-double Filter::largest_sum(double sum, const Group& group) const {
+double CountFilter::largest_sum(double sum, const Group& group) const {
   double most = -kInfinity;
   for (std::size_t k = 1; k <= group.most; ++k) {
     sum += gains_[k - 1];
@@ -293,7 +304,7 @@ double Filter::largest_sum(double sum, const Group& group) const {
   return most;
 }
 
-double Filter::most_right(const Group& size, std::size_t side) {
+double CountFilter::most_right(const Group& size, std::size_t side) {
   const double last = gains_[size.most - 1];
   std::size_t open = size.most;
   double right_of_first = 0;
@@ -308,7 +319,7 @@ double Filter::most_right(const Group& size, std::size_t side) {
   return right_of_first;
 }
 
-bool Filter::any_literal(bool stretch) const {
+bool CountFilter::any_literal(bool stretch) const {
   for (std::size_t e = 0; e < labels_.size(); ++e)
     for (int v = 0; v < 2; ++v) {
       const auto of = [&](Reach::Number number) { return double(reach_.of(v, number)[e]); };
@@ -320,7 +331,7 @@ bool Filter::any_literal(bool stretch) const {
   return false;
 }
 
-double Filter::most_of(double tp, double fp, double tn, double fn, std::size_t e, int v) const {
+double CountFilter::most_of(double tp, double fp, double tn, double fn, std::size_t e, int v) const {
   const double total = std::max(1.0, double(reach_.least_total()[e]));
   if (form_.formula == Formula::wracc) return std::max(0.0, tp * tn - fp * fn) / (total * total);
   if (form_.formula != Formula::m_estimate) return formula_estimate(form_, tp, fp, tn, fn);

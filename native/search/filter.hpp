@@ -4,6 +4,7 @@
 #pragma once
 
 #include <limits>
+#include <memory>
 #include <utility>
 #include <vector>
 
@@ -18,13 +19,43 @@
 
 namespace polyrule {
 
+// What the general search asks before it looks for an exact head. A family of measures has one filter; `make_filter`
+// says which.
 class Filter {
  public:
-  static constexpr double kInfinity = std::numeric_limits<double>::infinity();
   // `tie`: the level is reached, if at all, but not exceeded.
   enum class Verdict { no, tie, perhaps };
 
-  Filter(const std::vector<NodeLabel>& labels, const State& state, const Form& form, const Sums& sums)
+  virtual ~Filter() = default;
+  // From now on heads must reach `level`.
+  virtual void set_level(const Fraction& level) = 0;
+  // Whether a body of this weight may reach the level: the rows that have been summed up or (`leaving`) the others. If
+  // it can only tie, no head has more than `tp` true positives.
+  virtual Verdict judge(bool leaving, Count weight, double& tp) = 0;
+  // The same for every body on this side of the boundaries from one mark to another; `weight` is that of the smallest.
+  virtual Verdict judge(std::size_t first, std::size_t last, bool leaving, Count weight, double& tp) = 0;
+  // Whether no body below the node that covers so much of its weight reaches the level, or does with at least so many
+  // true positives where it can only tie.
+  virtual bool rules_out(Count, Count, Count) { return false; }
+
+  bool rules_out(std::size_t first, std::size_t last, bool leaving, Count weight, Count least_tp) {
+    double tp = 0;
+    const Verdict verdict = judge(first, last, leaving, weight, tp);
+    return verdict == Verdict::no || (verdict == Verdict::tie && tp < double(least_tp));
+  }
+};
+
+// The filter of a form; none where values of a function are asked for as they come.
+std::unique_ptr<Filter> make_filter(const std::vector<NodeLabel>& labels, const State& state, const Form& form,
+                                    const Sums& sums);
+
+// Ratios, lifts, correlations, the m-estimate and subset accuracy.
+class CountFilter : public Filter {
+ public:
+  using Filter::rules_out;
+  static constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+  CountFilter(const std::vector<NodeLabel>& labels, const State& state, const Form& form, const Sums& sums)
       : labels_(labels), state_(state), form_(form), sums_(sums), levels_(form, state, labels.size()),
         reach_(sums.stride()), whole_(levels_.groups().front()) {
     gains_.resize(labels.size());
@@ -33,36 +64,21 @@ class Filter {
     micro_lanes_.set_labels(barred_, labels.size());
   }
 
-  static void kinds(const Four& sums, Count out[4]) {
-    out[kPresent] = Count(sums[0]);
-    out[kAbsent] = Count(sums[1]);
-    out[kPresentSet] = Count(sums[2]) - out[kPresent];
-    out[kAbsentSet] = Count(sums[3]) - out[kAbsent];
-  }
+  void set_level(const Fraction& level) override;
 
-  // From now on heads must reach `level`.
-  void set_level(const Fraction& level);
-
-  // Whether a body may reach the level: the rows that have been summed up or (`leaving`) the others. If it can only
-  // tie, no head has more than `tp` true positives.
-  Verdict judge(bool leaving, double& tp) {
+  Verdict judge(bool leaving, Count, double& tp) override {
     if (!has_level_ || always_) return Verdict::perhaps;
     sums_.reach(leaving, reach_);
     return decide(leaving, false, tp);
   }
 
-  // Whether no body on this side of the boundaries from one mark to another reaches the level, or does with at least
-  // so many true positives where it can only tie.
-  bool rules_out(std::size_t first, std::size_t last, bool leaving, Count least_tp) {
-    if (!monotone_ || always_) return false;
+  Verdict judge(std::size_t first, std::size_t last, bool leaving, Count, double& tp) override {
+    if (!monotone_ || always_) return Verdict::perhaps;
     sums_.reach(first, last, leaving, reach_);
-    double tp = 0;
-    const Verdict verdict = decide(leaving, true, tp);
-    return verdict == Verdict::no || (verdict == Verdict::tie && tp < double(least_tp));
+    return decide(leaving, true, tp);
   }
 
-  // The same for all bodies below the node that cover so much of its weight.
-  bool rules_out(Count weight, Count of, Count least_tp) {
+  bool rules_out(Count weight, Count of, Count least_tp) override {
     if (!monotone_ || always_) return false;
     return rules_out(light_, weight, weight, of, least_tp) || rules_out(heavy_, of - weight, of, of - weight, least_tp);
   }

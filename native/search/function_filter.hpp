@@ -15,24 +15,18 @@
 
 namespace polyrule {
 
-class FunctionFilter {
+class FunctionFilter : public Filter {
  public:
-  using Verdict = Filter::Verdict;
-
   FunctionFilter(const std::vector<NodeLabel>& labels, const State& state, const Form& form, const Sums& sums)
       : labels_(labels), form_(form), sums_(sums), singles_(form.kind == HeadKind::counted),
         most_(state.working_weight * static_cast<Count>(std::max<std::size_t>(1, labels.size()))) {}
 
-  void set_level(double level) { level_ = level; }
-  // No count of a head exceeds this.
-  Count most() const { return most_; }
+  void set_level(const Fraction& level) override { level_ = Valuer::from_order(static_cast<Count>(level.num)); }
 
-  Verdict judge(bool leaving, double& tp) { return decide(sums_.sums(), sums_.sums(), leaving, tp); }
+  Verdict judge(bool leaving, Count, double& tp) override { return decide(sums_.sums(), sums_.sums(), leaving, tp); }
 
-  bool rules_out(std::size_t first, std::size_t last, bool leaving, Count least_tp) {
-    double tp = 0;
-    const Verdict verdict = decide(sums_.at(first), sums_.at(last), leaving, tp);
-    return verdict == Verdict::no || (verdict == Verdict::tie && tp < double(least_tp));
+  Verdict judge(std::size_t first, std::size_t last, bool leaving, Count, double& tp) override {
+    return decide(sums_.at(first), sums_.at(last), leaving, tp);
   }
 
  private:

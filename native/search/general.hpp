@@ -9,22 +9,20 @@
 #include "judge/heads.hpp"
 #include "judge/shortlist.hpp"
 #include "search/filter.hpp"
-#include "search/function_filter.hpp"
-#include "search/hamming_filter.hpp"
 #include "search/lines.hpp"
+#include "search/searcher.hpp"
 
 namespace polyrule {
 
 class GeneralScan {
  public:
   GeneralScan(const Node& node, const State& state, Columns& columns, Sequences& sequences, const Codes& codes,
-              const Form& form, double min_coverage, std::size_t stretch, Shortlist shortlist, const Patience& patience)
+              const Form& form, Count min_coverage, std::size_t stretch, Shortlist shortlist, const Patience& patience)
       : node_(node), state_(state), columns_(columns), sequences_(sequences), form_(form),
-        judge_(node.labels, state, form, patience), sums_(node, state, codes), filter_(node.labels, state, form, sums_),
-        by_example_(form.kind == HeadKind::example), hamming_(node.labels, state, sums_, form.max_head > 1),
-        by_function_(form.ceilings != nullptr), functions_(node.labels, state, form, sums_),
-        min_coverage_(min_coverage), shortlist_(std::move(shortlist)), stretch_(stretch),
-        kinds_(node.labels.size() * 4), question_(form.valuer ? kAskAtOnce + 2 * node.labels.size() : 0) {
+        judge_(node.labels, state, form, patience), sums_(node, state, codes),
+        filter_(make_filter(node.labels, state, form, sums_)), min_coverage_(min_coverage),
+        shortlist_(std::move(shortlist)), stretch_(stretch), kinds_(node.labels.size() * 4),
+        question_(form.valuer ? kAskAtOnce + 2 * node.labels.size() : 0) {
     for (const NodeLabel& label : node.labels) {
       present_.push_back(double(label.present));
       absent_.push_back(double(label.absent));
@@ -131,9 +129,9 @@ class GeneralScan {
     joined([&] { return Condition{Test::category, false, index_, column.block}; });
   }
 
-  bool filters() const { return has_level_ && !by_example_ && form_.formula != Formula::function; }
-
-  bool rules_out(Count weight) { return filters() && filter_.rules_out(weight, node_.weight, shortlist_.least_tp()); }
+  bool rules_out(Count weight) {
+    return has_level_ && filter_ && filter_->rules_out(weight, node_.weight, shortlist_.least_tp());
+  }
 
   void numeric(const Column& column, bool misses) {
     if (total_ == 0) return;
@@ -188,16 +186,10 @@ class GeneralScan {
 
   // The boundaries behind one mark up to another, on the sides that are asked for.
   void walk(const Column& column, std::size_t first, std::size_t last, bool joins, bool leaves) {
-    if (has_level_ && by_example_) {
+    if (has_level_ && filter_) {
       const Count tp = shortlist_.least_tp();
-      joins = joins && !hamming_.rules_out(first, last, false, marks_[first].moved, tp);
-      leaves = leaves && !hamming_.rules_out(first, last, true, total_ - marks_[last].moved, tp);
-    } else if (has_level_ && by_function_) {
-      joins = joins && !functions_.rules_out(first, last, false, shortlist_.least_tp());
-      leaves = leaves && !functions_.rules_out(first, last, true, shortlist_.least_tp());
-    } else if (filters()) {
-      joins = joins && !filter_.rules_out(first, last, false, shortlist_.least_tp());
-      leaves = leaves && !filter_.rules_out(first, last, true, shortlist_.least_tp());
+      joins = joins && !filter_->rules_out(first, last, false, marks_[first].moved, tp);
+      leaves = leaves && !filter_->rules_out(first, last, true, total_ - marks_[last].moved, tp);
     }
     if (!joins && !leaves) return;
     if (last - first > 1) {
@@ -243,24 +235,25 @@ class GeneralScan {
 
   template <class Make>
   void consider(Make&& make, Count weight, bool leaving) {
-    if (double(weight) < min_coverage_) return;
+    if (weight < min_coverage_) return;
     ++judged_;
-    if (form_.formula == Formula::function && !by_function_) {
+    if (!filter_) {
       ask(make(), leaving);
       return;
     }
     double tp = 0;
-    const Filter::Verdict verdict = judge(leaving, weight, tp);
+    const auto verdict = has_level_ ? filter_->judge(leaving, weight, tp) : Filter::Verdict::perhaps;
     if (verdict == Filter::Verdict::no) return;
     if (verdict == Filter::Verdict::tie && !shortlist_.admits_tie(tp, make())) return;
-    for (std::size_t e = 0; e < node_.labels.size(); ++e) Filter::kinds(sums_.of(e, leaving), kinds_.data() + e * 4);
+    for (std::size_t e = 0; e < node_.labels.size(); ++e) kinds_of(sums_.of(e, leaving), kinds_.data() + e * 4);
     solve(make());
   }
 
-  Filter::Verdict judge(bool leaving, Count weight, double& tp) {
-    if (!has_level_) return Filter::Verdict::perhaps;
-    if (by_example_) return hamming_.judge(leaving, weight, tp);
-    return by_function_ ? functions_.judge(leaving, tp) : filter_.judge(leaving, tp);
+  static void kinds_of(const Four& sums, Count out[4]) {
+    out[kPresent] = Count(sums[0]);
+    out[kAbsent] = Count(sums[1]);
+    out[kPresentSet] = Count(sums[2]) - out[kPresent];
+    out[kAbsentSet] = Count(sums[3]) - out[kAbsent];
   }
 
   // Values of a function are asked for in batches; a candidate waits until the answers are there.
@@ -290,14 +283,14 @@ class GeneralScan {
     const double* values = form_.valuer->ask(question_).data();
     for (std::size_t i = 0; i < asked_.size(); ++i) {
       const std::size_t first = asked_[i].first, last = i + 1 < asked_.size() ? asked_[i + 1].first : end;
-      double best = -Filter::kInfinity;
+      double best = -std::numeric_limits<double>::infinity();
       for (std::size_t k = first; k < last; ++k) best = std::max(best, values[k]);
       if (first == last || (has_level_ && best < least_)) continue;
       std::vector<HeadLiteral> tied;
       for (std::size_t k = first; k < last; ++k)
-        if (values[k] == best) HeadJudge::join(tied, {literals_[k].e, 0, Count(literals_[k].tp), 0});
-      judge_.cut(tied);
-      shortlist_.offer({{Valuer::in_order(best), 1}, HeadJudge::total_tp(tied), asked_[i].condition});
+        if (values[k] == best) join(tied, {literals_[k].e, 0, Count(literals_[k].tp), 0});
+      keep_most_right(tied, form_.max_head);
+      shortlist_.offer({{Valuer::in_order(best), 1}, total_tp(tied), asked_[i].condition});
       raise();
     }
     asked_.clear();
@@ -305,7 +298,8 @@ class GeneralScan {
 
   void solve(const Condition& condition) {
     Bits cover;
-    if (form_.kind == HeadKind::subset || by_example_) cover = covered_by(condition, node_.cover, columns_, state_);
+    if (form_.kind == HeadKind::subset || form_.kind == HeadKind::example)
+      cover = covered_by(condition, node_.cover, columns_, state_);
     const Fraction* level = shortlist_.has_level() ? &shortlist_.level() : nullptr;
     const Head head = judge_.solve(kinds_.data(), cover, level);
     if (!head.any()) return;
@@ -320,9 +314,7 @@ class GeneralScan {
     has_level_ = true;
     level_ = level;
     if (form_.valuer) least_ = Valuer::from_order(static_cast<Count>(level.num));
-    if (by_example_) hamming_.set_level(level);
-    else if (by_function_) functions_.set_level(least_);
-    else filter_.set_level(level);
+    if (filter_) filter_->set_level(level);
   }
 
   const Node& node_;
@@ -332,12 +324,8 @@ class GeneralScan {
   const Form& form_;
   HeadJudge judge_;
   Sums sums_;
-  Filter filter_;
-  const bool by_example_;  // Hamming accuracy of each example; anything else has its own search
-  HammingFilter hamming_;
-  const bool by_function_;  // a monotone one; values of others are asked for as they come
-  FunctionFilter functions_;
-  double min_coverage_;
+  const std::unique_ptr<Filter> filter_;  // none: values of a function are asked for as they come
+  Count min_coverage_;
   std::uint64_t judged_ = 0;
   Shortlist shortlist_;
   bool has_level_ = false;
@@ -372,6 +360,26 @@ class GeneralScan {
   std::vector<Waiting> asked_;
   std::vector<Asked> literals_;
   std::vector<double> present_, absent_;
+};
+
+// Looks at every column with a scan for each thread.
+class GeneralSearch : public Searcher {
+ public:
+  GeneralSearch(Columns& columns, const State& state, Sequences& sequences, const Limits& limits, Count min_coverage,
+                bool label_conditions, int threads)
+      : columns_(columns), state_(state), sequences_(sequences), limits_(limits), min_coverage_(min_coverage),
+        label_conditions_(label_conditions), threads_(threads) {}
+
+  bool search(const Query& query, Shortlist& best) override;
+
+ private:
+  Columns& columns_;
+  const State& state_;
+  Sequences& sequences_;
+  const Limits& limits_;
+  const Count min_coverage_;
+  const bool label_conditions_;
+  const int threads_;
 };
 
 }  // namespace polyrule

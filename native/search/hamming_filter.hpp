@@ -16,38 +16,33 @@
 
 namespace polyrule {
 
-class HammingFilter {
+class HammingFilter : public Filter {
  public:
-  using Verdict = Filter::Verdict;
-
   HammingFilter(const std::vector<NodeLabel>& labels, const State& state, const Sums& sums, bool several)
       : labels_(labels), state_(state), sums_(sums), several_(several), most_(labels.size()), right_(labels.size()) {}
 
-  // From now on heads must reach `level`.
-  void set_level(const Fraction& level) {
+  void set_level(const Fraction& level) override {
     const Wide twice = level.num * state_.working_weight * 2, rest = twice % level.den;
     level_ = Count((twice - rest) / level.den) + (rest > 0);  // of twice a sum of weights
     is_whole_ = rest == 0;
   }
 
-  // Whether a body of this weight may reach the level: the rows that have been summed up or (`leaving`) the others. If
-  // it can only tie, no head has more than `tp` true positives.
-  Verdict judge(bool leaving, Count weight, double& tp) {
-    Count right = 0;
-    const Verdict verdict = decide(sums_.sums(), sums_.sums(), leaving, weight, right);
-    tp = double(right);
-    return verdict;
+  Verdict judge(bool leaving, Count weight, double& tp) override {
+    return decide(sums_.sums(), sums_.sums(), leaving, weight, tp);
   }
 
-  // Whether no body on this side of the boundaries from one mark to another reaches the level, or does with at least so
-  // many true positives where it can only tie. `weight` is that of the smallest body.
-  bool rules_out(std::size_t first, std::size_t last, bool leaving, Count weight, Count least_tp) {
-    Count tp = 0;
-    const Verdict verdict = decide(sums_.at(first), sums_.at(last), leaving, weight, tp);
-    return verdict == Verdict::no || (verdict == Verdict::tie && tp < least_tp);
+  Verdict judge(std::size_t first, std::size_t last, bool leaving, Count weight, double& tp) override {
+    return decide(sums_.at(first), sums_.at(last), leaving, weight, tp);
   }
 
  private:
+  Verdict decide(const Sums::Number* from, const Sums::Number* to, bool leaving, Count weight, double& most_right) {
+    Count tp = 0;
+    const Verdict verdict = decide(from, to, leaving, weight, tp);
+    most_right = double(tp);
+    return verdict;
+  }
+
   Verdict decide(const Sums::Number* from, const Sums::Number* to, bool leaving, Count weight, Count& tp) {
     Count best = kNone, second = kNone;  // of TP + set + TN, by label
     bool ties = false;

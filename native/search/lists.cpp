@@ -13,19 +13,12 @@ constexpr std::size_t kWorthCounting = 8000;  // rows times vectors, to have exa
 
 }  // namespace
 
-// The best value of a condition so far, and the true positives of all labels that reach it.
-struct HeldCondition {
-  Fraction value;
-  Count tp = 0, label_tp = 0;
-  std::uint32_t label = 0;  // the last of them
-};
-
 // What a search needs room for, kept from node to node. Between two searches nothing is held.
 template <class Counter>
 struct ListRoom {
   LineArray<Counter> present, present_set, unset, none;
   LineArray<std::uint32_t> found;
-  std::vector<HeldCondition> held;  // by condition
+  std::vector<BestLiterals> held;  // by condition
   std::vector<Row> rows;
   std::vector<Word> absent, absent_set;
 
@@ -54,7 +47,7 @@ class LiteralSearch {
   }
 
   ~LiteralSearch() {
-    for (const std::uint32_t k : numbers_) held_[k].tp = 0;
+    for (const std::uint32_t k : numbers_) held_[k] = {};
   }
 
   const Fraction& level() const { return level_; }
@@ -83,8 +76,8 @@ class LiteralSearch {
   void join(const LiteralSearch& other) {
     raise(other.level_);
     for (const std::uint32_t k : other.numbers_) {
-      const HeldCondition& more = other.held_[k];
-      if (more.tp > 0) hold(k, more.value, more.tp, more.label);
+      const BestLiterals& more = other.held_[k];
+      hold(k, more.value, more.tp, more.label);
     }
     better_ = true;
     rise();
@@ -92,8 +85,7 @@ class LiteralSearch {
 
   void offer_all(Shortlist& best) const {
     for (const std::uint32_t k : numbers_)
-      if (held_[k].tp > 0 && best.admits(held_[k].value, held_[k].tp))
-        best.offer({held_[k].value, held_[k].tp, members_[k]});
+      if (best.admits(held_[k].value, held_[k].tp)) best.offer({held_[k].value, held_[k].tp, members_[k]});
   }
 
  private:
@@ -105,7 +97,7 @@ class LiteralSearch {
     lane_gains_ = Gains(form_, lanes.value);
     std::erase_if(numbers_, [&](std::uint32_t k) {
       const bool out = compare(held_[k].value, level) < 0;
-      if (out) held_[k].tp = 0;
+      if (out) held_[k] = {};
       return out;
     });
   }
@@ -129,18 +121,8 @@ class LiteralSearch {
   }
 
   void hold(std::uint32_t k, const Fraction& value, Count tp, std::uint32_t label) {
-    HeldCondition& held = held_[k];
-    const int order = held.tp == 0 ? 1 : compare(value, held.value);
-    if (order < 0) return;
-    if (held.tp == 0) numbers_.push_back(k);
-    if (order > 0) {
-      held = {value, tp, tp, label};
-    } else if (held.label == label) {  // of a label's two literals, the one with more true positives counts
-      held.tp += std::max<Count>(0, tp - held.label_tp);
-      held.label_tp = std::max(held.label_tp, tp);
-    } else {
-      held = {held.value, held.tp + tp, tp, label};
-    }
+    if (!held_[k].any()) numbers_.push_back(k);
+    held_[k].meet(value, tp, label);
   }
 
   // Whether values tell present rows from absent ones where the label is set. At one level they may weigh the same.
@@ -293,7 +275,7 @@ class LiteralSearch {
   Target target_;
   Gains lane_gains_;
   double scale_ = 1;
-  std::vector<HeldCondition>& held_;
+  std::vector<BestLiterals>& held_;
   std::vector<std::uint32_t> numbers_;  // of those that are held
   std::vector<Counter> largest_;        // size of a condition, by vector of conditions
   std::size_t vectors_ = 0;             // that the label under search needs
@@ -328,7 +310,7 @@ void Sizes<Counter>::follow(const Members& members, const Node& node, Count leas
   cover_ = node.cover;
 }
 
-ListSearch::ListSearch(const Members& members, const State& state, const Limits& limits, double min_coverage,
+ListSearch::ListSearch(const Members& members, const State& state, const Limits& limits, Count min_coverage,
                        int threads)
     : members_(members), state_(state), limits_(limits), min_coverage_(min_coverage), threads_(threads),
       short_counts_(members, state), long_counts_(members, state), root_(state.labels, limits.prospects != 0),
@@ -336,7 +318,8 @@ ListSearch::ListSearch(const Members& members, const State& state, const Limits&
 
 // What is known of a literal at the empty body stays true while its label and the working set do; only conditions on
 // labels that have been set on more rows must be looked at again.
-void ListSearch::begin_rule(const Form& form, bool label_conditions) {
+void ListSearch::begin_rule(const Form& form) {
+  const bool label_conditions = members_.has_labels();
   short_counts_.begin_rule();
   long_counts_.begin_rule();
   std::vector<std::size_t> changed;
@@ -375,16 +358,21 @@ void ListSearch::begin_rule(const Form& form, bool label_conditions) {
   path_ = root_;
 }
 
-void ListSearch::search(const Watch& watch, const Node& node, const std::vector<NodeLabel>& labels, const Form& form,
-                        bool keeps, Shortlist& best) {
+bool ListSearch::search(const Query& query, Shortlist& best) {
+  if (members_.size() == 0) return false;
+  const auto& [watch, node, form, whole] = query;
   const bool is_short = state_.rows <= UINT16_MAX && state_.total_weight <= UINT16_MAX;
-  if (LaneLevel::fits(form, state_, limits_.lane_capacity / 16))
-    is_short ? search_as<std::uint16_t, std::int32_t>(watch, node, labels, form, short_sizes_, short_counts_,
-                                                      short_rooms_, best)
-             : search_as<std::uint32_t, std::int32_t>(watch, node, labels, form, long_sizes_, long_counts_, long_rooms_,
-                                                      best);
-  else search_as<std::uint32_t, std::int64_t>(watch, node, labels, form, long_sizes_, long_counts_, long_rooms_, best);
-  if (keeps) root_ = path_;
+  if (!LaneLevel::fits(form, state_, limits_.lane_capacity / 16))
+    search_as<std::uint32_t, std::int64_t>(watch, node, node.labels, form, long_sizes_, long_counts_, long_rooms_,
+                                           best);
+  else if (is_short)
+    search_as<std::uint16_t, std::int32_t>(watch, node, node.labels, form, short_sizes_, short_counts_, short_rooms_,
+                                           best);
+  else
+    search_as<std::uint32_t, std::int32_t>(watch, node, node.labels, form, long_sizes_, long_counts_, long_rooms_,
+                                           best);
+  if (node.is_root()) root_ = path_;  // kept for the next rules
+  return false;
 }
 
 template <class Counter, class Lane>
@@ -392,8 +380,8 @@ void ListSearch::search_as(const Watch& watch, const Node& node, const std::vect
                            Sizes<Counter>& sizes, LabelCounts<Counter>& counts, Rooms<Counter>& rooms,
                            Shortlist& best) {
   using Search = LiteralSearch<Counter, Lane>;
-  sizes.follow(members_, node, static_cast<Count>(std::ceil(min_coverage_)));
-  const double capacity = sizeof(Lane) == 4 ? limits_.lane_capacity : 2e18;
+  sizes.follow(members_, node, min_coverage_);
+  const double capacity = sizeof(Lane) == 4 ? limits_.lane_capacity : kWideCapacity;
   LabelCounts<Counter>* const kept = state_.rows >= limits_.kept_rows && counts.fits() ? &counts : nullptr;
   rooms.resize(static_cast<std::size_t>(threads_));
   const auto start = [&](std::size_t worker) {

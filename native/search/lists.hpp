@@ -11,9 +11,9 @@
 #include "core/arrays.hpp"
 #include "core/parallel.hpp"
 #include "data/members.hpp"
-#include "judge/shortlist.hpp"
 #include "search/label_counts.hpp"
 #include "search/prospects.hpp"
+#include "search/searcher.hpp"
 
 namespace polyrule {
 
@@ -34,17 +34,13 @@ class Sizes {
 template <class Counter>
 struct ListRoom;
 
-class ListSearch {
+class ListSearch : public Searcher {
  public:
-  ListSearch(const Members& members, const State& state, const Limits& limits, double min_coverage, int threads);
+  ListSearch(const Members& members, const State& state, const Limits& limits, Count min_coverage, int threads);
 
-  bool any() const { return members_.size() > 0; }
-  // A new rule starts: what is known of the empty body is brought up to date.
-  void begin_rule(const Form& form, bool label_conditions);
-  // Offers the best conditions of a node for the labels given. With `keeps`, the node is the empty body, and what is
-  // learned about it is kept for the next rules.
-  void search(const Watch& watch, const Node& node, const std::vector<NodeLabel>& labels, const Form& form, bool keeps,
-              Shortlist& best);
+  // What is known of the empty body is brought up to date.
+  void begin_rule(const Form& form) override;
+  bool search(const Query& query, Shortlist& best) override;
 
  private:
   template <class Counter>
@@ -57,7 +53,7 @@ class ListSearch {
   const Members& members_;
   const State& state_;
   const Limits& limits_;
-  const double min_coverage_;
+  const Count min_coverage_;
   const int threads_;
   Sizes<std::uint16_t> short_sizes_;
   Sizes<std::uint32_t> long_sizes_;

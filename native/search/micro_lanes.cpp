@@ -126,7 +126,8 @@ void MicroLanes::set_labels(const std::vector<float>& barred, std::size_t labels
   numbers_.resize(2 * kParts * stride_);
 }
 
-void MicroLanes::set_level(const Form& form, const Fraction& level) {
+void MicroLanes::set_level(const Form& form, const Fraction& level, bool exact) {
+  slack_ = exact ? 1e-9 : 2e-6;
   formula_ = form.formula;
   bounded_ = level.num >= 0 || formula_ == Formula::wracc;
   level_ = as_double(level);
@@ -204,7 +205,7 @@ bool MicroLanes::boxes_reach(double level, const double x[2], double low, double
     const double sizes = std::abs(a[2 * i]) + std::abs(b[2 * i]) + std::abs(c[2 * i]) + std::abs(a[2 * i + 1]) +
                          std::abs(b[2 * i + 1]) + std::abs(c[2 * i + 1]);
     if (double(std::max(reached[2 * i], reached[2 * i + 1])) + 1e-6 * most * (4 + sizes) >= 0 &&
-        parts_reach(level, boxes[i], tilts[i], 1e-9 * (most + 1), 2))
+        parts_reach(level, boxes[i], tilts[i], slack_ * (most + 1), 2))
       return true;
   }
   return false;
@@ -297,7 +298,7 @@ bool MicroLanes::single_reaches(double level) {
   list();
   for (const Literal& l : literals_) {
     const double x = l.predicted / l.total;
-    if (l.tp - x * l.positives - level * root(x) * l.f >= -1e-9 * (l.total + 1)) return true;
+    if (l.tp - x * l.positives - level * root(x) * l.f >= -slack_ * (l.total + 1)) return true;
   }
   return false;
 }
@@ -324,7 +325,7 @@ bool MicroLanes::several_reach(double level, double low, double high, float& til
     std::uint32_t of = UINT32_MAX;
     for (const Literal& l : literals_) {
       const double sum = l.tp - x * l.positives - at * l.f + m * (l.predicted - x * l.total);
-      slack = std::max(slack, 1e-9 * (l.total + 1) * (8 + 4 * std::abs(m)));
+      slack = std::max(slack, slack_ * (l.total + 1) * (8 + 4 * std::abs(m)));
       if (l.label == of) best = std::max(best, sum);
       else if (sum > best) second = best, best = sum, of = l.label;
       else second = std::max(second, sum);

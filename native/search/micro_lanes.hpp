@@ -28,7 +28,8 @@ class MicroLanes {
 
   // `barred`: by literal (`= 1`, then `= 0`), what keeps it out of a head.
   void set_labels(const std::vector<float>& barred, std::size_t labels);
-  void set_level(const Form& form, const Fraction& level);
+  // `exact`: whether the counts are the same in singles.
+  void set_level(const Form& form, const Fraction& level, bool exact);
 
   // Whether some head may reach the level, of a body or of any body of a stretch. `side`: of the boundary, whose bodies
   // are alike.
@@ -69,6 +70,7 @@ class MicroLanes {
   Formula formula_ = Formula::none;
   bool bounded_ = false;
   double level_ = 0;
+  double slack_ = 0;  // of sums in doubles, as a share of the counts
   std::size_t stride_ = 0, labels_ = 0;
   std::vector<float> barred_;
   std::vector<float> numbers_;

@@ -42,26 +42,30 @@ std::vector<Literal> literals_of(const std::vector<NodeLabel>& labels) {
 
 }  // namespace
 
-NumericSearch::NumericSearch(Columns& columns, const State& state, const Limits& limits, double min_coverage,
-                             int threads)
+NumericSearch::NumericSearch(Columns& columns, const State& state, Sequences& sequences, const Limits& limits,
+                             Count min_coverage, int threads, bool after_pure)
     : columns_(columns), state_(state), limits_(limits), min_coverage_(min_coverage), threads_(threads),
-      sequences_(columns, limits), promise_(columns.size(), 0), path_(state.labels, limits.prospects != 0),
-      first_(state.labels) {
+      after_pure_(after_pure), sequences_(sequences), promise_(columns.size(), 0),
+      path_(state.labels, limits.prospects != 0), first_(state.labels) {
   for (std::size_t j = 0; j < columns.size(); ++j)
     if (columns[j].shape != Shape::constant && columns[j].shape != Shape::listed) order_.push_back(j);
 }
 
-void NumericSearch::search(const Watch& watch, const Node& node, const std::vector<NodeLabel>& labels, const Form& form,
-                           bool keeps, Shortlist& best) {
+bool NumericSearch::search(const Query& query, Shortlist& best) {
   constexpr double kCoarse = 16;  // lanes that can only look at coarser fractions than this rule out too little
+  const auto& [watch, node, form, whole] = query;
+  const bool is_pure = after_pure_ && peaks_at_purity(form);
+  if (!any() || (is_pure && compare(best.level(), {1, 1}) == 0)) return false;
+  const bool keeps = node.is_root() && !is_pure && best.size() == 1;  // what is found is kept for the next rules
   const bool narrow =
       LaneLevel::fits(form, state_, std::min(limits_.lane_capacity, Sweep<std::int32_t>::kCapacity) / kCoarse);
   if (keeps && state_.labels >= limits_.first_labels)
-    narrow ? search_first<std::int32_t>(watch, node, labels, form, best)
-           : search_first<std::int64_t>(watch, node, labels, form, best);
+    narrow ? search_first<std::int32_t>(watch, node, node.labels, form, best)
+           : search_first<std::int64_t>(watch, node, node.labels, form, best);
   else
-    narrow ? search_in_parts<std::int32_t>(watch, node, labels, form, best)
-           : search_in_parts<std::int64_t>(watch, node, labels, form, best);
+    narrow ? search_in_parts<std::int32_t>(watch, node, node.labels, form, best)
+           : search_in_parts<std::int64_t>(watch, node, node.labels, form, best);
+  return false;
 }
 
 // Literals whose table stays within the second-level cache or so.
@@ -121,27 +125,17 @@ void NumericSearch::search_part(const Watch& watch, const Node& node, const std:
         worker->lines, worker->sweep, node, column,
         [&](Count tp) { return own_best || tp >= worker->best.least_tp(); },  // each literal's ties are wanted
         [&](Count weight, const std::vector<Passing>& passing, auto&& condition) {
-          if (double(weight) < min_coverage_) return;
-          Fraction value;
-          Count tp = 0, last_tp = 0;
-          std::uint32_t last = UINT32_MAX;
+          if (weight < min_coverage_) return;
+          BestLiterals met;
           for (const Passing& p : passing) {
             const Fraction here = literal_value(form, p.counts);
-            const std::uint32_t label = literals[p.literal].label.label;
             if (own_best && (worker->own[p.literal].den == 0 || compare(here, worker->own[p.literal]) > 0))
               worker->own[p.literal] = here;
-            const int order = last == UINT32_MAX ? 1 : compare(here, value);
-            if (order < 0) continue;
-            // Of a label's two literals, which come one after the other, the one with more true positives counts.
-            if (order > 0) value = here, tp = p.counts.tp;
-            else if (label == last) tp += std::max<Count>(0, p.counts.tp - last_tp);
-            else tp += p.counts.tp;
-            last_tp = order == 0 && label == last ? std::max(last_tp, p.counts.tp) : p.counts.tp;
-            last = label;
+            met.meet(here, p.counts.tp, literals[p.literal].label.label);
           }
-          if (!worker->best.admits(value, tp)) return;
+          if (!worker->best.admits(met.value, met.tp)) return;
           const Fraction before = worker->best.level();
-          worker->best.offer({value, tp, condition()});
+          worker->best.offer({met.value, met.tp, condition()});
           if (compare(worker->best.level(), before) > 0) worker->sweep.lift(worker->best.level());
         });
     promise_[column] = worker->sweep.top();
@@ -227,7 +221,7 @@ void NumericSearch::find_first(const Watch& watch, const Node& root, const Form&
       const Count weight = state_.weigh(cover.data());
       const KindCounts kinds = state_.count_kinds(label.label, cover, weight);
       const Fraction now = literal_value(form, literal_counts(label, kinds, value));
-      if (weight > 0 && weight < root.weight && double(weight) >= min_coverage_ && kinds[value] > 0 &&
+      if (weight > 0 && weight < root.weight && weight >= min_coverage_ && kinds[value] > 0 &&
           compare(now, found.best) > 0)
         found.best = now;
     }
@@ -250,7 +244,7 @@ void NumericSearch::find_first(const Watch& watch, const Node& root, const Form&
     sweep_column(
         worker->lines, worker->sweep, root, column, [](Count) { return true; },
         [&](Count weight, const std::vector<Passing>& passing, auto&& condition) {
-          if (double(weight) < min_coverage_) return;
+          if (weight < min_coverage_) return;
           for (const Passing& p : passing) {
             Found& found = worker->found[p.literal];
             const Fraction value = literal_value(form, p.counts);

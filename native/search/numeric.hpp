@@ -8,26 +8,22 @@
 #include <vector>
 
 #include "core/parallel.hpp"
-#include "judge/shortlist.hpp"
 #include "search/first.hpp"
 #include "search/lines.hpp"
 #include "search/prospects.hpp"
+#include "search/searcher.hpp"
 
 namespace polyrule {
 
-class NumericSearch {
+class NumericSearch : public Searcher {
  public:
-  NumericSearch(Columns& columns, const State& state, const Limits& limits, double min_coverage, int threads);
+  // `after_pure`: where a measure is at its best for pure literals, another search has looked for those already.
+  NumericSearch(Columns& columns, const State& state, Sequences& sequences, const Limits& limits, Count min_coverage,
+                int threads, bool after_pure);
 
   bool any() const { return !order_.empty(); }
-  Sequences& sequences() { return sequences_; }
-  const std::vector<std::size_t>& columns() const { return order_; }
-  // A new rule starts. Below, nodes are searched along its path.
-  void begin_rule() { path_.forget(); }
-  // Offers the best conditions of a node for the labels given. `keeps`: the node is the empty body, and what is found
-  // is kept for the next rules.
-  void search(const Watch& watch, const Node& node, const std::vector<NodeLabel>& labels, const Form& form, bool keeps,
-              Shortlist& best);
+  void begin_rule(const Form&) override { path_.forget(); }
+  bool search(const Query& query, Shortlist& best) override;
 
  private:
   template <class Lane>
@@ -48,9 +44,10 @@ class NumericSearch {
   Columns& columns_;
   const State& state_;
   const Limits& limits_;
-  const double min_coverage_;
+  const Count min_coverage_;
   const int threads_;
-  Sequences sequences_;
+  const bool after_pure_;
+  Sequences& sequences_;
   std::vector<std::size_t> order_;  // the numeric columns, the most promising first
   std::vector<double> promise_;     // by column, the largest gain of the last search
   Prospects path_;

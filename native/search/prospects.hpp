@@ -64,7 +64,9 @@ struct Prospect {
     const double largest = target.largest_denominator(label, kinds, literal);
     if (value > target.value) sum += (value - target.value) * largest;
     else sum -= (target.value - value) * target.least_denominator(label, literal);
-    return sum + 1e-6 + 1e-9 * (std::abs(reach) + std::abs(sum) + largest);
+    // numerators are about as large as denominators times the value
+    const double size = largest * (1 + std::abs(value) + std::abs(target.value));
+    return sum + 1e-6 + 1e-9 * (std::abs(reach) + std::abs(sum) + size);
   }
 };
 

@@ -18,19 +18,19 @@ using Eight = Lanes<Word, 8>;
 constexpr std::size_t kTogether = 8;
 
 POLYRULE_VECTOR_CLONES
-void add_shifted(std::uint32_t* sums, const std::uint16_t* counts, std::size_t size, std::uint32_t bit) {
+void add_shifted(std::uint32_t* sums, const std::uint16_t* counts, std::size_t size, int bit) {
   for (std::size_t k = 0; k < size; ++k) sums[k] += std::uint32_t{counts[k]} << bit;
 }
 
-// For every condition, the sum of the given numbers over its covered rows.
+// For every condition, the sum of the given numbers over its covered rows; all of them together are below 2**32.
 std::vector<std::uint32_t> sums_of(const std::vector<std::uint32_t>& numbers, const std::vector<Row>& rows,
                                    const Members& members) {
   std::vector<std::uint32_t> sums(members.counters(), 0);
   LineArray<std::uint16_t> counts;
   counts.resize(members.counters());
   std::vector<Row> some(rows.size());
-  const std::uint32_t largest = *std::max_element(numbers.begin(), numbers.end());
-  for (std::uint32_t bit = 0; largest >> bit != 0; ++bit) {
+  const int bits = std::bit_width(*std::max_element(numbers.begin(), numbers.end()));
+  for (int bit = 0; bit < bits; ++bit) {  // a number may have all of its 32 bits
     std::size_t size = 0;
     for (std::size_t i = 0; i < rows.size(); ++i) {  // nobody can predict the bits: no branch
       some[size] = rows[i];
@@ -223,7 +223,7 @@ std::vector<std::uint32_t> literals_by_row(const Node& node, const State& state,
 }  // namespace
 
 void offer_pure(const Watch& watch, const Node& node, const State& state, const Members& members,
-                const Records& records, const std::vector<NodeLabel>& labels, double min_coverage, Shortlist& best) {
+                const Records& records, const std::vector<NodeLabel>& labels, Count min_coverage, Shortlist& best) {
   const std::vector<Row>& rows = node.rows;
   if (rows.empty() || members.size() == 0) return;
   const MixedLiterals mixed(node, state, records, labels);
@@ -237,7 +237,7 @@ void offer_pure(const Watch& watch, const Node& node, const State& state, const 
   std::vector<Count> bounds(members.size());
   for (std::size_t k = 0; k < bounds.size(); ++k) {
     const Count size = sizes[k];
-    const bool divides = size > 0 && size < node.weight && double(size) >= min_coverage;
+    const bool divides = size > 0 && size < node.weight && size >= min_coverage;
     bounds[k] = divides ? Count(sums[k]) + std::min<Count>(mixed_sums[k], mixed.most(node.weight - size)) : 0;
   }
 

@@ -19,6 +19,6 @@ namespace polyrule {
 // Offers the conditions that have enough true positives of pure literals. Rows are at most 65,535, true positives of
 // all labels together fit into 32 bits, and all members are in records.
 void offer_pure(const Watch& watch, const Node& node, const State& state, const Members& members,
-                const Records& records, const std::vector<NodeLabel>& labels, double min_coverage, Shortlist& best);
+                const Records& records, const std::vector<NodeLabel>& labels, Count min_coverage, Shortlist& best);
 
 }  // namespace polyrule

@@ -7,17 +7,25 @@
 
 namespace polyrule {
 
-PureSearch::PureSearch(Columns& columns, const State& state, const Members& members, const Limits& limits,
-                       double min_coverage, int threads)
-    : columns_(columns), state_(state), members_(members), limits_(limits), min_coverage_(min_coverage),
-      threads_(threads), small_(state.unit && state.rows <= Places::kMostRows),
+PureSearch::PureSearch(Columns& columns, const State& state, const Members& members, Sequences& sequences,
+                       const Limits& limits, Count min_coverage, int threads)
+    : columns_(columns), state_(state), members_(members), sequences_(sequences), limits_(limits),
+      min_coverage_(min_coverage), threads_(threads), small_(state.unit && state.rows <= Places::kMostRows),
       has_lists_(state.rows <= Places::kMostRows && members.all_in_records() &&
                  state.total_weight * static_cast<Count>(state.labels) <= Count{UINT32_MAX}),
-      records_(state), table_(state, members, records_) {}
+      records_(state), table_(state, members, records_) {
+  for (std::size_t j = 0; j < columns.size(); ++j)
+    if (columns[j].shape != Shape::constant && columns[j].shape != Shape::listed) numeric_.push_back(j);
+}
 
-bool PureSearch::applies(const Form& form) {
-  const bool plain = *std::min_element(form.num.begin(), form.num.end()) >= 0;
-  return plain && Gains(form, {1, 1}).only_pure();
+bool PureSearch::search(const Query& query, Shortlist& best) {
+  if (!peaks_at_purity(query.form)) return false;
+  const Fraction one{1, 1};
+  const bool reached = compare(best.level(), one) == 0;
+  Shortlist found(best.size(), one, reached ? best.least_tp() - 1 : 0);
+  offer(query.watch, query.node, query.form, query.whole && query.node.is_root(), found);
+  best.merge(found);
+  return compare(best.level(), one) == 0 && has_lists_;
 }
 
 // Whether the ties of the empty body are those that are remembered from rule to rule; if so, they are brought up to
@@ -31,10 +39,10 @@ bool PureSearch::follow_races(const Node& node, const std::vector<NodeLabel>& la
   return races_.concerns(labels);
 }
 
-void PureSearch::search(const Watch& watch, const Node& node, const std::vector<NodeLabel>& labels, const Form& form,
-                        const std::vector<std::size_t>& columns, Sequences& sequences, bool whole, Shortlist& best) {
+void PureSearch::offer(const Watch& watch, const Node& node, const Form& form, bool whole, Shortlist& best) {
+  const std::vector<NodeLabel>& labels = node.labels;
   const bool raced = whole && follow_races(node, labels, form);
-  std::vector<std::size_t> order = columns;
+  std::vector<std::size_t> order = numeric_;
   if (raced) {
     const auto bound = [&](std::size_t column) {
       return columns_[column].shape == Shape::sorted ? races_.bound(places_.slot(column)) : 0;
@@ -62,7 +70,7 @@ void PureSearch::search(const Watch& watch, const Node& node, const std::vector<
       races_.column(columns_[column], static_cast<std::uint32_t>(column), places_.slot(column), worker->best);
     } else {
       if (!worker->scan)
-        worker->scan.reset(new TieScan(node, state_, records_, columns_, sequences, labels, min_coverage_));
+        worker->scan.reset(new TieScan(node, state_, records_, columns_, sequences_, labels, min_coverage_));
       worker->scan->column(column, worker->best);
     }
     if (threads > 1) {

@@ -5,43 +5,42 @@
 #include "core/limits.hpp"
 #include "core/parallel.hpp"
 #include "judge/literals.hpp"
+#include "search/lines.hpp"
 #include "search/pure_table.hpp"
 #include "search/races.hpp"
+#include "search/searcher.hpp"
 #include "search/ties.hpp"
 
 namespace polyrule {
 
-class PureSearch {
+class PureSearch : public Searcher {
  public:
-  PureSearch(Columns& columns, const State& state, const Members& members, const Limits& limits, double min_coverage,
-             int threads);
+  PureSearch(Columns& columns, const State& state, const Members& members, Sequences& sequences, const Limits& limits,
+             Count min_coverage, int threads);
 
-  // Whether a measure is at its best, 1, exactly for pure literals. Then this search comes before all others.
-  static bool applies(const Form& form);
-  // Whether conditions that are lists are looked at, too; if not, somebody else must.
-  bool has_lists() const { return has_lists_; }
-
+  bool search(const Query& query, Shortlist& best) override;
   // A rule has set a label on these of the 64 rows from w * 64 on.
   void set_label(std::size_t label, std::size_t w, Word rows) {
     records_.set_label(state_, label, w, rows);
     table_.touch(w, rows);
   }
-  // Offers the conditions of a node with enough true positives, at the value 1. `whole`: the node is the empty body,
-  // and the labels are all that have something left to predict.
-  void search(const Watch& watch, const Node& node, const std::vector<NodeLabel>& labels, const Form& form,
-              const std::vector<std::size_t>& columns, Sequences& sequences, bool whole, Shortlist& best);
 
  private:
+  // Offers the conditions of a node with enough true positives, at the value 1. `whole`: the node is the empty body,
+  // and the labels are all that have something left to predict.
+  void offer(const Watch& watch, const Node& node, const Form& form, bool whole, Shortlist& best);
   bool follow_races(const Node& node, const std::vector<NodeLabel>& labels, const Form& form);
 
   Columns& columns_;
   const State& state_;
   const Members& members_;
+  Sequences& sequences_;
   const Limits& limits_;
-  const double min_coverage_;
+  const Count min_coverage_;
   const int threads_;
-  const bool small_;  // whether numbers of 16 bits are enough
-  const bool has_lists_;
+  const bool small_;      // whether numbers of 16 bits are enough
+  const bool has_lists_;  // whether conditions that are lists are looked at, too; if not, somebody else must
+  std::vector<std::size_t> numeric_;  // columns
   Records records_;
   Places places_;
   Races races_;

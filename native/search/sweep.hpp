@@ -54,7 +54,7 @@ template <class Lane>
 class Sweep {
  public:
   static constexpr double kCapacity =
-      sizeof(Lane) == 4 ? 2147483648.0 / 3.1 : 9223372036854775808.0 / 3.1;  // kernels add up to three sums
+      sizeof(Lane) == 4 ? 2147483648.0 / 3.1 : kWideCapacity;  // kernels add up to three sums
 
   Sweep(const Node& node, const State& state, const Form& form, double capacity, std::vector<Literal> literals)
       : node_(node), state_(state), form_(form), capacity_(std::min(capacity, kCapacity)),

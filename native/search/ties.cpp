@@ -65,7 +65,7 @@ std::size_t join_until_drop(const RaceRows& rows, std::size_t from, std::size_t 
 }
 
 TieScan::TieScan(const Node& node, const State& state, const Records& records, Columns& columns, Sequences& sequences,
-                 const std::vector<NodeLabel>& labels, double min_coverage)
+                 const std::vector<NodeLabel>& labels, Count min_coverage)
     : node_(node), state_(state), columns_(columns), sequences_(sequences), words_(records.words()),
       stride_(node.is_root() ? records.stride() : 2 * words_), min_coverage_(min_coverage), most_(state.labels, 0),
       start_(words_), race_(words_) {
@@ -190,7 +190,7 @@ void TieScan::run(const Column& column, std::uint32_t index, bool descending, Sh
   const auto weight_of = [&](std::size_t time) {
     Count total = 0;
     for (std::size_t i = 0; i < time; ++i) total += weights_.empty() ? 1 : weights_[rows.slot(i)];
-    return double(total);
+    return total;
   };
   Count total = 0, potential = potential_;
   std::size_t from = 0;

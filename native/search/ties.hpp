@@ -41,7 +41,7 @@ std::size_t join_until_drop(const RaceRows& rows, std::size_t from, std::size_t 
 class TieScan {
  public:
   TieScan(const Node& node, const State& state, const Records& records, Columns& columns, Sequences& sequences,
-          const std::vector<NodeLabel>& labels, double min_coverage);
+          const std::vector<NodeLabel>& labels, Count min_coverage);
 
   // Both directions of a numeric column.
   void column(std::size_t index, Shortlist& best);
@@ -66,7 +66,7 @@ class TieScan {
   Columns& columns_;
   Sequences& sequences_;
   const std::size_t words_, stride_;
-  const double min_coverage_;
+  const Count min_coverage_;
   std::vector<Word> own_records_;
   const Word* records_;         // by slot
   std::vector<Count> weights_;  // by slot; empty if all are 1

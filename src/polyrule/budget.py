@@ -129,16 +129,11 @@ class Budget:
         self._explicit_bytes = _tighter(set_here.max_bytes, max_bytes)
         generous = max(DEFAULT_BYTES, _EXPANSION * stored)
         self.most_bytes = generous if self._explicit_bytes is None else self._explicit_bytes
-        self._content = stored
 
     @property
     def limits_content(self) -> bool:
         """Whether plain content, which costs what it is, is limited too, and not only what it expands to."""
         return self._explicit_bytes is not None
-
-    def content(self, total: int) -> None:
-        """Take note of content bytes seen in one pass; more content honestly holds more cells."""
-        self._content = max(self._content, total)
 
     def tick(self) -> None:
         """Raise if the time is up."""
@@ -158,7 +153,7 @@ class Budget:
         if count > self._most_cells():
             trust = "; pass a larger max_bytes if you trust the file"
             if self._explicit_bytes is None:
-                trust = f" for a file of {self._content} bytes{trust}"
+                trust = f" for a file of {self._stored} bytes{trust}"
             if self.limits.max_cells is not None:
                 trust = ""
             raise LimitError(
@@ -169,17 +164,17 @@ class Budget:
         """Raise if the input implies more columns or labels in all than allowed."""
         most = self.limits.max_cells
         if most is None:
-            most = max(DEFAULT_NAMES, self._stored, self._content)
+            most = max(DEFAULT_NAMES, self._stored)
         if count > most:
             raise LimitError(
                 f"{self.name}: {count} {what} are more than the {most} that are allowed for a file of "
-                f"{self._content} bytes; set polyrule.limits(max_cells=...) if you trust the file"
+                f"{self._stored} bytes; set polyrule.limits(max_cells=...) if you trust the file"
             )
 
     def _most_cells(self) -> int:
         most = self.most_bytes // _BYTES_PER_CELL
         if self._explicit_bytes is None:
-            most = min(most, max(DEFAULT_CELLS, _CELLS_PER_BYTE * self._content))
+            most = min(most, max(DEFAULT_CELLS, _CELLS_PER_BYTE * self._stored))
         return most if self.limits.max_cells is None else min(most, self.limits.max_cells)
 
 

@@ -30,6 +30,10 @@ class OptionError(PolyruleError, ValueError):
     """An option has a value that is not allowed, or two options contradict each other."""
 
 
+class OutputError(PolyruleError, OSError):
+    """A result could not be written: the disk is full, or the place may not be written to."""
+
+
 class MeasureError(OptionError):
     """A measure is unknown, ill-formed, or not defined for the averaging or scope asked for."""
 

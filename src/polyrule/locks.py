@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
+from collections.abc import Iterator
 from importlib import import_module
+from pathlib import Path
 from typing import IO, Any
 
 
@@ -33,3 +37,40 @@ def _try_lock_windows(handle: IO[Any] | int) -> bool | None:  # pragma: no cover
         return False
     handle.seek(0)
     return True
+
+
+@contextlib.contextmanager
+def hold(path: Path) -> Iterator[bool]:
+    """Hold the lock file at `path`, which is gone afterwards; False if somebody else holds it.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> place = Path(tempfile.mkdtemp()) / "store.lock"
+    >>> with hold(place) as mine, hold(place) as mine_too:
+    ...     mine, mine_too
+    (True, False)
+    >>> place.exists()
+    False
+    """
+    while True:
+        with path.open("a") as handle:
+            if try_lock(handle) is False:
+                yield False
+                return
+            if not _is_at(handle, path):  # its last holder has removed it since we opened it
+                continue
+            try:
+                yield True
+            finally:
+                with contextlib.suppress(OSError):
+                    path.unlink()
+            return
+
+
+def _is_at(handle: IO[Any], path: Path) -> bool:
+    """Whether an open file is still the one at `path`."""
+    try:
+        return os.path.samestat(os.fstat(handle.fileno()), path.stat())
+    except OSError:
+        return False

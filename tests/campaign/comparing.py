@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,7 @@ from tests.twin.predicting import predict as slow_predict
 
 import polyrule
 from polyrule.data.labels import has_unknown
+from polyrule.kernels.engine import Candidate
 from polyrule.kernels.native import is_supported
 from polyrule.kernels.reference import ReferenceEngine
 from polyrule.measures import Objective
@@ -55,7 +56,7 @@ def compare(world: World, twin: bool = False, quick: bool = False) -> Result | N
         return _compare_fits(world)
     arguments = world.arguments()
     objective: Objective = arguments[3]
-    supported = is_supported(objective, len(world.X), len(world.Y[0]), sum(world.weights))
+    supported = is_supported(objective, len(world.X), len(world.Y[0]), int(arguments[2].sum()))
     if has_unknown(arguments[1]) and objective.measure.name == "subset":  # left to the reference
         supported = False
     if not supported and not twin:
@@ -64,13 +65,44 @@ def compare(world: World, twin: bool = False, quick: bool = False) -> Result | N
         engines: dict[str, Any] = {"reference": native_engine(*arguments, limits=GENERAL)}
         engines["native, quick"] = native_engine(*arguments, n_jobs=world.threads)
         engines["native, limits, quick"] = native_engine(*arguments, limits=world.limits, n_jobs=world.threads)
-        return _follow(world, engines)
+        return _follow(world, engines | _permuted(world))
     engines = {"reference": ReferenceEngine(*arguments)}
     if supported:
         engines["native"] = native_engine(*arguments, limits=world.limits, n_jobs=world.threads)
+        engines |= _permuted(world)
     if twin:
         engines["twin"] = TwinEngine(*arguments)
     return _follow(world, engines)
+
+
+class Permuted:
+    """An engine whose rows are in another order; seen from outside they are not."""
+
+    def __init__(self, engine: Any, order: list[int]) -> None:
+        self.engine = engine
+        self.order = np.array(order)
+        self.place = np.argsort(self.order)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.engine, name)
+
+    def grow(self, *literal: int) -> Candidate | None:
+        return self._moved(self.engine.grow(*literal), self.order)
+
+    def grow_single(self) -> Candidate | None:
+        return self._moved(self.engine.grow_single(), self.order)
+
+    def commit(self, candidate: Candidate, *how: Any) -> Any:
+        return self.engine.commit(self._moved(candidate, self.place), *how)
+
+    def _moved(self, found: Candidate | None, where: Any) -> Candidate | None:
+        return None if found is None else replace(found, cover=np.sort(where[found.covered]))
+
+
+def _permuted(world: World) -> dict[str, Any]:
+    if not world.order:
+        return {}
+    return {"native, permuted": Permuted(native_engine(*world.permuted().arguments()), world.order)}
 
 
 def _follow(world: World, engines: dict[str, Any]) -> Result:
@@ -130,20 +162,27 @@ def _different(result: Result, step: int, what: str, found: Any, expected: Any) 
 def _compare_fits(world: World) -> Result | None:
     assert world.fit is not None
     name, parameters = world.fit
-    weights = None if set(world.weights) == {1} else world.weights
-    table, result = world.table(), Result()
-    fitted = []
-    for kernels in (None, "reference"):
-        estimator = getattr(polyrule, name)(**parameters, kernels=kernels, n_jobs=world.threads)
-        fitted.append(estimator.fit(table, world.truth(), weights).rules_)
-    found, expected = (_list(model) for model in fitted)
-    kind = f"fit {name}"
-    if found != expected:
-        return _different(result, 0, kind, found, expected)
-    result.rules[kind] += len(fitted[0])
+    result = Result()
+
+    def fitted(of: World, **how: Any) -> Any:
+        weights = None if set(of.weights) == {1} else of.weights
+        estimator = getattr(polyrule, name)(**parameters, **how)
+        return estimator.fit(of.table(), of.truth(), weights).rules_
+
+    reference = fitted(world, kernels="reference")
+    ways = {"": fitted(world, n_jobs=world.threads)}
+    if world.counted:
+        ways[" counted"] = fitted(world, max_bins=255)
+    if world.order:
+        ways[" permuted"] = fitted(world.permuted())
+    for way, model in ways.items():
+        kind = f"fit {name}{way}"
+        if _list(model) != _list(reference):
+            return _different(result, 0, kind, _list(model), _list(reference))
+        result.rules[kind] += len(model)
     dense = np.array(world.X, dtype=float).reshape(len(world.X), len(world.kinds))
-    predicted = fitted[0].predict(table).tolist()
-    by_hand = [slow_predict(fitted[1], row) for row in dense]
+    predicted = reference.predict(world.table()).tolist()
+    by_hand = [slow_predict(reference, row) for row in dense]
     if predicted != by_hand:
         return _different(result, 0, f"predict {name}", predicted, by_hand)
     return result

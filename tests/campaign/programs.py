@@ -14,6 +14,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from polyrule.data.table import Feature, Table
+from polyrule.data.weights import integer_weights
 from polyrule.kernels.engine import GrowOptions
 from polyrule.kernels.native import NativeEngine
 from polyrule.kernels.reference import ReferenceEngine
@@ -26,12 +27,13 @@ weights = {weights}
 # what to grow (grow, literal or single), for which literal, and how to commit it (stop_threshold, keep_covered)
 steps = {steps}
 
-features = [Feature(f"f{{j}}", "nominal", tuple(k)) if k else Feature(f"f{{j}}") for j, k in enumerate(kinds)]
+features = [Feature(f"f{{j}}", kind, tuple(f"c{{i:03}}" for i in range(n))) for j, (kind, n) in enumerate(kinds)]
 values = np.array(X, dtype=float).reshape(len(X), len(kinds))
 table = Table.from_array({values}, features)
 truth = {truth}
-objective, options = Objective(**{objective}), GrowOptions(**{options})
-arguments = (table, truth, np.array(weights, dtype=np.int64), objective, options)
+whole, unit = integer_weights(weights, len(X))
+objective, options = Objective(**{objective}).in_units(unit), GrowOptions(**{options}).in_units(unit)
+arguments = (table, truth, whole, objective, options)
 mine = NativeEngine(*arguments, n_jobs={threads}, limits={limits})
 reference = ReferenceEngine(*arguments)
 
@@ -72,19 +74,26 @@ Y = {Y}
 kinds = {kinds}
 weights = {weights}
 
-features = [Feature(f"f{{j}}", "nominal", tuple(k)) if k else Feature(f"f{{j}}") for j, k in enumerate(kinds)]
+features = [Feature(f"f{{j}}", kind, tuple(f"c{{i:03}}" for i in range(n))) for j, (kind, n) in enumerate(kinds)]
 values = np.array(X, dtype=float).reshape(len(X), len(kinds))
 table = Table.from_array({values}, features)
 truth = {truth}
 lists = []
-for kernels in (None, "reference"):
-    model = {estimator}(**{parameters}, kernels=kernels).fit(table, truth, weights).rules_
+ways = [{{"kernels": "reference"}}, {{}}]
+if {counted}:
+    ways.append({{"max_bins": 255}})
+for way in ways:
+    model = {estimator}(**{parameters}, **way).fit(table, truth, weights).rules_
     lists.append((model.rules, model.defaults, model.default_counts))
-if lists[0] != lists[1]:
-    for mine, other in zip(lists[0][0], lists[1][0]):
-        if mine != other:
-            print(mine, other, sep="\\n")
-    sys.exit("the lists differ")
+if order := {order}:
+    model = {estimator}(**{parameters}).fit(table[order], truth[order], np.array(weights)[order]).rules_
+    lists.append((model.rules, model.defaults, model.default_counts))
+for found in lists[1:]:
+    if found != lists[0]:
+        for mine, other in zip(found[0], lists[0][0]):
+            if mine != other:
+                print(mine, other, sep="\\n")
+        sys.exit("the lists differ")
 print("the lists agree")
 '''
 
@@ -101,7 +110,8 @@ def program(world: World, result: Result) -> str:
         "truth": "sp.csr_array(np.array(Y, dtype=np.uint8))" if world.sparse_labels else "np.array(Y, dtype=np.uint8)",
     }
     if world.fit is not None:
-        return _FIT.format(**shared, estimator=world.fit[0], parameters=world.fit[1])
+        fit = {"estimator": world.fit[0], "parameters": world.fit[1]}
+        return _FIT.format(**shared, **fit, counted=world.counted, order=world.order)
     return _ENGINES.format(
         **shared,
         steps=_rows(world.steps),

@@ -34,10 +34,14 @@ def _still(world: World, differs: Callable[[World], bool]) -> bool:
 
 def _smaller(world: World) -> Iterator[World]:
     """Simpler worlds, the boldest cuts first."""
+    if world.order:
+        yield replace(world, order=[])
     for part in _parts(len(world.X)):
         keep = [i for i in range(len(world.X)) if i not in part]
         if keep:
-            yield replace(world, X=_take(world.X, keep), Y=_take(world.Y, keep), weights=_take(world.weights, keep))
+            order = [keep.index(i) for i in world.order if i not in part]
+            rows = {name: _take(getattr(world, name), keep) for name in ("X", "Y", "weights")}
+            yield replace(world, **rows, order=order)
     for part in _parts(len(world.steps)):
         yield replace(world, steps=[step for i, step in enumerate(world.steps) if i not in part])
     for j in range(len(world.kinds)):
@@ -55,6 +59,8 @@ def _smaller(world: World) -> Iterator[World]:
         yield replace(world, threads=1)
     if world.sparse:
         yield replace(world, sparse=False)
+    if world.counted:
+        yield replace(world, counted=False)
     if world.sparse_labels:
         yield replace(world, sparse_labels=False)
     if set(world.weights) != {1}:

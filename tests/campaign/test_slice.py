@@ -42,7 +42,7 @@ def test_the_program_of_a_mismatch_runs_alone(tmp_path, fit) -> None:
     """Here the engines agree, so the program says so and exits 0."""
     nan = float("nan")
     world = World(
-        [[0.0, 1.0], [nan, 0.0], [2.0, 1.0]], [[1, 0], [0, 1], [1, 1]], ["", "ab"], [1, 2, 1],
+        [[0.0, 1.0], [nan, 0.0], [2.0, 1.0]], [[1, 0], [0, 1], [1, 1]], [("numeric", 0), ("nominal", 2)], [1, 2, 1],
         {"measure": "f1"}, {"beam_width": 2}, {"sorted_rows": 1},
         [("grow", None, (0.01, True)), ("single", None, (None, False))],
         fit=fit,

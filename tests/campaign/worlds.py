@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from tests.campaign.data import draw_data
 from tests.kernels.limits import draw_limits
 
 from polyrule.data.table import Feature, Table
+from polyrule.data.weights import integer_weights
 from polyrule.errors import OptionError
 from polyrule.kernels.engine import GrowOptions
 from polyrule.measures import AVERAGINGS, SCOPES, Objective, available
@@ -34,15 +36,15 @@ COMMITS: list[Commit] = [(0.01, True), (None, False), (0.3, False), (0.3, True),
 class World:
     """One comparison; every field is plain, so that `repr` writes it into a program.
 
-    `kinds` has an empty text for a numeric column and the categories, one letter each, for a nominal one. A step is
-    (what, literal, commit): what is "grow", "literal" or "single". A world with `fit` is a whole fit of that estimator
-    with these parameters instead.
+    `kinds` holds the kind of each column and how many categories it has. A step is (what, literal, commit): what is
+    "grow", "literal" or "single". A world with `fit` is a whole fit of that estimator with these parameters instead; if
+    it is `counted`, also from bins. With an `order`, the same must come out of the rows in that order.
     """
 
     X: list[list[float]]
     Y: list[list[int]]
-    kinds: list[str]
-    weights: list[int]
+    kinds: list[tuple[str, int]]
+    weights: list[float]
     objective: dict[str, Any] = field(default_factory=dict)
     options: dict[str, Any] = field(default_factory=dict)
     limits: dict[str, float] = field(default_factory=dict)
@@ -51,11 +53,14 @@ class World:
     sparse_labels: bool = False
     threads: int = 1
     fit: tuple[str, dict[str, Any]] | None = None
+    counted: bool = False
+    order: list[int] = field(default_factory=list)
 
     def table(self) -> Table:
         """The features."""
         features = [
-            Feature(f"f{j}", "nominal", tuple(kind)) if kind else Feature(f"f{j}") for j, kind in enumerate(self.kinds)
+            Feature(f"f{j}", kind, tuple(f"c{code:03}" for code in range(categories)))  # type: ignore[arg-type]
+            for j, (kind, categories) in enumerate(self.kinds)
         ]
         values: Any = np.array(self.X, dtype=float).reshape(len(self.X), len(self.kinds))
         return Table.from_array(sp.csc_array(values) if self.sparse else values, features)
@@ -67,8 +72,14 @@ class World:
 
     def arguments(self) -> tuple[Any, ...]:
         """What an engine is made from."""
-        weights = np.array(self.weights, dtype=np.int64)
-        return self.table(), self.truth(), weights, Objective(**self.objective), GrowOptions(**self.options)
+        weights, unit = integer_weights(self.weights, len(self.weights))
+        objective, options = Objective(**self.objective), GrowOptions(**self.options)
+        return self.table(), self.truth(), weights, objective.in_units(unit), options.in_units(unit)
+
+    def permuted(self) -> World:
+        """The same rows in the other order."""
+        parts = {name: [getattr(self, name)[i] for i in self.order] for name in ("X", "Y", "weights")}
+        return replace(self, **parts, order=[])
 
     def tags(self) -> tuple[str, ...]:
         """What is unusual about it, for sorting mismatches."""
@@ -76,8 +87,11 @@ class World:
         found = {
             "weight 0": 0 in self.weights,
             "weights": len({w for w in self.weights if w}) > 1,
+            "huge weights": sum(self.weights) > 2**20,
+            "fractions": any(w != int(w) for w in self.weights),
             "missing values": bool(np.isnan(values).any()),
-            "nominal": any(self.kinds),
+            **{kind: True for kind, _ in self.kinds if kind != "numeric"},
+            "many categories": any(categories > 100 for _, categories in self.kinds),
             "beam": self.options.get("beam_width", 1) > 1,
             "negative off": not self.objective.get("negative", True),
             "lift": "lift" in self.objective,
@@ -90,109 +104,22 @@ class World:
         return tuple(name for name, holds in found.items() if holds)
 
 
-def _feature(name: str, categories: str) -> Feature:
-    return Feature(name, "nominal", tuple(categories)) if categories else Feature(name)
-
-
 def draw(rng: np.random.Generator, fits: float = 0.15, small: bool = False) -> World:
     """Draw a world; `fits` is the share of whole fits."""
     searched = not small and rng.random() < 0.2
-    data = _data(rng, small, most_labels=8 if searched else None)
+    data = draw_data(rng, small, most_labels=8 if searched else None)
+    if rng.random() < 0.15:
+        data["order"] = rng.permutation(len(data["X"])).tolist()
     if not searched and rng.random() < fits:
-        return World(**data, fit=_fit(rng))
+        name, parameters = _fit(rng)
+        counted = bool(rng.random() < 0.3) and "teacher" not in parameters and len(data["X"]) < 255
+        return World(**data, fit=(name, parameters), counted=counted)
     objective = _searched(rng) if searched else _objective(rng)
     options = _options(rng)
     labels = len(data["Y"][0])
     steps = _steps(rng, labels)
     world = World(**data, objective=objective, options=options, steps=steps, threads=2 if rng.random() < 0.1 else 1)
     return world if rng.random() < 0.4 else World(**(vars(world) | {"limits": draw_limits(rng)}))
-
-
-def _data(rng: np.random.Generator, small: bool, most_labels: int | None = None) -> dict[str, Any]:
-    size = 0.0 if small else rng.random()
-    if small:
-        rows, features, labels = (int(rng.integers(*r)) for r in ((2, 11), (1, 4), (1, 4)))
-    elif most_labels is not None:
-        rows, features, labels = (int(rng.integers(*r)) for r in ((3, 60), (1, 4), (4, most_labels + 1)))
-    elif size < 0.9:
-        rows, features, labels = (int(rng.integers(*r)) for r in ((3, 40), (1, 6), (1, 5)))
-    elif size < 0.99:
-        rows, features, labels = (int(rng.integers(*r)) for r in ((40, 150), (1, 5), (1, 6)))
-    else:
-        rows, features, labels = (int(rng.integers(*r)) for r in ((200, 700), (2, 4), (2, 4)))
-    sparse = bool(rng.random() < 0.3)
-    columns, kinds = [], []
-    only = "zeros" if rng.random() < 0.35 else None
-    for _ in range(features):
-        column, kind = _column(rng, rows, sparse, columns, only)
-        columns.append(column)
-        kinds.append(kind)
-    values = np.stack(columns, axis=1)
-    if rng.random() < 0.3:  # rows that repeat
-        values = values[rng.integers(0, max(1, rows // 2), rows)]
-    return {
-        "X": values.tolist(),
-        "Y": _labels(rng, values, labels).tolist(),
-        "kinds": kinds,
-        "weights": _weights(rng, rows).tolist(),
-        "sparse": sparse,
-        "sparse_labels": bool(rng.random() < 0.15),
-    }
-
-
-def _column(
-    rng: np.random.Generator, rows: int, sparse: bool, others: list[np.ndarray], only: str | None
-) -> tuple[np.ndarray, str]:
-    kind = only or rng.choice(["few", "many", "zeros", "block", "nominal", "constant", "extreme", "shifted"])
-    categories = ""
-    if kind == "few":
-        column = rng.integers(0, int(rng.integers(2, 9)), rows).astype(float)
-    elif kind == "many":
-        column = rng.normal(size=rows)
-    elif kind == "zeros":
-        column = np.where(rng.random(rows) < rng.choice([0.3, 0.5, 0.8]), 0.0, rng.integers(1, 9, rows))
-    elif kind == "block":
-        column = np.where(rng.random(rows) < 0.6, 3.0, rng.integers(-2, 8, rows))
-    elif kind == "nominal":
-        categories = "abcd"[: int(rng.integers(1, 5))]
-        column = rng.integers(0, len(categories), rows).astype(float)
-    elif kind == "constant":
-        column = np.full(rows, float(rng.integers(-1, 2)))
-    elif kind == "extreme":
-        column = rng.choice([1e308, 1.7e308, -1.7e308, 5e-324, 1e-323, -0.0, 0.0], rows)
-    else:
-        base = others[int(rng.integers(len(others)))] if others else rng.integers(0, 5, rows).astype(float)
-        with np.errstate(over="ignore"):
-            column = np.where(np.abs(base) < 1e300, base + rng.integers(0, 2, rows), base)
-    if sparse and kind not in ("extreme", "nominal"):
-        column = np.where(rng.random(rows) < 0.5, 0.0, column)
-    if only or rng.random() < 0.4:
-        column = np.where(rng.random(rows) < rng.choice([0.05, 0.12, 0.3]), np.nan, column)
-    return column, categories
-
-
-def _labels(rng: np.random.Generator, values: np.ndarray, labels: int) -> np.ndarray:
-    rows = len(values)
-    truth = (rng.random((rows, labels)) < rng.choice([0.1, 0.2, 0.4, 0.5, 0.8])).astype(int)
-    if rng.random() < 0.6:
-        for label in range(labels):
-            column = np.nan_to_num(values[:, rng.integers(values.shape[1])])
-            base = column > np.quantile(column, rng.uniform(0.1, 0.9))
-            truth[:, label] = base ^ (rng.random(rows) < rng.uniform(0.0, 0.4))
-    if labels > 1 and rng.random() < 0.3:  # labels that nearly agree
-        truth[:, -1] = truth[:, 0] ^ (rng.random(rows) < 0.05)
-    return truth
-
-
-def _weights(rng: np.random.Generator, rows: int) -> np.ndarray:
-    kind = rng.random()
-    if kind < 0.6:
-        return np.ones(rows, dtype=int)
-    weights = rng.integers(1, 5, rows)
-    if kind > 0.85:
-        weights = np.where(rng.random(rows) < 0.2, 0, weights)
-        weights[0] = 1
-    return weights
 
 
 def _searched(rng: np.random.Generator) -> dict[str, Any]:
@@ -231,7 +158,7 @@ def _options(rng: np.random.Generator) -> dict[str, Any]:
     if rng.random() < 0.3:
         options["label_conditions"] = False
     if rng.random() < 0.2:
-        options["min_coverage"] = float(rng.choice([1, 2, 3.5]))
+        options["min_coverage"] = float(rng.choice([0.3, 1, 2, 2.1, 3.5]))
     if rng.random() < 0.3:
         options["max_conditions"] = int(rng.integers(0, 4))
     return options
@@ -254,6 +181,9 @@ def _fit(rng: np.random.Generator) -> tuple[str, dict[str, Any]]:
     limited: dict[str, Any] = {"max_conditions": 2} if rng.random() < 0.2 else {}
     if rng.random() < 0.25:
         return "BinaryRelevanceRuleClassifier", {"measure": measure, **limited}
+    if rng.random() < 0.1:  # a short list, whose bodies are grown and then chosen
+        teacher = "forest" if rng.random() < 0.1 else None
+        return "RuleListClassifier", {"measure": measure, "teacher": teacher, "min_coverage": 2.1, **limited}
     chosen: dict[str, Any] = {"measure": measure, "max_rules": 12, **limited}
     if rng.random() < 0.25:
         chosen["heads"] = "single"
@@ -271,4 +201,4 @@ def _fit(rng: np.random.Generator) -> tuple[str, dict[str, Any]]:
         chosen["label_conditions"] = False
     if rng.random() < 0.1:
         chosen["beam_width"] = 2
-    return "RuleListClassifier", {"prune": None, **chosen}  # lists as they are grown
+    return "RuleListClassifier", {"prune": None, "thresholds": "midpoint", **chosen}  # lists as they are grown

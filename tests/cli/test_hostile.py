@@ -8,9 +8,9 @@ from click.testing import CliRunner
 from tests.cli.helpers import READING, ok, run, write_songs
 
 from polyrule.cli.experiment import experiment
+from polyrule.data.documents import checksum
 from polyrule.evaluation.experiment.plan import plan_runs
 from polyrule.evaluation.experiment.spec import load_spec
-from polyrule.model.files import _checksum
 
 FORMULAS = ["=1+1", "+1", "-x", "@x", "plain", "\t=2"]
 
@@ -28,7 +28,7 @@ def tamper(model, folder, change):
     change(document)
     content = {name: value for name, value in document.items() if name != "checksum"}
     path = folder / "tampered.json"
-    path.write_text(json.dumps(content | {"checksum": _checksum(content)}))
+    path.write_text(json.dumps(content | {"checksum": checksum(content)}))
     return path
 
 

@@ -7,9 +7,10 @@ import json
 import pytest
 from tests.cli.helpers import READING, ok, ok_json, run
 
-from polyrule.data import Dataset, read
+from polyrule.data import Dataset, Feature, read
+from polyrule.data.dates import date_features
 from polyrule.evaluation import score
-from polyrule.model import RuleList
+from polyrule.model import Literal, NominalCondition, NumericCondition, Rule, RuleList
 
 
 def test_show_prints_the_list(trained):
@@ -201,3 +202,28 @@ def test_data_without_labels_can_be_described(songs, way):
 def test_missing_values_are_counted_and_shown_per_cent(songs):
     count = songs.read_text().count("?")
     assert f"missing values    {count} ({100 * count / 360:.1f} %)\n" in ok("data", songs, *READING)
+
+
+def test_a_flip_is_a_day_and_obeys_digits(tmp_path):
+    body = (NumericCondition(2, ">", 10.5), NominalCondition(3, 4), NumericCondition(4, "<=", 44.567, (40.0, 47.0)))
+    features = (*date_features("on"), Feature("age"))
+    RuleList((Rule((Literal(0, 1),), body),), features, ("gift",)).save(tmp_path / "model.json")
+    (tmp_path / "data.csv").write_text("on,age,gift\n2013-04-04,48.25,0\n")
+    words = (
+        "explain",
+        tmp_path / "model.json",
+        tmp_path / "data.csv",
+        "--labels",
+        "gift",
+        "--row",
+        "1",
+        "--flip",
+        "gift",
+    )
+    said = "the smallest change that makes it present: on = 2012-12-28 (now 2013-04-04); age <= 44.567 (now 48.25)"
+    assert said in " ".join(ok(*words).split())
+    said = "the smallest change that makes it present: on = 2013-12-06 (now 2013-04-04); age <= 44 (now 48)"
+    assert said in " ".join(ok(*words, "--fixed", "on year", "--digits", "2").split())
+    assert "whatever the features are" in ok(*words, "--fixed", "on")
+    flip = ok_json(*words)["flips"][0]
+    assert [change["feature"] for change in flip["changes"]] == ["on", "age"]

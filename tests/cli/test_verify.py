@@ -11,7 +11,14 @@ def test_a_certified_model_is_verified(songs, tmp_path):
     model = RuleList.load(place)
     assert all(rule.certificate for rule in model)
     told = ok_json("verify", place, songs)
-    assert told == {"ok": True, "rules": len(model), "certified": len(model), "searched": 0, "findings": []}
+    assert told == {
+        "ok": True,
+        "rules": len(model),
+        "certified": len(model),
+        "searched": 0,
+        "findings": [],
+        "unchecked": [],
+    }
     assert "everything is as the model says" in ok("verify", place, songs)
 
 
@@ -41,3 +48,12 @@ def test_other_data_is_recognised(trained, songs, tmp_path):
     assert "learned from 120 examples with the fingerprint blake2b:" in result.stdout
     assert "this is 119 examples with" in result.stdout
     assert "polyrule evaluate" in result.stderr
+
+
+def test_what_was_not_checked_is_said_first_and_is_exit_code_3(trained, songs):
+    result = run("verify", trained, songs, "--replay-only")
+    assert result.exit_code == 3
+    assert result.stdout.startswith("NOT CHECKED: that learning finds these rules")
+    result = run("verify", trained, songs, "--replay-only", "--json")
+    assert result.exit_code == 3
+    assert json.loads(result.stdout)["unchecked"]

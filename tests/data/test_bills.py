@@ -1,13 +1,18 @@
 """Small files that once ran up large bills: each is read, or refused, in time and memory that fit its size."""
 
+import bz2
 import contextlib
+import gzip
 import io
+import lzma
 import os
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+import zstandard
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -195,6 +200,46 @@ def test_the_last_byte_of_windows_1252_may_look_like_utf8(monkeypatch):
 def test_quoted_names_keep_their_spaces():
     data = read(io.BytesIO(b'" a ", b ,"c, ""d"" "\n1,2,3\n'), labels=None)
     assert data.feature_names == (" a ", "b", 'c, "d" ')
+
+
+ROWS = 20_000
+PACKERS = {"gz": gzip.compress, "bz2": bz2.compress, "xz": lzma.compress, "zst": zstandard.compress}
+
+
+def expanding() -> dict[str, tuple[bytes, dict[str, Any]]]:
+    """Contents of many cells that compress to almost nothing, and how they are read."""
+    stream = io.BytesIO()
+    pq.write_table(pa.table({"a": np.ones(4 * ROWS), "y": np.zeros(4 * ROWS)}), stream, use_dictionary=False)
+    no_labels = {"labels": None}
+    return {
+        "csv": (b"a,y\n" + b"1,0\n" * ROWS, no_labels),
+        "arff": (arff(b"numeric\n@attribute y numeric", b"1,0\n" * ROWS), no_labels),
+        "jsonl": (b'{"a": 1, "b": 2, "c": 3, "d": 4}\n' + b"{}\n" * ROWS, no_labels),
+        "libsvm": (b"1 1:1\n" * ROWS, {"format": "libsvm"}),
+        "parquet": (stream.getvalue(), no_labels),
+        "identifiers": (b"a,y\n" + b"1,0\n" * ROWS, {"labels": None, "identifier": "a", "drop": ["y"]}),
+        "tags": (b"a,t\n" + b"1,u|v|w|x|y|z\n" * (ROWS // 5), {"tags": "t", "drop": ["a"]}),
+        "dates": (b"on\n" + b"2021-03-05\n" * (ROWS // 2), no_labels),
+    }
+
+
+@pytest.mark.parametrize("packer", PACKERS)
+@pytest.mark.parametrize("case", expanding())
+def test_a_compressed_file_may_become_64_cells_for_each_of_its_own_bytes(case, packer, monkeypatch):
+    raw, options = expanding()[case]
+    monkeypatch.setattr("polyrule.budget.DEFAULT_CELLS", 1000)
+    packed = PACKERS[packer](raw)
+    with pytest.raises(LimitError, match=f"for a file of {len(packed)} bytes"):
+        read(io.BytesIO(packed), **options)
+    assert len(read(io.BytesIO(raw), **options)) > 0
+
+
+def test_a_label_matrix_that_the_rows_do_not_spell_out():
+    labels = b"".join(b"@attribute y%d {0,1}\n" % j for j in range(300))
+    raw = b"@relation r\n@attribute a numeric\n" + labels + b"@data\n" + b"{}\n" * 1000
+    assert read(io.BytesIO(raw), labels="last:300").Y.shape == (1000, 300)
+    with pytest.raises(LimitError, match="a label matrix of 300000 bytes"):
+        read(io.BytesIO(raw), labels="last:300", max_bytes=50_000)
 
 
 def test_limits_hold_for_everything_inside():

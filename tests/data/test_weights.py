@@ -41,12 +41,24 @@ def test_any_weights_keep_order_ties_and_zeros(weights):
     total = sum(exact)
     for i, weight in enumerate(weights):
         assert (integers[i] == 0) == (weight == 0)
-        assert abs(int(integers[i]) * scale - exact[i]) <= (total / GRID + exact[i] / 10**12) * Fraction(11, 10)
+        assert abs(int(integers[i]) * scale - exact[i]) <= (2 * total / GRID + exact[i] / 10**12) * Fraction(11, 10)
         for j, other in enumerate(weights):
             if weight == other:
                 assert integers[i] == integers[j]
             elif weight < other:
                 assert integers[i] <= integers[j]
+
+
+def test_singles_are_decimals_too():
+    integers, scale = integer_weights(np.array([0.1, 0.3, 0.7], dtype=np.float32), 3)
+    assert (integers.tolist(), scale) == ([1, 3, 7], Fraction(1, 10))
+
+
+def test_weights_without_a_common_scale_are_multiples_of_a_power_of_two():
+    """So that the constants of a measure stay short numbers in these units."""
+    scale = integer_weights(np.random.default_rng(0).random(50), 50)[1]
+    assert scale.numerator == 1
+    assert scale.denominator & (scale.denominator - 1) == 0
 
 
 @pytest.mark.parametrize(

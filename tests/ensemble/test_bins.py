@@ -80,3 +80,17 @@ def test_implied_tests_are_dropped() -> None:
         BinTest(0, ABOVE, 0),
     )
     assert simplify(tests) == (BinTest(1, CATEGORY, 0), BinTest(0, ABOVE, 1), BinTest(0, AT_MOST, 3))
+
+
+@given(st.lists(st.integers(-9, 40), min_size=2, max_size=60), st.sampled_from([2, 5, 64]))
+@settings(max_examples=100, deadline=None)
+def test_whole_numbers_are_cut_at_whole_numbers(column: list[int], max_bins: int) -> None:
+    values = np.array(column, dtype=float)[:, None]
+    whole = Binning.of(Table.from_array(values), max_bins)
+    assert all(cut.is_integer() for cut in whole.thresholds[0].tolist())
+    quarters = Binning.of(Table.from_array(np.vstack([values, [[0.25]]])), max_bins)
+    if max_bins == 64 and len(set(column)) > 1:
+        assert len(whole.thresholds[0]) == len(set(column)) - 1
+        assert len(quarters.thresholds[0]) == len(set(column))
+    ordinal = Table.from_array([[0.0], [1.0], [2.0]], [Feature("plan", "ordinal", ("a", "b", "c"))])
+    assert Binning.of(ordinal, 64).thresholds[0].tolist() == [0.5, 1.5]

@@ -74,3 +74,11 @@ def test_labels_of_a_held_out_example_do_not_touch_its_scores(monkeypatch) -> No
     first, second = (learn(table, y, np.ones(80), ("a", "b"), options).evidence.scores for y in (truth, changed))
     assert np.array_equal(first[fold == 2], second[fold == 2])
     assert not np.array_equal(first[fold == 1], second[fold == 1])
+
+
+def test_where_no_heads_are_short_enough_those_of_the_highest_price_are_taken() -> None:
+    losses = {Setting(0.1, 1.0): 1.0, Setting(0.3, 1.0): 1.5, Setting(1.0, 1.0): 2.0, Setting(1.0, 3.0): 1.9}
+    lengths = {0.1: 6.0, 0.3: 5.0, 1.0: 4.0}
+    assert shortest_good(losses, lengths, labels_per_head=3.0) == Setting(1.0, 3.0)
+    assert shortest_good(losses, lengths, labels_per_head=5.0) == Setting(0.3, 1.0)
+    assert shortest_good(losses, lengths, labels_per_head=6.0) == Setting(0.1, 1.0)

@@ -121,6 +121,20 @@ def test_other_columns_are_refused() -> None:
         model.scores(other)
 
 
+def test_conditions_read_as_in_lists() -> None:
+    body = (
+        NumericCondition(0, "<=", 120.0),
+        NumericCondition(1, ">", 1.5),
+        NumericCondition(0, ">", 96.0),
+        NumericCondition(0, "<=", 140.0),
+    )
+    features = (Feature("tempo"), Feature("plan", "ordinal", ("basic", "plus", "pro")))
+    model = RuleEnsemble(
+        (WeightedRule((Entry(0, 1.0),), body, 0.1 + 0.2),), features, ("calm",), (0.0,), Decision("threshold", (0.0,))
+    )
+    assert str(model).splitlines()[0] == "1. calm +1 <- 96 < tempo <= 120, plan = pro   (covers 0.3)"
+
+
 def test_text_names_the_strongest_label_first() -> None:
     rule = WeightedRule((Entry(0, -0.5), Entry(1, 2.0)), (NumericCondition(0, "<=", 96.0),), 120)
     model = RuleEnsemble(

@@ -19,6 +19,8 @@ import scipy.sparse as sp
 
 import polyrule.kernels.native as kernel_module
 import polyrule.model.predict as predict_module
+import polyrule.scale.count as count_module
+import polyrule.scale.decide as decide_module
 from polyrule import Feature, RuleListClassifier, Table
 
 native = kernel_module.native
@@ -53,14 +55,18 @@ def recorded(sparse: bool) -> dict[str, tuple[tuple[Any, ...], dict[str, Any]]]:
     table = Table.from_array(
         sp.csc_array(values) if sparse else values, [Feature("size"), Feature("hue", "nominal", ("a", "b", "c"))]
     )
-    recorder = Recorder(("Engine", "predict"))
-    before = kernel_module.native, predict_module.native
-    kernel_module.native = predict_module.native = recorder  # type: ignore[assignment]
+    recorder = Recorder(("Engine", "predict", "count_rows", "decide_counts"))
+    modules: tuple[Any, ...] = (kernel_module, predict_module, count_module, decide_module)
+    for module in modules:
+        module.native = recorder
     try:
         fitted = RuleListClassifier.paper(max_rules=3).fit(table, sp.csr_array(truth) if sparse else truth)
         fitted.rules_.predict(table)
+        if not sparse:
+            RuleListClassifier.paper(max_rules=1, max_bins=8).fit(table, truth, np.full(40, 2))
     finally:
-        kernel_module.native, predict_module.native = before
+        for module in modules:
+            module.native = native
     return recorder.calls
 
 

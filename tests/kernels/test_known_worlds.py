@@ -217,3 +217,30 @@ def test_what_is_known_of_the_empty_body_ends_with_the_working_set() -> None:
     truth = np.array([[int(c) for c in row] for row in rows.split()], dtype=np.uint8)
     arguments = table, truth, np.ones(7, np.int64), Objective("jaccard", negative=False), GrowOptions()
     same_rules(arguments, [(None, False)] * 2)
+
+
+@pytest.mark.parametrize(
+    ("measure", "X", "Y", "less"),
+    [
+        (
+            "matthews",
+            "200 002 202 021 001 112 210 221 022 222",
+            "001 000 011 011 001 100 000 100 001 110",
+            [9, 29, 54, 39, 47, 29, 16, 13, 17, 40],
+        ),
+        (
+            "rate_difference",
+            "102 111 000 010 101 122 112 120 021 100",
+            "011 110 001 011 010 011 000 110 000 000",
+            [55, 16, 51, 21, 43, 19, 18, 4, 10, 44],
+        ),
+    ],
+)
+def test_counts_that_singles_round(measure: str, X: str, Y: str, less: list[int]) -> None:
+    """Heads whose values differ in the ninth digit."""
+    values, truth = (np.array([list(map(int, row)) for row in text.split()]) for text in (X, Y))
+    arguments = (Table.from_array(values.astype(float)), truth.astype(np.uint8), 71_582_788 - np.array(less))
+    mine, other = (
+        make(*arguments, Objective(measure), GrowOptions()).grow() for make in (native_engine, ReferenceEngine)
+    )
+    assert (mine.value, tuple(mine.head), mine.body) == (other.value, tuple(other.head), other.body)

@@ -1,13 +1,20 @@
 """Short lists: what they promise to users."""
 
+import copy
+from dataclasses import replace
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
 from polyrule import RuleListClassifier, datasets
 from polyrule.errors import OptionError
 from polyrule.evaluation.scores import score
+from polyrule.learning.composing import _PATIENCE, _patient, _shortest
+from polyrule.learning.pool import Covers
 from polyrule.learning.teacher import best_cut, out_of_bag
 from polyrule.learning.verify import certify, verify
+from polyrule.model.rule import NumericCondition
 
 
 @pytest.fixture(scope="module")
@@ -132,3 +139,36 @@ def test_the_teacher_does_not_see_the_example_it_is_asked_about():
     opinion = out_of_bag(Table.from_array(random.normal(size=(300, 5))), truth, weights)
     assert np.corrcoef(opinion[:, 0], truth[:, 0])[0, 1] < 0.1
     assert best_cut(opinion, truth, weights)[1] < 0.75
+
+
+def test_of_bodies_that_cover_the_same_the_first_of_the_shortest_is_kept():
+    one, two, other, last = (NumericCondition(feature, "<=", 1.0) for feature in range(4))
+    bodies = [(one, two), (other,), (two,), (last,), (one,)]
+    covers = Covers.pack(np.array([[1, 1, 0], [1, 1, 0], [1, 1, 0], [0, 1, 1], [1, 1, 0]], dtype=bool))
+    assert _shortest(bodies, covers, None).tolist() == [1, 3]
+    allowed = np.array([[1], [1], [1], [1], [0]], dtype=bool)  # what may stand over them differs
+    assert _shortest(bodies, covers, allowed).tolist() == [1, 3, 4]
+
+
+def test_patience_ends_after_many_small_rules_in_a_row_and_begins_anew_after_a_large_one():
+    def told(sizes):
+        """How many rules are taken from an engine that finds rules of these sizes."""
+        found = iter([SimpleNamespace(tp=size) for size in sizes])
+        grow = _patient(SimpleNamespace(grow=lambda: next(found, None)), least=3)
+        return next(count for count in range(len(sizes) + 1) if grow() is None)
+
+    small, large = [1] * _PATIENCE, [5]
+    assert told([*small, 1, 5, 5]) == _PATIENCE
+    assert told([*small, *large, *small, *large]) == 2 * (_PATIENCE + 1)
+    assert told([3] * 50) == 50  # just large enough
+
+
+def test_a_rule_that_does_not_earn_its_own_price_is_found(songs, fitted):
+    """Every label of a head may earn its price while the rule, with its conditions, does not."""
+    model = replace(fitted.rules_, info=copy.deepcopy(fitted.rules_.info))
+    rule, condition, literal = model.info["pruning"]["costs"]
+    for costs in ([10**9, condition, literal], [rule, 10**9, literal]):
+        model.info["pruning"]["costs"] = costs
+        findings = verify(model, songs, learn=False).findings
+        assert {finding.what for finding in findings} == {"what the rule adds"}
+        assert len(findings) == (len(model) if costs[0] == 10**9 else sum(bool(rule.body) for rule in model))

@@ -150,3 +150,35 @@ def test_covers_are_those_of_the_conditions_in_any_block(monkeypatch, cells):
     np.testing.assert_array_equal(covers.sums(rows, worth), slow[:, rows] @ worth)
     np.testing.assert_array_equal(covers.only(some).sums(rows, worth), slow[some][:, rows] @ worth)
     np.testing.assert_array_equal(covers.any_of([2, 5]), slow[2] | slow[5])
+
+
+@pytest.mark.parametrize("cost", [0, 1])
+def test_no_rule_is_chosen_for_what_others_cover_anyway(cost):
+    """Greedily the first body comes first; when the other two are there it adds nothing, however cheap it is."""
+    rows = [[0, 1, 2, 3], [0, 1, 4, 5], [2, 3, 6, 7]]
+    covers = np.array([[example in body for example in range(8)] for body in rows])
+    gains = np.full((8, 1), 2.0)
+    gains[:4] = 3.0
+    selection = Selection(Covers.pack(covers), np.ones(3, int), gains, Costs(cost, cost, 0), np.zeros((8, 1), bool))
+    assert selection.relearn(None)
+    assert sorted(chosen(selection)) == [(1, (0,)), (2, (0,))]
+
+
+def test_of_bodies_that_cover_the_same_the_first_is_chosen_and_stays():
+    covers = np.array([[True, True, False]] * 3)
+    gains = np.array([[2.0], [2.0], [-1.0]])
+    selection = Selection(Covers.pack(covers), np.ones(3, int), gains, Costs(1, 1, 1), np.zeros((3, 1), bool))
+    assert selection.grow(None)
+    assert chosen(selection) == [(0, (0,))]
+    assert not selection.exchange()
+    assert not selection.relearn(None)
+    assert chosen(selection) == [(0, (0,))]
+
+
+def test_a_rule_is_not_exchanged_for_an_equal_one():
+    covers = np.array([[True, True, False]] * 2)
+    gains = np.array([[2.0], [2.0], [-1.0]])
+    selection = Selection(Covers.pack(covers), np.ones(2, int), gains, Costs(1, 1, 1), np.zeros((3, 1), bool))
+    selection.add(Chosen(1, (0,)))
+    assert not selection.exchange()
+    assert chosen(selection) == [(1, (0,))]

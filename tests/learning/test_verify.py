@@ -1,22 +1,24 @@
 """Replaying models: what was learned passes, and whatever is changed afterwards is found."""
 
+import json
 from dataclasses import replace
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
 
 from polyrule import BinaryRelevanceRuleClassifier, RuleListClassifier
 from polyrule.data import Dataset, Feature, Table
-from polyrule.errors import ModelError
+from polyrule.errors import MeasureError, ModelError
 from polyrule.learning.verify import certify, verify
 from polyrule.model import RuleList, files
+from polyrule.store import pack
 
 
-def random_data(seed: int, *, weighted: bool = False) -> Dataset:
+def random_data(seed: int, *, weighted: bool = False, rows: int = 40) -> Dataset:
     """Small data with numbers, categories, gaps and labels that depend on them and on each other."""
     rng = np.random.default_rng(seed)
-    rows = 40
     size, hue = rng.integers(0, 8, rows).astype(float), rng.integers(0, 3, rows).astype(float)
     size[rng.random(rows) < 0.1] = np.nan
     first = (size > 3) ^ (rng.random(rows) < 0.1)
@@ -112,7 +114,7 @@ def test_every_changed_number_is_found(learned):
     assert "the value" in problems(_with_rule(model, 0, value=Fraction(1, 3)), data)
     assert "the stop" in problems(_with_rule(model, 0, stop=not first.stop), data)
     changed = replace(model, default_counts=((99, 99), *model.default_counts[1:]))
-    assert "the list: the unset weight of label 'first' is stated as (99, 99)" in problems(changed, data)
+    assert "the model: the unset weight of label 'first' is stated as (99, 99)" in problems(changed, data)
 
 
 def test_a_false_proof_is_found(learned):
@@ -161,7 +163,194 @@ def test_the_proof_about_a_measure_is_stored_and_checked(tmp_path):
     fitted.model_.save(path)
     model = RuleList.load(path)
     assert model.info["measure_proof"]["lemma"] == "between"
-    assert str(verify(model, data)).endswith("the proof about the measure checked: everything is as the model says")
+    assert "the proof about the measure checked, learned anew: everything is as" in str(verify(model, data))
     model.info["measure_proof"]["cases"][0]["multipliers"] = {}
     (finding,) = verify(model, data).findings
     assert "the proof about the measure is stated as valid but found to be wrong" in str(finding)
+
+
+def forged(model: RuleList, **members: Any) -> RuleList:
+    """Return a model from a file that was changed and sealed again."""
+    document = json.loads(files.dumps(model)) | members
+    document.pop("checksum")
+    found = files.loads(json.dumps(document | {"checksum": files._checksum(document)}))
+    assert isinstance(found, RuleList)
+    return found
+
+
+LEARNERS = {
+    "default": RuleListClassifier(),
+    "untaught": RuleListClassifier(teacher=None),
+    "paper": RuleListClassifier.paper(max_rules=5),
+    "one label": RuleListClassifier.paper(heads="single", max_rules=5),
+    "binned": RuleListClassifier.paper(max_bins=4, max_rules=5),
+    "restricted": RuleListClassifier.paper(features={"first": ["size"]}, monotone={"size": "up"}, max_rules=5),
+    "limited": RuleListClassifier(forbid=["hue"], time_limit=1000.0),
+    "binary relevance": BinaryRelevanceRuleClassifier(),
+}
+
+
+@pytest.fixture(scope="module", params=LEARNERS)
+def honest(request) -> tuple[RuleList, Dataset]:
+    data = random_data(5, rows=80)
+    return LEARNERS[request.param].fit(data).model_, data
+
+
+def test_what_learning_finds_again_is_wholly_verified(honest):
+    model, data = honest
+    found = verify(forged(model), data)
+    assert found.ok, str(found)
+    assert not found.unchecked
+    assert str(found).endswith("learned anew: everything is as the model says")
+
+
+@pytest.mark.parametrize("learn", [True, False])
+def test_whatever_decides_a_prediction_is_checked(honest, learn):
+    model, data = honest
+    turned = forged(model, defaults=[1 - value for value in model.defaults])
+    assert any("the default of label" in finding.what for finding in verify(turned, data, learn=learn).findings)
+    assert any("(full)" in finding.what for finding in verify(forged(model, full=True), data, learn=learn).findings)
+    if "grown" in model.info and not learn:
+        return  # not replayed: `unchecked` says so
+    stopping = replace(model, rules=(replace(model.rules[0], stop=not model.rules[0].stop), *model.rules[1:]))
+    assert verify(forged(stopping), data, learn=learn).findings
+
+
+def test_a_list_cut_off_and_called_complete_is_found(honest):
+    model, data = honest
+    less = model[:-1]
+    if model.info["learner"] == "RuleListClassifier" and "pruning" not in model.info and "grown" not in model.info:
+        # all counts made true again, as only this can tell
+        for finding in verify(less, data).findings:
+            label = next(k for k, name in enumerate(model.label_names) if repr(name) in finding.what)
+            pair = tuple(int(count) for count in finding.found.strip("()").split(", "))
+            less = replace(less, default_counts=(*less.default_counts[:label], pair, *less.default_counts[label + 1 :]))
+        assert not verify(less, data, learn=False).findings
+    options = model.info["options"] | ({"max_rules": None} if "max_rules" in model.info["options"] else {})
+    assert verify(forged(less, info=model.info | {"stopped": "complete", "options": options}), data).findings
+
+
+def test_other_true_rules_than_those_that_learning_finds_are_found():
+    data = random_data(5)
+    shorter = RuleListClassifier.paper("precision", max_conditions=1, max_rules=4).fit(data).model_
+    info = shorter.info | {"options": shorter.info["options"] | {"max_conditions": None}}
+    replayed = verify(forged(shorter, info=info), data, learn=False)
+    assert replayed.ok
+    assert replayed.unchecked == ("that learning finds these rules and no others, because it was not asked for",)
+    findings = verify(forged(shorter, info=info), data).findings
+    assert any(finding.what == "the rule" for finding in findings)
+
+
+@pytest.mark.parametrize("what", ["default_chances", "chance", "costs"])
+def test_chances_and_prices_are_learned_anew(what):
+    data = random_data(5, rows=80)
+    model = RuleListClassifier().fit(data).model_
+    if what == "default_chances":
+        lie = replace(model, default_chances=(0.5,) * 3)
+    elif what == "chance":
+        first = model.rules[0]
+        head = tuple(replace(literal, chance=0.5) for literal in first.head)
+        lie = replace(model, rules=(replace(first, head=head), *model.rules[1:]))
+    else:
+        lie = replace(model, info=model.info | {"pruning": model.info["pruning"] | {"costs": [0, 0, 0]}})
+    assert verify(forged(lie), data).findings
+
+
+class TestEndedEarly:
+    @pytest.mark.parametrize("learner", ["paper", "one label", "binary relevance"])
+    def test_as_far_as_it_came(self, learner):
+        data = random_data(5)
+        ending = LEARNERS[learner].__class__(**LEARNERS[learner].get_params() | {"callback": lambda p: p.rules >= 2})
+        model = forged(ending.fit(data).model_)
+        found = verify(model, data)
+        assert found.ok, str(found)
+        assert found.unchecked == ("that learning, which was ended by its caller, had come just so far",)
+        assert str(found).startswith("NOT CHECKED: that learning, which was ended by its caller")
+        assert verify(_with_rule(model, 1, body=model.rules[0].body), data).findings
+
+    def test_without_time_for_a_teacher(self):
+        data = random_data(5, rows=80)
+        model = RuleListClassifier(time_limit=1e-9).fit(data).model_
+        found = verify(forged(model), data)
+        assert found.ok, str(found)
+        assert found.unchecked == ("that learning finds this model, because learning was ended by its time limit",)
+
+    def test_with_targets_that_cannot_be_drawn_again(self):
+        data = random_data(5, rows=80)
+        model = RuleListClassifier(callback=lambda p: p.rules >= 3).fit(data).model_
+        model.info["pruning"]["targets"] = "blake2b:of fewer trees"
+        assert certify(model, data) is model
+        found = verify(model, data)
+        assert found.ok, str(found)
+        assert found.unchecked[1:] == ("what each rule adds, because the teacher's targets could not be drawn again",)
+
+
+def test_another_version_may_learn_something_else():
+    data = random_data(5)
+    shorter = RuleListClassifier.paper("precision", max_conditions=1, max_rules=4).fit(data).model_
+    options = shorter.info["options"] | {"max_conditions": None}
+    info = shorter.info | {"options": options, "polyrule_version": "0.0.9"}
+    found = verify(forged(shorter, info=info), data)
+    assert found.ok
+    (left,) = found.unchecked
+    assert "here it finds another one, but it was made with polyrule 0.0.9" in left
+    assert not verify(forged(shorter, info=shorter.info | {"polyrule_version": "0.0.9"}), data).unchecked
+
+
+def test_another_teacher_may_teach_something_else():
+    data = random_data(5, rows=80)
+    model = RuleListClassifier().fit(data).model_
+    info = model.info | {"pruning": model.info["pruning"] | {"targets": "blake2b:0"}}
+    found = verify(forged(model, info=info), data)
+    assert found.ok
+    assert "its teacher says something else here" in found.unchecked[0]
+    older = {name: value for name, value in model.info["pruning"].items() if name != "targets"}
+    assert verify(forged(model, info=model.info | {"pruning": older}), data).unchecked
+
+
+def test_a_list_changed_by_hand_is_never_wholly_verified():
+    data = random_data(5)
+    model = RuleListClassifier.paper(max_rules=3).fit(data).model_
+    assert "changed by hand" in verify(model.recount(data), data).unchecked[0]
+    assert "changed by hand" in verify(model.insert(3, "first <- hue = a").recount(data), data).unchecked[0]
+
+
+def test_the_list_of_a_store_is_replayed_on_its_examples(tmp_path):
+    data = random_data(5)
+    model = RuleListClassifier(max_rules=3).fit(pack(data, out=tmp_path / "store")).model_
+    found = verify(forged(model), data)
+    assert found.ok, str(found)
+    assert any("that this is the data" in left for left in found.unchecked)
+    wrong = forged(_with_rule(model, 0, coverage=1))
+    assert verify(wrong, data).findings
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("max_conditions", "many"),
+        ("features", "{'first': ['size']}"),
+        ("forbid", 7),
+        ("min_coverage", []),
+        ("beam_width", {"a": 1}),
+        ("max_rules", -3),
+        ("unheard_of", 1),
+        ("measure", "RatioMeasure('mine')"),
+    ],
+)
+def test_whatever_an_option_holds_there_is_an_answer(name, value):
+    data = random_data(5)
+    model = RuleListClassifier.paper(max_rules=2).fit(data).model_
+    lie = forged(model, info=model.info | {"options": model.info["options"] | {name: value}})
+    if name == "measure":
+        with pytest.raises(MeasureError):
+            verify(lie, data)
+    else:
+        assert "its options cannot be given again" in verify(lie, data).unchecked[0]
+
+
+def test_options_of_any_number_type_come_back_as_numbers():
+    data = random_data(5)
+    model = RuleListClassifier(max_head_size=np.int64(2), forbid=("hue",), simplicity=np.float64(2)).fit(data).model_
+    options = forged(model).info["options"]
+    assert (options["max_head_size"], options["forbid"], options["simplicity"]) == (2, ["hue"], 2.0)

@@ -110,3 +110,24 @@ def test_no_text_does_more_than_raise_our_error(text):
         measure.value(1, 2, 3, 4)
     except PolyruleError:
         pass
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["1e99**8*tp", "tp/1e99**8", "1e99*1e99*tp", "tp*tn*1e99**8", "(1e99*tp)**8/fp", "sqrt(1e99**8*tp)", "9" * 400],
+)
+def test_numbers_that_no_double_holds_are_refused(text):
+    with pytest.raises(MeasureError, match="its numbers grow beyond 150 digits"):
+        parse(text)
+
+
+def test_coefficients_that_no_double_holds_are_refused():
+    with pytest.raises(MeasureError, match="keep them within 150 digits"):
+        RatioMeasure("mine", (0, 10**200, 0, 0, 0), (1, 0, 0, 0, 0))
+
+
+def test_an_exponent_is_a_number_not_another_power():
+    """As the grammar says: a tower would have to be read from the right, and nobody needs one."""
+    with pytest.raises(MeasureError, match="expected an operator at position 6"):
+        parse("tp**1**1")
+    assert parse("-tp**2").value(3, 0, 0, 0) == -9

@@ -139,13 +139,23 @@ def test_the_form_gives_the_best_head(seed, measure, averaging, scope, lift, lim
         (Objective("recall", averaging="example"), None),
         (Objective("tp/(tp+2*fp)", averaging="example"), None),
         (Objective("f1", averaging="label", lift="kln:1"), None),
-        (Objective(RatioMeasure("big", (0, 1, 0, 0, 0), (0, 1, 2**21 + 1, 0, 0))), None),
+        (Objective(RatioMeasure("big", (0, 1, 0, 0, 0), (0, 1, 2**58, 0, 0))), None),
+        (Objective("laplace", lift="kln:1000"), None),
         (Objective(RatioMeasure("odd", (0, 1, 0, 0, 0), (0, 1, -1, 0, 0))), None),
     ],
 )
 def test_which_objectives_have_one(objective, kind):
     form = objective.fast_form(6)
     assert (form and form.kind) == kind
+
+
+def test_forms_hold_up_to_a_largest_weight():
+    """Numerators and denominators must leave room for exact products."""
+    million = Objective("1000000*tp/(tp+fp)")
+    assert million.fast_form(6, 2**31 - 1) is not None
+    assert million.fast_form(600, 2**31 - 1) is None
+    assert Objective("m2").in_units(F(1, 2**30)).fast_form(6, 2**30) is not None
+    assert Objective("m2").in_units(F(1, 10**18)).fast_form(6, 2**30) is None
 
 
 def test_factors_of_the_lift():

@@ -6,6 +6,7 @@ import copy
 import importlib.util
 import json
 from fractions import Fraction
+from itertools import combinations_with_replacement
 
 import numpy as np
 import pytest
@@ -18,9 +19,12 @@ from polyrule.measures.counting import head_value
 from polyrule.measures.grammar import tree
 from polyrule.measures.proofs import known_proof, proof_of, recheck, settle
 from polyrule.measures.proofs.directions import is_monotone, one_way
+from polyrule.measures.proofs.effort import MOST_WORK, effort, spend
+from polyrule.measures.proofs.formulas import order_of
 from polyrule.measures.proofs.lemmas import cases
 from polyrule.measures.proofs.multipliers import find, holds
 from polyrule.measures.proofs.polynomial import Polynomial
+from polyrule.measures.proofs.prove import certified
 from polyrule.measures.trial import find_witness
 
 RECORDS = json.loads(STORED.read_text(encoding="utf-8"))
@@ -241,3 +245,48 @@ def test_an_interrupt_costs_the_proof_and_not_the_model(monkeypatch: pytest.Monk
 
     monkeypatch.setattr("polyrule.measures.proofs.prove.known_proof", interrupted)
     assert proof_of(measures.Objective("tp**2 / (tp + fp)**2")) is None
+
+
+GINI_GAIN = (
+    "((tp+fp)*((tp/(tp+fp))**2 + (fp/(tp+fp))**2) + (tn+fn)*((tn/(tn+fn))**2 + (fn/(tn+fn))**2)) / (tp+fp+tn+fn)"
+)
+
+
+def test_polynomials_that_explode_are_given_up(monkeypatch):
+    """The search for a certificate, which a fit may start, costs so much work at most on every machine."""
+    done = []
+
+    def counted(work: int) -> None:
+        spend(work)
+        done.append(work)
+
+    monkeypatch.setattr("polyrule.measures.proofs.polynomial.spend", counted)
+    assert certified(order_of(measures.get(GINI_GAIN)), nothing_set=True, negative=True) is None
+    attempts = 6  # three lemmas, with and without equal margins
+    assert MOST_WORK < sum(done) <= attempts * MOST_WORK
+
+
+def test_nothing_is_asked_when_the_time_is_over(monkeypatch):
+    def asked(*_: object) -> None:
+        raise AssertionError("z3 was asked")
+
+    monkeypatch.setattr("polyrule.measures.proofs.smt.Question", asked)
+    settled = settle(measures.get("(tp/(tp+fp))**2 + (fp/(tp+fp))**2"), seconds=1e-9)
+    assert settled.status == "open"
+
+
+def test_a_stored_proof_cannot_cost_more_than_finding_one():
+    measure = measures.get("tp**2 / (tp + fp)**2")
+    stored = copy.deepcopy(proof_of(measures.Objective(measure)))
+    names = ["x.tp", "x.fp", "x.tn", "x.fn", "y.tp", "y.fp", "y.tn", "y.fn"]
+    huge = {"*".join(chosen): "1" for chosen in combinations_with_replacement(names, 10)}
+    for case in stored["cases"]:
+        case["multipliers"] = dict.fromkeys(case["multipliers"], huge)
+    assert recheck(measure, stored) == ["the proof is malformed: OutOfReach: this takes too long"]
+    with effort(10):  # what is allowed outside does not matter
+        assert not recheck(measure, proof_of(measures.Objective(measure)))
+
+
+def test_more_worlds_are_looked_at_before_perhaps_decomposable_is_said():
+    entry = measures.check("(tp/(tp+fp)) * (tp/(tp+fn))", budget=60).entry("example", "head")
+    assert str(entry).startswith("example head  open, perhaps decomposable: no counterexample in 300 small worlds")

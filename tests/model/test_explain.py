@@ -84,12 +84,15 @@ def test_words():
 
 
 def test_numbers_can_be_rounded_and_odd_names_stay_whole():
-    rule = Rule((Literal(0, 1, 1, 0),), (NumericCondition(0, ">", 0.123456),))
+    rule = Rule((Literal(0, 1, 1, 0),), (NumericCondition(0, ">", 0.123456, (0.1, 0.2)),))
     model = RuleList((rule,), (Feature("x <- y"),), ("a <- b",))
     assert 'rule 1: "a <- b" <- "x <- y" > 0.123456 (0.654321)' in str(model.explain([0.654321]))
     told = model.explain([0.654321], digits=2)
     assert 'rule 1: "a <- b" <- "x <- y" > 0.12 (0.65)' in str(told)
     assert told.rules == ('"a <- b" <- "x <- y" > 0.12',)
+    # Of an example beside the threshold, both are told apart.
+    assert '"x <- y" > 0.12 (0.124)' in str(model.explain([0.1237], digits=2))
+    assert '"x <- y" > 0.13 (0.12)' in str(model.explain([0.1222], digits=2))
 
 
 def test_only_one_example_at_a_time():

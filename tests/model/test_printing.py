@@ -99,13 +99,6 @@ def test_a_frame_needs_some_library_for_frames(monkeypatch):
         model.to_frame()
 
 
-def test_thresholds_can_be_rounded_for_reading():
-    rule = Rule((Literal(0, 1),), (NumericCondition(0, ">", 0.13121149999999998), NumericCondition(0, "<=", 12345.0)))
-    model = RuleList((rule,), (Feature("x"),), ("a",))
-    assert "0.13121149999999998 < x <= 12345" in model.format()
-    assert "0.13 < x <= 12000" in model.format(digits=2)
-
-
 def test_a_rule_alone_shows_itself_without_names():
     body = (NumericCondition(3, "<=", 0.1), NominalCondition(2, 1), LabelCondition(1, 0))
     rule = Rule((Literal(0, 1, 3, 0), Literal(2, 0, 2, 1)), body, stop=True, origin="edited")

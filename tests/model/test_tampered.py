@@ -7,11 +7,13 @@ import scipy.sparse as sp
 
 import polyrule
 from polyrule import RuleListClassifier, datasets
+from polyrule.budget import current_limits
+from polyrule.data.documents import checksum
 from polyrule.errors import LimitError, ModelError
 from polyrule.learning.verify import verify
 from polyrule.measures.expression import parse
 from polyrule.model import Literal, NominalCondition, NumericCondition, Rule, RuleList
-from polyrule.model.files import _checksum, dumps, loads
+from polyrule.model.files import dumps, loads
 from polyrule.model.parsing import parse_rule
 
 
@@ -23,7 +25,7 @@ def fitted():
 
 def sealed(document: dict) -> str:
     content = {name: value for name, value in document.items() if name != "checksum"}
-    return json.dumps(content | {"checksum": _checksum(content)})
+    return json.dumps(content | {"checksum": checksum(content)})
 
 
 def changed(model, **members) -> str:
@@ -161,3 +163,19 @@ def test_codes_that_are_no_category():
     assert RuleList((Rule((Literal(0, 1),), (NominalCondition(0, 1),)),), (hue,), ("y",)).predict(
         polyrule.Table.from_array([[0.0], [1.0]], [hue])
     ).tolist() == [[0], [1]]
+
+
+def test_a_block_inside_another_never_has_more_than_that_leaves():
+    with polyrule.limits(max_bytes=10, max_cells=20, seconds=5):
+        outer = current_limits()
+        with polyrule.limits(max_bytes=100, max_cells=200, seconds=5000):
+            inner = current_limits()
+            assert (inner.max_bytes, inner.max_cells, inner.deadline) == (10, 20, outer.deadline)
+        with polyrule.limits():
+            assert current_limits().deadline == outer.deadline
+        with polyrule.limits(max_bytes=1, max_cells=2, seconds=0):
+            inner = current_limits()
+            assert (inner.max_bytes, inner.max_cells) == (1, 2)
+            assert inner.deadline < outer.deadline
+    with polyrule.limits(seconds=0), polyrule.limits(seconds=5000), pytest.raises(LimitError):
+        parse("tp")

@@ -80,7 +80,7 @@ def visit(browser: Any, tmp_path: Path) -> Iterator[Callable[..., Any]]:
 @pytest.fixture(scope="session")
 def sample() -> Report:
     """Two models over the same made-up training and test data."""
-    first, second = random_model(5, rules=50), random_model(5, rules=20)
+    first, second = random_model(27, rules=50), random_model(27, rules=20)
     return build(
         {"long": first, "short": second},
         data=random_data(first, 150, 1, name="training part"),

@@ -65,7 +65,7 @@ def test_names_are_never_markup():
         model.explain(data, row=0)._repr_html_(),
         model.smallest_flip(data, 0, row=0)._repr_html_(),
         fitted._repr_mimebundle_()["text/html"],
-        random_ensemble(3).explain(np.zeros(7))._repr_html_(),
+        random_ensemble(3).explain(np.zeros(len(random_ensemble(3).features)))._repr_html_(),
     ]
     for page in pages:
         assert "<script>alert" not in page

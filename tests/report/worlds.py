@@ -9,6 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from polyrule.data import Dataset, Feature, Table
+from polyrule.data.dates import date_features, part_of
 from polyrule.ensemble.decisions import Decision
 from polyrule.ensemble.model import Entry, RuleEnsemble, WeightedRule
 from polyrule.model import (
@@ -38,15 +39,20 @@ HOSTILE = (
 )
 
 
+# Days of four years.
+FIRST, LAST = 14_610, 16_071
+
+
 def random_features(rng: np.random.Generator, count: int, names: tuple[str, ...] = ()) -> tuple[Feature, ...]:
-    features = []
+    """Features of all kinds; a date comes with its parts, of which the date itself may be left out."""
+    features: list[Feature] = []
     for j in range(count):
         name = names[j % len(names)] + str(j) if names else f"feature_{j}"
         if j % 3 == 2:
             values = tuple(f"{names[(j + k) % len(names)]}{k}" if names else f"value {k}" for k in range(4))
             features.append(Feature(name, "nominal" if j % 2 == 0 else "ordinal", values))
         elif j % 5 == 4:
-            features.append(Feature(name, "date"))
+            features.extend(date_features(name)[int(rng.integers(0, 3)) // 2 :])
         else:
             features.append(Feature(name))
     return tuple(features)
@@ -81,13 +87,18 @@ def random_rules(
                 body.append(NominalCondition(j, int(rng.integers(0, len(features[j].categories)))))
             else:
                 op = "<=" if rng.random() < 0.5 else ">"
-                threshold = (
-                    float(rng.integers(0, 3)) + 0.5 if features[j].is_stepped else round(float(rng.normal()), 3) + 0.1
-                )
-                body.append(NumericCondition(j, op, threshold))  # type: ignore[arg-type]
+                body.append(NumericCondition(j, op, random_threshold(rng, features[j])))  # type: ignore[arg-type]
         value = Fraction(int(rng.integers(1, 50)), 50)
         rules.append(Rule(head, tuple(body), bool(rng.random() < stop), value, coverage=int(rng.integers(1, 60))))
     return tuple(rules)
+
+
+def random_threshold(rng: np.random.Generator, feature: Feature) -> float:
+    if feature.kind == "date":
+        return float(rng.integers(FIRST, LAST)) + 0.5
+    if feature.part:
+        return float(rng.integers(0, 11)) + 0.5 if feature.part == "month" else float(rng.integers(2010, 2013)) + 0.5
+    return float(rng.integers(0, 3)) + 0.5 if feature.is_stepped else round(float(rng.normal()), 2)
 
 
 def random_model(
@@ -135,7 +146,15 @@ def random_ensemble(seed: int, kind: str = "threshold", rules: int = 15, labels:
 def random_data(model: Any, rows: int, seed: int, sparse: bool = False, name: str = "made up") -> Dataset:
     rng = np.random.default_rng(seed)
     columns = []
+    dates: dict[str, Any] = {}
     for feature in model.features:
+        if feature.is_dated:
+            if feature.column not in dates:
+                days = rng.integers(FIRST, LAST, rows).astype(float)
+                days[rng.random(rows) < 0.08] = np.nan
+                dates[feature.column] = days
+            columns.append(part_of(dates[feature.column], feature.part))
+            continue
         if feature.kind != "numeric":
             column = rng.integers(0, 4, rows).astype(float)
         else:

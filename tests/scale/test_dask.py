@@ -15,7 +15,7 @@ pytest.importorskip("distributed")
 import dask
 import dask.array as da
 import dask.dataframe as dd
-from dask.distributed import Client, LocalCluster
+from dask.distributed import CancelledError, Client, LocalCluster
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.kernels.strategies import Problem, problems
@@ -23,7 +23,9 @@ from tests.scale.worlds import counted, learn_both, packed_of
 
 import polyrule.dask
 from polyrule import RuleListClassifier, pack
-from polyrule.cluster.counter import DaskCounter
+from polyrule.cluster.counter import TRIES, DaskCounter, again
+from polyrule.cluster.packing import _settled
+from polyrule.data import Feature
 from polyrule.errors import DataError, OptionError
 from polyrule.kernels.engine import GrowOptions
 from polyrule.kernels.reference import ReferenceEngine
@@ -130,6 +132,31 @@ def test_mistakes_are_told(client) -> None:
             dd.from_pandas(X, npartitions=2), dd.from_pandas(Y, npartitions=2)
         )
     assert polyrule.dask.RuleListClassifier(client, max_rules=3).get_params()["max_rules"] == 3
+
+
+@pytest.mark.parametrize("problem", [OSError("connection lost"), CancelledError("key")])
+def test_what_the_cluster_loses_is_asked_again(problem) -> None:
+    told: list[str] = []
+
+    def ask(failures: int) -> str:
+        told.append("asked")
+        if told.count("asked") <= failures:
+            raise problem
+        return "answer"
+
+    assert again(lambda: ask(TRIES - 1), lambda: told.append("lost")) == "answer"
+    assert told == ["asked", "lost"] * (TRIES - 1) + ["asked"]
+    told.clear()
+    with pytest.raises(type(problem)):
+        again(lambda: ask(TRIES))
+    assert told == ["asked"] * TRIES
+
+
+def test_partitions_with_other_ordered_values_are_refused() -> None:
+    size = Feature("size", "ordinal", ("small", "mid", "large"))
+    assert _settled([(size,), (size,)]) == (size,)
+    with pytest.raises(DataError, match="partition 1 of X: column 'size' has other ordered values here"):
+        _settled([(size,), (Feature("size", "ordinal", ("mid", "large")),)])
 
 
 def test_a_late_or_repeated_task_changes_nothing() -> None:

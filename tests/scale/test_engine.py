@@ -10,7 +10,7 @@ from tests.kernels.strategies import Problem, problems
 from tests.scale.worlds import code_table, counted, learn_both, local, packed_of
 
 from polyrule.data.table import Table
-from polyrule.errors import OptionError
+from polyrule.errors import DataError, OptionError
 from polyrule.kernels.engine import GrowOptions
 from polyrule.kernels.reference import ReferenceEngine
 from polyrule.measures import Lift, Objective, get
@@ -98,3 +98,14 @@ def test_what_counts_cannot_tell_is_refused() -> None:
         counted(packed, local(packed), Objective("f1", averaging="example"), GrowOptions())
     with pytest.raises(OptionError, match="scope='head'"):
         counted(packed, local(packed), Objective("subset", scope="all"), GrowOptions())
+
+
+def test_weights_beyond_the_range_are_refused() -> None:
+    table, truth = Table.from_array([[1.0], [2.0]]), np.array([[1], [0]])
+    for heavy, fine in ((2**53 - 2, True), (2**53 - 1, False)):
+        store = pack_table(table, truth, np.array([heavy, 1]), ("a",))
+        if fine:
+            assert counted(store, local(store), Objective("f1"), GrowOptions()).grow() is not None
+        else:
+            with pytest.raises(DataError, match=r"the weights sum to 2\*\*53 or more; divide them"):
+                counted(store, local(store), Objective("f1"), GrowOptions())

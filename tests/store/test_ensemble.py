@@ -86,7 +86,7 @@ def test_the_model_of_a_store_holds_on_the_values_that_were_packed(tmp_path) -> 
     assert told(again) == told(learner)
 
 
-def test_a_teacher_teaches_from_codes(tmp_path) -> None:
+def test_a_teacher_teaches_from_codes(tmp_path, benchmark_root) -> None:
     data = datasets.load("flags", "train")
     learner = RuleEnsembleClassifier(max_rules=5, restarts=1)
     expected = told(learner.fit(data))

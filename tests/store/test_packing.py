@@ -3,6 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
+import textwrap
+import threading
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -13,12 +19,14 @@ from tests.cli.helpers import ok, run
 
 import polyrule
 from polyrule import BinaryRelevanceRuleClassifier, RuleListClassifier, Store, datasets, pack
-from polyrule.data.table import Feature
-from polyrule.errors import DataError, OptionError
+from polyrule.data.table import Feature, Table
+from polyrule.errors import DataError, OptionError, OutputError
 from polyrule.store import pack_table
 from polyrule.store.bins import bins_of
 from polyrule.store.cuts import CutFinder
+from polyrule.store.folder import write_block
 from polyrule.store.packing import _Packer
+from polyrule.store.sources import join_features
 
 
 @settings(max_examples=60, deadline=None)
@@ -158,8 +166,159 @@ def test_an_interrupted_packing_goes_on(frame, tmp_path, monkeypatch) -> None:
     monkeypatch.setattr(_Packer, "_write", write)
     monkeypatch.setattr(_Packer, "_make_plan", None)  # the plan is not made again
     again = pack(tmp_path / "all.csv", out=tmp_path / "s", labels="y_*", block_rows=100)
-    assert again.header == whole.header
+    assert again.header.text == whole.header.text
     assert sorted(p.name for p in (tmp_path / "s").iterdir()) == sorted(p.name for p in (tmp_path / "whole").iterdir())
+
+
+def interrupted(frame, tmp_path, monkeypatch, **options):
+    """A packing of six blocks that ended after two, and what packs the same file."""
+    frame.to_csv(tmp_path / "all.csv", index=False)
+    write = _Packer._write
+
+    def broken(self, index, *rest):
+        if index == 2:
+            raise KeyboardInterrupt
+        return write(self, index, *rest)
+
+    def again(out="s", **changes):
+        return pack(tmp_path / "all.csv", out=tmp_path / out, labels="y_*", **{"block_rows": 120, **options, **changes})
+
+    with monkeypatch.context() as patch:
+        patch.setattr(_Packer, "_write", broken)
+        with pytest.raises(KeyboardInterrupt):
+            again()
+    return again
+
+
+@pytest.mark.parametrize("changes", [{"max_bins": 7}, {"block_rows": 90}, {"keep_values": True}, {"drop": ["level"]}])
+def test_a_packing_with_other_options_starts_anew(frame, tmp_path, monkeypatch, changes) -> None:
+    again = interrupted(frame, tmp_path, monkeypatch)
+    store = again(**changes)
+    assert store.header.text == again("fresh", **changes).header.text
+    store.verify()
+
+
+def test_a_packing_of_another_file_starts_anew(frame, tmp_path, monkeypatch) -> None:
+    again = interrupted(frame, tmp_path, monkeypatch)
+    frame[::-1].to_csv(tmp_path / "all.csv", index=False)
+    os.utime(tmp_path / "all.csv", (0, 0))
+    assert again().header.text == again("fresh").header.text
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("plan.json", "{}"),
+        ("plan.json", "[" * 100_000),
+        ("plan.json", '{"key": 1, "features": 1, "labels": 1, "cuts": 1}'),
+        ("000001.json", "{}"),
+        ("000001.json", '{"block": {"rows": 120, "weight": 120, "files": {}}, "lows": []}'),
+        ("000001.codes", "spoilt"),
+        ("000000.labels", ""),
+    ],
+)
+def test_what_is_spoilt_of_an_interrupted_packing_is_made_again(frame, tmp_path, monkeypatch, name, text) -> None:
+    again = interrupted(frame, tmp_path, monkeypatch)
+    assert (tmp_path / "s.part" / name).is_file()
+    (tmp_path / "s.part" / name).write_text(text)
+    store = again()
+    assert store.header.text == again("fresh").header.text
+    store.verify()
+
+
+def test_data_that_changes_while_it_is_packed(frame, tmp_path) -> None:
+    frame.to_csv(tmp_path / "all.csv", index=False)
+
+    def touch(what: str, rows: int) -> None:
+        if what == "packing":
+            os.utime(tmp_path / "all.csv", (0, 0))
+
+    with pytest.raises(DataError, match=r"s: the data changed while it was packed"):
+        pack(tmp_path / "all.csv", out=tmp_path / "s", labels="y_*", progress=touch)
+    grown = frame.copy()
+
+    class Growing:
+        """A collection whose partition is another one when it is computed again."""
+
+        dask, npartitions = {}, 1
+        partitions = property(lambda self: [self])
+
+        def compute(self):
+            grown["tempo"] += 1000
+            return grown
+
+    with pytest.raises(DataError, match=r"s: the data changed while it was packed"):
+        pack(Growing(), out=tmp_path / "s", labels="y_*")
+    assert not (tmp_path / "s").exists()
+
+
+def test_one_packer_at_a_time(frame, tmp_path) -> None:
+    program = f"""
+        import pathlib, time
+        from polyrule.locks import hold
+        with hold(pathlib.Path({str(tmp_path / "s.lock")!r})) as mine:
+            print(mine, flush=True)
+            time.sleep(60)
+    """
+    holder = subprocess.Popen([sys.executable, "-c", textwrap.dedent(program)], stdout=subprocess.PIPE, text=True)
+    try:
+        assert holder.stdout is not None
+        assert holder.stdout.readline().strip() == "True"
+        with pytest.raises(DataError, match="s: another process is packing into this folder"):
+            pack(frame, out=tmp_path / "s", labels="y_*")
+    finally:
+        holder.kill()
+        holder.communicate()
+    pack(frame, out=tmp_path / "s", labels="y_*").verify()  # a killed process holds nothing
+    assert [path.name for path in tmp_path.iterdir()] == ["s"]
+
+
+def test_two_packers_publish_one_whole_store(frame, tmp_path) -> None:
+    worlds = [frame, frame.assign(tempo=-frame["tempo"])]
+    options = {"labels": "y_*", "block_rows": 50}
+    clean = {pack(one, out=tmp_path / f"clean{j}", **options).fingerprint for j, one in enumerate(worlds)}
+    for turn in range(5):
+        told: list[BaseException | Store] = []
+
+        def go(one, out=tmp_path / f"s{turn}", told=told) -> None:
+            try:
+                told.append(pack(one, out=out, **options))
+            except DataError as problem:
+                told.append(problem)
+
+        threads = [threading.Thread(target=go, args=(one,)) for one in worlds]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert sorted(type(one).__name__ for one in told) == ["DataError", "Store"]
+        store = Store(tmp_path / f"s{turn}")
+        store.verify()
+        assert store.fingerprint in clean
+
+
+def test_a_full_disk_is_said_with_the_path(frame, tmp_path) -> None:
+    if not os.path.exists("/dev/full"):
+        pytest.skip("no /dev/full here")
+    (tmp_path / "000000.codes.part").symlink_to("/dev/full")
+    block = pack_table(Table.from_array([[1.0], [2.0]]), np.array([[1], [0]]), None, ("a",)).blocks[0]
+    with pytest.raises(OutputError, match=r"000000\.codes: cannot be written \(No space left on device\)"):
+        write_block(tmp_path, 0, block)
+    (tmp_path / "file").write_text("")
+    with pytest.raises(OutputError, match="s: cannot be written"):
+        pack(frame, out=tmp_path / "file" / "s", labels="y_*")
+
+
+def test_pieces_with_other_ordered_values_are_refused() -> None:
+    """Sorting them by their names would turn small < mid < large around."""
+    size = Feature("size", "ordinal", ("small", "mid", "large"))
+    assert join_features([size], [size], "b") == [size]
+    with pytest.raises(DataError, match="b: column 'size' has other ordered values here than elsewhere"):
+        join_features([size], [replace(size, categories=("small", "large"))], "b")
+    with pytest.raises(DataError, match="b: column 'size' is numeric here and ordinal elsewhere"):
+        join_features([size], [Feature("size")], "b")
+    with pytest.raises(DataError, match="b: its columns are not those"):
+        join_features([size], [Feature("other")], "b")
 
 
 def test_what_a_store_refuses(frame, tmp_path) -> None:
@@ -176,6 +335,9 @@ def test_what_a_store_refuses(frame, tmp_path) -> None:
         pack(frame, out=tmp_path / "t")
     with pytest.raises(OptionError, match="max_bins must be a whole number"):
         pack(frame, out=tmp_path / "t", labels="y_*", max_bins=1)
+    for X, y, what in ((np.zeros((3, 0)), np.ones((3, 1)), "features"), (np.zeros((3, 1)), np.ones((3, 0)), "labels")):
+        with pytest.raises(DataError, match=f"there are no {what} to pack"):
+            pack(X, y, out=tmp_path / "t")
     with pytest.raises(OptionError, match="refine=True looks between bins"):
         RuleListClassifier.paper(refine=True).fit(frame[FEATURES], frame[LABELS])
 

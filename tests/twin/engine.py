@@ -13,7 +13,14 @@ import scipy.sparse as sp
 from polyrule.kernels.engine import Candidate, GrowOptions, Outcome
 from polyrule.measures import Objective
 from polyrule.measures.matthews import round_average
-from polyrule.model.rule import Condition, LabelCondition, NominalCondition, NumericCondition
+from polyrule.model.rule import (
+    Condition,
+    LabelCondition,
+    MissingCondition,
+    NominalCondition,
+    NumericCondition,
+    SetCondition,
+)
 
 Head = tuple[tuple[int, int], ...]
 
@@ -34,12 +41,16 @@ class Found:
 
 
 def holds(condition: Condition, row: list[float], assigned: list[int]) -> bool:
-    """Whether an example satisfies a condition; NaN satisfies none."""
+    """Whether an example satisfies a condition; NaN satisfies none but that it is missing."""
     if isinstance(condition, LabelCondition):
         return assigned[condition.label] == condition.value
     value = row[condition.feature]
     if isinstance(condition, NominalCondition):
         return value == condition.value
+    if isinstance(condition, SetCondition):
+        return value in condition.values
+    if isinstance(condition, MissingCondition):
+        return (value != value) == condition.missing
     return value <= condition.threshold if condition.op == "<=" else value > condition.threshold
 
 

@@ -43,7 +43,7 @@ def test_separate_and_conquer(kernels: str | None, heads: str) -> None:
     for seed in range(40):
         world = small_world(seed)
         rng = np.random.default_rng(seed)
-        weights = [1, *(max(1, w) for w in world.weights[1:])]
+        weights = [1, *(max(1, int(w)) for w in world.weights[1:])]
         ends = {
             "remaining": float(rng.choice([0.0, 0.1, 0.2, 0.25, 0.5])),
             "stop_threshold": [0.01, None, 0.0, 0.5][int(rng.integers(4))],
@@ -69,7 +69,7 @@ def test_binary_relevance(kernels: str | None, measure: str) -> None:
     compared = 0
     for seed in range(100, 125):
         world = small_world(seed)
-        weights = [1, *(max(1, w) for w in world.weights[1:])]
+        weights = [1, *(max(1, int(w)) for w in world.weights[1:])]
         truth = np.array(world.Y)
         expected, defaults, left = binary_relevance(
             world.table(), truth, weights, measure, GrowOptions(label_conditions=False)

@@ -34,7 +34,9 @@ if TYPE_CHECKING:
 @click.option("--flip", "flips", multiple=True, metavar="LABEL", help="Find the smallest change that flips this label.")
 @click.option("--fixed", multiple=True, metavar="FEATURE", help="A feature that --flip must not change.")
 @click.option("--limit", type=click.IntRange(min=1), default=20_000, show_default=True, help="Tries of --flip.")
-@click.option("--digits", type=click.IntRange(min=1), metavar="N", help="Round numbers to N digits [exact].")
+@click.option(
+    "--digits", type=click.IntRange(min=1), metavar="N", help="Round numbers to N digits where this stays true [exact]."
+)
 @data_options
 @json_option
 def explain(
@@ -60,18 +62,17 @@ def explain(
       polyrule explain model.json new.csv --row 17
       polyrule explain model.json new.csv --row 17 --flip happy --fixed tempo
     """
-    from polyrule.model.narrowing import narrow
+    from polyrule.model.narrowing import narrow_with_dates
 
     stored = load_model(model)
     check_known("--flip", flips, stored.label_names, "label")
-    check_known("--fixed", fixed, [feature.name for feature in stored.features], "feature")
-    stored = narrow(stored)
-    kept = set(fixed) & {feature.name for feature in stored.features}  # the others change nothing anyway
-    dataset = load_data(data, with_known_id(data, reading, stored), stored.features)
+    names = dict.fromkeys(name for feature in stored.features for name in (feature.name, feature.column))
+    check_known("--fixed", fixed, list(names), "feature")
+    dataset = load_data(data, with_known_id(data, reading, stored), narrow_with_dates(stored).features)
     number = _find(data, dataset, row, row_id)
     example = dataset.X[number]
     told = _explain(stored, example, near, digits)
-    found = [stored.smallest_flip(example, name, fixed=kept, limit=limit) for name in flips]
+    found = [stored.smallest_flip(example, name, fixed=fixed, limit=limit, digits=digits) for name in flips]
     if as_json:
         print_json({"row": number + 1, **told.to_dict(), "flips": [flip.to_dict() for flip in found]})
         return
@@ -83,7 +84,8 @@ def explain(
 def _explain(model: Any, example: Any, near: int, digits: int | None) -> Any:
     from polyrule.model import RuleList
 
-    return model.explain(example, near=near, digits=digits) if isinstance(model, RuleList) else model.explain(example)
+    options = {"near": near} if isinstance(model, RuleList) else {}
+    return model.explain(example, digits=digits, **options)
 
 
 def _find(name: str, data: Dataset, row: int | None, row_id: str | None) -> int:

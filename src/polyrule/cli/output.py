@@ -11,11 +11,7 @@ from typing import Any
 import click
 
 from polyrule.cli.text import fit
-from polyrule.errors import PolyruleError
-
-
-class OutputError(PolyruleError, OSError):
-    """A result could not be written."""
+from polyrule.errors import OutputError
 
 
 def print_json(value: Any) -> None:

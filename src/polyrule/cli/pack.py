@@ -60,7 +60,7 @@ def pack(
             progress=lambda what, rows: show(rows),
             **options,
         )
-    size = sum(file["bytes"] for block in store.header["blocks"] for file in block["files"].values())
+    size = store.header.size
     if as_json:
         print_json(
             {

@@ -29,7 +29,12 @@ from polyrule.cli.text import fit
 @click.option("--label", "labels", multiple=True, metavar="NAME", help="Only rules that predict or test this label.")
 @click.option("--feature", "features", multiple=True, metavar="NAME", help="Only rules that test this feature.")
 @click.option("--min-coverage", type=float, metavar="N", help="Only rules that covered at least N training examples.")
-@click.option("--digits", type=click.IntRange(min=1), metavar="N", help="Round thresholds to N digits [exact].")
+@click.option(
+    "--digits",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Round thresholds to N digits where this covers the same training examples [exact].",
+)
 @click.option("--safe-csv", is_flag=True, help="With --format csv: keep spreadsheets from running cells as formulas.")
 @click.option("--stats", is_flag=True, help="Print the size of the model and how it was made, not the rules.")
 @click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="Write to a file.")
@@ -57,13 +62,10 @@ def show(
       polyrule show model.json --label happy --min-coverage 20
       polyrule show model.json --format latex -o rules.tex
     """
-    from polyrule.model import RuleList
-    from polyrule.model.printing import format_body
-
     stored = load_model(model)
     check_known("--label", labels, stored.label_names, "label")
     check_known("--feature", features, [feature.name for feature in stored.features], "feature")
-    rows = rule_records(stored)
+    rows = rule_records(stored, None if as_json else digits)
     chosen = [n for n in range(len(rows)) if _wanted(stored, n, labels, features, min_coverage)]
     if stats:
         _show_stats(stored, as_json)
@@ -72,33 +74,25 @@ def show(
         print_json({"info": stored.info, "statistics": stored.statistics(), "rules": [rows[n] for n in chosen]})
         return
     everything = not (labels or features or min_coverage is not None)
-    if digits is not None and isinstance(stored, RuleList):
-        for n, rule in enumerate(stored):
-            rows[n]["body"] = format_body(rule, stored.features, stored.label_names, digits)
     whole = format_ == "text" and everything
     shown = [rows[n] for n in chosen]
     if safe_csv:
         shown = [{key: safe_cell(value) for key, value in row.items()} for row in shown]
-    text = _whole(stored, digits) if whole else _render(shown, format_)
+    text = stored.format(digits=digits) if whole else _render(shown, format_)
     write_text((fit(text) if output is None else text) + "\n", output)
 
 
-def _whole(model: Any, digits: int | None) -> str:
-    text: str = model.format(digits=digits)
-    return text
-
-
-def rule_records(model: Any) -> list[dict[str, Any]]:
-    """Return one plain dict per rule of a model of any kind."""
+def rule_records(model: Any, digits: int | None = None) -> list[dict[str, Any]]:
+    """Return one plain dict per rule of a model of any kind, numbers in texts rounded to `digits`."""
     from polyrule.model.files import kind_of
 
     if kind_of(model) == "rule-ensemble":
         from polyrule.ensemble.printing import records as weighted
 
-        return weighted(model)
+        return weighted(model, digits)
     from polyrule.model.statistics import records
 
-    return records(model)
+    return records(model, digits)
 
 
 def _wanted(model: Any, number: int, labels: tuple[str, ...], features: tuple[str, ...], least: float | None) -> bool:
@@ -141,10 +135,10 @@ def _marks(row: dict[str, Any]) -> str:
 
 def _counts(row: dict[str, Any]) -> dict[str, str]:
     """Return what is counted about a rule: TP and FP, or for a weighted rule the examples it covers."""
-    from polyrule.model.printing import format_number
+    from polyrule.model.printing import format_count
 
     names = {"TP": "tp", "FP": "fp"} if "tp" in row else {"covers": "coverage"}
-    return {name: "" if row[key] is None else format_number(row[key]) for name, key in names.items()}
+    return {name: "" if row[key] is None else format_count(row[key]) for name, key in names.items()}
 
 
 def _text(rows: list[dict[str, Any]]) -> str:

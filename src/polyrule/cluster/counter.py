@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections import Counter
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -82,7 +83,12 @@ def store_shares(client: Client, store: Store) -> list[Any]:
     path, labels = str(store.path.resolve()), len(store.label_names)
     shares = min(max(1, sum(client.nthreads().values())), len(store.blocks))
     parts = [tuple(range(share, len(store.blocks), shares)) for share in range(shares)]
-    return [client.submit(Share, StoreBlocks(path, store.fingerprint, part), labels, pure=False) for part in parts]
+    near = Counter[str]()  # threads on each machine, which share its memory
+    for address, threads in client.nthreads().items():
+        near[address.rpartition(":")[0]] += threads
+    others = max(near.values(), default=1)
+    blocks = [StoreBlocks(path, store.fingerprint, part) for part in parts]
+    return [client.submit(Share, part, labels, others, pure=False) for part in blocks]
 
 
 def block_shares(client: Client, blocks: list[Any], labels: int) -> list[Any]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import Any
 
 import dask
@@ -21,6 +20,7 @@ from polyrule.scale.workers import add_up
 from polyrule.store import Block, Packed
 from polyrule.store.bins import Bins, check_max_bins, code_type, nominal_bins, quantiles, ranks
 from polyrule.store.packed import label_words
+from polyrule.store.sources import join_features
 
 
 def pack_collections(
@@ -113,14 +113,8 @@ def _describe(pair: Any) -> Any:
 
 def _settled(found: list[tuple[Feature, ...]]) -> tuple[Feature, ...]:
     features = list(found[0])
-    for other in found[1:]:
-        if [f.name for f in other] != [f.name for f in features]:
-            raise DataError("the partitions of X have different columns")
-        for j, (mine, its) in enumerate(zip(features, other, strict=True)):
-            if mine.kind != its.kind:
-                raise DataError(f"column {mine.name!r} holds text in one partition and numbers in another")
-            if mine.categories != its.categories:
-                features[j] = replace(mine, categories=tuple(sorted({*mine.categories, *its.categories})))
+    for number, other in enumerate(found[1:], start=1):
+        features = join_features(features, other, f"partition {number} of X")
     return tuple(features)
 
 

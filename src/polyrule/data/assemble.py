@@ -12,6 +12,7 @@ import scipy.sparse as sp
 from polyrule.budget import Budget
 from polyrule.data.columns import category_text
 from polyrule.data.dataset import Dataset
+from polyrule.data.dates import DATE_PARTS
 from polyrule.data.formats.blocks import Block, DenseBlock, SparseBlock
 from polyrule.data.formats.encoders import Encoder, Place, encode_labels, label_truth
 from polyrule.data.labels import UNKNOWN
@@ -48,6 +49,8 @@ class Assembler:
             piece, extras = self._encode_sparse(block)
         self._pieces.append(piece)
         self._add_extras(extras, block)
+        if self._layout.tags is not None:
+            self._budget.cells(self._cells + self._layout.tags.entries)
         self._rows += len(block)
 
     def dataset(self) -> Dataset:
@@ -67,8 +70,10 @@ class Assembler:
 
     def _charge(self, block: Block) -> None:
         """Hold the cells that are kept against the budget, before they are made."""
+        layout = self._layout
         if isinstance(block, DenseBlock):
-            self._cells += len(block) * (len(self._layout.features) + len(self._layout.labels))
+            parts = sum(len(DATE_PARTS) for j in layout.features if layout.encoders[j].kind == "date")
+            self._cells += len(block) * (len(layout.features) + parts + len(layout.labels) + len(layout.extras))
         else:
             self._cells += len(block) + 2 * len(block.columns)
         self._budget.cells(self._cells)

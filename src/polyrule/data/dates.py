@@ -30,8 +30,12 @@ MONTHS = (
 )
 WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 
+DATE_PARTS = ("year", "month", "weekday")
+"""Features that stand behind every date."""
+
 _EPOCH = datetime.date(1970, 1, 1).toordinal()
-_FIRST, _LAST = datetime.date.min.toordinal() - _EPOCH, datetime.date.max.toordinal() - _EPOCH
+FIRST_DAY, LAST_DAY = datetime.date.min.toordinal() - _EPOCH, datetime.date.max.toordinal() - _EPOCH
+"""The days that can be written as dates: from 0001-01-01 to 9999-12-31."""
 # A date, perhaps with a time of day, which is not used, and a time zone, which is not applied.
 _WRITTEN = re.compile(r"(\d{4}-\d\d-\d\d)(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?: ?(?:Z|[+-]\d\d:?\d\d))?)?", re.ASCII)
 
@@ -81,7 +85,7 @@ def format_date(day: float) -> str:
     >>> format_date(18691.5)
     '2021-03-05'
     """
-    return datetime.date.fromordinal(int(min(max(np.floor(day), _FIRST), _LAST)) + _EPOCH).isoformat()
+    return datetime.date.fromordinal(int(min(max(np.floor(day), FIRST_DAY), LAST_DAY)) + _EPOCH).isoformat()
 
 
 def parse_date(text: str) -> float:
@@ -148,3 +152,14 @@ def part_of(days: Floats, part: str) -> Floats:
     months = whole.astype("datetime64[D]").astype("datetime64[M]").astype(np.int64)
     result[known] = months // 12 + 1970 if part == "year" else months % 12
     return result
+
+
+def year_start(year: float) -> int:
+    """Return the first day of a year; beyond the years that can be written, the first or last day of all.
+
+    >>> year_start(1971), year_start(10**6) == LAST_DAY + 1
+    (365, True)
+    """
+    if year > datetime.MAXYEAR:
+        return LAST_DAY + 1
+    return datetime.date(max(int(year), datetime.MINYEAR), 1, 1).toordinal() - _EPOCH

@@ -4,15 +4,21 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator
+from fractions import Fraction
 from itertools import groupby
 from operator import attrgetter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
 from polyrule.data.table import Table
+from polyrule.data.targets import read_target
+from polyrule.data.weights import integer_weights
+
+if TYPE_CHECKING:
+    from polyrule.data.dataset import Dataset
 
 _CELLS = 1 << 20
 """How many cells are converted at a time."""
@@ -35,6 +41,20 @@ def fingerprint(table: Table, labels: Any, weights: npt.NDArray[np.int64] | None
     for array in _parts(table, labels, weights):
         digest.update(np.ascontiguousarray(array).data)
     return f"blake2b:{digest.hexdigest()}"
+
+
+def is_of_examples(name: object) -> bool:
+    """Whether a name is a fingerprint of examples, and not that of a store, or none."""
+    return isinstance(name, str) and name.startswith("blake2b:")
+
+
+def examples_of(data: Dataset) -> tuple[Table, Any, npt.NDArray[np.int64], Fraction]:
+    """Return the examples of positive weight as learning sees them: features, labels, whole weights and their unit."""
+    weights, scale = integer_weights(data.weights, len(data))
+    table, truth, kept = data.X, read_target(data.Y, data.label_names).truth, weights > 0
+    if kept.all():
+        return table, truth, weights, scale
+    return table[kept], truth[kept], weights[kept], scale
 
 
 def _parts(table: Table, labels: Any, weights: Any) -> Iterator[npt.NDArray[Any]]:

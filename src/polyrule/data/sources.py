@@ -139,7 +139,6 @@ class Bytes:
                 raise LimitError(
                     f"{self._name}: {what} more than {self._limit} bytes; pass a larger max_bytes if you trust the file"
                 )
-        self._budget.content(self._total)
         return b"".join(parts)
 
     def close(self) -> None:

@@ -221,6 +221,20 @@ class Table:
         distinct, counts = np.unique(values[~np.isnan(values)], return_counts=True)
         return distinct, distinct, counts
 
+    def neighbours(self, index: int, threshold: float) -> tuple[float, float] | None:
+        """Return the largest value of a column up to a threshold and the smallest above it.
+
+        They are infinite where there is no such value. None where it is not known: in packed data, within a bin.
+
+        Examples
+        --------
+        >>> Table.from_array([[1.0], [4.0], [float("nan")]]).neighbours(0, 2.5)
+        (1.0, 4.0)
+        """
+        column = self.column(index)
+        below = column.max(where=column <= threshold, initial=-np.inf)
+        return float(below), float(column.min(where=column > threshold, initial=np.inf))
+
     def __getitem__(self, rows: Any) -> Table:
         """Select rows by slice, index array or boolean mask, as scikit-learn's splitters do."""
         if isinstance(rows, (int, np.integer)):

@@ -93,6 +93,11 @@ class TagCollector:
             self._count += 1
 
     @property
+    def entries(self) -> int:
+        """How many tags the rows since the last matrix have in all."""
+        return len(self._tags)
+
+    @property
     def separator(self) -> str:
         """What separates tags."""
         return self._separator

@@ -12,7 +12,9 @@ import numpy.typing as npt
 
 from polyrule.errors import DataError
 
-LARGEST_TOTAL = 2**31
+#: The largest sum of integer weights: it fits the 32-bit counters of the kernels (`native/core/limits.hpp`).
+LARGEST_TOTAL = 2**31 - 1
+#: Weights that have no such integers are rounded so that they sum to about this, or half of it.
 GRID = 2**30
 
 
@@ -20,8 +22,9 @@ def integer_weights(sample_weight: Any, n: int) -> tuple[npt.NDArray[np.int64], 
     """Bring weights to a common integer scale: ``weight = integer * scale``.
 
     Tried in turn: the decimal numbers the weights print as (0.1 is meant as 1/10), then the exact binary values of the
-    floats, each accepted if the integers sum to at most 2**31. Otherwise the weights are rounded to multiples of
-    total / 2**30; a positive weight never becomes zero. Equal weights always stay equal.
+    floats, each accepted if the integers sum to less than 2**31. Otherwise the weights are rounded to multiples of
+    the power of two that is just not below total / 2**30; a positive weight never becomes zero. Equal weights always
+    stay equal.
 
     Parameters
     ----------
@@ -59,7 +62,10 @@ def integer_weights(sample_weight: Any, n: int) -> tuple[npt.NDArray[np.int64], 
 
 def _check(sample_weight: Any, n: int) -> npt.NDArray[np.float64]:
     try:
-        weights = np.asarray(sample_weight, dtype=np.float64)
+        given = np.asarray(sample_weight)
+        if given.dtype in (np.float16, np.float32):  # as they are written: a single 0.1 is one tenth, too
+            given = given.astype(str)
+        weights = given.astype(np.float64)
     except (TypeError, ValueError) as problem:
         raise DataError("sample_weight must hold numbers") from problem
     if weights.ndim == 0:
@@ -102,5 +108,17 @@ def _common_scale(
 
 def _on_grid(values: Sequence[float], counts: Sequence[int]) -> tuple[list[int], Fraction]:
     total = sum((Fraction(value) * count for value, count in zip(values, counts, strict=True)), Fraction(0))
-    scale = total / GRID
+    scale = _power_of_two(total / GRID)
     return [max(1, round(Fraction(value) / scale)) if value else 0 for value in values], scale
+
+
+def _power_of_two(number: Fraction) -> Fraction:
+    """Return the smallest power of two that is not below a positive number.
+
+    >>> _power_of_two(Fraction(5)), _power_of_two(Fraction(1, 4)), _power_of_two(Fraction(1, 5))
+    (Fraction(8, 1), Fraction(1, 4), Fraction(1, 4))
+    """
+    power = Fraction(2) ** (number.numerator.bit_length() - number.denominator.bit_length() - 1)
+    while power < number:
+        power *= 2
+    return power

@@ -12,10 +12,10 @@ import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 from polyrule.errors import DataError
-from polyrule.locks import try_lock
+from polyrule.locks import hold
 from polyrule.version import __version__
 
 Progress = Callable[[int, int | None], None]
@@ -76,28 +76,16 @@ def fetch(url: str, target: Path, progress: Progress | None = None, largest: int
 @contextlib.contextmanager
 def _own_part(target: Path) -> Iterator[Path]:
     """The shared ``.part`` file if no other process is at it, else one of our own."""
-    lock = target.with_name(target.name + ".lock")
-    with lock.open("a") as handle:
-        if try_lock(handle) is False or not _is_at(handle, lock):
-            part = target.with_name(f"{target.name}.{os.getpid()}.part")
-            try:
-                yield part
-            finally:
-                part.unlink(missing_ok=True)
-                _remembered(part).unlink(missing_ok=True)
-            return
-        try:
+    with hold(target.with_name(target.name + ".lock")) as free:
+        if free:
             yield target.with_name(target.name + ".part")
+            return
+        part = target.with_name(f"{target.name}.{os.getpid()}.part")
+        try:
+            yield part
         finally:
-            lock.unlink(missing_ok=True)
-
-
-def _is_at(handle: IO[Any], path: Path) -> bool:
-    """Whether an open file is still the one at `path`: its last holder removes it."""
-    try:
-        return os.path.samestat(os.fstat(handle.fileno()), path.stat())
-    except OSError:
-        return False
+            part.unlink(missing_ok=True)
+            _remembered(part).unlink(missing_ok=True)
 
 
 def _remembered(part: Path) -> Path:

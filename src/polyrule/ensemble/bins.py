@@ -59,9 +59,11 @@ class Binning:
         --------
         >>> Binning.of(Table.from_array([[1.0], [1.75], [9.0]]), 64).thresholds
         (array([1.4, 5. ]),)
+        >>> Binning.of(Table.from_array([[1.0], [2.0], [9.0]]), 64).thresholds
+        (array([1., 5.]),)
         """
         thresholds = [
-            np.empty(0) if feature.is_nominal else _cuts(*table.spans(j), max_bins)
+            np.empty(0) if feature.is_nominal else _cuts(*table.spans(j), max_bins, whole=not feature.is_stepped)
             for j, feature in enumerate(table.features)
         ]
         for condition in kept:
@@ -132,8 +134,8 @@ class Binning:
         raise ModelError(f"an ensemble cannot go on from a condition such as {condition!r}")
 
 
-def _cuts(lows: Floats, highs: Floats, counts: Ints, max_bins: int) -> Floats:
-    """Cut between spans of values that are not told apart, see `Table.spans`."""
+def _cuts(lows: Floats, highs: Floats, counts: Ints, max_bins: int, whole: bool) -> Floats:
+    """Cut between spans of values that are not told apart, see `Table.spans`; whole numbers at `whole` ones."""
     if len(counts) <= max_bins:
         below = np.arange(len(counts) - 1)
         above = below + 1
@@ -149,6 +151,8 @@ def _cuts(lows: Floats, highs: Floats, counts: Ints, max_bins: int) -> Floats:
         spans = np.searchsorted(highs, cuts, side="right")
         torn = lows[spans] <= cuts
         cuts[torn] = _simplest(highs[spans[torn]], lows[spans[torn] + 1])
+    if whole and np.array_equal(highs, np.floor(highs)):
+        cuts = np.floor(cuts)  # people say "more than 60", not "more than 60.5"; no value lies between
     return np.unique(cuts)
 
 

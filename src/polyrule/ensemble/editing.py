@@ -10,11 +10,13 @@ import numpy as np
 import scipy.sparse as sp
 
 from polyrule.arrays import Bools, Floats, Matrix
+from polyrule.data.fingerprint import examples_of, fingerprint
 from polyrule.data.labels import require_known
 from polyrule.ensemble.weights import INTERCEPT_RIDGE
 from polyrule.errors import ModelError
 from polyrule.model.flips import place_of
 from polyrule.model.narrowing import fit_to
+from polyrule.model.rounding import with_gaps
 from polyrule.model.rule import NumericCondition
 
 if TYPE_CHECKING:
@@ -97,19 +99,21 @@ def refit(
         if signs[number + 1] and not coefficients[number + 1].any():
             kept = {other - (other > number) for other in kept}
             continue
-        fitted = (Entry(entry.label, float(coefficients[number + 1, entry.label])) for entry in rule.head)
-        head = tuple(entry for entry in fitted if entry.weight != 0)
+        weighed = (Entry(entry.label, float(coefficients[number + 1, entry.label])) for entry in rule.head)
+        head = tuple(entry for entry in weighed if entry.weight != 0)
         rules.append(
             replace(rule, head=head or rule.head[:1], coverage=float(weights[covers[:, number + 1] > 0].sum()))
         )
     stated = {"targets": "labels", "ridge": ridge, "kept": sorted(kept)}
     info = {key: value for key, value in ensemble.info.items() if key not in ("calibration", "teacher")}
-    return replace(
+    info |= {"examples": len(truth), "data_fingerprint": fingerprint(*examples_of(data)[:3])}
+    fitted = replace(
         ensemble,
         rules=tuple(rules),
         intercepts=tuple(float(number) for number in coefficients[0]),
         info=info | {"ridge": ridge, "weights": stated},
     )
+    return with_gaps(fitted, data.X)
 
 
 def tune_decision(
@@ -138,7 +142,7 @@ def tune_decision(
     by_hand = ensemble.unit != 1 or "monotone" in ensemble.info
     chosen, merits = choose(evidence, decision, optimize, by_hand=by_hand)
     tuned = chosen if ensemble.unit == 1 else chosen.in_points(ensemble.unit)
-    return replace(ensemble, decision=tuned, info=ensemble.info | {"cross_validation": merits})
+    return replace(ensemble, decision=tuned, info=ensemble.info | {"cross_validation": merits, "edited": True})
 
 
 def training(ensemble: RuleEnsemble, data: Dataset) -> tuple[Matrix, Matrix, Floats]:

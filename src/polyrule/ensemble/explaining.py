@@ -14,6 +14,7 @@ from polyrule.data.table import Table
 from polyrule.ensemble.printing import format_conditions, format_weight
 from polyrule.errors import ModelError
 from polyrule.model.printing import format_name
+from polyrule.model.rounding import with_gaps
 
 if TYPE_CHECKING:
     from polyrule.ensemble.model import RuleEnsemble
@@ -134,13 +135,16 @@ class EnsembleExplanation:
         return "\n".join(lines)
 
 
-def explain(ensemble: RuleEnsemble, example: Any) -> EnsembleExplanation:
+def explain(ensemble: RuleEnsemble, example: Any, *, digits: int | None = None) -> EnsembleExplanation:
     """Explain the labels of one example.
 
     Parameters
     ----------
     ensemble : RuleEnsemble
     example : Table with one row, or array of feature values
+    digits : int or None
+        Significant digits of thresholds, more where so few would be wrong for the training examples or for this one;
+        None writes them exactly.
 
     Examples
     --------
@@ -161,10 +165,11 @@ def explain(ensemble: RuleEnsemble, example: Any) -> EnsembleExplanation:
     scores = ensemble.scores(table)
     values = ensemble.decision.labels(scores, ensemble.unit)[0]
     chances = expit(ensemble.worth * scores[0])
+    shown = ensemble if digits is None else with_gaps(ensemble, table, also=True)
     parts: list[list[Contribution]] = [[] for _ in ensemble.label_names]
     for number in fired:
-        rule = ensemble.rules[number]
-        text = format_conditions(rule, ensemble.features, ensemble.label_names)
+        rule = shown.rules[number]
+        text = format_conditions(rule, ensemble.features, ensemble.label_names, digits)
         for entry in rule.head:
             parts[entry.label].append(Contribution(number, entry.weight, text))
     sums = []

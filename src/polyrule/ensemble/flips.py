@@ -1,27 +1,21 @@
 """The smallest change of the features that flips a label of one example, exact for ensembles.
 
-The search is best-first over sets of examples, as for rule lists (`polyrule.model.flips`). A node allows every feature
-some of its cells; its trial is the cheapest example it allows. Rules that the node neither forces nor forbids to fire
-are undecided; the scores that are still possible lie between the sums in which each undecided rule does its worst and
-its best. A node in which the old outcome holds even then is dropped. Otherwise an undecided rule is decided both ways,
-without overlap. Nothing else is ever cut off, so the first flip found is the smallest.
+The search is that of `polyrule.model.flips`. Rules that a node neither forces nor forbids to fire are undecided; the
+scores that are still possible lie between the sums in which each undecided rule does its worst and its best. A node in
+which the old outcome holds even then is dropped. Otherwise an undecided rule is decided both ways.
 """
 
 from __future__ import annotations
 
-import heapq
-from collections.abc import Collection
-from itertools import count
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from polyrule.arrays import Floats
 from polyrule.ensemble.decisions import membership
-from polyrule.model.cells import Cells, cells_of
-from polyrule.model.explain import example_row, format_value
-from polyrule.model.flips import Change, Flip, place_of
-from polyrule.model.one_example import one_example
+from polyrule.model.cells import Domain, Grid, Trial, split
+from polyrule.model.flips import Flip, find_flip
 
 if TYPE_CHECKING:
     from polyrule.ensemble.model import RuleEnsemble
@@ -29,35 +23,11 @@ if TYPE_CHECKING:
 # Sums are compared with bounds that were added up in another order.
 _SLACK = 1e-9
 
-Domain = dict[int, int]
-
 
 def smallest_flip(
-    ensemble: RuleEnsemble,
-    example: Any,
-    label: int | str,
-    row: int | None = None,
-    *,
-    fixed: Collection[int | str] = (),
-    limit: int = 20_000,
+    ensemble: RuleEnsemble, example: Any, label: int | str, row: int | None = None, **options: Any
 ) -> Flip:
-    """Find the fewest features to change, and among those the least steps, so that a label flips.
-
-    A numeric feature may take any number, a nominal one any of its categories; a value is never made missing, but a
-    missing one may be filled in.
-
-    Parameters
-    ----------
-    ensemble : RuleEnsemble
-    example : one example, or with `row` a table, frame, array or data set that holds it
-    label : int or str
-        Index or name.
-    row : int, optional
-        Counted from 0.
-    fixed : collection of int or str
-        Features that must stay as they are.
-    limit : int
-        Give up after this many nodes; the problem is hard in general.
+    """Find the smallest flip; parameters and cost are those of `polyrule.model.flips.smallest_flip`.
 
     Examples
     --------
@@ -73,44 +43,15 @@ def smallest_flip(
     >>> print(smallest_flip(model, [80.0, 5.0], "calm"))
     calm is absent; the smallest change that makes it present: loud <= 3 (now 5)
     """
-    names = [feature.name for feature in ensemble.features]
-    locked_names = {names[place_of(names, item, "feature")] for item in fixed}
-    model, table = one_example(ensemble, example, row)
-    values = example_row(model, table)
-    target = place_of(model.label_names, label, "label")
-    cells = cells_of(model, values)
-    root = {
-        j: (1 << cell.present if model.features[j].name in locked_names else cell.everything)
-        for j, cell in cells.items()
-    }
-    sums = _Sums(model, cells, target)
-    before = sums.outcome({j: cell.present for j, cell in cells.items()})
-    number = count()
-    queue: list[tuple[int, int, int, Domain]] = [(0, 0, next(number), root)]
-    explored = 0
-    while queue and explored < limit:
-        _, steps, _, domain = heapq.heappop(queue)
-        explored += 1
-        trial = {j: cells[j].cheapest(mask) for j, mask in domain.items()}
-        if sums.outcome(trial) != before:
-            changes = tuple(
-                _change(cells[j], j, trial[j], float(values[j])) for j in trial if trial[j] != cells[j].present
-            )
-            return Flip(model.label_names[target], before, 1 - before, changes, steps, True, explored)
-        for child in sums.split(domain, trial, before):
-            heapq.heappush(queue, (*_cost(cells, child), next(number), child))
-    return Flip(model.label_names[target], before, 1 - before, None, 0, not queue, explored)
+    return find_flip(SumSearch, ensemble, example, label, row, **options)
 
 
-class _Sums:
+class SumSearch:
     """Scores of an ensemble over sets of examples given by cells."""
 
-    def __init__(self, model: RuleEnsemble, cells: dict[int, Cells], target: int) -> None:
+    def __init__(self, model: RuleEnsemble, grid: Grid, target: int) -> None:
         self.model, self.target = model, target
-        self.tests = [
-            [(c.feature, cells[c.feature].satisfying(c)) for c in rule.body]  # type: ignore[union-attr, arg-type]
-            for rule in model.rules
-        ]
+        self.tests = [_merged(grid.test(c) for c in rule.body) for rule in model.rules]  # type: ignore[arg-type]
         self.weights = np.zeros((len(model.rules), len(model.label_names)))
         for number, rule in enumerate(model.rules):
             for entry in rule.head:
@@ -119,21 +60,21 @@ class _Sums:
         by_cut = not model.decision.uses_sets
         self.relevant = [k for k in range(len(model.rules)) if not by_cut or self.weights[k, target] != 0]
 
-    def fires(self, rule: int, trial: Domain) -> bool:
-        return all(mask >> trial[feature] & 1 for feature, mask in self.tests[rule])
+    def _fires(self, rule: int, trial: Trial) -> bool:
+        return all(mask >> trial[owner] & 1 for owner, mask in self.tests[rule].items())
 
-    def outcome(self, trial: Domain) -> int:
+    def outcome(self, trial: Trial) -> int:
         """Whether the label is predicted; weights are added in the order in which the model adds them."""
         scores = self.start.copy()
         for number in range(len(self.tests)):
-            if self.fires(number, trial):
+            if self._fires(number, trial):
                 scores = scores + self.weights[number]
         return int(self.model.decision.labels(scores[None, :], self.model.unit)[0, self.target])
 
-    def split(self, domain: Domain, trial: Domain, before: int) -> list[Domain]:
+    def parts(self, domain: Domain, trial: Trial, before: int) -> list[Domain]:
         """Parts of a node that may hold a flip, a rule decided in each; none where the outcome is certain."""
-        can = {k for k in self.relevant if all(mask & domain[j] for j, mask in self.tests[k])}
-        must = {k for k in can if all(not domain[j] & ~mask for j, mask in self.tests[k])}
+        can = {k for k in self.relevant if all(mask & domain[j] for j, mask in self.tests[k].items())}
+        must = {k for k in can if all(not domain[j] & ~mask for j, mask in self.tests[k].items())}
         undecided = sorted(can - must)
         if not undecided:
             return []
@@ -141,15 +82,10 @@ class _Sums:
         if helps is None:
             return []
         # First what would change the sum most from what it is in the trial.
-        gain = {k: helps[i] * (-1 if self.fires(k, trial) else 1) for i, k in enumerate(undecided)}
+        gain = {k: helps[i] * (-1 if self._fires(k, trial) else 1) for i, k in enumerate(undecided)}
         chosen = max(undecided, key=lambda k: (gain[k], abs(gain[k]), -k))
-        inside, parts = dict(domain), []
-        for feature, mask in self.tests[chosen]:
-            outside = inside[feature] & ~mask
-            if outside:
-                parts.append(inside | {feature: outside})
-            inside[feature] &= mask
-        return [*parts, inside]
+        failing, passing = split(domain, self.tests[chosen].items())
+        return [*failing, passing]
 
     def _helps(self, must: set[int], undecided: list[int], before: int) -> Floats | None:
         """What each undecided rule adds towards a flip; None where no flip is possible."""
@@ -177,12 +113,9 @@ class _Sums:
         return differences[:, best] if reach[best] >= -_SLACK else None
 
 
-def _cost(cells: dict[int, Cells], domain: Domain) -> tuple[int, int]:
-    """Features that must change, and the least steps that takes."""
-    changed = {j: mask for j, mask in domain.items() if not mask >> cells[j].present & 1}
-    return len(changed), sum(cells[j].steps(cells[j].cheapest(mask)) for j, mask in changed.items())
-
-
-def _change(cell: Cells, index: int, chosen: int, old: float) -> Change:
-    new = cell.value(chosen)
-    return Change(index, cell.feature.name, old, new, format_value(cell.feature, old), cell.requirement(chosen))
+def _merged(tests: Iterable[tuple[int, int]]) -> Domain:
+    """Join what one rule asks of the same cells, so that a rule that can no longer fire is seen to."""
+    merged: Domain = {}
+    for owner, mask in tests:
+        merged[owner] = merged.get(owner, mask) & mask
+    return merged

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import scipy
 import sklearn
-from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+from threadpoolctl import threadpool_info, threadpool_limits  # type: ignore[import-untyped]
 
 from polyrule.arrays import Bools, Bytes, Floats, Ints, Matrix
 from polyrule.data.table import Table
@@ -191,7 +191,10 @@ def _assemble(
     if options.text:
         info["text"] = {"absence": whole.absence}
     if whole.teacher:
-        info["teacher"] = {"listened_to": whole.teacher, "made_with": versions()}
+        info["teacher"] = {"listened_to": whole.teacher}
+    if options.start:
+        info["start"] = len(options.start)
+    info["made_with"] = versions()
     model = RuleEnsemble(
         tuple(rules),
         table.features,
@@ -205,12 +208,13 @@ def _assemble(
 
 
 def versions() -> dict[str, str]:
-    """What the teacher's estimates depend on."""
+    """What the teacher's estimates, and the last digits of weights, depend on."""
+    kernels = {str(pool.get("architecture", "")) for pool in threadpool_info() if pool["user_api"] == "blas"}
     return {
         "numpy": np.__version__,
         "scipy": scipy.__version__,
         "scikit-learn": sklearn.__version__,
-        "machine": platform.machine(),
+        "machine": " ".join([platform.machine(), *sorted(kernels)]),
     }
 
 

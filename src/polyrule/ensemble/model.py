@@ -181,7 +181,8 @@ class RuleEnsemble(ModelTools, Derived):
     def format(self, *, numbers: bool = True, counts: bool = True, digits: int | None = None) -> str:
         """Return the ensemble as text, one rule per line, then what each label starts from and needs.
 
-        With `digits`, weights and thresholds have at most so many significant digits.
+        With `digits`, weights have at most so many significant digits, and thresholds have more only where so few would
+        cover other training examples.
         """
         return printing.format_ensemble(self, numbers=numbers, counts=counts, digits=digits)
 
@@ -227,7 +228,7 @@ class RuleEnsemble(ModelTools, Derived):
         model, table = fit_to(self, X)
         return np.asarray(expit(self.worth * model.scores(table)))
 
-    def explain(self, example: Any, row: int | None = None) -> EnsembleExplanation:
+    def explain(self, example: Any, row: int | None = None, *, digits: int | None = None) -> EnsembleExplanation:
         """Say for one example which rules added what to which label; see `polyrule.ensemble.explaining.explain`.
 
         `example` is one example (a mapping from feature name to value, a frame with one row, an array of values), or
@@ -236,7 +237,7 @@ class RuleEnsemble(ModelTools, Derived):
         from polyrule.ensemble.explaining import explain
         from polyrule.model.one_example import one_example
 
-        return explain(*one_example(self, example, row))
+        return explain(*one_example(self, example, row), digits=digits)
 
     def smallest_flip(self, example: Any, label: int | str, row: int | None = None, **options: Any) -> Flip:
         """Find the smallest change of one example that flips a label; see `polyrule.ensemble.flips.smallest_flip`."""
@@ -260,11 +261,11 @@ class RuleEnsemble(ModelTools, Derived):
         """Return the ensemble deciding in another way; see `polyrule.ensemble.editing.tune_decision`."""
         return editing.tune_decision(self, data, decision=decision, optimize=optimize)
 
-    def verify(self, data: Any, y: Any = None) -> EnsembleVerification:
+    def verify(self, data: Any, y: Any = None, *, learn: bool = True) -> EnsembleVerification:
         """Check the ensemble against its training data; see `polyrule.ensemble.verifying.verify`."""
         from polyrule.ensemble.verifying import verify
 
-        return verify(self, labelled(self, data, y))
+        return verify(self, labelled(self, data, y), learn=learn)
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the ensemble to a JSON model file, whole or not at all."""

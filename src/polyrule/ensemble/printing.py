@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from polyrule.data.table import Feature
 from polyrule.ensemble.decisions import chance
-from polyrule.model.printing import format_condition, format_name, format_number
+from polyrule.model.conditions import tidy
+from polyrule.model.printing import format_body, format_count, format_name, format_number, rounding_lines
 
 if TYPE_CHECKING:
     from polyrule.ensemble.model import RuleEnsemble, WeightedRule
@@ -26,7 +27,7 @@ def format_weight(weight: float, digits: int | None = None) -> str:
     size = abs(weight)
     sign = "−" if weight < 0 else "+"
     if digits is not None:
-        return sign + format_number(size, digits)
+        return sign + format_number(float(f"{size:.{digits}g}"))
     return sign + (str(int(size)) if float(size).is_integer() else f"{size:.2f}")
 
 
@@ -41,8 +42,8 @@ def format_weighted_head(rule: WeightedRule, label_names: Sequence[str], digits:
 def format_conditions(
     rule: WeightedRule, features: Sequence[Feature], label_names: Sequence[str], digits: int | None = None
 ) -> str:
-    """The conditions of the body; ``true`` where there is none."""
-    return ", ".join(format_condition(condition, features, label_names, digits) for condition in rule.body) or "true"
+    """The conditions of the body, none that follows from the others; ``true`` where there is none."""
+    return format_body(tidy(rule.body), features, label_names, digits)
 
 
 def format_weighted_rule(
@@ -57,7 +58,7 @@ def format_weighted_rule(
     head, body = format_weighted_head(rule, label_names, digits), format_conditions(rule, features, label_names, digits)
     text = f"{head} <- {body}"
     if counts and rule.coverage is not None:
-        text += f"   (covers {format_number(rule.coverage)})"
+        text += f"   (covers {format_count(rule.coverage)})"
     return text
 
 
@@ -66,7 +67,8 @@ def format_ensemble(
 ) -> str:
     """All rules, one line each, then per label what it starts from and what it needs.
 
-    The weights are shown rounded, with `digits` also the thresholds; model files have them in full.
+    The weights are shown rounded, with `digits` also the thresholds, as far as they still cover the same training
+    examples; model files have them in full.
     """
     width = len(str(len(ensemble)))
     lines = []
@@ -74,7 +76,7 @@ def format_ensemble(
         start = f"{number:>{width}}. " if numbers else ""
         shown = format_weighted_rule(rule, ensemble.features, ensemble.label_names, counts=counts, digits=digits)
         lines.append(start + shown)
-    return "\n".join([*lines, *decision_lines(ensemble, digits)])
+    return "\n".join([*lines, *decision_lines(ensemble, digits), *rounding_lines(ensemble, digits)])
 
 
 def decision_lines(ensemble: RuleEnsemble, digits: int | None = None) -> list[str]:
@@ -125,14 +127,14 @@ def _shown_cut(cut: float) -> str:
     return format_weight(cut).removeprefix("+")
 
 
-def records(ensemble: RuleEnsemble) -> list[dict[str, Any]]:
-    """One plain dict per rule: what a frame, CSV or JSON shows."""
+def records(ensemble: RuleEnsemble, digits: int | None = None) -> list[dict[str, Any]]:
+    """One plain dict per rule: what a frame, CSV or JSON shows; texts with `digits` as in `format_ensemble`."""
     features, names = ensemble.features, ensemble.label_names
     return [
         {
             "rule": number,
-            "head": format_weighted_head(rule, names),
-            "body": format_conditions(rule, features, names),
+            "head": format_weighted_head(rule, names, digits),
+            "body": format_conditions(rule, features, names, digits),
             "labels": len(rule.head),
             "conditions": len(rule.body),
             "coverage": rule.coverage,
@@ -171,7 +173,7 @@ def html_ensemble(ensemble: RuleEnsemble, limit: int = 100) -> str:
             str(number),
             format_weighted_head(rule, ensemble.label_names),
             format_conditions(rule, ensemble.features, ensemble.label_names),
-            "" if rule.coverage is None else format_number(rule.coverage),
+            "" if rule.coverage is None else format_count(rule.coverage),
         )
         rows.append("<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in cells) + "</tr>")
     header = "".join(f"<th>{name}</th>" for name in ("", "head", "body", "covers"))

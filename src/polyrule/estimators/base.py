@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from os import PathLike
@@ -262,9 +262,12 @@ class RuleEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         code: str | bytes = self.rules_.export(language, **options)
         return code
 
-    def verify(self, X: Any, y: Any = None) -> Any:
-        """Check the learned model against its training data, a `Dataset` or X and y; the result says what differs."""
-        return self.rules_.verify(self._labelled(X, y))
+    def verify(self, X: Any, y: Any = None, *, learn: bool = True) -> Any:
+        """Check the learned model against its training data, a `Dataset` or X and y; the result says what differs.
+
+        With `learn` it is also learned anew.
+        """
+        return self.rules_.verify(self._labelled(X, y), learn=learn)
 
     def plot(self, ax: Any = None) -> Any:
         """Draw what each rule says about each label and return the axes; see `polyrule.report.plots.Scorecard`."""
@@ -314,7 +317,7 @@ def _columns(features: Sequence[Feature]) -> tuple[str, ...]:
 
 def _fingerprint(training: TrainingData) -> str:
     if isinstance(training.table, Packed):
-        return str(getattr(training.table, "fingerprint", "packed"))
+        return f"store:{getattr(training.table, 'fingerprint', 'in memory')}"
     return fingerprint(training.table, training.truth, training.weights)
 
 
@@ -331,6 +334,13 @@ def read_packed(estimator: Any, X: Packed, y: Any, sample_weight: Any, label_nam
 
 
 def _plain(value: Any) -> Any:
+    """Return a parameter as a model file stores it, to be given again; as its text where JSON has no such thing."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, Mapping):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple, set, frozenset)) and all(isinstance(item, str) for item in value):
+        return sorted(value) if isinstance(value, (set, frozenset)) else list(value)
     if callable(value):  # a measure given as a function: its name, not where it lies in memory
         return getattr(value, "__name__", type(value).__name__)
     return value if value is None or isinstance(value, (bool, int, float, str)) else str(value)

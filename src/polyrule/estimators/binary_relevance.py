@@ -74,7 +74,7 @@ class BinaryRelevanceRuleClassifier(RuleClassifier):
         self.verbose = verbose
 
     def _learn(self, training: TrainingData) -> tuple[RuleList, Reason]:
-        growing = GrowOptions(self.beam_width, False, float(self.min_coverage / training.scale), self.max_conditions)
+        growing = GrowOptions(self.beam_width, False, self.min_coverage, self.max_conditions)
         separating = SeparateOptions(remaining=0.0, stop_threshold=None, keep_covered=False, time_limit=self.time_limit)
         counting = self._counting()
         objective = Objective(get(self.measure))

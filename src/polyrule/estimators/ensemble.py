@@ -25,6 +25,7 @@ from polyrule.estimators.ensemble_options import folds_of, options_of
 from polyrule.learning.constraints import Constraints, without
 from polyrule.learning.progress import telling
 from polyrule.model.bodies import check_table
+from polyrule.model.rounding import with_gaps
 from polyrule.model.rule import NumericCondition
 from polyrule.store import Packed
 from polyrule.store.coded_table import unpack
@@ -241,7 +242,7 @@ class RuleEnsembleClassifier(RuleEstimator):
         if told:
             learned.model.info["monotone"] = told
         self._remember(training)
-        self.model_ = learned.model
+        self.model_ = with_gaps(learned.model, table)
         self.stopped_reason_ = learned.reason
         self.merits_ = learned.merits
         self._evidence = learned.evidence
@@ -266,7 +267,8 @@ class RuleEnsembleClassifier(RuleEstimator):
         check_monotone(self.monotone, kind)
         chosen, merits = choose(self._evidence, kind, optimize, by_hand=bool(self.points or self.monotone))
         unit = self.model_.unit
-        info = self.model_.info | {"cross_validation": merits}
+        tuned_for = {"optimize": optimize, "decision": kind}  # what `verify` does again
+        info = self.model_.info | {"cross_validation": merits, "tuned": tuned_for}
         tuned = chosen.in_points(unit) if self.points else chosen
         self.model_ = dataclasses.replace(self.model_, decision=tuned, info=info)
         self.merits_ = merits

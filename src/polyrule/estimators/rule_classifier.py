@@ -18,6 +18,7 @@ from polyrule.learning.separate import Reason
 from polyrule.model import RuleList
 from polyrule.model.predict import predict as run_rules
 from polyrule.model.probability import predict_proba as rule_probabilities
+from polyrule.model.rounding import with_gaps
 from polyrule.scale.counting import Counting
 
 logger = logging.getLogger(__name__)
@@ -75,6 +76,7 @@ class RuleClassifier(RuleEstimator):
         if isinstance(training.table, Table):
             warn_about_identifiers(training.table)
         model, reason = self._learn(training)
+        model = with_gaps(model, training.table)
         model.info.update(self._provenance(training) | {"stopped": reason})
         self._remember(training)
         self.model_ = model

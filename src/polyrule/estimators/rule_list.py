@@ -325,7 +325,7 @@ class RuleListClassifier(RuleClassifier):
         )
         warn_about_measure(objective)
         longest = self.max_conditions if grown or self.max_conditions is not None else LONGEST_BODY
-        growing = GrowOptions(self.beam_width, label_conditions, float(self.min_coverage / training.scale), longest)
+        growing = GrowOptions(self.beam_width, label_conditions, self.min_coverage, longest)
         separating = SeparateOptions(
             self.remaining,
             self.stop_threshold,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -14,7 +13,7 @@ from sklearn.base import clone
 from polyrule.data.dataset import Dataset
 from polyrule.data.results import make_frame
 from polyrule.data.table import Table
-from polyrule.errors import OptionError
+from polyrule.estimators.again import learner_of
 from polyrule.evaluation.resampling import draw
 from polyrule.model.bodies import FlatBodies, covers
 from polyrule.model.narrowing import used_features
@@ -104,16 +103,6 @@ def stability(
             progress(done)
     shares = {name: count / resamples for name, count in tested.items()}
     return Stability(resamples, shares, tuple((back / resamples).tolist()), float(np.mean(agreement)))
-
-
-def learner_of(model: Any) -> Any:
-    """Make the estimator that learned a model, from what the model remembers about it."""
-    name, options = model.info.get("learner"), model.info.get("options", {})
-    known = getattr(import_module("polyrule"), str(name), None) if name else None
-    if known is None:
-        raise OptionError("the model does not say how it was learned, so it cannot be learned again from resamples")
-    accepted = known().get_params()
-    return known(**{key: value for key, value in options.items() if key in accepted})
 
 
 def _covers(model: Any, table: Table) -> npt.NDArray[np.bool_]:

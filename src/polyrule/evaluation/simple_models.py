@@ -15,13 +15,6 @@ from polyrule.model.rule import Condition
 
 Labels = npt.NDArray[np.uint8]
 
-#: name of each simple model, and what it does in words
-SIMPLE_MODELS = {
-    "majority": "every label gets its more frequent value",
-    "label set": "every example gets the most frequent set of labels",
-    "one rule per label": "a label is present where the one condition with the highest F1 holds",
-}
-
 
 def simple_predictions(train: Table, truth: Labels, test: Table) -> dict[str, Labels]:
     """Fit the simple models on the examples `train` with labels `truth`, and predict the examples `test`.

@@ -62,28 +62,6 @@ def denominator(formula: str, x: Any, s: Any) -> Floats:
     return np.asarray(np.sqrt(np.clip(x * (1 - x), 0, None) * spread))
 
 
-def ceilings(tp: Any, fp: Any, tn: Any, fn: Any, usable: Mask, formula: str) -> Floats:
-    """Return what no head of a body exceeds, where that is positive; the last axes of the arrays are (labels, 2).
-
-    Examples
-    --------
-    >>> one = np.array([[[0, 4]]]), np.array([[[4, 0]]]), np.array([[[3, 3]]]), np.array([[[1, 1]]])
-    >>> ceilings(*one, one[0] > 0, "rate_difference").round(3)
-    array([0.8])
-    """
-    shares = Shares(tp, fp, tn, fn)
-    axes = (-2, -1)
-    # Where every example has the label, f is 0; the rate difference is then what the literal covers, the others are 0.
-    alone = shares.x if formula == "rate_difference" else np.zeros_like(shares.x)
-    best = np.zeros(shares.t.shape[:-2])
-    for x in _ends(shares.x, usable, axes):
-        gain = shares.t - x * shares.s
-        below = denominator(formula, x, shares.s)
-        ratio = np.divide(gain, below, out=np.where(gain > SLACK, 1.0, alone), where=below > 1e-12)
-        best = np.maximum(best, np.where(usable, ratio, 0.0).max(axis=axes))
-    return np.minimum(best, 1.0)
-
-
 def _ends(x: Floats, usable: Mask, axes: tuple[int, ...]) -> tuple[Floats, Floats]:
     low = np.where(usable, x, np.inf).min(axis=axes, keepdims=True)
     high = np.where(usable, x, -np.inf).max(axis=axes, keepdims=True)
@@ -113,32 +91,3 @@ class Branches:
             if taken + most >= -SLACK * float(weight.sum()):
                 return True
         return False
-
-
-def lifted_may_beat(a: Floats, b: Floats, usable: Mask, top: float, bottom: float, rho: Floats, level: float) -> Mask:
-    """Say which sizes have a head whose lifted value exceeds or equals a level, for a ratio with positive denominators.
-
-    Parameters
-    ----------
-    a, b : float array (labels, 2)
-        What each literal adds to numerator and denominator.
-    usable : bool array (labels, 2)
-    top, bottom : float
-        Constant parts of numerator and denominator.
-    rho : float array
-        Factor of head sizes 1, 2, …
-
-    Examples
-    --------
-    >>> a, b = np.array([[0.0, 3], [0, 2]]), np.array([[1.0, 4], [1, 4]])
-    >>> lifted_may_beat(a, b, b > 1, 0, 0, np.array([1, 1.3]), 0.8)
-    array([False,  True])
-    """
-    reached = np.zeros(len(rho), dtype=bool)
-    labels = int(usable.any(axis=1).sum())
-    for size in range(1, min(len(rho), labels) + 1):
-        at = level / rho[size - 1]
-        gains = np.where(usable, a - at * b, -np.inf).max(axis=1)
-        largest = np.sort(gains)[::-1][:size]
-        reached[size - 1] = top - at * bottom + largest.sum() >= -SLACK * (1 + np.abs(largest).sum())
-    return reached

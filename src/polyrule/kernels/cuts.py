@@ -76,8 +76,11 @@ class CutFinder:
         """Drop what depends on the working set; called when it has changed."""
         self._distinct.clear()
 
-    def batches(self, covered: Ints, body: tuple[Condition, ...]) -> Iterator[Batch]:
-        """Yield the non-empty batches of conditions that exclude at least one covered row and keep at least one."""
+    def batches(self, covered: Ints, body: tuple[Condition, ...]) -> Iterator[tuple[Batch, int | None]]:
+        """Yield the non-empty batches of conditions that exclude at least one covered row and keep at least one.
+
+        Beside each stands the label that it tests, if it does.
+        """
         tested = {c.feature for c in body if isinstance(c, NominalCondition)}
         tested_labels = {c.label for c in body if isinstance(c, LabelCondition)}
         for index, feature in enumerate(self.table.features):
@@ -88,13 +91,13 @@ class CutFinder:
             else:
                 continue
             if len(batch):
-                yield batch
+                yield batch, None
         if self.label_conditions:
             for label in np.flatnonzero(self.state.ever_set):
                 if label not in tested_labels:
                     batch = self._label(int(label), covered)
                     if len(batch):
-                        yield batch
+                        yield batch, int(label)
 
     def _working_values(self, index: int) -> npt.NDArray[np.float64]:
         if index not in self._distinct:

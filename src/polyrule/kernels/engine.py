@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
+from math import ceil
 from typing import Protocol
 
 import numpy as np
@@ -12,6 +13,7 @@ import numpy.typing as npt
 
 from polyrule.arrays import Ints
 from polyrule.errors import OptionError
+from polyrule.measures.ratio import exact_number
 from polyrule.model.rule import Condition
 
 
@@ -26,23 +28,40 @@ class GrowOptions:
     label_conditions : bool
         Whether bodies may test labels that an earlier head has set.
     min_coverage : float
-        Least weight of working-set examples a body must cover; 0 is off.
+        Least weight of working-set examples a body must cover; 0 is off. A float is the decimal it is written as.
     max_conditions : int or None
         Longest body allowed; None is no limit.
     """
 
     beam_width: int = 1
     label_conditions: bool = True
-    min_coverage: float = 0
+    min_coverage: float | Fraction = 0
     max_conditions: int | None = None
 
     def __post_init__(self) -> None:
         if self.beam_width < 1:
             raise OptionError(f"beam_width must be at least 1, got {self.beam_width}")
-        if self.min_coverage < 0:
-            raise OptionError(f"min_coverage must not be negative, got {self.min_coverage}")
+        try:
+            fine = exact_number(self.min_coverage) >= 0
+        except ValueError:
+            fine = False
+        if not fine:
+            raise OptionError(f"min_coverage must be a finite number of at least 0, got {self.min_coverage}")
         if self.max_conditions is not None and self.max_conditions < 0:
             raise OptionError(f"max_conditions must be None or at least 0, got {self.max_conditions}")
+
+    @property
+    def least_weight(self) -> int:
+        """The least whole weight that a body must cover; no data weighs more than 2**62."""
+        return min(ceil(exact_number(self.min_coverage)), 2**62)
+
+    def in_units(self, unit: Fraction) -> GrowOptions:
+        """Return the options for weights in units of so many examples each.
+
+        >>> GrowOptions(min_coverage=2.1).in_units(Fraction(3, 10)).least_weight
+        7
+        """
+        return replace(self, min_coverage=exact_number(self.min_coverage) / unit)
 
 
 class Cover(Protocol):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 from fractions import Fraction
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -14,19 +14,19 @@ import scipy.sparse as sp
 
 from polyrule.data.labels import UNKNOWN, has_unknown
 from polyrule.data.table import Table, as_kept
+from polyrule.data.weights import LARGEST_TOTAL
 from polyrule.errors import OptionError
 from polyrule.kernels.engine import PACE, Candidate, GrowOptions, Outcome, OutOfTime, Report
 from polyrule.kernels.reference import ReferenceEngine
 from polyrule.measures import FastForm, Measure, Objective
 from polyrule.measures.expression import ExpressionMeasure
 from polyrule.measures.matthews import round_average
+from polyrule.measures.ratio import exact_number
 from polyrule.model.rule import Condition, LabelCondition, NominalCondition, NumericCondition
 from polyrule.native import native
 
 #: Numbers the extension uses for what a condition tests.
 AT_MOST, ABOVE, CATEGORY, LABEL = 0, 1, 2, 3
-#: Row numbers are 32-bit and total weights must leave room for exact products in 128 bits.
-LARGEST_WEIGHT = 2**31
 
 
 def is_supported(objective: Objective, rows: int, labels: int, total_weight: int) -> bool:
@@ -39,13 +39,19 @@ def is_supported(objective: Objective, rows: int, labels: int, total_weight: int
     >>> is_supported(Objective("f1", averaging="example", scope="all"), 10, 3, 10)
     False
     """
-    if native is None or rows >= 2**31 or not 0 < total_weight < LARGEST_WEIGHT or objective.search != "auto":
-        return False
+    return objective.search == "auto" and _exact_form(objective, rows, labels, total_weight) is not None
+
+
+def _exact_form(objective: Objective, rows: int, labels: int, total_weight: int) -> FastForm | None:
+    """Return the form in which the extension is exact; None where there is none, or for weights out of its range."""
+    if native is None or rows >= 2**31 or not 0 < total_weight <= LARGEST_TOTAL:
+        return None
     form = objective.fast_form(labels, total_weight)
-    if form is None or form.formula != "matthews":
-        return form is not None
-    # squares of correlations need four counts; averages are rounded, which must not join different values
-    return total_weight * labels < LARGEST_WEIGHT if objective.averaging == "micro" else total_weight < 2**15
+    if form is not None and form.formula == "matthews":
+        # squares of correlations need four counts; averages are rounded, which must not join different values
+        small = total_weight * labels <= LARGEST_TOTAL if objective.averaging == "micro" else total_weight < 2**15
+        return form if small else None
+    return form
 
 
 class NativeEngine:
@@ -67,13 +73,13 @@ class NativeEngine:
         known: Any = None,
         limits: Mapping[str, float] | None = None,
     ) -> None:
-        form = objective.fast_form(truth.shape[1], int(weights.sum()))
+        form = _exact_form(objective, len(table), truth.shape[1], int(weights.sum()))
         whole = truth
         if known is None and has_unknown(truth):
             dense = np.asarray(truth.toarray() if sp.issparse(truth) else truth)
             truth, known = dense == 1, np.ascontiguousarray(dense < UNKNOWN, dtype=np.uint8)
         if native is None or form is None:
-            raise OptionError(f"the compiled kernels cannot optimise {objective}; use kernels='reference'")
+            raise OptionError(f"the compiled kernels cannot optimise {objective} here; use kernels='reference'")
         self.objective = objective
         self.options = options
         self.deadline: float | None = None
@@ -94,7 +100,7 @@ class NativeEngine:
             negative=objective.negative,
             beam_width=options.beam_width,
             label_conditions=options.label_conditions,
-            min_coverage=float(options.min_coverage),
+            min_coverage=options.least_weight,
             max_conditions=options.max_conditions,
             # a function is asked by one thread
             threads=1 if form.formula == "function" else max(1, n_jobs),
@@ -102,10 +108,7 @@ class NativeEngine:
             **(_formula(form, objective.measure) if form.formula else {}),
         )
         self._form = form
-        # what a form for single literals leaves to the reference: heads of several labels
-        self._arguments = table, whole, weights, objective, options
-        self._commits: list[tuple[Candidate, float | None, bool]] = []
-        self._reference: ReferenceEngine | None = None
+        self._reference_of = partial(ReferenceEngine, table, whole, weights, objective, options)
 
     @property
     def remaining(self) -> int:
@@ -140,9 +143,7 @@ class NativeEngine:
 
     def commit(self, candidate: Candidate, stop_threshold: float | None, keep_covered: bool) -> Outcome:
         """Apply a rule to the training state."""
-        stop = None if stop_threshold is None else _ratio(float(stop_threshold))
-        if self._form.kind in ("alone", "example"):
-            self._commits.append((candidate, stop_threshold, keep_covered))
+        stop = None if stop_threshold is None else _ratio(stop_threshold)
         head = [(label, value) for label, value, _, _ in candidate.head]
         cover = candidate.cover
         rows = cover.astype(np.int64, copy=False) if isinstance(cover, np.ndarray) else cover
@@ -153,14 +154,12 @@ class NativeEngine:
         return np.array(self._engine.leftover(), dtype=np.int64).reshape(-1, 2)
 
     def _grow_by_reference(self) -> Candidate | None:
-        if self._reference is None:
-            self._reference = ReferenceEngine(*self._arguments)
-        for commit in self._commits:
-            self._reference.commit(*commit)
-        self._commits.clear()
-        self._reference.deadline = self.deadline
-        self._reference.report = self.report
-        return self._reference.grow()
+        """Let the reference grow a rule where no compiled search is exact: in this state, or for several labels."""
+        reference = self._reference_of()
+        working, assigned = self._engine.training_state()
+        reference.resume(np.array(working, dtype=bool), np.array(assigned, dtype=np.int8))
+        reference.deadline, reference.report = self.deadline, self.report
+        return reference.grow()
 
     def _candidate(self, found: Any) -> Candidate | None:
         if found is None:
@@ -216,8 +215,18 @@ _COPIED_ROWS = 65_536
 
 @cache
 def _ratio(number: float) -> tuple[int, int]:
-    """Return the fraction that a number is printed as; the same one is asked for after every rule."""
-    return Fraction(repr(number)).as_integer_ratio()
+    """Return the largest ratio of weights that is not above a number; the same one is asked for after every rule.
+
+    >>> _ratio(0.01), _ratio(1 / 7000)
+    ((1, 100), (1, 7000))
+    """
+    exact = exact_number(number)
+    near = exact.limit_denominator(LARGEST_TOTAL)
+    if near > exact:  # its lower neighbour among the fractions with such denominators
+        low = pow(near.numerator, -1, near.denominator)
+        bottom = LARGEST_TOTAL - (LARGEST_TOTAL - low) % near.denominator
+        near = Fraction((near.numerator * bottom - 1) // near.denominator, bottom)
+    return near.as_integer_ratio()
 
 
 def _values(table: Table) -> Any:

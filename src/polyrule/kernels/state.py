@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
-
 import numpy as np
 import numpy.typing as npt
 
 from polyrule.kernels.engine import Candidate, Outcome
+from polyrule.measures.ratio import exact_number
 
 UNSET = -1
 
@@ -75,12 +74,17 @@ class TrainingState:
                 newly_set += self._set(rows, label, 0)
         open_rows = self._open(rows)
         covered, still_open = int(self.weights[rows].sum()), int(self.weights[rows[open_rows]].sum())
-        stopped = stop_threshold is not None and still_open <= Fraction(repr(float(stop_threshold))) * covered
+        stopped = stop_threshold is not None and still_open <= exact_number(stop_threshold) * covered
         if stopped:
             self.working[rows] = False
         elif stop_threshold is None or not keep_covered:
             self.working[rows[~open_rows]] = False
         return Outcome(covered, still_open, newly_set, stopped)
+
+    def resume(self, working: npt.NDArray[np.bool_], assigned: npt.NDArray[np.int8]) -> None:
+        """Take over another working set and what labels are set to."""
+        self.working, self.assigned = working, assigned
+        self.ever_set = (assigned != UNSET).any(axis=0)
 
     def _set(self, rows: npt.NDArray[np.int64], label: int, value: int) -> int:
         column = self.assigned[:, label]

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from hashlib import blake2b
 from typing import Any
 
 import numpy as np
@@ -172,7 +173,7 @@ class Composition:
             learning = Learning(SeparateOptions(0, max_rules=_LONGEST_LIST, all_stay=True), self.scale, self.callback)
             learning.clock = self.clock
             learner = replace(self.learner, objective=Objective(measure, negative=False))
-            engine = learner.engine(table, truth, self.weights)
+            engine = learner.engine(table, truth, self.weights, self.scale)
             learning.run(engine, _patient(engine, self._least()), int(self.weights.sum()))
             pool.add(self._kept(body(rule.body)) for rule in learning.rules)
             if learning.reason not in ("complete", "max_rules"):
@@ -235,7 +236,8 @@ class Composition:
             used, level = level, reached
         else:
             level = used
-        return selection.ordered(), {"level": level, "costs": [costs.rule, costs.condition, costs.literal]}
+        prices = [costs.rule, costs.condition, costs.literal]
+        return selection.ordered(), {"level": level, "costs": prices, "targets": digest_of(targets)}
 
     def _taken(self) -> tuple[Bools, Bools, Bools]:
         """Cells that the rules at the start leave no other, those they make present, and those they leave unset."""
@@ -281,8 +283,8 @@ class Composition:
         chance = None
         if self.opinion is not None:
             # What models without the example say of it, and one imagined example of either kind.
-            told = float(self.weights[mine] @ self.opinion[mine, label])
-            chance = round((told + 1) / (every + 2), 4)
+            told = float(self.weights[mine] @ self.opinion[mine, label]) * float(self.scale)
+            chance = round((told + 1) / (float(every * self.scale) + 2), 4)
         return Literal(label, 1, unscaled(present, self.scale), unscaled(every - present, self.scale), chance)
 
 
@@ -322,6 +324,11 @@ def targets_of(truth: Bytes, opinion: Matrix | None) -> Matrix:
     if opinion is None:
         return QUANTUM * truth.astype(np.float64)
     return np.rint(QUANTUM * ((1 - TRUST) * truth + TRUST * opinion))
+
+
+def digest_of(targets: Matrix) -> str:
+    """Hash the targets, so that a check that draws them again knows whether they are the same."""
+    return f"blake2b:{blake2b(targets.astype('<u2').tobytes(), digest_size=16).hexdigest()}"
 
 
 def cell_gains(targets: Matrix, squared: Fraction | None, level: int) -> Matrix:

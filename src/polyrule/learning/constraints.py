@@ -41,6 +41,9 @@ class Constraints:
         monotone: Mapping[str, Any] | None,
     ) -> Constraints:
         """Read what the user gave by names."""
+        for option, given in (("features", features), ("monotone", monotone)):
+            if given and not isinstance(given, Mapping):
+                raise OptionError(f"{option} must be a dict with names as keys, got {given!r}")
         names = table.feature_names
         allowed = np.ones((len(names), len(labels)), dtype=bool)
         for label, some in (features or {}).items():

@@ -10,7 +10,7 @@ DATA = "the data"
 
 @dataclass(frozen=True)
 class Finding:
-    """Something that is not as the model says; `rule` counts from 0 and is None for the list as a whole."""
+    """Something that is not as the model says; `rule` counts from 0 and is None for the model as a whole."""
 
     rule: int | None
     what: str
@@ -18,7 +18,7 @@ class Finding:
     found: str
 
     def __str__(self) -> str:
-        where = "the list" if self.rule is None else f"rule {self.rule + 1}"
+        where = "the model" if self.rule is None else f"rule {self.rule + 1}"
         return f"{where}: {self.what} is stated as {self.stated} but found to be {self.found}"
 
 
@@ -38,6 +38,8 @@ class Verification:
         Empty if everything is as the model says.
     measure : str
         What came of the proof about the measure, if one is stored; empty if none is.
+    unchecked : tuple of str
+        What could not be checked, and why. What decides a prediction is either checked or named here.
     """
 
     rules: int
@@ -45,10 +47,11 @@ class Verification:
     searched: int
     findings: tuple[Finding, ...]
     measure: str = ""
+    unchecked: tuple[str, ...] = ()
 
     @property
     def ok(self) -> bool:
-        """Whether everything is as the model says."""
+        """Whether everything that was checked is as the model says; `unchecked` tells what was not."""
         return not self.findings
 
     def to_dict(self) -> dict[str, Any]:
@@ -68,6 +71,7 @@ class Verification:
                 }
                 for finding in self.findings
             ],
+            "unchecked": list(self.unchecked),
         }
 
     @property
@@ -87,8 +91,14 @@ class Verification:
             )
         checks = f"{self.rules} rules replayed, {self.certified} proofs checked, {self.searched} heads searched anew"
         checks += f", {self.measure}" if self.measure else ""
-        if self.ok:
-            return f"{checks}: everything is as the model says"
-        return "\n".join(
-            [f"{checks}: {len(self.findings)} thing(s) are not as the model says", *map(str, self.findings)]
-        )
+        if not self.ok:
+            wrong = f"{checks}: {len(self.findings)} thing(s) are not as the model says"
+            return "\n".join([wrong, *map(str, self.findings)])
+        if self.unchecked:
+            return f"{not_checked(self.unchecked)}\n{checks}: what was checked is as the model says"
+        return f"{checks}, learned anew: everything is as the model says"
+
+
+def not_checked(what: tuple[str, ...]) -> str:
+    """Say in one line what a check left out."""
+    return f"NOT CHECKED: {'; '.join(what)}"

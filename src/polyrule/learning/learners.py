@@ -68,7 +68,7 @@ class Learner:
         """Learn one list for all labels, with heads of several labels (`multi`) or of one (`single`)."""
         if len(label_names) > 1:
             check_search(self.objective)  # an engine with a faster exact form would never run the search asked for
-        engine = self.engine(table, truth, weights)
+        engine = self.engine(table, truth, weights, scale)
         growers: dict[str, Callable[[], Candidate | None]] = {"multi": engine.grow, "single": engine.grow_single}
         if heads not in growers:
             raise OptionError(f"heads must be 'multi' or 'single', got {heads!r}")
@@ -115,7 +115,7 @@ class Learner:
             rarer = 1 if present <= absent else 0
             if learning.reason == "complete":
                 one, target = _one_label(table, truth, label, rarer)
-                engine = self.engine(one, target, weights, replace(self.growing, label_conditions=False))
+                engine = self.engine(one, target, weights, scale, replace(self.growing, label_conditions=False))
                 learning.target = label, rarer
                 learning.run(engine, _improving(engine), total)
                 left = engine.leftover()[0] if rarer else engine.leftover()[0][::-1]
@@ -126,12 +126,22 @@ class Learner:
         model = RuleList(tuple(learning.rules), table.features, label_names, tuple(defaults), tuple(counts))
         return model, learning.reason
 
-    def engine(self, table: Table | Packed, truth: Any, weights: Ints, growing: GrowOptions | None = None) -> Engine:
-        """Return the engine that grows rules for this data."""
-        options = growing or self.growing
+    def engine(
+        self,
+        table: Table | Packed,
+        truth: Any,
+        weights: Ints,
+        scale: Fraction = Fraction(1),
+        growing: GrowOptions | None = None,
+    ) -> Engine:
+        """Return the engine that grows rules for this data.
+
+        It counts in units of `scale` examples; whatever speaks of a number of examples is brought to these units here.
+        """
+        objective, options = self.objective.in_units(scale), (growing or self.growing).in_units(scale)
         if isinstance(table, Packed):
-            return counted_engine(table, self.objective, options, self.counting, self.n_jobs, self.kernels)
-        return make_engine(table, truth, weights, self.objective, options, self.n_jobs, self.kernels)
+            return counted_engine(table, objective, options, self.counting, self.n_jobs, self.kernels)
+        return make_engine(table, truth, weights, objective, options, self.n_jobs, self.kernels)
 
 
 def _known_weight(table: Table | Packed, truth: Any, weights: Ints, label: int, total: int) -> tuple[int, int]:

@@ -58,7 +58,7 @@ def grow_restricted(
         if len(labels) > 1:
             check_search(learner.objective)
         steps = Steps(without(table, features), limits)
-        engine = learner.engine(steps.table, np.ascontiguousarray(truth[:, labels]), weights)
+        engine = learner.engine(steps.table, np.ascontiguousarray(truth[:, labels]), weights, scale)
         if start is not None:
             _commit(engine, start, table, labels)
         before = len(learning.rules)

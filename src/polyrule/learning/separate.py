@@ -14,6 +14,7 @@ from typing import Literal as Choice
 from polyrule.errors import OptionError
 from polyrule.kernels.engine import Candidate, Engine, Outcome, OutOfTime
 from polyrule.learning.progress import Callback, Progress, wants_within
+from polyrule.measures.ratio import exact_number
 from polyrule.model.rule import Literal, Rule
 
 logger = logging.getLogger(__name__)
@@ -126,7 +127,7 @@ class Learning:
         logger.info("%d rules in %.3f s (%s)", len(self.rules), self.clock.elapsed, self.reason)
 
     def _steps(self, engine: Engine, grow: Callable[[], Candidate | None], total: int) -> Iterator[Rule]:
-        enough = floor(Fraction(repr(float(self.options.remaining))) * total)  # what remains is a whole number, too
+        enough = floor(exact_number(self.options.remaining) * total)  # what remains is a whole number, too
         # Open examples are never so few as a negative share, so none of the covered ones leaves.
         threshold, keep = (
             (-1.0, True) if self.options.all_stay else (self.options.stop_threshold, self.options.keep_covered)

@@ -2,7 +2,8 @@
 
 The list is replayed: for every rule, which examples of the working set it covers, how often each label of its head is
 right, the measure's exact value, whether no other head is better for its body, whether it stops, and which examples
-stay. Nothing here is shared with the engines but the definition of a head's value.
+stay. Nothing here is shared with the engines but the definition of a head's value. What a replay cannot show, that
+these are the rules to find and that they are all, learning the list anew does (`relearn`).
 """
 
 from __future__ import annotations
@@ -17,21 +18,21 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from polyrule.data.dataset import Dataset
-from polyrule.data.fingerprint import fingerprint
+from polyrule.data.fingerprint import examples_of, fingerprint, is_of_examples
 from polyrule.data.table import Table
-from polyrule.data.targets import read_target
-from polyrule.data.weights import integer_weights
 from polyrule.errors import ModelError
 from polyrule.heads.certificate import certify as certify_head
 from polyrule.heads.search import best_head
 from polyrule.heads.verify import verify_certificate
 from polyrule.heads.world import World, evaluate
 from polyrule.learning.findings import DATA, Finding, Verification
+from polyrule.learning.relearn import list_statements, relearn
 from polyrule.learning.verify_pruned import PrunedCheck
 from polyrule.measures.lift import Lift
 from polyrule.measures.objective import Objective
 from polyrule.measures.proofs import recheck
 from polyrule.measures.proofs.smt import load as load_z3
+from polyrule.measures.ratio import exact_number
 from polyrule.model.bodies import check_table
 from polyrule.model.conditions import holds
 from polyrule.model.info import learning_options
@@ -48,8 +49,8 @@ _NEEDED = {
 }
 
 
-def verify(model: RuleList, data: Dataset) -> Verification:
-    """Replay a model on its training data and compare every number it states.
+def verify(model: RuleList, data: Dataset, *, learn: bool = True) -> Verification:
+    """Replay a model on its training data, learn it anew, and compare everything it states.
 
     Parameters
     ----------
@@ -57,27 +58,44 @@ def verify(model: RuleList, data: Dataset) -> Verification:
         As an estimator of polyrule learned it; it says with which options.
     data : Dataset
         The training data.
+    learn : bool
+        Whether the list is learned anew with the options it states, which takes as long as learning did. Without that
+        each rule is shown to be true, but not that learning finds these rules and no others.
 
     Examples
     --------
     >>> from polyrule import RuleListClassifier, datasets
     >>> data = datasets.load("emotions", part="train")
     >>> print(verify(RuleListClassifier.paper(max_rules=2).fit(data).model_, data))
-    2 rules replayed, 0 proofs checked, 2 heads searched anew: everything is as the model says
+    2 rules replayed, 0 proofs checked, 2 heads searched anew, learned anew: everything is as the model says
     """
     training = _Training.of(model, data)
-    if training.fingerprint != model.info.get("data_fingerprint"):
+    named = is_of_examples(model.info.get("data_fingerprint"))
+    if named and training.fingerprint != model.info["data_fingerprint"]:
         stated = _data_words(model.info.get("examples"), model.info.get("data_fingerprint"))
         found = _data_words(len(training.table), training.fingerprint)
         return Verification(0, 0, 0, (Finding(None, DATA, stated, found),))
+    checked = _replayed(model, training)
+    measure, wrong = _check_measure(model, training)
+    findings, unchecked = [*checked.findings, *training.compare_defaults(model), *wrong], list(checked.unchecked)
+    if not named:
+        unchecked.append("that this is the data that the model was learned from")
+    if not findings and learn:
+        again = relearn(model, data, list_statements)
+        findings = list(again.findings)
+        unchecked = [*again.unchecked, *unchecked] if again.unchecked else []  # the same list says the same
+    elif not findings:
+        unchecked.append("that learning finds these rules and no others, because it was not asked for")
+    return replace(checked, findings=tuple(findings), measure=measure, unchecked=tuple(unchecked))
+
+
+def _replayed(model: RuleList, training: _Training) -> Verification:
+    """Check every number that a list states about its rules."""
     if "pruning" in model.info:
-        checked = training.pruned(model).verify(model)
-        measure, wrong = _check_measure(model, training)
-        return replace(checked, findings=(*checked.findings, *wrong), measure=measure)
+        return training.pruned(model).verify(model)
     if "grown" in model.info:
-        raise ModelError(
-            "a list grown behind kept rules, or with features of single labels, cannot be replayed; recount it instead"
-        )
+        why = "the counts, because lists behind kept rules, or with features of single labels, are not replayed"
+        return Verification(0, 0, 0, (), unchecked=(why,))
     findings: list[Finding] = []
     certified = searched = 0
     for step in training.replay(model):
@@ -91,8 +109,7 @@ def verify(model: RuleList, data: Dataset) -> Verification:
             searched += 1
             findings += step.search_again()
     findings += training.compare_rest(model)
-    measure, wrong = _check_measure(model, training)
-    return Verification(len(model), certified, searched, (*findings, *wrong), measure)
+    return Verification(len(model), certified, searched, tuple(findings))
 
 
 def _check_measure(model: RuleList, training: _Training) -> tuple[str, list[Finding]]:
@@ -216,11 +233,7 @@ class _Training:
         check_table(model, data.X)
         if data.label_names != model.label_names:
             raise ModelError(f"{data.name}: its labels are not those of the model, in the same order")
-        weights, scale = integer_weights(data.weights, len(data))
-        truth: Any = read_target(data.Y, data.label_names).truth
-        table, kept = data.X, weights > 0
-        if not kept.all():
-            table, truth, weights = table[kept], truth[kept], weights[kept]
+        table, truth, weights, scale = examples_of(data)
         name = fingerprint(table, truth, weights)
         dense = np.asarray(truth.toarray() if sp.issparse(truth) else truth, dtype=np.uint8)
         return cls(table, dense, weights, scale, name, learner, options, model.label_names)
@@ -262,7 +275,7 @@ class _Training:
         self, numbered: list[tuple[int, Rule]], part: _Part, threshold: float | None, keep: bool
     ) -> Iterator[_Step]:
         """Replay one list."""
-        objective, truth = self.objective, part.truth
+        objective, truth = self.objective.in_units(self.scale), part.truth
         assigned = np.full(truth.shape, -1, dtype=np.int8)
         working = np.ones(len(truth), dtype=bool)
         for number, rule in numbered:
@@ -276,7 +289,7 @@ class _Training:
             unset = (assigned < 0) & (truth < 2) & (objective.negative | (truth == 1))
             open_ = covered & unset.any(axis=1)
             share = Fraction(int(self.weights[open_].sum()), max(1, int(self.weights[covered].sum())))
-            stopped = threshold is not None and share <= Fraction(repr(float(threshold)))
+            stopped = threshold is not None and share <= exact_number(threshold)
             if rule.stop if rule.origin != "learned" else stopped:
                 working &= ~covered
             elif threshold is None or not keep:
@@ -321,3 +334,21 @@ class _Training:
             if tuple(map(float, found)) != tuple(map(float, stated)):
                 shown = f"({', '.join(map(str, found))})"
                 yield Finding(None, f"the unset weight of label {self.names[label]!r}", str(stated), shown)
+
+    def compare_defaults(self, model: RuleList) -> Iterator[Finding]:
+        """Compare what a label is when nobody sets it, and whether rules set all labels."""
+        for label, stated in enumerate(model.defaults):
+            found = self._majority(label) if self.learner == "BinaryRelevanceRuleClassifier" else 0
+            if stated != found:
+                yield Finding(None, f"the default of label {self.names[label]!r}", str(stated), str(found))
+        full = self.options.get("scope") == "full"
+        if model.full != full:
+            yield Finding(None, "whether rules set all labels (full)", str(model.full), str(full))
+
+    def _majority(self, label: int) -> int:
+        """Return the commoner value of a label where no rule of it fires; of all examples where there are none."""
+        column = self.truth[:, label]
+        present, absent = self.left[label]
+        if not present and not absent:
+            present, absent = (int(self.weights[column == value].sum()) for value in (1, 0))
+        return int(present > absent)

@@ -17,8 +17,9 @@ from polyrule.arrays import Bools, Bytes, Ints, Matrix
 from polyrule.data.labels import UNKNOWN
 from polyrule.data.table import Table
 from polyrule.errors import ModelError
-from polyrule.learning.composing import Pruning, cell_gains, targets_of
+from polyrule.learning.composing import Pruning, cell_gains, digest_of, targets_of
 from polyrule.learning.findings import Finding, Verification
+from polyrule.learning.relearn import kept_rules
 from polyrule.learning.separate import unscaled
 from polyrule.learning.teacher import out_of_bag
 from polyrule.model.conditions import holds
@@ -32,6 +33,18 @@ def _is_whole(stored: Any) -> bool:
     return all(isinstance(number, int) and 0 <= number < 2**53 for number in (stored.get("level"), *stored["costs"]))
 
 
+def _targets(truth: Bytes, table: Table, weights: Ints, taught: bool, stated: Any) -> tuple[Matrix, bool]:
+    """Make the targets anew; also return whether they are those that the list was chosen for.
+
+    Where a time limit left no time for a teacher, they are the bare labels.
+    """
+    bare = targets_of(truth, None)
+    if not taught or digest_of(bare) == stated:
+        return bare, True
+    targets = targets_of(truth, out_of_bag(table, truth, weights))
+    return targets, digest_of(targets) == stated
+
+
 @dataclass(frozen=True, eq=False)
 class PrunedCheck:
     """A pruned list on its training data: what every rule covers, and what each of its cells is worth."""
@@ -42,7 +55,7 @@ class PrunedCheck:
     covers: Bools
     gains: Matrix
     costs: tuple[int, int, int]
-    widest: int | None
+    sure: bool
 
     @classmethod
     def of(
@@ -54,28 +67,34 @@ class PrunedCheck:
             raise ModelError("the model does not say at which prices its rules were chosen, so it cannot be checked")
         known = truth != UNKNOWN
         taught = options.get("teacher") is not None and bool(known.all())
-        opinion = out_of_bag(table, truth, weights) if taught else None
+        targets, sure = _targets(np.where(known, truth, 0), table, weights, taught, stored.get("targets"))
         squared = Pruning(str(options["prune"])).beta_squared
-        gains = weights[:, None] * cell_gains(targets_of(truth, opinion), squared, int(stored["level"]))
-        gains = np.where(known, gains, 0.0)
+        gains = np.where(known, weights[:, None] * cell_gains(targets, squared, int(stored["level"])), 0.0)
         covers = np.ones((len(model), len(truth)), dtype=bool)
         for number, rule in enumerate(model.rules):
             for condition in rule.body:
                 covers[number] &= holds(condition, table)
         rule_cost, condition_cost, literal_cost = stored["costs"]
-        widest = 1 if options.get("heads") == "single" else options.get("max_head_size")
-        return cls(
-            truth, weights, scale, covers, gains, (int(rule_cost), int(condition_cost), int(literal_cost)), widest
-        )
+        costs = int(rule_cost), int(condition_cost), int(literal_cost)
+        return cls(truth, weights, scale, covers, gains, costs, sure)
 
     def verify(self, model: RuleList) -> Verification:
         """Compare every number that the list states, and what each rule adds with what it costs."""
-        findings = [*self._counts(model), *self._earnings(model)]
+        findings = [*self._counts(model), *(self._earnings(model) if self.sure else ())]
+        for number, rule in enumerate(model.rules[kept_rules(model) :], start=kept_rules(model)):
+            if rule.stop and rule.origin == "learned":
+                findings.append(Finding(number, "the stop", "True", "False"))
         proofs = sum(rule.certificate is not None for rule in model.rules)
-        return Verification(len(model), proofs, len(model) - proofs, tuple(findings))
+        unsure = () if self.sure else ("what each rule adds, because the teacher's targets could not be drawn again",)
+        return Verification(len(model), proofs, len(model) - proofs, tuple(findings), unchecked=unsure)
 
     def certify(self, model: RuleList) -> RuleList:
-        """Return the list with what each label of each head adds to the whole, and what the rule costs."""
+        """Return the list with what each label of each head adds to the whole, and what the rule costs.
+
+        Without the targets that the rules were chosen for there is nothing to prove, and the list stays as it is.
+        """
+        if not self.sure:
+            return model
         rules = tuple(replace(rule, certificate=self._proof(number, model)) for number, rule in enumerate(model.rules))
         return replace(model, rules=rules)
 

@@ -36,6 +36,17 @@ class Measure(ABC):
     monotone: bool = False
     rounded: bool = False
 
+    def in_units(self, unit: Fraction) -> Measure:
+        """Return the measure for counts in units of so many examples; its values are the same, exactly.
+
+        >>> from polyrule.measures import get
+        >>> get("laplace").in_units(Fraction(1, 10)).value(5, 0, 0, 0) == Fraction(3, 2) / Fraction(5, 2)
+        True
+        """
+        from polyrule.measures.units import MeasureInUnits
+
+        return MeasureInUnits(self, unit)
+
     @abstractmethod
     def value(self, tp: int, fp: int, tn: int, fn: int) -> Fraction:
         """Return the exact value for integer counts."""

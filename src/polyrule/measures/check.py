@@ -15,6 +15,8 @@ from polyrule.measures.proofs import Settled, settle
 from polyrule.measures.properties import AVERAGINGS, SCOPES, Properties, properties_of, proved, refuted
 from polyrule.measures.remarks import remarks
 
+FURTHER = 5  # times as many worlds, before a measure is called perhaps decomposable
+
 
 @dataclass(frozen=True)
 class Entry:
@@ -185,9 +187,12 @@ def _entries(known: Measure, budget: int, negative: bool) -> tuple[Entry, ...]:
 
 
 def _properties(case: Case, budget: int) -> Properties:
-    return properties_of(
-        case.measure, case.averaging, case.scope, negative=case.negative, nothing_set=case.nothing_set, budget=budget
-    )
+    """Return what is known, after a look at more worlds where all that is left to say is "perhaps decomposable"."""
+    states = {"negative": case.negative, "nothing_set": case.nothing_set}
+    found = properties_of(case.measure, case.averaging, case.scope, **states, budget=budget)
+    if found.proved or found.kind != "decomposable":
+        return found
+    return properties_of(case.measure, case.averaging, case.scope, **states, budget=FURTHER * budget)
 
 
 def _tried_harder(entry: Entry, measure: Measure, negative: bool, settled: Settled | None) -> Entry:

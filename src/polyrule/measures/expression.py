@@ -25,6 +25,8 @@ from polyrule.measures.matthews import root_of
 from polyrule.measures.ordering import keeps_order, ordered_values
 from polyrule.measures.ratio import RatioMeasure
 
+MOST_DIGITS = 150  # doubles hold about 300, and counts need some
+
 
 class ExpressionMeasure(Measure):
     """A measure given by an expression that is no ratio of linear functions.
@@ -53,6 +55,11 @@ class ExpressionMeasure(Measure):
     def variables(self) -> frozenset[str]:
         """The counts that occur."""
         return frozenset(_variables(self.root))
+
+    def in_units(self, unit: Fraction) -> ExpressionMeasure:
+        """Write the unit before every count, unless the expression is the same in every unit."""
+        same = self.exact and degree(self.root) == 0
+        return self if same else ExpressionMeasure(self.name, _times(self.root, unit))
 
     def value(self, tp: int, fp: int, tn: int, fn: int) -> Fraction:
         """Evaluate the expression; doubles become exact fractions."""
@@ -112,10 +119,28 @@ def parse(text: str) -> Measure:
     allowed.check_time("measure")
     name = " ".join(text[: LONGEST + 1].split())
     root = tree(text)
+    if _digits(root) > MOST_DIGITS:
+        raise MeasureError(f"measure {name!r}: its numbers grow beyond {MOST_DIGITS} digits; use smaller ones")
     rows = _as_ratio(root)
     if rows is not None and any(rows[1]):
         return RatioMeasure(name, *rows)
     return ExpressionMeasure(name, root)
+
+
+def _digits(node: Node) -> float:
+    """Return how many digits, before or after the point, numbers reach while counts are 1, at most.
+
+    >>> _digits(tree("1e99**8 * tp")), _digits(tree("sqrt(tp / 1e-20)"))
+    (792.0, 20.0)
+    """
+    if node.kind == "number":
+        return abs(math.log10(abs(node.number.numerator) or 1) - math.log10(node.number.denominator))
+    parts = [_digits(operand) for operand in node.operands]
+    if node.kind == "**":
+        return parts[0] * abs(float(node.operands[1].number))
+    if node.kind in "*/":
+        return sum(parts)
+    return max(parts, default=0.0) + (math.log10(2) if node.kind in "+-" else 0.0)
 
 
 def _variables(node: Node) -> Iterator[str]:
@@ -203,6 +228,32 @@ def square_of(node: Node) -> Node | None:
     (True, None)
     """
     return _square(node) if _has_square_root(node) else None
+
+
+def degree(node: Node) -> Fraction | None:
+    """Return d where k times the counts give k**d times the value; None where there is no such d.
+
+    >>> degree(tree("tp*tn / (tp+fn)")), degree(tree("sqrt(tp/(tp+fp))")), degree(tree("log(1 + tp)"))
+    (Fraction(1, 1), Fraction(0, 1), None)
+    """
+    if node.kind == "number" or node.kind in VARIABLES:
+        return Fraction(node.kind in VARIABLES)
+    first, *others = [degree(part) for part in node.operands if part != Node("number") or node.kind in "*/**"]
+    if first is None or None in others:
+        return None
+    if node.kind in ("*", "/", "**"):
+        power = {"*": first + (others[0] or 0), "/": first - (others[0] or 0)}
+        return power.get(node.kind, first * node.operands[1].number)
+    if node.kind == "sqrt":
+        return first / 2
+    same = all(other == first for other in others) and (node.kind != "log" or first == 0)
+    return first if same else None
+
+
+def _times(node: Node, unit: Fraction) -> Node:
+    if node.kind in VARIABLES:
+        return Node("*", (Node("number", number=unit), node))
+    return Node(node.kind, tuple(_times(operand, unit) for operand in node.operands), node.number)
 
 
 def _has_square_root(node: Node) -> bool:

@@ -24,8 +24,10 @@ from polyrule.measures.subset import SubsetAccuracy
 if TYPE_CHECKING:
     from polyrule.measures.objective import Objective
 
-# With coefficients up to 2**20 and counts up to 2**40 a cross product stays below 2**125 and fits 128-bit integers.
-LARGEST_COEFFICIENT = 1 << 20
+#: Numerators and denominators below this have cross products, and sums of a few of them, that fit 128-bit integers.
+LARGEST_SUM = 1 << 60
+#: A lift in steps of 2**-30 below this may be multiplied in, too.
+LARGEST_LIFT = 1 << 36
 
 HAMMING: tuple[Row, Row] = ((0, 1, 0, 1, 0), (0, 1, 1, 1, 1))
 
@@ -109,7 +111,10 @@ def fast_form(objective: Objective, n_labels: int, weight: int = 0) -> FastForm 
     if not isinstance(measure, RatioMeasure):
         return _traced_form(objective, n_labels, weight) or _counted_form(objective, n_labels, weight)
     kind = _ratio_kind(objective, measure, lifted=rho is not None)
-    if kind is None or max(map(abs, measure.numerator + measure.denominator)) > LARGEST_COEFFICIENT:
+    most = max(weight, 1) * n_labels  # the four counts of a label sum to at most the weight
+    if kind is None or max(abs(row[0]) + max(map(abs, row[1:])) * most for row in measure.rows) >= LARGEST_SUM:
+        return None
+    if max(rho or (0,)) >= LARGEST_LIFT:
         return None
     if kind == "example" and max(measure.denominator) * n_labels >= 1 << 31:
         return None
@@ -123,7 +128,7 @@ def _traced_form(objective: Objective, n_labels: int, weight: int) -> FastForm |
         return None
     if measure.traced is None or weight * n_labels > measure.traced.largest_total:
         return None
-    found = fast_form(replace(objective, measure=measure.traced.measure), n_labels)
+    found = fast_form(replace(objective, measure=measure.traced.measure), n_labels, weight)
     return None if found is None else replace(found, formula="ratio")
 
 
@@ -156,7 +161,7 @@ def _formula(measure: Measure, most: int) -> tuple[str, tuple[int, int]] | None:
         return None
     if measure.function is m_estimate_from_counts:
         m = Fraction(measure.parameters[0])
-        small = 0 <= m.numerator <= LARGEST_COEFFICIENT and m.denominator <= LARGEST_COEFFICIENT
+        small = m.numerator + m.denominator * max(most, 1) < LARGEST_SUM
         return ("m_estimate", m.as_integer_ratio()) if small else None
     formulas = {weighted_relative_accuracy: "wracc", true_minus_false_positive_rate: "rate_difference"}
     name = formulas.get(measure.function)

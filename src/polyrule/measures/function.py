@@ -53,6 +53,11 @@ class FunctionMeasure(Measure):
         """The ratio of linear functions that the function computes, where that could be made out and proved exact."""
         return trace(self.name, self.function, self.values)
 
+    def in_units(self, unit: Fraction) -> FunctionMeasure:
+        """Call the function with numbers of examples, each rounded to a double."""
+        function, (top, bottom) = self.function, unit.as_integer_ratio()
+        return FunctionMeasure(self.name, lambda *counts: function(*(c * top / bottom for c in counts)), self.monotone)
+
     def values(self, tp: Any, fp: Any, tn: Any, fn: Any) -> npt.NDArray[np.float64]:
         """Call the function on arrays of counts and check what it returns."""
         arguments = [np.asarray(x, dtype=np.float64) for x in (tp, fp, tn, fn)]

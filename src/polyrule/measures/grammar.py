@@ -4,7 +4,8 @@
 
     sum     = product { ("+" | "-") product }
     product = power { ("*" | "/") power }
-    power   = ["-"] atom [ ("**" | "^") ["-"] power ]
+    power   = "-" power | atom [ ("**" | "^") ["-"] exponent ]
+    exponent = atom, a number of at most 8
     atom    = number | "tp" | "fp" | "tn" | "fn" | function "(" sum { "," sum } ")" | "(" sum ")"
 
 The functions are sqrt, log (natural), abs, min and max.

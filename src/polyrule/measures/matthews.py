@@ -35,6 +35,10 @@ class Matthews(Measure):
     monotone = True
     rounded = True
 
+    def in_units(self, unit: Fraction) -> Matthews:
+        """A correlation is the same in every unit."""
+        return self
+
     def value(self, tp: int, fp: int, tn: int, fn: int) -> Fraction:
         """Return the correlation to 256 binary places."""
         top = tp * tn - fp * fn

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from polyrule.errors import OptionError
@@ -72,6 +73,17 @@ class Objective:
         limit = self.max_head_size
         if limit is not None and (isinstance(limit, bool) or limit != int(limit) or limit < 1):
             raise OptionError(f"max_head_size must be None or a whole number of at least 1, got {limit!r}")
+
+    def in_units(self, unit: Fraction) -> Objective:
+        """Return the objective for counts in units of so many examples each; its values are the same, exactly.
+
+        >>> Objective("m2").in_units(Fraction(1, 2)).measure.parameters
+        (Fraction(4, 1),)
+        """
+        # where each example is measured by itself, its weight is no count
+        if unit == 1 or self.averaging in ("example", "macro"):
+            return self
+        return replace(self, measure=self.measure.in_units(unit))
 
     def properties(self, nothing_set: bool = False) -> Properties:
         """Return what is proved about the measure with this averaging and scope."""

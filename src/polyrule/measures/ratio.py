@@ -15,6 +15,8 @@ from polyrule.measures.base import Counts, Measure
 
 Row = tuple[int, int, int, int, int]
 
+LARGEST = 10**150  # of a coefficient, so that doubles can hold it times counts
+
 
 class RatioMeasure(Measure):
     """``(a0 + a·(TP, FP, TN, FN)) / (b0 + b·(TP, FP, TN, FN))``.
@@ -47,6 +49,8 @@ class RatioMeasure(Measure):
         scale = lcm(*(x.denominator for x in top + bottom))
         whole = [int(x * scale) for x in top + bottom]
         common = gcd(*whole)
+        if max(map(abs, whole)) // common >= LARGEST:
+            raise MeasureError(f"measure {name!r}: its coefficients differ too much; keep them within 150 digits")
         self.numerator: Row = _row(x // common for x in whole[:5])
         self.denominator: Row = _row(x // common for x in whole[5:])
         self.directions = tuple(self._direction(i) for i in range(1, 5))
@@ -70,6 +74,13 @@ class RatioMeasure(Measure):
     def has_positive_denominator(self) -> bool:
         """Whether the denominator is positive for every head whose literals have TP >= 1."""
         return min(self.denominator) >= 0 and self.denominator[0] + self.denominator[1] > 0
+
+    def in_units(self, unit: Fraction) -> RatioMeasure:
+        """Divide the constants by the unit, so that the ratio is the same."""
+        if not self.has_constants:
+            return self
+        rows = ((row[0] / unit, *row[1:]) for row in self.rows)
+        return RatioMeasure(self.name, *rows)
 
     def value(self, tp: int, fp: int, tn: int, fn: int) -> Fraction:
         """Return the exact ratio, 0 where the denominator is 0."""
@@ -139,7 +150,9 @@ def exact_number(number: Any) -> Fraction:
     >>> exact_number(0.1)
     Fraction(1, 10)
     """
-    if hasattr(number, "item"):
+    if isinstance(number, np.floating):
+        number = float(str(number))  # a single 0.1 is one tenth, too
+    elif hasattr(number, "item"):
         number = number.item()
     if isinstance(number, bool) or not isinstance(number, (int, float, str, Fraction)):
         raise ValueError(f"not a number: {number!r}")

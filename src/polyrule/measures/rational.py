@@ -40,6 +40,13 @@ class RationalMeasure(Measure):
         self.parameters = parameters
         self.monotone = monotone
 
+    def in_units(self, unit: Fraction) -> Measure:
+        """Divide m by the unit; the others are made of shares, which are the same in every unit."""
+        if self.function is m_estimate_from_counts:
+            return RationalMeasure(self.name, self.function, (Fraction(self.parameters[0]) / unit,), self.monotone)
+        of_shares = (weighted_relative_accuracy, true_minus_false_positive_rate)
+        return self if self.function in of_shares else super().in_units(unit)
+
     def value(self, tp: int, fp: int, tn: int, fn: int) -> Fraction:
         """Return the exact value."""
         return self.function(tp, fp, tn, fn, *self.parameters)

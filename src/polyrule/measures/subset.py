@@ -18,6 +18,10 @@ class SubsetAccuracy(Measure):
     name = "subset"
     monotone = True
 
+    def in_units(self, unit: Fraction) -> SubsetAccuracy:
+        """A share of examples is the same in every unit."""
+        return self
+
     def value(self, tp: int, fp: int, tn: int, fn: int) -> Fraction:
         """Return the value for one label, where right means TP or TN."""
         total = tp + fp + tn + fn

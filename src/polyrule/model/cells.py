@@ -1,21 +1,25 @@
-"""The finitely many ways in which a rule list can see an example.
+"""The finitely many ways in which a model can see an example.
 
-A list tests a numeric feature only against its own thresholds, so all values between two adjacent ones are one *cell*;
-the cells of a nominal feature are its categories. A set of cells is a bit mask.
+Rules test a numeric feature only against their own thresholds, so all values between two adjacent ones are one *cell*;
+the cells of a nominal feature are its categories. Features that are read from one date change together and share their
+cells (`date_cells`). A set of cells is a bit mask.
 """
 
 from __future__ import annotations
 
 import math
 from bisect import bisect_left
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
 
-import numpy as np
-import numpy.typing as npt
-
+from polyrule.arrays import Floats
+from polyrule.data.dates import DATE_PARTS
 from polyrule.data.table import Feature
-from polyrule.model import printing
+from polyrule.model.date_cells import DateCells
+from polyrule.model.printing import format_condition, format_name, format_value
+from polyrule.model.rounding import shown_threshold
 from polyrule.model.rule import (
     FeatureCondition,
     LabelCondition,
@@ -25,8 +29,10 @@ from polyrule.model.rule import (
     SetCondition,
 )
 
-if TYPE_CHECKING:
-    from polyrule.model.rule_list import RuleList
+Domain = dict[int, int]
+"""Which cells of every feature an example may have, as masks."""
+Trial = dict[int, int]
+"""The one cell of every feature that an example has."""
 
 
 @dataclass(frozen=True)
@@ -35,19 +41,48 @@ class Cells:
 
     Parameters
     ----------
+    index : int
+        Position of the feature.
     feature : Feature
-    thresholds : tuple of float
-        Ascending; empty for a nominal feature.
-    count : int
-        Number of cells that a value can be changed to (the present one among them unless it is missing).
-    present : int
-        The example's cell; equal to `count` where its value is missing or unknown, which satisfies nothing.
+    ends : tuple of NumericCondition
+        ``value <= threshold`` for every threshold, ascending; empty for a nominal feature.
+    old : float
+        The example's value.
     """
 
+    index: int
     feature: Feature
-    thresholds: tuple[float, ...]
-    count: int
-    present: int
+    ends: tuple[NumericCondition, ...]
+    old: float
+
+    @property
+    def name(self) -> str:
+        """What is changed."""
+        return self.feature.name
+
+    @cached_property
+    def thresholds(self) -> tuple[float, ...]:
+        """Where cells end, ascending."""
+        return tuple(end.threshold for end in self.ends)
+
+    @cached_property
+    def count(self) -> int:
+        """Number of cells that a value can be changed to (the present one among them unless it is missing)."""
+        return len(self.feature.categories) if self.feature.is_nominal else len(self.ends) + 1
+
+    @cached_property
+    def present(self) -> int:
+        """The example's cell; equal to `count` where its value is missing or unknown, which satisfies nothing."""
+        if math.isnan(self.old):
+            return self.count
+        if not self.feature.is_nominal:
+            return bisect_left(self.thresholds, self.old)
+        return int(self.old) if 0 <= self.old < self.count and self.old.is_integer() else self.count
+
+    @property
+    def is_missing(self) -> bool:
+        """Whether the example's value is missing or unknown."""
+        return self.present == self.count
 
     @property
     def everything(self) -> int:
@@ -58,7 +93,7 @@ class Cells:
         """Size of the change from the present cell: thresholds crossed, or 1 for a category or a missing value."""
         if cell == self.present:
             return 0
-        return 1 if self.feature.is_nominal or self.present == self.count else abs(cell - self.present)
+        return 1 if self.feature.is_nominal or self.is_missing else abs(cell - self.present)
 
     def cheapest(self, mask: int) -> int:
         """Return the cell of a non-empty mask that is nearest to the present one; the lower one of two."""
@@ -85,44 +120,118 @@ class Cells:
         """Value in a cell that is nearest to the present one."""
         if self.feature.is_nominal:
             return float(cell)
-        if not self.thresholds:
+        if not self.ends:
             return 0.0  # only asked whether it is known: any value will do
         going_down = cell < self.present
-        if going_down and cell < len(self.thresholds):
+        if going_down and cell < len(self.ends):
             return math.floor(self.thresholds[cell]) if self.feature.is_stepped else self.thresholds[cell]
         below = self.thresholds[cell - 1]
         return math.floor(below) + 1.0 if self.feature.is_stepped else math.nextafter(below, math.inf)
 
-    def requirement(self, cell: int) -> str:
-        """What a value must satisfy to lie in a cell, in words."""
+    def values(self, cell: int) -> dict[int, float]:
+        """Value of every feature that changes, by position."""
+        return {self.index: self.value(cell)}
+
+    def words(self, cell: int, digits: int | None = None) -> tuple[str, str]:
+        """Say what a value must satisfy to lie in a cell, and the example's value."""
+        body = self._asked(cell, digits)
+        name = format_name(self.feature.name)
+        shown = [shown_threshold(c, digits) for c in body if isinstance(c, NumericCondition)]
+        asked = " and ".join(format_condition(condition, [self.feature], [], digits) for condition in body)
+        return asked or f"{name} is known", format_value(self.feature, self.old, digits, shown)
+
+    def _asked(self, cell: int, digits: int | None) -> list[FeatureCondition]:
+        """Conditions that a cell's values satisfy; rounding may make them sharper, never weaker."""
         if self.feature.is_nominal:
-            return printing.format_condition(NominalCondition(0, cell), [self.feature], [])
-        ends = [NumericCondition(0, ">", self.thresholds[cell - 1])] if cell else []
-        ends += [NumericCondition(0, "<=", self.thresholds[cell])] if cell < len(self.thresholds) else []
-        body: list[Any] = [*ends] or [MissingCondition(0, False)]
-        return " and ".join(printing.format_condition(condition, [self.feature], []) for condition in body)
+            return [NominalCondition(0, cell)]
+        above = replace(self.ends[cell - 1], feature=0, op=">") if cell else None
+        below = replace(self.ends[cell], feature=0) if cell < len(self.ends) else None
+        if below is not None and below.between is not None:
+            least = math.nextafter(above.threshold, math.inf) if above is not None else -math.inf
+            limits = max(below.between[0], least), math.nextafter(below.threshold, math.inf)
+            below = replace(below, between=limits)
+        if above is not None and above.between is not None:
+            most = shown_threshold(below, digits) if below is not None else math.inf
+            above = replace(above, between=(above.threshold, min(above.between[1], most)))
+        return [end for end in (above, below) if end is not None]
 
 
-def cells_of(rule_list: RuleList, row: npt.NDArray[np.float64]) -> dict[int, Cells]:
-    """Cells of every feature that some rule tests."""
-    tests: dict[int, set[float]] = {}
-    for rule in rule_list.rules:
+class Grid:
+    """The cells of everything that a model tests, seen from one example.
+
+    Parameters
+    ----------
+    model : model of any kind
+    row : ndarray
+        The example, in the order of the model's features.
+    fixed : collection of str
+        Names of features that must stay as they are. The name of a date fixes its parts, too.
+    """
+
+    def __init__(self, model: Any, row: Floats, fixed: Collection[str] = ()) -> None:
+        features: tuple[Feature, ...] = model.features
+        alone = {j: Cells(j, features[j], ends, float(row[j])) for j, ends in _ends(model).items()}
+        dated = [features[j] for j in alone if features[j].is_dated]
+        kept = {f.column: [part for part in DATE_PARTS if f"{f.column} {part}" in fixed] for f in dated}
+        with_parts = {f.column for f in dated if f.part or kept[f.column]}
+        self.cells: dict[int, Cells | DateCells] = {}
+        self._owner: dict[int, int] = {}
+        for j, cells in alone.items():
+            column = features[j].column
+            if not (features[j].is_dated and column in with_parts):
+                self.cells[j], self._owner[j] = cells, j
+            elif j not in self._owner:
+                related = [k for k, f in enumerate(features) if f.is_dated and f.column == column]
+                group = {k: features[k] for k in sorted(related, key=lambda k: features[k].part != "")}
+                self.cells[j] = DateCells.of(group, {k: alone[k] for k in alone if k in group}, row, kept[column])
+                self._owner |= dict.fromkeys(group, j)
+        self._locked = {j for j, cells in self.cells.items() if cells.name in fixed}
+
+    @property
+    def present(self) -> Trial:
+        """The example itself."""
+        return {j: cells.present for j, cells in self.cells.items()}
+
+    @property
+    def everything(self) -> Domain:
+        """Every example that it can be changed to."""
+        return {j: 1 << cells.present if j in self._locked else cells.everything for j, cells in self.cells.items()}
+
+    def test(self, condition: FeatureCondition) -> tuple[int, int]:
+        """Return which cells a condition looks at, and the mask of those in which it holds."""
+        owner = self._owner[condition.feature]
+        return owner, self.cells[owner].satisfying(condition)
+
+    def cheapest(self, domain: Domain) -> Trial:
+        """Return the example of a domain that is nearest to the present one."""
+        return {j: self.cells[j].cheapest(mask) for j, mask in domain.items()}
+
+    def cost(self, domain: Domain) -> tuple[int, int]:
+        """Features that must change, and the least steps that takes."""
+        changed = {j: mask for j, mask in domain.items() if not mask >> self.cells[j].present & 1}
+        return len(changed), sum(self.cells[j].steps(self.cells[j].cheapest(mask)) for j, mask in changed.items())
+
+
+def split(domain: Domain, tests: Iterable[tuple[int, int]]) -> tuple[list[Domain], Domain]:
+    """Return the parts of a domain that fail the tests, without overlap, and the one that passes all of them."""
+    failing, passing = [], dict(domain)
+    for owner, mask in tests:
+        outside = passing[owner] & ~mask
+        if outside:
+            failing.append(passing | {owner: outside})
+        passing[owner] &= mask
+    return failing, passing
+
+
+def _ends(model: Any) -> dict[int, tuple[NumericCondition, ...]]:
+    """Upper ends of the cells of every feature that some rule tests, ascending."""
+    tests: dict[int, dict[float, NumericCondition]] = {}
+    for rule in model.rules:
         for condition in rule.body:
+            if isinstance(condition, LabelCondition):
+                continue
+            ends = tests.setdefault(condition.feature, {})
             if isinstance(condition, NumericCondition):
                 # 0.0 and -0.0 are one threshold; so are equal ints and floats.
-                tests.setdefault(condition.feature, set()).add(condition.threshold + 0.0)
-            elif not isinstance(condition, LabelCondition):
-                tests.setdefault(condition.feature, set())
-    return {
-        index: _cells(rule_list.features[index], sorted(tests[index]), float(row[index])) for index in sorted(tests)
-    }
-
-
-def _cells(feature: Feature, thresholds: list[float], value: float) -> Cells:
-    if feature.is_nominal:
-        count = len(feature.categories)
-        known = not math.isnan(value) and 0 <= value < count and value.is_integer()
-        return Cells(feature, (), count, int(value) if known else count)
-    count = len(thresholds) + 1
-    present = count if math.isnan(value) else bisect_left(thresholds, value)
-    return Cells(feature, tuple(thresholds), count, present)
+                ends.setdefault(condition.threshold + 0.0, replace(condition, op="<="))
+    return {j: tuple(ends[threshold] for threshold in sorted(ends)) for j, ends in sorted(tests.items())}

@@ -15,6 +15,7 @@ from polyrule.errors import ModelError
 from polyrule.model.bodies import check_table
 from polyrule.model.parsing import parse_rule
 from polyrule.model.predict import fired_rows, predict
+from polyrule.model.rounding import with_gaps
 from polyrule.model.rule import Literal, Rule
 
 if TYPE_CHECKING:
@@ -109,7 +110,8 @@ def recount(rule_list: RuleList, data: Dataset) -> RuleList:
     absent = (weights[:, None] * (unset & ~truth)).sum(axis=0)
     counts = tuple((_whole(float(p)), _whole(float(a))) for p, a in zip(present, absent, strict=True))
     info = {**rule_list.info, "recounted": data.name}
-    return with_changes(rule_list, rules=rules, default_counts=counts, default_chances=(), info=info)
+    counted = with_changes(rule_list, rules=rules, default_counts=counts, default_chances=(), info=info)
+    return with_gaps(counted, data.X)
 
 
 def _recounted(

@@ -11,13 +11,14 @@ import numpy as np
 import numpy.typing as npt
 
 from polyrule.data.results import frame_of_rows
-from polyrule.data.table import Feature, Table
+from polyrule.data.table import Table
 from polyrule.errors import ModelError
 from polyrule.model import printing
 from polyrule.model.bodies import LABEL, check_table
 from polyrule.model.conditions import holds_in
 from polyrule.model.probability import chance_of, default_chance, smoothed
-from polyrule.model.rule import Condition, LabelCondition, Rule
+from polyrule.model.rounding import shown_threshold, with_gaps
+from polyrule.model.rule import Condition, LabelCondition, NumericCondition, Rule
 
 if TYPE_CHECKING:
     from polyrule.model.rule_list import RuleList
@@ -212,7 +213,8 @@ def explain(rule_list: RuleList, example: Any, *, near: int = 1, digits: int | N
     near : int
         Report rules that failed by at most this many conditions.
     digits : int or None
-        Most significant digits of numbers; None writes them exactly.
+        Significant digits of numbers, more where so few would be wrong for the training examples or for this one; None
+        writes them exactly.
 
     Examples
     --------
@@ -229,6 +231,8 @@ def explain(rule_list: RuleList, example: Any, *, near: int = 1, digits: int | N
     rule 1 would lead to red if colours > 5.5 (3)
     """
     row = example_row(rule_list, example)
+    if digits is not None:
+        rule_list = with_gaps(rule_list, Table(row[None, :], rule_list.features), also=True)
     course = _Course(rule_list, row)
     state: dict[int, int] = {}
     setter: dict[int, int] = {}
@@ -337,16 +341,6 @@ def newly_set(rule_list: RuleList, rule: Rule, state: dict[int, int]) -> dict[in
     return {label: value for label, value in wanted.items() if label not in state}
 
 
-def format_value(feature: Feature, value: float, digits: int | None = None) -> str:
-    """Return a feature value as people write it; "missing" for NaN, "unknown category" for one the model never saw."""
-    if np.isnan(value):
-        return "missing"
-    if not feature.has_categories:
-        return printing.format_on_scale(feature, float(value), digits)
-    known = 0 <= value < len(feature.categories) and float(value).is_integer()
-    return printing.format_category(feature.categories[int(value)]) if known else "an unknown category"
-
-
 def _rule_text(rule_list: RuleList, rule: Rule, digits: int | None) -> str:
     return printing.format_rule(rule, rule_list.features, rule_list.label_names, counts=False, digits=digits)
 
@@ -371,7 +365,8 @@ def _check(
         said = "not set by any earlier rule" if value is None else "set to present" if value else "set to absent"
         return Check(text, f"{name} is {said}", value == condition.value, said)
     feature, actual = rule_list.features[condition.feature], float(row[condition.feature])
-    shown = format_value(feature, actual, digits)
+    against = [shown_threshold(condition, digits)] if isinstance(condition, NumericCondition) else []
+    shown = printing.format_value(feature, actual, digits, against)
     verb = "is" if shown in ("missing", "an unknown category") else "="
     return Check(
         text,

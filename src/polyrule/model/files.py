@@ -7,18 +7,18 @@ handled here; what a rule list is made of stands in `rule_list_file`. A new kind
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import resources
-from typing import Any, NoReturn
+from typing import Any
 
 from polyrule.budget import current_limits
 from polyrule.data.columns import shorten
+from polyrule.data.documents import feature_record, is_sealed, parse, read_feature, sealed
 from polyrule.data.table import Feature
-from polyrule.errors import ModelError, PolyruleError
+from polyrule.errors import ModelError
 from polyrule.model.atomic import atomic_write
 from polyrule.model.info import decode_info
 from polyrule.model.reading import Node
@@ -121,10 +121,10 @@ def dumps(model: Any) -> str:
         "kind": kind,
         "info": plain_json(model.info, "info"),
         "labels": list(model.label_names),
-        "features": [_encode_feature(feature) for feature in model.features],
+        "features": [feature_record(feature) for feature in model.features],
         **_KINDS[kind]().encode(model),
     }
-    return _layout(document | {"checksum": _checksum(document)})
+    return sealed(document)
 
 
 def loads(text: str, *, source: str = "model", check: bool = True) -> Any:
@@ -132,7 +132,7 @@ def loads(text: str, *, source: str = "model", check: bool = True) -> Any:
     allowed = current_limits()
     allowed.check_bytes(source, len(text))
     allowed.check_time(source)
-    document = _parse(text, source)
+    document = parse(text, source, "model file", ModelError)
     allowed.check_time(source)
     root = Node(document, source)
     if not isinstance(document, dict) or document.get("format") != FORMAT:
@@ -146,13 +146,16 @@ def loads(text: str, *, source: str = "model", check: bool = True) -> Any:
     kind = document.get("kind")
     if not isinstance(kind, str) or kind not in _KINDS:
         raise ModelError(f"{source}: unknown kind of model {shorten(kind)}; known: {', '.join(_KINDS)}")
-    if check:
-        _check_sum(document, source)
+    if check and not is_sealed(document):
+        raise ModelError(
+            f"{source}: the content does not match its checksum, so it was changed or damaged after it was written; if"
+            " you edited it on purpose, seal it again with 'polyrule edit seal'"
+        )
     codec = _KINDS[kind]()
     shared = ("format", "version", "kind", "info", "labels", "features", "checksum")
     members = root.fields((*shared[:-1], *codec.members), ("checksum", *codec.optional))
     labels = tuple(node.text() for node in members["labels"])
-    features = tuple(_decode_feature(node) for node in members["features"])
+    features = tuple(read_feature(node) for node in members["features"])
     info = decode_info(members["info"])
     allowed.check_cells(source, _size(document))
     own = {name: members[name] for name in (*codec.members, *codec.optional)}
@@ -177,52 +180,6 @@ def schema() -> dict[str, Any]:
     return loaded
 
 
-def _parse(text: str, source: str) -> Any:
-    def no_constant(name: str) -> NoReturn:
-        raise ModelError(f"{source}: {name} is not a number a model may hold")
-
-    def no_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        members = dict(pairs)
-        if len(members) != len(pairs):
-            seen: set[str] = set()
-            for name, _ in pairs:
-                if name in seen:
-                    raise ModelError(f"{source}: member {shorten(name)} occurs twice in one object")
-                seen.add(name)
-        return members
-
-    def finite(digits: str) -> float:
-        number = float(digits)
-        if number - number != 0:
-            raise ModelError(f"{source}: {shorten(digits)} is too large for a number")
-        return number
-
-    try:
-        return json.loads(text, parse_constant=no_constant, parse_float=finite, object_pairs_hook=no_duplicates)
-    except json.JSONDecodeError as error:
-        cut = "; the file looks cut off" if error.pos >= len(text.rstrip()) - 1 else ""
-        raise ModelError(
-            f"{source}: no model file, because it is not valid JSON at line {error.lineno}, column {error.colno}{cut}"
-        ) from error
-    except PolyruleError:
-        raise
-    except (ValueError, RecursionError) as error:
-        raise ModelError(f"{source}: not a model file ({error})") from error
-
-
-def _check_sum(document: dict[str, Any], source: str) -> None:
-    content = {name: value for name, value in document.items() if name != "checksum"}
-    try:
-        expected = _checksum(content)
-    except RecursionError as error:
-        raise ModelError(f"{source}: not a model file (nested too deeply)") from error
-    if document.get("checksum") != expected:
-        raise ModelError(
-            f"{source}: the content does not match its checksum, so it was changed or damaged after it was written; if"
-            " you edited it on purpose, seal it again with 'polyrule edit seal'"
-        )
-
-
 def _size(document: dict[str, Any]) -> int:
     """Names, conditions and literals of a model: what its cost grows with."""
     features = [feature for feature in document["features"] if isinstance(feature, dict)]
@@ -231,40 +188,6 @@ def _size(document: dict[str, Any]) -> int:
     parts = [document["labels"], features, *(feature.get("categories") for feature in features)]
     parts += [rule.get(half) for rule in rules for half in ("head", "body")]
     return sum(len(part) for part in parts if isinstance(part, list))
-
-
-def _checksum(content: dict[str, Any]) -> str:
-    canonical = json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
-    return "sha256:" + hashlib.sha256(canonical.encode("ascii")).hexdigest()
-
-
-def _layout(document: dict[str, Any]) -> str:
-    """One line per label, feature and rule: small enough to read, and a changed rule is a changed line."""
-    lines = []
-    for name, value in document.items():
-        if isinstance(value, list) and value:
-            inner = ",\n".join("  " + _line(item) for item in value)
-            lines.append(f' "{name}": [\n{inner}\n ]')
-        elif isinstance(value, dict) and value:
-            inner = ",\n".join(f"  {_line(key)}: {_line(item)}" for key, item in value.items())
-            lines.append(f' "{name}": {{\n{inner}\n }}')
-        else:
-            lines.append(f' "{name}": {_line(value)}')
-    return "{\n" + ",\n".join(lines) + "\n}\n"
-
-
-def _line(value: Any) -> str:
-    # A lone surrogate cannot be written as UTF-8; JSON's escape can.
-    text = json.dumps(value, ensure_ascii=False, allow_nan=False)
-    return text if _encodable(text) else json.dumps(value, allow_nan=False)
-
-
-def _encodable(text: str) -> bool:
-    try:
-        text.encode("utf-8")
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 def plain_json(value: Any, path: str) -> Any:
@@ -278,22 +201,3 @@ def plain_json(value: Any, path: str) -> Any:
     if isinstance(value, dict) and all(isinstance(key, str) for key in value):
         return {key: plain_json(item, f"{path}.{key}") for key, item in value.items()}
     raise ModelError(f"{path} holds {value!r}, which a model file cannot store: use text, numbers, lists or dicts")
-
-
-def _encode_feature(feature: Feature) -> dict[str, Any]:
-    encoded: dict[str, Any] = {"name": feature.name, "kind": feature.kind}
-    if feature.has_categories:
-        encoded["categories"] = list(feature.categories)
-    if feature.part:
-        encoded["part"] = feature.part
-    return encoded
-
-
-def _decode_feature(node: Node) -> Feature:
-    members = node.fields(("name", "kind"), ("categories", "part"))
-    kind: Any = members["kind"].choice("numeric", "nominal", "ordinal", "date")
-    categories = members["categories"].maybe(lambda n: tuple(item.text() for item in n)) or ()
-    if kind in ("numeric", "date") and categories:
-        node.fail(f"is {kind} and has categories")
-    part = members["part"].maybe(lambda n: n.choice("year", "month", "weekday")) or ""
-    return Feature(members["name"].text(), kind, categories, part)

@@ -1,36 +1,59 @@
-"""The smallest change of the features that flips a label of one example, exact for rule lists.
+"""The smallest change of the features that flips a label of one example, exact for every kind of model.
 
 The search is best-first over sets of examples. A node allows every feature some of its cells (see `cells`); its trial
 is the cheapest example it allows, so no example of the node costs less than the trial. The cheapest node is taken: if
-its trial flips the label, nothing smaller does. Otherwise the run of the list on the trial gives *reasons*, a few
-features whose cells alone already force the old outcome; an example that flips must leave the cells of at least one of
-them, and the node is split accordingly, without overlap. Nothing is ever cut off, so the first flip found is the
-smallest.
+its trial flips the label, nothing smaller does. Otherwise the kind of model divides the node, without overlap, into
+parts that leave out only examples that cannot flip. So the first flip found is the smallest.
 """
 
 from __future__ import annotations
 
 import heapq
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from itertools import count
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
 from polyrule.errors import ModelError, did_you_mean
 from polyrule.model import printing
-from polyrule.model.cells import Cells, cells_of
-from polyrule.model.explain import example_row, format_value
-from polyrule.model.reasons import Program
+from polyrule.model.cells import Domain, Grid, Trial
+from polyrule.model.explain import example_row
+from polyrule.model.one_example import one_example
+from polyrule.model.reasons import ListSearch
 
 if TYPE_CHECKING:
     from polyrule.model.rule_list import RuleList
 
 
+class Search(Protocol):
+    """What a kind of model knows about one of its labels."""
+
+    def outcome(self, trial: Trial) -> int:
+        """Return the label's value for one example."""
+
+    def parts(self, domain: Domain, trial: Trial, before: int) -> list[Domain]:
+        """Divide a node whose trial has the old outcome; what is left out has it, too."""
+
+
 @dataclass(frozen=True)
 class Change:
-    """One feature to change: from `old` to `new`, the nearest value that meets `requirement`."""
+    """One feature to change: from `old` to `new`, the nearest value that meets `requirement`.
+
+    A date is one feature, and its year, month and weekday follow it. Where the model tests one of these, `name` is
+    that of the column of dates, and `old` and `new` are days; `old` is NaN where the day itself is not known.
+
+    Parameters
+    ----------
+    feature : int
+        Position among the model's features; of a date that the model does not have, the position of a part.
+    name : str
+    old, new : float
+    old_text, requirement : str
+    values : dict
+        The new value of every feature that changes, by position: one, or the date and its parts.
+    """
 
     feature: int
     name: str
@@ -38,6 +61,7 @@ class Change:
     new: float
     old_text: str
     requirement: str
+    values: dict[int, float]
 
 
 @dataclass(frozen=True, repr=False)
@@ -56,7 +80,7 @@ class Flip:
     exact : bool
         True: nothing smaller exists, or if `changes` is None, nothing at all. False: the search ran into its limit.
     explored : int
-        Examples the list was run on.
+        Examples the model was run on.
     """
 
     label: str
@@ -110,25 +134,25 @@ class Flip:
         return f"{name} is {was}; {least} that makes it {becomes}: {'; '.join(parts)}"
 
 
-def smallest_flip(
-    rule_list: RuleList, example: Any, label: int | str, *, fixed: Collection[int | str] = (), limit: int = 20_000
-) -> Flip:
+def smallest_flip(rule_list: RuleList, example: Any, label: int | str, row: int | None = None, **options: Any) -> Flip:
     """Find the fewest features to change, and among those the least steps, so that a label flips.
 
     A numeric feature may take any number, a nominal one any of its categories; a value is never made missing, but a
-    missing one may be filled in.
+    missing one may be filled in. A date is one feature and may become any other day; its parts follow.
 
     Parameters
     ----------
     rule_list : RuleList
-    example : Table with one row, or array of feature values
+    example : one example, or with `row` a table, frame, array or data set that holds it
     label : int or str
         Index or name.
-    fixed : collection of int or str
-        Features that must stay as they are.
-    limit : int
-        Give up after running the list on this many examples. The problem is hard in general (it contains
-        satisfiability), though the lists that learning yields are easy.
+    row : int, optional
+        Counted from 0.
+    **options
+        `fixed`: indices or names of features that must stay as they are; a date with all its parts, or one part.
+        `limit`: give up after running the model on this many examples (20,000). The problem is hard in general (it
+        contains satisfiability), though the models that learning yields are easy.
+        `digits`: round numbers to so many digits; a rounded requirement asks for a little more.
 
     Examples
     --------
@@ -139,58 +163,53 @@ def smallest_flip(
     >>> print(smallest_flip(model, [7, 9], "red"))
     red is absent; the smallest change that makes it present: stripes <= 4 (now 9)
     """
-    row = example_row(rule_list, example)
-    target = place_of(rule_list.label_names, label, "label")
-    cells = cells_of(rule_list, row)
-    locked = {place_of([feature.name for feature in rule_list.features], item, "feature") for item in fixed}
-    root = {j: (1 << cell.present if j in locked else cell.everything) for j, cell in cells.items()}
-    program = Program(rule_list, cells)
-    before = program.run({j: cell.present for j, cell in cells.items()}).value(target)
+    return find_flip(ListSearch, rule_list, example, label, row, **options)
+
+
+def find_flip(
+    kind: Callable[[Any, Grid, int], Search],
+    model: Any,
+    example: Any,
+    label: int | str,
+    row: int | None = None,
+    *,
+    fixed: Collection[int | str] = (),
+    limit: int = 20_000,
+    digits: int | None = None,
+) -> Flip:
+    """Find the smallest flip of a model whose kind of search is given; see `smallest_flip`."""
+    names = [feature.name for feature in model.features]
+    columns = [feature.column for feature in model.features if feature.column not in names]
+    kept = {(names + columns)[place_of(names + columns, item, "feature")] for item in fixed}
+    model, table = one_example(model, example, row, dates=True)
+    target = place_of(model.label_names, label, "label")
+    grid = Grid(model, example_row(model, table), kept)
+    search = kind(model, grid, target)
+    before = search.outcome(grid.present)
     number = count()
-    queue: list[tuple[int, int, int, dict[int, int]]] = [(0, 0, next(number), root)]
+    queue: list[tuple[int, int, int, Domain]] = [(0, 0, next(number), grid.everything)]
     explored = 0
     while queue and explored < limit:
         _, steps, _, domain = heapq.heappop(queue)
         explored += 1
-        trial = {j: cells[j].cheapest(mask) for j, mask in domain.items()}
-        run = program.run(trial)
-        if run.value(target) != before:
-            changes = tuple(
-                _change(cells[j], j, trial[j], float(row[j])) for j in trial if trial[j] != cells[j].present
-            )
-            return Flip(rule_list.label_names[target], before, 1 - before, changes, steps, True, explored)
-        for child in _split(domain, run.reasons(target, domain)):
-            cost = _cost(cells, child)
-            heapq.heappush(queue, (*cost, next(number), child))
-    return Flip(rule_list.label_names[target], before, 1 - before, None, 0, not queue, explored)
+        trial = grid.cheapest(domain)
+        if search.outcome(trial) != before:
+            changes = _changes(grid, trial, digits)
+            return Flip(model.label_names[target], before, 1 - before, changes, steps, True, explored)
+        for part in search.parts(domain, trial, before):
+            heapq.heappush(queue, (*grid.cost(part), next(number), part))
+    return Flip(model.label_names[target], before, 1 - before, None, 0, not queue, explored)
 
 
-def _split(domain: dict[int, int], reasons: dict[int, int]) -> list[dict[int, int]]:
-    """Parts of `domain` that leave the reasons: the i-th part leaves reason i and keeps those before it."""
-    parts = []
-    kept = dict(domain)
-    for feature, mask in reasons.items():
-        outside = kept[feature] & ~mask
-        if outside:
-            parts.append(kept | {feature: outside})
-        kept[feature] &= mask
-    return parts
-
-
-def _cost(cells: dict[int, Cells], domain: dict[int, int]) -> tuple[int, int]:
-    """Features that must change, and the least steps that takes."""
-    changed = steps = 0
-    for feature, mask in domain.items():
-        cell = cells[feature]
-        if not mask >> cell.present & 1:
-            changed += 1
-            steps += cell.steps(cell.cheapest(mask))
-    return changed, steps
-
-
-def _change(cell: Cells, index: int, chosen: int, old: float) -> Change:
-    new = cell.value(chosen)
-    return Change(index, cell.feature.name, old, new, format_value(cell.feature, old), cell.requirement(chosen))
+def _changes(grid: Grid, trial: Trial, digits: int | None) -> tuple[Change, ...]:
+    changes = []
+    for owner, cell in trial.items():
+        cells = grid.cells[owner]
+        if cell != cells.present:
+            asked, now = cells.words(cell, digits)
+            values = cells.values(cell)
+            changes.append(Change(next(iter(values)), cells.name, cells.old, cells.value(cell), now, asked, values))
+    return tuple(changes)
 
 
 def place_of(names: Sequence[str], wanted: int | str, what: str) -> int:

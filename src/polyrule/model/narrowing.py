@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import fields, replace
 from functools import cached_property
 from typing import Any
@@ -10,7 +10,7 @@ from typing import Any
 from polyrule.data.dataset import Dataset
 from polyrule.data.encode import to_table
 from polyrule.data.frames import is_frame
-from polyrule.data.table import Table
+from polyrule.data.table import Feature, Table
 from polyrule.model.rule import Condition, LabelCondition
 
 
@@ -50,18 +50,38 @@ def narrow(model: Any) -> Any:
     return replace(model, rules=rules, features=tuple(model.features[j] for j in used))
 
 
-def fit_to(model: Any, X: Any) -> tuple[Any, Table]:
+def narrow_with_dates(model: Any, known: Collection[str] | None = None) -> Any:
+    """Return the narrowed model, and the dates of which it tests parts, if they are among the `known` columns.
+
+    Examples
+    --------
+    >>> from polyrule.data.dates import date_features
+    >>> from polyrule.model import Literal, NominalCondition, Rule, RuleList
+    >>> rule = Rule((Literal(0, 1),), (NominalCondition(3, 6),))
+    >>> [f.name for f in narrow_with_dates(RuleList((rule,), date_features("signup"), ("calm",))).features]
+    ['signup weekday', 'signup']
+    """
+    narrowed = model.narrowed
+    names = {feature.name for feature in narrowed.features}
+    columns = dict.fromkeys(feature.column for feature in narrowed.features if feature.part)
+    dates = [column for column in columns if column not in names and (known is None or column in known)]
+    return replace(narrowed, features=(*narrowed.features, *(Feature(column, "date") for column in dates)))
+
+
+def fit_to(model: Any, X: Any, *, dates: bool = False) -> tuple[Any, Table]:
     """Return X as a table, and the model over the columns of that table.
 
     Where columns have names, those that no rule tests may be missing and others may be there; the columns of an array
-    are known by position only, so all of them are needed.
+    are known by position only, so all of them are needed. With `dates`, the dates whose parts are tested are there,
+    too, if X has them.
     """
     table = X.X if isinstance(X, Dataset) else X
     if isinstance(table, Table) and table.features == model.features:
         return model, table
     if not isinstance(table, Table) and not is_frame(table):
         return model, to_table(table, model.features)
-    narrowed = model.narrowed
+    known = table.feature_names if isinstance(table, Table) else None
+    narrowed = narrow_with_dates(model, known) if dates else model.narrowed
     return narrowed, to_table(table, narrowed.features, others="skip")
 
 

@@ -13,10 +13,10 @@ from polyrule.data.frames import is_frame, match_names
 from polyrule.data.table import Table
 from polyrule.data.unseen import UnseenCategories
 from polyrule.errors import DataError, ModelError
-from polyrule.model.narrowing import fit_to, narrow
+from polyrule.model.narrowing import fit_to, narrow_with_dates
 
 
-def one_example(model: Any, example: Any, row: int | None = None) -> tuple[Any, Any]:
+def one_example(model: Any, example: Any, row: int | None = None, *, dates: bool = False) -> tuple[Any, Any]:
     """Return the model over the columns that are there, and the example as a table of one row.
 
     Parameters
@@ -27,6 +27,8 @@ def one_example(model: Any, example: Any, row: int | None = None) -> tuple[Any, 
         model's order.
     row : int, optional
         Which row of a frame, table, data set or array, counted from 0; not needed where it has only one.
+    dates : bool
+        Also keep dates of which only parts are tested.
 
     Examples
     --------
@@ -42,10 +44,10 @@ def one_example(model: Any, example: Any, row: int | None = None) -> tuple[Any, 
     if row is None:
         record = as_record(example)
         if record is not None:
-            return _encode_record(narrow(model), record)
+            return _encode_record(narrow_with_dates(model) if dates else model.narrowed, record)
         if not isinstance(example, (Table, Dataset)) and not is_frame(example):
             return model, _plain(model, example)
-    fitted, table = fit_to(model, example)
+    fitted, table = fit_to(model, example, dates=dates)
     if row is None:
         if len(table) != 1:
             raise ModelError(f"there are {len(table)} examples here; say which one with row=, counted from 0")

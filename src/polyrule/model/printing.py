@@ -5,12 +5,13 @@ from __future__ import annotations
 import html
 import re
 from collections.abc import Sequence
-from math import floor
-from typing import TYPE_CHECKING
+from math import floor, isnan
+from typing import TYPE_CHECKING, Any
 
 from polyrule.data.dates import format_date
 from polyrule.data.names import doubtful_marks, escape, is_visible
 from polyrule.data.table import Feature
+from polyrule.model.rounding import is_short, shown_threshold, shown_value
 from polyrule.model.rule import (
     Condition,
     LabelCondition,
@@ -25,6 +26,8 @@ from polyrule.model.rule import (
 if TYPE_CHECKING:
     from polyrule.model.rule_list import RuleList
 
+_MOST_NAMED = 10
+
 # A name needs quotes where `parse_rule` could read it as something else than one name.
 _AMBIGUOUS = re.compile(
     r"""[,<>=¬"'\\{}]|^[!~]|^not\s|^true$|\s\s|^\s|\s$|^$|\(TP|\(not counted|\]$|^\d+[.:]|\sis\s(missing|known)$""",
@@ -32,18 +35,12 @@ _AMBIGUOUS = re.compile(
 )
 
 
-def format_number(number: float, digits: int | None = None) -> str:
+def format_number(number: float) -> str:
     """Shortest text that reads back as the same number; whole numbers without a fraction.
-
-    With `digits`, at most so many significant ones, for people who would rather read than copy.
 
     >>> format_number(5.5), format_number(4.0), format_number(0.1 + 0.2), format_number(1e300)
     ('5.5', '4', '0.30000000000000004', '1e+300')
-    >>> format_number(0.13121149999999998, digits=4)
-    '0.1312'
     """
-    if digits is not None:
-        number = float(f"{number:.{digits}g}")
     if isinstance(number, int):
         return str(number)
     if number.is_integer() and abs(number) < 1e16:
@@ -51,7 +48,7 @@ def format_number(number: float, digits: int | None = None) -> str:
     return repr(float(number))
 
 
-def format_on_scale(feature: Feature, value: float, digits: int | None = None) -> str:
+def format_on_scale(feature: Feature, value: float) -> str:
     """Return a value of a feature that is compared: a number, a date, or the category that a position stands for.
 
     >>> format_on_scale(Feature("plan", "ordinal", ("basic", "plus")), 1.5), format_on_scale(Feature("on", "date"), 1.5)
@@ -61,7 +58,31 @@ def format_on_scale(feature: Feature, value: float, digits: int | None = None) -
         return format_category(feature.categories[floor(value)])
     if feature.kind == "date":
         return format_date(value)
-    return format_number(value, digits)
+    return format_number(value)
+
+
+def format_threshold(condition: NumericCondition, feature: Feature, digits: int | None = None) -> str:
+    """Return the threshold of a condition; with `digits`, as short as is honest (`rounding.shown_threshold`).
+
+    >>> format_threshold(NumericCondition(0, ">", 0.13121, between=(0.13, 0.1314)), Feature("x"), digits=3)
+    '0.131'
+    """
+    number = condition.threshold if feature.is_stepped else shown_threshold(condition, digits)
+    return format_on_scale(feature, number)
+
+
+def format_value(feature: Feature, value: float, digits: int | None = None, thresholds: Sequence[float] = ()) -> str:
+    """Return a feature value as people write it; "missing" for NaN, "unknown category" for one the model never saw.
+
+    A number that is rounded to `digits` stays on its side of the thresholds.
+    """
+    if isnan(value):
+        return "missing"
+    if not feature.has_categories:
+        number = value if feature.is_stepped else shown_value(float(value), digits, thresholds)
+        return format_on_scale(feature, number)
+    known = 0 <= value < len(feature.categories) and float(value).is_integer()
+    return format_category(feature.categories[int(value)]) if known else "an unknown category"
 
 
 def format_count(count: float) -> str:
@@ -114,7 +135,7 @@ def format_condition(
 ) -> str:
     """One condition; a label condition is the bare label name, with ``¬`` for absent.
 
-    A threshold of an ordinal feature is printed as the category next to it.
+    A threshold of an ordinal feature is printed as the category next to it; one at an end leaves a single category.
 
     >>> format_condition(NominalCondition(0, 1), [Feature("religion", "nominal", ("none", "hindu"))], [])
     'religion = hindu'
@@ -124,9 +145,9 @@ def format_condition(
     match condition:
         case NumericCondition(feature, op, threshold):
             owner = features[feature]
-            if op == ">" and owner.kind == "ordinal":
-                return f"{format_name(owner.name)} >= {format_on_scale(owner, floor(threshold) + 1)}"
-            return f"{format_name(owner.name)} {op} {format_on_scale(owner, threshold, digits)}"
+            if owner.kind == "ordinal":
+                return _format_ordinal(owner, op, floor(threshold))
+            return f"{format_name(owner.name)} {op} {format_threshold(condition, owner, digits)}"
         case NominalCondition(feature, value):
             return f"{format_name(features[feature].name)} = {format_category(features[feature].categories[value])}"
         case SetCondition(feature, values):
@@ -136,6 +157,16 @@ def format_condition(
             return f"{format_name(features[feature].name)} is {'missing' if missing else 'known'}"
         case LabelCondition(label, value):
             return _signed(label, value, label_names)
+
+
+def _format_ordinal(feature: Feature, op: str, place: int) -> str:
+    """Say which categories lie up to a place, or above it."""
+    last = len(feature.categories) - 1
+    if op == ">":
+        place, sign = place + 1, "=" if place + 1 == last else ">="
+    else:
+        sign = "=" if place == 0 else "<="
+    return f"{format_name(feature.name)} {sign} {format_category(feature.categories[place])}"
 
 
 def format_literal(literal: Literal, label_names: Sequence[str]) -> str:
@@ -152,17 +183,19 @@ def format_head(rule: Rule, label_names: Sequence[str]) -> str:
     return ", ".join(format_literal(literal, label_names) for literal in rule.head)
 
 
-def format_body(rule: Rule, features: Sequence[Feature], label_names: Sequence[str], digits: int | None = None) -> str:
+def format_body(
+    body: Sequence[Condition], features: Sequence[Feature], label_names: Sequence[str], digits: int | None = None
+) -> str:
     """The conditions of the body; ``true`` where there is none.
 
     A lower and an upper limit of one feature that follow each other are printed as an interval.
 
     >>> body = (NumericCondition(0, ">", 3.0), NumericCondition(0, "<=", 60.0))
-    >>> format_body(Rule((Literal(0, 1),), body), [Feature("age")], ["calm"])
+    >>> format_body(body, [Feature("age")], ["calm"])
     '3 < age <= 60'
     """
     parts: list[str] = []
-    conditions = list(rule.body)
+    conditions = list(body)
     while conditions:
         size = 2 if _is_interval(conditions[:2]) else 1
         parts.append(_format_together(conditions[:size], features, label_names, digits))
@@ -182,12 +215,12 @@ def _format_together(
 ) -> str:
     if len(conditions) == 1:
         return format_condition(conditions[0], features, label_names, digits)
-    low, high = (condition.threshold for condition in conditions)  # type: ignore[union-attr]
-    owner = features[conditions[0].feature]  # type: ignore[union-attr]
+    low, high = (condition for condition in conditions if isinstance(condition, NumericCondition))
+    owner = features[low.feature]
     name = format_name(owner.name)
-    if owner.is_stepped and floor(low) + 1 == floor(high):
-        return f"{name} = {format_on_scale(owner, high)}"
-    return f"{format_on_scale(owner, low, digits)} < {name} <= {format_on_scale(owner, high, digits)}"
+    if owner.is_stepped and floor(low.threshold) + 1 == floor(high.threshold):
+        return f"{name} = {format_on_scale(owner, high.threshold)}"
+    return f"{format_threshold(low, owner, digits)} < {name} <= {format_threshold(high, owner, digits)}"
 
 
 def format_rule(
@@ -208,7 +241,8 @@ def format_rule(
     counts : bool
         Append what the rule did on the training examples, and in brackets whether it stops and who made it.
     digits : int or None
-        Most significant digits of thresholds; None writes them so that they read back exactly.
+        Significant digits of thresholds, more only where so few would cover other training examples, or where it is
+        not known what would; None writes them so that they read back exactly.
 
     Examples
     --------
@@ -216,7 +250,7 @@ def format_rule(
     >>> format_rule(rule, [Feature("colours")], ["red", "orange"])
     'red, ¬orange <- colours > 5.5   (TP 125, FP 5) [stop]'
     """
-    text = f"{format_head(rule, label_names)} <- {format_body(rule, features, label_names, digits)}"
+    text = f"{format_head(rule, label_names)} <- {format_body(rule.body, features, label_names, digits)}"
     if not counts:
         return text
     marks = [mark for mark, shown in (("stop", rule.stop), (rule.origin, rule.origin != "learned")) if shown]
@@ -247,7 +281,8 @@ def format_list(rule_list: RuleList, *, numbers: bool = True, counts: bool = Tru
     counts : bool
         End each line with the counts, the stop and who made the rule.
     digits : int or None
-        Most significant digits of thresholds; None writes them so that they read back exactly.
+        Significant digits of thresholds, more only where so few would cover other training examples, or where it is
+        not known what would; None writes them so that they read back exactly.
     """
     width = len(str(len(rule_list)))
     lines = []
@@ -258,7 +293,28 @@ def format_list(rule_list: RuleList, *, numbers: bool = True, counts: bool = Tru
     notes = [format_defaults(rule_list)]
     if rule_list.full:
         notes.insert(0, "a rule that fires sets all labels outside its head to absent")
-    return "\n".join([*lines, f"({'; '.join(notes)})"])
+    return "\n".join([*lines, f"({'; '.join(notes)})", *rounding_lines(rule_list, digits)])
+
+
+def rounding_lines(model: Any, digits: int | None) -> list[str]:
+    """Name the rules whose thresholds have more digits than were asked for; nothing where there are none."""
+    if digits is None:
+        return []
+    numbers = [
+        str(number)
+        for number, rule in enumerate(model.rules, start=1)
+        if any(
+            not model.features[condition.feature].is_stepped
+            and not is_short(shown_threshold(condition, digits), digits)
+            for condition in rule.body
+            if isinstance(condition, NumericCondition)
+        )
+    ]
+    if not numbers:
+        return []
+    more = f" and {len(numbers) - _MOST_NAMED} more" if len(numbers) > _MOST_NAMED else ""
+    which = f"rule{'s' * (len(numbers) > 1)} {', '.join(numbers[:_MOST_NAMED])}{more}"
+    return [f"(more than {digits} digit{'s' * (digits > 1)} where fewer could cover other examples: {which})"]
 
 
 def html_list(rule_list: RuleList, limit: int = 100) -> str:
@@ -268,7 +324,7 @@ def html_list(rule_list: RuleList, limit: int = 100) -> str:
         cells = (
             str(number),
             format_head(rule, rule_list.label_names),
-            format_body(rule, rule_list.features, rule_list.label_names),
+            format_body(rule.body, rule_list.features, rule_list.label_names),
             format_count(rule.tp),
             format_count(rule.fp),
             "stop" if rule.stop else "",

@@ -5,17 +5,37 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from polyrule.model.cells import Cells
+from polyrule.model.cells import Domain, Grid, Trial, split
 from polyrule.model.rule import LabelCondition
 
 if TYPE_CHECKING:
     from polyrule.model.rule_list import RuleList
 
 
-class Program:
-    """A rule list compiled to bit masks over the cells of each feature."""
+class ListSearch:
+    """How the search for the smallest flip (`flips`) looks into a rule list.
 
-    def __init__(self, rule_list: RuleList, cells: dict[int, Cells]) -> None:
+    A trial that does not flip gives *reasons*, a few features whose cells alone already force the old outcome. An
+    example that flips must leave the cells of at least one of them.
+    """
+
+    def __init__(self, rule_list: RuleList, grid: Grid, target: int) -> None:
+        self._program, self._target = Program(rule_list, grid), target
+
+    def outcome(self, trial: Trial) -> int:
+        """Return the label's value for one example."""
+        self._run = self._program.run(trial)
+        return self._run.value(self._target)
+
+    def parts(self, domain: Domain, trial: Trial, before: int) -> list[Domain]:
+        """Divide a node whose trial, the last one that was judged, has the old outcome."""
+        return split(domain, self._run.reasons(self._target, domain).items())[0]
+
+
+class Program:
+    """A rule list compiled to bit masks over cells."""
+
+    def __init__(self, rule_list: RuleList, grid: Grid) -> None:
         self.defaults = rule_list.defaults
         self.stops = [number for number, rule in enumerate(rule_list.rules) if rule.stop]
         self.stop = [rule.stop for rule in rule_list.rules]
@@ -26,7 +46,7 @@ class Program:
         self.writers: list[list[int]] = [[] for _ in range(width)]
         for number, rule in enumerate(rule_list.rules):
             plain = [c for c in rule.body if not isinstance(c, LabelCondition)]
-            self.tests.append([(c.feature, cells[c.feature].satisfying(c)) for c in plain])
+            self.tests.append([grid.test(c) for c in plain])
             self.label_tests.append([(c.label, c.value) for c in rule.body if isinstance(c, LabelCondition)])
             head = {literal.label: literal.value for literal in rule.head}
             if rule_list.full:
@@ -35,7 +55,7 @@ class Program:
             for label in head:
                 self.writers[label].append(number)
 
-    def run(self, trial: dict[int, int]) -> Run:
+    def run(self, trial: Trial) -> Run:
         """Run the list on the example that has these cells."""
         state: dict[int, int] = {}
         setter: dict[int, int] = {}
@@ -62,7 +82,7 @@ class Run:
     """What the list did: state and setter of every label that was set, and where it stopped."""
 
     program: Program
-    trial: dict[int, int]
+    trial: Trial
     state: dict[int, int]
     setter: dict[int, int]
     fruitless: set[int]
@@ -72,7 +92,7 @@ class Run:
         """Value of a label in the end."""
         return self.state.get(label, self.program.defaults[label])
 
-    def reasons(self, label: int, domain: dict[int, int]) -> dict[int, int]:
+    def reasons(self, label: int, domain: Domain) -> Domain:
         """Features and, for each, cells such that every example of `domain` in these cells treats `label` alike.
 
         Facts to be explained are put on a list: "label j stands as it does just before rule t", "rule q fired", "rule
@@ -86,11 +106,11 @@ class Run:
 class _Cause:
     """The growing conjunction of cells that forces what happened."""
 
-    def __init__(self, run: Run, domain: dict[int, int]) -> None:
+    def __init__(self, run: Run, domain: Domain) -> None:
         self.run = run
         self.program = run.program
         self.domain = domain
-        self.found: dict[int, int] = {}
+        self.found: Domain = {}
         self.done: set[tuple[str, int, int]] = set()
         self.todo: list[tuple[str, int, int]] = []
 

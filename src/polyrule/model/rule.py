@@ -22,11 +22,16 @@ class NumericCondition:
         On which side of the threshold.
     threshold : float
         Halfway between two values of the training data; for an ordinal feature, between positions of categories.
+    between : (float, float) or None
+        The largest training value up to the threshold and the smallest above it, infinite where there is none: any
+        other threshold from the first up to, not including, the second covers the same training examples. None where
+        that is not known. Not part of what makes two conditions equal.
     """
 
     feature: int
     op: Choice["<=", ">"]
     threshold: float
+    between: tuple[float, float] | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -160,19 +160,13 @@ class RuleList(ModelTools, Derived):
         `example` is one example (a mapping from feature name to value, a frame with one row, an array of values), or
         with `row` (counted from 0) a frame, table, array or data set that holds it.
         """
-        from polyrule.model.flips import place_of, smallest_flip
-        from polyrule.model.one_example import one_example
+        from polyrule.model.flips import smallest_flip
 
-        names = [feature.name for feature in self.features]
-        fixed = {names[place_of(names, item, "feature")] for item in options.pop("fixed", ())}
-        model, table = one_example(self, example, row)
-        # Features that no rule tests may be missing in the example; they change nothing anyway.
-        kept = fixed & {feature.name for feature in model.features}
-        return smallest_flip(model, table, label, fixed=kept, **options)
+        return smallest_flip(self, example, label, row, **options)
 
-    def verify(self, data: Any, y: Any = None) -> Any:
+    def verify(self, data: Any, y: Any = None, *, learn: bool = True) -> Any:
         """Replay the list on its training data and check every number in it; see `polyrule.learning.verify.verify`."""
-        return import_module("polyrule.learning.verify").verify(self, labelled(self, data, y))
+        return import_module("polyrule.learning.verify").verify(self, labelled(self, data, y), learn=learn)
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the list to a JSON model file, whole or not at all; see `polyrule.model.files`."""

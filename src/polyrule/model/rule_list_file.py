@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from math import inf, isfinite
 from typing import Any
 
 from polyrule.data.columns import shorten
@@ -113,7 +114,12 @@ def encode_condition(condition: Condition, names: Vocabulary) -> dict[str, Any]:
     """One condition by names."""
     match condition:
         case NumericCondition(feature, op, threshold):
-            return {"feature": names.features.write(feature), "op": op, "value": float(threshold)}
+            gap = (
+                {}
+                if condition.between is None
+                else {"between": [x if isfinite(x) else None for x in condition.between]}
+            )
+            return {"feature": names.features.write(feature), "op": op, "value": float(threshold)} | gap
         case NominalCondition(feature, value):
             return {
                 "feature": names.features.write(feature),
@@ -135,7 +141,8 @@ def decode_condition(node: Node, names: Vocabulary) -> Condition:
         members = node.fields(("label", "op", "value"))
         members["op"].choice("=")
         return LabelCondition(names.labels.read(members["label"]), members["value"].whole(0, 1))
-    members = node.fields(("feature", "op", "value"))
+    compared = isinstance(node.value, dict) and node.value.get("op") in ("<=", ">")
+    members = node.fields(("feature", "op", "value"), ("between",) if compared else ())
     feature = names.features.read(members["feature"])
     if members["op"].value == "is":
         return MissingCondition(feature, members["value"].choice("missing", "known") == "missing")
@@ -147,7 +154,22 @@ def decode_condition(node: Node, names: Vocabulary) -> Condition:
             return chosen(feature, sorted(values))
         return NominalCondition(feature, names.categories(feature).read(members["value"]))
     op = members["op"].choice("<=", ">")
-    return NumericCondition(feature, "<=" if op == "<=" else ">", float(members["value"].number()))
+    threshold = float(members["value"].number())
+    return NumericCondition(feature, "<=" if op == "<=" else ">", threshold, _gap(members["between"], threshold))
+
+
+def _gap(node: Node, threshold: float) -> tuple[float, float] | None:
+    """Values on either side of a threshold, where a file has them."""
+    if node.value is None:
+        return None
+    ends = node.items()
+    if len(ends) != 2:
+        node.fail("must hold two numbers: the training values on either side of the threshold")
+    low, high = (end.maybe(lambda n: float(n.number())) for end in ends)
+    low, high = -inf if low is None else low, inf if high is None else high
+    if not low <= threshold < high:
+        node.fail("does not hold the threshold")
+    return low, high
 
 
 def _encode_rule(rule: Rule, names: Vocabulary) -> dict[str, Any]:

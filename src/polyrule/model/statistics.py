@@ -55,14 +55,14 @@ def statistics(rule_list: RuleList) -> dict[str, float]:
     }
 
 
-def records(rule_list: RuleList) -> list[dict[str, Any]]:
-    """One plain dict per rule: what a frame, CSV or JSON shows."""
+def records(rule_list: RuleList, digits: int | None = None) -> list[dict[str, Any]]:
+    """One plain dict per rule: what a frame, CSV or JSON shows; texts with `digits` as in `printing.format_list`."""
     features, names = rule_list.features, rule_list.label_names
     return [
         {
             "rule": number,
             "head": printing.format_head(rule, names),
-            "body": printing.format_body(rule, features, names),
+            "body": printing.format_body(rule.body, features, names, digits),
             "labels": len(rule.head),
             "conditions": len(rule.body),
             "tp": rule.tp,

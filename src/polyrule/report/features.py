@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -14,13 +15,28 @@ BINS = 24
 
 
 def summarise(feature: Feature, column: int, table: Table | None) -> dict[str, Any]:
-    """Name, kind and categories of a feature, and its histogram where there is data."""
+    """Name, kind and categories of a feature, which part of which date it is, and its histogram where there is data."""
     entry: dict[str, Any] = {"name": feature.name, "kind": feature.kind, "column": column}
+    if feature.is_dated:
+        entry |= {"date": feature.column, "part": feature.part}
     if feature.has_categories:
         entry["categories"] = list(feature.categories)
     if table is not None:
         entry["histogram"] = histogram(feature, table.column(column))
     return entry
+
+
+def shown(tested: Sequence[int], features: Sequence[Feature]) -> list[int]:
+    """Positions of the features that a page carries: those that rules test, and of a date all that follows from it.
+
+    Examples
+    --------
+    >>> from polyrule.data.dates import date_features
+    >>> shown([4], [Feature("size"), *date_features("on")]), shown([0], [Feature("size"), *date_features("on")])
+    ([1, 2, 3, 4], [0])
+    """
+    dates = {features[j].column for j in tested if features[j].is_dated}
+    return sorted({*tested, *(j for j, f in enumerate(features) if f.is_dated and f.column in dates)})
 
 
 def histogram(feature: Feature, values: npt.NDArray[np.float64]) -> dict[str, Any]:

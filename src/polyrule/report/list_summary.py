@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from polyrule.model.bodies import ABOVE, AT_MOST, CATEGORY, IN, LABEL, MISSING
 from polyrule.model.printing import format_list
+from polyrule.model.rounding import shown_threshold
 from polyrule.model.rule import (
     Condition,
     LabelCondition,
@@ -24,6 +25,9 @@ from polyrule.report import label_graph
 from polyrule.report.curves import curve
 from polyrule.report.inputs import Part
 from polyrule.report.run import Run, run
+
+#: significant digits of thresholds in a page, more where so few would not be true
+DIGITS = 5
 
 
 def predictions(model: RuleList, parts: Sequence[Part]) -> list[Run]:
@@ -113,10 +117,15 @@ def _on_part(rule: Rule, number: int, result: Run) -> dict[str, Any]:
 
 
 def condition_entry(condition: Condition, slots: Mapping[int, int]) -> list[Any]:
-    """A condition as [kind, feature or label, value], the kinds numbered as in `polyrule.model.bodies`."""
+    """A condition as [kind, feature or label, value], the kinds numbered as in `polyrule.model.bodies`.
+
+    A threshold that may be shown with fewer digits is followed by that number.
+    """
     match condition:
         case NumericCondition(feature, op, threshold):
-            return [AT_MOST if op == "<=" else ABOVE, slots[feature], float(threshold)]
+            entry = [AT_MOST if op == "<=" else ABOVE, slots[feature], float(threshold)]
+            shown = shown_threshold(condition, DIGITS)
+            return entry if shown == threshold else [*entry, shown]
         case NominalCondition(feature, value):
             return [CATEGORY, slots[feature], int(value)]
         case SetCondition(feature, values):

@@ -15,6 +15,7 @@ SCRIPTS = (
     "dom.js",
     "format.js",
     "rules.js",
+    "cells.js",
     "flips.js",
     "ensemble.js",
     "charts.js",

@@ -11,6 +11,7 @@ import numpy as np
 from polyrule.data.names import visible
 from polyrule.evaluation.scores import MEASURES
 from polyrule.model.narrowing import used_features
+from polyrule.model.rounding import with_gaps
 from polyrule.report import comparison, examples, features, matters, scoring
 from polyrule.report.inputs import Inputs, Part, learned_from_others
 from polyrule.report.kinds import kind_of, signed_rules
@@ -45,7 +46,8 @@ def summarise(
         JSON-able: format, title, generator, labels, features (those that rules test), parts, findings, models,
         comparison, examples, notes.
     """
-    used = used_features(rule for model in inputs.models for rule in model.rules)
+    tested = used_features(rule for model in inputs.models for rule in model.rules)
+    used = features.shown(tested, inputs.features)
     slots = {column: slot for slot, column in enumerate(used)}
     first = inputs.parts[0] if inputs.parts else None
     runs = [kind_of(model).predictions(model, inputs.parts) for model in inputs.models]
@@ -85,7 +87,7 @@ def summarise(
         summary["level"] = scoring.level_with_best([m["parts"][-1]["scores"] for m in summary["models"]], resampled)
     taken = len(embed(without_text(summary))) + sum(min(len(m["text"]), MOST_TEXT) for m in summary["models"])
     summary["examples"] = examples.summarise(inputs.parts, used, max(0, most_bytes - taken))
-    summary["notes"] = _notes(inputs, summary)
+    summary["notes"] = _notes(inputs, summary, len(inputs.features) - len(tested))
     shown: dict[str, Any] = _visible(summary)
     return shown
 
@@ -151,13 +153,22 @@ def _model(
         entry = scoring.summarise(part, result.labels, known, inputs.label_names)
         parts.append(entry | kind.summarise_part(model, result))
     entry = {"name": name, "info": _info(model.info), "parts": parts}
-    entry |= kind.summarise(model, results, slots)
+    entry |= kind.summarise(_roundable(model, inputs.parts), results, slots)
     entry["warnings"] = [
         *_fit_warnings(model, inputs),
         *_score_warnings(parts, inputs),
         *kind.warnings(model, results, inputs.parts),
     ]
     return entry
+
+
+def _roundable(model: Any, parts: Sequence[Part]) -> Any:
+    """Return the model with thresholds that, rounded, still divide all examples of the report as they do."""
+    for part in parts:
+        known = any(getattr(c, "between", None) is not None for rule in model.rules for c in rule.body)
+        if known or not part.unseen:  # without training data nobody knows how far a threshold may be moved
+            model = with_gaps(model, part.table, also=known)
+    return model
 
 
 def _info(info: dict[str, Any]) -> dict[str, Any]:
@@ -199,7 +210,7 @@ def _score_warnings(parts: Sequence[dict[str, Any]], inputs: Inputs) -> list[str
     return found
 
 
-def _notes(inputs: Inputs, summary: dict[str, Any]) -> list[str]:
+def _notes(inputs: Inputs, summary: dict[str, Any], untested: int) -> list[str]:
     notes = []
     shown = summary["examples"]["part"]
     for index, part in enumerate(inputs.parts):
@@ -212,7 +223,6 @@ def _notes(inputs: Inputs, summary: dict[str, Any]) -> list[str]:
             )
         if part.weighted:
             notes.append(f"{part.title}: example weights are not used in this page; every example counts once.")
-    left_out = summary["feature_total"] - len(summary["features"])
-    if left_out:
-        notes.append(f"{left_out:,} of {summary['feature_total']:,} features appear in no rule and are left out.")
+    if untested:
+        notes.append(f"{untested:,} of {summary['feature_total']:,} features appear in no rule and are left out.")
     return notes

@@ -5,11 +5,11 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor
 from functools import reduce
 from operator import add
-from typing import Any, Protocol, TypeVar
+from typing import Protocol, TypeVar
 
 from polyrule.scale.coded import Step
 from polyrule.scale.questions import Question
-from polyrule.scale.state import BlockState
+from polyrule.scale.states import States, room_for_blocks
 from polyrule.store.packed import Packed
 
 Answer = TypeVar("Answer")
@@ -49,41 +49,22 @@ class LocalCounter:
 
     def __init__(self, packed: Packed, threads: int = 1) -> None:
         self.steps: tuple[Step, ...] = ()
-        self._packed = packed
-        self._states: dict[int, BlockState] = {}
+        self._count = len(packed.blocks)
+        self._states = States(packed.blocks, len(packed.label_names), room_for_blocks())
         self._threads = max(1, threads)
 
     def ask(self, question: Question[Answer]) -> Answer:
         """Ask every block and add up; each thread adds up its own blocks first."""
-        blocks = range(len(self._packed.blocks))
+        blocks = range(self._count)
         shares = [blocks[start :: self._threads] for start in range(min(self._threads, len(blocks)))]
+        answer: Answer
         if len(shares) <= 1:
-            return self._total(question, blocks)
+            answer = self._states.ask(question, self.steps, blocks)
+            return answer
         with ThreadPoolExecutor(len(shares)) as pool:
-            answer: Answer = _sum(list(pool.map(lambda share: self._total(question, share), shares)))
+            answer = reduce(add, pool.map(lambda share: self._states.ask(question, self.steps, share), shares))
             return answer
 
     def advance(self, step: Step) -> None:
         """Note the rule; blocks replay it when they are asked again."""
         self.steps = (*self.steps, step)
-
-    def _total(self, question: Question[Answer], blocks: Any) -> Answer:
-        total: Any = None
-        for index in blocks:
-            found = question.answer(self._state(index))
-            if total is None:
-                total = found
-            else:
-                total += found
-        return total  # type: ignore[no-any-return]
-
-    def _state(self, index: int) -> BlockState:
-        state = self._states.get(index)
-        if state is None:
-            state = self._states[index] = BlockState(self._packed.blocks[index], len(self._packed.label_names))
-        state.replay(self.steps)
-        return state
-
-
-def _sum(answers: list[Any]) -> Any:
-    return reduce(add, answers)

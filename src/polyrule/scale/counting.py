@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import overload
 
 import numpy as np
 
@@ -16,7 +15,7 @@ from polyrule.scale.engine import CountedEngine
 from polyrule.scale.refine import RefiningEngine
 from polyrule.scale.state import BlockState
 from polyrule.store.bins import check_max_bins
-from polyrule.store.packed import Block, Packed
+from polyrule.store.packed import Block, Blocks, Packed
 
 DEVICES = ("cpu", "cuda")
 Maker = Callable[[Packed], Counter]
@@ -71,7 +70,7 @@ def counted_engine(
     elif counting.device == "cuda":
         from polyrule.scale.gpu import GpuCounter
 
-        counter = GpuCounter(packed)
+        counter = GpuCounter(packed, counting.refine)
     else:
         counter = LocalCounter(packed, n_jobs)
     maker: type[CountedEngine] = RefiningEngine if counting.refine else CountedEngine
@@ -103,8 +102,8 @@ def one_label(packed: Packed, label: int, value: int = 1) -> Packed:
 
 
 @dataclass(frozen=True)
-class _OneLabel(Sequence[Block]):
-    """Blocks whose label bits are narrowed to one label when they are asked for."""
+class _OneLabel(Blocks):
+    """Blocks whose label bits are narrowed to one label."""
 
     blocks: Sequence[Block]
     label: int
@@ -113,13 +112,8 @@ class _OneLabel(Sequence[Block]):
     def __len__(self) -> int:
         return len(self.blocks)
 
-    @overload
-    def __getitem__(self, index: int) -> Block: ...
-    @overload
-    def __getitem__(self, index: slice) -> Sequence[Block]: ...
-    def __getitem__(self, index: int | slice) -> Block | Sequence[Block]:
-        if isinstance(index, slice):
-            return [self[i] for i in range(len(self))[index]]
+    def read(self, index: int) -> Block:
+        """Return a block with one label."""
         block = self.blocks[index]
         word = block.truth[:, self.label // 64] >> np.uint64(self.label % 64)
         present = (word & np.uint64(1)) ^ np.uint64(1 - self.value)

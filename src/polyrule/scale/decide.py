@@ -32,7 +32,7 @@ def decide(
     allowed: npt.NDArray[np.bool_],
     total: Ints,
     values: RatioValues,
-    min_coverage: float,
+    min_coverage: int,
     single: bool,
 ) -> tuple[int, int, bool] | None:
     """Return position among `columns`, code and side of the best candidate; None where no literal can be used.
@@ -56,7 +56,7 @@ def decide(
         total=np.ascontiguousarray(total),
         num=list(values.num),
         den=list(values.den),
-        min_coverage=float(min_coverage),
+        min_coverage=min_coverage,
         single=single,
     )
     return found

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from fractions import Fraction
 
 import numpy as np
-import numpy.typing as npt
 
+from polyrule.arrays import Bools, Ints
 from polyrule.data.table import Feature
-from polyrule.errors import OptionError
-from polyrule.kernels.engine import PACE, Candidate, GrowOptions, Outcome, OutOfTime, Report
+from polyrule.errors import DataError, OptionError
+from polyrule.kernels.engine import Candidate, GrowOptions, Outcome
+from polyrule.kernels.growth import Batches, Growth, Node, without_tested
 from polyrule.kernels.judge import Verdict
 from polyrule.kernels.singles import RatioValues
 from polyrule.measures import Objective
-from polyrule.model.rule import Condition, LabelCondition
+from polyrule.measures.ratio import exact_number
 from polyrule.native import native
 from polyrule.scale.batches import equality_batch, numeric_batch, whole_batch
 from polyrule.scale.coded import KINDS, LABEL_CODES, Body, Counts, Layout, Step
@@ -26,11 +25,10 @@ from polyrule.scale.judge import CountedBatch, CountedJudge
 from polyrule.scale.questions import Agreement, CountRows, Leftover, Weight, WhatIf
 from polyrule.store.bins import Bins
 
-Ints = npt.NDArray[np.int64]
-Mask = npt.NDArray[np.bool_]
-
 #: Most bytes of one table of counts.
 LARGEST_TABLE = 4 << 30
+#: All weights are below this, so that counts are exact as doubles, and sums of a few of them as 64-bit integers.
+LARGEST_TOTAL = 2**53
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -46,18 +44,15 @@ class CountedCandidate(Candidate):
 
 
 @dataclass(eq=False)
-class Node:
-    """A body under search."""
+class CountedNode(Node):
+    """A body as ranges of codes, with its counts once somebody has asked for them."""
 
-    body: tuple[Condition, ...]
-    coded: Body
-    weight: int
-    verdict: Verdict | None
-    parent: Node | None = None
+    coded: Body = ()
+    parent: CountedNode | None = None
     counts: Counts | None = None
 
 
-class CountedEngine:
+class CountedEngine(Growth[CountedNode]):
     """Grows rules from counts. See `polyrule.kernels.engine.Engine` for the contract; `covered` stays empty.
 
     Examples
@@ -86,21 +81,18 @@ class CountedEngine:
         options: GrowOptions,
         compiled: bool = True,
     ) -> None:
+        judge = CountedJudge(labels, objective, lambda body, s: counter.ask(Agreement(body, s)))
+        super().__init__(labels, objective, options, judge)
+        self._judge: CountedJudge = judge
         self.counter = counter
         self.features = features
         self.bins = bins
-        self.labels = labels
-        self.objective = objective
-        self.options = options
         self.compiled = compiled and native is not None
         self._can_decide = self.compiled or counter.decides
-        self.deadline: float | None = None
-        self.report: Report | None = None
-        self._columns_seen, self._told = 0, time.monotonic()
         self.total = int(counter.ask(Weight()))
+        if not 0 <= self.total < LARGEST_TOTAL:
+            raise DataError("the weights sum to 2**53 or more; divide them by a common factor and pack the data again")
         self.remaining = self.total
-        self._judge = CountedJudge(labels, objective, lambda body, s: counter.ask(Agreement(body, s)))
-        self._judge.watch = self._look_at_the_clock
         self._layout = Layout.of(bins, labels, tuple(range(len(features))))
         self._usual = (0,) * labels
         self._ever_set = np.zeros(labels, dtype=bool)
@@ -126,7 +118,7 @@ class CountedEngine:
         head = tuple((label, value) for label, value, _, _ in candidate.head)
         answer = self.counter.ask(WhatIf(candidate.coded, head, full, negative))
         covered, still_open, newly = int(answer[0]), int(answer[1]), answer[2:]
-        stopped = stop_threshold is not None and still_open <= Fraction(repr(float(stop_threshold))) * covered
+        stopped = stop_threshold is not None and still_open <= exact_number(stop_threshold) * covered
         step = Step(candidate.coded, head, "all", full, negative)
         if stopped:
             step = replace(step, stay="none")
@@ -211,7 +203,7 @@ class CountedEngine:
             self._root = self._count(())
         return self._root
 
-    def _counts(self, node: Node) -> Counts:
+    def _counts(self, node: CountedNode) -> Counts:
         """Counts of a node: counted, or the parent's less those of its sibling where that has fewer rows."""
         if node.counts is None:
             parent = node.parent
@@ -233,106 +225,53 @@ class CountedEngine:
 
     # -- search ----------------------------------------------------------------------------------------------------
 
-    def grow(self, label: int | None = None, value: int | None = None) -> Candidate | None:
-        """Return the best rule by greedy or beam search."""
-        if label is not None and value == 0 and not self.objective.negative:
-            return None
-        self._columns_seen, self._told = 0, time.monotonic()
-        literals = self._literals(label, value)
+    def begin(self, literals: Bools) -> CountedNode:
+        """Return the empty body, judged."""
         kinds = self._totals()
         self._usual = tuple(int(kind) for kind in kinds.argmax(axis=1))
         self._judge.update(kinds[:, :2] + kinds[:, 2:], self.remaining)
-        start = self._judge.best(whole_batch(self._column(self._whole(), 0).on_host()), literals)  # type: ignore[arg-type]
-        root = Node((), (), self.remaining, start, None, self._whole())
-        best = None if start is None else root
-        beam = [root]
-        length = 0
-        while beam and (self.options.max_conditions is None or length < self.options.max_conditions):
-            level = self._extend(beam, literals)
-            if not level or not _verdict(level[0]).beats(best.verdict if best else None):
-                break
-            best, beam, length = level[0], level, length + 1
-        if best is None or best.weight < self.options.min_coverage:
-            return None
-        verdict = _verdict(best)
-        nobody = np.zeros(0, dtype=np.int64)
-        version = len(self.counter.steps)
-        return CountedCandidate(best.body, verdict.head, verdict.value, nobody, best.coded, best.counts, version)
+        counts = self._whole()
+        verdict = self._judge.best(whole_batch(self._column(counts, 0).on_host()), literals)  # type: ignore[arg-type]
+        return CountedNode((), self.remaining, verdict, counts=counts)
 
-    def grow_single(self) -> Candidate | None:
-        """Return the best of the rules grown for each single literal."""
-        best: Candidate | None = None
-        for label in range(self.labels):
-            for value in (1, 0) if self.objective.negative else (1,):
-                found = self.grow(label, value)
-                if found is not None and (best is None or _rank(found) > _rank(best)):
-                    best = found
-        return best
-
-    def _literals(self, label: int | None, value: int | None) -> Mask:
-        allowed = np.ones((self.labels, 2), dtype=bool)
-        allowed[:, 0] = self.objective.negative
-        if label is not None:
-            allowed[:] = False
-            allowed[label, int(value if value is not None else 1)] = True
-        return allowed
-
-    def _extend(self, beam: list[Node], literals: Mask) -> list[Node]:
-        found = [node for parent in beam for node in self._refinements(parent, literals)]
-        found.sort(key=lambda node: _verdict(node).value, reverse=True)
-        found.sort(key=lambda node: (_verdict(node).value, _verdict(node).tp), reverse=True)
-        level: list[Node] = []
-        seen: set[frozenset[Condition]] = set()
-        for node in found:
-            key = frozenset(node.body)
-            if key not in seen:
-                seen.add(key)
-                level.append(node)
-        return level[: self.options.beam_width]
-
-    def _refinements(self, parent: Node, literals: Mask) -> list[Node]:
-        """The best `beam_width` extensions of one body, in canonical order among equals."""
+    def search(self, parent: CountedNode, literals: Bools, floor: Verdict | None) -> list[CountedNode]:
+        """Return the best extensions of one body."""
         values = self._judge.fast_values(literals) if self.options.beam_width == 1 and self._can_decide else None
         if values is not None:
             return self._decide(parent, literals, values)
-        return self._search(parent, literals, lambda column: self._batch(parent, column))
+        return self.shortlist(parent, self._batches(parent, self._batch), literals, floor)
 
-    def _search(self, parent: Node, literals: Mask, batch_of: Callable[[int], CountedBatch]) -> list[Node]:
-        """Judge the candidates of one column after the other."""
-        nodes: list[Node] = []
-        width = self.options.beam_width
-        tested = [condition.label for condition in parent.body if isinstance(condition, LabelCondition)]
+    def weights(self, batch: CountedBatch) -> Ints:
+        """Return the weight that each candidate of a batch covers."""
+        return batch.weight
+
+    def extended(self, parent: CountedNode, batch: CountedBatch, verdict: Verdict) -> CountedNode:
+        """Return the node of the candidate that a verdict names."""
+        index = verdict.index
+        body = (*parent.body, batch.condition(index))
+        return CountedNode(body, int(batch.weight[index]), verdict, batch.body(index), parent)
+
+    def candidate(self, node: CountedNode) -> Candidate:
+        """Return a grown body as a rule; nobody has listed its rows."""
+        assert node.verdict is not None
+        nobody, version = np.zeros(0, dtype=np.int64), len(self.counter.steps)
+        verdict = node.verdict
+        return CountedCandidate(node.body, verdict.head, verdict.value, nobody, node.coded, node.counts, version)
+
+    def _batches(self, parent: CountedNode, batch_of: Callable[[CountedNode, int], CountedBatch]) -> Batches:
         for column in self._open_columns(parent):
-            self._look_at_the_clock()
-            batch = batch_of(column)
-            allowed = literals.copy()
-            allowed[tested] = False
-            if column >= len(self.features):
-                allowed[column - len(self.features)] = False
-            skip = batch.weight < self.options.min_coverage
-            for _ in range(min(width, len(batch))):
-                verdict = self._judge.best(batch, allowed, skip)  # type: ignore[arg-type]
-                if verdict is None:
-                    break
-                skip[verdict.index] = True
-                if len(nodes) >= width and not verdict.beats(nodes[-1].verdict):
-                    break
-                body = (*parent.body, batch.condition(verdict.index))
-                weight = int(batch.weight[verdict.index])
-                nodes.append(Node(body, batch.body(verdict.index), weight, verdict, parent))
-                nodes.sort(key=lambda node: (_verdict(node).value, _verdict(node).tp), reverse=True)
-                del nodes[width:]
-        return nodes
+            label = column - len(self.features)
+            yield batch_of(parent, column), label if label >= 0 else None
 
-    def _decide(self, parent: Node, literals: Mask, values: RatioValues) -> list[Node]:
+    def _decide(self, parent: CountedNode, literals: Bools, values: RatioValues) -> list[CountedNode]:
         """Find the best extension by the compiled decider; the judge then names its head."""
-        allowed = literals.copy()
-        allowed[[condition.label for condition in parent.body if isinstance(condition, LabelCondition)]] = False
+        self._look_at_the_clock()
+        allowed = without_tested(literals, parent.body)
         columns = self._open_columns(parent)
         single = self.objective.max_head_size == 1
         counts, whole, total = self._counts(parent), self._whole(), self._judge.total
         found = decide(
-            counts, whole.weight, self._views(columns), allowed, total, values, self.options.min_coverage, single
+            counts, whole.weight, self._views(columns), allowed, total, values, self.options.least_weight, single
         )
         if found is None:
             return []
@@ -344,8 +283,7 @@ class CountedEngine:
             allowed[column - len(self.features)] = False
         verdict = self._judge.best(chosen, allowed)  # type: ignore[arg-type]
         assert verdict is not None
-        body = (*parent.body, chosen.condition(0))
-        return [Node(body, chosen.body(0), int(chosen.weight[0]), verdict, parent)]
+        return [self.extended(parent, chosen, verdict)]
 
     def _views(self, columns: list[int]) -> ColumnViews:
         starts = self._layout.starts
@@ -365,33 +303,15 @@ class CountedEngine:
     def _is_numeric(self, column: int) -> bool:
         return column < len(self.features) and not self.features[column].is_nominal
 
-    def _open_columns(self, parent: Node) -> list[int]:
+    def _open_columns(self, parent: CountedNode) -> list[int]:
         """Columns that may extend a body, in canonical order."""
         tested = {coded.column for coded in parent.coded}
         return [c for c in sorted(self._layout.columns) if self._is_numeric(c) or c not in tested]
 
-    def _batch(self, parent: Node, column: int) -> CountedBatch:
+    def _batch(self, parent: CountedNode, column: int) -> CountedBatch:
         place = self._place[column]
         own = self._column(self._counts(parent), place).on_host()
         if not self._is_numeric(column):
             return equality_batch(parent.coded, column, self.features, own)
         occurs = self._column(self._whole(), place).on_host().weight
         return numeric_batch(parent.coded, column, self.bins[column], own, occurs)
-
-    def _look_at_the_clock(self) -> None:
-        now = time.monotonic()
-        if self.deadline is not None and now > self.deadline:
-            raise OutOfTime
-        self._columns_seen += 1
-        if self.report is not None and now - self._told >= PACE:
-            self._told = now
-            self.report(self._columns_seen, None)
-
-
-def _verdict(node: Node) -> Verdict:
-    assert node.verdict is not None
-    return node.verdict
-
-
-def _rank(candidate: Candidate) -> tuple[Fraction, int, int]:
-    return candidate.value, candidate.tp, -len(candidate.body)

@@ -14,6 +14,7 @@ from polyrule.scale import device
 from polyrule.scale.coded import KINDS, Counts, Step
 from polyrule.scale.questions import Question
 from polyrule.scale.state import BlockState
+from polyrule.store.bins import code_type, word_count
 from polyrule.store.packed import Block, Packed
 
 Answer = TypeVar("Answer")
@@ -24,26 +25,26 @@ class GpuCounter:
 
     decides = True
 
-    def __init__(self, packed: Packed) -> None:
+    def __init__(self, packed: Packed, with_values: bool = False) -> None:
         xp = device.cupy()
-        blocks = list(packed.blocks)
-        codes = xp.empty((len(packed.bins), len(packed)), dtype=blocks[0].codes.dtype)
-        truth = xp.empty((len(packed), blocks[0].truth.shape[1]), dtype=np.uint64)
-        weighted = any(block.weights is not None for block in blocks)
-        weights = xp.ones(len(packed), dtype=np.int64) if weighted else None
-        values = None
-        if all(block.values is not None for block in blocks):
-            values = xp.empty((len(packed.bins), len(packed)))
+        features, rows = len(packed.bins), len(packed)
+        codes = xp.empty((features, rows), dtype=code_type(max(map(len, packed.bins))))
+        truth = xp.empty((rows, word_count(len(packed.label_names))), dtype=np.uint64)
+        weights: Any = None
+        values = xp.empty((features, rows)) if with_values else None
         start = 0
-        for block in blocks:
-            rows = slice(start, start + len(block))
-            codes[:, rows] = xp.asarray(np.ascontiguousarray(block.codes))
-            truth[rows] = xp.asarray(np.ascontiguousarray(block.truth))
-            if weights is not None and block.weights is not None:
-                weights[rows] = xp.asarray(np.ascontiguousarray(block.weights))
-            if values is not None and block.values is not None:
-                values[:, rows] = xp.asarray(np.ascontiguousarray(block.values))
-            start += len(block)
+        for block in packed.blocks:  # one after another: a store has more of them than memory
+            own = slice(start, start + len(block))
+            codes[:, own] = xp.asarray(np.ascontiguousarray(block.codes, dtype=codes.dtype))
+            truth[own] = xp.asarray(np.ascontiguousarray(block.truth))
+            if block.weights is not None:
+                weights = xp.ones(rows, dtype=np.int64) if weights is None else weights
+                weights[own] = xp.asarray(np.ascontiguousarray(block.weights))
+            if values is not None:
+                assert block.values is not None
+                for column in range(features):
+                    values[column, own] = xp.asarray(np.ascontiguousarray(block.values[column]))
+            start = own.stop
         self.steps: tuple[Step, ...] = ()
         self.state = BlockState(Block(codes, truth, weights, values), len(packed.label_names), xp)
 
@@ -64,7 +65,7 @@ def decide_on_device(
     allowed: Any,
     total: Any,
     values: RatioValues,
-    min_coverage: float,
+    min_coverage: int,
     single: bool,
 ) -> tuple[int, int, bool] | None:
     """Return position, code and side of the best candidate; see `polyrule.scale.decide.decide`."""
@@ -99,7 +100,7 @@ def decide_on_device(
         (
             *(_upload(xp, measure), counts.kinds, counts.weight, kinds_upto, weight_upto, occurs_upto, starts, ends),
             *(xp.asarray(columns.numeric), xp.asarray(columns.own_label), xp.asarray(allowed.astype(np.uint8))),
-            *(xp.asarray(np.ascontiguousarray(total)), np.int32(labels), node_weight, np.float64(min_coverage), found),
+            *(xp.asarray(np.ascontiguousarray(total)), np.int32(labels), node_weight, np.int64(min_coverage), found),
         ),
     )
     device.kernel("best_of_all")((1,), (deciders,), (found, np.int32(len(found)), best))

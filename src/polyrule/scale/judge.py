@@ -100,6 +100,7 @@ class CountedJudge(Judge):
         check_countable(objective)
         self.objective = objective
         self.watch = None
+        self._last = None
         form = objective.fast_form(labels)
         self.form = None if form is None or form.formula else form
         self._agree = agree

@@ -62,6 +62,10 @@ POLYRULE_BOTH bool better(const Candidate& a, const Candidate& b) {
   return a.order < b.order;
 }
 
+// What a literal adds to the true positives of a head that its label has brought so many to already: of a label's two
+// literals that are as good, the one with more true positives counts.
+POLYRULE_BOTH i64 joins(i64 tp, i64 joined) { return tp > joined ? tp - joined : 0; }
+
 // What a literal is judged by: coefficients of (constant, TP, FP, TN, FN), and whether a head holds one label only.
 struct Measure {
   i64 num[5], den[5];
@@ -99,7 +103,7 @@ POLYRULE_BOTH Candidate judge(const Measure& measure, const i64* upto, const i64
         best = Candidate{num, den, tp, order};
         joined = tp;
       } else if (left == right) {
-        const i64 more = measure.single ? (tp > best.tp ? tp - best.tp : 0) : (tp > joined ? tp - joined : 0);
+        const i64 more = joins(tp, measure.single ? best.tp : joined);
         best.tp += more;
         joined += more;
       }

@@ -205,7 +205,7 @@ __device__ Candidate best_of_block(Candidate mine) {
 __global__ void decide(const Measure* by, const i64* kinds, const i64* weight, const i64* kinds_upto, const i64* weight_upto,
                        const i64* occurs_upto, const i64* starts, const i64* ends, const unsigned char* numeric,
                        const int* own, const unsigned char* allowed, const i64* total, int labels, i64 node_weight,
-                       double min_coverage, Candidate* out) {
+                       i64 min_coverage, Candidate* out) {
   const Measure measure = *by;
   const int c = blockIdx.y;
   const i64 width = i64(labels) * kKinds;
@@ -221,10 +221,10 @@ __global__ void decide(const Measure* by, const i64* kinds, const i64* weight, c
       const i64 before = b ? occurs_upto[bin - 1] : 0;
       const i64 covered = above ? known - upto : upto;
       if (is_cut(above, here, upto, known, weight[ends[c] - 1], before, occurs_upto[bin], occurs_upto[last]) &&
-          double(covered) >= min_coverage)
+          covered >= min_coverage)
         found = judge(measure, kinds_upto + bin * width, kinds_upto + last * width, above, total, allowed, labels, own[c],
                       order);
-    } else if (!above && here > 0 && here < node_weight && double(here) >= min_coverage) {
+    } else if (!above && here > 0 && here < node_weight && here >= min_coverage) {
       found = judge(measure, kinds + bin * width, kinds + bin * width, false, total, allowed, labels, own[c], order);
     }
   }

@@ -9,16 +9,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from polyrule.arrays import Bools, Floats, Ints
 from polyrule.kernels.cuts import midpoint
+from polyrule.kernels.growth import without_tested
+from polyrule.kernels.judge import Verdict
 from polyrule.kernels.singles import RatioValues
-from polyrule.model.rule import Condition, LabelCondition, NumericCondition
+from polyrule.model.rule import Condition, NumericCondition
 from polyrule.scale.coded import KINDS, Body, Counts, Range
-from polyrule.scale.engine import CountedEngine, Node
+from polyrule.scale.engine import CountedEngine, CountedNode
 from polyrule.scale.judge import CountedBatch
 from polyrule.scale.state import BlockState
 
@@ -111,16 +114,16 @@ def _host(array: Any) -> Any:
 class RefiningEngine(CountedEngine):
     """Grows the rules of the ordinary learner: bins first, then the values inside those that could hold better cuts."""
 
-    def _refinements(self, parent: Node, literals: Bools) -> list[Node]:
-        coarse = super()._refinements(parent, literals)
+    def search(self, parent: CountedNode, literals: Bools, floor: Verdict | None) -> list[CountedNode]:
+        """Return the best extensions of one body, cuts inside bins included."""
+        coarse = super().search(parent, literals, None)
         full = len(coarse) >= self.options.beam_width
-        worst = coarse[-1].verdict if full else None
-        allowed = literals.copy()
-        allowed[[condition.label for condition in parent.body if isinstance(condition, LabelCondition)]] = False
-        level = None if worst is None else worst.value
-        return self._search(parent, literals, lambda column: self._exact_batch(parent, column, level, allowed))
+        level = coarse[-1].rank[0] if full else None
+        allowed = without_tested(literals, parent.body)
+        exact = partial(self._exact_batch, level=level, allowed=allowed)
+        return self.shortlist(parent, self._batches(parent, exact), literals, floor)
 
-    def _exact_batch(self, parent: Node, column: int, level: Fraction | None, allowed: Bools) -> CountedBatch:
+    def _exact_batch(self, parent: CountedNode, column: int, level: Fraction | None, allowed: Bools) -> CountedBatch:
         if not self._is_numeric(column):
             return self._batch(parent, column)
         counts = self._column(self._counts(parent), self._place[column]).on_host()
@@ -161,7 +164,13 @@ class _Cuts:
     """Candidates of one numeric feature: bins in steps, those that were looked into value by value."""
 
     def __init__(
-        self, engine: RefiningEngine, parent: Node, column: int, counts: Counts, inner: Inner | None, opened: Ints
+        self,
+        engine: RefiningEngine,
+        parent: CountedNode,
+        column: int,
+        counts: Counts,
+        inner: Inner | None,
+        opened: Ints,
     ) -> None:
         self.engine, self.parent, self.column = engine, parent, column
         bins = len(engine.bins[column])

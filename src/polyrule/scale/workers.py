@@ -7,7 +7,7 @@ the same. Nothing here imports dask.
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import reduce
 from operator import add
@@ -17,8 +17,9 @@ from polyrule.errors import DataError
 from polyrule.scale.coded import Step
 from polyrule.scale.parcel import for_the_journey
 from polyrule.scale.questions import Question
-from polyrule.scale.state import BlockState
+from polyrule.scale.states import States, room_for_blocks
 from polyrule.store import Block, Store
+from polyrule.store.packed import Blocks
 
 _stores: dict[tuple[str, str], Store] = {}
 #: What a share says about its size, so that a scheduler rather sends the question to it than it to another worker.
@@ -26,20 +27,30 @@ DEAR = 64 << 20
 
 
 @dataclass(frozen=True)
-class StoreBlocks:
+class StoreBlocks(Blocks):
     """Some blocks of a store that every worker can read; only their names travel."""
 
     path: str
     fingerprint: str
     indices: tuple[int, ...]
 
-    def __iter__(self) -> Iterator[Block]:
-        blocks = open_store(self.path, self.fingerprint).blocks
-        return (blocks[index] for index in self.indices)
+    def __len__(self) -> int:
+        return len(self.indices)
+
+    def read(self, index: int) -> Block:
+        """Read a block of the store that this worker sees."""
+        return open_store(self.path, self.fingerprint).blocks[self.indices[index]]
 
 
 class Share:
     """Some blocks, and what a worker knows about them after some rules.
+
+    Parameters
+    ----------
+    blocks : sequence of Block
+    labels : int
+    others : int
+        How many shares the memory of a worker's machine has to do for.
 
     Examples
     --------
@@ -50,36 +61,26 @@ class Share:
     6
     """
 
-    def __init__(self, blocks: Sequence[Block] | StoreBlocks, labels: int) -> None:
-        self._blocks = blocks
-        self._labels = labels
-        self._states: list[BlockState] = []
+    def __init__(self, blocks: Sequence[Block], labels: int, others: int = 1) -> None:
+        self._given = blocks, labels, others
+        self._states = States(blocks, labels, room_for_blocks(others))
+        self._known = 0
         self._lock = threading.Lock()
 
     def answer(self, steps: tuple[Step, ...], question: Question[Any]) -> Any:
         """Answer a question after some rules; a task that runs twice, or late, changes nothing."""
+        blocks, labels, _ = self._given
         with self._lock:
-            if not self._states:
-                self._states = self._anew()
-            late = self._states[0].version > len(steps)  # asked about the past: what is known now stays
-            total: Any = None
-            for state in self._anew() if late else self._states:
-                state.replay(steps)
-                found = question.answer(state)
-                if total is None:
-                    total = found
-                else:
-                    total += found
-            return total
+            late = len(steps) < self._known  # asked about the past: what is known now stays
+            self._known = max(self._known, len(steps))
+            states = States(blocks, labels, 0) if late else self._states
+            return states.ask(question, steps, range(len(blocks)))
 
-    def _anew(self) -> list[BlockState]:
-        return [BlockState(block, self._labels) for block in self._blocks]
+    def __getstate__(self) -> tuple[Sequence[Block], int, int]:
+        return self._given
 
-    def __getstate__(self) -> tuple[Any, int]:
-        return self._blocks, self._labels
-
-    def __setstate__(self, known: tuple[Any, int]) -> None:
-        self.__init__(*known)  # type: ignore[misc]
+    def __setstate__(self, given: tuple[Sequence[Block], int, int]) -> None:
+        self.__init__(*given)  # type: ignore[misc]
 
     def __sizeof__(self) -> int:
         return DEAR

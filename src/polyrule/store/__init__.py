@@ -1,4 +1,4 @@
-"""Data packed for counting: codes of bins, label bits, blocks of rows; in memory or in a folder of mapped files."""
+"""Data packed for counting: codes of bins, label bits, blocks of rows; in memory or in a folder."""
 
 from polyrule.store.bins import Bins
 from polyrule.store.folder import Store, is_store

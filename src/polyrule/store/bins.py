@@ -46,6 +46,20 @@ class Bins:
         found[np.isnan(values)] = len(self.highs)
         return found
 
+    def neighbours(self, threshold: float) -> tuple[float, float] | None:
+        """Return the values on either side of a threshold between two bins, see `Table.neighbours`.
+
+        Examples
+        --------
+        >>> bins = Bins(np.array([1.0, 5.0]), np.array([2.0, 9.0]))
+        >>> bins.neighbours(3.5), bins.neighbours(7.0)
+        ((2.0, 5.0), None)
+        """
+        place = int(np.searchsorted(self.highs, threshold, side="right"))
+        low = float(self.highs[place - 1]) if place else -np.inf
+        high = float(self.lows[place]) if place < len(self) else np.inf
+        return (low, high) if threshold < high else None
+
 
 def check_max_bins(max_bins: int) -> int:
     """Return the number, or say what is wrong with it."""
@@ -109,3 +123,8 @@ def nominal_bins(feature: Feature) -> Bins:
         )
     index = np.arange(len(feature.categories), dtype=np.float64)
     return Bins(index, index)
+
+
+def word_count(labels: int) -> int:
+    """Return how many words of 64 bits hold so many labels."""
+    return max(1, -(-labels // 64))

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from polyrule.arrays import Bytes, Floats, Ints
 from polyrule.data.table import Table
-from polyrule.store.bins import Bins
+from polyrule.store.bins import Bins, code_type
 from polyrule.store.packed import Packed
 
 
@@ -48,6 +48,10 @@ class CodedTable(Table):
         occurring = np.flatnonzero(counts)
         return bins.lows[occurring], bins.highs[occurring], counts[occurring]
 
+    def neighbours(self, index: int, threshold: float) -> tuple[float, float] | None:
+        """Return the values on either side of a threshold between two bins, None within one."""
+        return self.bins[index].neighbours(threshold)
+
     def __getitem__(self, rows: Any) -> CodedTable:
         return CodedTable(super().__getitem__(rows).values, self.features, self.bins)
 
@@ -68,8 +72,7 @@ def unpack(packed: Packed) -> tuple[CodedTable, Bytes, Ints]:
     ([[0], [1]], [[1, 0], [1, 1]], [1, 1])
     """
     rows, labels = len(packed), len(packed.label_names)
-    dtype = np.result_type(np.uint8, *(block.codes.dtype for block in packed.blocks))
-    codes = np.empty((len(packed.features), rows), dtype=dtype)
+    codes = np.empty((len(packed.features), rows), dtype=code_type(max(map(len, packed.bins))))
     truth = np.empty((rows, labels), dtype=np.uint8)
     weights = np.ones(rows, dtype=np.int64)
     start = 0

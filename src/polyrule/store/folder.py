@@ -1,4 +1,4 @@
-"""A store on disk: one folder of column blocks, each file with its size and checksum in a readable header.
+"""A store on disk: one folder of column blocks, and a readable header with the size and checksum of every file.
 
 ::
 
@@ -8,32 +8,33 @@
       000000.labels    rows x words of 64 label bits
       000000.weights   whole-number weights, where there are any
       000000.values    features x rows of doubles, where the original values are kept
+
+Files are read, never mapped: a mapped file that somebody cuts short ends the process.
 """
 
 from __future__ import annotations
 
-import json
+import contextlib
 import os
 import zlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, overload
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
-from polyrule.data.table import Feature
-from polyrule.errors import DataError
+from polyrule.arrays import Floats
+from polyrule.budget import current_limits
+from polyrule.errors import DataError, OutputError
 from polyrule.store.bins import Bins
-from polyrule.store.packed import Block, Packed, word_count
-
-FORMAT, VERSION = "polyrule-store", 1
-HEADER = "header.json"
-PARTS = ("codes", "labels", "weights", "values")
+from polyrule.store.header import HEADER, BlockRecord, FileRecord, Header, read_header
+from polyrule.store.packed import Block, Blocks, Packed
 
 
 class Store(Packed):
-    """A packed data set in a folder; its blocks are mapped, not read, and checked when they are first used.
+    """A packed data set in a folder; every block is read and checked when it is asked for.
 
     Parameters
     ----------
@@ -42,18 +43,17 @@ class Store(Packed):
     """
 
     path: Path
-    header: dict[str, Any]
+    header: Header
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         folder = Path(path)
         header = read_header(folder)
-        features, bins = zip(*(_feature(record) for record in header["features"]), strict=True)
-        super().__init__(features, bins, tuple(header["labels"]), _MappedBlocks(folder, header))
+        super().__init__(header.features, header.bins, header.labels, StoredBlocks(folder, header))
         object.__setattr__(self, "path", folder)
         object.__setattr__(self, "header", header)
 
     def __len__(self) -> int:
-        return int(self.header["examples"])
+        return self.header.examples
 
     def __repr__(self) -> str:
         return (
@@ -64,23 +64,24 @@ class Store(Packed):
     @property
     def total_weight(self) -> int:
         """Weight of all examples."""
-        return int(self.header["weight"])
+        return self.header.weight
 
     @property
     def has_values(self) -> bool:
         """Whether the original values are kept beside the codes."""
-        return bool(self.header["values"])
+        return all("values" in block.files for block in self.header.blocks)
 
     @property
     def fingerprint(self) -> str:
-        """A short text that changes with the data."""
-        blocks = [[file["crc32"] for file in block["files"].values()] for block in self.header["blocks"]]
-        return f"{zlib.crc32(json.dumps([self.header['features'], self.header['labels'], blocks]).encode()):08x}"
+        """A short text that changes with the data: a digest of the header, which holds the checksums of all blocks."""
+        return self.header.digest[:23]
 
     def verify(self) -> None:
-        """Read every block and hold it against its checksum."""
-        for _ in self.blocks:
-            pass
+        """Read every block and hold it against its checksum, its codes, weights and values against the header."""
+        for block in self.blocks:
+            if block.values is not None:
+                for column in range(len(self.features)):
+                    block.values[column]
 
 
 def is_store(path: Any) -> bool:
@@ -88,49 +89,7 @@ def is_store(path: Any) -> bool:
     return isinstance(path, (str, os.PathLike)) and (Path(path) / HEADER).is_file()
 
 
-def read_header(folder: Path) -> dict[str, Any]:
-    """Read and check the header of a store."""
-    place = folder / HEADER
-    try:
-        header: dict[str, Any] = json.loads(place.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise DataError(f"{folder}: there is no packed store; make one with 'polyrule pack'") from None
-    except (OSError, ValueError) as problem:
-        raise DataError(f"{place}: not a readable header ({problem}); pack the data again") from problem
-    if not isinstance(header, dict) or header.get("format") != FORMAT:
-        raise DataError(f"{place}: this is not the header of a packed store")
-    if header.get("version") != VERSION:
-        raise DataError(f"{place}: version {header.get('version')!r} of the format is not known; update polyrule")
-    return header
-
-
-def described(feature: Feature) -> dict[str, Any]:
-    """Describe a feature in plain values."""
-    record: dict[str, Any] = {"name": feature.name, "kind": feature.kind}
-    record |= {"categories": list(feature.categories)} if feature.has_categories else {}
-    return record | ({"part": feature.part} if feature.part else {})
-
-
-def from_description(record: dict[str, Any]) -> Feature:
-    """Return the feature that `described` described."""
-    return Feature(record["name"], record["kind"], tuple(record.get("categories", ())), record.get("part", ""))
-
-
-def feature_record(feature: Feature, bins: Bins) -> dict[str, Any]:
-    """Describe a feature and its bins in plain values."""
-    record = described(feature)
-    if feature.is_nominal:
-        return record
-    return record | {"lows": bins.lows.tolist(), "highs": bins.highs.tolist()}
-
-
-def _feature(record: dict[str, Any]) -> tuple[Feature, Bins]:
-    feature = from_description(record)
-    if feature.is_nominal:
-        index = np.arange(len(feature.categories), dtype=np.float64)
-        return feature, Bins(index, index)
-    lows, highs = (np.array(record[end], dtype=np.float64) for end in ("lows", "highs"))
-    return feature, Bins(lows, highs)
+# -- writing -----------------------------------------------------------------------------------------------------------
 
 
 def block_file(folder: Path, index: int, part: str) -> Path:
@@ -138,106 +97,153 @@ def block_file(folder: Path, index: int, part: str) -> Path:
     return folder / f"{index:06d}.{part}"
 
 
-def write_file(path: Path, data: Any) -> dict[str, Any]:
-    """Write an array under a temporary name, then give it its own; return its size and checksum."""
-    contiguous = np.ascontiguousarray(data)
+@contextlib.contextmanager
+def writing(path: Path) -> Iterator[None]:
+    """Let what goes wrong on the disk be said with the name of the file or folder."""
+    try:
+        yield
+    except OSError as problem:
+        raise OutputError(f"{path}: cannot be written ({problem.strerror or problem})") from problem
+
+
+def write_bytes(path: Path, content: Any) -> None:
+    """Write a file under a temporary name, then give it its own."""
     temporary = path.with_name(path.name + ".part")
-    contiguous.tofile(temporary)
-    os.replace(temporary, path)
-    return {"bytes": contiguous.nbytes, "crc32": f"{zlib.crc32(_bytes(contiguous)):08x}"}
+    with writing(path):
+        with open(temporary, "wb") as stream:
+            stream.write(content)
+        os.replace(temporary, path)
+
+
+def write_block(folder: Path, index: int, block: Block) -> BlockRecord:
+    """Write the files of a block; return what the header says about them."""
+    parts = {"codes": block.codes, "labels": block.truth, "weights": block.weights, "values": block.values}
+    files = {}
+    for part, given in parts.items():
+        if given is not None:
+            array = np.asarray(given)
+            content = np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("<"))
+            write_bytes(block_file(folder, index, part), _bytes(content))
+            pieces = content if part == "values" else [content]
+            files[part] = FileRecord(content.nbytes, tuple(_crc32(piece) for piece in pieces))
+    return BlockRecord(len(block), len(block) if block.weights is None else int(block.weights.sum()), files)
 
 
 def write_store(folder: Path, packed: Packed, blocks: Iterable[Block]) -> None:
     """Write blocks of codes that are known already into a folder; `packed` says what they are codes of."""
     folder.mkdir(parents=True)
-    records: list[dict[str, Any]] = []
-    rows = weight = 0
-    dtype = np.dtype(np.uint8)
+    codes, records = "|u1", []
     for index, block in enumerate(blocks):
-        parts = {"codes": block.codes, "labels": block.truth, "weights": block.weights, "values": block.values}
-        files = {
-            part: write_file(block_file(folder, index, part), array)
-            for part, array in parts.items()
-            if array is not None
-        }
-        records.append({"rows": len(block), "files": files})
-        rows += len(block)
-        weight += len(block) if block.weights is None else int(block.weights.sum())
-        dtype = block.codes.dtype
-    header = {
-        "format": FORMAT,
-        "version": VERSION,
-        "examples": rows,
-        "weight": weight,
-        "codes": dtype.str,
-        "values": bool(records) and "values" in records[0]["files"],
-        "labels": list(packed.label_names),
-        "features": [feature_record(f, b) for f, b in zip(packed.features, packed.bins, strict=True)],
-        "blocks": records,
-    }
-    (folder / HEADER).write_text(json.dumps(header, indent=1, ensure_ascii=False), encoding="utf-8")
+        records.append(write_block(folder, index, block))
+        codes = block.codes.dtype.newbyteorder("<").str
+    header = Header(packed.features, packed.bins, packed.label_names, codes, tuple(records))
+    write_bytes(folder / HEADER, header.text.encode())
 
 
-def _bytes(array: Any) -> Any:
+def _bytes(array: npt.NDArray[Any]) -> memoryview:
     """Return the bytes of an array where they lie."""
-    return array.reshape(-1).view(np.uint8)
+    return memoryview(array.reshape(-1).view(np.uint8))  # type: ignore[arg-type]
 
 
-@dataclass
-class _MappedBlocks(Sequence[Block]):
-    """The blocks of a folder, mapped when they are asked for."""
+def _crc32(array: npt.NDArray[Any]) -> str:
+    return f"{zlib.crc32(_bytes(array)):08x}"
+
+
+# -- reading -----------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class StoredBlocks(Blocks):
+    """The blocks of a folder."""
 
     folder: Path
-    header: dict[str, Any]
-
-    def __post_init__(self) -> None:
-        self._checked: set[int] = set()
-        self._mapped: dict[int, Block] = {}
+    header: Header
 
     def __len__(self) -> int:
-        return len(self.header["blocks"])
+        return len(self.header.blocks)
 
-    @overload
-    def __getitem__(self, index: int) -> Block: ...
-    @overload
-    def __getitem__(self, index: slice) -> Sequence[Block]: ...
-    def __getitem__(self, index: int | slice) -> Block | Sequence[Block]:
-        if isinstance(index, slice):
-            return [self[i] for i in range(len(self))[index]]
-        if index not in self._mapped:
-            self._mapped[index] = self._map(range(len(self))[index])
-        return self._mapped[index]
-
-    def __iter__(self) -> Iterator[Block]:
-        return (self[i] for i in range(len(self)))
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {"folder": self.folder, "header": self.header, "_checked": set(), "_mapped": {}}
-
-    def _map(self, index: int) -> Block:
-        record, header = self.header["blocks"][index], self.header
-        rows, features = int(record["rows"]), len(header["features"])
-        shapes: dict[str, tuple[Any, tuple[int, ...]]] = {
-            "codes": (header["codes"], (features, rows)),
-            "labels": ("<u8", (rows, word_count(len(header["labels"])))),
-            "weights": ("<i8", (rows,)),
-            "values": ("<f8", (features, rows)),
+    def read(self, index: int) -> Block:
+        """Read a block, and hold it against the header."""
+        record, header = self.header.blocks[index], self.header
+        current_limits().check_time(str(self.folder))
+        parts = {
+            part: _read(block_file(self.folder, index, part), file, 0, *header.shape.of(part, record.rows))
+            for part, file in record.files.items()
+            if part != "values"
         }
-        parts = {part: self._part(index, part, record["files"][part], *shapes[part]) for part in record["files"]}
-        self._checked.add(index)
-        return Block(parts["codes"], parts["labels"], parts.get("weights"), parts.get("values"))
+        codes, labels, weights = parts["codes"], parts["labels"], parts.get("weights")
+        _check_codes(block_file(self.folder, index, "codes"), codes, header)
+        beyond = 64 * labels.shape[1] - len(header.labels)
+        if beyond and (labels[:, -1] >> np.uint64(64 - beyond)).any():
+            raise _damaged(block_file(self.folder, index, "labels"), f"a row has more than {len(header.labels)} labels")
+        if weights is not None:
+            _check_weights(block_file(self.folder, index, "weights"), weights, record.weight)
+        values = None
+        if "values" in record.files:
+            place = block_file(self.folder, index, "values")
+            values = StoredValues(place, record.files["values"], codes, header.bins)
+        return Block(codes, labels, weights, values)
 
-    def _part(self, index: int, part: str, file: dict[str, Any], dtype: Any, shape: tuple[int, ...]) -> Any:
-        place = block_file(self.folder, index, part)
-        try:
-            size = place.stat().st_size
-            if size != file["bytes"] or size != int(np.prod(shape)) * np.dtype(dtype).itemsize:
-                raise DataError(
-                    f"{place}: the block is damaged ({size} bytes instead of {file['bytes']}); pack it again"
-                )
-            mapped = np.memmap(place, dtype=dtype, mode="r", shape=shape) if size else np.zeros(shape, dtype)
-        except OSError as problem:
-            raise DataError(f"{place}: the block cannot be read ({problem.strerror}); pack the data again") from problem
-        if index not in self._checked and f"{zlib.crc32(_bytes(mapped)):08x}" != file["crc32"]:
-            raise DataError(f"{place}: the block is damaged (its checksum differs); pack the data again")
-        return mapped
+
+class StoredValues:
+    """The original values of a block, read column by column: most fits never look at them, and others at a few."""
+
+    def __init__(self, place: Path, record: FileRecord, codes: npt.NDArray[Any], bins: tuple[Bins, ...]) -> None:
+        self._place, self._record, self._codes, self._bins = place, record, codes, bins
+        self._known: dict[int, Floats] = {}
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes that have been read."""
+        return sum(column.nbytes for column in self._known.values())
+
+    def __getitem__(self, column: int) -> Floats:
+        if column not in self._known:
+            self._known[column] = self._read(column)
+        return self._known[column]
+
+    def _read(self, column: int) -> Floats:
+        codes, bins = self._codes[column], self._bins[column]
+        values = _read(self._place, self._record, column, "<f8", codes.shape)
+        low, high = (np.append(ends, np.nan)[codes] for ends in (bins.lows, bins.highs))
+        if not (((low <= values) & (values <= high)) | (np.isnan(values) & (codes == len(bins)))).all():
+            raise _damaged(self._place, f"a value of column {column} lies outside its bin")
+        return values
+
+
+def _read(place: Path, record: FileRecord, piece: int, dtype: str, shape: tuple[int, ...]) -> npt.NDArray[Any]:
+    """Read what one of a file's checksums is of: the whole file, or a column of values."""
+    found = 0
+    try:
+        with open(place, "rb", buffering=0) as stream:
+            size = os.fstat(stream.fileno()).st_size
+            if size != record.size:  # looked at first: nobody gets memory for what is not there
+                raise _damaged(place, f"{size} bytes instead of {record.size}")
+            made = np.empty(shape, dtype=dtype)
+            room = _bytes(made)
+            stream.seek(piece * made.nbytes)
+            while found < made.nbytes and (count := stream.readinto(room[found:])):
+                found += count
+    except OSError as problem:
+        raise DataError(f"{place}: the block cannot be read ({problem.strerror}); pack the data again") from problem
+    if found < made.nbytes or _crc32(made) != record.crc32[piece]:
+        raise _damaged(place, "its checksum differs")
+    return made
+
+
+def _check_codes(place: Path, codes: npt.NDArray[Any], header: Header) -> None:
+    """Refuse codes that are no bin of their feature: counts are kept in tables that have a place for each bin."""
+    for feature, bins, most in zip(header.features, header.bins, codes.max(axis=1).tolist(), strict=True):
+        if most > len(bins):
+            raise _damaged(place, f"feature {feature.name!r} has a code of {most}, and {len(bins)} bins")
+
+
+def _check_weights(place: Path, weights: npt.NDArray[np.int64], total: int) -> None:
+    # in two halves: a sum of forged weights could run over and come out right
+    found = (int((weights >> 32).sum()) << 32) + int((weights & 0xFFFFFFFF).sum())
+    if weights.min() < 1 or found != total:
+        raise _damaged(place, f"weights must be at least 1 and add up to {total}")
+
+
+def _damaged(place: Path, what: str) -> DataError:
+    return DataError(f"{place}: the block is damaged ({what}); pack the data again")

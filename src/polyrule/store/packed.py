@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -12,9 +12,20 @@ import scipy.sparse as sp
 
 from polyrule.data.labels import require_known
 from polyrule.data.table import Feature, Table
-from polyrule.store.bins import Bins, bins_of, check_max_bins, code_type
+from polyrule.store.bins import Bins, bins_of, check_max_bins, code_type, word_count
 
 Words = npt.NDArray[np.uint64]
+
+
+class Columns(Protocol):
+    """Original values by column: a matrix, or something that reads them when they are asked for."""
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes in memory."""
+
+    def __getitem__(self, column: int, /) -> npt.NDArray[np.float64]:
+        """Return the values of a column."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -24,10 +35,31 @@ class Block:
     codes: npt.NDArray[Any]
     truth: Words
     weights: npt.NDArray[np.int64] | None = None
-    values: npt.NDArray[np.float64] | None = None
+    values: Columns | None = None
 
     def __len__(self) -> int:
         return len(self.truth)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes in memory."""
+        return sum(part.nbytes for part in (self.codes, self.truth, self.weights, self.values) if part is not None)
+
+
+class Blocks(Sequence[Block]):
+    """Blocks that are made or read when they are asked for, each time anew: whoever needs one again keeps it."""
+
+    def read(self, index: int) -> Block:
+        """Return one block."""
+        raise NotImplementedError
+
+    @overload
+    def __getitem__(self, index: int) -> Block: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Block]: ...
+    def __getitem__(self, index: int | slice) -> Block | Sequence[Block]:
+        chosen = range(len(self))[index]
+        return self.read(chosen) if isinstance(chosen, int) else [self.read(i) for i in chosen]
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,6 +87,10 @@ class Packed:
     def total_weight(self) -> int:
         """Weight of all examples."""
         return sum(len(block) if block.weights is None else int(block.weights.sum()) for block in self.blocks)
+
+    def neighbours(self, index: int, threshold: float) -> tuple[float, float] | None:
+        """Return the values on either side of a threshold between two bins, None within one."""
+        return self.bins[index].neighbours(threshold)
 
 
 def pack_table(
@@ -125,8 +161,3 @@ def label_words(truth: Any) -> Words:
         bits = np.packbits(dense.astype(bool), axis=1, bitorder="little")
         packed[start : start + len(dense), : bits.shape[1]] = bits
     return packed.view("<u8").astype(np.uint64, copy=False)
-
-
-def word_count(labels: int) -> int:
-    """Return how many words hold so many labels."""
-    return max(1, -(-labels // 64))

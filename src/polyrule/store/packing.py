@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import logging
 import os
 import shutil
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -14,22 +16,15 @@ import numpy as np
 
 from polyrule.arrays import Floats
 from polyrule.data.dataset import Dataset
+from polyrule.data.documents import Node, feature_record, parse, read_feature
 from polyrule.data.table import Feature
 from polyrule.errors import DataError
+from polyrule.locks import hold
 from polyrule.store.bins import Bins, check_max_bins, code_type, nominal_bins
 from polyrule.store.cuts import CutFinder
-from polyrule.store.folder import (
-    FORMAT,
-    HEADER,
-    VERSION,
-    Store,
-    block_file,
-    described,
-    feature_record,
-    from_description,
-    write_file,
-)
-from polyrule.store.packed import label_words
+from polyrule.store.folder import Store, StoredBlocks, block_file, write_block, write_bytes, writing
+from polyrule.store.header import HEADER, MOST_WEIGHT, VERSION, BlockRecord, Header, read_block
+from polyrule.store.packed import Block, label_words
 from polyrule.store.sources import Pieces, open_pieces
 
 logger = logging.getLogger(__name__)
@@ -64,7 +59,8 @@ def pack(
     y : array or dask array, optional
         Labels of an array of features.
     out : path
-        The folder to make. It appears when it is complete. An interrupted packing of the same files is resumed.
+        The folder to make. It appears when it is complete. An interrupted packing of the same files is resumed. While
+        one process packs into it, others are refused.
     labels, weights
         Which columns are labels, and which holds whole-number weights; as in `polyrule.data.read`.
     max_bins : int
@@ -92,12 +88,46 @@ def pack(
     """
     check_max_bins(max_bins)
     target = Path(out)
-    if target.exists() and (not target.is_dir() or any(target.iterdir())):
-        raise DataError(f"{target}: there is something already; choose another folder or remove it first")
-    pieces = open_pieces(data, y, labels, weights, **options)
-    packer = _Packer(pieces, target, max_bins, keep_values, block_rows, progress or (lambda what, rows: None))
-    packer.run()
-    return Store(target)
+    with contextlib.ExitStack() as until_done:
+        with writing(target):
+            target.parent.mkdir(parents=True, exist_ok=True)
+            free = until_done.enter_context(hold(target.with_name(target.name + ".lock")))
+        if not free:
+            raise DataError(f"{target}: another process is packing into this folder; wait for it, or choose another")
+        if target.exists() and (not target.is_dir() or any(target.iterdir())):
+            raise DataError(f"{target}: there is something already; choose another folder or remove it first")
+        pieces = open_pieces(data, y, labels, weights, **options)
+        packer = _Packer(pieces, target, max_bins, keep_values, block_rows, progress or (lambda what, rows: None))
+        packer.run()
+        return Store(target)
+
+
+@dataclass(frozen=True, eq=False)
+class _Plan:
+    """What the first passes find out: features, labels, and where the bins of numeric features end."""
+
+    features: tuple[Feature, ...]
+    labels: tuple[str, ...]
+    bins: tuple[Bins, ...]
+
+    @property
+    def codes(self) -> str:
+        """Type of a code."""
+        return np.dtype(code_type(max(map(len, self.bins)))).str
+
+    def header(self, lows: list[Floats], blocks: list[BlockRecord]) -> Header:
+        """Return the header of some blocks, given the least value of every bin."""
+        bins = tuple(
+            of_column if feature.is_nominal else Bins(low, of_column.highs)
+            for feature, of_column, low in zip(self.features, self.bins, lows, strict=True)
+        )
+        return Header(self.features, bins, self.labels, self.codes, tuple(blocks))
+
+    @classmethod
+    def of(cls, features: tuple[Feature, ...], labels: tuple[str, ...], cuts: list[Floats]) -> _Plan:
+        """Make the bins."""
+        ends = zip(features, cuts, strict=True)
+        return cls(features, labels, tuple(nominal_bins(f) if f.is_nominal else Bins(cut, cut) for f, cut in ends))
 
 
 class _Packer:
@@ -107,37 +137,45 @@ class _Packer:
         self.pieces, self.target, self.max_bins = pieces, target, max_bins
         self.keep_values, self.block_rows, self.progress = keep_values, block_rows, progress
         self.folder = target.with_name(target.name + ".part")
+        self.identity = pieces.identity()
+        self.key = json.loads(json.dumps([VERSION, self.identity, max_bins, keep_values, block_rows]))
 
     def run(self) -> None:
-        plan = self._known_plan()
-        if plan is None:
-            plan = self._make_plan()
-        features = tuple(map(from_description, plan["features"]))
-        highs = [
-            None if f.is_nominal else np.array(c, dtype=float) for f, c in zip(features, plan["cuts"], strict=True)
+        self.plan = self._known_plan() or self._make_plan()
+        self.lows = [np.full(len(ends), np.inf) for ends in self._ends()]
+        self.blocks: list[BlockRecord] = []
+        self._encode()
+        self._finish()
+
+    def _ends(self) -> list[Floats]:
+        """Upper ends of the bins whose lower ends have to be found."""
+        plan = self.plan
+        return [
+            bins.highs[:0] if f.is_nominal else bins.highs for f, bins in zip(plan.features, plan.bins, strict=True)
         ]
-        blocks = self._encode(features, highs, tuple(plan["labels"]))
-        self._finish(features, highs, tuple(plan["labels"]), blocks)
 
     # -- the plan: features and cuts -------------------------------------------------------------------------------
 
-    def _key(self) -> Any:
-        return [self.pieces.identity, self.max_bins, self.keep_values, self.block_rows]
-
-    def _known_plan(self) -> Any:
-        """Return the plan of an interrupted packing of the same source."""
+    def _known_plan(self) -> _Plan | None:
+        """Return the plan of an interrupted packing of the same source; one that is spoilt is as good as none."""
+        place = self.folder / PLAN
         try:
-            plan = json.loads((self.folder / PLAN).read_text(encoding="utf-8"))
+            root = Node(parse(place.read_text(encoding="utf-8"), str(place), "plan"), str(place))
+            members = root.fields(("key", "features", "labels", "cuts"))
+            if self.identity is None or members["key"].value != self.key:
+                return None
+            features = tuple(read_feature(node) for node in members["features"])
+            cuts = [node.numbers() for node in members["cuts"]]
+            plan = _Plan.of(features, tuple(node.text() for node in members["labels"]), cuts)
         except (OSError, ValueError):
-            return None
-        if self.pieces.identity is None or plan["key"] != json.loads(json.dumps(self._key())):
             return None
         logger.info("%s: going on with an interrupted packing", self.folder)
         return plan
 
-    def _make_plan(self) -> Any:
-        shutil.rmtree(self.folder, ignore_errors=True)
-        self.folder.mkdir(parents=True)
+    def _make_plan(self) -> _Plan:
+        with writing(self.folder):
+            shutil.rmtree(self.folder, ignore_errors=True)
+            self.folder.mkdir()
         finder: CutFinder | None = None
         rows = 0
 
@@ -158,38 +196,30 @@ class _Packer:
             for piece in self.pieces.read(features):
                 look(piece)
             finder.end_of_pass()
-        cuts = [None if f.is_nominal else highs.tolist() for f, highs in zip(features, finder.cuts, strict=True)]
-        records = [described(feature) for feature in features]
-        plan = {"key": self._key(), "features": records, "labels": list(labels), "cuts": cuts}
-        _write_json(self.folder / PLAN, plan)
+        plan = _Plan.of(features, labels, finder.cuts)
+        records = [feature_record(feature) for feature in features]
+        cuts = [cut.tolist() for cut in finder.cuts]
+        _write_json(self.folder / PLAN, {"key": self.key, "features": records, "labels": list(labels), "cuts": cuts})
         return plan
 
     # -- the blocks ------------------------------------------------------------------------------------------------
 
-    def _encode(
-        self, features: tuple[Feature, ...], highs: list[Floats | None], labels: tuple[str, ...]
-    ) -> list[dict[str, Any]]:
-        bins = [nominal_bins(f) if h is None else Bins(h, h) for f, h in zip(features, highs, strict=True)]
-        dtype = code_type(max(map(len, bins), default=0))
-        blocks: list[dict[str, Any]] = []
+    def _encode(self) -> None:
         waiting: list[Dataset] = []
         rows = 0
-        for piece in self.pieces.read(features):
+        for piece in self.pieces.read(self.plan.features):
             waiting.append(_positive(piece))
             rows += len(piece)
             while sum(map(len, waiting)) >= self.block_rows:
-                waiting = self._write_first(waiting, blocks, bins, dtype, labels)
+                waiting = self._write_first(waiting)
                 self.progress("packing", rows)
         if sum(map(len, waiting)):
-            self._write_first(waiting, blocks, bins, dtype, labels)
+            self._write_first(waiting)
         self.progress("packing", rows)
-        if not blocks:
+        if not self.blocks:
             raise DataError("there are no rows to pack")
-        return blocks
 
-    def _write_first(
-        self, waiting: list[Dataset], blocks: list[dict[str, Any]], bins: list[Bins], dtype: Any, labels: Any
-    ) -> list[Dataset]:
+    def _write_first(self, waiting: list[Dataset]) -> list[Dataset]:
         """Write one block of the rows that wait; return the rest."""
         taken: list[Dataset] = []
         missing = self.block_rows
@@ -200,77 +230,74 @@ class _Packer:
                 piece = piece[:missing]
             taken.append(piece)
             missing -= len(piece)
-        blocks.append(self._write(len(blocks), taken, bins, dtype))
+        record, lows = self._done(len(self.blocks)) or self._write(len(self.blocks), taken)
+        self.blocks.append(record)
+        self.lows = [np.minimum(a, b) for a, b in zip(self.lows, lows, strict=True)]
         return waiting
 
-    def _write(self, index: int, pieces: list[Dataset], bins: list[Bins], dtype: Any) -> dict[str, Any]:
-        done = block_file(self.folder, index, "json")
-        if done.is_file():
-            record: dict[str, Any] = json.loads(done.read_text(encoding="utf-8"))
-            return record
+    def _done(self, index: int) -> tuple[BlockRecord, list[Floats]] | None:
+        """Return what an interrupted packing wrote down about a block, if all of it is there."""
+        place = block_file(self.folder, index, "json")
+        try:
+            root = Node(parse(place.read_text(encoding="utf-8"), str(place), "block"), str(place))
+            members = root.fields(("block", "lows"))
+            header = self.plan.header(self.lows, [])
+            record = read_block(members["block"], header.shape)
+            lows = [
+                np.array([np.inf if low.value is None else low.number() for low in node]) for node in members["lows"]
+            ]
+            for low, ends in zip(lows, self._ends(), strict=True):
+                found = np.isfinite(low)
+                if len(low) != len(ends) or (Bins(ends, ends).codes(low)[found] != np.flatnonzero(found)).any():
+                    return None
+            StoredBlocks(self.folder, self.plan.header(self.lows, [*self.blocks, record]))[index]
+        except (OSError, ValueError):
+            return None
+        return record, lows
+
+    def _write(self, index: int, pieces: list[Dataset]) -> tuple[BlockRecord, list[Floats]]:
+        bins = self.plan.bins
         rows = sum(map(len, pieces))
-        codes = np.empty((len(bins), rows), dtype=dtype)
+        codes = np.empty((len(bins), rows), dtype=self.plan.codes)
         values = np.empty((len(bins), rows)) if self.keep_values else None
-        lows: list[Any] = []
-        for j, of_column in enumerate(bins):
+        lows: list[Floats] = []
+        for j, (of_column, ends) in enumerate(zip(bins, self._ends(), strict=True)):
             column = np.concatenate([piece.X.column(j) for piece in pieces])
             codes[j] = of_column.codes(column)
-            least = np.full(len(of_column), np.inf)
-            known = ~np.isnan(column)
-            np.minimum.at(least, codes[j][known], column[known])
-            lows.append([low if np.isfinite(low) else None for low in least.tolist()])
+            least = np.full(len(ends) + 1, np.inf)
+            if len(ends):
+                np.minimum.at(least, codes[j], np.where(np.isnan(column), np.inf, column))
+            if least[-1] < np.inf:  # known, and above all values that were counted
+                raise self._changed()
+            lows.append(least[:-1])
             if values is not None:
                 values[j] = column
-        files = {
-            "codes": write_file(block_file(self.folder, index, "codes"), codes),
-            "labels": write_file(
-                block_file(self.folder, index, "labels"), np.concatenate([label_words(p.Y) for p in pieces])
-            ),
-        }
+        truth = np.concatenate([label_words(piece.Y) for piece in pieces])
+        weights = None
         if any(piece.weights is not None for piece in pieces):
             weights = np.concatenate([_weights(piece) for piece in pieces])
-            files["weights"] = write_file(block_file(self.folder, index, "weights"), weights)
-        if values is not None:
-            files["values"] = write_file(block_file(self.folder, index, "values"), values)
-        weight = sum(int(_weights(piece).sum()) for piece in pieces)
-        record = {"rows": rows, "weight": weight, "files": files, "lows": lows}
-        _write_json(done, record)
-        return record
+        record = write_block(self.folder, index, Block(codes, truth, weights, values))
+        written = [[low if np.isfinite(low) else None for low in least.tolist()] for least in lows]
+        _write_json(block_file(self.folder, index, "json"), {"block": record.plain(), "lows": written})
+        return record, lows
 
-    def _finish(
-        self,
-        features: tuple[Feature, ...],
-        highs: list[Floats | None],
-        labels: tuple[str, ...],
-        blocks: list[dict[str, Any]],
-    ) -> None:
-        records = []
-        for j, (feature, ends) in enumerate(zip(features, highs, strict=True)):
-            if ends is None:
-                records.append(feature_record(feature, nominal_bins(feature)))
-                continue
-            found = [[np.inf if low is None else low for low in block["lows"][j]] for block in blocks]
-            lows = np.min(np.array(found), axis=0) if len(ends) else ends
-            records.append(feature_record(feature, Bins(lows, ends)))
-        widest = max(len(f.categories) if h is None else len(h) for f, h in zip(features, highs, strict=True))
-        header = {
-            "format": FORMAT,
-            "version": VERSION,
-            "examples": sum(block["rows"] for block in blocks),
-            "weight": sum(block["weight"] for block in blocks),
-            "codes": np.dtype(code_type(widest)).str,
-            "values": self.keep_values,
-            "labels": list(labels),
-            "features": records,
-            "blocks": [{"rows": block["rows"], "files": block["files"]} for block in blocks],
-        }
-        for index in range(len(blocks)):
-            block_file(self.folder, index, "json").unlink()
-        _write_json(self.folder / HEADER, header)
-        (self.folder / PLAN).unlink()
-        if self.target.is_dir():
-            self.target.rmdir()
-        os.replace(self.folder, self.target)
+    def _finish(self) -> None:
+        if self.pieces.identity() != self.identity or any(np.isinf(low).any() for low in self.lows):
+            raise self._changed()
+        header = self.plan.header(self.lows, self.blocks)
+        if header.weight > MOST_WEIGHT:
+            raise DataError(f"the weights add up to {header.weight}; a store holds at most {MOST_WEIGHT}")
+        write_bytes(self.folder / HEADER, header.text.encode())
+        with writing(self.target):
+            for index in range(len(self.blocks)):
+                block_file(self.folder, index, "json").unlink()
+            (self.folder / PLAN).unlink()
+            if self.target.is_dir():
+                self.target.rmdir()
+            os.replace(self.folder, self.target)
+
+    def _changed(self) -> DataError:
+        return DataError(f"{self.target}: the data changed while it was packed; pack it again")
 
 
 def _positive(piece: Dataset) -> Dataset:
@@ -290,6 +317,4 @@ def _weights(piece: Dataset) -> Any:
 
 
 def _write_json(path: Path, content: Any) -> None:
-    temporary = path.with_name(path.name + ".part")
-    temporary.write_text(json.dumps(content, indent=1, ensure_ascii=False), encoding="utf-8")
-    os.replace(temporary, path)
+    write_bytes(path, json.dumps(content).encode())

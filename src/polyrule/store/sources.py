@@ -29,11 +29,11 @@ class Pieces:
     """Rows that can be read from the beginning as often as needed.
 
     `read(features)` yields data sets; with features, encoded against them. `identity` tells whether two sources are the
-    same one (None: it cannot be told, so an unfinished store is begun anew).
+    same one, and whether one is still the same (None: it cannot be told, so an unfinished store is begun anew).
     """
 
     read: Callable[[Sequence[Feature] | None], Iterator[Dataset]]
-    identity: Any = None
+    identity: Callable[[], Any] = lambda: None
 
     def settle(self, look: Callable[[Dataset], None]) -> tuple[tuple[Feature, ...], tuple[str, ...]]:
         """Find features and labels that hold for all pieces (categories of all of them, in order), and show each."""
@@ -44,26 +44,41 @@ class Pieces:
             if labels is None:
                 features, labels = list(piece.features), piece.label_names
                 continue
-            if piece.label_names != labels or [f.name for f in piece.features] != [f.name for f in features]:
-                raise DataError(f"{piece.name}: its columns are not those of the first piece; pack files of one kind")
-            features = [_joined(a, b, piece) for a, b in zip(features, piece.features, strict=True)]
+            if piece.label_names != labels:
+                raise DataError(f"{piece.name}: its labels are not those of the first piece; pack files of one kind")
+            features = join_features(features, piece.features, piece.name)
         if labels is None:
             raise DataError("there are no rows to pack")
+        if not features or not labels:
+            raise DataError(f"there are no {'labels' if features else 'features'} to pack")
         return tuple(features), labels
 
 
-def _joined(left: Feature, right: Feature, piece: Dataset) -> Feature:
+def join_features(known: Sequence[Feature], found: Sequence[Feature], where: str) -> list[Feature]:
+    """Return features that hold for rows seen before and for those `where` others were found.
+
+    Examples
+    --------
+    >>> join_features([Feature("hue", "nominal", ("red",))], [Feature("hue", "nominal", ("blue", "red"))], "b.csv")
+    [Feature(name='hue', kind='nominal', categories=('blue', 'red'))]
+    """
+    if [feature.name for feature in known] != [feature.name for feature in found]:
+        raise DataError(f"{where}: its columns are not those of the rows before; all must be of one kind")
+    return [_joined(left, right, where) for left, right in zip(known, found, strict=True)]
+
+
+def _joined(left: Feature, right: Feature, where: str) -> Feature:
     if left == right:
         return left
-    column = piece.features.index(right)
     if left.kind != right.kind:
         raise DataError(
-            f"{piece.name}: column {left.name!r} holds {'text' if right.is_nominal else 'numbers'} here and "
-            f"{'text' if left.is_nominal else 'numbers'} elsewhere; say nominal= or numeric= (column {column})"
+            f"{where}: column {left.name!r} is {right.kind} here and {left.kind} elsewhere; say nominal=, numeric= or "
+            "ordinal=, or give the column one type"
         )
-    if left.kind == "ordinal":
+    if not left.is_nominal:  # which order holds, nobody knows
         raise DataError(
-            f"{piece.name}: column {left.name!r} has other ordered values here than elsewhere; say ordinal="
+            f"{where}: column {left.name!r} has other ordered values here than elsewhere; say ordinal=, or give all "
+            "rows the same ordered categories"
         )
     return replace(left, categories=tuple(sorted({*left.categories, *right.categories})))
 
@@ -115,8 +130,12 @@ def _files(data: Any, labels: Any, weights: Any, options: dict[str, Any]) -> Pie
             yield from read_chunks(path, rows=1 << 16, labels=labels, weights=weights, features=features, **options)
 
     told = {name: repr(value) for name, value in options.items()}
-    stats = [[path, os.path.getsize(path), os.stat(path).st_mtime_ns] for path in paths if os.path.exists(path)]
-    return Pieces(read, [stats, repr(labels), repr(weights), told])
+
+    def identity() -> Any:
+        stats = [[path, os.path.getsize(path), os.stat(path).st_mtime_ns] for path in paths if os.path.exists(path)]
+        return [stats, repr(labels), repr(weights), told]
+
+    return Pieces(read, identity)
 
 
 def _frames(frames: Callable[[], Iterator[Any]], labels: Any, weights: Any) -> Pieces:

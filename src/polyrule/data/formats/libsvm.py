@@ -31,7 +31,6 @@ class LibsvmReader:
         self.name, self.unit = source.name, "line"
         self._source = source
         self._header = self._read_header()
-        self._zero_based = self._header is not None
         if self._header is not None:
             _, width, labels = self._header
             first = 0

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from polyrule.measures.grammar import VARIABLES, Node
-from polyrule.measures.proofs.normal_form import NoNormalForm, Undecided, quotient
+from polyrule.measures.proofs.effort import MOST_WORK, OutOfReach, effort
+from polyrule.measures.proofs.normal_form import Undecided, quotient
 from polyrule.measures.proofs.polynomial import Polynomial
 
 STEP = 4  # the position of the variable that says how far the counts move
@@ -41,14 +42,15 @@ def one_way(root: Node, move: dict[str, int], strictly: bool = False, least_tp: 
     ways = set()
     start = frozenset({0, STEP} if least_tp else {STEP})
     try:
-        for number, (difference, positive) in enumerate(_differences(root, move, frozenset(), start)):
-            if number > MOST_CASES:
-                return None
-            way = _sign(difference, positive, strictly)
-            if way is None:
-                return None
-            ways.add(way)
-    except NoNormalForm:
+        with effort(MOST_WORK):
+            for number, (difference, positive) in enumerate(_differences(root, move, frozenset(), start)):
+                if number > MOST_CASES:
+                    return None
+                way = _sign(difference, positive, strictly)
+                if way is None:
+                    return None
+                ways.add(way)
+    except OutOfReach:
         return None
     if strictly:
         return ways.pop() if len(ways) == 1 else None

@@ -10,7 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from fractions import Fraction
-from itertools import combinations_with_replacement
+from itertools import combinations_with_replacement, islice
 
 import numpy as np
 import numpy.typing as npt
@@ -74,12 +74,16 @@ class _Program:
                     self.columns.append((number, (0,) * product.factor.width))
                 continue
             room = target - product.factor.degree
-            self.columns += [(number, m) for m in _monomials(live, product.factor.width, room, homogeneous)]
+            every = _monomials(live, product.factor.width, room, homogeneous)
+            self.columns += [(number, m) for m in islice(every, MOST_UNKNOWNS + 1 - len(self.columns))]
         entries = sum(len(case.products[number].factor.terms) for number, _ in self.columns)
         self.is_small = len(self.columns) <= MOST_UNKNOWNS and entries <= MOST_ENTRIES
 
     def solve(self, seconds: float | None) -> Multipliers | None:
-        matrix = self._matrix()
+        try:
+            matrix = self._matrix()
+        except OverflowError:  # the program is solved in doubles
+            return None
         products = self.case.products
         bounds = [(None, None) if products[n].multiplier == "any" else (0, None) for n, _ in self.columns]
         cost = np.array([0.0 if products[n].multiplier == "any" else 1.0 for n, _ in self.columns])

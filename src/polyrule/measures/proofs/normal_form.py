@@ -10,12 +10,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from polyrule.measures.grammar import Node
+from polyrule.measures.proofs.effort import OutOfReach
 from polyrule.measures.proofs.polynomial import Polynomial
 
 MOST_TERMS = 3000
 
 
-class NoNormalForm(Exception):
+class NoNormalForm(OutOfReach):
     """The expression is no quotient of polynomials with a positive denominator."""
 
 

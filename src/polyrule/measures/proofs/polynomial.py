@@ -6,6 +6,8 @@ import re
 from collections.abc import Iterable, Mapping
 from fractions import Fraction
 
+from polyrule.measures.proofs.effort import spend
+
 Monomial = tuple[int, ...]  # the exponent of every variable
 Number = int | Fraction
 _FRACTION = re.compile(r"-?\d{1,60}(/\d{1,60})?")
@@ -51,6 +53,7 @@ class Polynomial:
 
     def __mul__(self, other: Polynomial) -> Polynomial:
         terms: dict[Monomial, Fraction] = {}
+        spend(len(self.terms) * len(other.terms))
         for left, a in self.terms.items():
             for right, b in other.terms.items():
                 monomial = times(left, right)
@@ -112,6 +115,7 @@ class Polynomial:
         lead = max(other.terms)
         rest, quotient = self, Polynomial({}, self.width)
         while rest:
+            spend(len(rest.terms))
             top = max(rest.terms)
             if any(a < b for a, b in zip(top, lead, strict=True)):
                 return None

@@ -15,10 +15,10 @@ from polyrule.measures.expression import ExpressionMeasure
 from polyrule.measures.grammar import Node
 from polyrule.measures.proofs import smt
 from polyrule.measures.proofs.directions import one_way
+from polyrule.measures.proofs.effort import MOST_WORK, OutOfReach, effort
 from polyrule.measures.proofs.formulas import order_of
 from polyrule.measures.proofs.lemmas import KINDS, cases, variable_names
 from polyrule.measures.proofs.multipliers import as_text, find, from_text, holds
-from polyrule.measures.proofs.normal_form import NoNormalForm
 from polyrule.measures.trial import Trial, find_witness
 from polyrule.measures.witness import Witness
 
@@ -132,14 +132,14 @@ def settle(measure: Measure, nothing_set: bool = False, negative: bool = True, s
         return Settled(proof, None, time.process_time() - start)
 
     def refute(claim: str, budget: int, large: bool = False) -> Witness | None:
-        states = negative, nothing_set
-        return find_witness(measure, "micro", "head", claim, *states, budget, 1, start + seconds, large)[0]
+        states, until = (negative, nothing_set), start + (0.5 if large else 1.0) * seconds  # some time is left for z3
+        return find_witness(measure, "micro", "head", claim, *states, budget, 1, until, large)[0]
 
     if proof is not None:
         return Settled(proof, refute("decomposable", QUICK), time.process_time() - start)
     witness, why = refute("anti-monotone", QUICK) or refute("anti-monotone", LARGE, large=True), ""
     if witness is None:
-        proof, witness, why = _ask_z3(measure, root, nothing_set, negative, start + 0.7 * seconds)
+        proof, witness, why = _ask_z3(measure, root, nothing_set, negative, start + 0.8 * seconds)
     if proof is None and witness is None:
         witness = refute("anti-monotone", THOROUGH)
     return Settled(proof, witness, time.process_time() - start, why)
@@ -184,13 +184,14 @@ def _certificate(lemma: str, root: Node, margins: bool, deadline: float | None) 
     names = variable_names(lemma)
     found = []
     try:
-        for case in cases(lemma, root, margins):
-            multipliers = find(case, deadline)
-            if multipliers is None:
-                return None
-            assumed = {names[i]: "0" for i in sorted(case.zero)} | {names[i]: "> 0" for i in sorted(case.positive)}
-            found.append({"assumed": assumed, "multipliers": as_text(multipliers, case.products, names)})
-    except NoNormalForm:
+        with effort(MOST_WORK, deadline):
+            for case in cases(lemma, root, margins):
+                multipliers = find(case, deadline)
+                if multipliers is None:
+                    return None
+                assumed = {names[i]: "0" for i in sorted(case.zero)} | {names[i]: "> 0" for i in sorted(case.positive)}
+                found.append({"assumed": assumed, "multipliers": as_text(multipliers, case.products, names)})
+    except OutOfReach:
         return None
     return tuple(found)
 
@@ -207,16 +208,19 @@ def _ask_z3(
         known = _shown_by_z3(root, nothing_set, negative)
         if known is not None:
             return known, None, ""
+        answer = "unknown"
         for lemma in _lemmas(negative):
-            left = max((deadline - time.process_time()) / 2, 0.2)
-            answer = _answer(z3, lemma, root, nothing_set, time.process_time() + left)
+            now = time.process_time()
+            if now >= deadline:
+                return None, None, "z3 found no answer in time"
+            answer = _answer(z3, lemma, root, nothing_set, (now + deadline) / 2)
             if answer == "proved":
                 signs = lemma == "fall, both signs"
                 proof = _BY_Z3[root, nothing_set, signs] = Proof(KINDS[lemma], lemma, nothing_set, None)
                 known_proof.cache_clear()
                 return proof, None, ""
         question = smt.Question(z3, _lemmas(negative)[-1], root, nothing_set, single=True)
-        _, point = question.ask(max(deadline - time.process_time(), 0.5))
+        _, point = question.ask(deadline - time.process_time())
     except NotImplementedError as error:
         return None, None, str(error)
     trial = Trial(measure, "micro", "head", "anti-monotone", negative, 1)
@@ -235,15 +239,16 @@ def _ask_z3(
 
 def _answer(z3: Any, lemma: str, root: Node, nothing_set: bool, deadline: float) -> str:
     """Ask about the expression as it stands, then about the polynomials: now the one is easier, now the other."""
-    left = max((deadline - time.process_time()) / 2, 0.2)
+    left = (deadline - time.process_time()) / 2
     answer, _ = smt.Question(z3, lemma, root, nothing_set=False).ask(left)
     if answer == "contradicted" and nothing_set:  # without the equations for margins the lemma may say too much
         answer, _ = smt.Question(z3, lemma, root, nothing_set).ask(left)
     if answer != "unknown":
         return answer
     try:
-        return smt.ask_cases(z3, cases(lemma, root, nothing_set), deadline)
-    except NoNormalForm:
+        with effort(MOST_WORK, deadline):
+            return smt.ask_cases(z3, cases(lemma, root, nothing_set), deadline)
+    except OutOfReach:
         return answer
 
 
@@ -297,13 +302,14 @@ def recheck(measure: Measure, stored: dict[str, Any]) -> list[str]:
         if stored["by"] == "z3":
             return _repeat(lemma, root, margins)
         names = variable_names(lemma)
-        todo = cases(lemma, root, margins)
-        if len(todo) != len(stored["cases"]):
-            return [f"{len(stored['cases'])} cases are stored but there are {len(todo)}"]
-        for number, (case, written) in enumerate(zip(todo, stored["cases"], strict=True), start=1):
-            if not holds(case, from_text(written["multipliers"], case.products, names)):
-                return [f"the multipliers of case {number} do not show it"]
-    except (AttributeError, KeyError, TypeError, ValueError, ZeroDivisionError, NoNormalForm) as error:
+        with effort(10 * MOST_WORK):
+            todo = cases(lemma, root, margins)
+            if len(todo) != len(stored["cases"]):
+                return [f"{len(stored['cases'])} cases are stored but there are {len(todo)}"]
+            for number, (case, written) in enumerate(zip(todo, stored["cases"], strict=True), start=1):
+                if not holds(case, from_text(written["multipliers"], case.products, names)):
+                    return [f"the multipliers of case {number} do not show it"]
+    except (AttributeError, KeyError, TypeError, ValueError, ZeroDivisionError, OutOfReach) as error:
         return [f"the proof is malformed: {type(error).__name__}: {error}"]
     return []
 

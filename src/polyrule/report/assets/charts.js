@@ -57,7 +57,7 @@ function histogram(
   }
 
   function describe() {
-    const range = nominal ? plural(counts.length, "category", "categories") : `from ${onScale(feature, low)} to ${onScale(feature, top)}`;
+    const range = nominal ? plural(counts.length, "category", "categories") : `from ${valueText(feature, low)} to ${valueText(feature, top)}`;
     return `Distribution of ${feature.name}, ${range}${data.missing ? `, ${whole(data.missing)} missing` : ""}`;
   }
 }

@@ -1,96 +1,10 @@
 // The smallest change of the features that flips a label: the library's exact best-first search (polyrule.model.flips).
-// A feature is seen through *cells*: the intervals between the list's thresholds, or the categories. A set of cells is
-// a BigInt mask. A node allows each feature some cells; its cheapest example is tried; if the label does not flip, the
-// run gives reasons (cells that force the old outcome), and the node is split into parts that leave one of them.
-
-const has = (mask, cell) => (mask >> BigInt(cell)) & 1n;
-
-class Cells {
-  constructor(feature, thresholds, value) {
-    this.feature = feature;
-    this.thresholds = thresholds;
-    this.nominal = feature.kind === "nominal";
-    this.count = this.nominal ? feature.categories.length : thresholds.length + 1;
-    if (Number.isNaN(value)) this.present = this.count;
-    else if (this.nominal)
-      this.present = Number.isInteger(value) && value >= 0 && value < this.count ? value : this.count;
-    else this.present = this.place(value);
-  }
-
-  place(value) {
-    const at = this.thresholds.findIndex((threshold) => threshold >= value);
-    return at < 0 ? this.thresholds.length : at;
-  }
-
-  everything() {
-    return (1n << BigInt(Math.max(this.count, this.present + 1))) - 1n;
-  }
-
-  steps(cell) {
-    if (cell === this.present) return 0;
-    return this.nominal || this.present === this.count ? 1 : Math.abs(cell - this.present);
-  }
-
-  cheapest(mask) {
-    if (has(mask, this.present)) return this.present;
-    let best = -1;
-    for (let cell = 0; cell < this.count; cell++) {
-      if (has(mask, cell) && (best < 0 || this.steps(cell) < this.steps(best))) best = cell;
-    }
-    return best;
-  }
-
-  satisfying([kind, , wanted]) {
-    if (kind === CATEGORY) return 1n << BigInt(wanted);
-    if (kind === IN) return wanted.reduce((mask, code) => mask | (1n << BigInt(code)), 0n);
-    const missing = 1n << BigInt(this.count);
-    if (kind === MISSING) return wanted ? missing : missing - 1n;
-    const below = (1n << BigInt(this.place(wanted) + 1)) - 1n;
-    return kind === AT_MOST ? below : (missing - 1n) & ~below;
-  }
-
-  value(cell) {
-    if (this.nominal) return cell;
-    if (this.thresholds.length === 0) return 0;
-    const stepped = this.feature.kind !== "numeric";
-    if (cell < this.present && cell < this.thresholds.length)
-      return stepped ? Math.floor(this.thresholds[cell]) : this.thresholds[cell];
-    const below = this.thresholds[cell - 1];
-    return stepped ? Math.floor(below) + 1 : nextAbove(below);
-  }
-}
-
-function nextAbove(number) {
-  if (number === 0) return Number.MIN_VALUE;
-  const bits = new BigInt64Array(new Float64Array([number]).buffer);
-  bits[0] += number > 0 ? 1n : -1n;
-  return new Float64Array(bits.buffer)[0];
-}
-
-function cellsOf(model, features, values) {
-  const thresholds = new Map();
-  for (const rule of model.rules) {
-    for (const [kind, index, wanted] of rule.body) {
-      if (kind === LABEL) continue;
-      if (!thresholds.has(index)) thresholds.set(index, new Set());
-      if (kind === AT_MOST || kind === ABOVE) thresholds.get(index).add(wanted + 0);
-    }
-  }
-  const slots = [...thresholds.keys()].sort((a, b) => a - b);
-  return new Map(
-    slots.map((slot) => [
-      slot,
-      new Cells(
-        features[slot],
-        [...thresholds.get(slot)].sort((a, b) => a - b),
-        values[slot],
-      ),
-    ]),
-  );
-}
+// A node allows each feature some cells (cells.js); its cheapest example is tried. If the label does not flip, the model
+// divides the node. A list's run gives reasons, cells that force the old outcome, and the parts leave one of them.
 
 class Program {
-  constructor(model, cells) {
+  constructor(model, grid, target) {
+    this.target = target;
     this.defaults = model.defaults;
     this.stop = model.rules.map((rule) => rule.stop);
     this.stops = model.rules.flatMap((rule, number) => (rule.stop ? [number] : []));
@@ -99,7 +13,7 @@ class Program {
     this.labelTests = [];
     this.heads = model.rules.map((rule, number) => {
       this.tests.push(
-        rule.body.filter(([kind]) => kind !== LABEL).map((test) => [test[1], cells.get(test[1]).satisfying(test)]),
+        rule.body.filter(([kind]) => kind !== LABEL).map((test) => grid.test(test)),
       );
       this.labelTests.push(rule.body.filter(([kind]) => kind === LABEL).map(([, label, value]) => [label, value]));
       let head = new Map(rule.head.map(([label, value]) => [label, value]));
@@ -134,8 +48,14 @@ class Program {
     return { trial, state, setter, fruitless, stopped };
   }
 
-  value(run, label) {
-    return run.state.get(label) ?? this.defaults[label];
+  outcome(trial) {
+    this.last = this.run(trial);
+    return this.last.state.get(this.target) ?? this.defaults[this.target];
+  }
+
+  // Divide a node whose trial, the last one that was judged, has the old outcome.
+  parts(domain) {
+    return splitDomain(domain, new Cause(this, this.last, domain).explain(this.target))[0];
   }
 }
 
@@ -264,27 +184,14 @@ class Queue {
   }
 }
 
-function costOf(cells, domain) {
-  let changed = 0,
-    steps = 0;
-  for (const [slot, mask] of domain) {
-    const cell = cells.get(slot);
-    if (!has(mask, cell.present)) {
-      changed++;
-      steps += cell.steps(cell.cheapest(mask));
-    }
-  }
-  return { changed, steps };
-}
-
 // The same for an ensemble (polyrule.ensemble.flips): rules that a node neither forces nor forbids to fire are undecided;
 // the sums that are still possible lie between those in which each of them does its worst and its best. Where the old
 // outcome holds even then, the node is dropped; otherwise one undecided rule is decided both ways.
 class Additive {
-  constructor(model, cells, target) {
+  constructor(model, grid, target) {
     this.model = model;
     this.target = target;
-    this.tests = model.rules.map((rule) => rule.body.map((test) => [test[1], cells.get(test[1]).satisfying(test)]));
+    this.tests = model.rules.map((rule) => mergedTests(rule.body.map((test) => grid.test(test))));
     this.weights = model.rules.map((rule) => new Map(rule.head.map(([label, , , , weight]) => [label, weight])));
     this.sets = ["subset", "expected-f1"].includes(model.decision.kind);
     this.relevant = [...this.tests.keys()].filter((rule) => this.sets || this.weights[rule].has(target));
@@ -300,7 +207,7 @@ class Additive {
     return scores;
   }
 
-  value(trial) {
+  outcome(trial) {
     const fired = [...this.tests.keys()].filter((rule) => this.fires(rule, trial));
     return decide(this.model, this.sums(fired))[this.target];
   }
@@ -318,17 +225,10 @@ class Additive {
       const gain = helps[place] * (this.fires(rule, trial) ? -1 : 1);
       if (gain > most) [chosen, most] = [rule, gain];
     });
-    const inside = new Map(domain),
-      found = [];
-    for (const [slot, mask] of this.tests[chosen]) {
-      const outside = inside.get(slot) & ~mask;
-      if (outside) found.push(new Map(inside).set(slot, outside));
-      inside.set(slot, inside.get(slot) & mask);
-    }
-    return [...found, inside];
+    const [failing, passing] = splitDomain(domain, this.tests[chosen]);
+    return [...failing, passing];
   }
 
-  // What each undecided rule adds towards a flip; null where no flip is possible.
   helps(must, undecided, before) {
     const { kind, cuts, label_sets: sets, bonuses } = this.model.decision;
     const scores = this.sums(must);
@@ -357,50 +257,31 @@ class Additive {
   }
 }
 
+// What one rule asks of the same cells, joined, so that a rule that can no longer fire is seen to.
+function mergedTests(tests) {
+  const merged = new Map();
+  for (const [owner, mask] of tests) merged.set(owner, (merged.get(owner) ?? mask) & mask);
+  return [...merged];
+}
+
 const SLACK = 1e-9; // sums are compared with bounds that were added up in another order
 
 // The search itself; it pauses after every trial, so that a page can stay alive and people can give up.
 function* searchFlip(model, features, values, label, limit = 20000) {
-  const cells = cellsOf(model, features, values);
-  const additive = model.kind === "ensemble" ? new Additive(model, cells, label) : null;
-  const program = additive ? null : new Program(model, cells);
-  const present = new Map([...cells].map(([slot, cell]) => [slot, cell.present]));
-  const before = additive ? additive.value(present) : program.value(program.run(present), label);
+  const grid = new Grid(model, features, values);
+  const search = new (model.kind === "ensemble" ? Additive : Program)(model, grid, label);
+  const before = search.outcome(grid.present());
   const queue = new Queue();
-  queue.push({ changed: 0, steps: 0, domain: new Map([...cells].map(([slot, cell]) => [slot, cell.everything()])) });
+  queue.push({ changed: 0, steps: 0, domain: grid.everything() });
   let explored = 0;
   while (queue.items.length && explored < limit) {
     const { steps, domain } = queue.pop();
     explored++;
     yield explored;
-    const trial = new Map([...domain].map(([slot, mask]) => [slot, cells.get(slot).cheapest(mask)]));
-    const run = additive ? null : program.run(trial);
-    if ((additive ? additive.value(trial) : program.value(run, label)) !== before) {
-      const changes = [...trial]
-        .filter(([slot, cell]) => cell !== cells.get(slot).present)
-        .map(([slot, cell]) => ({
-          slot,
-          cell,
-          old: values[slot],
-          value: cells.get(slot).value(cell),
-          cells: cells.get(slot),
-        }));
-      return { label, was: before, becomes: 1 - before, changes, steps, exact: true, explored };
-    }
-    if (additive) {
-      for (const child of additive.parts(domain, trial, before))
-        queue.push({ ...costOf(cells, child), domain: child });
-      continue;
-    }
-    const kept = new Map(domain);
-    for (const [slot, mask] of new Cause(program, run, domain).explain(label)) {
-      const outside = kept.get(slot) & ~mask;
-      if (outside) {
-        const child = new Map(kept).set(slot, outside);
-        queue.push({ ...costOf(cells, child), domain: child });
-      }
-      kept.set(slot, kept.get(slot) & mask);
-    }
+    const trial = grid.cheapest(domain);
+    if (search.outcome(trial) !== before)
+      return { label, was: before, becomes: 1 - before, changes: grid.changes(trial), steps, exact: true, explored };
+    for (const part of search.parts(domain, trial, before)) queue.push({ ...grid.cost(part), domain: part });
   }
   return { label, was: before, becomes: 1 - before, changes: null, steps: 0, exact: !queue.items.length, explored };
 }
@@ -408,14 +289,4 @@ function* searchFlip(model, features, values, label, limit = 20000) {
 function smallestFlip(...question) {
   const search = searchFlip(...question);
   for (let step = search.next(); ; step = search.next()) if (step.done) return step.value;
-}
-
-// What a change asks for, in words: the interval or the category.
-function requirementText({ cells, cell }) {
-  if (cells.nominal) return `is ${cells.feature.categories[cell]}`;
-  if (cells.thresholds.length === 0) return "is known";
-  const side = (kind, at) => sideOf(cells.feature, kind, cells.thresholds[at]).join(" ");
-  const above = cell > 0 ? side(ABOVE, cell - 1) : "";
-  const below = cell < cells.thresholds.length ? side(AT_MOST, cell) : "";
-  return `is ${[above, below].filter(Boolean).join(" and ")}`;
 }

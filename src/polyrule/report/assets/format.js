@@ -12,29 +12,47 @@ const percent = (share, digits = 0) => `${(100 * share).toFixed(digits)}\u202f%`
 const score = (value) => value.toFixed(3);
 const plural = (count, one, many = `${one}s`) => `${whole(count)} ${count === 1 ? one : many}`;
 
-// At most five significant digits, for reading; the exact number is in the tooltip wherever this is used.
-function short(number) {
-  if (Number.isNaN(number)) return "missing";
-  if (Number.isInteger(number)) return Math.abs(number) < 1e6 ? String(number) : number.toPrecision(4);
-  return String(Number(number.toPrecision(5)));
+// Five significant digits, for reading; more where the number would else cross one of `cuts`.
+function short(number, cuts = []) {
+  for (let digits = 5; digits < 17; digits++) {
+    const rounded = Number(number.toPrecision(digits));
+    if (cuts.every((cut) => rounded <= cut === number <= cut)) return String(rounded);
+  }
+  return String(number);
+}
+
+// Numbers of a feature that the page shows as thresholds.
+function cutsOf(feature) {
+  if (feature.cuts) return feature.cuts;
+  const slot = data.features.indexOf(feature);
+  const bodies = data.models.flatMap((one) => one.rules.flatMap((rule) => rule.body));
+  return (feature.cuts = bodies
+    .filter(([kind, index]) => (kind === AT_MOST || kind === ABOVE) && index === slot)
+    .flatMap(([, , threshold, shown]) => [threshold, shown ?? threshold]));
 }
 
 function valueText(feature, value) {
   if (Number.isNaN(value)) return "missing";
-  if (!feature.categories) return onScale(feature, value);
-  return feature.categories[value] ?? "unknown category";
+  if (feature.kind === "numeric") return short(value, cutsOf(feature));
+  return feature.categories ? (feature.categories[value] ?? "unknown category") : onScale(feature, value);
 }
+
+const dayText = (day) => new Date(Math.floor(day) * 86400000).toISOString().slice(0, 10);
 
 // A threshold as people say it: a number, a day, or the category below it. Days count from 1970-01-01.
 function onScale(feature, value) {
-  if (feature.kind === "date") return new Date(Math.floor(value) * 86400000).toISOString().slice(0, 10);
-  return feature.categories ? feature.categories[Math.floor(value)] : short(value);
+  if (feature.kind === "date") return dayText(value);
+  return feature.categories ? feature.categories[Math.floor(value)] : String(value);
 }
 
-// In words, what lies below or above a threshold.
+// In words, what lies below or above a threshold; nothing but one category at an end of the scale.
 function sideOf(feature, kind, threshold) {
   if (feature.kind === "date") return [kind === AT_MOST ? "on or before" : "after", onScale(feature, threshold)];
-  if (feature.categories && kind === ABOVE) return ["at least", onScale(feature, threshold + 1)];
+  if (feature.categories) {
+    const place = Math.floor(threshold) + (kind === ABOVE ? 1 : 0);
+    const alone = place === (kind === ABOVE ? feature.categories.length - 1 : 0);
+    return [alone ? "" : kind === ABOVE ? "at least" : "at most", feature.categories[place]];
+  }
   return [kind === AT_MOST ? "at most" : "above", onScale(feature, threshold)];
 }
 
@@ -83,35 +101,35 @@ function chip(name, value, attributes = {}) {
   );
 }
 
-function conditionParts([kind, index, value], data) {
+function conditionParts([kind, index, value, shown], data) {
   if (kind === LABEL)
-    return { name: data.labels[index], verb: value ? "was set present" : "was set absent", value: "", exact: "" };
+    return { name: data.labels[index], verb: value ? "was set present" : "was set absent", values: [], exact: "" };
   const feature = data.features[index];
-  if (kind === CATEGORY) return { name: feature.name, verb: "is", value: feature.categories[value], exact: "" };
+  if (kind === CATEGORY) return { name: feature.name, verb: "is", values: [feature.categories[value]], exact: "" };
   if (kind === IN) {
-    const names = value.map((code) => feature.categories[code]).join(", ");
-    return { name: feature.name, verb: "is one of", value: names, exact: "" };
+    const names = value.map((code) => feature.categories[code]);
+    return { name: feature.name, verb: "is one of", values: names, exact: "" };
   }
-  if (kind === MISSING) return { name: feature.name, verb: value ? "is missing" : "is known", value: "", exact: "" };
-  const [side, text] = sideOf(feature, kind, value);
-  const exact = feature.kind === "numeric" ? String(value) : "";
-  return { name: feature.name, verb: `is ${side}`, value: text, exact };
+  if (kind === MISSING) return { name: feature.name, verb: value ? "is missing" : "is known", values: [], exact: "" };
+  const [side, text] = sideOf(feature, kind, shown ?? value);
+  const exact = feature.kind === "numeric" ? `exactly ${value}` : "";
+  return { name: feature.name, verb: `is ${side}`.trim(), values: [text], exact };
 }
 
 function conditionText(condition, data) {
-  const { name, verb, value } = conditionParts(condition, data);
-  return `${name} ${verb} ${value}`.trim();
+  const { name, verb, values } = conditionParts(condition, data);
+  return `${name} ${verb} ${values.join(", ")}`.trim();
 }
 
 function conditionWords(condition, data) {
-  const { name, verb, value, exact } = conditionParts(condition, data);
+  const { name, verb, values, exact } = conditionParts(condition, data);
   return el(
     "span",
     { class: condition[0] === LABEL ? "words on-label" : "words" },
     condition[0] === LABEL && el("span", { class: "kind" }, "label"),
     el("b", {}, breakable(name)),
     ` ${verb} `,
-    value !== "" && el("span", { class: "value", title: exact || null }, value),
+    values.map((value) => [el("span", { class: "value", title: exact || null }, value), " "]),
   );
 }
 

@@ -116,7 +116,7 @@ function flipView(flip, state, changed) {
     return el("div", { class: "flip card" }, el("h4", { tabindex: "-1" }, words), close);
   }
   const apply = () => {
-    for (const { slot, value } of flip.changes) state.values[slot] = value;
+    for (const { values } of flip.changes) for (const [slot, value] of values) state.values[slot] = value;
     app.flip = null;
     changed();
     focusLabel();
@@ -132,9 +132,9 @@ function flipView(flip, state, changed) {
         el(
           "li",
           {},
-          el("b", {}, data.features[change.slot].name),
-          ` ${requirementText(change)} `,
-          el("span", { class: "soft" }, `(now ${valueText(data.features[change.slot], change.old)})`),
+          el("b", {}, change.name),
+          ` ${change.asked} `,
+          el("span", { class: "soft" }, `(now ${change.now})`),
         ),
       ),
     ),

@@ -10,7 +10,8 @@ function whatIf() {
   const note = el("p", { class: "soft" });
   const now = el("div", { class: "now" });
   const update = () => {
-    const changed = state.values.filter((value, slot) => !Object.is(value, state.original[slot])).length;
+    const moved = [...state.values.keys()].filter((slot) => !Object.is(state.values[slot], state.original[slot]));
+    const changed = new Set(moved.map((slot) => inputSlots(slot)[0])).size;
     fill(
       note,
       state.row === null
@@ -149,25 +150,33 @@ function wrongButton(state, start) {
   });
 }
 
-// Features of rules that fired or nearly did come first; they are the ones that matter here.
-function featureOrder(state) {
+// What one input sets: a feature, or a date with all that follows from it.
+function inputSlots(slot) {
+  const { date } = data.features[slot];
+  const slots = [...data.features.keys()];
+  return date === undefined ? [slot] : slots.filter((other) => data.features[other].date === date);
+}
+
+// Inputs in the order of what they matter here: features of rules that fired or nearly did come first.
+function inputOrder(state) {
   const chosen = model();
   const weight = new Map();
-  chosen.rules.forEach((rule) =>
-    rule.body.forEach(([kind, slot]) => {
-      if (kind !== LABEL) weight.set(slot, (weight.get(slot) ?? 0) + 1);
-    }),
-  );
+  const add = (rule, amount) => {
+    for (const [kind, slot] of rule.body) {
+      if (kind === LABEL) continue;
+      const [first] = inputSlots(slot);
+      weight.set(first, (weight.get(first) ?? 0) + amount);
+    }
+  };
+  for (const rule of chosen.rules) add(rule, 1);
   const result = predict(app.model, state.original);
   const near = chosen.kind === "ensemble" ? [] : nearMisses(chosen, state.original);
-  for (const { rule } of [...result.fired, ...near]) {
-    for (const [kind, slot] of chosen.rules[rule].body) if (kind !== LABEL) weight.set(slot, weight.get(slot) + 1000);
-  }
-  return [...weight.keys()].sort((a, b) => weight.get(b) - weight.get(a) || a - b);
+  for (const { rule } of [...result.fired, ...near]) add(chosen.rules[rule], 1000);
+  return [...weight.keys()].sort((a, b) => weight.get(b) - weight.get(a) || a - b).map(inputSlots);
 }
 
 function featureInputs(state, update, redraw) {
-  const order = featureOrder(state);
+  const order = inputOrder(state);
   const list = el("div", { class: "input-list" });
   const find = el("input", {
     type: "search",
@@ -183,13 +192,13 @@ function featureInputs(state, update, redraw) {
   let all = app.allFeatures ?? false;
   const show = () => {
     const text = (app.featureText ?? "").toLowerCase();
-    const found = order.filter((slot) => data.features[slot].name.toLowerCase().includes(text));
+    const found = order.filter((slots) => slots.some((slot) => data.features[slot].name.toLowerCase().includes(text)));
     const visible = all ? found : found.slice(0, MOST_INPUTS);
     const rest = found.length - visible.length;
     const idle = text && data.untested.filter((name) => name.toLowerCase().includes(text));
     fill(
       list,
-      visible.map((slot) => featureInput(slot, state, update)),
+      visible.map((slots) => featureInput(slots, state, update)),
       idle.length > 0 && el("p", { class: "note" }, `No rule tests ${idle.slice(0, 5).join(", ")}${idle.length > 5 ? " …" : ""}.`),
       rest > 0 &&
         button(
@@ -214,10 +223,10 @@ function featureInputs(state, update, redraw) {
 
 // What no rule tests cannot change anything; a reader who looks for it should find that said.
 function untestedFeatures(order) {
-  const tested = new Set(order);
-  const elsewhere = data.features.filter((_, slot) => !tested.has(slot)).map((feature) => feature.name);
+  const set = new Set(order.flat());
+  const elsewhere = data.features.filter((_, slot) => !set.has(slot)).map((feature) => feature.name);
   const names = [...elsewhere, ...data.untested];
-  const total = data.feature_total - order.length;
+  const total = data.feature_total - set.size;
   return (
     total > 0 &&
     el(
@@ -243,36 +252,49 @@ function thresholdsOf(slot) {
   return [...found];
 }
 
-function featureInput(slot, state, update) {
+function featureInput(slots, state, update) {
+  // Of a date, the day itself is shown; a model that knows only parts of it gets a field that is empty at first.
+  const slot = slots.find((one) => !data.features[one].part) ?? slots[0];
   const feature = data.features[slot];
   const picture = el("div", { class: "where" });
   const box = el("div", { class: "feature" });
+  const parts = el("p", { class: "soft" });
   const redraw = () => {
-    fill(
-      picture,
-      histogram(feature, { marks: thresholdsOf(slot), value: state.values[slot], wide: 220, high: 34, stretch: true }),
+    const value = state.values[slot];
+    fill(picture, histogram(feature, { marks: thresholdsOf(slot), value, wide: 220, high: 34, stretch: true }));
+    fill(parts, slots.length > 1 && partsText(slots, state.values));
+    box.classList.toggle(
+      "changed",
+      slots.some((one) => !Object.is(state.values[one], state.original[one])),
     );
-    box.classList.toggle("changed", !Object.is(state.values[slot], state.original[slot]));
   };
   const set = (value) => {
-    state.values[slot] = value;
+    for (const one of slots) state.values[one] = partOf(value, data.features[one].part);
     app.flip = null;
     redraw();
     update();
   };
   const control =
-    feature.kind === "date"
-      ? dateControl(state.values[slot], set)
+    feature.date !== undefined
+      ? dateControl(feature.part ? NaN : state.values[slot], set)
       : feature.categories
         ? nominalControl(feature, state.values[slot], set)
         : numberControl(feature, state.values[slot], set);
   redraw();
   return fill(
     box,
-    field(breakable(feature.name), control.input),
-    el("div", { class: "slide" }, picture, control.slider),
+    field(breakable(feature.date ?? feature.name), control.input),
+    el("div", { class: "slide" }, picture, control.slider, parts),
   );
 }
+
+// What follows from a date, as rules see it: "2013, April, Friday".
+const partsText = (slots, values) =>
+  slots
+    .filter((slot) => data.features[slot].part)
+    .map((slot) => valueText(data.features[slot], values[slot]))
+    .filter((text, at, all) => all.indexOf(text) === at)
+    .join(", ");
 
 function nominalControl(feature, value, set) {
   const options = [["", "missing"], ...feature.categories.map((name, index) => [index, name])];
@@ -282,7 +304,7 @@ function nominalControl(feature, value, set) {
 }
 
 function dateControl(value, set) {
-  const text = Number.isNaN(value) ? "" : new Date(value * 86400000).toISOString().slice(0, 10);
+  const text = Number.isNaN(value) ? "" : dayText(value);
   const read = () => (input.value === "" ? NaN : Date.parse(input.value) / 86400000);
   const input = el("input", { type: "date", value: text, on: { input: () => set(read()) } });
   return { input };

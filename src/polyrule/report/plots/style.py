@@ -7,7 +7,6 @@ from typing import Any
 ACCENT, RIGHT, WRONG, SOFT, FAINT = "#3a4fc4", "#12877b", "#b8431a", "#6b6c65", "#c9c9c1"
 COLOURS = (ACCENT, WRONG, RIGHT, "#7a4bb3", "#8a6d00", "#555555")
 DASHES = ("-", "--", ":", "-.")
-MARKERS = ("o", "s", "^", "D", "v", "P")
 
 
 def quiet(ax: Any) -> None:

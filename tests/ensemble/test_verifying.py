@@ -1,0 +1,128 @@
+"""Checking ensembles: what learning finds again passes, and whatever decides a prediction is checked or named."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+import pytest
+
+from polyrule import RuleEnsembleClassifier
+from polyrule.data import Dataset, Table
+from polyrule.ensemble import RuleEnsemble
+from polyrule.errors import ModelError
+from polyrule.model import files
+
+QUICK: dict[str, Any] = {"max_rules": 4, "cv": 2, "restarts": 1}
+
+
+@pytest.fixture(scope="module")
+def data() -> Dataset:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(90, 4)).round(2)
+    Y = np.stack([X[:, 0] > 0, X[:, 1] + X[:, 2] > 0.3], axis=1) ^ (rng.random((90, 2)) < 0.1)
+    return Dataset(Table.from_array(X), Y.astype(np.uint8), ("a", "b"))
+
+
+@pytest.fixture(scope="module")
+def plain(data) -> RuleEnsemble:
+    return RuleEnsembleClassifier(**QUICK, teacher=None, swaps=0).fit(data).model_
+
+
+def forged(model: RuleEnsemble, change) -> RuleEnsemble:
+    """Return a model from a file that was changed and sealed again."""
+    document = json.loads(files.dumps(model))
+    change(document)
+    document.pop("checksum")
+    found = files.loads(json.dumps(document | {"checksum": files._checksum(document)}))
+    assert isinstance(found, RuleEnsemble)
+    return found
+
+
+def weights_times(factor: float):
+    def change(document):
+        for rule in document["rules"]:
+            for entry in rule["head"]:
+                entry["weight"] *= factor
+
+    return change
+
+
+FORGERIES = {
+    "cuts": lambda d: d["decision"].update(cuts=[3.0, 3.0]),
+    "a cut": lambda d: d["decision"].update(cuts=[d["decision"]["cuts"][0], d["decision"]["cuts"][1] + 0.01]),
+    "unit": lambda d: (d.update(unit=2.0), weights_times(9)(d)),
+    "weights": weights_times(-1),
+    "intercepts": lambda d: d.update(intercepts=[0.0, 0.0]),
+    "a rule less": lambda d: d["rules"].pop(),
+    "coverage": lambda d: d["rules"][0].update(coverage=d["rules"][0]["coverage"] + 1),
+    "calibration": lambda d: d["info"].update(calibration=[2.0, 0.0]),
+    "other data": lambda d: d["info"].update(data_fingerprint="blake2b:" + "0" * 32),
+}
+
+
+@pytest.mark.parametrize("options", [{}, {"teacher": None}, {"teacher": None, "points": 5}], ids=str)
+def test_what_decides_a_prediction_is_learned_anew(data, options) -> None:
+    model = RuleEnsembleClassifier(**QUICK, **options, swaps=0, decision="per-label").fit(data).model_
+    found = model.verify(data)
+    assert found.ok, str(found)
+    assert not found.unchecked
+    assert str(found).startswith("learned anew: everything is as the model says")
+    for name, change in FORGERIES.items():
+        assert not forged(model, change).verify(data).ok, name
+
+
+def test_last_digits_may_depend_on_the_processor(data, plain) -> None:
+    nearly = forged(plain, weights_times(1 + 1e-9))
+    assert nearly.verify(data).ok
+    assert not forged(plain, weights_times(1 + 1e-4)).verify(data).ok
+
+
+def test_coverage_is_checked_without_learning(data, plain) -> None:
+    lie = forged(plain, FORGERIES["coverage"])
+    assert "of the training weight, not" in lie.verify(data, learn=False).problems[0]
+    left = plain.verify(data, learn=False).unchecked
+    assert left == ("that learning finds these rules, weights and cuts, because it was not asked for",)
+
+
+def test_another_decision_is_tuned_again(data) -> None:
+    learner = RuleEnsembleClassifier(**QUICK, teacher=None, swaps=0).fit(data)
+    before = learner.model_.decision
+    model = learner.tune_decision("macro-f1", "per-label").model_
+    assert model.decision != before
+    assert model.verify(data).ok
+    assert not model.verify(data).unchecked
+
+
+def test_what_cannot_be_learned_again_is_named_first(data, plain) -> None:
+    def first(model: RuleEnsemble) -> str:
+        found = model.verify(data)
+        assert found.ok, str(found)
+        return str(found).splitlines()[0]
+
+    assert first(plain.reweigh(0, "a", 9.0)).endswith("it was changed by hand")
+    assert first(plain.refit(data)).endswith("its weights were fitted anew after learning")
+    more = RuleEnsembleClassifier(**QUICK | {"max_rules": 5}, teacher=None, swaps=0).fit(data, start=plain).model_
+    assert first(more).endswith("it goes on from rules of another model")
+    assert first(RuleEnsemble((), data.features, data.label_names, (0.0, 0.0), plain.decision)).startswith(
+        "NOT CHECKED: "
+    )
+    ended = forged(plain, lambda d: d["info"].update(stopped="time_limit"))
+    assert first(ended).endswith("learning was ended by its time limit")
+
+
+def test_another_machine_may_learn_something_else(data) -> None:
+    model = RuleEnsembleClassifier(**QUICK, swaps=0).fit(data).model_
+    elsewhere = forged(model, lambda d: (d["info"]["made_with"].update(numpy="1.0"), weights_times(-1)(d)))
+    found = elsewhere.verify(data)
+    assert found.ok
+    assert "here it finds another one, but it was made with numpy 1.0" in found.unchecked[0]
+    same = forged(model, lambda d: d["info"]["made_with"].update(numpy="1.0"))
+    assert not same.verify(data).unchecked
+
+
+@pytest.mark.parametrize("stated", [{"targets": "labels"}, {"targets": "labels", "ridge": 1, "kept": [99]}], ids=str)
+def test_a_malformed_account_of_the_weights_is_refused(data, plain, stated) -> None:
+    with pytest.raises(ModelError, match="does not say what its weights are the optimum of"):
+        forged(plain, lambda d: d["info"].update(weights=stated)).verify(data)
