@@ -287,7 +287,7 @@ class _HeldOut:
         for places, part, covers in self._pieces:
             coefficients, unit = part.weights_for(part.nearest(setting), calibration, points)
             for first, block in _blocks(covers, self._labels):
-                found[start + first : start + first + len(block)] = unit * (block @ coefficients)
+                found[start + first : start + first + len(block)] = np.asarray(unit) * (block @ coefficients)
             start += len(places)
         return np.asarray(found[self._order])
 

@@ -22,7 +22,7 @@ from polyrule.learning.separate import Reason, SeparateOptions
 from polyrule.learning.thresholds import check_kind, shorten
 from polyrule.measures import Lift, Measure, Objective, get
 from polyrule.model import RuleList
-from polyrule.model.predict import check_table
+from polyrule.model.bodies import check_table
 from polyrule.scale.counting import Counting
 from polyrule.store import Packed
 
