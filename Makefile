@@ -85,7 +85,7 @@ gallery: $(VENV)/install.stamp  ## reports for three kinds of data, in gallery/
 campaign: $(VENV)/test.stamp  ## new random worlds for MINUTES from SEED: the compiled engine against the reference and a slow twin
 	$(BIN)/python -m tests.campaign --minutes $(MINUTES) --seed $(SEED)
 
-golden: $(VENV)/test.stamp  ## the rule lists of all benchmark data sets against their hashes, small ones against the reference
+golden: $(VENV)/test.stamp  ## the rule lists and models of the benchmark data against their hashes, small ones against the reference
 	$(BIN)/python -m tests.golden --reference 0.3
 
 $(VENV)/sanitize.stamp: pyproject.toml $(VENV)/test.stamp

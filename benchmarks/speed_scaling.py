@@ -1,10 +1,10 @@
-"""How cost grows with examples, features and labels, and how fast rule lists predict."""
+"""How cost grows with examples, features and labels, and how fast models predict."""
 
 from __future__ import annotations
 
 import csv
 import time
-from dataclasses import replace
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +12,12 @@ import numpy as np
 import scipy.sparse as sp
 
 from polyrule import RuleListClassifier
-from polyrule.data.table import Table
+from polyrule.data.table import Feature, Table
+from polyrule.ensemble import Decision, Entry, RuleEnsemble, WeightedRule
 from polyrule.kernels.dispatch import make_engine
 from polyrule.kernels.engine import GrowOptions
 from polyrule.measures import Objective
-from polyrule.model import Literal, NumericCondition, Rule
+from polyrule.model import Literal, NumericCondition, Rule, RuleList
 
 RULES = 6
 
@@ -102,26 +103,46 @@ def measure_prediction(results: Path, quick: bool) -> None:
 
 
 def measure_one_row() -> None:
-    """Milliseconds for one row of 50 features, given to a fitted classifier with many rules of three conditions."""
+    """A list and an ensemble with the same bodies: million rows a second, then milliseconds for one row."""
+    import pandas as pd
+
     rng = np.random.default_rng(0)
-    X = rng.normal(size=(200, 50))
-    classifier = RuleListClassifier.paper(max_rules=1).fit(X, X[:, :20] > 0)
-    for size in (1_000, 10_000):
-        rules = tuple(
-            Rule(
-                (Literal(int(rng.integers(20)), 1),),
-                tuple(NumericCondition(int(rng.integers(50)), ">", float(rng.normal())) for _ in range(3)),
-            )
+    features, labels = tuple(Feature(f"f{j}") for j in range(30)), tuple(f"y{k}" for k in range(10))
+    many = rng.random((100_000, 30))
+    row = many[:1]
+    frame = pd.DataFrame(row, columns=[feature.name for feature in features])
+    for size in (100, 1_000):
+        bodies = [
+            tuple(NumericCondition(int(rng.integers(30)), ">", float(rng.random())) for _ in range(3))
             for _ in range(size)
-        )
-        classifier.model_ = replace(classifier.model_, rules=rules)
-        times = []
-        for _ in range(101):  # the first brings the rules into the form that the others find
-            started = time.perf_counter()
-            classifier.predict(X[:1])
-            times.append(time.perf_counter() - started)
-        first, usual = 1e3 * times[0], 1e3 * float(np.median(times[1:]))
-        print({"rules": size, "first_ms": round(first, 2), "median_ms": round(usual, 3)}, flush=True)
+        ]
+        heads = [int(rng.integers(10)) for _ in bodies]
+        rules = tuple(Rule((Literal(k, 1, 5, 1),), body) for k, body in zip(heads, bodies, strict=True))
+        weighted = tuple(WeightedRule((Entry(k, float(rng.normal())),), b) for k, b in zip(heads, bodies, strict=True))
+        decision = Decision("threshold", (0.0,) * 10)
+        for model in (
+            RuleList(rules, features, labels),
+            RuleEnsemble(weighted, features, labels, (0.0,) * 10, decision),
+        ):
+            found: dict[str, Any] = {"model": type(model).__name__, "rules": size}
+            found["million_per_second"] = round(0.1 / _best(lambda model=model: model.predict(many), 3), 2)
+            for what in ("predict", "predict_proba", "explain"):
+                call = getattr(model, what)
+                for name, given in (("array", row), ("frame", frame)):
+                    taken = _best(lambda call=call, given=given: call(given), 30)
+                    found[f"{what}_{name}_ms"] = round(1e3 * taken, 3)
+            print(found, flush=True)
+
+
+def _best(call: Callable[[], Any], times: int) -> float:
+    """Least processor time of several calls; the first brings the rules into the form that the others find."""
+    call()
+    taken = []
+    for _ in range(times):
+        started = time.process_time()
+        call()
+        taken.append(time.process_time() - started)
+    return min(taken)
 
 
 def write(path: Path, rows: list[dict[str, Any]]) -> None:

@@ -27,6 +27,7 @@ extensions = [
     "cli_reference",
     "glossary_links",
     "live_reports",
+    "method_table",
     "outside_links",
     "public_names",
     "run_blocks",

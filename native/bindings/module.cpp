@@ -8,6 +8,7 @@ NB_MODULE(_native, m) {
   m.attr("checks_arguments") = true;  // arrays that do not fit end in an error, never in a crash
   polyrule::register_engine(m);
   polyrule::register_predict(m);
+  polyrule::register_covers(m);
   polyrule::register_gain(m);
   polyrule::register_logistic(m);
   polyrule_count::register_count(m);

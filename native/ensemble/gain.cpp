@@ -28,7 +28,7 @@ using Code = std::uint16_t;
 
 enum Test : std::uint8_t { at_most = 0, above = 1, category = 2 };
 
-// Columns as `polyrule.ensemble.bins.BinnedTable` holds them.
+// Columns as `polyrule.bins.binning.BinnedTable` holds them.
 struct Bins {
   const Code* dense;          // [slots][rows]
   const std::int32_t* slot;   // per feature: its row in `dense`, or -1 where only unusual codes are listed

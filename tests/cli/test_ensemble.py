@@ -80,6 +80,14 @@ def test_the_tools_of_lists_know_ensembles(weighted, songs, tmp_path):
     assert checked.stdout.startswith("NOT CHECKED: that learning finds this model, because it was changed by hand")
     assert "best ones" in checked.stdout
     assert ok("verify", weighted, songs, *READING).startswith("learned anew: everything is as the model says")
+    decided = tmp_path / "decided.json"
+    said = ok("edit", "decide", weighted, songs, *READING, "--decision", "expected-f1", "-o", decided)
+    assert files.load(decided).decision.kind == "expected-f1"
+    assert files.load(decided).rules == model.rules
+    assert "+ (of " in said
+    unknown = run("edit", "decide", weighted, songs, *READING, "--decision", "guess")
+    assert unknown.exit_code == 1
+    assert "decision must be 'auto' or one of threshold" in unknown.stderr
     wrong = run("edit", "weigh", weighted, "99", "calm", "1")
     assert wrong.exit_code == 1
     assert "no rule 99" in wrong.stderr

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from polyrule.data import Dataset, Feature, Table, to_table
+from polyrule.data import Dataset, Feature, Table, frames, to_table
 from polyrule.errors import DataError, UnseenCategoryWarning
 
 NAN = float("nan")
@@ -219,3 +219,44 @@ def test_a_whole_number_too_large_for_a_float_is_infinite():
         to_table(pd.DataFrame({"a": [1, 10**400]}, dtype=object), table.features)
     with pytest.raises(DataError, match="column 'a', row 0: the value is infinite"):
         to_table(pd.DataFrame({"a": [-(10**400), 1]}, dtype=object))
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+@pytest.mark.parametrize("cells", [1, 7, 1 << 20])
+def test_columns_of_numbers_read_together_are_those_read_one_by_one(library, cells, monkeypatch):
+    rng = np.random.default_rng(cells)
+    columns = {
+        f"{dtype}_{k}": (100 * rng.normal(size=11)).astype(dtype)
+        for k in range(2)
+        for dtype in ("float64", "int64", "float32", "int8", "uint16", "uint64")
+    }
+    columns["float64_1"][3] = np.nan
+    columns["uint64_0"][0] = 2**64 - 2**11
+    frame = pd.DataFrame(columns)
+    frame.insert(3, "hue", ["red", "blue", None, *["red"] * 8])
+    frame["count"] = pd.array([1, None, 3, *[4] * 8], dtype="Int64")
+    given_as = frame if library == "pandas" else pytest.importorskip("polars").from_pandas(frame)
+    monkeypatch.setattr(frames, "_READ_CELLS", cells)
+    together = to_table(given_as)
+    monkeypatch.setattr(frames, "_plain_numbers", lambda frame, positions: {})
+    one_by_one = to_table(given_as)
+    assert together.features == one_by_one.features
+    assert together.values.dtype == one_by_one.values.dtype
+    assert np.array_equal(together.values, one_by_one.values, equal_nan=True)
+    again = to_table(given_as[list(given_as.columns)[::-1]], together.features)
+    assert np.array_equal(again.values, together.values, equal_nan=True)
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_an_infinite_number_among_many_columns_is_named(library, monkeypatch):
+    monkeypatch.setattr(frames, "_READ_CELLS", 4)
+    frame = pd.DataFrame({"a": [1.0, 2.0, 3.0, 4.0], "b": [1.0, 2.0, np.inf, 4.0], "c": [1, 2, 3, 4]})
+    given_as = frame if library == "pandas" else pytest.importorskip("polars").from_pandas(frame)
+    with pytest.raises(DataError, match="column 'b', row 2: the value is infinite"):
+        to_table(given_as)
+
+
+def test_a_frame_of_narrow_numbers_stays_narrow():
+    frame = pd.DataFrame({"a": np.arange(3, dtype=np.int8), "b": np.ones(3, dtype=np.float32), "c": ["x", "y", "x"]})
+    assert to_table(frame).values.dtype == np.float32
+    assert to_table(frame.astype({"a": "int32"})).values.dtype == np.float64

@@ -123,3 +123,25 @@ def test_every_page_stands_in_a_tree() -> None:
             for entry in entries:
                 listed.update(path.resolve() for path in page.parent.glob(f"{entry}.md"))
     assert sorted(str(page) for page in set(DOCS.rglob("*.md")) - listed) == []
+
+
+SHARED = {"explain", "export", "feature_importances_", "plot", "predict", "predict_proba", "report", "save"} | {
+    "smallest_flip",
+    "verify",
+}
+
+
+def test_the_table_of_methods_is_complete(monkeypatch) -> None:
+    monkeypatch.syspath_prepend(str(DOCS / "_ext"))
+    table = import_module("method_table")
+    page = (DOCS / "reference" / "api" / "estimators.md").read_text(encoding="utf-8")
+    paths = re.search(r"\.\. method-table:: (.+)", page)
+    assert paths is not None
+    classes = [table.class_of(path) for path in paths[1].split()]
+    assert {owner.__name__ for owner in classes} >= {"RuleListClassifier", "RuleEnsemble", "RuleList"}
+    owned = {name: owners for name, _, owners in table.rows_of(classes)}
+    assert {name for name, owners in owned.items() if all(owners)} >= SHARED
+    estimators = [place for place, owner in enumerate(classes) if owner.__name__.endswith("Classifier")]
+    assert len(estimators) == 3
+    assert all(owned["from_rules"][place] for place in estimators)
+    assert all(text for _, text, _ in table.rows_of(classes))

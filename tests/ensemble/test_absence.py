@@ -14,8 +14,8 @@ from tests.ensemble.test_gain import fixed, needs_native
 from tests.ensemble.worlds import random_table
 
 from polyrule import RuleEnsembleClassifier
+from polyrule.bins.binning import ABOVE, AT_MOST, CATEGORY, BinnedTable, Binning, BinTest, holds, looks_like_text
 from polyrule.data.table import Table
-from polyrule.ensemble.bins import ABOVE, AT_MOST, CATEGORY, BinnedTable, Binning, BinTest, holds, looks_like_text
 from polyrule.ensemble.gain import Slopes, best_conditions, new_memory, reference_best_conditions
 from polyrule.ensemble.options import LearnOptions
 from polyrule.errors import OptionError

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from tests.ensemble.test_gain import world
 
 from polyrule.arrays import Ints32
+from polyrule.bins.binning import ABOVE, BinnedTable, Binning, BinTest
 from polyrule.data.table import Table
-from polyrule.ensemble.bins import ABOVE, BinnedTable, Binning, BinTest
 from polyrule.ensemble.building import Builder, BuildOptions
 from polyrule.ensemble.gain import Slopes, reference_best_conditions
 from polyrule.ensemble.growing import Growth, grow, simplify

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from polyrule.data import Table
-from polyrule.ensemble import learning
 from polyrule.ensemble.building import BuildOptions
 from polyrule.ensemble.calibration import Calibration
 from polyrule.ensemble.learning import deal, learn, shortest_good
@@ -65,15 +64,15 @@ def test_labels_of_a_held_out_example_do_not_touch_its_scores(monkeypatch) -> No
     values = rng.normal(size=(80, 4)).round(2)
     truth = np.stack([values[:, 0] > 0, values[:, 1] > 0], axis=1).astype(np.uint8)
     fold = np.arange(80) % 4
-    monkeypatch.setattr(learning, "deal", lambda *_: fold)
     monkeypatch.setattr(Calibration, "fit", classmethod(lambda cls, *_: cls()))
     options = LearnOptions(BuildOptions(max_rules=4), Teaching(trees=15), prices=(0.1,), ridges=(1.0,))
     table = Table.from_array(values)
     changed = truth.copy()
     changed[fold == 2] = 1 - changed[fold == 2]
-    first, second = (learn(table, y, np.ones(80), ("a", "b"), options).evidence.scores for y in (truth, changed))
-    assert np.array_equal(first[fold == 2], second[fold == 2])
-    assert not np.array_equal(first[fold == 1], second[fold == 1])
+    first, second = (learn(table, y, np.ones(80), ("a", "b"), options, fold=fold).evidence for y in (truth, changed))
+    assert np.array_equal(first.fold, second.fold)
+    assert np.array_equal(first.scores[first.fold == 2], second.scores[first.fold == 2])
+    assert not np.array_equal(first.scores[first.fold == 1], second.scores[first.fold == 1])
 
 
 def test_where_no_heads_are_short_enough_those_of_the_highest_price_are_taken() -> None:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from polyrule.bins.binning import Binning
 from polyrule.data import Feature, Table
-from polyrule.ensemble import design as designs
 from polyrule.ensemble import lessons as module
-from polyrule.ensemble.bins import Binning
-from polyrule.ensemble.design import Design
 from polyrule.ensemble.lessons import Lessons, Teaching, mix, neighbours
+from polyrule.teacher import design as designs
+from polyrule.teacher.design import Design
 
 
 def world(seed: int = 0, rows: int = 150):

@@ -12,9 +12,9 @@ from tests.ensemble.test_gain import fixed, needs_native
 from tests.ensemble.worlds import random_table
 
 from polyrule import RuleEnsembleClassifier
+from polyrule.bins.binning import ABOVE, AT_MOST, CATEGORY, BinnedTable, Binning, BinTest
 from polyrule.data import Dataset, Table
 from polyrule.ensemble import scorecard
-from polyrule.ensemble.bins import ABOVE, AT_MOST, CATEGORY, BinnedTable, Binning, BinTest
 from polyrule.ensemble.gain import Slopes, best_conditions, new_memory, reference_best_conditions
 from polyrule.ensemble.weights import Solver
 from polyrule.errors import OptionError
@@ -96,13 +96,14 @@ def test_weights_have_the_sign_they_must_have_and_are_the_best_of_those_left(see
 
 def test_points_keep_the_sign() -> None:
     rng = np.random.default_rng(0)
-    covers = np.hstack([np.ones((80, 1)), rng.random((80, 4)) < 0.5]).astype(float)
-    truth = (covers[:, [1]] < 0.5).astype(float)  # rule 1 would like to be negative
-    weights = np.array([[0.3], [0.2], [0.5], [-0.4], [1.0]])
-    signs = np.array([0, 1, 1, -1, 0], dtype=np.int8)
-    points, _ = scorecard.to_points(weights, covers, truth, np.ones(80), 5, signs)
+    drawn = rng.random((80, 2)) < 0.5
+    covers = np.hstack([np.ones((80, 1)), drawn[:, [0, 0, 0, 1]]]).astype(float)
+    weights = np.array([[0.0], [0.1], [0.6], [0.6], [5.0]])  # 0, 1, 1 points are too many: the first would give one
+    signs = np.array([0, 1, 1, 1, 0], dtype=np.int8)
+    points, _ = scorecard.to_points(weights, covers, np.ones(80), 5, signs)
+    assert points[1:4, 0].sum() == 1
     assert (points * signs[:, None] >= 0).all()
-    free, _ = scorecard.to_points(weights, covers, truth, np.ones(80), 5)
+    free, _ = scorecard.to_points(weights, covers, np.ones(80), 5)
     assert free[1, 0] < 0
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -12,7 +13,8 @@ from tests.ensemble.worlds import hostile_features, random_ensemble
 from polyrule import RuleEnsembleClassifier
 from polyrule.data import Dataset, Feature, Table
 from polyrule.ensemble import Decision, Entry, RuleEnsemble, WeightedRule
-from polyrule.errors import ModelError
+from polyrule.ensemble.tuning import Evidence, tune
+from polyrule.errors import ModelError, OptionError
 from polyrule.model import NumericCondition
 from polyrule.model.cells import Grid
 from polyrule.model.rounding import with_gaps
@@ -146,3 +148,17 @@ def test_few_digits_for_reading() -> None:
     assert "x +1.2" in text
     assert "a > 0.12" in text
     assert "0.123456" in by_hand().format()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_stored_model_can_decide_in_another_way(kind) -> None:
+    examples = data()
+    model = by_hand()
+    tuned = model.tune_decision(examples, decision=kind)
+    assert tuned.decision.kind == kind
+    assert (tuned.rules, tuned.intercepts) == (model.rules, model.intercepts)
+    evidence = Evidence(model.scores(examples.X), np.asarray(examples.Y), np.ones(120), np.zeros(120, dtype=np.int64))
+    assert tuned.decision == tune(evidence, kind, "micro-f1")
+    told = replace(model, info={"monotone": {"a": "up"}})
+    with pytest.raises(OptionError, match="chooses whole label sets" if kind in KINDS[2:] else "optimize must be"):
+        told.tune_decision(examples, decision=kind, optimize="recall")

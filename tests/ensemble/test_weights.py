@@ -8,6 +8,7 @@ from sklearn.linear_model import LogisticRegression
 
 from polyrule.ensemble import calibration
 from polyrule.ensemble.calibration import Calibration
+from polyrule.ensemble.logistic import chances_of
 from polyrule.ensemble.scorecard import to_points
 from polyrule.ensemble.weights import Solver, loss
 
@@ -113,14 +114,27 @@ def test_a_label_that_is_always_present_stays_finite() -> None:
 def test_points_are_whole_bounded_and_better_than_rounding() -> None:
     covers, truth, weights = problem(rows=500, rules=6)
     solver = solved(covers, truth, weights, 1.0)
-    for most in (2, 5):
-        points, unit = to_points(solver.coefficients, solver.covers.astype(float), truth, weights, most)
+    chances = chances_of(solver.covers @ solver.coefficients)
+    for most, one_unit in ((2, True), (5, True), (2, False), (5, False)):
+        points, unit = to_points(solver.coefficients, solver.covers.astype(float), weights, most, one_unit=one_unit)
         assert np.array_equal(points, np.rint(points))
         assert np.abs(points[1:]).max() <= most
-        largest = np.abs(solver.coefficients[1:]).max()
-        rounded = np.rint(solver.coefficients / (largest / most)) * (largest / most)
-        reached = [loss(solver.covers @ c, truth, weights).sum() for c in (points * unit, rounded)]
+        assert isinstance(unit, float) == one_unit
+        rounded = np.rint(solver.coefficients / unit) * unit
+        reached = [loss(solver.covers @ c, chances, weights).sum() for c in (points * unit, rounded)]
         assert reached[0] <= reached[1] + 1e-9
+
+
+def test_a_large_weight_of_one_label_leaves_the_points_of_the_others_alone() -> None:
+    covers = np.hstack([np.ones((60, 1)), np.random.default_rng(0).random((60, 3)) < 0.5]).astype(float)
+    weights = np.array([[0.0, 0.0], [0.3, 30.0], [-0.2, 0.0], [0.1, -15.0]])
+    points, unit = to_points(weights, covers, np.ones(60), 10)
+    alone, unit_alone = to_points(weights[:, :1], covers, np.ones(60), 10)
+    assert np.array_equal(points[:, :1], alone)
+    assert unit[:1] == unit_alone
+    assert np.abs(points[1:, 0] - weights[1:, 0] / 0.03).max() < 1
+    shared, _ = to_points(weights, covers, np.ones(60), 10, one_unit=True)
+    assert not shared[:, 0].any()
 
 
 def test_calibration_restores_log_odds_that_were_stretched() -> None:

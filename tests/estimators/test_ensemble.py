@@ -33,7 +33,7 @@ FAILING = {
 @pytest.fixture(autouse=True)
 def small_forest(monkeypatch) -> None:
     """Few trees: what is tested here does not hang on their number."""
-    monkeypatch.setattr("polyrule.ensemble.teacher._TREES", 25)
+    monkeypatch.setattr("polyrule.teacher.teacher._TREES", 25)
 
 
 @parametrize_with_checks(
@@ -50,7 +50,7 @@ def test_scikit_learn_conventions(estimator, check) -> None:
 @pytest.fixture(scope="module")
 def small_module_forest():
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("polyrule.ensemble.teacher._TREES", 25)
+        patch.setattr("polyrule.teacher.teacher._TREES", 25)
         yield
 
 
@@ -181,7 +181,7 @@ def test_a_decision_can_be_changed_without_refitting(fitted) -> None:
 
 
 def test_swaps_never_make_the_training_loss_worse() -> None:
-    from polyrule.ensemble.bins import Binning
+    from polyrule.bins.binning import Binning
     from polyrule.ensemble.building import Builder, BuildOptions
     from polyrule.ensemble.lessons import plain_lesson
 

@@ -9,6 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from polyrule.data.table import Feature
+from polyrule.ensemble import Decision, Entry, RuleEnsemble, WeightedRule
+from polyrule.ensemble.predict import FlatWeights, scores_flat, scores_native
+from polyrule.model.bodies import covers, covers_flat
 from polyrule.model.predict import FlatRules, predict_flat, predict_native
 from polyrule.model.rule import (
     LabelCondition,
@@ -54,27 +57,61 @@ def random_list(rng: np.random.Generator, features: int, labels: int) -> RuleLis
     return RuleList(tuple(rules), columns, names, defaults, full=bool(rng.integers(2)))
 
 
-@settings(max_examples=150, deadline=None)
-@given(seed=st.integers(0, 2**32 - 1), form=st.sampled_from(["fortran", "c", "strided", "csc", "csr", "unsorted"]))
-def test_same_labels_and_setters(seed: int, form: str) -> None:
-    rng = np.random.default_rng(seed)
-    rows, features, labels = int(rng.integers(0, 200)), int(rng.integers(2, 5)), int(rng.integers(1, 6))
+def random_ensemble(rng: np.random.Generator, features: int, labels: int) -> RuleEnsemble:
+    """The bodies of a random list without conditions on labels, under weights that add up to different doubles."""
+    grown = random_list(rng, features, labels)
+    rules = tuple(
+        WeightedRule(
+            tuple(Entry(literal.label, float(rng.normal())) for literal in rule.head),
+            tuple(test for test in rule.body if not isinstance(test, LabelCondition)),
+        )
+        for rule in grown.rules
+    )
+    starts = tuple(rng.normal(size=labels).tolist())
+    return RuleEnsemble(rules, grown.features, grown.label_names, starts, Decision("threshold", (0.0,) * labels))
+
+
+FORMS = {
+    "fortran": np.asfortranarray,
+    "c": np.ascontiguousarray,
+    "strided": lambda values: np.repeat(values, 2, axis=0)[::2],
+    "float32": lambda values: values.astype(np.float32),
+    "csc": sp.csc_array,
+    "csr": sp.csr_array,
+    "unsorted": lambda values: unsorted(sp.csc_array(values)),
+}
+
+
+def random_values(rng: np.random.Generator, rows: int, features: int) -> np.ndarray:
     values = rng.integers(-2, 3, (rows, features)) / 2.0
     values[rng.random(values.shape) < 0.2] = np.nan
     values[values == 0] = rng.choice([0.0, -0.0])
+    return values
+
+
+@settings(max_examples=150, deadline=None)
+@given(seed=st.integers(0, 2**32 - 1), form=st.sampled_from(sorted(FORMS)))
+def test_same_labels_and_setters(seed: int, form: str) -> None:
+    rng = np.random.default_rng(seed)
+    rows, features, labels = int(rng.integers(0, 200)), int(rng.integers(2, 5)), int(rng.integers(1, 6))
+    values = random_values(rng, rows, features)
     flat = FlatRules.of(random_list(rng, features, labels))
     expected = predict_flat(flat, values)
-    given_as = {
-        "fortran": lambda: np.asfortranarray(values),
-        "c": lambda: np.ascontiguousarray(values),
-        "strided": lambda: np.repeat(values, 2, axis=0)[::2],
-        "csc": lambda: sp.csc_array(values),
-        "csr": lambda: sp.csr_array(values),
-        "unsorted": lambda: unsorted(sp.csc_array(values)),
-    }[form]()
-    found = predict_native(flat, given_as)
+    found = predict_native(flat, FORMS[form](values))
     np.testing.assert_array_equal(found.labels, expected.labels)
     np.testing.assert_array_equal(found.setter, expected.setter)
+
+
+@settings(max_examples=150, deadline=None)
+@given(seed=st.integers(0, 2**32 - 1), form=st.sampled_from(sorted(FORMS)))
+def test_same_sums_to_the_last_bit(seed: int, form: str) -> None:
+    rng = np.random.default_rng(seed)
+    rows, features, labels = int(rng.integers(0, 200)), int(rng.integers(2, 5)), int(rng.integers(1, 6))
+    values = random_values(rng, rows, features)
+    flat = FlatWeights.of(random_ensemble(rng, features, labels))
+    given_as = FORMS[form](values)
+    assert scores_native(flat, given_as).tobytes() == scores_flat(flat, values).tobytes()
+    np.testing.assert_array_equal(covers(flat.bodies, given_as), covers_flat(flat.bodies, values))
 
 
 def unsorted(matrix: sp.csc_array) -> sp.csc_array:

@@ -11,8 +11,8 @@ from polyrule import RuleListClassifier, datasets
 from polyrule.errors import OptionError
 from polyrule.evaluation.scores import score
 from polyrule.learning.composing import _PATIENCE, _patient, _shortest
+from polyrule.learning.opinions import best_cut, out_of_bag
 from polyrule.learning.pool import Covers
-from polyrule.learning.teacher import best_cut, out_of_bag
 from polyrule.learning.verify import certify, verify
 from polyrule.model.rule import NumericCondition
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from polyrule import RuleListClassifier
-from polyrule.kernels import engine, reference
+from polyrule.kernels import engine, growth
 from polyrule.kernels import native as compiled
 from polyrule.learning.progress import Progress, describe, telling, within_rules
 from polyrule.native import native
@@ -25,7 +25,7 @@ def _learner(callback: Any, **options: Any) -> RuleListClassifier:
 
 
 def test_only_callbacks_that_ask_hear_about_a_rule_in_the_making(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reference, "PACE", 0.0)
+    monkeypatch.setattr(growth, "PACE", 0.0)
     told: list[Progress] = []
     plain = _learner(told.append, kernels="reference").fit(*_data())
     assert [progress.rules for progress in told] == [1, 2, 3]
@@ -46,7 +46,7 @@ def test_only_callbacks_that_ask_hear_about_a_rule_in_the_making(monkeypatch: py
 
 
 def test_learning_can_be_ended_within_a_rule(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reference, "PACE", 0.0)
+    monkeypatch.setattr(growth, "PACE", 0.0)
 
     @within_rules
     def enough(progress: Progress) -> bool:

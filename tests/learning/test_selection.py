@@ -1,5 +1,6 @@
 """The choice of rules: sums kept up to date, every rule and label worth its price, as good as brute force on toys."""
 
+from fractions import Fraction
 from itertools import chain, combinations
 
 import numpy as np
@@ -9,10 +10,12 @@ from hypothesis import strategies as st
 
 from polyrule.data.table import Table
 from polyrule.learning import pool
+from polyrule.learning.composing import cell_gains, gain_line
 from polyrule.learning.pool import Covers, Pool
 from polyrule.learning.selection import Chosen, Costs, Selection
 from polyrule.model.conditions import holds
 from polyrule.model.rule import NumericCondition
+from polyrule.native import native
 
 
 def world(seed: int, bodies: int = 6, examples: int = 12, labels: int = 3):
@@ -132,24 +135,55 @@ def test_the_first_rule_adds_most(seed):
     assert sorted(map(id, order)) == sorted(map(id, selection.rules))
 
 
-@pytest.mark.parametrize("cells", [1, 40, 10**6])
-def test_covers_are_those_of_the_conditions_in_any_block(monkeypatch, cells):
-    monkeypatch.setattr(pool, "_BLOCK", cells)
-    monkeypatch.setattr(pool, "_HELD", 0 if cells < 100 else cells)
-    random = np.random.default_rng(cells)
-    table = Table.from_array(random.random((43, 3)))
+@settings(max_examples=60)
+@given(st.integers(0, 2**32 - 1), st.integers(1, 200), st.integers(1, 6), st.integers(1, 3))
+def test_sums_over_covers_are_those_of_the_definition(seed, examples, columns, threads):
+    random = np.random.default_rng(seed)
+    slow = random.random((random.integers(1, 150), examples)) < random.random()
+    covers = Covers(pool.packed_rows(slow), examples, threads)
+    rows = random.random(examples) < random.choice([0.0, 0.1, 1.0])
+    worth = random.integers(-(2**40), 2**40, (examples, columns)).astype(float)
+    expected = (slow & rows).astype(np.int64) @ worth.astype(np.int64)
+    np.testing.assert_array_equal(covers.sums(rows, worth), expected)
+    np.testing.assert_array_equal(pool.plain_sums(covers, rows, worth), expected)
+
+
+def test_covers_are_those_of_the_conditions():
+    random = np.random.default_rng(1)
+    table = Table.from_array(random.random((143, 3)))
     bodies = Pool(table)
     for _ in range(7):
         tests = [NumericCondition(int(j), "<=", float(random.random())) for j in random.permutation(3)[:2]]
         bodies.add([tuple(tests)])
-    slow = np.array([np.logical_and.reduce([np.ones(43, bool), *(holds(c, table) for c in b)]) for b in bodies.bodies])
+    slow = np.array([np.logical_and.reduce([np.ones(143, bool), *(holds(c, table) for c in b)]) for b in bodies.bodies])
     covers = bodies.covers()
     np.testing.assert_array_equal([covers.of(b) for b in range(len(covers))], slow)
-    np.testing.assert_array_equal(np.unpackbits(covers.by_body(), axis=1, count=43), slow)
-    some, rows, worth = np.array([4, 0, 9]), np.array([3, 8, 42]), random.integers(-5, 9, (3, 2)).astype(float)
-    np.testing.assert_array_equal(covers.sums(rows, worth), slow[:, rows] @ worth)
-    np.testing.assert_array_equal(covers.only(some).sums(rows, worth), slow[some][:, rows] @ worth)
+    np.testing.assert_array_equal([covers.only(np.array([4, 0])).of(b) for b in range(2)], slow[[4, 0]])
     np.testing.assert_array_equal(covers.any_of([2, 5]), slow[2] | slow[5])
+    assert not covers.any_of([]).any()
+    assert len({covers.key(b) for b in range(len(covers))}) == len(np.unique(slow, axis=0))
+
+
+@pytest.mark.skipif(native is None, reason="the compiled kernels are not built")
+def test_arrays_that_do_not_fit_are_refused():
+    covers, worth, found = np.zeros((2, 1), np.uint64), np.zeros((10, 3)), np.zeros((2, 3))
+    with pytest.raises(ValueError, match="rows that there are not"):
+        native.cover_sums(covers, np.array([1 << 10], np.uint64), worth, found, 1)
+    for wrong in ((covers, np.zeros(2, np.uint64), worth, found), (covers, np.zeros(1, np.uint64), worth, found[:1])):
+        with pytest.raises(ValueError, match="wrong shapes"):
+            native.cover_sums(*wrong, 1)
+
+
+@pytest.mark.parametrize("squared", [None, Fraction(1), Fraction(1, 4), Fraction(4)])
+def test_gains_are_a_line_so_bodies_are_summed_up_once(squared):
+    covers, _, _ = world(0)
+    random = np.random.default_rng(5)
+    targets, packed = random.integers(0, 257, (covers.shape[1], 3)).astype(float), Covers.pack(covers)
+    rows = np.ones(covers.shape[1], dtype=bool)
+    for level in (100, 153):
+        slope, offset = gain_line(squared, level)
+        line = slope * packed.sums(rows, targets) - offset * packed.sums(rows, np.ones((len(rows), 1)))
+        np.testing.assert_array_equal(line, packed.sums(rows, cell_gains(targets, squared, level)))
 
 
 @pytest.mark.parametrize("cost", [0, 1])

@@ -1,4 +1,5 @@
 import json
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -31,6 +32,23 @@ def test_an_explanation_says_what_prediction_does(model, seed):
     json.dumps(told.to_dict(), allow_nan=False)
     assert len(told.to_frame()) == len(model.label_names)
     assert str(told)
+
+
+@settings(max_examples=100, deadline=None)
+@given(rule_lists(), st.integers(0, 10**6))
+def test_near_misses_are_the_rules_that_would_change_something_without_their_conditions(model, seed):
+    table = random_table(model.features, 1, seed)
+    told = model.explain(table, near=99)
+    labels, tried = model.predict(table)[0], len(model) if told.stopped_at is None else told.stopped_at
+    expected = {}
+    for number in set(range(tried)) - set(told.fired):
+        rules = list(model.rules)
+        rules[number] = replace(rules[number], body=())
+        after = replace(model, rules=tuple(rules)).predict(table)[0]
+        names = [("" if after[k] else "¬") + model.label_names[k] for k in range(len(labels)) if after[k] != labels[k]]
+        expected |= {number: tuple(names)} if names else {}
+    assert {miss.rule: miss.would_set for miss in told.near} == expected
+    assert tuple(told.rules) == tuple(model.format_rule(number, counts=False) for number in range(len(model)))
 
 
 def test_words():

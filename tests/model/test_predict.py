@@ -10,8 +10,7 @@ from tests.model.strategies import random_table, rule_lists, slow_predict
 
 from polyrule.data import Feature, Table
 from polyrule.errors import DataError, ModelError
-from polyrule.model import Literal, NumericCondition, Rule, RuleList
-from polyrule.model import predict as prediction
+from polyrule.model import Literal, NumericCondition, Rule, RuleList, bodies
 from polyrule.model.predict import FlatRules, predict, predict_flat
 
 
@@ -34,7 +33,7 @@ def test_small_blocks_change_nothing(model, seed, sparse):
     table = random_table(model.features, 23, seed, sparse=sparse)
     whole = predict(model, table)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(prediction, "_CHUNK_CELLS", 9)
+        patch.setattr(bodies, "_CHUNK_CELLS", 9)
         pieces = predict_flat(FlatRules.of(model), table.values)
     assert np.array_equal(whole.labels, pieces.labels)
     assert np.array_equal(whole.setter, pieces.setter)
@@ -69,10 +68,12 @@ def test_columns_are_checked():
 
 def test_flat_arrays_have_the_promised_types():
     flat = FlatRules.of(RuleList((Rule((Literal(0, 1),)),), (), ("y",)))
-    assert flat.kind.dtype == np.uint8
-    assert flat.index.dtype == flat.body_start.dtype == flat.head_label.dtype == flat.head_start.dtype == np.int32
-    assert flat.value.dtype == np.float64
-    assert flat.rules == 1
+    assert flat.bodies.kind.dtype == np.uint8
+    assert (
+        flat.bodies.index.dtype == flat.bodies.start.dtype == flat.head_label.dtype == flat.head_start.dtype == np.int32
+    )
+    assert flat.bodies.value.dtype == np.float64
+    assert flat.bodies.rules == 1
 
 
 def test_what_prediction_runs_on_is_kept_but_never_stored():

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from tests.report.test_interpreter import FLIP
@@ -127,3 +129,36 @@ def test_a_label_of_an_ensemble_is_flipped_at_a_click(visit):
             return
         page.get_by_role("button", name="Dismiss").click()
     pytest.fail("no label of the first example can be flipped")
+
+
+def test_the_card_adds_up_to_the_sums(visit):
+    model = random_ensemble(3, "per-label")
+    data = random_data(model, 20, 1)
+    page = visit(build(model, data))
+    page.get_by_role("link", name="Rules").click()
+    rows = page.locator(".sheet tbody tr").evaluate_all(
+        "rows => rows.map((row) => [...row.querySelectorAll('td.number')].map((cell) => cell.textContent))"
+    )
+    start, *rules = rows[: 1 + len(model)]
+    needs = rows[-1]
+
+    def number(text: str) -> float:
+        return float(text.replace("−", "-") or 0)
+
+    sums = np.array([list(map(number, start))] * len(data.X))
+    sums += model.fired(data.X) @ np.array([list(map(number, row)) for row in rules])
+    assert np.allclose(sums, model.scores(data.X), atol=0.01 * (1 + len(model)))  # weights are shown with two decimals
+    assert np.allclose(list(map(number, needs)), model.decision.cuts, atol=0.01)
+    assert page.locator(".sheet tbody th").first.inner_text() == "start"
+
+
+def test_points_may_be_worth_different_amounts(visit):
+    plain = random_ensemble(3, "per-label")
+    model = replace(plain, unit=tuple(0.1 * (k + 1) for k in range(len(plain.label_names))))
+    data = random_data(model, 20, 1)
+    page = visit(build(model, data))
+    page.get_by_role("link", name="What if").click()
+    shown = page.locator("details.sum summary .soft").all_inner_texts()
+    told = model.explain(data.X[0]).labels
+    found = sorted(float(text.split("·")[1].split("%")[0]) for text in shown)
+    assert found == pytest.approx(sorted(100 * label.probability for label in told), abs=0.51)

@@ -191,6 +191,32 @@ def refit(
     _store(stored, edited, model, output, as_json)
 
 
+@edit.command("decide", cls=Command)
+@model_argument
+@data_argument()
+@click.option(
+    "--decision",
+    metavar="KIND",
+    default="auto",
+    help="How sums become labels: threshold, per-label, subset, expected-f1 or auto [auto].",
+)
+@click.option("--optimize", metavar="MEASURE", default="micro-f1", help="What the decision is tuned for [micro-f1].")
+@output_option
+@data_options
+def decide(
+    model: Path, data: str, decision: str, optimize: str, output: Path | None, as_json: bool, **reading: Any
+) -> None:
+    r"""Let an ensemble turn sums into labels in the way that is best on DATA; rules and weights stay.
+
+    \b
+    Example:
+      polyrule edit decide model.json valid.csv --decision threshold
+    """
+    stored = load_ensemble(model)
+    edited = stored.tune_decision(load_labelled(data, reading, stored), decision=decision, optimize=optimize)
+    _store(stored, edited, model, output, as_json)
+
+
 @edit.command("seal", cls=Command)
 @model_argument
 @output_option

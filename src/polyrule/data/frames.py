@@ -30,12 +30,33 @@ Others = Literal["refuse", "skip"]
 """What to do with named columns that a model does not ask for."""
 _NARROW = (nw.Float32, nw.Int8, nw.Int16, nw.UInt8, nw.UInt16, nw.Boolean, nw.Categorical, nw.Enum, nw.String)
 """Columns whose numbers, or numbers of categories, are exact as float32."""
+_NUMBERS: dict[Any, Any] = {
+    kind: np.dtype(kind.__name__.lower())
+    for kind in (
+        nw.Float64,
+        nw.Float32,
+        nw.Int64,
+        nw.Int32,
+        nw.Int16,
+        nw.Int8,
+        nw.UInt64,
+        nw.UInt32,
+        nw.UInt16,
+        nw.UInt8,
+    )
+}
+"""Types of numbers that NumPy has, too."""
+_NARROW_NUMBERS = tuple(np.dtype(name) for name in ("float16", "float32", "int8", "int16", "uint8", "uint16"))
+_READ_CELLS = 1 << 20
+"""Numbers read at once."""
 
 
 def is_frame(data: Any) -> bool:
     """Whether `data` is a frame of a library narwhals knows; lazy frames count, so that opening can refuse them."""
     if isinstance(data, (np.ndarray, list, tuple)):  # what is given most often; asking narwhals takes its time
         return False
+    if nw.dependencies.is_pandas_dataframe(data) or nw.dependencies.is_polars_dataframe(data):
+        return True
     try:
         return nw.from_native(data, pass_through=True) is not data
     except Exception:  # a frame narwhals knows but refuses, e.g. for duplicate names; opening it says why
@@ -93,13 +114,64 @@ def frame_to_table(
         order = [j for j in range(len(names)) for _ in parts.get(j, ("",))]
         known = [part for j in range(len(names)) for part in parts.get(j, (None,))]
         check_distinct([f.name if f else names[j] for j, f in zip(order, known, strict=True)], "feature")
-    narrow = all(frame[:, source].dtype in _NARROW for source in set(order))
-    values = np.empty((len(frame), len(order)), dtype=np.float32 if narrow else np.float64, order="F")
-    found = []
-    for target, (source, feature) in enumerate(zip(order, known, strict=True)):
-        feature, values[:, target] = _encode_series(frame[:, source], names[source], feature, unseen)
+    return _read_columns(frame, order, [(names[j], feature) for j, feature in zip(order, known, strict=True)], unseen)
+
+
+def _read_columns(
+    frame: nw.DataFrame[Any],
+    sources: Sequence[int],
+    wanted: Sequence[tuple[str, Feature | None]],
+    unseen: UnseenCategories | None,
+) -> Table:
+    """Encode a column per wanted (name, feature), numbers together and others one by one; None finds the feature."""
+    plain, columns = _plain_numbers(frame, sources), frame.columns
+    single = {source: frame.get_column(columns[source]) for source in set(sources) - plain.keys()}
+    narrow = all(kind in _NARROW_NUMBERS for kind in plain.values())
+    narrow = narrow and all(series.dtype in _NARROW for series in single.values())
+    values = np.empty((len(frame), len(sources)), dtype=np.float32 if narrow else np.float64, order="F")
+    found: list[Feature] = []
+    together: dict[Any, list[int]] = {}
+    for target, (source, (name, feature)) in enumerate(zip(sources, wanted, strict=True)):
+        if source in plain and (feature is None or (feature.kind == "numeric" and not feature.part)):
+            together.setdefault(plain[source], []).append(target)
+            found.append(Feature(name) if feature is None else feature)
+            continue
+        series = frame.get_column(columns[source]) if source in plain else single[source]
+        feature, values[:, target] = _encode_series(series, name, feature, unseen)
         found.append(feature)
+    for targets in together.values():
+        if not _read_numbers(frame, [sources[target] for target in targets], values, targets):
+            for target in targets:
+                check_finite(values[:, target], found[target].name)
     return Table(values, tuple(found))
+
+
+def _plain_numbers(frame: nw.DataFrame[Any], positions: Sequence[int]) -> dict[int, Any]:
+    """Columns that hold nothing but numbers of a type that NumPy has, each with that type."""
+    native = frame.to_native()
+    if nw.dependencies.is_pandas_dataframe(native):  # knows its types already; narwhals asks every column anew
+        kinds = native.dtypes.tolist()
+        return {j: kinds[j] for j in set(positions) if isinstance(kinds[j], np.dtype) and kinds[j].kind in "fiu"}
+    if nw.dependencies.is_polars_dataframe(native):
+        types = frame.schema.dtypes()
+        return {j: _NUMBERS[types[j]] for j in set(positions) if types[j] in _NUMBERS}
+    return {}
+
+
+def _read_numbers(frame: nw.DataFrame[Any], sources: list[int], values: Any, targets: list[int]) -> bool:
+    """Read columns of one type of numbers together; whether all of them are finite or missing.
+
+    A piece of the rows is read at a time, which bounds the memory.
+    """
+    native, size, fine = frame.to_native(), len(frame), True
+    step = max(1, _READ_CELLS // len(sources))
+    for start in range(0, size, step):
+        rows = slice(start, start + step)
+        part = native if step >= size else native[rows]
+        numbers = (part.take(sources, axis=1) if hasattr(part, "iloc") else part[:, sources]).to_numpy()
+        fine = fine and not np.isinf(numbers).any()
+        values[rows, targets] = numbers
+    return fine
 
 
 def match_names(given: Sequence[str], wanted: Sequence[str], others: Others = "refuse") -> list[int]:

@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from polyrule.arrays import Bools, Bytes, Codes, Floats, Ints, Ints32, Matrix
+from polyrule.bins.binning import BinnedTable, Binning, BinTest, holds
 from polyrule.data.table import Table
-from polyrule.ensemble.bins import BinnedTable, Binning, BinTest, holds
 from polyrule.ensemble.gain import Slopes, new_memory
 from polyrule.ensemble.growing import Body, Growth, grow, simplify
 from polyrule.ensemble.lessons import Lesson

@@ -9,19 +9,23 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from math import ceil
+from functools import cached_property, lru_cache
 from typing import Literal, get_args
 
 import numpy as np
 from scipy.special import expit
 
-from polyrule.arrays import Bytes, Floats, Matrix
+from polyrule.arrays import Bytes, Floats, Ints, Matrix
 
 DecisionKind = Literal["threshold", "subset", "per-label", "expected-f1"]
 KINDS: tuple[DecisionKind, ...] = get_args(DecisionKind)
+SET_KINDS = ("subset", "expected-f1")
+"""Those that choose whole label sets."""
 
 _MOST_SETS = 1000
 _DOUBTS = 3.0  # examples
+AS_GOOD = 1 - 1e-9
+"""Share of the largest expected F1 that counts as equal to it, here and in exported code."""
 
 
 @dataclass(frozen=True)
@@ -52,42 +56,43 @@ class Decision:
     @property
     def uses_sets(self) -> bool:
         """Whether whole label sets are chosen."""
-        return self.kind in ("subset", "expected-f1")
+        return self.kind in SET_KINDS
+
+    def every_cut(self, labels: int) -> tuple[float, ...]:
+        """The cut of each label; zeros where there are none."""
+        return self.cuts or (0.0,) * labels
 
     @property
     def every_bonus(self) -> tuple[float, ...]:
         """What each label set starts with; zeros where there are no bonuses."""
         return self.bonuses or (0.0,) * len(self.label_sets)
 
-    def labels(self, scores: Matrix, unit: float = 1.0) -> Bytes:
-        """Decide for every row of `scores`; `unit` turns scores into log-odds."""
+    def labels(self, scores: Matrix, unit: float | tuple[float, ...] = 1.0) -> Bytes:
+        """Decide for every row of `scores`; `unit` turns them into log-odds, one for all labels if it chooses sets."""
         if not self.uses_sets:
             return (scores >= np.array(self.cuts)).astype(np.uint8)
-        members = membership(self.label_sets, scores.shape[1])
+        sets = LabelSets.of(self.label_sets, scores.shape[1])
         chosen = np.empty(len(scores), dtype=np.int64)
         # Blocks bound the memory that examples times label sets would take.
-        step = max(1, 1_000_000 // max(1, len(members)))
+        step = max(1, 1_000_000 // max(1, len(sets.members)))
         for start in range(0, len(scores), step):
             block = slice(start, start + step)
-            chosen[block] = np.argmax(self._merits(scores[block], members, unit), axis=1)
-        return np.asarray(members[chosen])
+            beyond = scores[block] - np.array(self.cuts) if self.cuts else scores[block]
+            totals = sets.totals(beyond, np.array(self.every_bonus))
+            chosen[block] = (
+                np.argmax(totals, axis=1) if self.kind == "subset" else sets.best_f1(totals, float(np.asarray(unit)))
+            )
+        return np.asarray(sets.members[chosen])
 
-    def _merits(self, scores: Matrix, members: Bytes, unit: float) -> Matrix:
-        beyond = scores - np.array(self.cuts) if self.cuts else scores
-        totals = np.tile(np.array(self.every_bonus), (len(scores), 1))
-        for label in range(scores.shape[1]):  # one after the other, as exported code adds
-            totals[:, members[:, label] == 1] += beyond[:, [label]]
-        if self.kind == "subset":
-            return np.asarray(totals)
-        chances = np.exp(unit * (totals - totals.max(axis=1, keepdims=True)))
-        return np.asarray(chances @ _pairwise_f1(members))
-
-    def in_points(self, unit: float) -> Decision:
-        """Return the same decision for sums of whole points worth `unit` each."""
-        cuts = [cut / unit for cut in self.cuts]
-        if not self.uses_sets:  # a sum of points is a whole number, so its cut may be one too
-            cuts = [float(ceil(cut - 1e-9)) for cut in cuts]
-        return Decision(self.kind, tuple(cuts), self.label_sets, tuple(bonus / unit for bonus in self.bonuses))
+    def in_points(self, unit: float | Sequence[float]) -> Decision:
+        """Return the same decision for sums of whole points worth `unit` each, or so much by label."""
+        if self.uses_sets:
+            worth = float(np.asarray(unit))
+            cuts, bonuses = (tuple(number / worth for number in numbers) for numbers in (self.cuts, self.bonuses))
+            return Decision(self.kind, cuts, self.label_sets, bonuses)
+        # a sum of points is a whole number, so its cut may be one too
+        whole = tuple(np.ceil(np.array(self.cuts) / np.asarray(unit) - 1e-9).tolist())
+        return Decision(self.kind if len(set(whole)) <= 1 else "per-label", whole)
 
 
 def membership(label_sets: Sequence[Iterable[int]], labels: int) -> Bytes:
@@ -98,7 +103,67 @@ def membership(label_sets: Sequence[Iterable[int]], labels: int) -> Bytes:
     return members
 
 
-def _pairwise_f1(members: Bytes) -> Matrix:
+@dataclass(frozen=True, eq=False)
+class LabelSets:
+    """Label sets as arrays.
+
+    Parameters
+    ----------
+    members : ndarray of uint8, shape (sets, labels)
+    sizes : ndarray of int64
+        Labels per set.
+    """
+
+    members: Bytes
+    sizes: Ints
+
+    @classmethod
+    @lru_cache(maxsize=16)
+    def of(cls, label_sets: tuple[tuple[int, ...], ...], labels: int) -> LabelSets:
+        """Return the sets as arrays; those last asked for are kept, for a model asks for its own again and again."""
+        members = membership(label_sets, labels)
+        return cls(members, members.sum(axis=1, dtype=np.int64))
+
+    @cached_property
+    def _columns(self) -> list[tuple[Ints, Ints]]:
+        """Per place, the sets that have a label there, and that label; labels ascend within a set."""
+        sets, labels = np.nonzero(self.members)
+        place = np.arange(len(sets)) - np.repeat(np.cumsum(self.sizes) - self.sizes, self.sizes)
+        return [(sets[place == k], labels[place == k]) for k in range(self.sizes.max(initial=0))]
+
+    def totals(self, beyond: Matrix, bonuses: Floats) -> Matrix:
+        """Per row and set, its bonus and what its labels have, added one after the other as exported code adds."""
+        totals = np.tile(bonuses, (len(beyond), 1))
+        for sets, labels in self._columns:
+            totals[:, sets] += beyond[:, labels]
+        return totals
+
+    def best_f1(self, totals: Matrix, unit: float) -> Ints:
+        """Per row, the first set whose expected F1 is as large as any, where sets are as likely as their totals say.
+
+        The expected F1 of a set S is the sum over its labels k and all sizes n of 2/(|S| + n) times the probability of
+        a set of n labels with k among them. Exponentials and long sums are rounded differently from one language and
+        processor to the next, so a difference of less than a billionth is none.
+        """
+        chances = np.exp(unit * (totals - totals.max(axis=1, keepdims=True)))
+        with_label = [(size, chances[:, sets] @ members) for size, sets, members in self._by_size]
+        merits = np.empty_like(totals)
+        for size, sets, members in self._by_size:
+            merits[:, sets] = sum(2 / (size + other) * part for other, part in with_label) @ members.T
+        none = self.sizes == 0
+        if none.any():  # no label where there is none is right
+            merits[:, none] = chances[:, none].sum(axis=1, keepdims=True)
+        return np.asarray(np.argmax(merits >= merits.max(axis=1, keepdims=True) * AS_GOOD, axis=1))
+
+    @cached_property
+    def _by_size(self) -> list[tuple[int, Ints, Matrix]]:
+        """Per size but 0, which sets have it, and their members."""
+        places = [(int(size), np.flatnonzero(self.sizes == size)) for size in np.unique(self.sizes) if size]
+        return [(size, sets, self.members[sets].astype(np.float64)) for size, sets in places]
+
+
+def pairwise_f1(members: Bytes) -> Matrix:
+    """F1 of each set where another one is right; that of no label where there is none is 1."""
     wide = members.astype(np.float64)
     size = wide.sum(axis=1)
     total = size[:, None] + size[None, :]

@@ -11,6 +11,7 @@ import scipy.sparse as sp
 
 from polyrule.arrays import Bools, Floats, Matrix
 from polyrule.data.fingerprint import examples_of, fingerprint
+from polyrule.data.labels import require_known
 from polyrule.ensemble.weights import INTERCEPT_RIDGE
 from polyrule.errors import ModelError
 from polyrule.model.flips import place_of
@@ -115,12 +116,42 @@ def refit(
     return with_gaps(fitted, data.X)
 
 
+def tune_decision(
+    ensemble: RuleEnsemble, data: Dataset, *, decision: str = "auto", optimize: str = "micro-f1"
+) -> RuleEnsemble:
+    """Return the ensemble with the way of deciding that is best on `data`; rules and weights stay.
+
+    Parameters
+    ----------
+    ensemble : RuleEnsemble
+    data : Dataset
+        With labels; best examples that the model was not learned from, on which its sums are not too good.
+    decision : {"auto", "threshold", "per-label", "subset", "expected-f1"}
+        "auto" compares them by cross-validation and takes the simplest that is not clearly beaten; for a scorecard or
+        a monotone ensemble only those that are made label by label.
+    optimize : {"micro-f1", "macro-f1", "example-f1", "subset", "hamming"}
+        What for.
+    """
+    from polyrule.ensemble.tuning import Evidence, check_monotone, choose
+
+    check_monotone(ensemble.info.get("monotone"), decision)
+    _, truth, weights = training(ensemble, data)
+    model, table = fit_to(ensemble, data.X)
+    fold = np.arange(len(table)) % 3
+    evidence = Evidence(ensemble.worth * model.scores(table), truth.astype(np.uint8), weights, fold)
+    by_hand = ensemble.unit != 1 or "monotone" in ensemble.info
+    chosen, merits = choose(evidence, decision, optimize, by_hand=by_hand)
+    tuned = chosen if ensemble.unit == 1 else chosen.in_points(ensemble.unit)
+    return replace(ensemble, decision=tuned, info=ensemble.info | {"cross_validation": merits, "edited": True})
+
+
 def training(ensemble: RuleEnsemble, data: Dataset) -> tuple[Matrix, Matrix, Floats]:
     """Which rule covers which example (after a column of ones), the labels, and the weights of the examples."""
     if tuple(data.label_names) != ensemble.label_names:
         raise ModelError(f"{data.name}: its labels are not those of the model, in the same order")
     model, table = fit_to(ensemble, data.X)
     covers = np.hstack([np.ones((len(table), 1)), model.fired(table).astype(np.float64)])
+    require_known(data.Y, "fitting or checking an ensemble")
     truth = np.asarray(data.Y.toarray() if sp.issparse(data.Y) else data.Y, dtype=np.float64)
     weights = np.ones(len(table)) if data.weights is None else np.asarray(data.weights, dtype=np.float64)
     return covers, truth, weights

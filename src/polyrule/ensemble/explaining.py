@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from scipy.special import expit
 
 from polyrule.data.notebook import html_table
 from polyrule.data.results import frame_of_rows
@@ -163,17 +164,16 @@ def explain(ensemble: RuleEnsemble, example: Any, *, digits: int | None = None) 
     fired = np.flatnonzero(ensemble.fired(table)[0]).tolist()
     scores = ensemble.scores(table)
     values = ensemble.decision.labels(scores, ensemble.unit)[0]
-    chances = ensemble.predict_proba(table)[0]
-    shown = with_gaps(ensemble, table, also=True).rules
-    bodies = [format_conditions(rule, ensemble.features, ensemble.label_names, digits) for rule in shown]
+    chances = expit(ensemble.worth * scores[0])
+    shown = ensemble if digits is None else with_gaps(ensemble, table, also=True)
+    parts: list[list[Contribution]] = [[] for _ in ensemble.label_names]
+    for number in fired:
+        rule = shown.rules[number]
+        text = format_conditions(rule, ensemble.features, ensemble.label_names, digits)
+        for entry in rule.head:
+            parts[entry.label].append(Contribution(number, entry.weight, text))
     sums = []
     for label, name in enumerate(ensemble.label_names):
-        parts = tuple(
-            Contribution(number, entry.weight, bodies[number])
-            for number in fired
-            for entry in ensemble.rules[number].head
-            if entry.label == label
-        )
         cut = ensemble.decision.cuts[label] if ensemble.decision.cuts else None
         sums.append(
             LabelSum(
@@ -181,7 +181,7 @@ def explain(ensemble: RuleEnsemble, example: Any, *, digits: int | None = None) 
                 int(values[label]),
                 float(chances[label]),
                 ensemble.intercepts[label],
-                parts,
+                tuple(parts[label]),
                 float(scores[0, label]),
                 cut,
             )

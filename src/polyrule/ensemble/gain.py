@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from polyrule.arrays import Ints32
-from polyrule.ensemble.bins import ABOVE, AT_MOST, CATEGORY, BinnedTable
+from polyrule.bins.binning import ABOVE, AT_MOST, CATEGORY, BinnedTable
 from polyrule.native import native
 
 _LARGEST_MEMORY = 4_000_000  # gains

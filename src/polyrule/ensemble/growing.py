@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from polyrule.arrays import Ints32
-from polyrule.ensemble.bins import ABOVE, AT_MOST, BinnedTable, BinTest
+from polyrule.bins.binning import ABOVE, AT_MOST, BinnedTable, BinTest
 from polyrule.ensemble.gain import Slopes, best_conditions
 
 

@@ -14,6 +14,7 @@ import sklearn
 from threadpoolctl import threadpool_info, threadpool_limits  # type: ignore[import-untyped]
 
 from polyrule.arrays import Bools, Bytes, Floats, Ints, Matrix
+from polyrule.data.row_order import by_content
 from polyrule.data.table import Table
 from polyrule.ensemble.calibration import Calibration
 from polyrule.ensemble.control import Callback, Control
@@ -60,7 +61,8 @@ def learn(
     """Learn an ensemble.
 
     Cross-validation on the training data decides the penalty (by log loss), the calibration and the decision. Each of
-    its models is made from its own part of the data only, the teacher included, so that nothing leaks.
+    its models is made from its own part of the data only, the teacher included, so that nothing leaks. Examples are
+    put into an order that does not depend on the one they are given in, for they are drawn, dealt and added up in it.
 
     Parameters
     ----------
@@ -74,6 +76,9 @@ def learn(
     KeyboardInterrupt
         Interrupted before there was a single rule.
     """
+    order = by_content(table, truth, weights)
+    table, truth, weights = table[order], truth[order], weights[order]
+    fold = None if fold is None else fold[order]
     options = options.for_table(table, truth.shape[1])
     if fold is None:
         fold = deal(truth, options.folds, options.seed)
@@ -282,7 +287,7 @@ class _HeldOut:
         for places, part, covers in self._pieces:
             coefficients, unit = part.weights_for(part.nearest(setting), calibration, points)
             for first, block in _blocks(covers, self._labels):
-                found[start + first : start + first + len(block)] = unit * (block @ coefficients)
+                found[start + first : start + first + len(block)] = np.asarray(unit) * (block @ coefficients)
             start += len(places)
         return np.asarray(found[self._order])
 

@@ -14,10 +14,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from polyrule.arrays import Bytes, Codes, Floats, Floats32, Ints
+from polyrule.bins.binning import Binning
 from polyrule.data.table import Table
-from polyrule.ensemble.bins import Binning
-from polyrule.ensemble.design import Design, column_blocks
-from polyrule.ensemble.teacher import Teacher
+from polyrule.teacher.design import Design, column_blocks
+from polyrule.teacher.teacher import Teacher
 
 _LARGEST_MIXED = 20_000_000  # cells of the bins of real and mixed examples
 _MOST_TARGETS = 4_000_000  # of real and mixed examples; beyond it the final model gets no more than the others

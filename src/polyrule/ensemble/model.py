@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 from math import isfinite
 from os import PathLike
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -12,15 +13,18 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import expit
 
-from polyrule.budget import current_limits
 from polyrule.data.results import frame_of_rows
 from polyrule.data.table import Feature, Table
 from polyrule.ensemble import editing, printing
 from polyrule.ensemble.decisions import Decision
+from polyrule.ensemble.predict import FlatWeights, scores_flat, scores_native
 from polyrule.errors import ModelError
-from polyrule.model.conditions import fits, holds_in
+from polyrule.model.bodies import check_table, covers, run
+from polyrule.model.conditions import fits
 from polyrule.model.narrowing import Derived, fit_to
 from polyrule.model.rule import Condition
+from polyrule.model.tools import ModelTools, labelled
+from polyrule.native import native
 
 if TYPE_CHECKING:
     from polyrule.data.dataset import Dataset
@@ -75,7 +79,7 @@ class WeightedRule:
 
 
 @dataclass(frozen=True, eq=False)
-class RuleEnsemble(Derived):
+class RuleEnsemble(ModelTools, Derived):
     """Rules whose weights add up: the score of a label is its intercept plus the weights of the rules that fire.
 
     Parameters
@@ -90,8 +94,9 @@ class RuleEnsemble(Derived):
         Score of each label before any rule.
     decision : Decision
         How scores become labels.
-    unit : float
-        Log-odds per unit of score: 1, or for a scorecard the worth of one point.
+    unit : float or tuple of float
+        Log-odds per unit of score: 1, or for a scorecard the worth of one point, which may differ by label where each
+        label is decided by itself.
     info : dict
         How the ensemble was made; plain JSON values only.
     """
@@ -103,7 +108,7 @@ class RuleEnsemble(Derived):
     label_names: tuple[str, ...]
     intercepts: tuple[float, ...]
     decision: Decision
-    unit: float = 1.0
+    unit: float | tuple[float, ...] = 1.0
     info: dict[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -121,10 +126,33 @@ class RuleEnsemble(Derived):
         for number, labels in enumerate(self.decision.label_sets, start=1):
             if any(not 0 <= label < width for label in labels):
                 raise ModelError(f"decision: label set {number} names a label that this model does not have")
-        if not (isfinite(self.unit) and self.unit > 0):
+        units = self.unit if isinstance(self.unit, tuple) else (self.unit,)
+        if not all(isfinite(unit) and unit > 0 for unit in units):
             raise ModelError(f"unit must be a positive number, got {self.unit}")
+        if isinstance(self.unit, tuple) and len(units) != width:
+            raise ModelError(f"unit: {len(units)} entries for {width} labels")
+        if isinstance(self.unit, tuple) and self.decision.uses_sets:
+            raise ModelError(
+                f"decision {self.decision.kind!r} compares labels, but their points are worth different amounts; learn"
+                f" the scorecard with decision={self.decision.kind!r}"
+            )
         for number, rule in enumerate(self.rules, start=1):
             _check_rule(rule, number, self.features, width)
+
+    @cached_property
+    def worth(self) -> npt.NDArray[np.float64]:
+        """Log-odds per unit of score, by label."""
+        return np.broadcast_to(np.array(self.unit, dtype=np.float64), len(self.label_names)).copy()
+
+    @property
+    def common_unit(self) -> float:
+        """Log-odds per unit of score, where that is the same for all labels; else 1."""
+        return 1.0 if isinstance(self.unit, tuple) else float(self.unit)
+
+    @cached_property
+    def flat(self) -> FlatWeights:
+        """The rules as the arrays that prediction runs on."""
+        return FlatWeights.of(self)
 
     def __len__(self) -> int:
         return len(self.rules)
@@ -172,32 +200,20 @@ class RuleEnsemble(Derived):
 
     def fired(self, table: Table) -> npt.NDArray[np.bool_]:
         """Which rule covers which example, shape (examples, rules)."""
-        self._check_table(table)
-        fired = np.ones((len(table), len(self.rules)), dtype=bool)
-        columns: dict[int, npt.NDArray[np.float64]] = {}
-        for number, rule in enumerate(self.rules):
-            for condition in rule.body:
-                feature = condition.feature  # type: ignore[union-attr]
-                if feature not in columns:
-                    columns[feature] = table.column(feature)
-                fired[:, number] &= holds_in(condition, columns[feature])  # type: ignore[arg-type]
-        return fired
+        check_table(self, table)
+        bodies = self.flat.bodies
+        return np.asarray(run(bodies.rules, bodies.rules, table, lambda values: (covers(bodies, values),))[0])
 
     def scores(self, table: Table) -> npt.NDArray[np.float64]:
         """Score of every label, shape (examples, labels).
 
         Weights are added in the order of the rules, so that exported code, which does the same, gets the same numbers.
         """
-        allowed = current_limits()
-        allowed.check_cells("prediction", len(table) * len(self.label_names))
-        allowed.check_time("prediction")
-        fired = self.fired(table)
-        scores = np.tile(np.array(self.intercepts, dtype=np.float64), (len(table), 1))
-        for number, rule in enumerate(self.rules):
-            rows = np.flatnonzero(fired[:, number])
-            for entry in rule.head:
-                scores[rows, entry.label] += entry.weight
-        return scores
+        check_table(self, table)
+        flat = self.flat
+        kernel = scores_flat if native is None else scores_native
+        width = len(flat.intercepts)
+        return np.asarray(run(flat.bodies.rules, width, table, lambda values: (kernel(flat, values),))[0])
 
     def predict(self, X: Any) -> npt.NDArray[np.uint8]:
         """Labels of every example, shape (examples, labels); X is a table, frame, array or data set.
@@ -210,7 +226,7 @@ class RuleEnsemble(Derived):
     def predict_proba(self, X: Any) -> npt.NDArray[np.float64]:
         """Probability of presence of every label."""
         model, table = fit_to(self, X)
-        return np.asarray(expit(self.unit * model.scores(table)))
+        return np.asarray(expit(self.worth * model.scores(table)))
 
     def explain(self, example: Any, row: int | None = None, *, digits: int | None = None) -> EnsembleExplanation:
         """Say for one example which rules added what to which label; see `polyrule.ensemble.explaining.explain`.
@@ -241,11 +257,15 @@ class RuleEnsemble(Derived):
         """Return the ensemble with the best weights for its rules on `data`; see `polyrule.ensemble.editing.refit`."""
         return editing.refit(self, data, ridge=ridge, keep=keep)
 
-    def verify(self, data: Dataset, *, learn: bool = True) -> EnsembleVerification:
+    def tune_decision(self, data: Dataset, *, decision: str = "auto", optimize: str = "micro-f1") -> RuleEnsemble:
+        """Return the ensemble deciding in another way; see `polyrule.ensemble.editing.tune_decision`."""
+        return editing.tune_decision(self, data, decision=decision, optimize=optimize)
+
+    def verify(self, data: Any, y: Any = None, *, learn: bool = True) -> EnsembleVerification:
         """Check the ensemble against its training data; see `polyrule.ensemble.verifying.verify`."""
         from polyrule.ensemble.verifying import verify
 
-        return verify(self, data, learn=learn)
+        return verify(self, labelled(self, data, y), learn=learn)
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the ensemble to a JSON model file, whole or not at all."""
@@ -283,11 +303,6 @@ class RuleEnsemble(Derived):
         if not isinstance(model, cls):
             raise ModelError("the document describes another kind of model, not a rule ensemble")
         return model
-
-    def _check_table(self, table: Table) -> None:
-        if table.features == self.features:
-            return
-        raise ModelError("the data has other columns than the model; read it with polyrule.data.to_table(X, features)")
 
 
 def _check_rule(rule: WeightedRule, number: int, features: tuple[Feature, ...], labels: int) -> None:

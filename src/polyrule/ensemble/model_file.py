@@ -17,7 +17,7 @@ def encode(model: RuleEnsemble) -> dict[str, Any]:
     names = Vocabulary(model.features, model.label_names)
     decision = model.decision
     return {
-        "unit": float(model.unit),
+        "unit": list(model.unit) if isinstance(model.unit, tuple) else float(model.unit),
         "intercepts": [float(number) for number in model.intercepts],
         "decision": {
             "kind": decision.kind,
@@ -40,9 +40,14 @@ def decode(
         label_names=label_names,
         intercepts=tuple(float(node.number()) for node in members["intercepts"]),
         decision=_decode_decision(members["decision"], names),
-        unit=float(members["unit"].number(0)),
+        unit=_decode_unit(members["unit"]),
         info=info,
     )
+
+
+def _decode_unit(node: Node) -> float | tuple[float, ...]:
+    """One number, or one per label."""
+    return tuple(float(one.number(0)) for one in node) if isinstance(node.value, list) else float(node.number(0))
 
 
 CODEC = Codec(encode, decode, ("unit", "intercepts", "decision", "rules"))

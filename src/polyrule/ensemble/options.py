@@ -8,8 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from polyrule.arrays import Bools
+from polyrule.bins.binning import looks_like_text
 from polyrule.data.table import Table
-from polyrule.ensemble.bins import looks_like_text
 from polyrule.ensemble.building import BuildOptions
 from polyrule.ensemble.lessons import Teaching
 from polyrule.ensemble.model import WeightedRule

@@ -9,11 +9,12 @@ from typing import NamedTuple
 import numpy as np
 
 from polyrule.arrays import Bools, Bytes, Floats, Matrix
+from polyrule.bins.binning import Binning
 from polyrule.data.table import Table
-from polyrule.ensemble.bins import Binning
 from polyrule.ensemble.building import Builder, covers_of
 from polyrule.ensemble.calibration import Calibration
 from polyrule.ensemble.control import Control
+from polyrule.ensemble.decisions import SET_KINDS
 from polyrule.ensemble.lessons import Lesson, Lessons, plain_lesson
 from polyrule.ensemble.model import WeightedRule
 from polyrule.ensemble.options import LearnOptions
@@ -98,7 +99,8 @@ class Part:
         self.finished = not control.interrupted
         # What points are fitted to is kept only where there will be points.
         solver = builder.solver
-        self._examples = (solver.covers, solver.targets, solver.weights) if options.points else None
+        self._one_unit = options.decision in SET_KINDS
+        self._examples = (solver.covers, solver.weights) if options.points else None
         self._signs = solver.signs
         control.tell(number, "rules", 1.0, len(self.chosen.bodies), builder.solver.objective())
 
@@ -159,14 +161,16 @@ class Part:
         """1 where a rule covers an example, after a first column of ones."""
         return covers_of(self.chosen.bodies, self.binning, table)
 
-    def weights_for(self, setting: Setting, calibration: Calibration, points: int) -> tuple[Matrix, float]:
+    def weights_for(
+        self, setting: Setting, calibration: Calibration, points: int
+    ) -> tuple[Matrix, float | tuple[float, ...]]:
         """Return calibrated weights, as points if so wished, and what one of them is worth."""
         coefficients = self._together(self.coefficients[setting] * calibration.slope)
         coefficients[0] += calibration.shift
         if not points:
             return coefficients, 1.0
         assert self._examples is not None
-        return to_points(coefficients, *self._examples, points, self._signs)
+        return to_points(coefficients, *self._examples, points, self._signs, one_unit=self._one_unit)
 
     def _together(self, coefficients: Matrix) -> Matrix:
         """Give the weights of rules that test the same to the first of them.

@@ -92,8 +92,9 @@ def decision_lines(ensemble: RuleEnsemble, digits: int | None = None) -> list[st
     lines = [f"(start: {starts})"] if starts else []
     if decision.kind == "threshold":
         cut = decision.cuts[0] if decision.cuts else 0.0
-        share = f"{100 * chance(cut, ensemble.unit):.0f} %"
-        lines.append(f"(a label is present if its sum is at least {_shown_cut(cut)}, a probability of {share})")
+        shares = [f"{100 * chance(cut, unit):.0f}" for unit in sorted({*ensemble.worth.tolist()})]
+        share = " to ".join(dict.fromkeys([shares[0], shares[-1]])) if shares else "50"
+        lines.append(f"(a label is present if its sum is at least {_shown_cut(cut)}, a probability of {share} %)")
     elif decision.kind == "per-label":
         needs = ", ".join(
             f"{names[label]} {_shown_cut(cut)}" for label, cut in enumerate(decision.cuts) if label not in fixed
@@ -114,7 +115,10 @@ def decision_lines(ensemble: RuleEnsemble, digits: int | None = None) -> list[st
             more = f" and {len(some) - _MOST_NAMED} more" if len(some) > _MOST_NAMED else ""
             named = ", ".join(names[label] for label in some[:_MOST_NAMED])
             lines.append(f"(in no rule, {always} predicted: {named}{more})")
-    if ensemble.unit != 1:
+    if isinstance(ensemble.unit, tuple):
+        worth = ", ".join(f"{names[label]} {ensemble.unit[label]:.3g}" for label in sorted(weighed))
+        lines.append(f"(log-odds that one point is worth: {worth})")
+    elif ensemble.unit != 1:
         lines.append(f"(one point is worth {ensemble.unit:.3g} of log-odds)")
     return lines
 

@@ -5,41 +5,50 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from polyrule.arrays import Bytes, Floats, Floats32, Matrix
+from polyrule.arrays import Bytes, Floats, Matrix
+from polyrule.ensemble.logistic import chances_of
 from polyrule.ensemble.weights import loss
 
 
 def to_points(
     coefficients: Matrix,
     covers: Matrix | Bytes,
-    targets: Matrix | Floats32,
     weights: Floats,
     most: int,
     signs: npt.NDArray[np.int8] | None = None,
-) -> tuple[Matrix, float]:
-    """Round weights to whole points of at most `most`, then correct the rounding where that lowers the loss.
+    *,
+    one_unit: bool = False,
+) -> tuple[Matrix, float | tuple[float, ...]]:
+    """Round weights to whole points of at most `most`, then move points while that brings the probabilities nearer.
+
+    A label's points are added up by themselves, so each label has a unit of its own: with one for all, a label with a
+    large weight would leave the others a point or none.
 
     Parameters
     ----------
     coefficients : ndarray, shape (1 + rules, labels)
         Intercepts, then weights.
     covers : ndarray, shape (rows, 1 + rules)
-    targets, weights : ndarray
-        What the weights were fitted to.
+    weights : ndarray
+        Weights of the rows.
     most : int
         Largest number of points a rule may give or take; intercepts may be larger.
     signs : ndarray of int8, shape (1 + rules,), optional
         Which sign the points of each rule must have, 0 for any.
+    one_unit : bool
+        Whether a point must be worth the same for all labels, as decisions among label sets need it.
 
     Returns
     -------
     points : ndarray, shape of `coefficients`
         Whole numbers; a weight of 0 points stays 0.
-    unit : float
-        Log-odds that one point is worth.
+    unit : float or tuple of float
+        Log-odds that one point is worth, by label or for all.
     """
-    largest = float(np.abs(coefficients[1:]).max(initial=0))
-    unit = largest / most if largest > 0 else 1.0
+    largest = np.abs(coefficients[1:]).max(axis=0, initial=0)
+    if one_unit:
+        largest = np.full(len(largest), largest.max(initial=0))
+    unit = np.where(largest > 0, largest / most, 1.0)
     points = np.rint(coefficients / unit)
     lowest, highest = np.full(len(points), -float(most)), np.full(len(points), float(most))
     lowest[0], highest[0] = -np.inf, np.inf
@@ -47,9 +56,12 @@ def to_points(
         lowest[signs > 0] = highest[signs < 0] = 0
     for label in range(coefficients.shape[1]):
         free = np.flatnonzero(coefficients[:, label])
-        target = targets[:, [label]].astype(np.float64)
-        points[:, label] = _corrected(points[:, label], free, covers, target, weights, unit, lowest, highest)
-    return points, unit
+        # Towards what the weights say, not the labels: those would undo the ridge and the calibration.
+        target = chances_of(covers @ coefficients[:, [label]])
+        points[:, label] = _corrected(
+            points[:, label], free, covers, target, weights, float(unit[label]), lowest, highest
+        )
+    return points, (float(unit[0]) if one_unit and len(unit) else tuple(unit.tolist()))
 
 
 def _corrected(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -13,7 +13,15 @@ from scipy.special import logit
 
 from polyrule.arrays import Bytes, Ints, Matrix
 from polyrule.ensemble.curves import accuracy_curves, f1_curves, smoothed
-from polyrule.ensemble.decisions import KINDS, Decision, DecisionKind, dependence, membership, seen_label_sets
+from polyrule.ensemble.decisions import (
+    KINDS,
+    SET_KINDS,
+    Decision,
+    DecisionKind,
+    dependence,
+    membership,
+    seen_label_sets,
+)
 from polyrule.ensemble.measures import MEASURES, micro_f1
 from polyrule.ensemble.rare_labels import rare_label_cuts
 from polyrule.errors import OptionError
@@ -94,7 +102,7 @@ def choose(
         raise OptionError(f"optimize must be one of {', '.join(MEASURES)}, not {optimize!r}")
     if kind != "auto" and kind not in KINDS:
         raise OptionError(f"decision must be 'auto' or one of {', '.join(KINDS)}, not {kind!r}")
-    tried = [k for k in KINDS if kind == k or (kind == "auto" and not (by_hand and k in ("subset", "expected-f1")))]
+    tried = [k for k in KINDS if kind == k or (kind == "auto" and not (by_hand and k in SET_KINDS))]
     merits: dict[DecisionKind, Merit] = {}
     for candidate in tried:
         if merits and stop():
@@ -109,6 +117,15 @@ def choose(
     luck = 0.1 / np.sqrt(max(1.0, evidence.weights.sum()))
     best = simplest_good(merits, luck)
     return tune(evidence, best, optimize), {candidate: merit.asked for candidate, merit in merits.items()}
+
+
+def check_monotone(monotone: Any, decision: str) -> None:
+    """Refuse decisions that do not follow the sums where these must be monotone."""
+    if monotone and decision in SET_KINDS:
+        raise OptionError(
+            f"decision={decision!r} chooses whole label sets, where a label may go as the sum of another rises; "
+            "with monotone, take 'auto', 'threshold' or 'per-label'"
+        )
 
 
 def simplest_good(merits: dict[DecisionKind, Merit], luck: float) -> DecisionKind:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from os import PathLike
+from typing import Any, ClassVar, Self
 
 import joblib
 import numpy as np
@@ -28,7 +29,9 @@ from polyrule.data.tag_targets import rows_right
 from polyrule.data.targets import Target, read_target
 from polyrule.data.weights import integer_weights
 from polyrule.errors import DataError, OptionError
+from polyrule.model.flips import Flip
 from polyrule.model.one_example import as_record
+from polyrule.model.tools import is_pair, labelled
 from polyrule.native import warn_if_slow
 from polyrule.store import Packed
 from polyrule.version import __version__
@@ -60,6 +63,8 @@ class TrainingData:
 class RuleEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """Base of the rule classifiers."""
 
+    _holds: ClassVar[Any]  # the kind of model it learns
+    model_: Any
     n_jobs: int | None
     features_: tuple[Feature, ...]
     label_names_: tuple[str, ...]
@@ -179,20 +184,134 @@ class RuleEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             raise OptionError("n_jobs must not be 0; use None for one thread or -1 for all cores")
         return int(joblib.effective_n_jobs(self.n_jobs))
 
+    @classmethod
+    def from_rules(cls, rules: Any, **options: Any) -> Self:
+        """Return a fitted estimator that holds the given rules: it predicts, scores, explains and reports.
+
+        Parameters
+        ----------
+        rules : RuleList, for `RuleEnsembleClassifier` a RuleEnsemble
+            Learned, loaded or edited, such as ``polyrule.load("model.json")``.
+        **options
+            Parameters of the estimator, for learning anew; they change nothing about the rules.
+
+        Examples
+        --------
+        >>> from polyrule import Feature, RuleList, RuleListClassifier, Table
+        >>> rules = RuleList((), (Feature("colours"),), ("red",)).insert(0, "red <- colours > 5.5")
+        >>> RuleListClassifier.from_rules(rules).predict(Table.from_array([[6], [2]], rules.features)).tolist()
+        [[1], [0]]
+        """
+        if not isinstance(rules, cls._holds):
+            raise OptionError(f"{cls.__name__} holds a {cls._holds.__name__}, not a {type(rules).__name__}")
+        fitted = cls(**options)
+        names = _columns(rules.features)
+        fitted.features_ = rules.features
+        fitted.n_features_in_ = len(names)
+        if names != tuple(f"x{number}" for number in range(len(names))):
+            fitted.feature_names_in_ = np.array(names, dtype=object)
+        fitted.label_names_ = rules.label_names
+        fitted.classes_ = np.array(rules.label_names, dtype=object)
+        fitted._target = Target("multilabel", None, rules.label_names, fitted.classes_)
+        fitted.model_ = rules
+        fitted.stopped_reason_ = rules.info.get("stopped", "complete")
+        return fitted
+
+    @property
+    def rules_(self) -> Any:
+        """The learned model; prints one rule per line."""
+        check_is_fitted(self, "model_")
+        return self.model_
+
+    @property
+    def feature_importances_(self) -> npt.NDArray[np.float64]:
+        """Share of each column of X in what the rules say; they add up to 1.
+
+        A rule counts as much as it moved in training: in a list the labels it set, in an ensemble the examples it
+        covers times its weights. Features of one body share that alike.
+        """
+        shares, places = self.rules_.feature_importances_, {n: j for j, n in enumerate(_columns(self.features_))}
+        found = np.zeros(len(places))
+        np.add.at(found, [places[feature.column] for feature in self.features_], shares)
+        return found
+
+    def explain(self, X: Any, row: int = 0, **options: Any) -> Any:
+        """Explain the prediction for one example: which rules decided each label, on what grounds.
+
+        Parameters
+        ----------
+        X : whatever `predict` takes, a mapping from feature name to value, or a row of a pandas frame
+        row : int
+            Which row of X, counted from 0.
+        **options
+            Of a list: `near` lists rules that failed by so few conditions, `digits` rounds numbers for reading.
+        """
+        return self.rules_.explain(self._read_row(X, row), **options)
+
+    def smallest_flip(self, X: Any, label: int | str, row: int = 0, **options: Any) -> Flip:
+        """Find the smallest change of one example that flips a label; exact.
+
+        Parameters
+        ----------
+        X : whatever `predict` takes, a mapping from feature name to value, or a row of a pandas frame
+        label : int or str
+            Position or name.
+        row : int
+            Which row of X, counted from 0.
+        **options
+            `fixed` and `limit`: see `polyrule.model.flips.smallest_flip`.
+        """
+        if isinstance(X, str):
+            raise DataError(f"the example comes first, then the label: {X!r} is no example")
+        found: Flip = self.rules_.smallest_flip(self._read_row(X, row), label, **options)
+        return found
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the learned model to a JSON file, whole or not at all; `polyrule.load` reads it."""
+        self.rules_.save(path)
+
+    def export(self, language: str, **options: Any) -> str | bytes:
+        """Return code that predicts as the model does, or for "onnx" the bytes of a file.
+
+        Parameters
+        ----------
+        language : {"python", "sql", "javascript", "c", "onnx"}
+        **options
+            See `polyrule.model.exports.export`.
+        """
+        code: str | bytes = self.rules_.export(language, **options)
+        return code
+
+    def verify(self, X: Any, y: Any = None, *, learn: bool = True) -> Any:
+        """Check the learned model against its training data, a `Dataset` or X and y; the result says what differs.
+
+        With `learn` it is also learned anew.
+        """
+        return self.rules_.verify(self._labelled(X, y), learn=learn)
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw what each rule says about each label and return the axes; see `polyrule.report.plots.Scorecard`."""
+        return self.rules_.plot(ax)
+
     def report(self, data: Any = None, test: Any = None, title: str | None = None) -> Any:
         """Make an HTML report about the fitted model; shows itself in a notebook, ``.save(path)`` writes a file.
 
         Parameters
         ----------
         data, test : Dataset or pair (X, Y), optional
-            Training data, and examples the model has not seen.
+            Training data, and examples the model has not seen. ``report(X, Y)`` does, too.
         title : str, optional
         """
         check_is_fitted(self)
-        # The one look ahead at a later stage, which knows about estimators; pyproject.toml names it as an exception.
-        from polyrule.report import build
+        if not is_pair(data):
+            data, test = self._labelled(data, test), None
+        return self.rules_.report(data, test, title)
 
-        return build(self, data=data, test=test, title=title)
+    def _labelled(self, X: Any, y: Any) -> Dataset:
+        """Examples with their labels, as the model knows them."""
+        if not isinstance(X, Dataset) and y is None and self._label_columns:
+            X, y = split_labels(X, list(self._label_columns))
+        return labelled(self.rules_, X if isinstance(X, Dataset) else self._read(X), y)
 
     def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
         """Show the rules in a notebook, not only the parameters."""
@@ -209,6 +328,11 @@ class RuleEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         tags.input_tags.string = True
         tags.classifier_tags.multi_label = True
         return tags
+
+
+def _columns(features: Sequence[Feature]) -> tuple[str, ...]:
+    """Names of the columns that features are read from; a date gives several features."""
+    return tuple(dict.fromkeys(feature.column for feature in features))
 
 
 def _fingerprint(training: TrainingData) -> str:

@@ -16,16 +16,15 @@ from polyrule.arrays import Bytes, Ints
 from polyrule.data.labels import require_known
 from polyrule.data.table import Table
 from polyrule.ensemble.control import Callback
-from polyrule.ensemble.explaining import EnsembleExplanation
 from polyrule.ensemble.learning import learn
 from polyrule.ensemble.model import RuleEnsemble, WeightedRule
-from polyrule.ensemble.tuning import choose
+from polyrule.ensemble.tuning import Evidence, check_monotone, choose
 from polyrule.errors import ModelError, OptionError
 from polyrule.estimators.base import RuleEstimator, TrainingData
-from polyrule.estimators.ensemble_options import check_monotone, folds_of, options_of
+from polyrule.estimators.ensemble_options import folds_of, options_of
 from polyrule.learning.constraints import Constraints, without
 from polyrule.learning.progress import telling
-from polyrule.model.predict import check_table
+from polyrule.model.bodies import check_table
 from polyrule.model.rounding import with_gaps
 from polyrule.model.rule import NumericCondition
 from polyrule.store import Packed
@@ -75,7 +74,8 @@ class RuleEnsembleClassifier(RuleEstimator):
     optimize : {"micro-f1", "macro-f1", "example-f1", "subset", "hamming"}
         What the decision is tuned for.
     points : bool or int
-        Whole points instead of weights (a scorecard): True for at most 10 points per entry, or the largest number. An
+        Whole points instead of weights (a scorecard): True for at most 10 points per entry, or the largest number. A
+        point is worth as much log-odds as suits the label, or the same for all where `decision` chooses label sets. An
         "auto" decision is then one that can be made by hand, with thresholds.
     cv : int, splitter or iterable of (train, test)
         Folds of the cross-validation, on the training data only. Each of its models learns from all examples outside
@@ -138,7 +138,8 @@ class RuleEnsembleClassifier(RuleEstimator):
     model_: RuleEnsemble
     stopped_reason_: str
     merits_: dict[str, Any]
-    _evidence: Any
+    _holds = RuleEnsemble
+    _evidence: Evidence | None = None
 
     def __init__(
         self,
@@ -264,6 +265,10 @@ class RuleEnsembleClassifier(RuleEstimator):
         The cross-validated scores of the training examples were kept by `fit`, so this takes no time.
         """
         check_is_fitted(self)
+        if self._evidence is None:
+            raise OptionError(
+                "the scores of training examples are not stored with a model; model_.tune_decision(data) takes others"
+            )
         optimize = self.optimize if optimize is None else optimize
         kind = self.decision if decision is None else decision
         check_monotone(self.monotone, kind)
@@ -290,20 +295,6 @@ class RuleEnsembleClassifier(RuleEstimator):
         """Return a sparse indicator (examples × rules) of the rules that fire."""
         table = self._read(X)
         return sp.csr_matrix(self.model_.fired(table).astype(np.int64))
-
-    def explain(self, X: Any, row: int = 0, *, digits: int | None = None) -> EnsembleExplanation:
-        """Explain the prediction for one example: each label's sum with the rules that contributed.
-
-        X is whatever `predict` takes, of which `row` is explained, or one example as a mapping or a row of a pandas
-        frame. `digits` rounds thresholds for reading.
-        """
-        return self.model_.explain(self._read_row(X, row), digits=digits)
-
-    @property
-    def rules_(self) -> RuleEnsemble:
-        """The learned ensemble; prints one rule per line."""
-        check_is_fitted(self, "model_")
-        return self.model_
 
 
 def _examples(training: TrainingData) -> tuple[Table, Bytes, Ints]:
@@ -342,7 +333,7 @@ def _kept(start: Any, table: Table, labels: Sequence[str]) -> tuple[WeightedRule
         raise OptionError(f"start must be a RuleEnsemble, not {type(start).__name__}")
     if start.unit != 1:
         raise OptionError("start must not be a scorecard: its points are no weights")
-    check_table(start, table)  # type: ignore[arg-type]
+    check_table(start, table)
     if tuple(start.label_names) != tuple(labels):
         raise ModelError("start has other labels than the data; learn and go on with the same ones, in the same order")
     return start.rules

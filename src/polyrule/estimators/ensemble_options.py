@@ -15,6 +15,7 @@ from polyrule.ensemble.growing import Growth
 from polyrule.ensemble.lessons import Teaching
 from polyrule.ensemble.measures import MEASURES
 from polyrule.ensemble.options import LearnOptions
+from polyrule.ensemble.tuning import check_monotone
 from polyrule.errors import OptionError
 
 _POINTS = 10
@@ -109,15 +110,6 @@ def folds_of(cv: Any, truth: Bytes, kept: Bools | None) -> Ints | None:
     except (TypeError, ValueError, IndexError) as error:
         raise OptionError(f"cv must be a number of folds, a splitter, or pairs of row numbers: {error}") from error
     return fold if kept is None else np.asarray(fold[kept])
-
-
-def check_monotone(monotone: Any, decision: str) -> None:
-    """Refuse decisions that do not follow the sums where these must be monotone."""
-    if monotone and decision in ("subset", "expected-f1"):
-        raise OptionError(
-            f"decision={decision!r} chooses whole label sets, where a label may go as the sum of another rises; "
-            "with monotone, take 'auto', 'threshold' or 'per-label'"
-        )
 
 
 def _is_number(value: Any) -> bool:

@@ -9,18 +9,13 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
-from sklearn.utils.validation import check_is_fitted
 
 from polyrule.data.table import Table
-from polyrule.data.targets import Target
-from polyrule.errors import DataError
 from polyrule.estimators.base import RuleEstimator, TrainingData
 from polyrule.learning.forewarn import warn_about_identifiers, warn_about_model
 from polyrule.learning.progress import Callback
 from polyrule.learning.separate import Reason
 from polyrule.model import RuleList
-from polyrule.model.explain import Explanation
-from polyrule.model.flips import Flip
 from polyrule.model.predict import predict as run_rules
 from polyrule.model.probability import predict_proba as rule_probabilities
 from polyrule.model.rounding import with_gaps
@@ -32,6 +27,7 @@ logger = logging.getLogger(__name__)
 class RuleClassifier(RuleEstimator):
     """What the classifiers that learn lists share: fitting, predicting, explaining."""
 
+    _holds = RuleList
     callback: Callback | None
     max_bins: int | None
     refine: bool
@@ -103,37 +99,6 @@ class RuleClassifier(RuleEstimator):
             raise KeyboardInterrupt
         return self
 
-    @classmethod
-    def from_rules(cls, rules: RuleList, **options: Any) -> Self:
-        """Return a fitted estimator that holds the given rules: it predicts, scores, explains and reports.
-
-        Parameters
-        ----------
-        rules : RuleList
-            Learned, loaded or edited, such as ``polyrule.load("model.json")``.
-        **options
-            Parameters of the estimator, for learning anew; they change nothing about the rules.
-
-        Examples
-        --------
-        >>> from polyrule import Feature, RuleList, RuleListClassifier, Table
-        >>> rules = RuleList((), (Feature("colours"),), ("red",)).insert(0, "red <- colours > 5.5")
-        >>> RuleListClassifier.from_rules(rules).predict(Table.from_array([[6], [2]], rules.features)).tolist()
-        [[1], [0]]
-        """
-        fitted = cls(**options)
-        names = tuple(dict.fromkeys(feature.column for feature in rules.features))
-        fitted.features_ = rules.features
-        fitted.n_features_in_ = len(names)
-        if names != tuple(f"x{number}" for number in range(len(names))):
-            fitted.feature_names_in_ = np.array(names, dtype=object)
-        fitted.label_names_ = rules.label_names
-        fitted.classes_ = np.array(rules.label_names, dtype=object)
-        fitted._target = Target("multilabel", None, rules.label_names, fitted.classes_)
-        fitted.model_ = rules
-        fitted.stopped_reason_ = rules.info.get("stopped", "complete")
-        return fitted
-
     def predict(self, X: Any) -> Any:
         """Predict labels: a 0/1 matrix (sparse if the training labels were), or classes if y was one-dimensional."""
         table = self._read(X)
@@ -161,34 +126,3 @@ class RuleClassifier(RuleEstimator):
         )
         path.data[:] = 1
         return path
-
-    def explain(self, X: Any, row: int = 0, *, near: int = 1, digits: int | None = None) -> Explanation:
-        """Explain the prediction for one example: which rule set each label, with which conditions and counts.
-
-        X is whatever `predict` takes, of which `row` is explained, or one example as a mapping or a row of a pandas
-        frame. `near` lists rules that failed by so few conditions, `digits` rounds numbers for reading.
-        """
-        return self.model_.explain(self._read_row(X, row), near=near, digits=digits)
-
-    def smallest_flip(self, X: Any, label: int | str, row: int = 0, **options: Any) -> Flip:
-        """Find the smallest change of one example that flips a label; exact.
-
-        Parameters
-        ----------
-        X : whatever `predict` takes, a mapping from feature name to value, or a row of a pandas frame
-        label : int or str
-            Position or name.
-        row : int
-            Which row of X, counted from 0.
-        **options
-            `fixed` and `limit`: see `polyrule.model.flips.smallest_flip`.
-        """
-        if isinstance(X, str):
-            raise DataError(f"the example comes first, then the label: {X!r} is no example")
-        return self.model_.smallest_flip(self._read_row(X, row), label, **options)
-
-    @property
-    def rules_(self) -> RuleList:
-        """The learned rules in order; prints as in the paper."""
-        check_is_fitted(self, "model_")
-        return self.model_

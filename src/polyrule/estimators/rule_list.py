@@ -22,7 +22,7 @@ from polyrule.learning.separate import Reason, SeparateOptions
 from polyrule.learning.thresholds import check_kind, shorten
 from polyrule.measures import Lift, Measure, Objective, get
 from polyrule.model import RuleList
-from polyrule.model.predict import check_table
+from polyrule.model.bodies import check_table
 from polyrule.scale.counting import Counting
 from polyrule.store import Packed
 
@@ -47,7 +47,8 @@ class RuleListClassifier(RuleClassifier):
     simplicity : float
         Price of rules, conditions and labels of heads: 2 gives shorter lists, 0.5 longer ones.
     teacher : {"forest", None}
-        Whether a forest says how sure one can be of each training label; it is thrown away after the fit.
+        Whether a teacher, a forest blended with smooth regressions, says how sure one can be of each training label;
+        it is thrown away after the fit.
     thresholds : {"short", "midpoint"}
         The shortest decimal between two neighbouring values, or their middle.
     features : dict of str to list of str, or None

@@ -15,7 +15,7 @@ from polyrule.data.results import make_frame
 from polyrule.data.table import Table
 from polyrule.estimators.again import learner_of
 from polyrule.evaluation.resampling import draw
-from polyrule.model.conditions import holds_in
+from polyrule.model.bodies import FlatBodies, covers
 from polyrule.model.narrowing import used_features
 from polyrule.model.rule import LabelCondition
 
@@ -107,16 +107,8 @@ def stability(
 
 def _covers(model: Any, table: Table) -> npt.NDArray[np.bool_]:
     """Which examples satisfy the feature conditions of each rule, shape (rules, examples)."""
-    columns: dict[int, Any] = {}
-    covers = np.ones((len(model.rules), len(table)), dtype=bool)
-    for number, rule in enumerate(model.rules):
-        for condition in rule.body:
-            if isinstance(condition, LabelCondition):
-                continue
-            if condition.feature not in columns:
-                columns[condition.feature] = table.column(condition.feature)
-            covers[number] &= holds_in(condition, columns[condition.feature])
-    return covers
+    tests = ([test for test in rule.body if not isinstance(test, LabelCondition)] for rule in model.rules)
+    return covers(FlatBodies.of(tests, table.features), table.values).T
 
 
 def _says(rule: Any) -> set[tuple[int, bool]]:

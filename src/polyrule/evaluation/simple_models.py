@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import numpy.typing as npt
 
@@ -12,7 +10,7 @@ from polyrule.data.table import Table
 from polyrule.kernels.dispatch import make_engine
 from polyrule.kernels.engine import GrowOptions
 from polyrule.measures import Objective, get
-from polyrule.model.conditions import holds_in
+from polyrule.model.bodies import FlatBodies, covers
 from polyrule.model.rule import Condition
 
 Labels = npt.NDArray[np.uint8]
@@ -57,15 +55,5 @@ def one_rule_per_label(table: Table, truth: Labels) -> list[tuple[Condition, ...
 
 
 def _apply(bodies: list[tuple[Condition, ...] | None], table: Table) -> Labels:
-    labels = np.zeros((len(table), len(bodies)), dtype=np.uint8)
-    columns: dict[int, Any] = {}
-    for label, body in enumerate(bodies):
-        if body is None:
-            continue
-        labels[:, label] = 1
-        for condition in body:
-            feature: int = condition.feature  # type: ignore[union-attr]  # label conditions are switched off
-            if feature not in columns:
-                columns[feature] = table.column(feature)
-            labels[:, label] &= holds_in(condition, columns[feature])  # type: ignore[arg-type]
-    return labels
+    labels = covers(FlatBodies.of((body or () for body in bodies), table.features), table.values)
+    return np.asarray(labels & [body is not None for body in bodies], dtype=np.uint8)

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from polyrule.arrays import Bools, Bytes, Ints, Matrix
 from polyrule.data.labels import UNKNOWN
@@ -24,11 +25,11 @@ from polyrule.kernels.engine import Candidate, Engine
 from polyrule.learning.constraints import Constraints, without
 from polyrule.learning.derived import DerivedTable
 from polyrule.learning.learners import Learner
+from polyrule.learning.opinions import best_cut, out_of_bag
 from polyrule.learning.pool import Body, Covers, Pool
 from polyrule.learning.progress import Callback
 from polyrule.learning.selection import QUANTUM, Chosen, Costs, Selection
 from polyrule.learning.separate import Clock, Learning, Reason, SeparateOptions, unscaled
-from polyrule.learning.teacher import best_cut, out_of_bag
 from polyrule.learning.thresholds import Shortener
 from polyrule.measures import Objective, get
 from polyrule.measures.proofs import proof_of
@@ -55,7 +56,7 @@ class Pruning:
     simplicity : float
         Factor of all costs: 2 gives shorter lists, 0.5 longer ones.
     teacher : bool
-        Whether a forest's opinion is half of each target.
+        Whether a teacher's opinion is half of each target.
     max_rules, max_head_size : int or None
     short : bool
         Whether thresholds are written as short decimals.
@@ -95,10 +96,10 @@ class Pruning:
     def costs(self, total: float, example: float) -> Costs:
         """Return the costs for targets that add up to `total`, where one example weighs `example`.
 
-        A rule must add at least three quarters of an example's label, and raise the F-measure by about 0.0006; a
+        A rule must add at least five sixths of an example's label, and raise the F-measure by about 0.0007; a
         condition costs a third of that, and a label of a head a sixth, so that labels that go together share a rule.
         """
-        unit = self.simplicity * max(0.5 * QUANTUM * example, 0.0008 * total)
+        unit = self.simplicity * max(0.55 * QUANTUM * example, 0.0009 * total)
         return Costs(*(max(1, round(share * unit)) for share in (1.5, 0.5, 0.25)))
 
 
@@ -127,12 +128,17 @@ class Composition:
 
     def learn(self) -> tuple[RuleList, Reason]:
         """Return the list and why growing ended."""
+        # Threads of BLAS would wait for each other, and the last digits of products would change with their number.
+        with threadpool_limits(1, user_api="blas"):
+            return self._learned()
+
+    def _learned(self) -> tuple[RuleList, Reason]:
         self.clock = Clock(self.learner.separating.time_limit)
         self.opinion = self._opinion()
         pool, reason = self._grown()
         if reason == "interrupted" and len(pool) == 1:
             return self._counted([], []), reason
-        bodies, covers = pool.bodies, pool.covers()
+        bodies, covers = pool.bodies, pool.covers(self.learner.n_jobs)
         allowed = None if self.constraints is None else self.constraints.heads(bodies)
         needed = _shortest(bodies, covers, allowed)
         bodies, covers = tuple(bodies[number] for number in needed), covers.only(needed)
@@ -149,7 +155,7 @@ class Composition:
 
     def _opinion(self) -> Matrix | None:
         if not self.pruning.teacher or not self.known.all():
-            return None  # a forest needs every label
+            return None  # a teacher needs every label
         return out_of_bag(self.table, self.truth, self.weights, self.learner.n_jobs, self.clock.deadline)
 
     @property
@@ -218,10 +224,17 @@ class Composition:
         costs = self._costs(targets)
         level = QUANTUM // 2 if squared is None else round(QUANTUM * 0.6)
         taken, given, _ = self._taken()
+        free = self.known & ~taken
+        all_rows = np.ones(len(free), dtype=bool)
+        # Gains are a straight line in the targets, so that bodies are summed up once for all levels.
+        right = covers.sums(all_rows, np.where(free, every * targets, 0.0))
+        said = covers.sums(all_rows, every if free.all() else np.where(free, every, 0.0))
         rules: list[Chosen] = []
         for _ in range(1 if squared is None else _ROUNDS):
+            slope, offset = gain_line(squared, level)
             gains = np.where(self.known, every * cell_gains(targets, squared, level), 0.0)
-            selection = Selection(covers, lengths, gains, costs, taken, allowed, self.pruning.max_head_size)
+            alone, widest = slope * right - offset * said, self.pruning.max_head_size
+            selection = Selection(covers, lengths, gains, costs, taken, allowed, widest, alone)
             for rule in rules:
                 selection.add(rule)
             for _ in range(_SWEEPS):
@@ -291,9 +304,8 @@ class Composition:
 def _shortest(bodies: Sequence[Body], covers: Covers, allowed: Bools | None) -> Ints:
     """Positions of the bodies that are worth a look: of those that cover the same, the first of the shortest."""
     kept: dict[bytes, int] = {}
-    packed = covers.by_body()
     for number, body in enumerate(bodies):
-        key = packed[number].tobytes() + (b"" if allowed is None else allowed[number].tobytes())
+        key = covers.key(number) + (b"" if allowed is None else allowed[number].tobytes())
         if len(body) < len(bodies[kept.setdefault(key, number)]):
             kept[key] = number
     return np.array(sorted(kept.values()), dtype=np.int64)
@@ -339,11 +351,15 @@ def cell_gains(targets: Matrix, squared: Fraction | None, level: int) -> Matrix:
     >>> cell_gains(np.array([[256.0, 0.0]]), Fraction(1), 128)  # F1 where a value of 1/2 is reached
     array([[ 384., -128.]])
     """
+    slope, offset = gain_line(squared, level)
+    return slope * targets - offset
+
+
+def gain_line(squared: Fraction | None, level: int) -> tuple[float, float]:
+    """Slope and offset of a cell's gain over its target, whole numbers: (1 + beta²) t - F, times beta's denominator."""
     if squared is None:
-        return 2 * targets - QUANTUM
-    # (1 + beta²) t - F, times beta's denominator squared, so that it is whole
-    share, whole = 1 + squared, squared.denominator
-    return float(share * whole) * targets - float(whole * level)
+        return 2.0, float(QUANTUM)
+    return float((1 + squared) * squared.denominator), float(squared.denominator * level)
 
 
 def _level(targets: Matrix, every: Matrix, said: Bools, squared: Fraction | None) -> int:

@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Sequence
 from itertools import combinations
 
 import numpy as np
+import numpy.typing as npt
 
-from polyrule.arrays import Bools, Bytes, Floats, Ints
+from polyrule.arrays import Bools, Floats, Ints
 from polyrule.data.table import Table
 from polyrule.model.conditions import holds
 from polyrule.model.rule import Condition, LabelCondition
+from polyrule.native import native
 
 Body = tuple[Condition, ...]
+Words = npt.NDArray[np.uint64]
 
 _MOST_CELLS = 200_000_000  # bodies times examples, one bit each
 _FEWEST = 1000  # bodies, however many examples there are
-_BLOCK = 2_000_000  # cells that are taken apart at one time
-_HELD = 4_000_000  # cells that are held as doubles and, the other way round, as truth values, which is quicker
 _LONGEST = 4  # of longer bodies only beginnings are taken apart: parts grow with 2 to the length
 
 
@@ -46,96 +47,89 @@ class Pool:
                     return
                 self._bodies.setdefault(frozenset(part), part)
 
-    def covers(self) -> Covers:
+    def covers(self, threads: int = 1) -> Covers:
         """Which body covers which example."""
-        bodies = self.bodies
-        packed = np.empty((len(self._table), -(-len(bodies) // 8)), dtype=np.uint8)
-        for rows in row_blocks(np.arange(len(self._table)), len(bodies)):
-            some = self._table[rows]
-            masks: dict[Condition, Bools] = {}
-            covers = np.ones((len(rows), len(bodies)), dtype=bool)
-            for number, body in enumerate(bodies):
-                for condition in body:
-                    if condition not in masks:
-                        masks[condition] = holds(condition, some)
-                    covers[:, number] &= masks[condition]
-            packed[rows] = np.packbits(covers, axis=1)
-        return Covers(packed, len(bodies))
+        masks: dict[Condition, Words] = {}
+        packed = np.empty((len(self), -(-len(self._table) // 64)), dtype=np.uint64)
+        everything = packed_rows(np.ones(len(self._table), dtype=bool))
+        for number, body in enumerate(self._bodies.values()):
+            packed[number] = everything
+            for condition in body:
+                if condition not in masks:
+                    masks[condition] = packed_rows(holds(condition, self._table))
+                packed[number] &= masks[condition]
+        return Covers(packed, len(self._table), threads)
 
 
 class Covers:
-    """Which body covers which example, as bits: eight bodies to a byte, example by example.
+    """Which body covers which example, as bits: 64 examples to a word, body by body.
 
     Examples
     --------
     >>> covers = Covers.pack(np.array([[True, True], [False, True]]))  # two bodies, two examples
     >>> covers.of(1)
     array([False,  True])
-    >>> covers.sums(np.array([0, 1]), np.array([[1.0], [2.0]]))
+    >>> covers.sums(np.array([True, True]), np.array([[1.0], [2.0]]))
     array([[3.],
            [2.]])
     """
 
-    def __init__(self, packed: Bytes, bodies: int) -> None:
-        self._packed, self._bodies = packed, bodies
-        self._doubles: Floats | None = None
-        if len(packed) * bodies <= _HELD:
-            self._doubles = self._unpacked(slice(None)).astype(np.float64)
-            self._bools = np.ascontiguousarray(self._doubles.T, dtype=bool)
+    def __init__(self, packed: Words, examples: int, threads: int = 1) -> None:
+        self._packed, self._examples, self._threads = packed, examples, threads
 
     @classmethod
     def pack(cls, covers: Bools) -> Covers:
         """From an array of shape (bodies, examples)."""
-        return cls(np.packbits(covers.T, axis=1), len(covers))
+        return cls(packed_rows(covers), covers.shape[1])
 
     def __len__(self) -> int:
-        return self._bodies
+        return len(self._packed)
 
     def of(self, body: int) -> Bools:
         """Return the examples that a body covers."""
-        if self._doubles is not None:
-            return np.asarray(self._bools[body])
-        return np.asarray(self._packed[:, body // 8] >> (7 - body % 8) & 1, dtype=bool)
+        return self._unpacked(self._packed[body])
 
-    def any_of(self, bodies: Iterable[int]) -> Bools:
+    def any_of(self, bodies: Sequence[int]) -> Bools:
         """Return the examples that one of the bodies covers."""
-        if self._doubles is not None:
-            return np.asarray(self._bools[list(bodies)].any(axis=0))
-        covered = np.zeros(len(self._packed), dtype=bool)
-        for body in bodies:
-            covered |= self.of(body)
-        return covered
+        return self._unpacked(np.bitwise_or.reduce(self._packed[list(bodies)], axis=0, initial=0))
 
-    def sums(self, rows: Ints, worth: Floats) -> Floats:
-        """For each body, what those of some examples that it covers are worth, shape (bodies, columns of worth)."""
-        total = np.zeros((worth.shape[1], self._bodies))
-        for place in row_blocks(np.arange(len(rows)), self._bodies):
-            some = rows[place]
-            doubles = self._unpacked(some).astype(np.float64) if self._doubles is None else self._doubles[some]
-            total += worth[place].T @ doubles
-        return total.T
+    def sums(self, rows: Bools, worth: Floats) -> Floats:
+        """For each body, what the examples of `rows` that it covers are worth, shape (bodies, columns of worth).
+
+        `worth` holds whole numbers below 2**53 in all, for every example.
+        """
+        if native is not None:
+            found = np.empty((len(self), worth.shape[1]))
+            native.cover_sums(self._packed, packed_rows(rows), np.ascontiguousarray(worth), found, self._threads)
+            return found
+        return plain_sums(self, rows, worth)
 
     def only(self, bodies: Ints) -> Covers:
         """Return the covers of some bodies."""
-        packed = np.empty((len(self._packed), -(-len(bodies) // 8)), dtype=np.uint8)
-        for rows in row_blocks(np.arange(len(packed)), self._bodies):
-            packed[rows] = np.packbits(self._unpacked(rows)[:, bodies], axis=1)
-        return Covers(packed, len(bodies))
+        return Covers(self._packed[bodies], self._examples, self._threads)
 
-    def by_body(self) -> Bytes:
-        """Return the bits the other way round: eight examples to a byte, body by body."""
-        blocks = row_blocks(np.arange(len(self._packed)), 8 * self._bodies, multiple=8)
-        return np.concatenate([np.packbits(self._unpacked(rows).T, axis=1) for rows in blocks], axis=1)
+    def key(self, body: int) -> bytes:
+        """Return the same bytes for bodies that cover the same."""
+        return bytes(self._packed[body].tobytes())
 
-    def _unpacked(self, rows: Ints | slice) -> Bytes:
-        return np.unpackbits(self._packed[rows], axis=1, count=self._bodies)
+    def _unpacked(self, words: Words) -> Bools:
+        little = words.astype("<u8", copy=False).view(np.uint8)
+        return np.unpackbits(little, count=self._examples, bitorder="little").view(bool)
 
 
-def row_blocks(rows: Ints, width: int, multiple: int = 1) -> Iterator[Ints]:
-    """Some rows at a time, so that memory stays bounded."""
-    step = max(1, _BLOCK // max(1, width * multiple)) * multiple
-    for start in range(0, max(1, len(rows)), step):
-        yield rows[start : start + step]
+def packed_rows(rows: Bools) -> Words:
+    """Truth values as bits, 64 to a word, along the last axis."""
+    words = np.zeros((*rows.shape[:-1], -(-rows.shape[-1] // 64) * 8), dtype=np.uint8)
+    bits = np.packbits(rows, axis=-1, bitorder="little")
+    words[..., : bits.shape[-1]] = bits
+    return words.view("<u8").astype(np.uint64, copy=False)
+
+
+def plain_sums(covers: Covers, rows: Bools, worth: Floats) -> Floats:
+    """The definition of `Covers.sums`, which the compiled one is held to."""
+    return np.array([worth[covers.of(body) & rows].sum(axis=0) for body in range(len(covers))]).reshape(
+        len(covers), worth.shape[1]
+    )
 
 
 def _parts(body: Body) -> Iterable[Body]:

@@ -56,6 +56,8 @@ class Selection:
         Which label may stand in the head over which body.
     widest : int, optional
         Most labels of a head.
+    alone : ndarray of float64, shape (bodies, labels), optional
+        What the cells that each body covers add together; summed up where None.
     """
 
     def __init__(
@@ -67,13 +69,15 @@ class Selection:
         taken: Bools,
         allowed: Bools | None = None,
         widest: int | None = None,
+        alone: Matrix | None = None,
     ) -> None:
         self.covers, self.costs, self.allowed = covers, costs, allowed
         self.widest = gains.shape[1] if widest is None else min(widest, gains.shape[1])
         self.gains = np.where(taken, 0.0, gains)
         self.price = costs.rule + costs.condition * lengths.astype(np.float64)
         self.count = np.zeros(gains.shape, dtype=np.int32)
-        self.alone = covers.sums(np.arange(len(gains)), self.gains)
+        self.alone = covers.sums(np.ones(len(gains), dtype=bool), self.gains) if alone is None else alone
+        self._laid: dict[int, tuple[frozenset[tuple[int, bool]], list[int]]] = {}
         self.scores = self.alone.copy()
         self.worth = np.maximum(self._surplus(slice(None)), 0.0).sum(axis=1)
         self.rules: list[Chosen] = []
@@ -97,9 +101,11 @@ class Selection:
 
     def _shift(self, rows: Ints, labels: Ints, free: Bools, sign: float) -> None:
         """Add what free cells are worth to the scores of all bodies that cover them, or take it away."""
-        some = free.any(axis=1)
-        rows, worth = rows[some], sign * np.where(free[some], self.gains[np.ix_(rows[some], labels)], 0.0)
-        self._put(labels, self.scores[:, labels] + self.covers.sums(rows, worth))
+        changed = np.zeros(len(self.gains), dtype=bool)
+        changed[rows] = free.any(axis=1)
+        worth = np.zeros((len(self.gains), len(labels)))
+        worth[rows] = sign * np.where(free, self.gains[np.ix_(rows, labels)], 0.0)
+        self._put(labels, self.scores[:, labels] + self.covers.sums(changed, worth))
 
     def _put(self, labels: Ints, scores: Matrix) -> None:
         """Replace the scores of some labels, and what bodies are worth with their best heads."""
@@ -170,7 +176,10 @@ class Selection:
             prices[body] = np.inf if len(others) >= self.widest else self.costs.literal
         if self.allowed is not None:
             prices[~self.allowed[:, label]] = np.inf
-        new = self._bodies_for(label, prices)
+        known = frozenset((body, len(others) >= self.widest) for body, others in shared.items())
+        if label not in self._laid or self._laid[label][0] != known:
+            self._laid[label] = known, self._bodies_for(label, prices)
+        new = self._laid[label][1]
         before, after = self._worth(label, old, prices), self._worth(label, new, prices)
         rules = len(shared) + len(set(new) - set(shared))
         if after <= before or (most is not None and rules > max(most, len(self.rules))):
@@ -192,8 +201,8 @@ class Selection:
             best = int(np.argmax(scores - prices))
             if not scores[best] > prices[best]:
                 break
-            rows = np.flatnonzero(self.covers.of(best) & (worth != 0))
-            scores -= self.covers.sums(rows, worth[rows, None])[:, 0]
+            rows = self.covers.of(best) & (worth != 0)
+            scores -= self.covers.sums(rows, worth[:, None])[:, 0]
             worth[rows] = 0.0
             found.append(best)
         for body in reversed(found.copy()):

@@ -19,9 +19,9 @@ from polyrule.data.table import Table
 from polyrule.errors import ModelError
 from polyrule.learning.composing import Pruning, cell_gains, digest_of, targets_of
 from polyrule.learning.findings import Finding, Verification
+from polyrule.learning.opinions import out_of_bag
 from polyrule.learning.relearn import kept_rules
 from polyrule.learning.separate import unscaled
-from polyrule.learning.teacher import out_of_bag
 from polyrule.model.conditions import holds
 from polyrule.model.rule_list import RuleList
 

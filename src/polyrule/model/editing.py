@@ -12,8 +12,9 @@ import scipy.sparse as sp
 
 from polyrule.data.labels import require_known
 from polyrule.errors import ModelError
+from polyrule.model.bodies import check_table
 from polyrule.model.parsing import parse_rule
-from polyrule.model.predict import check_table, fired_rows, predict
+from polyrule.model.predict import fired_rows, predict
 from polyrule.model.rounding import with_gaps
 from polyrule.model.rule import Literal, Rule
 

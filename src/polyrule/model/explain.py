@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -12,8 +14,8 @@ from polyrule.data.results import frame_of_rows
 from polyrule.data.table import Table
 from polyrule.errors import ModelError
 from polyrule.model import printing
+from polyrule.model.bodies import LABEL, check_table
 from polyrule.model.conditions import holds_in
-from polyrule.model.predict import check_table
 from polyrule.model.probability import chance_of, default_chance, smoothed
 from polyrule.model.rounding import shown_threshold, with_gaps
 from polyrule.model.rule import Condition, LabelCondition, NumericCondition, Rule
@@ -63,6 +65,35 @@ class NearMiss:
     missing: tuple[Check, ...]
 
 
+class Texts(Sequence[str]):
+    """Texts that are written when they are asked for: of a long list, an explanation shows few rules."""
+
+    def __init__(self, count: int, write: Callable[[int], str]) -> None:
+        self._numbers, self._write = range(count), write
+
+    def __len__(self) -> int:
+        return len(self._numbers)
+
+    @overload
+    def __getitem__(self, index: int) -> str: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[str]: ...
+
+    def __getitem__(self, index: int | slice) -> str | Sequence[str]:
+        numbers = self._numbers[index]
+        return self._write(numbers) if isinstance(numbers, int) else tuple(map(self._write, numbers))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Sequence) and tuple(self) == tuple(other)
+
+    def __hash__(self) -> int:
+        return hash(tuple(self))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return tuple, (tuple(self),)
+
+
 @dataclass(frozen=True, repr=False)
 class Explanation:
     """Everything a rule list did to one example.
@@ -77,7 +108,7 @@ class Explanation:
         The rule whose stop ended the list; rules after it were not tried.
     near : tuple of NearMiss
         Rules that failed by few conditions and would change the prediction if they fired, fewest first.
-    rules, heads : tuple of str
+    rules, heads : sequence of str
         Text of every rule of the list, and of its head alone.
     """
 
@@ -85,8 +116,8 @@ class Explanation:
     fired: tuple[int, ...]
     stopped_at: int | None
     near: tuple[NearMiss, ...]
-    rules: tuple[str, ...]
-    heads: tuple[str, ...]
+    rules: Sequence[str]
+    heads: Sequence[str]
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain JSON values; rules are counted from 1, as they are printed."""
@@ -202,65 +233,83 @@ def explain(rule_list: RuleList, example: Any, *, near: int = 1, digits: int | N
     row = example_row(rule_list, example)
     if digits is not None:
         rule_list = with_gaps(rule_list, Table(row[None, :], rule_list.features), also=True)
+    course = _Course(rule_list, row)
     state: dict[int, int] = {}
     setter: dict[int, int] = {}
-    grounds: dict[int, tuple[Check, ...]] = {}
     fired: list[int] = []
-    nearly: dict[int, tuple[Check, ...]] = {}
+    nearly: dict[int, dict[int, int]] = {}
+    grounds: dict[int, tuple[Check, ...]] = {}
     stopped_at = None
-    texts = tuple(_rule_text(rule_list, rule, digits) for rule in rule_list)
     for index, rule in enumerate(rule_list):
-        checks = tuple(_check(condition, rule_list, row, state, digits) for condition in rule.body)
+        failing = course.failing(index, state)
+        if failing and failing > near:
+            continue
         new = newly_set(rule_list, rule, state)
-        if not all(check.holds for check in checks):
-            missing = tuple(check for check in checks if not check.holds)
-            if new and len(missing) <= near:
-                nearly[index] = missing
+        if failing:
+            if new:
+                nearly[index] = state
             continue
         fired.append(index)
-        grounds[index] = checks
-        state |= new
+        if new:
+            grounds[index] = _checks(rule_list, rule, row, state, digits)
+        state = state | new
         setter |= dict.fromkeys(new, index)
         if rule.stop and new:
             stopped_at = index
             break
-    reasons = tuple(_reason(rule_list, label, state, setter, grounds) for label in range(len(rule_list.label_names)))
-    misses = _near_misses(rule_list, row, nearly, texts)
-    heads = tuple(printing.format_head(rule, rule_list.label_names) for rule in rule_list)
+    names = rule_list.label_names
+    texts = Texts(len(rule_list), lambda index: _rule_text(rule_list, rule_list[index], digits))
+    heads = Texts(len(rule_list), lambda index: printing.format_head(rule_list[index], names))
+    reasons = tuple(_reason(rule_list, label, state, setter, grounds) for label in range(len(names)))
+    misses = []
+    for index, known in nearly.items():
+        after = dict(enumerate(rule_list.defaults)) | course.end_state(index, known)
+        would = [
+            _signed(rule_list, label, after[label])
+            for label, reason in enumerate(reasons)
+            if after[label] != reason.value
+        ]
+        if would:  # a rule that changes nothing is no news
+            checks = _checks(rule_list, rule_list[index], row, known, digits)
+            missing = tuple(check for check in checks if not check.holds)
+            misses.append(NearMiss(index, texts[index], tuple(would), missing))
+    misses.sort(key=lambda miss: len(miss.missing))
     return Explanation(reasons, tuple(fired), stopped_at, tuple(misses), texts, heads)
 
 
-def _near_misses(
-    rule_list: RuleList, row: npt.NDArray[np.float64], nearly: dict[int, tuple[Check, ...]], texts: tuple[str, ...]
-) -> list[NearMiss]:
-    """Rules that would change the prediction if they fired, with what they change; the others are no news."""
-    before = _labels(rule_list, row)
-    misses = []
-    for index, missing in nearly.items():
-        after = _labels(rule_list, row, forced=index)
-        would = [_signed(rule_list, label, value) for label, value in enumerate(after) if value != before[label]]
-        if would:
-            misses.append(NearMiss(index, texts[index], tuple(would), missing))
-    return sorted(misses, key=lambda miss: len(miss.missing))
+class _Course:
+    """How a rule list goes over one example; which tests of features hold is looked up once, for all rules."""
 
+    def __init__(self, rule_list: RuleList, row: npt.NDArray[np.float64]) -> None:
+        bodies = rule_list.flat.bodies
+        failed = np.concatenate([[0], np.cumsum(~bodies.passed(row))])
+        self._rules = rule_list
+        self._failing: list[int] = np.diff(failed[bodies.start]).tolist()
+        tests_label = np.concatenate([[0], np.cumsum(bodies.kind == LABEL)])
+        self._asking = set(np.flatnonzero(np.diff(tests_label[bodies.start])).tolist())
+        # A rule whose tests of features fail never fires, whatever labels are set.
+        self._possible = [number for number, failing in enumerate(self._failing) if not failing]
 
-def _labels(rule_list: RuleList, row: npt.NDArray[np.float64], forced: int | None = None) -> list[int]:
-    """Labels that the list gives an example; the rule `forced` fires whatever its conditions say."""
-    state: dict[int, int] = {}
-    for index, rule in enumerate(rule_list):
-        if index != forced and not all(_satisfied(condition, row, state) for condition in rule.body):
-            continue
-        new = newly_set(rule_list, rule, state)
-        state |= new
-        if rule.stop and new:
-            break
-    return [state.get(label, default) for label, default in enumerate(rule_list.defaults)]
+    def failing(self, number: int, state: dict[int, int]) -> int:
+        """How many conditions of a rule do not hold, given the labels set so far."""
+        failing = self._failing[number]
+        if number in self._asking:
+            asked = (test for test in self._rules[number].body if isinstance(test, LabelCondition))
+            failing += sum(state.get(test.label) != test.value for test in asked)
+        return failing
 
-
-def _satisfied(condition: Condition, row: npt.NDArray[np.float64], state: dict[int, int]) -> bool:
-    if isinstance(condition, LabelCondition):
-        return state.get(condition.label) == condition.value
-    return bool(holds_in(condition, row[condition.feature]))
+    def end_state(self, forced: int, state: dict[int, int]) -> dict[int, int]:
+        """Labels that would be set if the rule `forced` fired, given those set before it."""
+        width = len(self._rules.label_names)
+        for number in [forced, *self._possible[bisect_right(self._possible, forced) :]]:
+            if number != forced and self.failing(number, state):
+                continue
+            rule = self._rules[number]
+            new = newly_set(self._rules, rule, state)
+            state = state | new if new else state
+            if (rule.stop and new) or len(state) == width:
+                break
+        return state
 
 
 def example_row(rule_list: RuleList, example: Any) -> npt.NDArray[np.float64]:
@@ -294,6 +343,12 @@ def newly_set(rule_list: RuleList, rule: Rule, state: dict[int, int]) -> dict[in
 
 def _rule_text(rule_list: RuleList, rule: Rule, digits: int | None) -> str:
     return printing.format_rule(rule, rule_list.features, rule_list.label_names, counts=False, digits=digits)
+
+
+def _checks(
+    rule_list: RuleList, rule: Rule, row: npt.NDArray[np.float64], state: dict[int, int], digits: int | None
+) -> tuple[Check, ...]:
+    return tuple(_check(condition, rule_list, row, state, digits) for condition in rule.body)
 
 
 def _check(

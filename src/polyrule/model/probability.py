@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -45,18 +46,56 @@ def predict_proba(rule_list: RuleList, table: Table, result: PredictResult | Non
     [[0.9], [0.2]]
     """
     result = predict(rule_list, table) if result is None else result
-    examples, width = result.setter.shape
-    chances = np.tile(_default_chances(rule_list), (examples, 1))
+    tables = rule_list.chances
+    chances = np.tile(tables.defaults, (len(result.setter), 1))
     rows, labels = np.nonzero(result.setter >= 0)
     if not len(rows):
         return chances
-    keys, key_chances, rule_chances = _chance_tables(rule_list, width)
-    wanted = result.setter[rows, labels].astype(np.int64) * width + labels
-    spot = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
-    chances[rows, labels] = np.where(
-        keys[spot] == wanted, key_chances[spot], 1.0 - rule_chances[result.setter[rows, labels]]
-    )
+    setter = result.setter[rows, labels].astype(np.int64)
+    wanted = setter * len(tables.defaults) + labels
+    spot = np.minimum(np.searchsorted(tables.keys, wanted), len(tables.keys) - 1)
+    found = tables.keys[spot] == wanted
+    chances[rows, labels] = np.where(found, tables.present[spot], 1.0 - tables.right[setter])
     return chances
+
+
+@dataclass(frozen=True, eq=False)
+class ChanceTables:
+    """What a rule list knows of probabilities, as arrays.
+
+    Parameters
+    ----------
+    keys : ndarray of int64
+        ``rule * labels + label`` of every literal, ascending.
+    present : ndarray of float64
+        Per key: probability that the label is present where this literal set it.
+    right : ndarray of float64
+        Per rule: probability of being right, for labels outside its head.
+    defaults : ndarray of float64
+        Per label: probability of presence where nobody set it.
+    """
+
+    keys: npt.NDArray[np.int64]
+    present: npt.NDArray[np.float64]
+    right: npt.NDArray[np.float64]
+    defaults: npt.NDArray[np.float64]
+
+    @classmethod
+    def of(cls, rule_list: RuleList) -> ChanceTables:
+        """Work them out from the counts."""
+        width = len(rule_list.label_names)
+        keys, present = [], []
+        for number, rule in enumerate(rule_list.rules):
+            for literal in rule.head:
+                right = chance_of(literal)
+                keys.append(number * width + literal.label)
+                present.append(right if literal.value else 1.0 - right)
+        return cls(
+            np.array(keys, dtype=np.int64),
+            np.array(present),
+            np.array([smoothed(rule.tp, rule.fp) for rule in rule_list.rules]),
+            np.array([default_chance(rule_list, label) for label in range(width)]),
+        )
 
 
 def smoothed(right: float, wrong: float) -> float:
@@ -72,21 +111,3 @@ def chance_of(literal: Literal) -> float:
 def default_chance(rule_list: RuleList, label: int) -> float:
     """Probability that a label is present when nobody set it."""
     return rule_list.default_chances[label] if rule_list.default_chances else smoothed(*rule_list.default_counts[label])
-
-
-def _default_chances(rule_list: RuleList) -> npt.NDArray[np.float64]:
-    return np.array([default_chance(rule_list, label) for label in range(len(rule_list.label_names))])
-
-
-def _chance_tables(
-    rule_list: RuleList, width: int
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float64], npt.NDArray[np.float64]]:
-    """Sorted keys rule * width + label with the chance of presence there, and per rule that of being right."""
-    keys, chances, whole = [], [], []
-    for number, rule in enumerate(rule_list.rules):
-        whole.append(smoothed(rule.tp, rule.fp))
-        for literal in rule.head:
-            right = chance_of(literal)
-            keys.append(number * width + literal.label)
-            chances.append(right if literal.value else 1.0 - right)
-    return np.array(keys, dtype=np.int64), np.array(chances), np.array(whole)

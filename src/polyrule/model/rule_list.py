@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from importlib import import_module
 from os import PathLike
 from typing import TYPE_CHECKING, Any, ClassVar, overload
 
@@ -18,9 +19,10 @@ from polyrule.model import editing, printing
 from polyrule.model import predict as prediction
 from polyrule.model.conditions import fits
 from polyrule.model.narrowing import Derived, fit_to
-from polyrule.model.probability import predict_proba
+from polyrule.model.probability import ChanceTables, predict_proba
 from polyrule.model.rule import LabelCondition, Rule
 from polyrule.model.statistics import records, statistics
+from polyrule.model.tools import ModelTools, labelled
 
 if TYPE_CHECKING:
     from polyrule.data.dataset import Dataset
@@ -29,7 +31,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class RuleList(Derived):
+class RuleList(ModelTools, Derived):
     """Rules in order; the first rule to set a label wins.
 
     Parameters
@@ -81,6 +83,11 @@ class RuleList(Derived):
     def flat(self) -> prediction.FlatRules:
         """The rules as the arrays that prediction runs on."""
         return prediction.FlatRules.of(self)
+
+    @cached_property
+    def chances(self) -> ChanceTables:
+        """The probabilities behind its rules as arrays."""
+        return ChanceTables.of(self)
 
     def __len__(self) -> int:
         return len(self.rules)
@@ -156,6 +163,10 @@ class RuleList(Derived):
         from polyrule.model.flips import smallest_flip
 
         return smallest_flip(self, example, label, row, **options)
+
+    def verify(self, data: Any, y: Any = None, *, learn: bool = True) -> Any:
+        """Replay the list on its training data and check every number in it; see `polyrule.learning.verify.verify`."""
+        return import_module("polyrule.learning.verify").verify(self, labelled(self, data, y), learn=learn)
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the list to a JSON model file, whole or not at all; see `polyrule.model.files`."""

@@ -67,7 +67,7 @@ def summarise(model: RuleEnsemble, runs: Sequence[EnsembleRun], slots: Mapping[i
     return {
         "kind": "ensemble",
         "intercepts": [float(value) for value in model.intercepts],
-        "unit": float(model.unit),
+        "units": model.worth.tolist(),
         "scorecard": model.is_scorecard,
         "decision": {
             "kind": model.decision.kind,

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from polyrule.model.predict import ABOVE, AT_MOST, CATEGORY, IN, LABEL, MISSING
+from polyrule.model.bodies import ABOVE, AT_MOST, CATEGORY, IN, LABEL, MISSING
 from polyrule.model.printing import format_list
 from polyrule.model.rounding import shown_threshold
 from polyrule.model.rule import (
@@ -117,7 +117,7 @@ def _on_part(rule: Rule, number: int, result: Run) -> dict[str, Any]:
 
 
 def condition_entry(condition: Condition, slots: Mapping[int, int]) -> list[Any]:
-    """A condition as [kind, feature or label, value], the kinds numbered as in `polyrule.model.predict`.
+    """A condition as [kind, feature or label, value], the kinds numbered as in `polyrule.model.bodies`.
 
     A threshold that may be shown with fewer digits is followed by that number.
     """

@@ -10,6 +10,7 @@ from tests.model.exports.cases import cases, random_rows
 from tests.report.worlds import random_data, random_ensemble
 
 from polyrule.data import Feature
+from polyrule.ensemble.decisions import KINDS
 from polyrule.errors import ModelError
 from polyrule.kinds import export_onnx, onnx_inputs
 from polyrule.model import Literal, NominalCondition, NumericCondition, Rule, RuleList
@@ -33,7 +34,7 @@ def test_rule_lists_on_hostile_rows_and_names():
         assert np.array_equal(found["probabilities"], model.predict_proba(table))
 
 
-@pytest.mark.parametrize("kind", ["threshold", "per-label", "subset"])
+@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("seed", range(4))
 def test_ensembles(kind, seed):
     model = random_ensemble(seed, kind)
@@ -42,11 +43,6 @@ def test_ensembles(kind, seed):
         assert np.array_equal(found["scores"], model.scores(table))
         assert np.array_equal(found["labels"], model.predict(table))
         assert np.allclose(found["probabilities"], model.predict_proba(table), rtol=1e-12, atol=0)
-
-
-def test_a_decision_that_needs_expectations_is_refused():
-    with pytest.raises(ModelError, match="'expected-f1' cannot be exported to ONNX"):
-        export_onnx(random_ensemble(1, "expected-f1"))
 
 
 def test_a_model_without_features_is_refused():

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from polyrule.ensemble.exports import check_decision, rule_comment
+from polyrule.ensemble.decisions import AS_GOOD
+from polyrule.ensemble.exports import rule_comment
 from polyrule.ensemble.model import RuleEnsemble
 from polyrule.model.exports.c import name_tables
 from polyrule.model.exports.comparing import c_test
@@ -26,7 +27,6 @@ _HEADER = """/* Weighted multi-label rules, exported by polyrule. C99, no depend
 
 def export(model: RuleEnsemble, prefix: str = "polyrule") -> str:
     """Return the source of a C file with ``<prefix>_predict``, ``<prefix>_scores`` and tables of names."""
-    check_decision(model, "C", sets=True)
     prefix = c_identifier(prefix)
     width = len(model.label_names)
     lines = [_HEADER.replace("PREFIX", prefix), *name_tables(model, prefix)]
@@ -42,7 +42,7 @@ def export(model: RuleEnsemble, prefix: str = "polyrule") -> str:
         lines.append("  }")
     lines += ["}", "", f"void {prefix}_predict(const double *x, unsigned char *y) {{", f"  double s[{max(1, width)}];"]
     lines.append(f"  {prefix}_scores(x, s);")
-    cuts = ", ".join(repr(float(cut)) for cut in model.decision.cuts) or "0"
+    cuts = ", ".join(repr(float(cut)) for cut in model.decision.every_cut(width)) or "0"
     lines.append(f"  static const double cuts[] = {{{cuts}}};")
     if model.decision.uses_sets:
         lines += _set_lines(model)
@@ -54,7 +54,7 @@ def export(model: RuleEnsemble, prefix: str = "polyrule") -> str:
 def _set_lines(model: RuleEnsemble) -> list[str]:
     """Labels of all sets in one row, and where each set ends."""
     sets = model.decision.label_sets
-    flat = ", ".join(str(label) for labels in sets for label in labels) or "0"
+    flat = ", ".join(str(label) for labels in sets for label in sorted(labels)) or "0"
     ends, end = [], 0
     for labels in sets:
         end += len(labels)
@@ -63,13 +63,41 @@ def _set_lines(model: RuleEnsemble) -> list[str]:
         f"  static const int members[] = {{{flat}}};",
         f"  static const int ends[] = {{{', '.join(ends)}}};",
         f"  static const double bonuses[] = {{{', '.join(map(repr, model.decision.every_bonus))}}};",
+        f"  double merits[{len(sets)}];",
         "  int best = 0;",
         "  double most = -INFINITY;",
         f"  for (int k = 0, j = 0; k < {len(sets)}; ++k) {{",
-        "    double total = bonuses[k];",
-        "    for (; j < ends[k]; ++j) total += s[members[j]] - cuts[members[j]];",
-        "    if (total > most) { most = total; best = k; }",
+        "    merits[k] = bonuses[k];",
+        "    for (; j < ends[k]; ++j) merits[k] += s[members[j]] - cuts[members[j]];",
+        "    if (merits[k] > most) { most = merits[k]; best = k; }",
         "  }",
+        *(_expected_f1_lines(model) if model.decision.kind == "expected-f1" else ()),
         f"  for (int k = 0; k < {len(model.label_names)}; ++k) y[k] = 0;",
         "  for (int j = best ? ends[best - 1] : 0; j < ends[best]; ++j) y[members[j]] = 1;",
+    ]
+
+
+def _expected_f1_lines(model: RuleEnsemble) -> list[str]:
+    """From the sets' totals in `merits` to their expected F1, and the first that is as good as any."""
+    sets = model.decision.label_sets
+    longest = max(map(len, sets))
+    return [
+        "  /* How probable it is that a set of n labels has label k; [0][0]: that there is no label. */",
+        f"  double with_label[{longest + 1}][{max(1, len(model.label_names))}] = {{{{0}}}};",
+        f"  for (int k = 0, j = 0; k < {len(sets)}; ++k) {{",
+        "    const int size = ends[k] - j;",
+        f"    const double chance = exp({model.common_unit!r} * (merits[k] - most));",
+        "    if (size == 0) with_label[0][0] += chance;",
+        "    for (; j < ends[k]; ++j) with_label[size][members[j]] += chance;",
+        "  }",
+        "  most = 0;",
+        f"  for (int k = 0, j = 0; k < {len(sets)}; ++k) {{",
+        "    const int size = ends[k] - j;",
+        "    merits[k] = size ? 0 : with_label[0][0];",
+        "    for (; j < ends[k]; ++j)",
+        f"      for (int n = 1; n <= {longest}; ++n) merits[k] += 2.0 / (size + n) * with_label[n][members[j]];",
+        "    if (merits[k] > most) most = merits[k];",
+        "  }",
+        f"  for (best = 0; merits[best] < most * {AS_GOOD!r}; ++best) {{ /* smaller differences are rounding */",
+        "  }",
     ]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from polyrule.ensemble.exports import check_decision, rule_comment, used_features
+from polyrule.ensemble.decisions import AS_GOOD
+from polyrule.ensemble.exports import rule_comment, used_features
 from polyrule.ensemble.model import RuleEnsemble
 from polyrule.model.exports.comparing import columns_of, python_helpers, python_read, python_test
 from polyrule.model.exports.quoting import python_string
@@ -21,27 +22,54 @@ def predict(row):
 
 _SETS = """
 def predict(row):
-    s = _sums(row)
-    best, most = (), float("-inf")
-    for labels, total in zip(_SETS, _BONUSES):
-        for k in labels:
-            total += s[k] - _CUTS[k]
-        if total > most:
-            best, most = labels, total
+    best = _SETS[_best(_totals(_sums(row)))]
     return {label: int(k in best) for k, label in enumerate(LABELS)}
+
+
+def _totals(s):
+    totals = list(_BONUSES)
+    for place, labels in enumerate(_SETS):
+        for k in labels:
+            totals[place] += s[k] - _CUTS[k]
+    return totals
+"""
+
+_SUBSET = """
+def _best(totals):
+    return totals.index(max(totals))
+"""
+
+_EXPECTED_F1 = f"""
+def _best(totals):
+    most = max(totals)
+    chances = [math.exp(_UNIT * (total - most)) for total in totals]
+    with_label = {{}}  # size of a set, label -> how probable it is that they meet
+    for labels, chance in zip(_SETS, chances):
+        for k in labels or (None,):
+            with_label[len(labels), k] = with_label.get((len(labels), k), 0.0) + chance
+    sizes = sorted({{len(labels) for labels in _SETS if labels}})
+    merits = [
+        sum(2 / (len(labels) + n) * with_label.get((n, k), 0.0) for n in sizes for k in labels)
+        if labels
+        else with_label[0, None]  # no label where there is none is right
+        for labels in _SETS
+    ]
+    least = max(merits) * {AS_GOOD!r}  # smaller differences are rounding
+    return next(place for place, merit in enumerate(merits) if merit >= least)
 """
 
 
 def export(model: RuleEnsemble) -> str:
     """Return the source of a module with ``predict(row)``, ``scores(row)``, ``FEATURES`` and ``LABELS``."""
-    check_decision(model, "Python", sets=True)
     used = used_features(model)
-    lines = [_HEADER, _names("FEATURES", columns_of(model.features, used))]
+    lines = [_HEADER, "import math\n"] if model.decision.kind == "expected-f1" else [_HEADER]
+    lines += [_names("FEATURES", columns_of(model.features, used))]
     lines.append(_names("LABELS", list(model.label_names)))
     decision = model.decision
-    lines.append(f"_CUTS = ({''.join(f'{float(cut)!r}, ' for cut in decision.cuts)})")
+    lines.append(f"_CUTS = ({''.join(f'{float(cut)!r}, ' for cut in decision.every_cut(len(model.label_names)))})")
     if decision.uses_sets:
-        lines.append(f"_SETS = ({''.join(f'{labels!r}, ' for labels in decision.label_sets)})")
+        lines.append(f"_SETS = ({''.join(f'{tuple(sorted(labels))!r}, ' for labels in decision.label_sets)})")
+        lines.append(f"_UNIT = {model.common_unit!r}")
         lines.append(f"_BONUSES = ({''.join(f'{bonus!r}, ' for bonus in decision.every_bonus)})")
     lines += [
         python_helpers(model.features, used),
@@ -56,7 +84,7 @@ def export(model: RuleEnsemble) -> str:
         lines += [f"    # {rule_comment(model, index)}", f"    if {test}:"]
         lines += [f"        s[{entry.label}] += {float(entry.weight)!r}" for entry in rule.head]
     lines += ["    return s", "", "", "def scores(row):", "    return dict(zip(LABELS, _sums(row)))", ""]
-    lines.append(_SETS if decision.uses_sets else _CUTS)
+    lines.append(_SETS + (_SUBSET if decision.kind == "subset" else _EXPECTED_F1) if decision.uses_sets else _CUTS)
     return "\n".join(lines)
 
 

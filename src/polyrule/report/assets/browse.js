@@ -51,7 +51,7 @@ function browse() {
   };
   refresh();
   app.showRules = show;
-  return [el("h2", { tabindex: "-1" }, "Rules"), controls, count, list, defaultsNote(chosen)];
+  return [el("h2", { tabindex: "-1" }, "Rules"), controls, count, list, defaultsNote(chosen), scoreSheet(chosen)];
 }
 
 function filterControls(filter, chosen, show, refresh) {

@@ -19,8 +19,10 @@ function decide(model, scores) {
   const beyond = cuts.length ? scores.map((score, label) => score - cuts[label]) : scores;
   const totals = sets.map((labels, place) => labels.reduce((sum, label) => sum + beyond[label], bonuses[place]));
   const merits = kind === "subset" ? totals : expectedF1(model, totals);
+  // Expected values are rounded differently here and there: a difference of a billionth is none.
+  const least = Math.max(...merits) * (kind === "subset" ? 1 : 1 - 1e-9);
   const chosen = new Uint8Array(scores.length);
-  for (const label of sets[merits.indexOf(Math.max(...merits))]) chosen[label] = 1;
+  for (const label of sets[merits.findIndex((merit) => merit >= least)]) chosen[label] = 1;
   return chosen;
 }
 
@@ -29,7 +31,7 @@ function expectedF1(model, totals) {
   const most = Math.max(...totals);
   const merits = new Array(totals.length).fill(0);
   totals.forEach((total, from) => {
-    const chance = Math.exp(model.unit * (total - most));
+    const chance = Math.exp(model.units[0] * (total - most));
     if (chance < 1e-20) return; // too little to change any sum
     for (let to = 0; to < merits.length; to++) merits[to] += chance * model.overlaps[from][to];
   });
@@ -46,7 +48,7 @@ function pairwiseF1(sets) {
   );
 }
 
-const chanceOf = (chosen, sum) => 1 / (1 + Math.exp(-chosen.unit * sum));
+const chanceOf = (chosen, label, sum) => 1 / (1 + Math.exp(-chosen.units[label] * sum));
 const weightText = (weight) =>
   `${weight < 0 ? "−" : "+"}${Number.isInteger(weight) ? Math.abs(weight) : Math.abs(weight).toFixed(2)}`;
 
@@ -82,7 +84,7 @@ function sumLine(chosen, result, label) {
       el(
         "span",
         { class: "soft" },
-        ` · ${percent(chanceOf(chosen, sum))}${sets || cut === undefined ? "" : `, needs ${weightText(Number(cut.toFixed(6)))}`}`,
+        ` · ${percent(chanceOf(chosen, label, sum))}${sets || cut === undefined ? "" : `, needs ${weightText(Number(cut.toFixed(6)))}`}`,
       ),
     ),
     el(
@@ -103,11 +105,66 @@ function sumLine(chosen, result, label) {
 
 function decisionWords(chosen) {
   const { kind, cuts, label_sets: sets } = chosen.decision;
-  const need = (cut) => `${weightText(Number(cut.toFixed(6)))} (a probability of ${percent(chanceOf(chosen, cut))})`;
-  if (kind === "threshold") return cuts.length ? `A label is present if its sum is at least ${need(cuts[0])}.` : "";
+  if (kind === "threshold") {
+    const alike = chosen.units.every((unit) => unit === chosen.units[0]);
+    const chance = alike && cuts.length ? ` (a probability of ${percent(chanceOf(chosen, 0, cuts[0]))})` : "";
+    return cuts.length ? `A label is present if its sum is at least ${weightText(Number(cuts[0].toFixed(6)))}${chance}.` : "";
+  }
   if (kind === "per-label")
     return "A label is present if its sum is at least its own threshold; the what-if view shows each.";
   if (kind === "subset")
     return `Of the ${plural(sets.length, "label set")} seen in training, the one whose sums exceed their thresholds by most is predicted${chosen.decision.bonuses.some(Boolean) ? "; sets whose labels like to come together get a bonus" : ""}.`;
   return `Of the ${plural(sets.length, "label set")} seen in training, the one with the largest expected F1 is predicted.`;
+}
+
+// Few enough labels for one sheet of paper.
+const SHEET_LABELS = 16;
+
+// The card itself: where every label starts, what each rule adds, and what a label needs, with room to tick and add up.
+function scoreSheet(chosen) {
+  if (chosen.kind !== "ensemble" || data.labels.length > SHEET_LABELS || !chosen.rules.length) return null;
+  const { kind, cuts } = chosen.decision;
+  const cell = (weight) => el("td", { class: "number" }, weight === undefined ? "" : weightText(Number(weight.toFixed(6))));
+  const line = (name, cells, marks = {}) => el("tr", marks, el("td", { class: "tick" }), el("th", { scope: "row" }, name), cells);
+  const rules = chosen.rules.map((rule, number) => {
+    const weights = new Map(rule.head.map(([label, , , , weight]) => [label, weight]));
+    const body = rule.body.flatMap((test, place) => [place ? ", " : "", conditionWords(test, data)]);
+    return line([`${number + 1}. `, body.length ? body : "always"], data.labels.map((_, label) => cell(weights.get(label))));
+  });
+  const needs = ["threshold", "per-label"].includes(kind);
+  return el(
+    "section",
+    { class: "card sheet" },
+    el("h3", {}, chosen.scorecard ? "The card" : "All weights"),
+    el("p", { class: "soft" }, `Tick the rules whose conditions hold and add up each column from its start. ${decisionWords(chosen)}`),
+    el(
+      "div",
+      { class: "scroll", tabindex: "0" },
+      el(
+        "table",
+        {},
+        el(
+          "thead",
+          {},
+          el("tr", {}, el("td", {}), el("th", { scope: "col" }, "rule"), data.labels.map((name) => el("th", { scope: "col" }, breakable(name)))),
+        ),
+        el(
+          "tbody",
+          {},
+          line("start", chosen.intercepts.map(cell)),
+          rules,
+          line("sum", data.labels.map(() => el("td", {})), { class: "total" }),
+          needs && line("needs", cuts.map(cell)),
+        ),
+      ),
+    ),
+    button("Print this sheet", () => printSheet(), { class: "tools" }),
+  );
+}
+
+// Only the sheet is printed; everything else is hidden by print.css.
+function printSheet() {
+  document.documentElement.classList.add("sheet-only");
+  addEventListener("afterprint", () => document.documentElement.classList.remove("sheet-only"), { once: true });
+  print();
 }

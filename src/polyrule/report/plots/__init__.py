@@ -6,5 +6,15 @@ from polyrule.report.plots.dependencies import LabelGraph
 from polyrule.report.plots.head_tree import HeadTree
 from polyrule.report.plots.learning_curve import LearningCurve
 from polyrule.report.plots.rule_scatter import RuleScatter
+from polyrule.report.plots.scorecard import Scorecard, plot_scorecard
 
-__all__ = ["Coverage", "CriticalDifferenceDiagram", "HeadTree", "LabelGraph", "LearningCurve", "RuleScatter"]
+__all__ = [
+    "Coverage",
+    "CriticalDifferenceDiagram",
+    "HeadTree",
+    "LabelGraph",
+    "LearningCurve",
+    "RuleScatter",
+    "Scorecard",
+    "plot_scorecard",
+]

@@ -7,9 +7,9 @@ import tracemalloc
 import numpy as np
 import pytest
 
-from polyrule.ensemble import forest, kernel_ridge, linear, teacher
-from polyrule.ensemble.forest import Forest
-from polyrule.ensemble.teacher import Teacher
+from polyrule.teacher import forest, kernel_ridge, linear, teacher
+from polyrule.teacher.forest import Forest
+from polyrule.teacher.teacher import Teacher
 
 
 def test_out_of_bag_estimates_do_not_copy_the_label() -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from polyrule.ensemble import linear
-from polyrule.ensemble.linear import LinearRidge, suits
+from polyrule.teacher import linear
+from polyrule.teacher.linear import LinearRidge, suits
 
 
 def world(seed: int, rows: int, columns: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

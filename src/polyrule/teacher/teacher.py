@@ -16,10 +16,10 @@ from typing import Protocol
 import numpy as np
 
 from polyrule.arrays import Bytes, Floats, Floats32
-from polyrule.ensemble import linear
-from polyrule.ensemble.blending import Blend
-from polyrule.ensemble.forest import Forest
-from polyrule.ensemble.kernel_ridge import KernelRidge
+from polyrule.teacher import linear
+from polyrule.teacher.blending import Blend
+from polyrule.teacher.forest import Forest
+from polyrule.teacher.kernel_ridge import KernelRidge
 
 _TREES = 100
 _TREES_FOR_TEXT = 60  # there the linear member knows what more trees would
@@ -44,7 +44,7 @@ class Teacher:
     Parameters
     ----------
     design : ndarray of float32, shape (examples, columns)
-        Features as numbers; missing is NaN. `polyrule.ensemble.design.Design` makes one from a table.
+        Features as numbers; missing is NaN. `polyrule.teacher.design.Design` makes one from a table.
     truth : ndarray of uint8, shape (examples, labels)
     weights : ndarray, shape (examples,)
         Positive.

@@ -8,10 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.ensemble.worlds import random_table
 
+from polyrule.bins.binning import ABOVE, AT_MOST, CATEGORY, BinnedTable, Binning, BinTest, holds
+from polyrule.bins.round_numbers import simplest_between
 from polyrule.data import Feature, Table
-from polyrule.ensemble.bins import ABOVE, AT_MOST, CATEGORY, BinnedTable, Binning, BinTest, holds
 from polyrule.ensemble.growing import simplify
-from polyrule.ensemble.round_numbers import simplest_between
 from polyrule.model import NominalCondition, NumericCondition
 
 numbers = st.floats(-1e9, 1e9, allow_nan=False)
@@ -94,3 +94,10 @@ def test_whole_numbers_are_cut_at_whole_numbers(column: list[int], max_bins: int
         assert len(quarters.thresholds[0]) == len(set(column))
     ordinal = Table.from_array([[0.0], [1.0], [2.0]], [Feature("plan", "ordinal", ("a", "b", "c"))])
     assert Binning.of(ordinal, 64).thresholds[0].tolist() == [0.5, 1.5]
+
+
+def test_cuts_that_nobody_sees_divide_as_readable_ones_do_where_values_are_few() -> None:
+    table = random_table(np.random.default_rng(3), 80)
+    shown, unseen = (Binning.of(table, 1000, readable=readable) for readable in (True, False))
+    assert np.array_equal(shown.codes(table), unseen.codes(table))
+    assert all(len(cuts) < 8 for cuts in Binning.of(table, 8, readable=False).thresholds)

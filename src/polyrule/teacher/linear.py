@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from scipy.linalg import cholesky, solve_triangular
 
 from polyrule.arrays import Bytes, Floats, Floats32, Matrix
-from polyrule.ensemble.bins import FEWEST_WORDS, USUAL_SHARE
+from polyrule.bins.binning import FEWEST_WORDS, USUAL_SHARE
 
 _RIDGES = (0.3, 1.0, 3.0)
 _MOST_COLUMNS = 1500

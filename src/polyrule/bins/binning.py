@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from polyrule.arrays import Codes, Floats, Ints, Ints32
+from polyrule.bins.round_numbers import simplest_between
 from polyrule.data.table import Feature, Table
-from polyrule.ensemble.round_numbers import simplest_between
 from polyrule.errors import ModelError
 from polyrule.model.rule import Condition, NominalCondition, NumericCondition
 
@@ -50,10 +50,10 @@ class Binning:
     thresholds: tuple[npt.NDArray[np.float64], ...]
 
     @classmethod
-    def of(cls, table: Table, max_bins: int, kept: Iterable[Condition] = ()) -> Binning:
+    def of(cls, table: Table, max_bins: int, kept: Iterable[Condition] = (), *, readable: bool = True) -> Binning:
         """Cut every numeric feature between distinct values, at quantiles where there are more than `max_bins`.
 
-        Also where the conditions `kept` cut.
+        Also where the conditions `kept` cut. Cuts that nobody will see need not be `readable`, which takes time.
 
         Examples
         --------
@@ -63,7 +63,9 @@ class Binning:
         (array([1., 5.]),)
         """
         thresholds = [
-            np.empty(0) if feature.is_nominal else _cuts(*table.spans(j), max_bins, whole=not feature.is_stepped)
+            np.empty(0)
+            if feature.is_nominal
+            else _cuts(*table.spans(j), max_bins, readable, whole=not feature.is_stepped)
             for j, feature in enumerate(table.features)
         ]
         for condition in kept:
@@ -134,7 +136,7 @@ class Binning:
         raise ModelError(f"an ensemble cannot go on from a condition such as {condition!r}")
 
 
-def _cuts(lows: Floats, highs: Floats, counts: Ints, max_bins: int, whole: bool) -> Floats:
+def _cuts(lows: Floats, highs: Floats, counts: Ints, max_bins: int, readable: bool, whole: bool) -> Floats:
     """Cut between spans of values that are not told apart, see `Table.spans`; whole numbers at `whole` ones."""
     if len(counts) <= max_bins:
         below = np.arange(len(counts) - 1)
@@ -146,6 +148,8 @@ def _cuts(lows: Floats, highs: Floats, counts: Ints, max_bins: int, whole: bool)
         above = np.maximum(np.searchsorted(np.cumsum(counts), middle + reach), below + 1)
         above = np.minimum(above, len(counts) - 1)
         below = np.minimum(below, above - 1)
+    if not readable:
+        return np.unique(highs[below])
     cuts = _simplest(highs[below], lows[above])
     if highs is not lows:  # a cut through a span moves behind it
         spans = np.searchsorted(highs, cuts, side="right")

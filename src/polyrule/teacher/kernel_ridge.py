@@ -6,10 +6,12 @@ import numpy as np
 from scipy.linalg import cholesky, solve_triangular
 
 from polyrule.arrays import Bytes, Floats, Floats32, Ints, Matrix
-from polyrule.ensemble.design import column_blocks
+from polyrule.teacher.design import column_blocks
 
 _RIDGE = 0.3
 _FARTHEST = 3.0  # standard deviations; rare words would otherwise put an example at the end of the world
+_STEPS = 16  # of a standard deviation: distances are then whole numbers, whatever order a processor adds them up in
+_EXACT_COLUMNS = 2**24 // int(_STEPS * _FARTHEST) ** 2  # up to so many single precision holds them
 _JITTER = 1e-8
 _BLOCK = 2000
 _BLOCK_CELLS = 500_000
@@ -55,7 +57,8 @@ class KernelRidge:
         landmarks = np.sort(order[: _MOST_LANDMARKS if len(design) <= _EXACT else _FEW_LANDMARKS])
         self._marks = self._scaled(design[landmarks])
         squares = (self._marks**2).sum(axis=1, dtype=np.float64)
-        self._width = max(float(2 * (squares.mean() - (self._marks.mean(axis=0) ** 2).sum(dtype=np.float64))), 1e-12)
+        middle = self._marks.mean(axis=0, dtype=np.float64)
+        self._width = max(float(2 * (squares.mean() - (middle**2).sum())), 1e-12)
         kernel = self._kernel(self._marks)
         kernel[np.diag_indices_from(kernel)] += _JITTER * len(kernel)
         self._root = cholesky(kernel, overwrite_a=True)
@@ -105,7 +108,8 @@ class KernelRidge:
 
     def _scaled(self, design: Floats32) -> Floats32:
         filled = np.where(np.isnan(design), self._mean, design)
-        return np.asarray(np.clip((filled - self._mean) / self._spread, -_FARTHEST, _FARTHEST), dtype=np.float32)
+        steps = np.rint(_STEPS * np.clip((filled - self._mean) / self._spread, -_FARTHEST, _FARTHEST))
+        return np.asarray(steps, dtype=np.float32 if design.shape[1] <= _EXACT_COLUMNS else np.float64)
 
     def _kernel(self, scaled: Floats32) -> Matrix:
         mine = (scaled**2).sum(axis=1, dtype=np.float64)

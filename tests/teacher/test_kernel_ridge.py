@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sklearn.kernel_ridge import KernelRidge as Reference
 
-from polyrule.ensemble.kernel_ridge import _RIDGE, KernelRidge
+from polyrule.teacher.kernel_ridge import _RIDGE, KernelRidge
 
 
 def world(seed: int, rows: int = 40) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -44,7 +44,7 @@ def test_predicting_in_blocks_changes_nothing(monkeypatch) -> None:
     design, truth, weights = world(1)
     teacher = KernelRidge(design, truth, weights)
     whole = teacher.predict(design)
-    monkeypatch.setattr("polyrule.ensemble.kernel_ridge._BLOCK", 7)
+    monkeypatch.setattr("polyrule.teacher.kernel_ridge._BLOCK", 7)
     assert teacher.predict(design) == pytest.approx(whole, abs=1e-6)
 
 
@@ -69,13 +69,24 @@ def test_landmarks_come_close_and_examples_beyond_the_limit_are_left_out_anyway(
     design = rng.normal(size=(300, 2)).astype(np.float32)
     truth = (design > 0).astype(np.uint8)
     exact = KernelRidge(design, truth, np.ones(300))
-    monkeypatch.setattr("polyrule.ensemble.kernel_ridge._MOST_LANDMARKS", 60)
+    monkeypatch.setattr("polyrule.teacher.kernel_ridge._MOST_LANDMARKS", 60)
     near = KernelRidge(design, truth, np.ones(300))
     assert np.abs(near.left_out - exact.left_out).mean() < 0.03
-    monkeypatch.setattr("polyrule.ensemble.kernel_ridge._MOST_EXAMPLES", 200)
+    monkeypatch.setattr("polyrule.teacher.kernel_ridge._MOST_EXAMPLES", 200)
     some = KernelRidge(design, truth, np.ones(300))
     order = np.random.default_rng([0, 1]).permutation(300)
     flipped = truth.copy()
     flipped[order[200:]] = 1 - flipped[order[200:]]
     other = KernelRidge(design, flipped, np.ones(300))
     assert np.array_equal(some.left_out, other.left_out)  # labels that it is not fitted to say nothing
+
+
+def test_distances_are_whole_numbers_that_single_precision_holds() -> None:
+    """So that no processor's order of summation shows in what the teacher says."""
+    rng = np.random.default_rng(3)
+    design = rng.normal(size=(50, 700)).astype(np.float32)
+    teacher = KernelRidge(design, np.ones((50, 1), dtype=np.uint8), np.ones(50))
+    steps = teacher._scaled(design)
+    assert np.array_equal(steps, np.rint(steps))
+    whole = steps.astype(np.int64)
+    assert np.array_equal(steps @ steps.T, whole @ whole.T)

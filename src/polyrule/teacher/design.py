@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from polyrule.arrays import Codes, Floats32
+from polyrule.bins.binning import Binning
 from polyrule.data.table import Table
-from polyrule.ensemble.bins import Binning
 
 _LARGEST = 25_000_000  # cells
 _MOST_CATEGORIES = 100

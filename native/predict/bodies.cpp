@@ -1,0 +1,89 @@
+#include "predict/bodies.hpp"
+
+namespace polyrule {
+
+namespace {
+
+// Whether a category belongs to a set; anything that is no category does not, NaN among it.
+bool is_member(const std::int32_t* set, double x) {
+  if (!(x >= 0 && x < set[0])) return false;
+  const auto code = static_cast<std::int32_t>(x);
+  return code == x && set[1 + code] != 0;
+}
+
+bool holds(std::uint8_t kind, double x, double value, const std::int32_t* sets) {
+  // NaN fails every comparison, so a missing value satisfies nothing but being missing.
+  switch (kind) {
+    case kAtMost:
+      return x <= value;
+    case kAbove:
+      return x > value;
+    case kIn:
+      return is_member(sets + static_cast<std::ptrdiff_t>(value), x);
+    case kMissing:
+      return (x != x) == (value != 0);
+    default:
+      return x == value;
+  }
+}
+
+template <class Compare>
+Word compare_all(const double* x, Compare&& compare) {
+  Word mask = 0;
+  for (std::size_t byte = 0; byte < 8; ++byte) {
+    Word part = 0;
+    for (std::size_t i = 0; i < 8; ++i) part |= Word(compare(x[byte * 8 + i])) << i;
+    mask |= part << (byte * 8);
+  }
+  return mask;
+}
+
+Word compare_block(std::uint8_t kind, const double* x, double value, const std::int32_t* sets) {
+  if (kind == kIn || kind == kMissing) return compare_all(x, [=](double v) { return holds(kind, v, value, sets); });
+  if (kind == kAtMost) return compare_all(x, [=](double v) { return v <= value; });
+  if (kind == kAbove) return compare_all(x, [=](double v) { return v > value; });
+  return compare_all(x, [=](double v) { return v == value; });
+}
+
+}  // namespace
+
+Word passing(const Bodies& bodies, std::size_t test, const Block& block, Word rows) {
+  const std::uint8_t kind = bodies.kind[test];
+  const double value = bodies.value[test];
+  const auto place = static_cast<std::size_t>(bodies.index[test]);
+  if (kind == kLabel) return rows & block.set[place] & (value != 0 ? block.ones[place] : ~block.ones[place]);
+  const double* x = block.values + place * 64;
+  if (std::popcount(rows) > 12) return rows & compare_block(kind, x, value, bodies.sets);
+  for_each_bit(rows, 0, [&](std::size_t i) {
+    if (!holds(kind, x[i], value, bodies.sets)) rows &= ~(Word{1} << i);
+  });
+  return rows;
+}
+
+BlockSource::BlockSource(const double* values, std::int64_t row_step, std::int64_t column_step,
+                         std::vector<std::int32_t> used)
+    : values_(values), row_step_(row_step), column_step_(column_step), used_(std::move(used)) {}
+
+BlockSource::BlockSource(const double* data, const std::int32_t* indices, const std::int64_t* starts,
+                         std::vector<std::int32_t> used)
+    : data_(data), indices_(indices), starts_(starts), used_(std::move(used)) {
+  for (const std::int32_t column : used_) at_.push_back(starts[column]);
+}
+
+void BlockSource::load(std::size_t first, std::size_t count, double* block) {
+  for (std::size_t slot = 0; slot < used_.size(); ++slot) {
+    double* out = block + slot * 64;
+    if (values_) {
+      const double* in = values_ + std::int64_t(first) * row_step_ + used_[slot] * column_step_;
+      for (std::size_t i = 0; i < count; ++i) out[i] = in[std::int64_t(i) * row_step_];
+    } else {
+      std::fill(out, out + 64, 0.0);
+      std::int64_t& at = at_[slot];
+      const std::int64_t end = starts_[used_[slot] + 1];
+      const auto last = static_cast<std::int64_t>(first + count);
+      for (; at < end && indices_[at] < last; ++at) out[indices_[at] - std::int64_t(first)] = data_[at];
+    }
+  }
+}
+
+}  // namespace polyrule

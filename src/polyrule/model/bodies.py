@@ -1,0 +1,238 @@
+"""Bodies of rules over a table, for every kind of model: plain arrays, a NumPy definition and a compiled kernel."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+from polyrule.arrays import Bools
+from polyrule.budget import current_limits
+from polyrule.data.table import Feature, Table
+from polyrule.errors import ModelError
+from polyrule.model.rule import (
+    Condition,
+    LabelCondition,
+    MissingCondition,
+    NominalCondition,
+    NumericCondition,
+    SetCondition,
+)
+from polyrule.native import native
+
+# What a test of a flat body asks; the native kernels use the same numbers.
+AT_MOST, ABOVE, CATEGORY, LABEL, IN, MISSING = 0, 1, 2, 3, 4, 5
+
+# Values of the used columns and label states held at once; 4 million of each are about 70 MB.
+_CHUNK_CELLS = 4_000_000
+# Rules tried between two looks at the clock; well below a second of work.
+_PIECE_TESTS = 10_000_000
+
+Block = npt.NDArray[np.float64]
+"""Some rows of the used columns, dense."""
+
+
+@dataclass(frozen=True, eq=False)
+class FlatBodies:
+    """The bodies of rules as plain arrays, the only form that prediction kernels see.
+
+    The tests of rule r are ``start[r]:start[r + 1]``; its body holds where all of them do.
+
+    Parameters
+    ----------
+    kind : ndarray of uint8
+        Per test: `AT_MOST`, `ABOVE`, `CATEGORY`, `LABEL`, `IN` or `MISSING`.
+    index : ndarray of int32
+        Per test: where its column stands in `used`, or for `LABEL` the label.
+    value : ndarray of float64
+        Per test: threshold, category index, 0/1, or for `IN` where its set begins in `sets`.
+    start : ndarray of int32
+        Offsets, one more than there are rules.
+    sets : ndarray of int32
+        One set after the other: how many categories the feature has, and for each 1 if it belongs to the set.
+    used : ndarray of int32
+        Columns that some test asks for, ascending.
+    """
+
+    kind: npt.NDArray[np.uint8]
+    index: npt.NDArray[np.int32]
+    value: npt.NDArray[np.float64]
+    start: npt.NDArray[np.int32]
+    sets: npt.NDArray[np.int32]
+    used: npt.NDArray[np.int32]
+
+    @classmethod
+    def of(cls, bodies: Iterable[Iterable[Condition]], features: Sequence[Feature]) -> FlatBodies:
+        """Flatten bodies, whatever kind of rule they belong to."""
+        tests: list[tuple[int, int, float]] = []
+        sets: list[int] = []
+        start = [0]
+        for body in bodies:
+            for condition in body:
+                match condition:
+                    case NumericCondition(feature, op, threshold):
+                        tests.append((AT_MOST if op == "<=" else ABOVE, feature, threshold))
+                    case NominalCondition(feature, value):
+                        tests.append((CATEGORY, feature, value))
+                    case SetCondition(feature, values):
+                        tests.append((IN, feature, len(sets)))
+                        count = len(features[feature].categories)
+                        sets += [count, *(value in values for value in range(count))]
+                    case MissingCondition(feature, missing):
+                        tests.append((MISSING, feature, missing))
+                    case LabelCondition(label, value):
+                        tests.append((LABEL, label, value))
+            start.append(len(tests))
+        kind, index = (np.array([test[i] for test in tests], dtype=np.int32) for i in (0, 1))
+        tests_column = kind != LABEL
+        used, place = np.unique(index[tests_column], return_inverse=True)
+        index[tests_column] = place
+        return cls(
+            kind=kind.astype(np.uint8),
+            index=index,
+            value=np.array([test[2] for test in tests], dtype=np.float64),
+            start=np.array(start, dtype=np.int32),
+            sets=np.array(sets, dtype=np.int32),
+            used=used,
+        )
+
+    @property
+    def rules(self) -> int:
+        """Number of rules."""
+        return len(self.start) - 1
+
+    @property
+    def arrays(self) -> tuple[Any, ...]:
+        """What the native kernels take."""
+        return self.kind, self.index, self.value, self.start, self.sets, self.used
+
+    def fired(
+        self, rule: int, block: Block, rows: npt.NDArray[np.int64], state: npt.NDArray[np.int8] | None = None
+    ) -> npt.NDArray[np.int64]:
+        """Rows among `rows` that satisfy the body; `state` holds the labels set so far (-1 unset)."""
+        for test in range(self.start[rule], self.start[rule + 1]):
+            index, value = int(self.index[test]), self.value[test]
+            if self.kind[test] == LABEL:
+                assert state is not None, "only lists test labels"
+                rows = rows[state[rows, index] == int(value)]
+            else:
+                rows = rows[self._compare(int(self.kind[test]), block[rows, index], value)]
+        return rows
+
+    def passed(self, row: npt.NDArray[np.float64]) -> Bools:
+        """Whether one example with these feature values satisfies each test; those of labels pass."""
+        passed = np.ones(len(self.kind), dtype=np.bool_)
+        for kind in set(self.kind.tolist()) - {LABEL}:
+            tests = np.flatnonzero(self.kind == kind)
+            column, value = row[self.used[self.index[tests]]], self.value[tests]
+            if kind == IN:
+                passed[tests] = [self._compare(kind, x, start) for x, start in zip(column, value, strict=True)]
+            else:
+                passed[tests] = self._compare(kind, column, value)
+        return passed
+
+    def _compare(self, kind: int, column: Any, value: Any) -> Bools:
+        """Whether values satisfy a test of this kind; NaN fails every comparison by itself."""
+        if kind == IN:
+            first = int(value) + 1
+            return np.isin(column, np.flatnonzero(self.sets[first : first + self.sets[first - 1]]))
+        if kind == MISSING:
+            return np.asarray(np.isnan(column) == (value != 0))
+        return np.asarray(column <= value if kind == AT_MOST else column > value if kind == ABOVE else column == value)
+
+    def blocks(self, values: Any, width: int = 1) -> Iterator[tuple[slice, Block]]:
+        """Rows in blocks of bounded size, each a dense matrix of the used columns only."""
+        examples = int(values.shape[0])
+        step = max(1, _CHUNK_CELLS // max(1, len(self.used), width))
+        narrow: Any = sp.csr_array(values[:, self.used]) if sp.issparse(values) else values
+        for start in range(0, examples, step):
+            rows = slice(start, min(examples, start + step))
+            if sp.issparse(narrow):
+                yield rows, narrow[rows].toarray(order="F")
+            else:
+                yield rows, np.asfortranarray(narrow[rows][:, self.used], dtype=np.float64)
+
+
+def native_values(values: Any) -> Iterator[tuple[slice, Any]]:
+    """Rows as the native kernels take them: all at once where they are, other types of numbers piece by piece."""
+    if sp.issparse(values):
+        columns: Any = sp.csc_array(values)
+        if not columns.has_sorted_indices:
+            columns = columns.sorted_indices()
+        indices, starts = columns.indices.astype(np.int32, copy=False), columns.indptr.astype(np.int64, copy=False)
+        yield slice(None), (columns.data.astype(np.float64, copy=False), indices, starts)
+    elif values.dtype == np.float64:
+        yield slice(None), values
+    else:
+        step = max(1, _CHUNK_CELLS // max(1, values.shape[1]))
+        for start in range(0, values.shape[0], step):
+            rows = slice(start, start + step)
+            yield rows, np.asarray(values[rows], dtype=np.float64)
+
+
+def run(rules: int, width: int, table: Table, kernel: Callable[[Any], tuple[Any, ...]]) -> tuple[Any, ...]:
+    """Run a kernel over the values of a table, within the limits of the caller.
+
+    A kernel runs to the end of what it is given, so where there is a time limit it gets pieces, and between them one
+    looks at the clock.
+    """
+    allowed = current_limits()
+    allowed.check_cells("prediction", len(table) * width)
+    if allowed.deadline is None:
+        return kernel(table.values)
+    step = max(1, _PIECE_TESTS // max(1, rules, width))
+    parts = []
+    for start in range(0, max(1, len(table)), step):
+        allowed.check_time("prediction")
+        parts.append(kernel(table[start : start + step].values))
+    return tuple(np.concatenate(part) for part in zip(*parts, strict=True))
+
+
+def covers(bodies: FlatBodies, values: Any) -> Bools:
+    """Which rule's body holds on which example, shape (examples, rules); the bodies may not test labels."""
+    if native is None:
+        return covers_flat(bodies, values)
+    found = np.empty((int(values.shape[0]), bodies.rules), dtype=np.uint8)
+    for rows, part in native_values(values):
+        native.cover(part, bodies.arrays, found[rows])
+    return found.view(np.bool_)
+
+
+def covers_flat(bodies: FlatBodies, values: Any) -> Bools:
+    """NumPy definition of `covers`."""
+    found = np.zeros((int(values.shape[0]), bodies.rules), dtype=np.bool_)
+    for rows, block in bodies.blocks(values, bodies.rules):
+        every = np.arange(len(block))
+        for rule in range(bodies.rules):
+            found[rows][bodies.fired(rule, block, every), rule] = True
+    return found
+
+
+def check_table(model: Any, table: Table) -> None:
+    """Refuse a table whose columns are not those the model, of whatever kind, was learned on."""
+    if table.features is model.features or table.features == model.features:
+        return
+    expected, given = len(model.features), len(table.features)
+    if expected != given:
+        raise ModelError(
+            f"the model knows {expected} feature(s) but the data has {given} column(s); give it the same ones"
+        )
+    for number, (mine, other) in enumerate(zip(model.features, table.features, strict=True)):
+        if mine.name != other.name:
+            raise ModelError(
+                f"column {number} is named {other.name!r} but the model calls it {mine.name!r}; to_table(X,"
+                " model.features) of polyrule.data brings data into the model's order"
+            )
+        if mine.kind != other.kind:
+            raise ModelError(
+                f"column {number} ({other.name!r}) is {other.kind} but the model learned it as {mine.kind}"
+            )
+        if mine.categories != other.categories:
+            raise ModelError(
+                f"column {number} ({other.name!r}) lists other categories than the model; read the data with the"
+                " model's features"
+            )
