@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from polyrule.data import Feature
-from polyrule.model.cells import Cells, cells_of
+from polyrule.model.cells import Cells, Grid
 from polyrule.model.conditions import holds_in
 from polyrule.model.rule import Literal, NumericCondition, Rule
 from polyrule.model.rule_list import RuleList
@@ -16,24 +16,28 @@ SIZES = ("small", "medium", "large", "huge", "vast")
 DAYS = [date(2013, 12, day).toordinal() for day in (1, 2, 3)]
 
 
+def cells_of(feature: Feature, thresholds: tuple[float, ...], old: float) -> Cells:
+    return Cells(0, feature, tuple(NumericCondition(0, "<=", threshold) for threshold in thresholds), old)
+
+
 def test_an_ordinal_moves_to_the_neighbouring_category():
     size = Feature("size", "ordinal", SIZES)
-    low, high = Cells(size, (1.5, 3.0), 3, 0), Cells(size, (1.5, 3.0), 3, 2)
+    low, high = cells_of(size, (1.5, 3.0), 0.0), cells_of(size, (1.5, 3.0), 4.0)
     assert [low.value(cell) for cell in (1, 2)] == [2.0, 4.0]  # large, vast
     assert [high.value(cell) for cell in (0, 1)] == [1.0, 3.0]  # medium, huge
 
 
 def test_a_date_moves_to_the_neighbouring_day():
     day = Feature("day", "date")
-    assert Cells(day, (float(DAYS[1]),), 2, 0).value(1) == DAYS[2]
-    assert Cells(day, (float(DAYS[1]),), 2, 1).value(0) == DAYS[1]
+    assert cells_of(day, (float(DAYS[1]),), DAYS[0]).value(1) == DAYS[2]
+    assert cells_of(day, (float(DAYS[1]),), DAYS[2]).value(0) == DAYS[1]
 
 
 def test_a_number_moves_as_little_as_a_number_can():
     length = Feature("length")
-    assert Cells(length, (2.5,), 2, 0).value(1) == math.nextafter(2.5, math.inf)
-    assert Cells(length, (2.5,), 2, 1).value(0) == 2.5
-    assert Cells(length, (), 1, 1).value(0) == 0.0
+    assert cells_of(length, (2.5,), 1.0).value(1) == math.nextafter(2.5, math.inf)
+    assert cells_of(length, (2.5,), 3.0).value(0) == 2.5
+    assert cells_of(length, (), math.nan).value(0) == 0.0
 
 
 @pytest.mark.parametrize("kind", ["numeric", "ordinal", "date"])
@@ -42,7 +46,7 @@ def test_the_value_of_a_cell_lies_in_it_and_is_the_nearest_there(kind):
     conditions = [NumericCondition(0, "<=", threshold) for threshold in (1.0, 2.5, 5.0)]
     model = RuleList(tuple(Rule((Literal(0, 1),), (one,)) for one in conditions), (feature,), ("y",))
     for start in range(8):
-        (cells,) = cells_of(model, [float(start)]).values()
+        (cells,) = Grid(model, np.array([float(start)])).cells.values()
         for cell in range(cells.count):
             value = cells.value(cell) if cell != cells.present else float(start)
             inside = [bool(holds_in(one, np.array([value]))[0]) for one in conditions]

@@ -16,6 +16,7 @@ from typing import Any
 
 from polyrule.budget import current_limits
 from polyrule.data.columns import shorten
+from polyrule.data.documents import checksum as _checksum  # noqa: F401 - whoever changes a file seals it with this
 from polyrule.data.documents import feature_record, is_sealed, parse, read_feature, sealed
 from polyrule.data.table import Feature
 from polyrule.errors import ModelError
