@@ -11,7 +11,7 @@ from polyrule.version import __version__
 sys.path.insert(0, str(Path(__file__).resolve().parent / "_ext"))
 # Cells call `polyrule` as a shell does: find the one of this environment.
 os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
-os.environ.update(NO_COLOR="1", COLUMNS="110")
+os.environ.update(NO_COLOR="1", COLUMNS="110", POLYRULE_DOCS=str(Path(__file__).resolve().parent))
 
 project = "polyrule"
 author = "The polyrule authors"
@@ -31,6 +31,7 @@ extensions = [
     "outside_links",
     "public_names",
     "run_blocks",
+    "shell_cells",
 ]
 exclude_patterns = ["_build", "results/*.md"]
 

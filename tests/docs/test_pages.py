@@ -1,0 +1,70 @@
+"""What the pages run: only data that every build has, and in the tutorial only what the reader was promised."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+from pathlib import Path
+
+import pytest
+
+from polyrule import datasets
+
+DOCS = Path(__file__).resolve().parents[2] / "docs"
+EMBEDDED = {"emotions", "paper-example"}
+ELSEWHERE = "|".join(re.escape(name) for name in datasets.list() if name not in EMBEDDED)
+# What runs when the site is built: cells, and blocks of plain pages that no comment excuses.
+RUN = re.compile(r"(<!-- not run: [^\n]*-->\s*)?^```(?:python|\{code-cell\}[^\n]*)\n(.*?)^```", re.MULTILINE | re.DOTALL)
+NAMED = re.compile(rf"""["'](?:{ELSEWHERE})(?::train|:test)?["']|^!.*\s(?:{ELSEWHERE})(?::train|:test)?(?=\s|$)""", re.M)
+KNOWN_WITHOUT_DATA = re.compile(r"describe\([^()]*\)")
+
+
+def code_that_runs(text: str) -> str:
+    return "\n".join(code for excused, code in RUN.findall(text) if not excused)
+
+
+def data_from_elsewhere(code: str) -> list[str]:
+    """Data sets of the benchmark that are not embedded, and whatever scikit-learn would download."""
+    code = KNOWN_WITHOUT_DATA.sub("", code)
+    return [*NAMED.findall(code), *re.findall(r"\bfetch_\w+", code)]
+
+
+@pytest.mark.parametrize("page", sorted(DOCS.rglob("*.md")), ids=lambda page: page.relative_to(DOCS).as_posix())
+def test_a_page_runs_with_data_that_every_build_has(page: Path) -> None:
+    assert data_from_elsewhere(code_that_runs(page.read_text(encoding="utf-8"))) == []
+
+
+@pytest.mark.parametrize("script", sorted(DOCS.rglob("*.py")), ids=lambda page: page.relative_to(DOCS).as_posix())
+def test_a_script_of_the_site_runs_with_data_that_every_build_has(script: Path) -> None:
+    assert data_from_elsewhere(script.read_text(encoding="utf-8")) == []
+
+
+def test_data_from_elsewhere_is_found() -> None:
+    page = (
+        '```python\nload("yeast", part="train")\n```\n<!-- not run: no data -->\n```python\nload("birds")\n```\n'
+        '```{code-cell}\n!polyrule train flags:train -o x.json\n```\n```{code-cell}\ndescribe("scene"); fetch_openml()\n```\n'
+    )
+    assert data_from_elsewhere(code_that_runs(page)) == ['"yeast"', "!polyrule train flags:train", "fetch_openml"]
+
+
+def test_the_tables_of_the_tutorial_are_what_their_script_writes() -> None:
+    pytest.importorskip("pandas")
+    spec = importlib.util.spec_from_file_location("wines", DOCS / "tutorial" / "wines.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    for name, table in module.tables().items():
+        assert table.to_csv(index=False, lineterminator="\n") == (DOCS / "tutorial" / name).read_text(encoding="utf-8")
+
+
+def test_the_tutorial_needs_no_programming_until_it_says_so() -> None:
+    """Cells that are shown are commands; what the page does for itself is not shown."""
+    text = (DOCS / "tutorial" / "index.md").read_text(encoding="utf-8")
+    before, said, after = text.partition("## Where Python begins")
+    assert said
+    cells = re.findall(r"^```\{code-cell\}\n(.*?)^```", before, re.MULTILINE | re.DOTALL)
+    shown = [cell for cell in cells if not re.match(r":tags: \[remove-", cell)]
+    assert len(shown) > 8
+    assert [line for cell in shown for line in cell.splitlines() if not line.startswith("!")] == []
+    assert "--preset paper" not in text
