@@ -1,0 +1,153 @@
+"""Write the tables of "Today's field" and "Ten folds" into docs/results.md: ``python docs/results/tables.py``."""
+
+from __future__ import annotations
+
+import csv
+import re
+from pathlib import Path
+from statistics import fmean
+
+from polyrule.evaluation import compare_learners
+from polyrule.evaluation.intervals import mean_interval
+
+HERE = Path(__file__).resolve().parent
+PAGE = HERE.parent / "results.md"
+MADE = re.compile(
+    r"(<!-- (field|folds): made by docs/results/tables.py -->\n\n).*?(?=<!-- end of what is made -->\n)", re.DOTALL
+)
+FOLDS = 10
+Cells = dict[str, dict[str, float]]  # learner -> data set -> number
+PER_DATA_SET = {
+    "Micro F1": ("micro_f1", "Micro F1"),
+    "Macro F1": ("macro_f1", "Macro F1"),
+    "Subset accuracy": ("subset_accuracy", "Subset accuracy"),
+    "Hamming loss (lower is better)": ("hamming_loss", "Hamming loss"),
+}
+MEANS = {
+    "micro F1": "micro_f1",
+    "macro F1": "macro_f1",
+    "example F1": "example_f1",
+    "subset acc.": "subset_accuracy",
+    "Hamming loss": "hamming_loss",
+}
+LOSSES = {"hamming_loss"}
+SAME_AS_ANOTHER = "polyrule list tuned"  # it chose f0.5 everywhere, and would count twice in the ranks
+
+
+def read_rows(name: str) -> list[dict[str, str]]:
+    """Return the fits that have a result."""
+    with (HERE / f"{name}.csv").open(encoding="utf-8") as stream:
+        return [row for row in csv.DictReader(stream) if row["status"] == "ok"]
+
+
+def field(rows: list[dict[str, str]]) -> str:
+    """Return all tables of one split, with their headings."""
+    names = list(dict.fromkeys(row["data"] for row in rows))
+    parts = []
+    for title, (column, corner) in PER_DATA_SET.items():
+        best = min if column in LOSSES else max
+        parts.append(f"### {title}\n\n" + _table(corner, names, cells(rows, column), "{:.3f}".format, best))
+    parts.append("### Size: rules (leaves of trees), and CPU seconds for fitting\n")
+    parts.append(_table("Rules", names, cells(rows, "rules"), "{:.0f}".format))
+    parts.append("\n" + _table("fit, CPU s", names, cells(rows, "fit_cpu_seconds"), _seconds))
+    everywhere = [name for name in names if all(name in own for own in cells(rows, "micro_f1").values())]
+    parts += [_means(rows, everywhere), _ranks(rows, everywhere)]
+    return "\n".join(parts)
+
+
+def cells(rows: list[dict[str, str]], column: str) -> Cells:
+    """Return one number per learner and data set; what was not counted is left out."""
+    found: Cells = {row["learner"]: {} for row in rows}
+    for row in rows:
+        if row[column]:
+            found[row["learner"]][row["data"]] = float(row[column])
+    return found
+
+
+def _table(corner: str, names: list[str], numbers: Cells, write, best=None) -> str:  # type: ignore[no-untyped-def]
+    tops = {name: best(own[name] for own in numbers.values() if name in own) for name in names} if best else {}
+    lines = [_line([corner, *names]), _line(["---", *["---:"] * len(names)])]
+    for learner, own in numbers.items():
+        texts = [write(own[name]) if name in own else "–" for name in names]
+        bold = [own.get(name) == tops.get(name, "none") for name in names]
+        lines.append(_line([learner, *(f"**{text}**" if top else text for text, top in zip(texts, bold, strict=True))]))
+    return "\n".join(lines) + "\n"
+
+
+def _means(rows: list[dict[str, str]], names: list[str]) -> str:
+    columns = {title: cells(rows, column) for title, column in (MEANS | {"rules": "rules"}).items()}
+    means = {
+        title: {learner: fmean(own[name] for name in names) for learner, own in numbers.items() if own}
+        for title, numbers in columns.items()
+    }
+    order = sorted(means["micro F1"], key=lambda learner: -means["micro F1"][learner])
+    lines = [_line(["mean over data sets", *columns]), _line(["---", *["---:"] * len(columns)])]
+    for learner in order:
+        texts = [f"{means[title][learner]:.3f}" for title in MEANS]
+        size = means["rules"].get(learner)
+        lines.append(_line([learner, *texts, "–" if size is None else f"{size:.0f}"]))
+    named = ", ".join(names)
+    intro = f"Over {named}, the data sets on which every learner listed has a result, best micro F1 first:"
+    return f"### Means\n\n{intro}\n\n" + "\n".join(lines) + "\n"
+
+
+def _ranks(rows: list[dict[str, str]], names: list[str]) -> str:
+    rows = [row for row in rows if row["learner"] != SAME_AS_ANOTHER]
+    learners = list(dict.fromkeys(row["learner"] for row in rows))
+    titles = [title[:1].upper() + title[1:].replace("acc.", "accuracy") for title in MEANS]
+    compared = []
+    for title, column in zip(titles, MEANS.values(), strict=True):
+        own = cells(rows, column)
+        scores = {learner: [own[learner][name] for name in names] for learner in learners}
+        compared.append(compare_learners(scores, names, column not in LOSSES, measure=title))
+    lines = [_line(["learner", *titles]), _line(["---", *["---:"] * len(titles)])]
+    for position, learner in enumerate(learners):
+        ranks = [(comparison.average_ranks[position], min(comparison.average_ranks)) for comparison in compared]
+        lines.append(_line([learner, *(f"**{rank:.2f}**" if rank == top else f"{rank:.2f}" for rank, top in ranks)]))
+    tests = [
+        f"- {one.measure}: {one.friedman().text(one.alpha)}; critical difference {one.critical_difference:.2f}."
+        for one in compared
+    ]
+    return "### Ranks\n\n" + "\n".join([*lines, "", *tests, f"- Beware: {compared[0].caveat}."]) + "\n"
+
+
+def _seconds(value: float) -> str:
+    return f"{value:.0f}" if value >= 10 else f"{value:.2f}"
+
+
+def _line(texts: list[str]) -> str:
+    return "| " + " | ".join(texts) + " |"
+
+
+def folds(rows: list[dict[str, str]]) -> str:
+    """Return two tables of means over folds, with half of their intervals."""
+    names = list(dict.fromkeys(row["data"] for row in rows))
+    learners = list(dict.fromkeys(row["learner"] for row in rows))
+    parts = []
+    for title, column in (("Micro F1", "micro_f1"), ("Subset accuracy", "subset_accuracy")):
+        intervals = {
+            (learner, name): mean_interval(
+                [float(row[column]) for row in rows if (row["learner"], row["data"]) == (learner, name)],
+                test_share=1 / (FOLDS - 1),
+            )
+            for learner in learners
+            for name in names
+        }
+        tops = {name: max(intervals[learner, name].mean for learner in learners) for name in names}
+        lines = [_line(["learner", *names]), _line(["---", *["---:"] * len(names)])]
+        for learner in learners:
+            own = [(intervals[learner, name], tops[name]) for name in names]
+            texts = [(f"{one.mean:.3f} ± {one.high - one.mean:.3f}", one.mean == top) for one, top in own]
+            lines.append(_line([learner, *(f"**{text}**" if best else text for text, best in texts)]))
+        parts.append(f"{title}:\n\n" + "\n".join(lines) + "\n")
+    return "\n".join(parts)
+
+
+def page_with_tables(page: str) -> str:
+    """Return the page with its tables made anew."""
+    makers = {"field": field, "folds": folds}
+    return MADE.sub(lambda match: match[1] + makers[match[2]](read_rows(match[2])) + "\n", page)
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page_with_tables(PAGE.read_text(encoding="utf-8")), encoding="utf-8")
