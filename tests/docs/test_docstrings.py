@@ -52,3 +52,19 @@ def test_everything_public_has_a_docstring() -> None:
         if callable(value := getattr(import_module(module), name)) and not inspect.getdoc(value)
     ]
     assert bare == []
+
+
+def without_example(modules: tuple[str, ...]) -> list[str]:
+    """Public classes and functions whose docstring shows no call; pytest runs those that do."""
+    found = {
+        id(value): f"{module}.{name}"
+        for module in modules
+        for name in import_module(module).__all__
+        if callable(value := getattr(import_module(module), name)) and ">>>" not in (value.__doc__ or "")
+    }
+    return sorted(found.values())
+
+
+def test_everything_public_has_an_example() -> None:
+    assert without_example(PUBLIC_MODULES) == []
+    assert without_example(("json",)) != []

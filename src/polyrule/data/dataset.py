@@ -37,6 +37,14 @@ class Dataset:
         Example weights.
     info : dict
         What the file or the generator said about itself; plain values.
+
+    Examples
+    --------
+    >>> from polyrule import Feature, Table
+    >>> table = Table.from_array([[64.0], [120.0]], [Feature("tempo")])
+    >>> songs = Dataset(table, np.array([[1, 0], [0, 1]], dtype=np.uint8), ("calm", "happy"), name="songs")
+    >>> len(songs), songs.Y.sum(axis=0).tolist()
+    (2, [1, 1])
     """
 
     X: Table

@@ -25,6 +25,13 @@ class Recovery:
         Share of the learned rules that match a planted one.
     recall : float
         Share of the planted rules that a learned one matches.
+
+    Examples
+    --------
+    The first of two planted rules was found, as the third of four learned ones:
+
+    >>> Recovery(matches=(2, None), precision=0.25, recall=0.5).recall
+    0.5
     """
 
     matches: tuple[int | None, ...]

@@ -30,6 +30,12 @@ class PlantedCondition:
         How it is compared.
     value : float
         The threshold, the category's index, or 0/1.
+
+    Examples
+    --------
+    >>> tall = PlantedCondition("numeric", 0, ">", 1.5)
+    >>> tall.holds(np.array([[1.0], [2.0]]), np.full((2, 1), -1, dtype=np.int8)).tolist()
+    [False, True]
     """
 
     kind: Literal["numeric", "nominal", "label"]
@@ -56,6 +62,12 @@ class PlantedRule:
         In label order.
     body : tuple of PlantedCondition
         All must hold.
+
+    Examples
+    --------
+    >>> rule = PlantedRule(((0, 1),), (PlantedCondition("numeric", 0, ">", 1.5),))
+    >>> rule.covers(np.array([[1.0], [2.0]]), np.full((2, 1), -1, dtype=np.int8)).tolist()
+    [False, True]
     """
 
     head: tuple[tuple[int, int], ...]

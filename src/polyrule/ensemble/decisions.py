@@ -46,6 +46,13 @@ class Decision:
     bonuses : tuple of float
         Per label set, what its sum starts with: more for sets that are commoner than their labels one by one would
         make them. Empty for none.
+
+    Examples
+    --------
+    A label is present from a score of 0.5 upwards:
+
+    >>> Decision("threshold", cuts=(0.5, 0.5)).labels(np.array([[0.2, 1.0]]), 1.0).tolist()
+    [[0, 1]]
     """
 
     kind: DecisionKind

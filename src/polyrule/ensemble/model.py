@@ -43,6 +43,11 @@ class Entry:
         Number of the label.
     weight : float
         In log-odds, or for a scorecard in points.
+
+    Examples
+    --------
+    >>> Entry(label=0, weight=1.5)
+    Entry(label=0, weight=1.5)
     """
 
     label: int
@@ -61,6 +66,13 @@ class WeightedRule:
         All must hold; empty means always.
     coverage : float or None
         Weight of the training examples that the body covers.
+
+    Examples
+    --------
+    >>> from polyrule.model import NumericCondition
+    >>> slow = WeightedRule((Entry(0, 1.5), Entry(1, -0.5)), (NumericCondition(0, "<=", 90),), coverage=42)
+    >>> slow.is_multi_label
+    True
     """
 
     head: tuple[Entry, ...]
@@ -99,6 +111,16 @@ class RuleEnsemble(ModelTools, Derived):
         label is decided by itself.
     info : dict
         How the ensemble was made; plain JSON values only.
+
+    Examples
+    --------
+    >>> from polyrule.model import NumericCondition
+    >>> slow = WeightedRule((Entry(0, 3),), (NumericCondition(0, "<=", 90),), coverage=42)
+    >>> model = RuleEnsemble((slow,), (Feature("tempo"),), ("calm",), (-1,), Decision("threshold", (0,)))
+    >>> model.scores(Table.from_array([[64.0], [120.0]], model.features)).tolist()
+    [[2.0], [-1.0]]
+    >>> model.predict([[64], [120]]).tolist()
+    [[1], [0]]
     """
 
     KIND: ClassVar[str] = "rule-ensemble"

@@ -28,6 +28,13 @@ class CrossValidation:
         Scores of every fold's test part.
     fit_seconds, predict_seconds : tuple of float
         Wall-clock time per fold.
+
+    Examples
+    --------
+    >>> from polyrule import RuleListClassifier, datasets
+    >>> found = cross_validate(RuleListClassifier(max_rules=3), datasets.load("emotions", part="train"), folds=3)
+    >>> len(found.folds), 0 < found.pooled.micro_f1 < 1
+    (3, True)
     """
 
     folds: tuple[Scores, ...]

@@ -60,6 +60,14 @@ class Importances:
         Micro F1 of the whole model on the examples used.
     examples : int
         How many those were.
+
+    Examples
+    --------
+    >>> from polyrule import RuleListClassifier, datasets
+    >>> train, test = datasets.load("emotions", part="train"), datasets.load("emotions", part="test")
+    >>> found = importances(RuleListClassifier(max_rules=3).fit(train).rules_, test.X, test.Y)
+    >>> len(found.rules), found.examples
+    (3, 202)
     """
 
     rules: tuple[Importance, ...]

@@ -38,6 +38,14 @@ class Stability:
         with the same sign, and its body covers mostly the same examples (Jaccard index of at least 0.5).
     agreement : float
         Mean share of label decisions on the given examples on which a resampled model and the model agree.
+
+    Examples
+    --------
+    A model of one rule, learned anew ten times:
+
+    >>> found = Stability(resamples=10, features={"tempo": 0.9}, rules=(0.8,), agreement=0.95)
+    >>> found.features["tempo"]
+    0.9
     """
 
     resamples: int

@@ -231,6 +231,15 @@ def compare_learners(
         Level of the tests.
     measure : str
         What the scores are, for display.
+
+    Examples
+    --------
+    The same learner is ahead on all of five data sets:
+
+    >>> scores = {"lists": [0.5, 0.6, 0.7, 0.4, 0.8], "trees": [0.4, 0.5, 0.6, 0.3, 0.7]}
+    >>> found = compare_learners(scores, ["a", "b", "c", "d", "e"], measure="micro F1")
+    >>> found.average_ranks.tolist()
+    [1.0, 2.0]
     """
     if not 0 < alpha < 1:
         raise OptionError(f"alpha must lie between 0 and 1, got {alpha}")

@@ -17,6 +17,15 @@ class Node:
     `head` and `value` are its literals and what it is worth, `children` the heads that add one literal to it. `status`
     is ``evaluated``, ``pruned`` (cut off here: everything below is skipped) or ``best``. A pruned head that
     was never evaluated has no value.
+
+    Examples
+    --------
+    >>> from polyrule.heads import World, search
+    >>> from polyrule.measures import Objective
+    >>> world = World.from_text(covered="0110 1100 1000")
+    >>> found = search(world, Objective("precision"), "antimonotone-tree", trace=True, min_tp=0)
+    >>> [child.head for child in found.trace.children][:2]
+    [((0, 1),), ((1, 1),)]
     """
 
     head: Head
@@ -45,6 +54,14 @@ class HeadResult:
         The search that found it.
     trace : Node or None
         The search tree, with the empty head as root.
+
+    Examples
+    --------
+    >>> from polyrule.heads import World, search
+    >>> from polyrule.measures import Objective
+    >>> found = search(World.from_text(covered="110 100"), Objective("precision", negative=False))
+    >>> found.head, found.value, found.tp
+    (((0, 1),), Fraction(1, 1), 2)
     """
 
     head: Head

@@ -22,6 +22,12 @@ class LabelCounts:
 
     `fn` and `tn` are over uncovered examples. `covered_present` and `covered_absent` are over all covered examples,
     set or not: what a label outside the head contributes with scope ``all``.
+
+    Examples
+    --------
+    >>> counts = World.from_text(covered="110 100", uncovered="010").counts
+    >>> counts.tp[:, 1].tolist(), counts.fn.tolist()
+    ([2, 1, 0], [0, 1, 0])
     """
 
     tp: npt.NDArray[np.int64]

@@ -30,6 +30,13 @@ class Measure(ABC):
         by it, so it must not be claimed wrongly.
     rounded : bool
         Whether values are roots rounded to a fixed number of bits (Matthews) rather than the number itself.
+
+    Examples
+    --------
+    >>> from polyrule.measures import get
+    >>> measure = get("f1")
+    >>> measure.value(tp=3, fp=1, tn=5, fn=2), measure.monotone
+    (Fraction(2, 3), True)
     """
 
     name: str

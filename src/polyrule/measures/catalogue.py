@@ -27,12 +27,20 @@ from polyrule.measures.subset import SubsetAccuracy
 
 
 def precision() -> RatioMeasure:
-    """TP / (TP + FP): how often the rule is right where it speaks."""
+    """TP / (TP + FP): how often the rule is right where it speaks.
+
+    >>> precision().value(3, 1, 5, 2)
+    Fraction(3, 4)
+    """
     return RatioMeasure("precision", (0, 1, 0, 0, 0), (0, 1, 1, 0, 0))
 
 
 def recall() -> RatioMeasure:
-    """TP / (TP + FN)."""
+    """TP / (TP + FN).
+
+    >>> recall().value(3, 1, 5, 2)
+    Fraction(3, 5)
+    """
     return RatioMeasure("recall", (0, 1, 0, 0, 0), (0, 1, 0, 0, 1))
 
 
@@ -50,17 +58,29 @@ def f(beta: Any = 1) -> RatioMeasure:
 
 
 def hamming() -> RatioMeasure:
-    """(TP + TN) / (TP + FP + TN + FN): the share of right cells."""
+    """(TP + TN) / (TP + FP + TN + FN): the share of right cells.
+
+    >>> hamming().value(3, 1, 5, 2)
+    Fraction(8, 11)
+    """
     return RatioMeasure("hamming", (0, 1, 0, 1, 0), (0, 1, 1, 1, 1))
 
 
 def jaccard() -> RatioMeasure:
-    """TP / (TP + FP + FN)."""
+    """TP / (TP + FP + FN).
+
+    >>> jaccard().value(3, 1, 5, 2)
+    Fraction(1, 2)
+    """
     return RatioMeasure("jaccard", (0, 1, 0, 0, 0), (0, 1, 1, 0, 1))
 
 
 def laplace() -> RatioMeasure:
-    """(TP + 1) / (TP + FP + 2)."""
+    """(TP + 1) / (TP + FP + 2).
+
+    >>> laplace().value(3, 1, 5, 2)
+    Fraction(2, 3)
+    """
     return RatioMeasure("laplace", (1, 1, 0, 0, 0), (2, 1, 1, 0, 0))
 
 
@@ -83,22 +103,38 @@ def m_estimate(m: Any = 2, prior: Any = None) -> Measure:
 
 
 def wracc() -> RationalMeasure:
-    """Weighted relative accuracy: (TP·TN - FP·FN) / N²."""
+    """Weighted relative accuracy: (TP·TN - FP·FN) / N².
+
+    >>> wracc().value(3, 1, 5, 2)
+    Fraction(13, 121)
+    """
     return RationalMeasure("wracc", weighted_relative_accuracy)
 
 
 def matthews() -> Matthews:
-    """Matthews' correlation coefficient."""
+    """Matthews' correlation coefficient.
+
+    >>> round(float(matthews().value(3, 1, 5, 2)), 3)
+    0.449
+    """
     return Matthews()
 
 
 def rate_difference() -> RationalMeasure:
-    """TP / (TP + FN) - FP / (FP + TN)."""
+    """TP / (TP + FN) - FP / (FP + TN).
+
+    >>> rate_difference().value(3, 1, 5, 2)
+    Fraction(13, 30)
+    """
     return RationalMeasure("rate_difference", true_minus_false_positive_rate, monotone=True)
 
 
 def subset() -> SubsetAccuracy:
-    """Subset accuracy."""
+    """Subset accuracy.
+
+    >>> subset()
+    SubsetAccuracy()
+    """
     return SubsetAccuracy()
 
 

@@ -76,6 +76,13 @@ class MeasureReport:
         One per averaging, scope and state.
     remarks : tuple of str
         What else there is to say, in sentences.
+
+    Examples
+    --------
+    >>> from polyrule.measures import check
+    >>> report = check("precision")
+    >>> report.entry("micro", "head").properties.best_search
+    'decomposable'
     """
 
     measure: Measure

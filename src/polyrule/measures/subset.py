@@ -13,6 +13,16 @@ class SubsetAccuracy(Measure):
     A covered example is right for a label if the label was not set before and the truth equals the literal; an
     uncovered one if the label is absent. With scope ``all`` or ``full`` every label outside the head must be absent
     too. The averaging makes no difference.
+
+    Examples
+    --------
+    Two of three examples are right for both labels when the body covers the first two and the head has both labels:
+
+    >>> from polyrule.heads import World, evaluate
+    >>> from polyrule.measures import Objective
+    >>> world = World.from_text(covered="11 10", uncovered="00")
+    >>> evaluate(world, Objective(SubsetAccuracy()), ((0, 1), (1, 1)))
+    Fraction(2, 3)
     """
 
     name = "subset"

@@ -92,6 +92,17 @@ def load(path: str | os.PathLike[str], *, check: bool = True) -> Any:
         The file asks for more than `polyrule.limits` allows.
     OSError
         The file cannot be read.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from polyrule import RuleListClassifier, datasets
+    >>> model = RuleListClassifier(max_rules=3).fit(datasets.load("emotions", part="train")).rules_
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     model.save(f"{folder}/model.json")
+    ...     again = load(f"{folder}/model.json")
+    >>> str(again) == str(model)
+    True
     """
     allowed = current_limits()
     try:

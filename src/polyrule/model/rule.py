@@ -26,6 +26,11 @@ class NumericCondition:
         The largest training value up to the threshold and the smallest above it, infinite where there is none: any
         other threshold from the first up to, not including, the second covers the same training examples. None where
         that is not known. Not part of what makes two conditions equal.
+
+    Examples
+    --------
+    >>> Rule((Literal(0, 1),), (NumericCondition(3, ">", 5.5),))
+    <Rule y0 <- x3 > 5.5   (TP 0, FP 0)>
     """
 
     feature: int
@@ -44,6 +49,11 @@ class NominalCondition:
         Column of the feature.
     value : int
         Index among the feature's categories.
+
+    Examples
+    --------
+    >>> Rule((Literal(0, 1),), (NominalCondition(3, 2),))
+    <Rule y0 <- x3 = category 2   (TP 0, FP 0)>
     """
 
     feature: int
@@ -60,6 +70,11 @@ class SetCondition:
         Column of the feature.
     values : tuple of int
         Indices among the feature's categories, ascending.
+
+    Examples
+    --------
+    >>> Rule((Literal(0, 1),), (SetCondition(3, (0, 2)),))
+    <Rule y0 <- x3 in categories {0, 2}   (TP 0, FP 0)>
     """
 
     feature: int
@@ -78,6 +93,11 @@ class MissingCondition:
         Column of the feature.
     missing : bool
         Which of the two.
+
+    Examples
+    --------
+    >>> Rule((Literal(0, 1),), (MissingCondition(3, True),))
+    <Rule y0 <- x3 is missing   (TP 0, FP 0)>
     """
 
     feature: int
@@ -94,6 +114,11 @@ class LabelCondition:
         Number of the label.
     value : {0, 1}
         Absent or present.
+
+    Examples
+    --------
+    >>> Rule((Literal(0, 1),), (LabelCondition(2, 0),))
+    <Rule y0 <- ¬y2   (TP 0, FP 0)>
     """
 
     label: int
@@ -120,6 +145,11 @@ class Literal:
     chance : float or None
         Probability of being right where the learner has an estimate that is fairer than these counts, from models that
         did not see the examples.
+
+    Examples
+    --------
+    >>> Literal(label=2, value=0, tp=60, fp=5)
+    Literal(label=2, value=0, tp=60, fp=5)
     """
 
     label: int

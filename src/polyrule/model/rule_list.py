@@ -53,6 +53,18 @@ class RuleList(ModelTools, Derived):
         Full predictions: a rule that fires sets every label not yet set, those outside its head to absent.
     info : dict
         How the list was made: options, data fingerprint, version. Plain JSON values only.
+
+    Examples
+    --------
+    >>> from polyrule import Feature, Rule
+    >>> from polyrule.model import Literal, NumericCondition
+    >>> slow = Rule((Literal(0, 1, 40, 2),), (NumericCondition(0, "<=", 90),))
+    >>> model = RuleList((slow,), (Feature("tempo"),), ("calm",))
+    >>> print(model)
+    1. calm <- tempo <= 90   (TP 40, FP 2)
+    (labels that no rule sets are absent)
+    >>> model.predict([[64], [120]]).tolist()
+    [[1], [0]]
     """
 
     KIND: ClassVar[str] = "rule-list"

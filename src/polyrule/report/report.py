@@ -15,7 +15,14 @@ from polyrule.report.summary import MOST_BYTES, summarise
 
 @dataclass(frozen=True, eq=False)
 class Report:
-    """A finished report; its `summary` holds every number it shows as plain JSON values."""
+    """A finished report; its `summary` holds every number it shows as plain JSON values.
+
+    >>> from polyrule import RuleListClassifier, datasets
+    >>> train = datasets.load("emotions", part="train")
+    >>> report = build(RuleListClassifier(max_rules=3).fit(train), train, title="Songs")
+    >>> report.html().startswith("<!doctype html>")
+    True
+    """
 
     summary: dict[str, Any]
 

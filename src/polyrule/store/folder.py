@@ -40,6 +40,16 @@ class Store(Packed):
     ----------
     path : path
         The folder that `polyrule.pack` or ``polyrule pack`` made.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from polyrule import datasets, pack
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     made = pack(datasets.load("emotions", part="train"), out=f"{folder}/songs")
+    ...     store = Store(f"{folder}/songs")
+    ...     print(len(store), len(store.features), len(store.label_names))
+    391 72 6
     """
 
     path: Path

@@ -28,6 +28,14 @@ class RuleScatter:
         Labels in its head.
     texts : tuple of str
         The rules as text.
+
+    Examples
+    --------
+    >>> from polyrule import RuleListClassifier, datasets
+    >>> train = datasets.load("emotions", part="train")
+    >>> found = RuleScatter.of(RuleListClassifier(max_rules=3).fit(train), train)
+    >>> found.rules
+    (1, 2, 3)
     """
 
     rules: tuple[int, ...]
