@@ -25,10 +25,13 @@ extensions = [
     "sphinx_copybutton",
     "sphinx_design",
     "cli_reference",
+    "comparison",
+    "gallery_cards",
     "glossary_links",
     "live_reports",
     "method_table",
     "outside_links",
+    "page_meta",
     "public_names",
     "run_blocks",
     "shell_cells",
@@ -63,7 +66,9 @@ default_role = "py:obj"
 
 html_theme = "furo"
 html_title = "polyrule"
+html_baseurl = os.environ.get("READTHEDOCS_CANONICAL_URL", "https://polyrule.readthedocs.io/en/latest/")
 html_static_path = ["_static"]
+html_logo = html_favicon = "_static/logo.svg"
 html_css_files = ["site.css"]
 html_copy_source = False
 html_show_sourcelink = False

@@ -1,4 +1,4 @@
-"""Shows cells that call the shell (``!polyrule …``) as a terminal does: with a prompt, which the copy button leaves out."""
+"""Shows cells that call the shell (``!polyrule …``) as a terminal does; the copy button leaves the prompt out."""
 
 from __future__ import annotations
 

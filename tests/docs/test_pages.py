@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -14,8 +15,12 @@ DOCS = Path(__file__).resolve().parents[2] / "docs"
 EMBEDDED = {"emotions", "paper-example"}
 ELSEWHERE = "|".join(re.escape(name) for name in datasets.list() if name not in EMBEDDED)
 # What runs when the site is built: cells, and blocks of plain pages that no comment excuses.
-RUN = re.compile(r"(<!-- not run: [^\n]*-->\s*)?^```(?:python|\{code-cell\}[^\n]*)\n(.*?)^```", re.MULTILINE | re.DOTALL)
-NAMED = re.compile(rf"""["'](?:{ELSEWHERE})(?::train|:test)?["']|^!.*\s(?:{ELSEWHERE})(?::train|:test)?(?=\s|$)""", re.M)
+RUN = re.compile(
+    r"(<!-- not run: [^\n]*-->\s*)?^```(?:python|\{code-cell\}[^\n]*)\n(.*?)^```", re.MULTILINE | re.DOTALL
+)
+NAMED = re.compile(
+    rf"""["'](?:{ELSEWHERE})(?::train|:test)?["']|^!.*\s(?:{ELSEWHERE})(?::train|:test)?(?=\s|$)""", re.M
+)
 KNOWN_WITHOUT_DATA = re.compile(r"describe\([^()]*\)")
 
 
@@ -34,34 +39,65 @@ def test_a_page_runs_with_data_that_every_build_has(page: Path) -> None:
     assert data_from_elsewhere(code_that_runs(page.read_text(encoding="utf-8"))) == []
 
 
-@pytest.mark.parametrize("script", sorted(DOCS.rglob("*.py")), ids=lambda page: page.relative_to(DOCS).as_posix())
-def test_a_script_of_the_site_runs_with_data_that_every_build_has(script: Path) -> None:
-    assert data_from_elsewhere(script.read_text(encoding="utf-8")) == []
+@pytest.mark.parametrize("path", sorted(DOCS.rglob("*.py")), ids=lambda path: path.relative_to(DOCS).as_posix())
+def test_a_script_of_the_site_runs_with_data_that_every_build_has(path: Path) -> None:
+    code = path.read_text(encoding="utf-8")
+    assert re.findall(rf"""\bload\(\s*["'](?:{ELSEWHERE})["']|\bfetch_\w+""", code) == []
 
 
 def test_data_from_elsewhere_is_found() -> None:
     page = (
         '```python\nload("yeast", part="train")\n```\n<!-- not run: no data -->\n```python\nload("birds")\n```\n'
-        '```{code-cell}\n!polyrule train flags:train -o x.json\n```\n```{code-cell}\ndescribe("scene"); fetch_openml()\n```\n'
+        "```{code-cell}\n!polyrule train flags:train -o x.json\n```\n"
+        '```{code-cell}\ndescribe("scene"); fetch_openml()\n```\n'
     )
     assert data_from_elsewhere(code_that_runs(page)) == ['"yeast"', "!polyrule train flags:train", "fetch_openml"]
 
 
-def test_the_tables_of_the_tutorial_are_what_their_script_writes() -> None:
-    pytest.importorskip("pandas")
-    spec = importlib.util.spec_from_file_location("wines", DOCS / "tutorial" / "wines.py")
+def script(path: str) -> Any:
+    """A script of the site as a module."""
+    spec = importlib.util.spec_from_file_location(Path(path).stem, DOCS / path)
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    for name, table in module.tables().items():
+    return module
+
+
+def test_the_tables_of_the_tutorial_are_what_their_script_writes() -> None:
+    pytest.importorskip("pandas")
+    for name, table in script("tutorial/wines.py").tables().items():
         assert table.to_csv(index=False, lineterminator="\n") == (DOCS / "tutorial" / name).read_text(encoding="utf-8")
+
+
+def test_the_tables_of_results_are_made_from_the_stored_rows() -> None:
+    page = (DOCS / "results.md").read_text(encoding="utf-8")
+    tables = script("results/tables.py")
+    assert len(tables.MADE.findall(page)) == 2
+    assert tables.page_with_tables(page) == page
+    assert tables.page_with_tables(page.replace("| 0.714 |", "| 0.715 |", 1)) == page
+
+
+def test_the_first_page_compares_with_figures_of_the_results() -> None:
+    pytest.importorskip("sphinx")
+    means = script("_ext/comparison.py").means(DOCS)
+    assert len(means) == 6
+    results = (DOCS / "results.md").read_text(encoding="utf-8")
+    for row in ("paper", "default"):
+        last = re.search(rf"^\| micro-F1, {row} \|.*\| (\.\d+) \|$", results, re.MULTILINE)
+        assert last is not None
+        assert float(last[1]) in [round(mean, 3) for _, _, mean, _ in means]
+
+
+def test_every_page_of_the_gallery_has_a_picture() -> None:
+    pages = {page.stem for page in (DOCS / "gallery").glob("*.md")} - {"index"}
+    assert pages == {picture.stem for picture in (DOCS / "gallery" / "thumbnails").glob("*.png")}
 
 
 def test_the_tutorial_needs_no_programming_until_it_says_so() -> None:
     """Cells that are shown are commands; what the page does for itself is not shown."""
     text = (DOCS / "tutorial" / "index.md").read_text(encoding="utf-8")
-    before, said, after = text.partition("## Where Python begins")
+    before, said, _ = text.partition("## Where Python begins")
     assert said
     cells = re.findall(r"^```\{code-cell\}\n(.*?)^```", before, re.MULTILINE | re.DOTALL)
     shown = [cell for cell in cells if not re.match(r":tags: \[remove-", cell)]
