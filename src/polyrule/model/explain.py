@@ -218,6 +218,7 @@ def explain(rule_list: RuleList, example: Any, *, near: int = 1, digits: int | N
 
     Examples
     --------
+    >>> from polyrule.data import Feature
     >>> from polyrule.model import Literal, RuleList
     >>> from polyrule.model import NumericCondition
     >>> rule = Rule((Literal(0, 1, tp=8, fp=1),), (NumericCondition(0, ">", 5.5),))

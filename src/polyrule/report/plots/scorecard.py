@@ -102,6 +102,13 @@ def plot_scorecard(model: Any, ax: Any = None) -> Any:
     Returns
     -------
     matplotlib axes
+
+    Examples
+    --------
+    >>> from polyrule import RuleListClassifier, datasets
+    >>> model = RuleListClassifier(max_rules=3).fit(datasets.load("emotions", part="train"))
+    >>> len(plot_scorecard(model).get_yticklabels())
+    3
     """
     return Scorecard.of(model).plot(ax)
 
