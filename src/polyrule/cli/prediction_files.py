@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from polyrule.cli.output import cannot_write
-from polyrule.cli.spreadsheet import safe_cell
+from polyrule.data.spreadsheet import safe_cell
 from polyrule.errors import OptionError
 
 FORMATS = ("csv", "tsv", "jsonl", "labels", "parquet")

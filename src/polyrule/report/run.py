@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -14,6 +14,19 @@ from polyrule.model.conditions import holds_in
 from polyrule.model.predict import predict
 from polyrule.model.rule import Condition, LabelCondition
 from polyrule.model.rule_list import RuleList
+
+
+class RuleCounts(Protocol):
+    """What is counted of every rule, whoever counted it; see `Run`."""
+
+    @property
+    def covers(self) -> Ints: ...
+    @property
+    def sets(self) -> Ints: ...
+    @property
+    def right(self) -> Ints: ...
+    @property
+    def wrong(self) -> Ints: ...
 
 
 @dataclass(frozen=True, eq=False)
