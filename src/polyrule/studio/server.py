@@ -41,6 +41,7 @@ _ASKED = (
     "learn",
     "stop",
     "trial",
+    "shape",
     "conditions",
     "complete",
     "rows",

@@ -33,7 +33,8 @@ from polyrule.studio.project import Project
 from polyrule.studio.project_file import Encoder, read_project, save_project
 from polyrule.studio.reference import references
 from polyrule.studio.script import script
-from polyrule.studio.steps import apply, read_step, said
+from polyrule.studio.shapes import shaped_rule
+from polyrule.studio.steps import apply, read_step, rule_text, said
 from polyrule.studio.tables import (
     Origin,
     Setup,
@@ -104,9 +105,18 @@ class Session:
         self._looked = _quiet(lambda: first_look(origin))
         self.origin, self.test_origin, self.bench = origin, None, None
         self.project, self.setup, self._references, self.found = Project(), Setup(), None, []
-        if self._given is not None or origin.kind != "file":
+        if self._given is not None:
             self._prepare()
         return self.columns()
+
+    @_alone
+    def begin(self, origin: Origin, test: Origin | None = None) -> None:
+        """Take data that was named where the studio was started."""
+        self._looked = _quiet(lambda: first_look(origin))
+        self.origin, self.test_origin = origin, test
+        named = self._looked[1]
+        if self._given is not None or named:
+            self._prepare()
 
     @_alone
     def columns(self, start: int = 0, find: str = "") -> dict[str, Any]:
@@ -373,6 +383,21 @@ class Session:
         before = self.project.model
         after = apply(before, step)
         return {"effect": bench.effect(before, after)}
+
+    @_alone
+    def shape(self, value: Any) -> dict[str, Any]:
+        """Return a rule put together on the page as a step with its text, and what the step would do."""
+        members = Node(value, "shape").fields(("head", "body"), ("rule", "at"))
+        model, bench = self._list(), self._bench()
+        index = members["rule"].maybe(lambda n: n.whole(0, len(model.rules) - 1))
+        old = None if index is None else model.rules[index]
+        rule = shaped_rule(members["head"], members["body"], old)
+        text = rule_text(replace(model, rules=(rule,)).rules[0], model)  # a list checks what its rules name
+        place = members["at"].maybe(lambda n: n.whole(0, len(model.rules)))
+        step = {"do": "replace", "rule": index, "text": text}
+        if index is None:
+            step = {"do": "insert", "at": len(model.rules) if place is None else place, "text": text}
+        return {"step": step, "text": text, "effect": bench.effect(model, apply(model, step))}
 
     @_alone
     def conditions(self, value: Any) -> dict[str, Any]:
