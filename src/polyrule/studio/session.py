@@ -19,7 +19,7 @@ import numpy as np
 from polyrule.data import Dataset
 from polyrule.data.names import visible
 from polyrule.ensemble.model import RuleEnsemble
-from polyrule.errors import DataError, OptionError
+from polyrule.errors import DataError, ModelError, OptionError
 from polyrule.model.reading import Node
 from polyrule.model.rule_list import RuleList
 from polyrule.report import scoring
@@ -43,6 +43,7 @@ from polyrule.studio.tables import (
     describe_columns,
     first_look,
     load,
+    numbered,
     split,
 )
 from polyrule.studio.workbench import Workbench
@@ -151,14 +152,14 @@ class Session:
         if model is not None:
             self.setup = replace(self.setup, reading=self.setup.reading | _labels_of(model, self.setup.reading))
         features = None if model is None else model.features
-        data = _quiet(lambda: load(origin, self.setup, features))
+        data = numbered(_quiet(lambda: load(origin, self.setup, features)))
         check_learnable(data)
         second = self.test_origin
         if second is None:
             train, test = _quiet(lambda: split(data, self.setup))
         else:
             train = data
-            test = aligned(_quiet(lambda: load(second, self.setup, data.features)), data.label_names)
+            test = aligned(numbered(_quiet(lambda: load(second, self.setup, data.features))), data.label_names)
         self.bring(train, test, model)
 
     @_alone
@@ -378,26 +379,28 @@ class Session:
 
     @_alone
     def trial(self, value: Any) -> dict[str, Any]:
-        """Return what a step would do, without doing it."""
-        bench, step = self._bench(), read_step(Node(value, "trial").fields(("step",))["step"].value)
-        before = self.project.model
-        after = apply(before, step)
-        return {"effect": bench.effect(before, after)}
+        """Return what a step would do, without doing it; a draft that makes no sense yet is no failure."""
+        try:
+            return self._tried(read_step(Node(value, "trial").fields(("step",))["step"].value))
+        except (ModelError, OptionError) as error:
+            return {"problem": str(error)}
 
     @_alone
     def shape(self, value: Any) -> dict[str, Any]:
         """Return a rule put together on the page as a step with its text, and what the step would do."""
-        members = Node(value, "shape").fields(("head", "body"), ("rule", "at"))
-        model, bench = self._list(), self._bench()
-        index = members["rule"].maybe(lambda n: n.whole(0, len(model.rules) - 1))
-        old = None if index is None else model.rules[index]
-        rule = shaped_rule(members["head"], members["body"], old)
-        text = rule_text(replace(model, rules=(rule,)).rules[0], model)  # a list checks what its rules name
-        place = members["at"].maybe(lambda n: n.whole(0, len(model.rules)))
-        step = {"do": "replace", "rule": index, "text": text}
-        if index is None:
-            step = {"do": "insert", "at": len(model.rules) if place is None else place, "text": text}
-        return {"step": step, "text": text, "effect": bench.effect(model, apply(model, step))}
+        members = Node(value, "shape").fields(("head", "body", "rule"))
+        model = self._list()
+        index = members["rule"].whole(0, len(model.rules) - 1)
+        try:
+            rule = shaped_rule(members["head"], members["body"], model.rules[index])
+            text = rule_text(replace(model, rules=(rule,)).rules[0], model)  # a list checks what its rules name
+            return self._tried({"do": "replace", "rule": index, "text": text}) | {"text": text}
+        except (ModelError, OptionError) as error:
+            return {"problem": str(error)}
+
+    def _tried(self, step: dict[str, Any]) -> dict[str, Any]:
+        before = self.project.model
+        return {"step": step, "effect": self._bench().effect(before, apply(before, step))}
 
     @_alone
     def conditions(self, value: Any) -> dict[str, Any]:

@@ -203,6 +203,11 @@ def split(data: Dataset, setup: Setup) -> tuple[Dataset, Dataset]:
     return train_test_split(data, setup.share, setup.seed, stratified=len(data) <= MOST_STRATIFIED)
 
 
+def numbered(data: Dataset) -> Dataset:
+    """Return data whose examples can be found again after a split: by their name, or by their row in the file."""
+    return data if data.row_ids is not None else replace(data, row_ids=tuple(map(str, range(1, len(data) + 1))))
+
+
 def check_learnable(data: Dataset) -> None:
     """Refuse data from which nothing can be learned, in words for a person who looks at a page."""
     if not data.label_names:

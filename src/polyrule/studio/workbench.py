@@ -28,7 +28,7 @@ from polyrule.studio.tally import Covers, Tally, known_truth, tally, tally_label
 #: versions whose counts are kept
 MOST_TALLIES = 12
 #: examples that a page gets at once
-MOST_ROWS = 50
+MOST_ROWS = 25
 #: names of features that no rule tests, as many as a page gets
 MOST_UNTESTED = 2000
 
@@ -46,7 +46,7 @@ class Workbench:
 
     def __init__(self, train: Dataset, test: Dataset) -> None:
         self.train, self.test = train, test
-        self.parts = (_part("train", "Training data", train), replace(_part("test", "Held out", test), unseen=True))
+        self.parts = (_part("train", "Training data", train), replace(_part("test", "Held-out data", test), unseen=True))
         self.covers = tuple(Covers(part.table, part.truth) for part in self.parts)
         self._tallies: dict[int, tuple[Any, list[Tally]]] = {}
         self._histograms: dict[int, dict[str, Any]] = {}

@@ -37,8 +37,8 @@ function askSection() {
     el("p", { class: "lead" }, "Look at examples, see why they get their labels, and ask for rules that would set them right."),
     controls,
     asked.part === "1" && el("p", { class: "note" }, "These examples are held out. Looking is fine; the more you change rules after looking here, the less the held-out scores mean."),
-    rows,
     answers,
+    rows,
   ];
 }
 
@@ -104,7 +104,7 @@ const loadRows = trying(async (asked, box, chosen, again, answers) => {
       ? table("Examples", [el("th", { scope: "col" }, every), "Example", "Predicted", "Truth differs"], rows, { class: "examples-table" })
       : el("p", { class: "note" }, "There are no such examples."),
     el("p", { class: "row" },
-      found.total > rows.length && [button("Earlier", to(Math.max(0, asked.start - 50)), { disabled: asked.start === 0 }), button("Later", to(end), { disabled: end >= found.total })],
+      found.total > rows.length && [button("Earlier", to(Math.max(0, asked.start - 25)), { disabled: asked.start === 0 }), button("Later", to(end), { disabled: end >= found.total })],
       el("span", { class: "soft", role: "status" }, rows.length ? `${whole(asked.start + 1)} to ${whole(end)} of ${plural(found.total, "example")}` : "")),
   );
 });
@@ -136,7 +136,7 @@ const askSuggest = trying(async (asked, chosen, box) => {
           el("p", { class: "soft" }, "Grown from the training examples alone, placed where they take effect. “Spoilt” counts labels that are right now and would not be."),
           el("ol", { class: "offers" }, suggestions.map((one, at) => el("li", {}, el("p", { class: "as-text" }, one.text), effectWords(one.effect), button("Add", () => change(one.step, "Added a suggested rule"), { "aria-label": `Add suggestion ${at + 1}` })))),
         ]
-      : el("p", {}, "No rule would set more right than it spoils. Choose other examples, or look at single ones.")));
+      : el("p", {}, "No rule would raise micro F1 on the training data. Choose other examples, or look at single ones.")));
   box.querySelector("h3").focus();
 });
 

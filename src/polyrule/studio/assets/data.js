@@ -224,11 +224,12 @@ function extraOf(column, plan, redraw) {
   };
   const order = el("textarea", { rows: Math.min(8, (column.categories ?? []).length), on: { input: () => plan.orders.set(column.name, order.value) } });
   order.value = plan.orders.get(column.name) ?? (column.categories ?? []).join("\n");
-  return [
-    kinds && field(`Values of ${column.shown} are`, select(kinds, kind, set(plan.kinds, true))),
+  const said_more = kind || plan.ways.has(column.name);
+  return kinds && el("details", { open: Boolean(said_more) }, el("summary", {}, "More", hidden(` about ${column.shown}`)),
+    field(`Values of ${column.shown} are`, select(kinds, kind, set(plan.kinds, true))),
     kind === "ordinal" && field("From lowest to highest, one to a line", order),
     column.kind === "numeric" && !kind && field(`In ${column.shown}`, select(ways, plan.ways.get(column.name) ?? "", set(plan.ways, false))),
-  ];
+  );
 }
 
 function heldOutCard(plan) {

@@ -5,7 +5,7 @@ function effectWords(effect) {
   const names = ["Training", "Held out"];
   return el(
     "ul",
-    { class: "effect" },
+    { class: "would-do" },
     effect.map((part, at) => {
       const before = part.before.micro_f1,
         after = part.scores.micro_f1;
@@ -44,7 +44,7 @@ function openEditor(number) {
   const count = settled(async (current) => {
     try {
       const body = draft.body.map(([kind, index, value]) => [kind, kind === LABEL ? index : data.features[index].column, value]);
-      const answer = await ask("shape", { rule: number, head: draft.head.map(([label, value]) => [label, value]), body });
+      const answer = await draftOf("shape", { rule: number, head: draft.head.map(([label, value]) => [label, value]), body });
       if (!current()) return;
       draft.step = answer.step;
       apply.disabled = answer.text === rule.text;
@@ -84,7 +84,7 @@ const suggestConditions = trying(async (number, box) => {
   fill(
     box,
     el("section", { class: "card", "aria-label": "Add a condition" }, el("h3", {}, "Add a condition"),
-      found.add.length ? el("ol", { class: "offers" }, found.add.map((one) => entry(one, "Add"))) : el("p", { class: "soft" }, "No further condition would set more right than it spoils.")),
+      found.add.length ? el("ol", { class: "offers" }, found.add.map((one) => entry(one, "Add"))) : el("p", { class: "soft" }, "No further condition would raise micro F1 on the training data.")),
     found.drop.length > 0 && el("section", { class: "card", "aria-label": "Drop a condition" }, el("h3", {}, "Drop a condition"), el("ol", { class: "offers" }, found.drop.map((one) => entry(one, "Drop")))),
   );
 });
@@ -108,10 +108,15 @@ function conditionEditor(draft, at, count, redraw) {
     draft.body.splice(at, 1);
     redraw();
   }, { class: "quiet small", "aria-label": `Drop the condition on ${kind === LABEL ? data.labels[index] : data.features[index].name}` });
-  const head = (control) => el("div", { class: "condition-editor" }, el("div", { class: "row spread" }, conditionWords(draft.body[at], data), drop), control);
+  const words = el("div", {}, conditionWords(draft.body[at], data));
+  const head = (control) => el("div", { class: "condition-editor" }, el("div", { class: "row spread" }, words, drop), control);
+  const changed = () => {
+    fill(words, conditionWords(draft.body[at], data));
+    count();
+  };
   if (kind === LABEL || kind === MISSING) return head(null);
   const feature = data.features[index];
-  if (kind === AT_MOST || kind === ABOVE) return head(thresholdEditor(draft, at, feature, count, redraw));
+  if (kind === AT_MOST || kind === ABOVE) return head(thresholdEditor(draft, at, feature, changed, redraw));
   const taken = new Set(kind === IN ? value : [value]);
   if (feature.categories.length > 60) return head(null);
   return head(
@@ -121,7 +126,7 @@ function conditionEditor(draft, at, count, redraw) {
           if (box.checked) taken.add(code);
           else taken.delete(code);
           draft.body[at] = [IN, index, [...taken].sort((a, b) => a - b)];
-          count();
+          changed();
         } } });
         return el("label", { class: "check" }, box, ` ${name} `, el("span", { class: "soft" }, whole(feature.histogram.counts[code] ?? 0)));
       })),
@@ -129,7 +134,7 @@ function conditionEditor(draft, at, count, redraw) {
 }
 
 // A threshold: drag it along the histogram, slide it, or type it.
-function thresholdEditor(draft, at, feature, count, redraw) {
+function thresholdEditor(draft, at, feature, changed, redraw) {
   const [kind, index, value] = draft.body[at];
   const low = Number(feature.histogram.low ?? 0),
     high = Number(feature.histogram.high ?? 0);
@@ -143,7 +148,7 @@ function thresholdEditor(draft, at, feature, count, redraw) {
     if (from !== slider) slider.value = number;
     if (from !== input) input.value = shown(number);
     draw_picture();
-    count();
+    changed();
   };
   const shown = (number) => (feature.kind === "numeric" ? String(number) : onScale(feature, number));
   const gap = (most - least) / 400 || 1;
@@ -161,7 +166,7 @@ function thresholdEditor(draft, at, feature, count, redraw) {
     if (!Number.isNaN(number)) set(number, input);
   } } });
   const drag = (event) => {
-    const box = picture.getBoundingClientRect();
+    const box = picture.firstElementChild.getBoundingClientRect();
     set(near(least + Math.min(1, Math.max(0, (event.clientX - box.left) / box.width)) * (most - least)), null);
   };
   picture.addEventListener("pointerdown", (event) => {
@@ -195,7 +200,7 @@ function openPoints(number) {
             fill(effect, el("p", { class: "soft" }, `“${input.value}” is no number.`));
             return;
           }
-          const found = await ask("trial", { step: step() }).catch((error) => ({ error: error.message }));
+          const found = await draftOf("trial", { step: step() }).catch((error) => ({ error: error.message }));
           if (current()) fill(effect, found.error ? el("p", { class: "note warn" }, found.error) : effectWords(found.effect));
         });
         input.addEventListener("input", count);

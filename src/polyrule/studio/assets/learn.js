@@ -23,8 +23,7 @@ function learnSection() {
   return [
     el("h2", { tabindex: "-1" }, "Learn"),
     el("p", { class: "lead" }, `From ${plural(studio.examples[0], "example")}; ${whole(studio.examples[1])} others are held out to test what was learned.`),
-    el("div", { class: "grid two" }, form, el("section", { class: "card", "aria-label": "Scores" }, others)),
-    progress,
+    el("div", { class: "grid two" }, el("div", { class: "grid" }, progress, form), el("section", { class: "card", "aria-label": "Scores" }, others)),
   ];
 }
 
@@ -127,7 +126,7 @@ const compareWithOthers = trying(async (box) => {
     const rows = [mine, ...entries].filter(Boolean).map((one) =>
       el("tr", { class: one === mine ? "mine" : null },
         el("th", { scope: "row", title: one.words }, one === mine ? `Your model, ${plural(model().rules.length, "rule")}` : OTHERS[one.name]),
-        SHOWN_SCORES.map((name) => el("td", {}, el("b", {}, score(one.scores[name])), one.interval && el("span", { class: "soft nowrap" }, ` ${score(one.interval[name][0])} to ${score(one.interval[name][1])}`)))));
+        SHOWN_SCORES.map((name) => el("td", {}, el("b", {}, score(one.scores[name])), one.interval && el("div", { class: "soft nowrap" }, `${score(one.interval[name][0])} to ${score(one.interval[name][1])}`)))));
     fill(box,
       el("h3", {}, "What is there to be had"),
       el("p", { class: "soft" }, "Scores on the held-out examples, with 95 % intervals. A model that is not clearly better than one rule per label has learned little; a forest shows what is possible if nobody needs to read it."),

@@ -37,7 +37,7 @@ function scoreStrip() {
   const item = (name) => el("li", {}, el("span", { class: "soft" }, MEASURE_WORDS[name]), el("b", {}, score(held.scores[name])), el("span", { class: "soft nowrap" }, `training ${score(train.scores[name])}`));
   const stats = model().statistics;
   return el("section", { class: "strip", "aria-label": "Scores" },
-    el("ul", {}, ["micro_f1", "macro_f1", "micro_precision", "micro_recall", "subset_accuracy"].map(item),
+    el("ul", {}, el("li", {}, el("b", {}, "Held out"), el("span", { class: "soft nowrap" }, plural(data.parts[1].examples, "example"))), ["micro_f1", "macro_f1", "micro_precision", "micro_recall", "subset_accuracy"].map(item),
       el("li", {}, el("span", { class: "soft" }, "Size"), el("b", {}, plural(stats.rules, "rule")), el("span", { class: "soft nowrap" }, plural(stats.conditions, "condition")))));
 }
 

@@ -58,7 +58,7 @@ function ruleWriter(start, stepOf, words, said, place = null) {
       return;
     }
     try {
-      const found = await ask("trial", { step: stepOf(input.value) });
+      const found = await draftOf("trial", { step: stepOf(input.value) });
       if (!current()) return;
       apply.disabled = false;
       fill(effect, effectWords(found.effect));
