@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from polyrule.model.bodies import ABOVE, AT_MOST, CATEGORY, IN, LABEL, MISSING
-from polyrule.model.printing import format_list
+from polyrule.model.printing import format_list, rule_text
 from polyrule.model.rounding import shown_threshold
 from polyrule.model.rule import (
     Condition,
@@ -24,7 +24,7 @@ from polyrule.model.rule_list import RuleList
 from polyrule.report import label_graph
 from polyrule.report.curves import curve
 from polyrule.report.inputs import Part
-from polyrule.report.run import Run, RuleCounts, run
+from polyrule.report.run import RuleCounts, Run, run
 
 #: significant digits of thresholds in a page, more where so few would not be true
 DIGITS = 5
@@ -48,7 +48,7 @@ def summarise(
         "defaults": [int(value) for value in model.defaults],
         "default_counts": [[_count(present), _count(absent)] for present, absent in model.default_counts],
         "statistics": {name: _count(value) for name, value in model.statistics().items()},
-        "rules": [_rule(rule, number, runs, slots) for number, rule in enumerate(model.rules)],
+        "rules": [_rule(rule, number, runs, slots) | _note(model, number) for number, rule in enumerate(model.rules)],
         "graph": label_graph.summarise(model.rules, len(model.label_names)) if graph else None,
         "text": format_list(model),
     }
@@ -108,6 +108,21 @@ def _rule(rule: Rule, number: int, runs: Sequence[RuleCounts], slots: Mapping[in
         "coverage": None if rule.coverage is None else _count(rule.coverage),
         "parts": [_on_part(rule, number, result) for result in runs],
     }
+
+
+def _note(model: RuleList, number: int) -> dict[str, Any]:
+    """What people said about a rule: `info["notes"]` of a model holds a name and a comment by what the rule says."""
+    notes = model.info.get("notes")
+    text = rule_text(model.rules[number], model.features, model.label_names) if isinstance(notes, dict) else ""
+    found = notes.get(text) if isinstance(notes, dict) else None
+    if not isinstance(found, dict):
+        return {}
+    said = (
+        {key: found[key] for key in ("name", "comment") if isinstance(found.get(key), str)}
+        if isinstance(found, dict)
+        else {}
+    )
+    return {"note": said} if said else {}
 
 
 def _on_part(rule: Rule, number: int, result: RuleCounts) -> dict[str, Any]:

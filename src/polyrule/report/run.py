@@ -20,13 +20,20 @@ class RuleCounts(Protocol):
     """What is counted of every rule, whoever counted it; see `Run`."""
 
     @property
-    def covers(self) -> Ints: ...
+    def covers(self) -> Ints:
+        """Examples that reach each rule and satisfy its body."""
+
     @property
-    def sets(self) -> Ints: ...
+    def sets(self) -> Ints:
+        """Examples of which each rule set a label."""
+
     @property
-    def right(self) -> Ints: ...
+    def right(self) -> Ints:
+        """Labels each rule set rightly."""
+
     @property
-    def wrong(self) -> Ints: ...
+    def wrong(self) -> Ints:
+        """Labels each rule set wrongly."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -21,11 +21,11 @@ from polyrule.kernels.engine import GrowOptions
 from polyrule.learning.thresholds import short_between, shorten
 from polyrule.measures import Objective, get
 from polyrule.model.conditions import tidy
-from polyrule.model.printing import format_category, format_condition, format_name
+from polyrule.model.printing import format_category, format_condition, format_name, rule_text
 from polyrule.model.rule import Condition, Literal, NominalCondition, NumericCondition, Rule
 from polyrule.model.rule_list import RuleList
 from polyrule.studio.bits import Words, count, unpack
-from polyrule.studio.steps import apply, rule_text
+from polyrule.studio.steps import apply
 from polyrule.studio.workbench import Workbench
 
 #: examples on which candidates are looked for
@@ -62,12 +62,16 @@ def suggest(
     for target in _targets(bench, model, rows, label, value):
         for body in _bodies(bench, target):
             rule = Rule((Literal(target.label, target.value),), body, origin="hand")
-            text = rule_text(rule, model)
+            text = _said(rule, model)
             step = {"do": "insert", "at": _place(bench, model, target, body), "text": text}
             if text not in found:
                 effect = bench.effect(model, apply(model, step))
                 found[text] = {"step": step, "text": text, "label": target.label, "effect": effect}
     return sorted(filter(_helps, found.values()), key=_merit)[:MOST_SUGGESTED]
+
+
+def _said(rule: Rule, model: RuleList) -> str:
+    return rule_text(rule, model.features, model.label_names)
 
 
 def _merit(one: dict[str, Any]) -> tuple[float, int, int, str]:
@@ -82,9 +86,7 @@ def _helps(one: dict[str, Any]) -> bool:
     return bool(train["scores"]["micro_f1"] > train["before"]["micro_f1"])
 
 
-def _targets(
-    bench: Workbench, model: RuleList, rows: Words, label: int | None, value: int | None
-) -> list[Target]:
+def _targets(bench: Workbench, model: RuleList, rows: Words, label: int | None, value: int | None) -> list[Target]:
     """What is wrong on the chosen examples, label by label, the most frequent first."""
     run, part = bench.tallies(model)[0], bench.covers[0]
     found = []
@@ -136,9 +138,9 @@ def _place(bench: Workbench, model: RuleList, target: Target, body: Sequence[Con
     mine = bench.covers[0].body(body) & target.rows
     run = bench.tallies(model)[0]
     for number, rule in enumerate(model.rules):
-        if rule.stop or model.full or any(literal.label == target.label for literal in rule.head):
-            if count(run.fired[number] & mine):
-                return number
+        decides = rule.stop or model.full or any(literal.label == target.label for literal in rule.head)
+        if decides and count(run.fired[number] & mine):
+            return number
     return len(model.rules)
 
 
@@ -149,7 +151,7 @@ def conditions(bench: Workbench, model: RuleList, index: int) -> dict[str, list[
     rule = model.rules[index]
 
     def tried(body: tuple[Condition, ...], text: str) -> dict[str, Any]:
-        step = {"do": "replace", "rule": index, "text": rule_text(replace(rule, body=body), model)}
+        step = {"do": "replace", "rule": index, "text": _said(replace(rule, body=body), model)}
         return {"step": step, "text": text, "effect": bench.effect(model, apply(model, step))}
 
     def named(condition: Condition) -> str:

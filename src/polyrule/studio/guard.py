@@ -72,7 +72,7 @@ class Guard:
         if refused is not None:
             await refused(scope, receive, with_headers)
             return
-        _, token, rest = scope["path"].split("/", 2)
+        _, _, rest = scope["path"].split("/", 2)
         inner = {**scope, "path": f"/{rest}", "raw_path": f"/{rest}".encode(), "root_path": ""}
         await self.app(inner, receive, with_headers)
 

@@ -73,9 +73,7 @@ class Encoder:
         return pool.setdefault(json.dumps(value), len(pool))
 
 
-def save_project(
-    path: Path, project: Project, data: dict[str, Any] | None, encoder: Encoder | None = None
-) -> None:
+def save_project(path: Path, project: Project, data: dict[str, Any] | None, encoder: Encoder | None = None) -> None:
     """Write the project; the file appears whole or not at all."""
     text = json.dumps((encoder or Encoder()).document(project, data), indent=None, separators=(",", ":"))
     with atomic_write(path) as stream:

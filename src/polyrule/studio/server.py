@@ -78,8 +78,11 @@ def make_app(session: Session, folder: Path, max_bytes: int = MOST_BYTES) -> Sta
         kept = await _keep(request, folder, file_ending(name), max_bytes)
 
         def take() -> dict[str, Any]:
-            with limits(max_bytes=max_bytes, max_cells=MOST_CELLS, seconds=MOST_SECONDS):
-                return session.take(Origin.of_file(kept, name), part)
+            try:
+                with limits(max_bytes=max_bytes, max_cells=MOST_CELLS, seconds=MOST_SECONDS):
+                    return session.take(Origin.of_file(kept, name), part)
+            finally:
+                session.forget_files(folder)
 
         return await _answered(take)
 

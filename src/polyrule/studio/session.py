@@ -20,6 +20,7 @@ from polyrule.data import Dataset
 from polyrule.data.names import visible
 from polyrule.ensemble.model import RuleEnsemble
 from polyrule.errors import DataError, ModelError, OptionError
+from polyrule.model.printing import rule_text
 from polyrule.model.reading import Node
 from polyrule.model.rule_list import RuleList
 from polyrule.report import scoring
@@ -34,8 +35,9 @@ from polyrule.studio.project_file import Encoder, read_project, save_project
 from polyrule.studio.reference import references
 from polyrule.studio.script import script
 from polyrule.studio.shapes import shaped_rule
-from polyrule.studio.steps import apply, read_step, rule_text, said
+from polyrule.studio.steps import apply, read_step, said
 from polyrule.studio.tables import (
+    Look,
     Origin,
     Setup,
     aligned,
@@ -86,7 +88,7 @@ class Session:
         self.job: Job | None = None
         self._side: Job | None = None  # scores of other models, which may take long
         self.found: list[str] = []
-        self._looked: tuple[Dataset, tuple[str, ...]] | None = None
+        self._looked: Look | None = None
         self._given: Any = None  # a model that waits for its data
         self._references: list[dict[str, Any]] | None = None
         self._encoder = Encoder()
@@ -105,7 +107,7 @@ class Session:
             return self.columns()
         self._looked = _quiet(lambda: first_look(origin))
         self.origin, self.test_origin, self.bench = origin, None, None
-        self.project, self.setup, self._references, self.found = Project(), Setup(), None, []
+        self.project, self.setup, self._references, self.found = Project(), self._looked.setup, None, []
         if self._given is not None:
             self._prepare()
         return self.columns()
@@ -114,9 +116,8 @@ class Session:
     def begin(self, origin: Origin, test: Origin | None = None) -> None:
         """Take data that was named where the studio was started."""
         self._looked = _quiet(lambda: first_look(origin))
-        self.origin, self.test_origin = origin, test
-        named = self._looked[1]
-        if self._given is not None or named:
+        self.origin, self.test_origin, self.setup = origin, test, self._looked.setup
+        if self._given is not None or self._looked.named:
             self._prepare()
 
     @_alone
@@ -126,7 +127,7 @@ class Session:
             raise OptionError("there is no data yet")
         second = None if self.test_origin is None else visible(self.test_origin.name)
         said_of = {"setup": self.setup.to_json(), "ready": self.bench is not None, "second": second}
-        return describe_columns(*self._looked, start=max(0, start), find=find) | said_of | {"file": self._file_name()}
+        return describe_columns(self._looked, max(0, start), find) | said_of | {"file": self._file_name()}
 
     @_alone
     def prepare(self, value: Any) -> dict[str, Any]:
@@ -176,6 +177,14 @@ class Session:
         self.bench, self.project, self._references = bench, project, None
         if self.origin is None:
             self.origin = Origin("python", train.name)
+
+    @_alone
+    def forget_files(self, folder: Path) -> None:
+        """Remove dropped tables that are not, or no longer, those of the project."""
+        used = {origin.path for origin in (self.origin, self.test_origin) if origin is not None}
+        for path in folder.iterdir():
+            if str(path) not in used and not path.name.startswith("."):
+                path.unlink(missing_ok=True)
 
     def wait_for_data(self, model: Any) -> None:
         """Keep a model until its data comes."""
@@ -393,7 +402,8 @@ class Session:
         index = members["rule"].whole(0, len(model.rules) - 1)
         try:
             rule = shaped_rule(members["head"], members["body"], model.rules[index])
-            text = rule_text(replace(model, rules=(rule,)).rules[0], model)  # a list checks what its rules name
+            replace(model, rules=(rule,))  # a list checks what its rules name
+            text = rule_text(rule, model.features, model.label_names)
             return self._tried({"do": "replace", "rule": index, "text": text}) | {"text": text}
         except (ModelError, OptionError) as error:
             return {"problem": str(error)}
@@ -432,7 +442,7 @@ class Session:
         """Return rules that would set the chosen training examples right."""
         members, at, words = self._selection(value)
         if at != 0:
-            raise OptionError("rules are suggested for training examples only; held-out examples are never learned from")
+            raise OptionError("rules are suggested for training examples only; held-out ones are never learned from")
         label = members["label"].maybe(lambda n: n.whole(0, 10**6))
         value_wanted = {"missed": 1, "extra": 0}.get(str(members["filter"].value))
         return {"suggestions": ask.suggest(self._bench(), self._list(), words, label, value_wanted)}
@@ -558,7 +568,7 @@ def _origin(node: Node) -> Origin:
         except OSError as problem:
             raise DataError(f"{origin.path}: the data of the project cannot be read ({problem.strerror})") from problem
         if found.digest != origin.digest:
-            raise DataError(f"{origin.path}: the data has changed since the project began; give --project for a new one")
+            raise DataError(f"{origin.path}: the data has changed since the project began; begin a new project")
     return origin
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from polyrule.ensemble.model import RuleEnsemble
 from polyrule.errors import OptionError
-from polyrule.model.printing import format_name, format_rule
+from polyrule.model.printing import format_name, rule_text
 from polyrule.model.reading import Node
 from polyrule.model.rule import Rule
 from polyrule.model.rule_list import RuleList
@@ -127,12 +127,11 @@ def words(model: Any, step: Step) -> str:
 def said(model: Any, index: int) -> str:
     """Return what a rule says, without counts: the key of its name and comment, and what a person edits."""
     rule = _rule(model, index)
-    return rule_text(rule, model) if isinstance(rule, Rule) else model.format_rule(index, counts=False)
-
-
-def rule_text(rule: Rule, model: RuleList) -> str:
-    """Return a rule as text that reads back as the same rule, its stop included."""
-    return format_rule(rule, model.features, model.label_names, counts=False) + (" [stop]" if rule.stop else "")
+    return (
+        rule_text(rule, model.features, model.label_names)
+        if isinstance(rule, Rule)
+        else model.format_rule(index, counts=False)
+    )
 
 
 def split_texts(model: RuleList, index: int, label: int) -> tuple[str, str]:
@@ -142,7 +141,7 @@ def split_texts(model: RuleList, index: int, label: int) -> tuple[str, str]:
     alone = tuple(literal for literal in rule.head if literal.label == label)
     if not alone or not kept:
         raise OptionError(f"rule {index + 1} has no such label beside others, so there is nothing to split off")
-    return tuple(rule_text(replace(rule, head=head), model) for head in (kept, alone))  # type: ignore[return-value]
+    return tuple(rule_text(replace(rule, head=head), model.features, model.label_names) for head in (kept, alone))  # type: ignore[return-value]
 
 
 def _rule(model: Any, index: int) -> Any:

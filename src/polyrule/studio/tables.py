@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import io
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -124,15 +123,35 @@ def file_ending(name: str) -> str:
     return plain + packed
 
 
-def first_look(origin: Origin) -> tuple[Dataset, tuple[str, ...]]:
-    """Read a file with every column as a feature; and the labels that the file itself names, where it does."""
-    named: tuple[str, ...] = ()
+@dataclass(frozen=True, eq=False)
+class Look:
+    """Data as it was first seen: every column a feature, but for labels that the file itself names."""
+
+    data: Dataset
+    named: tuple[str, ...]
+    setup: Setup
+
+
+def first_look(origin: Origin) -> Look:
+    """Read a file before anything is known about it; numbers with a decimal comma are found out."""
     try:
-        data = load(origin, Setup())
+        return _look(origin, {})
+    except DataError as problem:
+        try:
+            return _look(origin, {"decimal": ","})
+        except DataError:
+            raise problem from None
+
+
+def _look(origin: Origin, reading: dict[str, Any]) -> Look:
+    try:
+        data = load(origin, Setup(reading))
         named = data.label_names
     except LabelsUnknownError:
-        data = load(origin, Setup({"labels": None}))
-    return data, named
+        data, named = load(origin, Setup({"labels": None, **reading})), ()
+    if not len(data):
+        raise DataError(f"{origin.name}: has no rows")
+    return Look(data, named, Setup(reading))
 
 
 def load(origin: Origin, setup: Setup, features: Any = None) -> Dataset:
@@ -149,8 +168,9 @@ def load(origin: Origin, setup: Setup, features: Any = None) -> Dataset:
     return read(origin.path, name=name.stem, **setup.reading, **given)
 
 
-def describe_columns(data: Dataset, named: tuple[str, ...], start: int = 0, find: str = "") -> dict[str, Any]:
+def describe_columns(look: Look, start: int = 0, find: str = "") -> dict[str, Any]:
     """Return columns with their kind, histogram and missing values, and what each looks like."""
+    data, named = look.data, look.named
     columns = [j for j, feature in enumerate(data.features) if not feature.part]
     found = [j for j in columns if find.lower() in data.features[j].name.lower()]
     entries = []

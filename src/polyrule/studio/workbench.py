@@ -46,7 +46,10 @@ class Workbench:
 
     def __init__(self, train: Dataset, test: Dataset) -> None:
         self.train, self.test = train, test
-        self.parts = (_part("train", "Training data", train), replace(_part("test", "Held-out data", test), unseen=True))
+        self.parts = (
+            _part("train", "Training data", train),
+            replace(_part("test", "Held-out data", test), unseen=True),
+        )
         self.covers = tuple(Covers(part.table, part.truth) for part in self.parts)
         self._tallies: dict[int, tuple[Any, list[Tally]]] = {}
         self._histograms: dict[int, dict[str, Any]] = {}

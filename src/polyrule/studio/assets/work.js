@@ -50,8 +50,8 @@ function workCard(number) {
   return el(
     "article",
     { class: "card rule work", "aria-labelledby": id },
-    el("header", {}, el("h3", { id }, `Rule ${whole(number + 1)}`, rule.note.name && el("span", { class: "rule-name" }, ` ${rule.note.name}`)), rule.note.pinned && el("span", { class: "badge" }, "pinned"), marks(rule),
-      rule.note.comment && el("p", { class: "comment" }, rule.note.comment)),
+    el("header", {}, el("h3", { id }, `Rule ${whole(number + 1)}`, ruleName(rule)), rule.note.pinned && el("span", { class: "badge" }, "pinned"), marks(rule),
+      ruleComment(rule)),
     el("div", { class: "if" }, el("h4", {}, "If"), bodyList(rule)),
     el("div", { class: "then" }, el("h4", {}, list ? "then" : "then add"), ruleHead(rule, (label) => ({ on: { click: () => openLabelWhole(label) } }))),
     el("div", { class: "facts" }, allFigures(rule)),
