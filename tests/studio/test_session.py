@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import subprocess
 import sys
-import threading
 
 import pytest
 from tests.studio.conftest import LABELS, learn, learned_session, songs
@@ -46,7 +45,7 @@ def test_the_held_out_part_is_set_aside_and_never_learned_from(session):
 
 def test_what_is_said_about_columns_reaches_the_reader(tmp_path):
     lines = ["size;tags;grade;odd"] + [
-        f"{n},5;{'a|b' if n % 2 else 'b'};{'low mid high'.split()[n % 3]};x" for n in range(60)
+        f"{n},5;{'a|b' if n % 2 else 'b'};{('low', 'mid', 'high')[n % 3]};x" for n in range(60)
     ]
     (tmp_path / "t.csv").write_text("\n".join(lines), encoding="utf-8")
     session = Session()
@@ -133,11 +132,6 @@ def test_the_code_of_a_recipe_makes_the_same_estimator(wish):
 @pytest.mark.parametrize("keep", [True, False])
 def test_learning_ends_when_asked_to(session, keep):
     before = session.project
-    gate = threading.Event()
-
-    def slowly(event, real=session._lock):
-        gate.set()
-
     session.learn({"kind": "list"})
     job = session.job
     real = job.tell
@@ -145,10 +139,7 @@ def test_learning_ends_when_asked_to(session, keep):
     def tell(**event):
         real(**event)
         if event.get("rules", 0) >= 1:
-            session_stop()
-
-    def session_stop():
-        job.stop(keep)
+            job.stop(keep)
 
     job.tell = tell
     job.thread.join()
@@ -270,8 +261,6 @@ def test_two_versions_are_compared(session):
 
 
 def test_a_fitted_estimator_opens_its_studio():
-    data = datasets.load("flags") if False else None
-    del data
     train, test = datasets.load("emotions", part="train"), datasets.load("emotions", part="test")
     fitted = polyrule.RuleListClassifier(max_rules=3, teacher=None).fit(train)
     with fitted.studio(train, test, browser=False) as studio:

@@ -60,7 +60,7 @@ class Studio:
         self.url = f"http://127.0.0.1:{self.port}/{token}/"
         guarded = Guard(make_app(session, folder, max_bytes), token, self.port)
         config = uvicorn.Config(
-            guarded,  # type: ignore[arg-type]
+            guarded,
             log_level="error",
             access_log=False,  # addresses hold the token
             server_header=False,

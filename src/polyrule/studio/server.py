@@ -124,7 +124,7 @@ def make_app(session: Session, folder: Path, max_bytes: int = MOST_BYTES) -> Sta
     ]
     return Starlette(
         routes=routes,
-        exception_handlers={PolyruleError: _known, ClientDisconnect: _gone, Exception: _unknown},  # type: ignore[dict-item]
+        exception_handlers={PolyruleError: _known, ClientDisconnect: _gone, Exception: _unknown},
     )
 
 

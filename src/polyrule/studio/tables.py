@@ -161,11 +161,11 @@ def load(origin: Origin, setup: Setup, features: Any = None) -> Dataset:
 
         name, _, part = origin.name.partition(":")
         return load_benchmark(name, part=part or None)  # type: ignore[arg-type]
-    name = Path(origin.name)
+    shown = origin.name
     for packed in _PACKED:
-        name = Path(name.name.removesuffix(packed))
+        shown = shown.removesuffix(packed)
     given = {} if features is None else {"features": features}
-    return read(origin.path, name=name.stem, **setup.reading, **given)
+    return read(origin.path, name=Path(shown).stem, **setup.reading, **given)
 
 
 def describe_columns(look: Look, start: int = 0, find: str = "") -> dict[str, Any]:
@@ -195,12 +195,13 @@ def describe_columns(look: Look, start: int = 0, find: str = "") -> dict[str, An
 
 
 def looks_like(data: Dataset, column: int) -> str:
-    """Guess the part a column plays: "label", "tags", "identifier", or nothing.
+    r"""Guess the part a column plays: "label", "tags", "identifier", or nothing.
 
     Examples
     --------
-    >>> table = read(io.BytesIO(b"id,sick,tags,age\\n" + b"\\n".join(b"p%d,%d,%s,%d" % (i, i % 2, (b"a|b", b"b|c", b"a", b"c")[i % 4], i) for i in range(30))),
-    ...     labels=None)
+    >>> import io
+    >>> rows = [f"p{i},{i % 2},{('a|b', 'b|c', 'a', 'c')[i % 4]},{i}" for i in range(30)]
+    >>> table = read(io.BytesIO("\n".join(["id,sick,tags,age", *rows]).encode()), labels=None)
     >>> [looks_like(table, j) for j in range(4)]
     ['identifier', 'label', 'tags', '']
     """
