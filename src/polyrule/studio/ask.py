@@ -29,14 +29,14 @@ from polyrule.studio.steps import apply
 from polyrule.studio.workbench import Workbench
 
 #: examples on which candidates are looked for
-MOST_SEARCHED = 8000
+MOST_SEARCHED = 4000
 #: suggestions that a person gets
 MOST_SUGGESTED = 8
 #: labels for which rules are suggested at once
 MOST_LABELS = 4
 #: conditions tried in earnest
 MOST_TRIED = 24
-_MEASURES = ("f1", "f0.5", "precision")
+_MEASURES = ("f1", "precision")
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,10 +10,10 @@ from sklearn.ensemble import RandomForestClassifier
 from polyrule.arrays import Bytes
 from polyrule.evaluation.encoding import MatrixEncoder
 from polyrule.evaluation.simple_models import SIMPLE_MODELS, simple_predictions
-from polyrule.report import scoring
 from polyrule.report.inputs import Part
 from polyrule.studio.jobs import Job
 from polyrule.studio.tally import Covers, tally_labels
+from polyrule.studio.workbench import interval_entries, resampled
 
 TREES = 100
 #: examples from which the forest is grown
@@ -51,10 +51,9 @@ def _entry(name: str, labels: Bytes, test: Part) -> dict[str, Any]:
     covers = Covers(test.table, test.truth)
     none = np.zeros(0, dtype=np.int64)
     scores = tally_labels(labels, none, [], none, none, covers).scores
-    resampled = scoring.resample(test, [labels])
     return {
         "name": name,
         "words": WORDS[name],
         "scores": {key: round(scores[key], 6) for key in _SHOWN},
-        "interval": {key: [round(bound, 4) for bound in resampled.interval(key)] for key in _SHOWN},
+        "interval": interval_entries(resampled(test, [labels]), _SHOWN),
     }

@@ -23,7 +23,6 @@ from polyrule.errors import DataError, ModelError, OptionError
 from polyrule.model.printing import rule_text
 from polyrule.model.reading import Node
 from polyrule.model.rule_list import RuleList
-from polyrule.report import scoring
 from polyrule.report.comparison import shared_rules
 from polyrule.report.kinds import signed_rules
 from polyrule.studio import ask
@@ -43,12 +42,13 @@ from polyrule.studio.tables import (
     aligned,
     check_learnable,
     describe_columns,
+    findings,
     first_look,
     load,
     numbered,
     split,
 )
-from polyrule.studio.workbench import Workbench
+from polyrule.studio.workbench import Workbench, resampled
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -173,7 +173,7 @@ class Session:
                 bench = Workbench(aligned(train, model.label_names), aligned(test, model.label_names))
             bench.check(model)
             project = project.opened(model, "opened a model", self.by)
-        self.found = [visible(finding.message) for finding in bench.train.describe(bench.test).findings]
+        self.found = findings(bench.train, bench.test)
         self.bench, self.project, self._references = bench, project, None
         if self.origin is None:
             self.origin = Origin("python", train.name)
@@ -373,10 +373,12 @@ class Session:
         if self.job is not None and not self.job.finished:
             raise OptionError("something is being learned; wait for it or cancel it")
 
-    @_alone
     def intervals(self) -> dict[str, Any]:
-        """Return how far the scores on the held-out part could be off."""
-        return {"interval": self._bench().intervals(self.project.model), "at": self.project.at}
+        """Return how far the scores on the held-out part could be off; others need not wait for it."""
+        with self._lock:
+            bench, model, at = self._bench(), self.project.model, self.project.at
+            bench.tallies(model)
+        return {"interval": bench.intervals(model), "at": at}
 
     # ------------------------------------------------------------------------------------------------ questions
 
@@ -471,7 +473,7 @@ class Session:
         models = [version.model for version in pair]
         same, _ = shared_rules(*(signed_rules(model) for model in models))
         labels = [bench.predicted(model, 1) for model in models]
-        resampled = scoring.resample(bench.parts[1], labels)
+        drawn = resampled(bench.parts[1], labels)
         names = ("micro_f1", "macro_f1", "hamming_accuracy", "subset_accuracy")
         return {
             "same": same,
@@ -479,12 +481,11 @@ class Session:
             "effect": bench.effect(*models),
             "scores": {
                 name: [
-                    [bench.tallies(model)[1].scores[name], *resampled.interval(name, at)]
-                    for at, model in enumerate(models)
+                    [bench.tallies(model)[1].scores[name], *drawn.interval(name, at)] for at, model in enumerate(models)
                 ]
                 for name in names
             },
-            "level": {name: all(resampled.level_with(name, 0)) for name in names},
+            "level": {name: all(drawn.level_with(name, 0)) for name in names},
             "rows": [self._differing(models, at) for at in range(2)],
         }
 

@@ -12,16 +12,17 @@ import scipy.sparse as sp
 
 from polyrule.data import Dataset, read
 from polyrule.data.names import visible
-from polyrule.data.roles import LabelsUnknownError
 from polyrule.data.sniff import _ENDINGS, _PACKED
 from polyrule.data.splits import train_test_split
 from polyrule.data.tags import likely_separator
-from polyrule.errors import DataError, OptionError
+from polyrule.errors import DataError, LimitError, OptionError
 from polyrule.model.reading import Node
 from polyrule.report.features import summarise as feature_entry
 
 #: examples up to which the held-out part is stratified; beyond them chance spreads labels well enough, and at once
 MOST_STRATIFIED = 50_000
+#: examples in which odd things are looked for
+MOST_DESCRIBED = 50_000
 #: columns that a page is told of at once
 MOST_COLUMNS = 200
 #: categories of a column that a page is told of
@@ -147,7 +148,7 @@ def _look(origin: Origin, reading: dict[str, Any]) -> Look:
     try:
         data = load(origin, Setup(reading))
         named = data.label_names
-    except LabelsUnknownError:
+    except DataError:  # the file does not say which columns are labels, or not clearly
         data, named = load(origin, Setup({"labels": None, **reading})), ()
     if not len(data):
         raise DataError(f"{origin.name}: has no rows")
@@ -165,7 +166,12 @@ def load(origin: Origin, setup: Setup, features: Any = None) -> Dataset:
     for packed in _PACKED:
         shown = shown.removesuffix(packed)
     given = {} if features is None else {"features": features}
-    return read(origin.path, name=Path(shown).stem, **setup.reading, **given)
+    try:
+        return read(origin.path, name=Path(shown).stem, **setup.reading, **given)
+    except DataError as problem:
+        # where the studio keeps a dropped file says nothing to a person
+        told = str(problem).replace(origin.path, visible(origin.name))
+        raise (LimitError if isinstance(problem, LimitError) else DataError)(told) from problem
 
 
 def describe_columns(look: Look, start: int = 0, find: str = "") -> dict[str, Any]:
@@ -190,12 +196,20 @@ def describe_columns(look: Look, start: int = 0, find: str = "") -> dict[str, An
         "found": len(found),
         "total": len(columns) + len(named),
         "named": list(named),
-        "findings": [finding.message for finding in data.describe().findings],
+        "findings": findings(data),
     }
 
 
+def findings(data: Dataset, test: Dataset | None = None) -> list[str]:
+    """Return what in the data would mislead a learner; of very large data a part is looked at."""
+    if len(data) > MOST_DESCRIBED:
+        some = data[np.linspace(0, len(data) - 1, MOST_DESCRIBED).astype(np.int64)]
+        return [f"of {MOST_DESCRIBED:,} examples: {text}" for text in findings(some)]
+    return [visible(finding.message) for finding in data.describe(test).findings]
+
+
 def looks_like(data: Dataset, column: int) -> str:
-    r"""Guess the part a column plays: "label", "tags", "identifier", or nothing.
+    r"""Guess the part a column plays: "label", "tags", "identifier", "answer" (yes or no), or nothing.
 
     Examples
     --------
@@ -211,8 +225,10 @@ def looks_like(data: Dataset, column: int) -> str:
         return ""
     if feature.has_categories:
         words = {name.lower() for name in feature.categories}
-        if words <= {"0", "1"} or words <= {"yes", "no"} or words <= {"true", "false"}:
+        if words <= {"0", "1"}:
             return "label"
+        if words <= {"yes", "no"} or words <= {"true", "false"}:
+            return "answer"
         if likely_separator(np.array(feature.categories, dtype=object), "|;,"):
             return "tags"
         return "identifier" if len(feature.categories) > 0.9 * len(known) >= 18 else ""

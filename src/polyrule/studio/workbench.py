@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import Any
@@ -12,6 +13,7 @@ from polyrule.arrays import Bytes
 from polyrule.data import Dataset
 from polyrule.ensemble.model import RuleEnsemble
 from polyrule.errors import ModelError, OptionError
+from polyrule.evaluation.resampling import ResampledScores, resample_scores
 from polyrule.model.narrowing import used_features
 from polyrule.model.predict import check_table
 from polyrule.report import label_graph, scoring
@@ -27,6 +29,8 @@ from polyrule.studio.tally import Covers, Tally, known_truth, tally, tally_label
 
 #: versions whose counts are kept
 MOST_TALLIES = 12
+#: label decisions that resampling may count while a person waits
+MOST_COUNTED = 200_000_000
 #: examples that a page gets at once
 MOST_ROWS = 25
 #: names of features that no rule tests, as many as a page gets
@@ -214,13 +218,23 @@ class Workbench:
 
     def intervals(self, model: Any) -> dict[str, list[float]]:
         """Return 95 % intervals of the scores on the held-out part."""
-        resampled = scoring.resample(self.parts[1], [self.tallies(model)[1].labels])
-        names = self.tallies(model)[1].scores
-        return {name: [round(bound, 4) for bound in resampled.interval(name)] for name in names}
+        found = self.tallies(model)[1]
+        return interval_entries(resampled(self.parts[1], [found.labels]), found.scores)
 
     def predicted(self, model: Any, at: int) -> Bytes:
         """Return the predictions of a part as a matrix."""
         return self.tallies(model)[at].labels
+
+
+def resampled(part: Part, predictions: Sequence[Bytes]) -> ResampledScores:
+    """Score models on resamples of a part; of large parts few are enough, and a person waits."""
+    times = MOST_COUNTED // max(1, part.truth.size * len(predictions))
+    return resample_scores(part.truth, predictions, resamples=min(400, max(40, times)))
+
+
+def interval_entries(found: ResampledScores, names: Iterable[str], at: int = 0) -> dict[str, list[float]]:
+    """Return the 95 % intervals of a model's scores as plain values."""
+    return {name: [round(bound, 4) for bound in found.interval(name, at)] for name in names}
 
 
 class _Agreement:

@@ -103,13 +103,19 @@ function planOf(seen) {
   const said = seen.setup;
   const told = (name) => [said.labels, said.drop].some((list) => list?.includes(name)) || [said.tags, said.identifier, said.weights].includes(name);
   const anything = said.labels || said.tags;
+  // Answers such as yes and no are labels only where nothing looks more like one: a smoker is rarely what is predicted.
+  // Where most columns hold 0 and 1 they are words or answers to learn from, and nobody can guess which are labels.
+  const alike = seen.columns.filter((column) => column.looks === "label").length;
+  const many = alike > 40 || (alike > 20 && 2 * alike > seen.columns.length);
+  const none = !seen.columns.some((column) => ["label", "tags"].includes(column.looks));
   for (const { name, looks } of seen.columns) {
     if (said.labels?.includes(name)) plan.parts.set(name, "label");
     else if (said.tags === name) plan.parts.set(name, "tags");
     else if (said.drop?.includes(name)) plan.parts.set(name, "drop");
     else if (said.identifier === name) plan.parts.set(name, "identifier");
     else if (said.weights === name) plan.parts.set(name, "weights");
-    else if (!told(name) && !anything && ["label", "tags", "identifier"].includes(looks)) plan.parts.set(name, looks);
+    else if (!told(name) && !anything && ["label", "tags", "identifier"].includes(looks) && !(many && looks === "label")) plan.parts.set(name, looks);
+    else if (!told(name) && !anything && none && looks === "answer") plan.parts.set(name, "label");
   }
   // Labels come from tags or from columns, never from both; and one column can name the examples.
   const only = (part) => {
@@ -225,7 +231,7 @@ function extraOf(column, plan, redraw) {
   const order = el("textarea", { rows: Math.min(8, (column.categories ?? []).length), on: { input: () => plan.orders.set(column.name, order.value) } });
   order.value = plan.orders.get(column.name) ?? (column.categories ?? []).join("\n");
   const said_more = kind || plan.ways.has(column.name);
-  return kinds && el("details", { open: Boolean(said_more) }, el("summary", {}, "More", hidden(` about ${column.shown}`)),
+  return kinds && el("details", { open: Boolean(said_more) }, el("summary", {}, "Kind and direction", hidden(` of ${column.shown}`)),
     field(`Values of ${column.shown} are`, select(kinds, kind, set(plan.kinds, true))),
     kind === "ordinal" && field("From lowest to highest, one to a line", order),
     column.kind === "numeric" && !kind && field(`In ${column.shown}`, select(ways, plan.ways.get(column.name) ?? "", set(plan.ways, false))),
