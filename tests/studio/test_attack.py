@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import contextlib
+import gzip
 import json
 import random
+import re
 import socket
+from collections import Counter
 from pathlib import Path
 
 import pytest
 from tests.studio.conftest import Client, songs
 
+from polyrule.report.page import _script as report_script
 from polyrule.studio import page
 from polyrule.studio.guard import POLICY
 from polyrule.studio.launch import Studio
@@ -141,13 +145,11 @@ def test_the_policy_and_the_page_need_no_eval_and_no_inline_code():
     assert "http" not in html.replace("https", "http").replace("http-equiv", "")
 
 
-def test_the_script_is_one_scope_without_double_names():
-    import collections
-    import re
-
-    names = re.findall(r"^(?:async )?(?:function\*?|const|let|class) +(\w+)", page.script(), re.MULTILINE)
+@pytest.mark.parametrize("script", [page.script, report_script])
+def test_the_script_is_one_scope_without_double_names(script):
+    names = re.findall(r"^(?:async )?(?:function\*?|const|let|class) +(\w+)", script(), re.MULTILINE)
     assert len(names) > 100
-    assert [name for name, count in collections.Counter(names).items() if count > 1] == []
+    assert [name for name, count in Counter(names).items() if count > 1] == []
 
 
 @pytest.mark.parametrize(
@@ -199,8 +201,6 @@ def test_a_table_that_is_too_large_is_refused_while_it_comes(tmp_path):
         client = Client(running.start())
         assert "10000 bytes" in client.upload(b"a,b\n" + b"1,2\n" * 5000, status=413)["error"]
         assert list((tmp_path / "p-data").iterdir()) == []
-        import gzip
-
         bomb = gzip.compress(b"a,b\n" + b"0,0\n" * 3_000_000)
         assert len(bomb) < 20_000
         assert (

@@ -13,7 +13,7 @@ from polyrule.cli.command import command, json_option
 from polyrule.cli.output import print_json, write_text
 from polyrule.cli.reading import check_known, load_model, model_argument
 from polyrule.cli.text import fit
-from polyrule.data.spreadsheet import safe_cell
+from polyrule.spreadsheet import safe_cell
 
 
 @command("show")

@@ -84,7 +84,7 @@ function marks(rule) {
 }
 
 // What people said about a rule: its name behind its number, and a comment.
-const ruleName = (rule) => rule.note?.name && el("span", { class: "rule-name" }, ` ${rule.note.name}`);
+const givenName = (rule) => rule.note?.name && el("span", { class: "rule-name" }, ` ${rule.note.name}`);
 const ruleComment = (rule) => rule.note?.comment && el("p", { class: "comment" }, rule.note.comment);
 
 function ruleCard(number, rules = model().rules) {
@@ -103,7 +103,7 @@ function ruleCard(number, rules = model().rules) {
           class: "link",
           title: "Show the examples it covers",
         }),
-        ruleName(rule),
+        givenName(rule),
       ),
       marks(rule),
       ruleComment(rule),

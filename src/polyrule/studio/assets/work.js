@@ -50,7 +50,7 @@ function workCard(number) {
   return el(
     "article",
     { class: "card rule work", "aria-labelledby": id },
-    el("header", {}, el("h3", { id }, `Rule ${whole(number + 1)}`, ruleName(rule)), rule.note.pinned && el("span", { class: "badge" }, "pinned"), marks(rule),
+    el("header", {}, el("h3", { id }, `Rule ${whole(number + 1)}`, givenName(rule)), rule.note.pinned && el("span", { class: "badge" }, "pinned"), marks(rule),
       ruleComment(rule)),
     el("div", { class: "if" }, el("h4", {}, "If"), bodyList(rule)),
     el("div", { class: "then" }, el("h4", {}, list ? "then" : "then add"), ruleHead(rule, (label) => ({ on: { click: () => openLabelWhole(label) } }))),
