@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.report.conftest import browser as browser  # the same browser as the report's pages
 
 from polyrule.studio.launch import Studio
 from polyrule.studio.session import Session
