@@ -9,7 +9,7 @@ from sklearn.ensemble import RandomForestClassifier
 
 from polyrule.arrays import Bytes
 from polyrule.evaluation.encoding import MatrixEncoder
-from polyrule.evaluation.simple_models import SIMPLE_MODELS, simple_predictions
+from polyrule.evaluation.simple_models import simple_predictions
 from polyrule.report.inputs import Part
 from polyrule.studio.jobs import Job
 from polyrule.studio.tally import Covers, tally_labels
@@ -19,7 +19,12 @@ TREES = 100
 #: examples from which the forest is grown
 MOST_FOREST = 20_000
 _SHOWN = ("micro_f1", "macro_f1", "hamming_accuracy", "subset_accuracy")
-WORDS = SIMPLE_MODELS | {"forest": f"a random forest of {TREES} trees, which nobody can read: what is there to be had"}
+WORDS = {
+    "majority": "every label gets its more frequent value",
+    "label set": "every example gets the most frequent set of labels",
+    "one rule per label": "a label is present where the one condition with the highest F1 holds",
+    "forest": f"a random forest of {TREES} trees, which nobody can read: what is there to be had",
+}
 
 
 def references(train: Part, test: Part, job: Job | None = None, threads: int | None = None) -> list[dict[str, Any]]:
