@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import hmac
 import secrets
-from typing import Any
 
 from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -98,8 +97,3 @@ class Guard:
 
 def _no(status: int, why: str) -> Response:
     return JSONResponse({"error": why}, status_code=status)
-
-
-def header(scope: Any, name: bytes) -> bytes:
-    """Return the value of a header, empty where there is none."""
-    return next((value for key, value in scope["headers"] if key.lower() == name), b"")

@@ -22,7 +22,6 @@ from polyrule.studio.guard import Guard, new_token
 from polyrule.studio.project_file import sole_writer
 from polyrule.studio.server import MOST_BYTES, make_app
 from polyrule.studio.session import Session
-from polyrule.studio.tables import Origin
 
 logger = logging.getLogger(__name__)
 _START_SECONDS = 30.0
@@ -188,8 +187,3 @@ def user_name() -> str:
         return getpass.getuser()
     except (OSError, KeyError, ImportError):
         return ""
-
-
-def file_origin(path: Path) -> Origin:
-    """Return a file that was named on the command line."""
-    return Origin.of_file(path.resolve(), path.name)

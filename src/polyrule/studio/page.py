@@ -5,26 +5,11 @@ from __future__ import annotations
 from functools import cache
 from importlib.resources import files
 
-from polyrule.report.page import STYLES
+from polyrule.report.page import SCRIPTS, STYLES
 
-# From the report; its own state holds what the server last said.
-_REPORT = (
-    "dom.js",
-    "format.js",
-    "rules.js",
-    "flips.js",
-    "ensemble.js",
-    "charts.js",
-    "state.js",
-    "filter.js",
-    "cards.js",
-    "detail.js",
-    "graph.js",
-    "labels.js",
-    "outcome.js",
-    "whatif.js",
-    "shell.js",
-)
+# What the studio says in its own way; all other modules of the report are here, and hold what the server last said.
+_OWN_WAY = ("overview.js", "browse.js", "matters.js", "compare.js", "main.js")
+_REPORT = tuple(name for name in SCRIPTS if name not in _OWN_WAY)
 _STUDIO = (
     "api.js",
     "numbers.js",

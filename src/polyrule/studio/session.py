@@ -23,10 +23,9 @@ from polyrule.errors import DataError, ModelError, OptionError
 from polyrule.model.printing import rule_text
 from polyrule.model.reading import Node
 from polyrule.model.rule_list import RuleList
-from polyrule.report.comparison import shared_rules
-from polyrule.report.kinds import signed_rules
 from polyrule.studio import ask
 from polyrule.studio.bits import Words, pack
+from polyrule.studio.comparing import compare
 from polyrule.studio.jobs import Job
 from polyrule.studio.learn import Recipe, learn
 from polyrule.studio.project import Project
@@ -48,7 +47,7 @@ from polyrule.studio.tables import (
     numbered,
     split,
 )
-from polyrule.studio.workbench import Workbench, resampled
+from polyrule.studio.workbench import Workbench
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -468,43 +467,9 @@ class Session:
     def compare(self, value: Any) -> dict[str, Any]:
         """Return two versions side by side."""
         members = Node(value, "compare").fields(("first", "second"))
-        bench, versions = self._bench(), self.project.versions
-        pair = [versions[members[name].whole(0, len(versions) - 1)] for name in ("first", "second")]
-        models = [version.model for version in pair]
-        same, _ = shared_rules(*(signed_rules(model) for model in models))
-        labels = [bench.predicted(model, 1) for model in models]
-        drawn = resampled(bench.parts[1], labels)
-        names = ("micro_f1", "macro_f1", "hamming_accuracy", "subset_accuracy")
-        return {
-            "same": same,
-            "rules": [[visible(said(model, index)) for index in range(len(model.rules))] for model in models],
-            "effect": bench.effect(*models),
-            "scores": {
-                name: [
-                    [bench.tallies(model)[1].scores[name], *drawn.interval(name, at)] for at, model in enumerate(models)
-                ]
-                for name in names
-            },
-            "level": {name: all(drawn.level_with(name, 0)) for name in names},
-            "rows": [self._differing(models, at) for at in range(2)],
-        }
-
-    def _differing(self, models: list[Any], at: int) -> list[dict[str, Any]]:
-        """The first examples of a part that two versions decide otherwise."""
-        bench = self._bench()
-        part, left, right = bench.parts[at], *(bench.predicted(model, at) for model in models)
-        entries = []
-        for row in np.flatnonzero((left != right).any(axis=1))[:50].tolist():
-            entries.append(
-                {
-                    "name": str(row + 1) if part.row_ids is None else visible(part.row_ids[row]),
-                    "labels": [
-                        [int(k), int(left[row, k]), int(right[row, k]), int(part.truth[row, k])]
-                        for k in np.flatnonzero(left[row] != right[row])
-                    ],
-                }
-            )
-        return entries
+        versions = self.project.versions
+        first, second = (versions[members[name].whole(0, len(versions) - 1)].model for name in ("first", "second"))
+        return compare(self._bench(), first, second)
 
     @_alone
     def finished(self) -> Any:

@@ -16,12 +16,12 @@ from polyrule.errors import ModelError, OptionError
 from polyrule.evaluation.resampling import ResampledScores, resample_scores
 from polyrule.model.narrowing import used_features
 from polyrule.model.predict import check_table
-from polyrule.report import label_graph, scoring
+from polyrule.report import scoring
 from polyrule.report.ensemble_summary import run_fired
 from polyrule.report.examples import chosen_examples
 from polyrule.report.features import summarise as feature_entry
 from polyrule.report.inputs import Part
-from polyrule.report.kinds import kind_of, signed_rules
+from polyrule.report.kinds import kind_of
 from polyrule.studio.bits import Words, count, first, pack
 from polyrule.studio.steps import said
 from polyrule.studio.tables import dense
@@ -149,10 +149,6 @@ class Workbench:
             "unset": [count(words) for words in run.unset],
             "confusion": scoring.confusion(part.truth, run.labels) if whole else [],
         }
-
-    def graph(self, model: Any) -> dict[str, Any]:
-        """Return how the rules tie labels to each other, placed for drawing."""
-        return label_graph.summarise(signed_rules(model), len(self.label_names))
 
     def effect(self, before: Any, after: Any) -> list[dict[str, Any]]:
         """Return per part what a change does: label decisions made right and spoilt, examples touched, scores."""
