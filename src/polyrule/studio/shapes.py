@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from polyrule.errors import OptionError
+from polyrule.model.bodies import ABOVE, AT_MOST, CATEGORY, IN, LABEL, MISSING
 from polyrule.model.conditions import chosen, tidy
-from polyrule.model.predict import ABOVE, AT_MOST, CATEGORY, IN, LABEL, MISSING
 from polyrule.model.reading import Node
 from polyrule.model.rule import (
     Condition,

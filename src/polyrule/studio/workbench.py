@@ -14,8 +14,8 @@ from polyrule.data import Dataset
 from polyrule.ensemble.model import RuleEnsemble
 from polyrule.errors import ModelError, OptionError
 from polyrule.evaluation.resampling import ResampledScores, resample_scores
+from polyrule.model.bodies import check_table
 from polyrule.model.narrowing import used_features
-from polyrule.model.predict import check_table
 from polyrule.report import scoring
 from polyrule.report.ensemble_summary import run_fired
 from polyrule.report.examples import chosen_examples
