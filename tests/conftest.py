@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from hypothesis import settings
+from tests.browser import browser as browser  # one for all tests
 
 # Fixed draws: a green main stays green for everyone. `make campaign` looks for new worlds.
 settings.register_profile("fixed", derandomize=True, database=None, deadline=None)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib.resources import files
 
 import pytest
-from tests.report.conftest import absent
+from tests.browser import absent
 from tests.report.worlds import random_data, random_ensemble, random_model
 
 from polyrule.report import build

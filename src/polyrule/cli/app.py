@@ -39,6 +39,7 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
     "edit": ("polyrule.cli.edit", "edit", "Remove, move, add, replace or re-count rules."),
     "export": ("polyrule.cli.export", "export", "Turn a model into Python, SQL, JavaScript, C or ONNX."),
     "verify": ("polyrule.cli.verify", "verify", "Check a model against its training data, rule by rule."),
+    "studio": ("polyrule.cli.studio", "studio", "Learn, question and change a model in the browser."),
     "report": ("polyrule.cli.report", "report", "Write an HTML report about a model."),
     "data": ("polyrule.cli.data", "data", "Describe a data file and what is odd about it."),
     "pack": ("polyrule.cli.pack", "pack", "Pack data of any size into a store to learn from."),

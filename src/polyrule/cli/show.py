@@ -12,8 +12,8 @@ import click
 from polyrule.cli.command import command, json_option
 from polyrule.cli.output import print_json, write_text
 from polyrule.cli.reading import check_known, load_model, model_argument
-from polyrule.cli.spreadsheet import safe_cell
 from polyrule.cli.text import fit
+from polyrule.spreadsheet import safe_cell
 
 
 @command("show")

@@ -313,6 +313,32 @@ class RuleEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             X, y = split_labels(X, list(self._label_columns))
         return labelled(self.rules_, X if isinstance(X, Dataset) else self._read(X), y)
 
+    def studio(self, train: Any, test: Any, project: Any = None, browser: bool = True) -> Any:
+        """Work on the fitted model in the browser; see `polyrule.studio.open_studio`.
+
+        Parameters
+        ----------
+        train, test : Dataset
+            Training data, and examples that are never learned from.
+        project : path, optional
+            Where the history is kept.
+        browser : bool
+            Whether to open the page.
+
+        Returns
+        -------
+        Studio
+            ``.model`` is the model as it stands, ``.close()`` ends it.
+        """
+        check_is_fitted(self)
+        try:
+            from polyrule.studio import open_studio
+        except ModuleNotFoundError as problem:
+            raise OptionError(
+                f'the studio needs the package {problem.name}; install it with pip install "polyrule[studio]"'
+            ) from problem
+        return open_studio(self, train, test, project=project, browser=browser)
+
     def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
         """Show the rules in a notebook, not only the parameters."""
         shown = {"text/plain": repr(self), "text/html": estimator_html_repr(self)}

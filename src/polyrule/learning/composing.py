@@ -176,7 +176,8 @@ class Composition:
             versions.append((self.opinion >= cut).astype(np.uint8))
         measures = dict.fromkeys([self.learner.objective.measure, get("f1")])
         for truth, table, measure, body in self._tasks(versions, measures):
-            learning = Learning(SeparateOptions(0, max_rules=_LONGEST_LIST, all_stay=True), self.scale, self.callback)
+            options = SeparateOptions(0, max_rules=_LONGEST_LIST, all_stay=True)
+            learning = Learning(options, self.scale, self.callback, truth.shape[1])
             learning.clock = self.clock
             learner = replace(self.learner, objective=Objective(measure, negative=False))
             engine = learner.engine(table, truth, self.weights, self.scale)

@@ -70,7 +70,7 @@ _OPTIONS: dict[str, Callable[[Node], object]] = {
 def decode_info(node: Node) -> dict[str, Any]:
     """Return the information about a model after holding it against the types of its members."""
     found = node.mapping()
-    _check_depth(node)
+    check_depth(node)
     for name, read in _MEMBERS.items():
         if name in found:
             read(node.member(name))
@@ -95,7 +95,7 @@ def learning_options(info: dict[str, Any], *required: str) -> dict[str, Any]:
     return options
 
 
-def _check_depth(node: Node) -> None:
+def check_depth(node: Node) -> None:
     """Refuse what is nested so deeply that writing it again would fail."""
     level: list[Any] = [node.value]
     for _ in range(DEEPEST):

@@ -258,6 +258,16 @@ def format_rule(
     return text + (f" [{', '.join(marks)}]" if marks else "")
 
 
+def rule_text(rule: Rule, features: Sequence[Feature], label_names: Sequence[str]) -> str:
+    """Return what a rule says and nothing else: text that reads back as the same rule, its stop included.
+
+    >>> rule = Rule((Literal(0, 1, 65, 0),), (NumericCondition(0, ">", 5.5),), stop=True)
+    >>> rule_text(rule, [Feature("size")], ["red"])
+    'red <- size > 5.5 [stop]'
+    """
+    return format_rule(rule, features, label_names, counts=False) + (" [stop]" if rule.stop else "")
+
+
 def format_defaults(rule_list: RuleList) -> str:
     """What holds for labels that nobody sets."""
     present = [

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from polyrule.arrays import Bools
 from polyrule.ensemble.model import RuleEnsemble, WeightedRule
 from polyrule.ensemble.printing import format_ensemble
 from polyrule.model.rule import Literal, Rule
@@ -43,11 +44,11 @@ def signed_rule(rule: WeightedRule) -> Rule:
 
 def predictions(model: RuleEnsemble, parts: Sequence[Part]) -> list[EnsembleRun]:
     """Run the ensemble on every part."""
-    return [_run(model, part) for part in parts]
+    return [run_fired(model, part, model.fired(part.table)) for part in parts]
 
 
-def _run(model: RuleEnsemble, part: Part) -> EnsembleRun:
-    fired = model.fired(part.table)
+def run_fired(model: RuleEnsemble, part: Part, fired: Bools) -> EnsembleRun:
+    """Count what the ensemble does, from which rule covers which example."""
     present, known = (fired.T.astype(np.int64) @ part.astype(np.int64) for part in (part.present, part.known))
     covers = fired.sum(axis=0, dtype=np.int64)
     agree, differ = np.zeros_like(present), np.zeros_like(present)
@@ -60,7 +61,9 @@ def _run(model: RuleEnsemble, part: Part) -> EnsembleRun:
     return EnsembleRun(model.predict(part.table), covers, agree, differ)
 
 
-def summarise(model: RuleEnsemble, runs: Sequence[EnsembleRun], slots: Mapping[int, int]) -> dict[str, Any]:
+def summarise(
+    model: RuleEnsemble, runs: Sequence[EnsembleRun], slots: Mapping[int, int], graph: bool = True
+) -> dict[str, Any]:
     """Everything the page needs to show and to run the ensemble; `slots` numbers the features the page carries."""
     statistics = dict(model.statistics())
     statistics["negative_literals"] = statistics.get("negative_entries", 0)
@@ -77,7 +80,7 @@ def summarise(model: RuleEnsemble, runs: Sequence[EnsembleRun], slots: Mapping[i
         },
         "statistics": {name: float(value) for name, value in statistics.items()},
         "rules": [_rule(rule, number, runs, slots) for number, rule in enumerate(model.rules)],
-        "graph": label_graph.summarise(map(signed_rule, model.rules), len(model.label_names)),
+        "graph": label_graph.summarise(map(signed_rule, model.rules), len(model.label_names)) if graph else None,
         "text": format_ensemble(model),
     }
 

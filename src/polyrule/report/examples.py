@@ -45,7 +45,7 @@ def summarise(parts: Sequence[Part], columns: Sequence[int], budget: int) -> dic
 def _sized(parts: Sequence[Part], columns: Sequence[int], room: int) -> tuple[dict[str, Any], int]:
     """Return an entry with at most `room` examples, and the bytes it takes."""
     rows = [_spread(len(part), number) for part, number in zip(parts, _shares(parts, room), strict=True)]
-    entry = _entry(parts, rows, columns)
+    entry = chosen_examples(parts, rows, columns)
     return entry, len(json.dumps(entry, separators=(",", ":")))
 
 
@@ -63,7 +63,10 @@ def _spread(total: int, number: int) -> npt.NDArray[np.int64]:
     return np.unique(np.linspace(0, total - 1, number).round().astype(np.int64)) if number else np.zeros(0, np.int64)
 
 
-def _entry(parts: Sequence[Part], rows: Sequence[npt.NDArray[np.int64]], columns: Sequence[int]) -> dict[str, Any]:
+def chosen_examples(
+    parts: Sequence[Part], rows: Sequence[npt.NDArray[np.int64]], columns: Sequence[int]
+) -> dict[str, Any]:
+    """The examples at these positions of each part, with the values of these features."""
     entry: dict[str, Any] = {"part": [], "row": [], "id": [], "truth": [], "unknown": []}
     for index, (part, chosen) in enumerate(zip(parts, rows, strict=True)):
         entry["part"] += [index] * len(chosen)

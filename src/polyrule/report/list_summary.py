@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from polyrule.model.bodies import ABOVE, AT_MOST, CATEGORY, IN, LABEL, MISSING
-from polyrule.model.printing import format_list
+from polyrule.model.printing import format_list, rule_text
 from polyrule.model.rounding import shown_threshold
 from polyrule.model.rule import (
     Condition,
@@ -24,7 +24,7 @@ from polyrule.model.rule_list import RuleList
 from polyrule.report import label_graph
 from polyrule.report.curves import curve
 from polyrule.report.inputs import Part
-from polyrule.report.run import Run, run
+from polyrule.report.run import RuleCounts, Run, run
 
 #: significant digits of thresholds in a page, more where so few would not be true
 DIGITS = 5
@@ -35,16 +35,21 @@ def predictions(model: RuleList, parts: Sequence[Part]) -> list[Run]:
     return [run(model, part.table, part.truth) for part in parts]
 
 
-def summarise(model: RuleList, runs: Sequence[Run], slots: Mapping[int, int]) -> dict[str, Any]:
-    """Everything the page needs to show and to run the list; `slots` numbers the features the page carries."""
+def summarise(
+    model: RuleList, runs: Sequence[RuleCounts], slots: Mapping[int, int], graph: bool = True
+) -> dict[str, Any]:
+    """Everything the page needs to show and to run the list; `slots` numbers the features the page carries.
+
+    The label graph takes longer than all the rest where labels are many, so it can be left out.
+    """
     return {
         "kind": "rule-list",
         "full": bool(model.full),
         "defaults": [int(value) for value in model.defaults],
         "default_counts": [[_count(present), _count(absent)] for present, absent in model.default_counts],
         "statistics": {name: _count(value) for name, value in model.statistics().items()},
-        "rules": [_rule(rule, number, runs, slots) for number, rule in enumerate(model.rules)],
-        "graph": label_graph.summarise(model.rules, len(model.label_names)),
+        "rules": [_rule(rule, number, runs, slots) | _note(model, number) for number, rule in enumerate(model.rules)],
+        "graph": label_graph.summarise(model.rules, len(model.label_names)) if graph else None,
         "text": format_list(model),
     }
 
@@ -92,7 +97,7 @@ def _ever_present(model: RuleList, label: int) -> bool:
     return any(literal.label == label and literal.value for rule in model.rules for literal in rule.head)
 
 
-def _rule(rule: Rule, number: int, runs: Sequence[Run], slots: Mapping[int, int]) -> dict[str, Any]:
+def _rule(rule: Rule, number: int, runs: Sequence[RuleCounts], slots: Mapping[int, int]) -> dict[str, Any]:
     return {
         "head": [[literal.label, literal.value, _count(literal.tp), _count(literal.fp)] for literal in rule.head],
         "body": [condition_entry(condition, slots) for condition in rule.body],
@@ -105,7 +110,22 @@ def _rule(rule: Rule, number: int, runs: Sequence[Run], slots: Mapping[int, int]
     }
 
 
-def _on_part(rule: Rule, number: int, result: Run) -> dict[str, Any]:
+def _note(model: RuleList, number: int) -> dict[str, Any]:
+    """What people said about a rule: `info["notes"]` of a model holds a name and a comment by what the rule says."""
+    notes = model.info.get("notes")
+    text = rule_text(model.rules[number], model.features, model.label_names) if isinstance(notes, dict) else ""
+    found = notes.get(text) if isinstance(notes, dict) else None
+    if not isinstance(found, dict):
+        return {}
+    said = (
+        {key: found[key] for key in ("name", "comment") if isinstance(found.get(key), str)}
+        if isinstance(found, dict)
+        else {}
+    )
+    return {"note": said} if said else {}
+
+
+def _on_part(rule: Rule, number: int, result: RuleCounts) -> dict[str, Any]:
     right, wrong = result.right[number], result.wrong[number]
     return {
         "covers": int(result.covers[number]),

@@ -31,6 +31,7 @@ SCRIPTS = (
     "whatif.js",
     "matters.js",
     "compare.js",
+    "shell.js",
     "main.js",
 )
 

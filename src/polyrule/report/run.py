@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -14,6 +14,26 @@ from polyrule.model.conditions import holds_in
 from polyrule.model.predict import predict
 from polyrule.model.rule import Condition, LabelCondition
 from polyrule.model.rule_list import RuleList
+
+
+class RuleCounts(Protocol):
+    """What is counted of every rule, whoever counted it; see `Run`."""
+
+    @property
+    def covers(self) -> Ints:
+        """Examples that reach each rule and satisfy its body."""
+
+    @property
+    def sets(self) -> Ints:
+        """Examples of which each rule set a label."""
+
+    @property
+    def right(self) -> Ints:
+        """Labels each rule set rightly."""
+
+    @property
+    def wrong(self) -> Ints:
+        """Labels each rule set wrongly."""
 
 
 @dataclass(frozen=True, eq=False)

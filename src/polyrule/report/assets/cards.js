@@ -83,6 +83,10 @@ function marks(rule) {
   ];
 }
 
+// What people said about a rule: its name behind its number, and a comment.
+const givenName = (rule) => rule.note?.name && el("span", { class: "rule-name" }, ` ${rule.note.name}`);
+const ruleComment = (rule) => rule.note?.comment && el("p", { class: "comment" }, rule.note.comment);
+
 function ruleCard(number, rules = model().rules) {
   const rule = rules[number];
   const id = freshId("rule");
@@ -99,8 +103,10 @@ function ruleCard(number, rules = model().rules) {
           class: "link",
           title: "Show the examples it covers",
         }),
+        givenName(rule),
       ),
       marks(rule),
+      ruleComment(rule),
       rule.value !== null &&
         rule.value !== undefined &&
         el("span", { class: "soft value", title: `exactly ${rule.exact}` }, `${measureName()} ${score(rule.value)}`),

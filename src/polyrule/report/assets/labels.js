@@ -233,7 +233,7 @@ function confusedWith(label) {
 }
 
 function labelEdges(label) {
-  const edges = model().graph.edges.filter((edge) => edge.source === label || edge.target === label);
+  const edges = (model().graph?.edges ?? []).filter((edge) => edge.source === label || edge.target === label);
   return edges.length > 0 && [el("h3", {}, "Depends on other labels"), edgeTable(edges)];
 }
 

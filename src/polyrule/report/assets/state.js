@@ -3,10 +3,10 @@
 const data = JSON.parse(document.getElementById("data").textContent);
 const app = { model: 0, redraw: [] };
 const model = () => data.models[app.model];
-const lastPart = data.parts.length - 1;
+let lastPart = -1;
 
 const examples = {
-  count: data.examples.part.length,
+  count: 0,
   matrix: null,
 
   // Rows of feature values, NaN where missing; the file keeps columns, and of sparse ones only what is not 0.
@@ -44,6 +44,18 @@ const predict = (index, values) => runOf(data.models[index])(data.models[index],
 const runOf = (which) => (which.kind === "ensemble" ? runEnsemble : runList);
 
 const outcomes = new Map();
+
+// Take over other data: whatever was computed from the old is forgotten. A report does this once, the studio after
+// every change.
+function renew(fresh) {
+  Object.assign(data, fresh);
+  lastPart = data.parts.length - 1;
+  examples.count = data.examples.part.length;
+  examples.matrix = null;
+  outcomes.clear();
+}
+renew({});
+
 function outcome(index) {
   if (!outcomes.has(index)) {
     outcomes.set(

@@ -1,0 +1,137 @@
+"""``polyrule studio``: work on a model in the browser."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import click
+
+from polyrule.cli.command import command
+from polyrule.cli.output import note
+from polyrule.cli.reading import benchmark_name, load_model
+from polyrule.errors import DataError, OptionError
+
+_MODEL, _PROJECT = "polyrule-model", "polyrule-studio"
+
+
+@command("studio")
+@click.argument("what", metavar="[DATA | MODEL | PROJECT]", required=False)
+@click.option("--data", metavar="DATA", help="The data of MODEL, with the labels it knows.")
+@click.option("--test", metavar="DATA", help="Examples to hold out [a third of DATA].")
+@click.option(
+    "--project",
+    metavar="FILE",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Where the history is kept [the name of DATA or MODEL with .studio.json, or studio.json, in this folder].",
+)
+@click.option("--by", metavar="NAME", help="Who works here, for the history [the user's name].")
+@click.option("--port", type=click.IntRange(0, 65535), default=0, metavar="N", help="Port [a free one].")
+@click.option("--jobs", type=int, metavar="N", help="Threads for learning; -1 is all cores [1].")
+@click.option("--browser/--no-browser", default=True, help="Open the page in the browser.")
+def studio(
+    what: str | None,
+    data: str | None,
+    test: str | None,
+    project: Path | None,
+    by: str | None,
+    port: int,
+    jobs: int | None,
+    browser: bool,
+) -> None:
+    r"""Learn, question, change and save a model in the browser.
+
+    The page is served by this program, to this machine alone. Everything is saved after every change in one project
+    file; give it again to go on. Without an argument, drop a table on the page.
+
+    \b
+    Examples:
+      polyrule studio songs.csv
+      polyrule studio model.json --data songs.csv
+      polyrule studio songs.studio.json
+      polyrule studio emotions:train --test emotions:test
+    """
+    try:
+        from polyrule.studio.launch import Studio, user_name
+        from polyrule.studio.session import Session
+    except ModuleNotFoundError as problem:
+        raise OptionError(
+            f'the studio needs the package {problem.name}; install it with pip install "polyrule[studio]"'
+        ) from problem
+    kind = _kind(what)
+    path = _project_path(kind, what, project)
+    session = Session(path, user_name() if by is None else by, jobs)
+    with Studio(session, port) as running:
+        _fill(session, kind, what, data, test)
+        running.start()
+        note(f"the studio is at {running.url}")
+        note(f"its history is kept in {path}; end it with Ctrl-C")
+        if browser:
+            running.open()
+        running.wait()
+
+
+def _fill(session: Any, kind: str, what: str | None, data: str | None, test: str | None) -> None:
+    """Give a session what was named on the command line."""
+    resumes = session.path.exists()
+    if resumes:
+        session.resume()
+        note(f"going on with {session.path} ({len(session.project.versions)} versions)")
+        given = data if kind == "model" else what if kind == "data" else None
+        if given is not None and session.origin is not None and _origin(given) != session.origin:
+            raise OptionError(f"{session.path}: is about {session.origin.name}, not {given}; give --project FILE")
+        return
+    if kind == "project":
+        raise DataError(f"{what}: no such file")
+    if kind == "model":
+        assert what is not None
+        session.wait_for_data(load_model(Path(what)))
+    given = data if kind == "model" else what
+    if given is None:
+        if test is not None:
+            raise OptionError("--test needs DATA, too")
+        return
+    session.begin(_origin(given), None if test is None else _origin(test))
+
+
+def _origin(text: str) -> Any:
+    from polyrule.studio.tables import Origin
+
+    if benchmark_name(text) is not None:
+        return Origin("benchmark", text)
+    path = Path(text)
+    if not path.is_file():
+        raise DataError(f"{text}: no such file, and no data set of that name ('polyrule datasets' lists them)")
+    return Origin.of_file(path.resolve(), path.name)
+
+
+def _kind(what: str | None) -> str:
+    """Whether a word names data, a model or a project: models and projects say so themselves."""
+    if what is None:
+        return "nothing"
+    path = Path(what)
+    if path.name.endswith(".studio.json"):
+        return "project"
+    if path.suffix != ".json" or not path.is_file():
+        return "data"
+    try:
+        with open(path, encoding="utf-8") as stream:
+            head = stream.read(200)
+    except (OSError, UnicodeDecodeError):
+        return "data"
+    named = {_MODEL: "model", _PROJECT: "project"}
+    return next((kind for mark, kind in named.items() if json.dumps(mark) in head), "data")
+
+
+def _project_path(kind: str, what: str | None, project: Path | None) -> Path:
+    if kind == "project":
+        if project is not None:
+            raise OptionError(f"--project: {what} is a project already")
+        return Path(what or "")
+    if project is not None:
+        return project
+    if what is None:
+        return Path("studio.json")
+    name = what.replace(":", "-") if benchmark_name(what) is not None else Path(what).name
+    return Path(f"{name.split('.')[0] or 'table'}.studio.json")

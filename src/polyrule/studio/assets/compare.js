@@ -1,0 +1,52 @@
+// Two versions side by side: rules, scores with intervals, examples decided otherwise.
+
+function compareSection() {
+  const { versions, at } = studio.history;
+  const heading = el("h2", { tabindex: "-1" }, "Compare");
+  if (!studio.hasModel) return [heading, studio.ready ? needModel() : needData()];
+  if (versions.length < 2) return [heading, el("p", { class: "note" }, "There is one version so far. Change a rule or learn again, then compare.")];
+  const wish = (studio.compared ??= {});
+  if (!(wish.second < versions.length)) wish.second = at;
+  if (!(wish.first < versions.length)) wish.first = versions[at].parent ?? (at ? 0 : 1);
+  const box = el("div", { class: "grid" });
+  const pick = (name, words) => {
+    const control = select(versions.map((one) => [one.number, versionWords(one)]), wish[name], (value) => {
+      wish[name] = Number(value);
+      loadComparison(wish, box);
+    });
+    return field(words, control, { class: "field grow" });
+  };
+  loadComparison(wish, box);
+  return [heading, el("p", { class: "lead" }, "Two versions of the model, on the same held-out examples."), el("div", { class: "filters" }, pick("first", "First"), pick("second", "Second")), box];
+}
+
+const versionWords = (one) => {
+  const text = one.what.length > 70 ? `${one.what.slice(0, 69)}…` : one.what;
+  return `${one.number + 1}. ${text}${one.number === studio.history.at ? " (at hand)" : ""}`;
+};
+
+const loadComparison = trying(async (wish, box) => {
+  const found = await ask("compare", { first: wish.first, second: wish.second });
+  const names = [`Version ${wish.first + 1}`, `Version ${wish.second + 1}`];
+  const shared = [new Set(found.same.map(([left]) => left)), new Set(found.same.map(([, right]) => right))];
+  const own = (side) => found.rules[side].filter((_, at) => !shared[side].has(at));
+  const rows = Object.entries(found.scores).map(([name, both]) =>
+    el("tr", {}, el("th", { scope: "row" }, MEASURE_WORDS[name]),
+      both.map(([value, low, high]) => el("td", {}, el("b", {}, score(value)), el("span", { class: "soft nowrap" }, ` ${score(low)} to ${score(high)}`))),
+      el("td", {}, found.level[name] ? "cannot be told apart" : both[0][0] > both[1][0] ? `${names[0]} is better` : `${names[1]} is better`)));
+  fill(
+    box,
+    table("Scores of two versions", ["Held out", ...names, "Verdict"], rows, { class: "numbers" }),
+    el("section", { class: "card", "aria-label": "From the first to the second" }, el("h3", {}, "From the first to the second"), effectWords(found.effect)),
+    el("div", { class: "grid two" }, [0, 1].map((side) =>
+      el("section", { class: "card", "aria-label": `Only in ${names[side]}` }, el("h3", {}, `Only in ${names[side]}`),
+        own(side).length ? el("ul", { class: "plain" }, own(side).map((text) => el("li", { class: "as-text" }, text))) : el("p", { class: "soft" }, "No rule of its own.")))),
+    el("p", { class: "soft" }, `${plural(found.same.length, "rule")} in both.`),
+    found.rows.map((entries, part) => entries.length > 0 && el("section", { class: "card", "aria-label": `Decided otherwise: ${data.parts[part].title}` },
+      el("h3", {}, `Decided otherwise: ${data.parts[part].title.toLowerCase()}`),
+      found.effect[part].rows > entries.length && el("p", { class: "soft" }, `The first ${entries.length} of ${whole(found.effect[part].rows)}.`),
+      table(`Examples decided otherwise, ${data.parts[part].title}`, ["Example", ...names], entries.map((one) =>
+        el("tr", {}, el("th", { scope: "row" }, one.name),
+          [1, 2].map((side) => el("td", {}, el("div", { class: "chips" }, one.labels.map((entry) => chip(data.labels[entry[0]], entry[side], { class: entry[3] === 2 ? "" : entry[side] === entry[3] ? "is-right" : "is-wrong" }))))))))))
+  );
+});

@@ -1,0 +1,324 @@
+// Data: drop a table, see its columns, say which are labels, set a part aside.
+
+const PARTS = [
+  ["feature", "learn from it"],
+  ["label", "label"],
+  ["tags", "labels as tags"],
+  ["drop", "leave out"],
+  ["identifier", "name of the example"],
+  ["weights", "weight of the example"],
+];
+const KINDS = { numeric: "number", nominal: "category", ordinal: "ordered", date: "date" };
+
+function dataSection() {
+  if (!studio.looked) return [el("h2", { tabindex: "-1" }, "Data"), dropZone()];
+  const box = el("div", { class: "grid" });
+  drawColumns(box);
+  return [el("h2", { tabindex: "-1" }, "Data"), box];
+}
+
+function dropZone(part = "train") {
+  const input = el("input", {
+    type: "file",
+    class: "sr",
+    tabindex: "-1",
+    "aria-label": part === "train" ? "Table" : "Held-out table",
+    accept: ".csv,.tsv,.tab,.txt,.parquet,.pq,.arff,.jsonl,.ndjson,.json,.gz,.bz2,.xz,.zst",
+    on: { change: () => input.files[0] && send(input.files[0], part) },
+  });
+  const zone = el(
+    "div",
+    {
+      class: "drop",
+      on: {
+        dragover: (event) => {
+          event.preventDefault();
+          zone.classList.add("over");
+        },
+        dragleave: () => zone.classList.remove("over"),
+        drop: (event) => {
+          event.preventDefault();
+          zone.classList.remove("over");
+          if (event.dataTransfer.files[0]) send(event.dataTransfer.files[0], part);
+        },
+      },
+    },
+    el("p", { class: "lead" }, studio.waiting ? `Drop the table that the model's ${plural(studio.waiting, "rule")} are about.` : "Drop a table here."),
+    el("p", { class: "soft" }, "CSV, TSV, Parquet, ARFF or JSON lines. One row per example, one column per feature or label. Nothing leaves this machine."),
+    button("Choose a file", () => input.click(), { class: "primary" }),
+    input,
+  );
+  return zone;
+}
+
+const send = trying(async (file, part) => {
+  announce("Reading the table.");
+  fill(alertBox, el("p", { class: "note" }, `Reading ${file.name} …`));
+  const address = `api/upload?name=${encodeURIComponent(file.name)}&part=${part}`;
+  const answer = await reach(address, {
+    method: "POST",
+    headers: { "content-type": "application/octet-stream" },
+    body: file,
+  });
+  studio.columns = await answerOf(answer);
+  silence();
+  if (part === "train") studio.plan = null;
+  await begin();
+  app.section = "data";
+  refresh();
+  holders.get("data").querySelector("h2").focus();
+});
+
+const drawColumns = trying(async (box) => {
+  studio.columns ??= await look("columns");
+  const seen = studio.columns;
+  const plan = (studio.plan ??= planOf(seen));
+  const status = el("p", { class: "soft", role: "status" });
+  const count = () => {
+    const labels = [...plan.parts].filter(([, part]) => part === "label").length + seen.named.length;
+    const tags = [...plan.parts.values()].includes("tags");
+    fill(status, labels || tags ? `${tags ? "Labels come from tags" : `${plural(labels, "label")} chosen`}.` : "No label chosen yet: a label is what the rules shall predict.");
+  };
+  count();
+  fill(
+    box,
+    el(
+      "p",
+      { class: "lead" },
+      `${seen.file}: ${plural(seen.examples, "example")}, ${plural(seen.total, "column")}. Say which columns the rules shall predict.`,
+    ),
+    seen.findings.length > 0 && el("section", { class: "note warn", "aria-label": "Findings" }, el("ul", {}, seen.findings.map((text) => el("li", {}, text)))),
+    seen.named.length > 0 && el("p", { class: "note" }, `The file itself names the labels: ${seen.named.join(", ")}.`),
+    columnTools(box, plan),
+    table("Columns", ["Column", "Values", "Kind", "Missing", "Use it as"], seen.columns.map((column) => columnRow(column, plan, count)), { class: "columns-table" }),
+    seen.found > seen.columns.length && moreColumns(box, seen),
+    status,
+    el("div", { class: "grid two" }, heldOutCard(plan), goOnCard(plan)),
+  );
+});
+
+// What the page thinks a column is until somebody says otherwise.
+function planOf(seen) {
+  const plan = { parts: new Map(), kinds: new Map(), orders: new Map(), ways: new Map(), share: seen.setup.share, separator: "|", decimal: seen.setup.decimal === "," };
+  const said = seen.setup;
+  const told = (name) => [said.labels, said.drop].some((list) => list?.includes(name)) || [said.tags, said.identifier, said.weights].includes(name);
+  const anything = said.labels || said.tags;
+  // Answers such as yes and no are labels only where nothing looks more like one: a smoker is rarely what is predicted.
+  // Where most columns hold 0 and 1 they are words or answers to learn from, and nobody can guess which are labels.
+  const alike = seen.columns.filter((column) => column.looks === "label").length;
+  const many = alike > 40 || (alike > 20 && 2 * alike > seen.columns.length);
+  const none = !seen.columns.some((column) => ["label", "tags"].includes(column.looks));
+  for (const { name, looks } of seen.columns) {
+    if (said.labels?.includes(name)) plan.parts.set(name, "label");
+    else if (said.tags === name) plan.parts.set(name, "tags");
+    else if (said.drop?.includes(name)) plan.parts.set(name, "drop");
+    else if (said.identifier === name) plan.parts.set(name, "identifier");
+    else if (said.weights === name) plan.parts.set(name, "weights");
+    else if (!told(name) && !anything && ["label", "tags", "identifier"].includes(looks) && !(many && looks === "label")) plan.parts.set(name, looks);
+    else if (!told(name) && !anything && none && looks === "answer") plan.parts.set(name, "label");
+  }
+  // Labels come from tags or from columns, never from both; and one column can name the examples.
+  const only = (part) => {
+    let first = true;
+    for (const [name, mine] of plan.parts)
+      if (mine === part) {
+        if (!first) plan.parts.delete(name);
+        first = false;
+      }
+  };
+  only("tags");
+  only("identifier");
+  if ([...plan.parts.values()].includes("tags")) for (const [name, part] of plan.parts) if (part === "label") plan.parts.delete(name);
+  return plan;
+}
+
+function columnTools(box, plan) {
+  const find = el("input", {
+    type: "search",
+    value: studio.findColumn ?? "",
+    placeholder: "name",
+    "data-focus": "find-column",
+    on: {
+      change: trying(async () => {
+        studio.findColumn = find.value;
+        studio.columns = await look(`columns?find=${encodeURIComponent(find.value)}`);
+        drawColumns(box);
+      }),
+    },
+  });
+  const all = (part) => {
+    for (const { name } of studio.columns.columns) {
+      if (part) plan.parts.set(name, part);
+      else plan.parts.delete(name);
+    }
+    drawColumns(box);
+  };
+  const decimal = el("input", { type: "checkbox", checked: plan.decimal, on: { change: () => (plan.decimal = decimal.checked) } });
+  return el(
+    "div",
+    { class: "filters" },
+    field("Find columns", find),
+    el("div", { class: "field buttons" }, button("All these are labels", () => all("label")), button("Learn from all these", () => all(null))),
+    el("label", { class: "check" }, decimal, " numbers have a decimal comma"),
+  );
+}
+
+function moreColumns(box, seen) {
+  const to = (start) =>
+    trying(async () => {
+      studio.columns = await look(`columns?start=${start}&find=${encodeURIComponent(studio.findColumn ?? "")}`);
+      drawColumns(box);
+    });
+  const end = seen.start + seen.columns.length;
+  return el(
+    "p",
+    { class: "row" },
+    button("Earlier columns", to(Math.max(0, seen.start - 200)), { disabled: seen.start === 0 }),
+    button("Later columns", to(end), { disabled: end >= seen.found }),
+    el("span", { class: "soft" }, `${whole(seen.start + 1)} to ${whole(end)} of ${whole(seen.found)}`),
+  );
+}
+
+function columnRow(column, plan, count) {
+  const extra = el("div", { class: "extra" });
+  const part = select(PARTS, plan.parts.get(column.name) ?? "feature", (value) => {
+    if (value === "feature") plan.parts.delete(column.name);
+    else plan.parts.set(column.name, value);
+    if (value === "tags") for (const [name, mine] of plan.parts) if (mine === "tags" && name !== column.name) plan.parts.delete(name);
+    drawExtra();
+    count();
+  });
+  part.setAttribute("aria-label", `Use ${column.shown} as`);
+  const drawExtra = () => fill(extra, extraOf(column, plan, drawExtra));
+  drawExtra();
+  return el(
+    "tr",
+    {},
+    el("th", { scope: "row" }, breakable(column.shown)),
+    el("td", {}, histogram(column) ?? "", el("span", { class: "soft" }, valuesText(column))),
+    el("td", {}, KINDS[column.kind]),
+    el("td", { class: "number" }, column.histogram.missing ? `${whole(column.histogram.missing)} (${percent(column.histogram.missing / Math.max(1, studio.columns.examples))})` : "none"),
+    el("td", {}, part, extra),
+  );
+}
+
+function valuesText(column) {
+  if (column.categories) {
+    const shown = column.categories.slice(0, 4).join(", ");
+    const total = column.categories.length + (column.more ?? 0);
+    return total > 4 ? `${shown}, … (${whole(total)})` : shown;
+  }
+  const { low, high } = column.histogram;
+  return low === undefined ? "no values" : `${onScale(column, Number(low))} to ${onScale(column, Number(high))}`;
+}
+
+// What more can be said about a column, depending on the part it plays.
+function extraOf(column, plan, redraw) {
+  const part = plan.parts.get(column.name) ?? "feature";
+  if (part === "tags") {
+    const mark = el("input", { type: "text", value: plan.separator, maxlength: "5", on: { input: () => (plan.separator = mark.value) } });
+    return field("Tags are separated by", mark);
+  }
+  if (part !== "feature") return null;
+  const kinds = column.kind === "nominal" ? [["", "categories"], ["ordinal", "ordered categories"], ["numeric", "numbers"]] : column.kind === "numeric" ? [["", "numbers"], ["nominal", "categories"]] : null;
+  const ways = [["", "either way"], ["up", "more speaks for labels"], ["down", "less speaks for labels"]];
+  const kind = plan.kinds.get(column.name) ?? "";
+  const set = (map, redrawn) => (value) => {
+    if (value) map.set(column.name, value);
+    else map.delete(column.name);
+    if (redrawn) redraw();
+  };
+  const order = el("textarea", { rows: Math.min(8, (column.categories ?? []).length), on: { input: () => plan.orders.set(column.name, order.value) } });
+  order.value = plan.orders.get(column.name) ?? (column.categories ?? []).join("\n");
+  const said_more = kind || plan.ways.has(column.name);
+  return kinds && el("details", { open: Boolean(said_more) }, el("summary", {}, "Kind and direction", hidden(` of ${column.shown}`)),
+    field(`Values of ${column.shown} are`, select(kinds, kind, set(plan.kinds, true))),
+    kind === "ordinal" && field("From lowest to highest, one to a line", order),
+    column.kind === "numeric" && !kind && field(`In ${column.shown}`, select(ways, plan.ways.get(column.name) ?? "", set(plan.ways, false))),
+  );
+}
+
+function heldOutCard(plan) {
+  const text = el("span", {}, percent(plan.share));
+  const slider = el("input", {
+    type: "range",
+    min: 10,
+    max: 50,
+    step: 1,
+    value: Math.round(100 * plan.share),
+    on: {
+      input: () => {
+        plan.share = Number(slider.value) === 33 ? 1 / 3 : Number(slider.value) / 100;
+        fill(text, percent(plan.share));
+      },
+    },
+  });
+  return el(
+    "section",
+    { class: "card" },
+    el("h3", {}, "Held out"),
+    el("p", { class: "soft" }, "A part of the examples is set aside now and never learned from. What the model is worth is measured there."),
+    studio.columns.second
+      ? el("p", {}, "Held-out examples come from ", el("b", {}, studio.columns.second), ".")
+      : [field(["Share held out: ", text], slider), el("details", {}, el("summary", {}, "Take them from a second file"), dropZone("test"))],
+  );
+}
+
+function goOnCard(plan) {
+  const confirm = el("div", {});
+  const go_on = () => prepare(plan);
+  const versions = studio.history.versions.length;
+  const main_button = button("Set a part aside and go on", () => {
+    if (!versions) return go_on();
+    fill(
+      confirm,
+      el("p", { class: "note warn" }, `The history of ${plural(versions, "version")} ends here, because its rules are about other columns or examples. Save what you want to keep first.`),
+      el("p", { class: "row" }, button("Begin anew", go_on, { class: "primary" }), button("Leave it", () => fill(confirm), { class: "quiet" })),
+    );
+    confirm.querySelector("button").focus();
+    return undefined;
+  }, { class: "primary" });
+  return el(
+    "section",
+    { class: "card" },
+    el("h3", {}, studio.ready ? "Ready" : "Go on"),
+    studio.ready
+      ? [
+          el("p", {}, `${plural(studio.examples[0], "example")} to learn from, ${whole(studio.examples[1])} held out, ${plural(studio.labels.length, "label")}.`),
+          studio.findings.length > 0 && el("details", { open: studio.findings.length < 4 }, el("summary", {}, plural(studio.findings.length, "finding")), el("ul", { class: "plain" }, studio.findings.map((one) => el("li", {}, one)))),
+          el("p", { class: "row" }, button("Learn rules", () => go("learn"), { class: "primary" }), el("span", { class: "soft" }, "or change the columns above and")),
+        ]
+      : el("p", { class: "soft" }, "You can change everything about the columns later; a new history then begins."),
+    el("div", {}, main_button),
+    confirm,
+    el("p", {}, button("Drop another table", () => {
+      studio.looked = false;
+      refresh();
+      holders.get("data").querySelector("h2").focus();
+    }, { class: "quiet" })),
+  );
+}
+
+function setupOf(plan) {
+  const chosen = (part) => [...plan.parts].filter(([, mine]) => mine === part).map(([name]) => name);
+  const kinds = (kind) => [...plan.kinds].filter(([name, mine]) => mine === kind && !plan.parts.has(name)).map(([name]) => name);
+  const lines = (name) => (plan.orders.get(name) ?? studio.columns.columns.find((one) => one.name === name).categories.join("\n")).split("\n").map((line) => line.trim()).filter(Boolean);
+  const setup = { share: plan.share, monotone: Object.fromEntries([...plan.ways].filter(([name]) => !plan.parts.has(name))) };
+  const named = studio.columns.named;
+  if (chosen("label").length) setup.labels = [...named, ...chosen("label")];
+  if (chosen("tags").length) Object.assign(setup, { tags: chosen("tags")[0], tag_separator: plan.separator });
+  for (const part of ["drop", "identifier", "weights"]) if (chosen(part).length) setup[part] = part === "drop" ? chosen(part) : chosen(part)[0];
+  for (const kind of ["nominal", "numeric"]) if (kinds(kind).length) setup[kind] = kinds(kind);
+  if (kinds("ordinal").length) setup.ordinal = Object.fromEntries(kinds("ordinal").map((name) => [name, lines(name)]));
+  if (plan.decimal) setup.decimal = ",";
+  return setup;
+}
+
+const prepare = trying(async (plan) => {
+  announce("Setting a part aside.");
+  const state = await ask("prepare", setupOf(plan));
+  studio.columns = null;
+  takeState(state);
+  announce(`${plural(studio.examples[0], "example")} to learn from, ${whole(studio.examples[1])} held out.`);
+  go("learn", true);
+});

@@ -1,0 +1,214 @@
+// Change one rule: thresholds along their histogram, values, conditions to add or drop; what it would do is counted at once.
+
+// The effect of a change in words: what it would set right and spoil, on both parts.
+function effectWords(effect) {
+  const names = ["Training", "Held out"];
+  return el(
+    "ul",
+    { class: "would-do" },
+    effect.map((part, at) => {
+      const before = part.before.micro_f1,
+        after = part.scores.micro_f1;
+      return el(
+        "li",
+        {},
+        el("span", { class: "soft" }, `${names[at]}: `),
+        part.rows === 0 && before === after
+          ? "nothing changes"
+          : [
+              el("b", { class: "good" }, whole(part.fixed)),
+              " set right, ",
+              el("b", { class: "bad" }, whole(part.broken)),
+              " spoilt",
+              el("span", { class: "nowrap" }, `, micro F1 ${score(before)} → ${score(after)}`),
+            ],
+      );
+    }),
+  );
+}
+
+const effectText = (effect) =>
+  effect.map((part, at) => `${["Training", "held out"][at]}: ${part.fixed} set right, ${part.broken} spoilt`).join("; ");
+
+function openEditor(number) {
+  const rule = model().rules[number];
+  const draft = { rule: number, head: rule.head.map((literal) => [...literal]), body: rule.body.map((condition) => [...condition]), step: null };
+  const conditions_box = el("div", { class: "grid" });
+  const effect = el("div", { class: "effects" });
+  const said_box = el("p", { class: "sr", role: "status" });
+  const apply = button("Apply", async () => {
+    if (!draft.step) return;
+    drawer.close();
+    await change(draft.step, `Changed rule ${number + 1}`);
+  }, { class: "primary", disabled: true, "data-focus": "apply" });
+  const count = settled(async (current) => {
+    try {
+      const body = draft.body.map(([kind, index, value]) => [kind, kind === LABEL ? index : data.features[index].column, value]);
+      const answer = await draftOf("shape", { rule: number, head: draft.head.map(([label, value]) => [label, value]), body });
+      if (!current()) return;
+      draft.step = answer.step;
+      apply.disabled = answer.text === rule.text;
+      fill(effect, apply.disabled ? el("p", { class: "soft" }, "Nothing has changed yet.") : [effectWords(answer.effect), el("p", { class: "soft as-text" }, answer.text)]);
+      fill(said_box, apply.disabled ? "" : effectText(answer.effect));
+    } catch (error) {
+      if (!current()) return;
+      apply.disabled = true;
+      fill(effect, el("p", { class: "note warn" }, error.message));
+    }
+  });
+  const redraw = () => {
+    fill(conditions_box, draft.body.map((_, at) => conditionEditor(draft, at, count, redraw)), !draft.body.length && el("p", { class: "always" }, "Without conditions it always applies."));
+    count();
+  };
+  const lists = el("div", { class: "grid" }, el("p", { class: "soft" }, "Looking for conditions …"));
+  openDrawer(
+    `Change rule ${whole(number + 1)}`,
+    () => openEditor(number),
+    el("section", { class: "card", "aria-label": "Conditions" }, el("h3", {}, "If"), conditions_box),
+    el("section", { class: "card", "aria-label": "Labels" }, el("h3", {}, "then"), headEditor(number, rule)),
+    el("section", { class: "card sticky", "aria-label": "What it would do" }, el("h3", {}, "What this would do"), effect, said_box, el("div", { class: "row" }, apply, button("Cancel", () => drawer.close(), { class: "quiet" }))),
+    lists,
+    el("details", {}, el("summary", {}, "Change it as text"), ruleWriter(rule.text, (text) => ({ do: "replace", rule: number, text }), "Apply the text", `Changed rule ${number + 1}`)),
+  );
+  redraw();
+  suggestConditions(number, lists);
+}
+
+const suggestConditions = trying(async (number, box) => {
+  const found = await ask("conditions", { rule: number });
+  const entry = (one, verb) =>
+    el("li", {}, button(`${verb} ${one.text}`, async () => {
+      drawer.close();
+      await change(one.step, `${verb === "Add" ? "Added" : "Dropped"} a condition`);
+    }), effectWords(one.effect));
+  fill(
+    box,
+    el("section", { class: "card", "aria-label": "Add a condition" }, el("h3", {}, "Add a condition"),
+      found.add.length ? el("ol", { class: "offers" }, found.add.map((one) => entry(one, "Add"))) : el("p", { class: "soft" }, "No further condition would raise micro F1 on the training data.")),
+    found.drop.length > 0 && el("section", { class: "card", "aria-label": "Drop a condition" }, el("h3", {}, "Drop a condition"), el("ol", { class: "offers" }, found.drop.map((one) => entry(one, "Drop")))),
+  );
+});
+
+function headEditor(number, rule) {
+  return el(
+    "ul",
+    { class: "plain heads" },
+    rule.head.map(([label, value]) =>
+      el("li", { class: "row" }, chip(data.labels[label], value),
+        rule.head.length > 1 && button("Split off", async () => {
+          drawer.close();
+          await change({ do: "split", rule: number, label }, `Split ${data.labels[label]} off`);
+        }, { class: "quiet small", "aria-label": `Split ${data.labels[label]} off into a rule of its own` }))),
+  );
+}
+
+function conditionEditor(draft, at, count, redraw) {
+  const [kind, index, value] = draft.body[at];
+  const drop = button("Drop", () => {
+    draft.body.splice(at, 1);
+    redraw();
+  }, { class: "quiet small", "aria-label": `Drop the condition on ${kind === LABEL ? data.labels[index] : data.features[index].name}` });
+  const words = el("div", {}, conditionWords(draft.body[at], data));
+  const head = (control) => el("div", { class: "condition-editor" }, el("div", { class: "row spread" }, words, drop), control);
+  const changed = () => {
+    fill(words, conditionWords(draft.body[at], data));
+    count();
+  };
+  if (kind === LABEL || kind === MISSING) return head(null);
+  const feature = data.features[index];
+  if (kind === AT_MOST || kind === ABOVE) return head(thresholdEditor(draft, at, feature, changed, redraw));
+  const taken = new Set(kind === IN ? value : [value]);
+  if (feature.categories.length > 60) return head(null);
+  return head(
+    el("fieldset", { class: "values" }, el("legend", { class: "sr" }, `Values of ${feature.name}`),
+      feature.categories.map((name, code) => {
+        const box = el("input", { type: "checkbox", checked: taken.has(code), on: { change: () => {
+          if (box.checked) taken.add(code);
+          else taken.delete(code);
+          draft.body[at] = [IN, index, [...taken].sort((a, b) => a - b)];
+          changed();
+        } } });
+        return el("label", { class: "check" }, box, ` ${name} `, el("span", { class: "soft" }, whole(feature.histogram.counts[code] ?? 0)));
+      })),
+  );
+}
+
+// A threshold: drag it along the histogram, slide it, or type it.
+function thresholdEditor(draft, at, feature, changed, redraw) {
+  const [kind, index, value] = draft.body[at];
+  const low = Number(feature.histogram.low ?? 0),
+    high = Number(feature.histogram.high ?? 0);
+  const picture = el("div", { class: "where" });
+  const steps = feature.categories ? feature.categories.length - 1 : 0;
+  const least = steps ? 0.5 : low,
+    most = steps ? steps - 0.5 : high;
+  const draw_picture = () => fill(picture, histogram(feature, { condition: draft.body[at], wide: 560, high: 70, stretch: true }));
+  const set = (number, from) => {
+    draft.body[at] = [kind, index, number];
+    if (from !== slider) slider.value = number;
+    if (from !== input) input.value = shown(number);
+    draw_picture();
+    changed();
+  };
+  const shown = (number) => (feature.kind === "numeric" ? String(number) : onScale(feature, number));
+  const gap = (most - least) / 400 || 1;
+  const near = (number) => (feature.kind === "numeric" ? Number((Math.round(number / gap) * gap).toPrecision(5)) : Math.floor(number) + 0.5);
+  const slider = el("input", { type: "range", min: least, max: most, step: steps ? 1 : "any", value, "aria-label": `Threshold of ${feature.name}`, "aria-valuetext": shown(value), on: { input: () => {
+    const number = near(Number(slider.value));
+    slider.setAttribute("aria-valuetext", shown(number));
+    set(number, slider);
+  } } });
+  const wrong = el("p", { class: "soft", role: "status" });
+  const input = el("input", { type: "text", inputmode: "decimal", value: shown(value), readonly: feature.kind !== "numeric", "aria-label": `Threshold of ${feature.name}, typed`, on: { input: () => {
+    if (feature.kind !== "numeric") return;
+    const number = readNumber(input.value);
+    fill(wrong, Number.isNaN(number) ? `“${input.value}” is no number.` : /[.,]/.test(input.value) ? `read as ${number}` : "");
+    if (!Number.isNaN(number)) set(number, input);
+  } } });
+  const drag = (event) => {
+    const box = picture.firstElementChild.getBoundingClientRect();
+    set(near(least + Math.min(1, Math.max(0, (event.clientX - box.left) / box.width)) * (most - least)), null);
+  };
+  picture.addEventListener("pointerdown", (event) => {
+    picture.setPointerCapture(event.pointerId);
+    drag(event);
+  });
+  picture.addEventListener("pointermove", (event) => event.buttons && drag(event));
+  const side = select([[AT_MOST, "at most"], [ABOVE, feature.categories ? "more than" : "above"]], kind, (chosen) => {
+    draft.body[at] = [Number(chosen), index, draft.body[at][2]];
+    redraw();
+  });
+  side.setAttribute("aria-label", `Side of the threshold of ${feature.name}`);
+  draw_picture();
+  return [high > low || steps ? [picture, slider] : null, el("div", { class: "row threshold-row" }, side, input), wrong];
+}
+
+// A scorecard: points of each label of a rule.
+function openPoints(number) {
+  const rule = model().rules[number];
+  openDrawer(
+    `Points of rule ${whole(number + 1)}`,
+    () => openPoints(number),
+    el("section", { class: "card" }, el("h3", {}, "If"), bodyList(rule)),
+    el("section", { class: "card" }, el("h3", {}, "then add"),
+      rule.head.map(([label, , , , weight]) => {
+        const input = el("input", { type: "text", inputmode: "decimal", value: String(weight) });
+        const effect = el("div", {});
+        const step = () => ({ do: "reweigh", rule: number, label, weight: readNumber(input.value) });
+        const count = settled(async (current) => {
+          if (Number.isNaN(readNumber(input.value))) {
+            fill(effect, el("p", { class: "soft" }, `“${input.value}” is no number.`));
+            return;
+          }
+          const found = await draftOf("trial", { step: step() }).catch((error) => ({ error: error.message }));
+          if (current()) fill(effect, found.error ? el("p", { class: "note warn" }, found.error) : effectWords(found.effect));
+        });
+        input.addEventListener("input", count);
+        return el("div", { class: "points-row" }, field(data.labels[label], input), button("Apply", async () => {
+          if (Number.isNaN(readNumber(input.value))) return;
+          drawer.close();
+          await change(step(), `Changed the points of rule ${number + 1}`);
+        }, { "aria-label": `Apply the points of ${data.labels[label]}` }), effect);
+      })),
+  );
+}

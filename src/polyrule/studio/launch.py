@@ -1,0 +1,189 @@
+"""Starting and ending a studio: the project file, the server on this machine, the browser."""
+
+from __future__ import annotations
+
+import contextlib
+import getpass
+import logging
+import shutil
+import socket
+import tempfile
+import threading
+import time
+import webbrowser
+from pathlib import Path
+from typing import Any
+
+import uvicorn
+
+from polyrule.data import Dataset
+from polyrule.errors import OptionError
+from polyrule.studio.guard import Guard, new_token
+from polyrule.studio.project_file import sole_writer
+from polyrule.studio.server import MOST_BYTES, make_app
+from polyrule.studio.session import Session
+
+logger = logging.getLogger(__name__)
+_START_SECONDS = 30.0
+
+
+class Studio:
+    """A running studio.
+
+    Parameters
+    ----------
+    session : Session
+    port : int
+        0 takes a free one.
+    max_bytes : int
+        Of a table that is dropped on the page.
+
+    Attributes
+    ----------
+    url : str
+        What to open; whoever knows it can work here, so it is for nobody else.
+    """
+
+    def __init__(self, session: Session, port: int = 0, max_bytes: int = MOST_BYTES) -> None:
+        self.session = session
+        self._rest = contextlib.ExitStack()
+        try:
+            folder = self._folder()
+            listening = self._rest.enter_context(socket.socket(socket.AF_INET, socket.SOCK_STREAM))
+            listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            listening.bind(("127.0.0.1", port))
+        except BaseException:
+            self._rest.close()
+            raise
+        self.port, token = int(listening.getsockname()[1]), new_token()
+        self.url = f"http://127.0.0.1:{self.port}/{token}/"
+        guarded = Guard(make_app(session, folder, max_bytes), token, self.port)
+        config = uvicorn.Config(
+            guarded,
+            log_level="error",
+            access_log=False,  # addresses hold the token
+            server_header=False,
+            ws="none",
+            lifespan="off",
+            timeout_graceful_shutdown=1,
+        )
+        self._server = _Server(config)
+        self._thread = threading.Thread(target=self._server.run, kwargs={"sockets": [listening]}, daemon=True)
+
+    def _folder(self) -> Path:
+        path = self.session.path
+        if path is not None:
+            self._rest.enter_context(sole_writer(path))
+            return path.with_name(f"{path.stem}-data")
+        folder = tempfile.mkdtemp(prefix="polyrule-studio-")
+        self._rest.callback(shutil.rmtree, folder, ignore_errors=True)
+        return Path(folder)
+
+    def start(self) -> Studio:
+        """Begin to answer; returns when the page can be opened."""
+        self._thread.start()
+        until = time.monotonic() + _START_SECONDS
+        while not self._server.started:
+            if time.monotonic() > until or not self._thread.is_alive():
+                raise OptionError("the studio's server did not start")
+            time.sleep(0.01)
+        return self
+
+    def open(self) -> Studio:
+        """Show the page in the browser."""
+        webbrowser.open(self.url)
+        return self
+
+    def wait(self) -> None:
+        """Work until the server ends or somebody interrupts."""
+        while self._thread.is_alive():
+            self._thread.join(0.5)
+
+    def close(self) -> None:
+        """End the server; every change is saved already."""
+        self._server.should_exit = True
+        if self._thread.is_alive():
+            self._thread.join(10)
+        for job in (self.session.job, self.session._side):
+            if job is not None:
+                job.stop(keep=False)
+        self._rest.close()
+
+    @property
+    def model(self) -> Any:
+        """The model as it stands, counted, with its history."""
+        return self.session.finished()
+
+    def __enter__(self) -> Studio:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"<Studio at {self.url}>"
+
+
+class _Server(uvicorn.Server):
+    """A server in a thread of its own leaves the signals of the program alone."""
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Any:
+        yield
+
+
+def open_studio(
+    model: Any = None,
+    train: Dataset | None = None,
+    test: Dataset | None = None,
+    *,
+    project: str | Path | None = None,
+    browser: bool = True,
+    port: int = 0,
+) -> Studio:
+    """Open a studio for a model and its data, and return while it runs.
+
+    Parameters
+    ----------
+    model : fitted estimator or model, optional
+        Without one, learn it on the page.
+    train, test : Dataset, optional
+        Training data, and examples that are never learned from; both or none.
+    project : path, optional
+        Where the history is kept; without one it lives as long as the studio.
+    browser : bool
+        Whether to open the page.
+    port : int
+        0 takes a free one.
+
+    Returns
+    -------
+    Studio
+        ``.model`` is the model as it stands, ``.close()`` ends it.
+
+    Examples
+    --------
+    >>> from polyrule import datasets
+    >>> train, test = datasets.load("emotions", part="train"), datasets.load("emotions", part="test")
+    >>> with open_studio(train=train, test=test, browser=False) as studio:
+    ...     studio.url.startswith("http://127.0.0.1:")
+    True
+    """
+    if (train is None) != (test is None):
+        raise OptionError("a studio needs both train and test: examples to learn from, and others that are held out")
+    session = Session(None if project is None else Path(project), by=user_name())
+    chosen = getattr(model, "model_", model)
+    if train is not None and test is not None:
+        session.bring(train, test, chosen)
+    elif chosen is not None:
+        session.wait_for_data(chosen)
+    studio = Studio(session, port).start()
+    return studio.open() if browser else studio
+
+
+def user_name() -> str:
+    """Who works here, as the system knows them; nobody where it does not."""
+    try:
+        return getpass.getuser()
+    except (OSError, KeyError, ImportError):
+        return ""

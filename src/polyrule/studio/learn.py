@@ -1,0 +1,137 @@
+"""What the sliders of the page mean: an estimator, the Python that makes the same one, and how learning is watched."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from polyrule.data import Dataset
+from polyrule.errors import PolyruleError
+from polyrule.estimators import RuleEnsembleClassifier, RuleListClassifier
+from polyrule.model.conditions import fits
+from polyrule.model.printing import format_rule
+from polyrule.model.reading import Node
+from polyrule.model.rule import LabelCondition
+from polyrule.model.rule_list import RuleList
+from polyrule.studio.jobs import Job
+
+#: what the slider between precision and recall offers, from one to the other
+BALANCES = ("f0.25", "f0.5", "f1", "f2", "f4")
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """How a model is learned.
+
+    Parameters
+    ----------
+    kind : {"list", "scorecard"}
+    options : dict
+        Parameters of the estimator.
+    keep : tuple of int
+        Rules of the model at hand that stay in front.
+    """
+
+    kind: str = "list"
+    options: dict[str, Any] = field(default_factory=dict)
+    keep: tuple[int, ...] = ()
+
+    @classmethod
+    def from_json(cls, value: Any, monotone: dict[str, str], threads: int | None) -> Recipe:
+        """Read what the page asks for."""
+        node = Node(value, "learn")
+        members = node.fields(("kind",), ("max_rules", "max_conditions", "simplicity", "balance", "points", "keep"))
+        kind = members["kind"].choice("list", "scorecard")
+        options: dict[str, Any] = {}
+        for name, most in (("max_rules", 1000), ("max_conditions", 20)):
+            if (number := members[name].maybe(lambda n, most=most: n.whole(1, most))) is not None:  # type: ignore[misc]
+                options[name] = number
+        if kind == "list":
+            if (price := members["simplicity"].maybe(lambda n: float(n.number(0)))) is not None and price != 1:
+                options["simplicity"] = price
+            if (balance := members["balance"].maybe(lambda n: n.choice(*BALANCES))) not in (None, "f1"):
+                options["prune"] = balance
+        else:
+            options |= {"points": members["points"].maybe(lambda n: n.whole(1, 100)) or 5, "random_state": 0}
+        if monotone:
+            options["monotone"] = dict(monotone)
+        if threads is not None:
+            options["n_jobs"] = threads
+        keep = tuple(item.whole(0, 1_000_000) for item in members["keep"]) if members["keep"].value else ()
+        return cls(kind, options, keep if kind == "list" else ())
+
+    def step(self) -> dict[str, Any]:
+        """Return the step that a project keeps."""
+        return {"do": "learn", "kind": self.kind, "options": self.options, "keep": list(self.keep)}
+
+    @classmethod
+    def of_step(cls, step: dict[str, Any]) -> Recipe:
+        """Return the recipe that a step holds."""
+        return cls(step["kind"], step["options"], tuple(step["keep"]))
+
+    def code(self) -> list[str]:
+        """Return the Python that learns the same model."""
+        given = ", ".join(f"{name}={value!r}" for name, value in self.options.items())
+        name = "RuleListClassifier" if self.kind == "list" else "RuleEnsembleClassifier"
+        if not self.keep:
+            return [f"model = {name}({given}).fit(train).model_"]
+        chosen = ", ".join(map(str, self.keep)) + ","
+        return [
+            f"kept = replace(model, rules=tuple(model.rules[at] for at in ({chosen})))",
+            f"model = {name}({given}).fit(train, start=kept).model_",
+        ]
+
+    def words(self, model: Any) -> str:
+        """Say what was learned, for the history."""
+        kept = f", {len(self.keep)} rules kept" if len(self.keep) > 1 else ", one rule kept" if self.keep else ""
+        what = "rule list" if self.kind == "list" else "scorecard"
+        shown = {name: value for name, value in self.options.items() if name not in ("n_jobs", "random_state")}
+        given = ", ".join(f"{name} {value}" for name, value in shown.items())
+        return f"learned a {what} of {len(model)} rules{f' ({given})' if given else ''}{kept}"
+
+
+def learn(recipe: Recipe, train: Dataset, before: Any, job: Job) -> tuple[Any, list[str]]:
+    """Learn a model and return it with what the library warned of; the job is told how far it is."""
+    watch = _Watch(job, train)
+    warned: list[str] = []
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        if recipe.kind == "list":
+            start = None
+            if recipe.keep:
+                assert isinstance(before, RuleList)
+                start = replace(before, rules=tuple(before.rules[at] for at in recipe.keep))
+            model: Any = RuleListClassifier(**recipe.options, callback=watch).fit(train, start=start).model_
+        else:
+            model = RuleEnsembleClassifier(**recipe.options, callback=watch).fit(train).model_
+        for one in caught:
+            if one.category.__module__ == PolyruleError.__module__ and str(one.message) not in warned:
+                warned.append(str(one.message))
+    return model, warned
+
+
+class _Watch:
+    """A callback of either estimator that passes on what a person would like to see."""
+
+    within_rules = True
+
+    def __init__(self, job: Job, train: Dataset) -> None:
+        self.job, self.train = job, train
+
+    def __call__(self, progress: Any) -> bool:
+        rule = getattr(progress, "rule", None)
+        event: dict[str, Any] = {"rules": progress.rules, "done": round(float(progress.done), 4)}
+        if (phase := getattr(progress, "phase", None)) is not None:
+            event["phase"] = phase
+        if rule is not None and self._is_plain(rule.body):
+            event["rule"] = format_rule(rule, self.train.features, self.train.label_names)
+        if getattr(progress, "bodies", 0):
+            event["bodies"] = progress.bodies
+        self.job.tell(**event)
+        return self.job.stopping
+
+    def _is_plain(self, body: Sequence[Any]) -> bool:
+        """Whether a body tests columns of the data, not columns that the learner made for itself."""
+        return all(isinstance(c, LabelCondition) or fits(c, self.train.features) for c in body)

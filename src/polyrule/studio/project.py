@@ -1,0 +1,162 @@
+"""The history of a model: versions that never change, and a pointer that undo and redo move.
+
+No version is ever lost. A change after an undo begins a branch beside what was undone; every version knows the one it
+was made from.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from typing import Any
+
+from polyrule.errors import OptionError
+from polyrule.studio.steps import Step, apply, read_step, said, words
+
+Note = dict[str, Any]
+#: members of a rule's note
+NOTE = ("name", "comment", "pinned")
+
+
+@dataclass(frozen=True, eq=False)
+class Version:
+    """A model, and how it came to be.
+
+    Parameters
+    ----------
+    model : RuleList or RuleEnsemble
+    step : dict
+        What was done, as plain JSON.
+    what, why, by, when : str
+        The same in words, the reason a person gave, who it was, and the time (UTC, ISO 8601).
+    parent : int or None
+        Number of the version it was made from.
+    notes : mapping
+        Names, comments and pins of rules, by what the rule says.
+    """
+
+    model: Any
+    step: Step
+    what: str
+    why: str = ""
+    by: str = ""
+    when: str = ""
+    parent: int | None = None
+    notes: Mapping[str, Note] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, eq=False)
+class Project:
+    """Versions in the order in which they were made, and the one that is looked at.
+
+    Examples
+    --------
+    >>> from polyrule.data import Feature
+    >>> from polyrule.model import RuleList
+    >>> project = Project().opened(RuleList((), (Feature("colours"),), ("red",)), "an empty list")
+    >>> project = project.changed({"do": "insert", "at": 0, "text": "red <- colours > 5.5"}, why="most flags")
+    >>> len(project.model), len(project.undone().model), len(project.undone().redone().model)
+    (1, 0, 1)
+    """
+
+    versions: tuple[Version, ...] = ()
+    at: int = -1
+
+    @property
+    def current(self) -> Version:
+        """The version that is looked at."""
+        if self.at < 0:
+            raise OptionError("there is no model yet; learn one first")
+        return self.versions[self.at]
+
+    @property
+    def model(self) -> Any:
+        """The model that is looked at."""
+        return self.current.model
+
+    def opened(self, model: Any, what: str, by: str = "", step: Step | None = None, why: str = "") -> Project:
+        """Return the project with a model that was learned or brought along."""
+        parent = self.at if self.at >= 0 else None
+        kept = {text: note for text, note in self._notes().items() if text in _texts(model)}
+        brought = model.info.get("notes")
+        notes = kept | (_readable_notes(brought) if isinstance(brought, dict) else {})
+        return self._with(Version(model, step or {"do": "open"}, what, why, by, _now(), parent, notes))
+
+    def changed(self, step: Any, why: str = "", by: str = "") -> Project:
+        """Return the project with one more step done."""
+        step = read_step(step)
+        before = self.current
+        model = apply(before.model, step)
+        notes = _moved_notes(before, model, step)
+        return self._with(Version(model, step, words(before.model, step), why, by, _now(), self.at, notes))
+
+    def undone(self) -> Project:
+        """Return the project one step back; where it began it stays."""
+        parent = self.current.parent
+        return self if parent is None else replace(self, at=parent)
+
+    def redone(self) -> Project:
+        """Return the project one step on, to what was made last from the version at hand."""
+        following = self.following
+        return self if following is None else replace(self, at=following)
+
+    @property
+    def following(self) -> int | None:
+        """Number of the version that redo leads to."""
+        made = [number for number, version in enumerate(self.versions) if version.parent == self.at]
+        return made[-1] if made and self.at >= 0 else None
+
+    def gone_to(self, number: int) -> Project:
+        """Return the project at another version."""
+        if not 0 <= number < len(self.versions):
+            raise OptionError(f"there is no version {number + 1} among {len(self.versions)}")
+        return replace(self, at=number)
+
+    def path(self, number: int | None = None) -> list[int]:
+        """Return the versions that lead to one, in order."""
+        found: list[int] = []
+        place: int | None = self.at if number is None else number
+        while place is not None and place >= 0:
+            found.append(place)
+            place = self.versions[place].parent
+        return found[::-1]
+
+    def _notes(self) -> Mapping[str, Note]:
+        return self.current.notes if self.at >= 0 else {}
+
+    def _with(self, version: Version) -> Project:
+        return Project((*self.versions, version), len(self.versions))
+
+
+def _texts(model: Any) -> set[str]:
+    return {said(model, index) for index in range(len(model.rules))}
+
+
+def _moved_notes(before: Version, model: Any, step: Step) -> dict[str, Note]:
+    """Return the notes after a step: a changed rule keeps its name and comment."""
+    notes = dict(before.notes)
+    if step["do"] in ("replace", "split", "reweigh"):
+        old = said(before.model, step["rule"])
+        if old in notes and step["rule"] < len(model.rules):
+            notes.setdefault(said(model, step["rule"]), notes[old])
+    if step["do"] == "note":
+        text = said(model, step["rule"])
+        note = notes.get(text, {}) | {key: step[key] for key in NOTE if key in step}
+        notes[text] = {key: value for key, value in note.items() if value}
+    there = _texts(model)
+    return {text: note for text, note in notes.items() if note and text in there}
+
+
+def _readable_notes(found: dict[str, Any]) -> dict[str, Note]:
+    """Notes that a model file brings along, as far as they are what this version writes."""
+    notes: dict[str, Note] = {}
+    for text, note in found.items():
+        if isinstance(note, dict):
+            kinds = {"name": str, "comment": str, "pinned": bool}
+            notes[text] = {key: note[key] for key, kind in kinds.items() if isinstance(note.get(key), kind)}
+    return notes
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")

@@ -1,0 +1,152 @@
+"""The project file: one JSON document, written whole after every change, by one program at a time.
+
+Rules and everything else of a model are stored once, however many versions share them, so that a long history stays
+small.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO, Any
+
+from polyrule.budget import current_limits
+from polyrule.errors import ModelError, OptionError
+from polyrule.kinds import load as _kinds  # makes every kind of model known
+from polyrule.locks import try_lock
+from polyrule.model.atomic import atomic_write
+from polyrule.model.files import dumps, loads
+from polyrule.model.info import check_depth
+from polyrule.model.reading import Node
+from polyrule.studio.project import Project, Version
+
+FORMAT = "polyrule-studio"
+VERSION = 1
+_ = _kinds
+
+
+class Encoder:
+    """Turns versions into plain values; each is looked at once, because it never changes."""
+
+    def __init__(self) -> None:
+        self.shells: dict[str, int] = {}
+        self.rules: dict[str, int] = {}
+        self._done: list[tuple[Version, dict[str, Any]]] = []
+
+    def document(self, project: Project, data: dict[str, Any] | None) -> dict[str, Any]:
+        """Return the whole file as plain values."""
+        if [version for version, _ in self._done] != list(project.versions[: len(self._done)]):
+            self.__init__()  # type: ignore[misc]  # another history
+        for version in project.versions[len(self._done) :]:
+            self._done.append((version, self._encode(version)))
+        return {
+            "format": FORMAT,
+            "version": VERSION,
+            "data": data,
+            "at": project.at,
+            "versions": [entry for _, entry in self._done],
+            "rules": [json.loads(text) for text in self.rules],
+            "models": [json.loads(text) for text in self.shells],
+        }
+
+    def _encode(self, version: Version) -> dict[str, Any]:
+        shell = json.loads(dumps(version.model))
+        rules = shell.pop("rules")
+        del shell["checksum"]
+        return {
+            "model": self._place(self.shells, shell),
+            "rules": [self._place(self.rules, rule) for rule in rules],
+            "step": version.step,
+            "what": version.what,
+            "why": version.why,
+            "by": version.by,
+            "when": version.when,
+            "parent": version.parent,
+            "notes": dict(version.notes),
+        }
+
+    @staticmethod
+    def _place(pool: dict[str, int], value: Any) -> int:
+        return pool.setdefault(json.dumps(value), len(pool))
+
+
+def save_project(path: Path, project: Project, data: dict[str, Any] | None, encoder: Encoder | None = None) -> None:
+    """Write the project; the file appears whole or not at all."""
+    text = json.dumps((encoder or Encoder()).document(project, data), indent=None, separators=(",", ":"))
+    with atomic_write(path) as stream:
+        stream.write(text + "\n")
+
+
+def read_project(path: Path) -> tuple[Project, dict[str, Any] | None]:
+    """Read a project and what it says about its data; whatever the bytes, a project or one typed error."""
+    allowed = current_limits()
+    raw = path.read_bytes()
+    allowed.check_bytes(str(path), len(raw))
+    try:
+        document = json.loads(raw.decode("utf-8"))
+    except (ValueError, RecursionError) as error:
+        raise ModelError(f"{path}: no project file of polyrule studio ({error})") from error
+    root = Node(document, str(path))
+    if not isinstance(document, dict) or document.get("format") != FORMAT:
+        root.fail("is no project file of polyrule studio")
+    if document.get("version") != VERSION:
+        root.fail(f"has another version of the project format than {VERSION}; another release may read it")
+    check_depth(root)
+    members = root.fields(("format", "version", "data", "at", "versions", "rules", "models"))
+    pools = members["models"].items(), members["rules"].items()
+    versions: list[Version] = []
+    for node in members["versions"]:
+        versions.append(_version(node, len(versions), *pools))
+    at = members["at"].whole(-1, len(versions) - 1)
+    data = members["data"].maybe(Node.mapping)
+    return Project(tuple(versions), at if versions else -1), data
+
+
+def _version(node: Node, number: int, shells: list[Node], pool: list[Node]) -> Version:
+    members = node.fields(("model", "rules", "step", "what", "why", "by", "when", "parent", "notes"))
+    shell = shells[members["model"].whole(0, len(shells) - 1)]
+    chosen = [pool[item.whole(0, len(pool) - 1)].value for item in members["rules"]]
+    model = loads(json.dumps({**shell.mapping(), "rules": chosen}), source=node.source, check=False)
+    notes = {text: dict(Node(note, node.source, text).mapping()) for text, note in members["notes"].mapping().items()}
+    return Version(
+        model,
+        members["step"].mapping(),
+        members["what"].text(),
+        members["why"].text(),
+        members["by"].text(),
+        members["when"].text(),
+        members["parent"].maybe(lambda n: n.whole(0, number - 1)),
+        notes,
+    )
+
+
+@contextlib.contextmanager
+def sole_writer(path: Path) -> Iterator[IO[Any]]:
+    """Hold a project against other programs until the block ends; the lock goes with its holder, however it ends.
+
+    The lock lies on a file beside the project, because the project itself is replaced at every save.
+    """
+    beside = path.with_name(f".{path.name}.lock")
+    while True:
+        with open(beside, "a+", encoding="utf-8") as handle:
+            if try_lock(handle) is False:
+                raise OptionError(f"{path}: another polyrule studio has this project open; close it, or name another")
+            if not _is_at(handle, beside):
+                continue  # its last holder has just removed it
+            try:
+                yield handle
+            finally:
+                with contextlib.suppress(OSError):
+                    os.unlink(beside)
+            return
+
+
+def _is_at(handle: IO[Any], path: Path) -> bool:
+    """Whether an open file is still the one that a path leads to."""
+    try:
+        return os.path.samestat(os.fstat(handle.fileno()), os.stat(path))
+    except OSError:
+        return False

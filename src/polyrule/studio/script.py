@@ -1,0 +1,95 @@
+"""The work so far as a Python script that repeats it with the library."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from polyrule.data.names import visible
+from polyrule.studio.learn import Recipe
+from polyrule.studio.project import Project
+from polyrule.studio.steps import code
+from polyrule.studio.tables import MOST_STRATIFIED, Origin, Setup
+from polyrule.version import __version__
+
+
+def script(
+    project: Project, origin: Origin | None, test: Origin | None, setup: Setup, examples: int, recounted: bool
+) -> str:
+    """Return a script that learns and changes the model at hand again, step by step.
+
+    Parameters
+    ----------
+    project : Project
+    origin, test : Origin or None
+        Where training and held-out data came from.
+    setup : Setup
+        What was said about the data.
+    examples : int
+        Of the whole data, by which the split is made.
+    recounted : bool
+        Whether the saved model was counted anew after the last change.
+    """
+    lines = [
+        '"""Made by polyrule studio: repeats every step that led to the model, and writes it to a file."""',
+        f"# polyrule {__version__}",
+        "",
+        "from dataclasses import replace",
+        "",
+        "import polyrule",
+        "from polyrule import RuleEnsembleClassifier, RuleListClassifier, datasets",
+        "from polyrule.data import read",
+        "from polyrule.data.splits import train_test_split",
+        "",
+        *_data(origin, test, setup, examples),
+        "",
+    ]
+    path = project.path()
+    for number in path:
+        version = project.versions[number]
+        before = None if version.parent is None else project.versions[version.parent].model
+        lines += [f"# {line}" for line in _comment(version.what, version.why, version.by, version.when)]
+        lines += _step(version.step, before) or ["pass  # names and comments change no rule"]
+    if recounted:
+        lines += ["# the counts of changed rules", "model = model.recount(train)"]
+    return "\n".join([*lines, "", 'model.save("model.json")', "print(model)", ""])
+
+
+def _step(step: dict[str, Any], before: Any) -> list[str]:
+    if step["do"] == "learn":
+        return Recipe.of_step(step).code()
+    if step["do"] == "open":
+        return ['model = polyrule.load("opened.json")  # the model that the work began with']
+    return code(before, step)
+
+
+def _data(origin: Origin | None, test: Origin | None, setup: Setup, examples: int) -> list[str]:
+    if origin is None or origin.kind == "python":
+        return [
+            "# The data was handed over from Python: put it here.",
+            "train = test = None",
+            'assert train is not None, "assign the training data, a polyrule.Dataset, to train"',
+        ]
+    lines = []
+    if origin.kind == "file":
+        lines = [f"# {visible(origin.name)} has the SHA-256 {origin.digest}; it must lie beside this script."]
+    if test is not None:
+        features = ", features=train.features" if test.kind == "file" else ""
+        return [*lines, f"train = {_read(origin, setup)}", f"test = {_read(test, setup, features)}"]
+    stratified = "" if examples <= MOST_STRATIFIED else ", stratified=False"
+    split = f"train, test = train_test_split(data, {setup.share!r}, seed={setup.seed}{stratified})"
+    return [*lines, f"data = {_read(origin, setup)}", split]
+
+
+def _read(origin: Origin, setup: Setup, more: str = "") -> str:
+    if origin.kind == "benchmark":
+        name, _, part = origin.name.partition(":")
+        return f"datasets.load({name!r}{f', part={part!r}' if part else ''})"
+    options = "".join(f", {name}={value!r}" for name, value in setup.reading.items())
+    return f"read({origin.name!r}{options}{more})"
+
+
+def _comment(what: str, why: str, by: str, when: str) -> Sequence[str]:
+    """The history of a step, one line each, whatever a person typed."""
+    said = [*what.splitlines(), *(f"why: {line}" for line in why.splitlines()), f"{f'{by}, ' if by else ''}{when}"]
+    return [visible(line) for line in said]

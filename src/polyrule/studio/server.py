@@ -1,0 +1,195 @@
+"""The addresses of the studio: JSON in, JSON out; long work tells how far it is by server-sent events."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import os
+import tempfile
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+from typing import Any
+
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import JSONResponse, PlainTextResponse, Response, StreamingResponse
+from starlette.routing import Route
+
+from polyrule.budget import limits
+from polyrule.errors import LimitError, OptionError, PolyruleError
+from polyrule.studio import page
+from polyrule.studio.saving import FILES, make_file
+from polyrule.studio.session import Session
+from polyrule.studio.tables import Origin, file_ending
+
+logger = logging.getLogger(__name__)
+#: bytes of a question; a table comes by another way
+MOST_JSON = 1_000_000
+#: what a dropped table may cost
+MOST_BYTES = 1 << 30
+MOST_CELLS = 200_000_000
+MOST_SECONDS = 600.0
+#: seconds between two looks at a job
+PACE = 0.1
+
+_ASKED = (
+    "prepare",
+    "change",
+    "go_to",
+    "learn",
+    "stop",
+    "trial",
+    "shape",
+    "conditions",
+    "complete",
+    "rows",
+    "shared",
+    "suggest",
+    "compare",
+)
+_TOLD = ("state", "undo", "redo", "intervals", "labels", "compare_with_others")
+
+
+def make_app(session: Session, folder: Path, max_bytes: int = MOST_BYTES) -> Starlette:
+    """Return the application; dropped tables are kept in `folder`."""
+
+    def asked(name: str) -> Callable[[Request], Any]:
+        async def answer(request: Request) -> Response:
+            value = await _json(request)
+            return await _answered(lambda: getattr(session, name)(value))
+
+        return answer
+
+    def told(name: str) -> Callable[[Request], Any]:
+        async def answer(request: Request) -> Response:
+            return await _answered(getattr(session, name))
+
+        return answer
+
+    async def columns(request: Request) -> Response:
+        start, find = request.query_params.get("start", "0"), request.query_params.get("find", "")
+        return await _answered(lambda: session.columns(_whole(start), find[:500]))
+
+    async def upload(request: Request) -> Response:
+        name = Path(request.query_params.get("name", "table").replace("\\", "/")).name[:200] or "table"
+        part = "test" if request.query_params.get("part") == "test" else "train"
+        kept = await _keep(request, folder, file_ending(name), max_bytes)
+
+        def take() -> dict[str, Any]:
+            try:
+                with limits(max_bytes=max_bytes, max_cells=MOST_CELLS, seconds=MOST_SECONDS):
+                    return session.take(Origin.of_file(kept, name), part)
+            finally:
+                session.forget_files(folder)
+
+        return await _answered(take)
+
+    async def events(request: Request) -> Response:
+        job = session.find_job(_whole(request.path_params["job"]))
+
+        async def tell() -> AsyncIterator[str]:
+            at = 0
+            while True:
+                ended = job.finished
+                fresh, at = job.events[at:], len(job.events)
+                for event in fresh:
+                    yield f"data: {json.dumps(event)}\n\n"
+                if ended:
+                    return
+                await asyncio.sleep(PACE)
+
+        return StreamingResponse(tell(), media_type="text/event-stream")
+
+    async def save(request: Request) -> Response:
+        name = request.path_params["name"]
+        if name not in FILES:
+            return JSONResponse({"error": f"there is no file {name!r}; there are {', '.join(FILES)}"}, 404)
+        content = await run_in_threadpool(make_file, session, name)
+        headers = {"content-disposition": f'attachment; filename="{name}"'}
+        return Response(content, media_type=FILES[name], headers=headers)
+
+    routes = [
+        Route("/", lambda _: Response(page.html(), media_type="text/html")),
+        Route("/studio.js", lambda _: Response(page.script(), media_type="text/javascript")),
+        Route("/studio.css", lambda _: Response(page.style(), media_type="text/css")),
+        Route("/api/columns", columns),
+        Route("/api/upload", upload, methods=["POST"]),
+        Route("/api/events/{job}", events),
+        Route("/save/{name}", save),
+        *(Route(f"/api/{name}", asked(name), methods=["POST"]) for name in _ASKED),
+        *(Route(f"/api/{name}", told(name), methods=["POST"]) for name in _TOLD if name != "state"),
+        Route("/api/state", told("state")),
+    ]
+    return Starlette(
+        routes=routes,
+        exception_handlers={PolyruleError: _known, ClientDisconnect: _gone, Exception: _unknown},
+    )
+
+
+async def _answered(work: Callable[[], Any]) -> Response:
+    found = await run_in_threadpool(work)
+    return Response(json.dumps(found, separators=(",", ":"), allow_nan=False), media_type="application/json")
+
+
+async def _json(request: Request) -> Any:
+    """Return the body as JSON, of bounded size."""
+    if request.headers.get("content-type", "").partition(";")[0] != "application/json":
+        raise OptionError("the question must be of type application/json")
+    body = bytearray()
+    async for piece in request.stream():
+        body += piece
+        if len(body) > MOST_JSON:
+            raise LimitError(f"the question has more than the {MOST_JSON} bytes that are allowed")
+    try:
+        return json.loads(body.decode("utf-8"), parse_constant=_no_constant)
+    except (ValueError, RecursionError) as error:
+        raise OptionError("the question is not valid JSON") from error
+
+
+def _no_constant(name: str) -> None:
+    raise ValueError(f"{name} is not a number")
+
+
+async def _keep(request: Request, folder: Path, ending: str, max_bytes: int) -> Path:
+    """Write a dropped table to a file of our own choosing, named after its content."""
+    if request.headers.get("content-type", "") != "application/octet-stream":
+        raise OptionError("a table must be sent as application/octet-stream")
+    folder.mkdir(parents=True, exist_ok=True)
+    handle, temporary = tempfile.mkstemp(dir=folder, prefix=".upload-")
+    try:
+        total = 0
+        with open(handle, "wb") as stream:
+            async for piece in request.stream():
+                total += len(piece)
+                if total > max_bytes:
+                    raise LimitError(f"the table has more than the {max_bytes} bytes that are allowed")
+                stream.write(piece)
+        if not total:
+            raise OptionError("the table is empty")
+        kept = folder / f"{Origin.of_file(Path(temporary)).digest[:24]}{ending}"
+        os.replace(temporary, kept)
+        return kept
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
+
+
+def _whole(text: str) -> int:
+    if not text.isascii() or not text.isdigit() or len(text) > 12:
+        raise OptionError("a whole number was expected")
+    return int(text)
+
+
+async def _known(request: Request, error: Exception) -> Response:
+    return JSONResponse({"error": str(error)}, status_code=413 if isinstance(error, LimitError) else 400)
+
+
+async def _gone(request: Request, error: Exception) -> Response:
+    return PlainTextResponse("", status_code=400)
+
+
+async def _unknown(request: Request, error: Exception) -> Response:
+    logger.error("a request to the studio failed", exc_info=error)
+    return JSONResponse({"error": "Something went wrong inside; the terminal shows where."}, status_code=500)

@@ -1,0 +1,56 @@
+"""Rules as the page puts them together: conditions as [kind, column, value], in the numbers of the model's kernels."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from polyrule.errors import OptionError
+from polyrule.model.bodies import ABOVE, AT_MOST, CATEGORY, IN, LABEL, MISSING
+from polyrule.model.conditions import chosen, tidy
+from polyrule.model.reading import Node
+from polyrule.model.rule import (
+    Condition,
+    LabelCondition,
+    Literal,
+    MissingCondition,
+    NominalCondition,
+    NumericCondition,
+    Rule,
+)
+
+_MOST = 10**9
+
+
+def shaped_rule(head: Node, body: Node, old: Rule | None = None) -> Rule:
+    """Return the rule that the page describes; it stops where the old one did. Names are checked by its model."""
+    literals = []
+    for node in head:
+        label, value = _items(node, 2)
+        literals.append(Literal(label.whole(0, _MOST), value.whole(0, 1)))
+    literals.sort(key=lambda literal: literal.label)
+    conditions = tuple(_condition(node) for node in body)
+    return Rule(tuple(literals), tidy(conditions), stop=old is not None and old.stop)
+
+
+def _condition(node: Node) -> Condition:
+    kind, where, value = _items(node, 3)
+    column, code = where.whole(0, _MOST), kind.whole(AT_MOST, MISSING)
+    if code in (AT_MOST, ABOVE):
+        return NumericCondition(column, "<=" if code == AT_MOST else ">", float(value.number()))
+    if code == CATEGORY:
+        return NominalCondition(column, value.whole(0, _MOST))
+    if code == IN:
+        values = sorted({item.whole(0, _MOST) for item in value})
+        if not values:
+            raise OptionError("choose at least one value, or leave the condition out")
+        return chosen(column, values)
+    if code == LABEL:
+        return LabelCondition(column, value.whole(0, 1))
+    return MissingCondition(column, bool(value.whole(0, 1)))
+
+
+def _items(node: Node, size: int) -> list[Node]:
+    found: list[Any] = node.items()
+    if len(found) != size:
+        node.fail(f"must hold {size} values")
+    return found

@@ -1,0 +1,273 @@
+"""From a file to examples to learn from and examples held out: a first look, what a person says about it, the split."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from polyrule.data import Dataset, read
+from polyrule.data.names import visible
+from polyrule.data.sniff import _ENDINGS, _PACKED
+from polyrule.data.splits import train_test_split
+from polyrule.data.tags import likely_separator
+from polyrule.errors import DataError, LimitError, OptionError
+from polyrule.model.reading import Node
+from polyrule.report.features import summarise as feature_entry
+
+#: examples up to which the held-out part is stratified; beyond them chance spreads labels well enough, and at once
+MOST_STRATIFIED = 50_000
+#: examples in which odd things are looked for
+MOST_DESCRIBED = 50_000
+#: columns that a page is told of at once
+MOST_COLUMNS = 200
+#: categories of a column that a page is told of
+MOST_CATEGORIES = 60
+SHARE = 1 / 3
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Where data came from; `path` is this program's own, never the page's.
+
+    Parameters
+    ----------
+    kind : {"file", "benchmark", "python"}
+    name : str
+        What a person calls it: the name of the file, or of the benchmark.
+    path : str
+        Where it is read from; empty for data that came from Python.
+    digest : str
+        SHA-256 of the file, by which it is known again.
+    """
+
+    kind: str
+    name: str
+    path: str = ""
+    digest: str = ""
+
+    @classmethod
+    def of_file(cls, path: Path, name: str | None = None) -> Origin:
+        """Return a file with its digest."""
+        with open(path, "rb") as stream:
+            return cls("file", name or path.name, str(path), hashlib.file_digest(stream, "sha256").hexdigest())
+
+
+@dataclass(frozen=True)
+class Setup:
+    """What a person says about the columns of a file; the options of `polyrule.data.read` and of the split.
+
+    Parameters
+    ----------
+    reading : dict
+        Options for `polyrule.data.read` that differ from its defaults.
+    monotone : dict
+        Features that may count in one direction only, "up" or "down"; an option of learning.
+    share, seed : float, int
+        The held-out part.
+    """
+
+    reading: dict[str, Any] = field(default_factory=dict)
+    monotone: dict[str, str] = field(default_factory=dict)
+    share: float = SHARE
+    seed: int = 0
+
+    @classmethod
+    def from_json(cls, value: Any) -> Setup:
+        """Read what the page or a project file says."""
+        lists, texts = ("labels", "drop", "nominal", "numeric"), ("tags", "tag_separator", "identifier", "weights")
+        optional = (*lists, *texts, "ordinal", "decimal", "monotone", "share", "seed")
+        members = Node(value, "setup").fields((), optional)
+        reading: dict[str, Any] = {}
+        for name in lists:
+            if names := [item.text() for item in members[name]] if members[name].value else []:
+                reading[name] = names
+        for name in texts:
+            if text := members[name].maybe(Node.text):
+                reading[name] = text
+        if members["ordinal"].value:
+            node = members["ordinal"]
+            reading["ordinal"] = {key: [n.text() for n in node.member(key)] for key in node.mapping()}
+        if members["decimal"].maybe(lambda n: n.choice(".", ",")) == ",":
+            reading["decimal"] = ","
+        if "tag_separator" in reading and "tags" not in reading:
+            del reading["tag_separator"]
+        directions = members["monotone"].maybe(Node.mapping) or {}
+        monotone = {key: members["monotone"].member(key).choice("up", "down") for key in directions}
+        share = members["share"].maybe(Node.number)
+        if share is not None and not 0.05 <= share <= 0.9:
+            raise OptionError("the held-out part must be between 5 % and 90 % of the examples")
+        return cls(reading, monotone, SHARE if share is None else share, members["seed"].maybe(_seed) or 0)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return what `from_json` reads."""
+        return {**self.reading, "monotone": self.monotone, "share": self.share, "seed": self.seed}
+
+
+def _seed(node: Node) -> int:
+    return node.whole(0, 2**31 - 1)
+
+
+def file_ending(name: str) -> str:
+    """Return the ending by which a dropped file is read, one of those that are known; else nothing.
+
+    >>> file_ending("Songs.TSV.gz"), file_ending("../../etc/passwd")
+    ('.tsv.gz', '')
+    """
+    name = name.lower()
+    packed = next((mark for mark in _PACKED if name.endswith(mark)), "")
+    plain = next((mark for mark in _ENDINGS if name.removesuffix(packed).endswith(mark)), "")
+    return plain + packed
+
+
+@dataclass(frozen=True, eq=False)
+class Look:
+    """Data as it was first seen: every column a feature, but for labels that the file itself names."""
+
+    data: Dataset
+    named: tuple[str, ...]
+    setup: Setup
+
+
+def first_look(origin: Origin) -> Look:
+    """Read a file before anything is known about it; numbers with a decimal comma are found out."""
+    try:
+        return _look(origin, {})
+    except DataError as problem:
+        try:
+            return _look(origin, {"decimal": ","})
+        except DataError:
+            raise problem from None
+
+
+def _look(origin: Origin, reading: dict[str, Any]) -> Look:
+    try:
+        data = load(origin, Setup(reading))
+        named = data.label_names
+    except DataError:  # the file does not say which columns are labels, or not clearly
+        data, named = load(origin, Setup({"labels": None, **reading})), ()
+    if not len(data):
+        raise DataError(f"{origin.name}: has no rows")
+    return Look(data, named, Setup(reading))
+
+
+def load(origin: Origin, setup: Setup, features: Any = None) -> Dataset:
+    """Read the data with everything that is said about it."""
+    if origin.kind == "benchmark":
+        from polyrule.datasets import load as load_benchmark
+
+        name, _, part = origin.name.partition(":")
+        return load_benchmark(name, part=part or None)  # type: ignore[arg-type]
+    shown = origin.name
+    for packed in _PACKED:
+        shown = shown.removesuffix(packed)
+    given = {} if features is None else {"features": features}
+    try:
+        return read(origin.path, name=Path(shown).stem, **setup.reading, **given)
+    except DataError as problem:
+        # where the studio keeps a dropped file says nothing to a person
+        told = str(problem).replace(origin.path, visible(origin.name))
+        raise (LimitError if isinstance(problem, LimitError) else DataError)(told) from problem
+
+
+def describe_columns(look: Look, start: int = 0, find: str = "") -> dict[str, Any]:
+    """Return columns with their kind, histogram and missing values, and what each looks like."""
+    data, named = look.data, look.named
+    columns = [j for j, feature in enumerate(data.features) if not feature.part]
+    found = [j for j in columns if find.lower() in data.features[j].name.lower()]
+    entries = []
+    for j in found[start : start + MOST_COLUMNS]:
+        entry = feature_entry(data.features[j], j, data.X)
+        looks = looks_like(data, j)
+        if len(entry.get("categories", ())) > MOST_CATEGORIES:
+            entry["more"] = len(entry["categories"]) - MOST_CATEGORIES
+            entry["categories"] = entry["categories"][:MOST_CATEGORIES]
+            entry["histogram"]["counts"] = entry["histogram"]["counts"][:MOST_CATEGORIES]
+        entries.append({**entry, "looks": looks, "shown": visible(entry["name"])})
+    return {
+        "name": visible(data.name),
+        "examples": len(data),
+        "columns": entries,
+        "start": start,
+        "found": len(found),
+        "total": len(columns) + len(named),
+        "named": list(named),
+        "findings": findings(data),
+    }
+
+
+def findings(data: Dataset, test: Dataset | None = None) -> list[str]:
+    """Return what in the data would mislead a learner; of very large data a part is looked at."""
+    if len(data) > MOST_DESCRIBED:
+        some = data[np.linspace(0, len(data) - 1, MOST_DESCRIBED).astype(np.int64)]
+        return [f"of {MOST_DESCRIBED:,} examples: {text}" for text in findings(some)]
+    return [visible(finding.message) for finding in data.describe(test).findings]
+
+
+def looks_like(data: Dataset, column: int) -> str:
+    r"""Guess the part a column plays: "label", "tags", "identifier", "answer" (yes or no), or nothing.
+
+    Examples
+    --------
+    >>> import io
+    >>> rows = [f"p{i},{i % 2},{('a|b', 'b|c', 'a', 'c')[i % 4]},{i}" for i in range(30)]
+    >>> table = read(io.BytesIO("\n".join(["id,sick,tags,age", *rows]).encode()), labels=None)
+    >>> [looks_like(table, j) for j in range(4)]
+    ['identifier', 'label', 'tags', '']
+    """
+    feature, values = data.features[column], data.X.column(column)
+    known = values[~np.isnan(values)]
+    if not len(known):
+        return ""
+    if feature.has_categories:
+        words = {name.lower() for name in feature.categories}
+        if words <= {"0", "1"}:
+            return "label"
+        if words <= {"yes", "no"} or words <= {"true", "false"}:
+            return "answer"
+        if likely_separator(np.array(feature.categories, dtype=object), "|;,"):
+            return "tags"
+        return "identifier" if len(feature.categories) > 0.9 * len(known) >= 18 else ""
+    return "label" if len(known) > 1 and bool(np.isin(known, (0, 1)).all()) else ""
+
+
+def split(data: Dataset, setup: Setup) -> tuple[Dataset, Dataset]:
+    """Set a part aside, at once and for good."""
+    return train_test_split(data, setup.share, setup.seed, stratified=len(data) <= MOST_STRATIFIED)
+
+
+def numbered(data: Dataset) -> Dataset:
+    """Return data whose examples can be found again after a split: by their name, or by their row in the file."""
+    return data if data.row_ids is not None else replace(data, row_ids=tuple(map(str, range(1, len(data) + 1))))
+
+
+def check_learnable(data: Dataset) -> None:
+    """Refuse data from which nothing can be learned, in words for a person who looks at a page."""
+    if not data.label_names:
+        raise DataError("Choose at least one label: a column of 0 and 1, or a column with tags.")
+    if not data.features:
+        raise DataError("Every column is a label or left out; leave at least one to learn from.")
+    if len(data) < 6:
+        raise DataError(f"{data.name} has {len(data)} examples; a part of them cannot be held out")
+
+
+def aligned(data: Dataset, names: tuple[str, ...]) -> Dataset:
+    """Return data with these labels in this order; one that the data does not have is absent throughout."""
+    truth = dense(data)
+    columns = np.zeros((len(data), len(names)), dtype=np.uint8)
+    place = {name: number for number, name in enumerate(data.label_names)}
+    if not place.keys() & set(names):
+        raise DataError(f"{data.name}: has none of the labels of the training data")
+    for number, name in enumerate(names):
+        if name in place:
+            columns[:, number] = truth[:, place[name]]
+    return replace(data, Y=columns, label_names=names)
+
+
+def dense(data: Dataset) -> Any:
+    """Return the labels as a matrix of 0, 1 and 2."""
+    return np.ascontiguousarray(data.Y.toarray() if sp.issparse(data.Y) else np.asarray(data.Y), dtype=np.uint8)

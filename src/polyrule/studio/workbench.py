@@ -1,0 +1,248 @@
+"""The table on which a model is worked: training and held-out examples, and what every version does there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from polyrule.arrays import Bytes
+from polyrule.data import Dataset
+from polyrule.ensemble.model import RuleEnsemble
+from polyrule.errors import ModelError, OptionError
+from polyrule.evaluation.resampling import ResampledScores, resample_scores
+from polyrule.model.bodies import check_table
+from polyrule.model.narrowing import used_features
+from polyrule.report import scoring
+from polyrule.report.ensemble_summary import run_fired
+from polyrule.report.examples import chosen_examples
+from polyrule.report.features import summarise as feature_entry
+from polyrule.report.inputs import Part
+from polyrule.report.kinds import kind_of
+from polyrule.studio.bits import Words, count, first, pack
+from polyrule.studio.steps import said
+from polyrule.studio.tables import dense
+from polyrule.studio.tally import Covers, Tally, known_truth, tally, tally_labels
+
+#: versions whose counts are kept
+MOST_TALLIES = 12
+#: label decisions that resampling may count while a person waits
+MOST_COUNTED = 200_000_000
+#: examples that a page gets at once
+MOST_ROWS = 25
+#: names of features that no rule tests, as many as a page gets
+MOST_UNTESTED = 2000
+
+FILTERS = ("all", "wrong", "missed", "extra", "present", "predicted", "rule", "rule-wrong", "undecided")
+
+
+class Workbench:
+    """Training and held-out examples of one project.
+
+    Parameters
+    ----------
+    train, test : Dataset
+        With the same features and labels.
+    """
+
+    def __init__(self, train: Dataset, test: Dataset) -> None:
+        self.train, self.test = train, test
+        self.parts = (
+            _part("train", "Training data", train),
+            replace(_part("test", "Held-out data", test), unseen=True),
+        )
+        self.covers = tuple(Covers(part.table, part.truth) for part in self.parts)
+        self._tallies: dict[int, tuple[Any, list[Tally]]] = {}
+        self._histograms: dict[int, dict[str, Any]] = {}
+
+    @property
+    def label_names(self) -> tuple[str, ...]:
+        """Names of the labels."""
+        return self.train.label_names
+
+    @cached_property
+    def all_known(self) -> bool:
+        """Whether every training label is known, so that a list can be counted anew as the library does it."""
+        return known_truth(self.parts[0].truth)
+
+    def check(self, model: Any) -> None:
+        """Refuse a model that is about other features or labels."""
+        check_table(model, self.train.X)
+        if tuple(model.label_names) != self.train.label_names:
+            raise ModelError("the labels of the model are not those of the data, in the same order")
+
+    def tallies(self, model: Any) -> list[Tally]:
+        """Return what a model does on each part; the last few are remembered."""
+        kept = self._tallies.pop(id(model), None)
+        found = kept[1] if kept is not None else [self._tally(model, at) for at in range(len(self.parts))]
+        self._tallies[id(model)] = (model, found)
+        if len(self._tallies) > MOST_TALLIES:
+            del self._tallies[next(iter(self._tallies))]
+        return found
+
+    def _tally(self, model: Any, at: int) -> Tally:
+        if not isinstance(model, RuleEnsemble):
+            return tally(model, self.covers[at])
+        part = self.parts[at]
+        fired = model.fired(part.table)
+        result = run_fired(model, part, fired)
+        words = list(pack(fired.T)) if fired.shape[1] else []
+        return tally_labels(result.labels, result.covers, words, result.agree, result.differ, self.covers[at])
+
+    def view(self, model: Any, notes: Any, name: str = "model", graph: bool = False) -> dict[str, Any]:
+        """Return a model with its counts as the page's modules read it; see `polyrule.report.summary`."""
+        runs = self.tallies(model)
+        used = used_features(model.rules)
+        slots = {column: slot for slot, column in enumerate(used)}
+        if isinstance(model, RuleEnsemble):
+            results: Any = [_Agreement(run) for run in runs]
+        else:
+            results = runs
+        entry = kind_of(model).summarise(model, results, slots, graph=graph)
+        for index, rule in enumerate(entry["rules"]):
+            text = said(model, index)
+            rule |= {"text": text, "note": dict(notes.get(text, {}))}
+        entry |= {
+            "name": name,
+            "info": {"options": model.info.get("options", {}) if isinstance(model.info.get("options"), dict) else {}},
+            "parts": [self._on_part(run, part, graph) for run, part in zip(runs, self.parts, strict=True)],
+            "warnings": [],
+        }
+        return {
+            "labels": list(self.label_names),
+            "features": [self._feature(column) for column in used],
+            "feature_total": len(model.features),
+            "untested": [f.name for j, f in enumerate(model.features) if j not in slots][:MOST_UNTESTED],
+            "parts": [
+                {
+                    "key": part.key,
+                    "title": part.title,
+                    "name": part.name,
+                    "examples": len(part),
+                    "unseen": part.unseen,
+                    "present": part.present.sum(axis=0, dtype=np.int64).tolist(),
+                }
+                for part in self.parts
+            ],
+            "models": [entry],
+            "examples": chosen_examples(self.parts, [np.zeros(0, np.int64)] * 2, used),
+        }
+
+    def _feature(self, column: int) -> dict[str, Any]:
+        if column not in self._histograms:
+            self._histograms[column] = feature_entry(self.train.features[column], column, self.train.X)
+        return self._histograms[column]
+
+    def _on_part(self, run: Tally, part: Part, whole: bool) -> dict[str, Any]:
+        per = {name: values.tolist() for name, values in run.per_label.items()}
+        per["predicted"] = [tp + fp for tp, fp in zip(per["tp"], per["fp"], strict=True)]
+        per["precision"] = [_ratio(tp, tp + fp) for tp, fp in zip(per["tp"], per["fp"], strict=True)]
+        per["recall"] = [_ratio(tp, tp + fn) for tp, fn in zip(per["tp"], per["fn"], strict=True)]
+        both = zip(per["tp"], per["fp"], per["fn"], strict=True)
+        per["f1"] = [_ratio(2 * tp, 2 * tp + fp + fn) for tp, fp, fn in both]
+        return {
+            "scores": {name: round(value, 6) for name, value in run.scores.items()},
+            "per_label": per,
+            "unset": [count(words) for words in run.unset],
+            "confusion": scoring.confusion(part.truth, run.labels) if whole else [],
+        }
+
+    def effect(self, before: Any, after: Any) -> list[dict[str, Any]]:
+        """Return per part what a change does: label decisions made right and spoilt, examples touched, scores."""
+        found = []
+        for old, new in zip(self.tallies(before), self.tallies(after), strict=True):
+            fixed, broken = old.wrong_cells & ~new.wrong_cells, ~old.wrong_cells & new.wrong_cells
+            changed = np.bitwise_or.reduce(old.predicted ^ new.predicted, axis=0, initial=0)
+            found.append(
+                {
+                    "fixed": count(fixed.ravel()),
+                    "broken": count(broken.ravel()),
+                    "rows": count(changed),
+                    "scores": {name: round(value, 6) for name, value in new.scores.items()},
+                    "before": {name: round(value, 6) for name, value in old.scores.items()},
+                }
+            )
+        return found
+
+    def select(self, model: Any, at: int, kind: str, label: int | None = None, rule: int | None = None) -> Words:
+        """Return the examples of a part that a filter means."""
+        run, part = self.tallies(model)[at], self.covers[at]
+        if kind not in FILTERS:
+            raise OptionError(f"rows: there is no filter {kind!r}; there are {', '.join(FILTERS)}")
+        if label is not None and not 0 <= label < part.labels:
+            raise OptionError(f"there is no label {label} among {part.labels}")
+        if rule is not None and not 0 <= rule < len(run.fired):
+            raise OptionError(f"there is no rule {rule + 1} in a model of {len(run.fired)} rules")
+        labels = range(part.labels) if label is None else [label]
+        rows = {
+            "wrong": run.wrong_cells,
+            "missed": part.present & ~run.predicted,
+            "extra": part.absent & run.predicted,
+            "present": part.present,
+            "predicted": run.predicted,
+            "undecided": run.unset,
+        }
+        if kind in rows:
+            return np.asarray(np.bitwise_or.reduce(rows[kind][list(labels)], axis=0, initial=0), dtype=np.uint64)
+        if kind in ("rule", "rule-wrong"):
+            if rule is None:
+                raise OptionError("rows: say which rule")
+            wrong = part.every
+            if kind == "rule-wrong":
+                head = [literal.label for literal in model.rules[rule].head]
+                wrong = np.bitwise_or.reduce(run.wrong_cells[head], axis=0)
+            return np.asarray(run.fired[rule] & wrong)
+        return part.every
+
+    def rows(self, model: Any, at: int, words: Words, start: int = 0, most: int = MOST_ROWS) -> dict[str, Any]:
+        """Return a few of the chosen examples as the page's modules read them, and how many there are."""
+        chosen, total = first(words, self.covers[at].rows, start, most)
+        places = [np.array(chosen if number == at else [], dtype=np.int64) for number in range(len(self.parts))]
+        used = used_features(model.rules)
+        return {"examples": chosen_examples(self.parts, places, used), "total": total, "start": start}
+
+    def shared_rules(self, model: Any, at: int, words: Words) -> list[dict[str, Any]]:
+        """Return the rules that fire on the chosen examples, those shared by most first."""
+        total, found = count(words), []
+        for number, fired in enumerate(self.tallies(model)[at].fired):
+            if hits := count(fired & words):
+                found.append({"rule": number, "rows": hits, "of": total, "elsewhere": count(fired & ~words)})
+        return sorted(found, key=lambda one: (-one["rows"], one["rule"]))
+
+    def intervals(self, model: Any) -> dict[str, list[float]]:
+        """Return 95 % intervals of the scores on the held-out part."""
+        found = self.tallies(model)[1]
+        return interval_entries(resampled(self.parts[1], [found.labels]), found.scores)
+
+    def predicted(self, model: Any, at: int) -> Bytes:
+        """Return the predictions of a part as a matrix."""
+        return self.tallies(model)[at].labels
+
+
+def resampled(part: Part, predictions: Sequence[Bytes]) -> ResampledScores:
+    """Score models on resamples of a part; of large parts few are enough, and a person waits."""
+    times = MOST_COUNTED // max(1, part.truth.size * len(predictions))
+    return resample_scores(part.truth, predictions, resamples=min(400, max(40, times)))
+
+
+def interval_entries(found: ResampledScores, names: Iterable[str], at: int = 0) -> dict[str, list[float]]:
+    """Return the 95 % intervals of a model's scores as plain values."""
+    return {name: [round(bound, 4) for bound in found.interval(name, at)] for name in names}
+
+
+class _Agreement:
+    """The counts of an ensemble under the names in which the report asks for them."""
+
+    def __init__(self, run: Tally) -> None:
+        self.covers, self.agree, self.differ = run.covers, run.right, run.wrong
+
+
+def _part(key: str, title: str, data: Dataset) -> Part:
+    return Part(key, title, data.name, data.X, dense(data), data.row_ids, data.weights is not None)
+
+
+def _ratio(top: int, bottom: int) -> float:
+    return round(top / bottom, 6) if bottom else 0.0

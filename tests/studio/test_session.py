@@ -1,0 +1,304 @@
+"""Data, learning, history and saving, without a server between."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+from tests.studio.conftest import LABELS, learn, learned_session, songs
+
+import polyrule
+from polyrule import datasets
+from polyrule.errors import OptionError, PolyruleError
+from polyrule.model.files import dumps, loads
+from polyrule.studio.launch import open_studio
+from polyrule.studio.learn import Recipe
+from polyrule.studio.saving import FILES, make_file
+from polyrule.studio.session import Session
+from polyrule.studio.tables import Origin, Setup, file_ending
+
+
+def test_a_first_look_guesses_what_columns_are(tmp_path):
+    (tmp_path / "songs.csv").write_text(songs(), encoding="utf-8")
+    seen = Session().take(Origin.of_file(tmp_path / "songs.csv"))
+    looks = {column["name"]: column["looks"] for column in seen["columns"]}
+    assert looks == {
+        "title": "identifier",
+        "tempo": "",
+        "level": "",
+        "genre": "",
+        **dict.fromkeys(LABELS, "label"),
+    }
+    level = seen["columns"][2]
+    assert level["histogram"]["missing"] == len(range(3, 240, 17))
+    assert sum(level["histogram"]["counts"]) == 240 - level["histogram"]["missing"]
+
+
+def test_the_held_out_part_is_set_aside_and_never_learned_from(session):
+    bench = session.bench
+    assert len(bench.train) + len(bench.test) == 240
+    assert abs(len(bench.test) - 80) <= 1
+    assert not set(bench.train.row_ids) & set(bench.test.row_ids)
+    assert session.project.model.info["examples"] == len(bench.train)
+
+
+def test_what_is_said_about_columns_reaches_the_reader(tmp_path):
+    lines = ["size;tags;grade;odd"] + [
+        f"{n},5;{'a|b' if n % 2 else 'b'};{('low', 'mid', 'high')[n % 3]};x" for n in range(60)
+    ]
+    (tmp_path / "t.csv").write_text("\n".join(lines), encoding="utf-8")
+    session = Session()
+    session.take(Origin.of_file(tmp_path / "t.csv"))
+    order = {"grade": ["low", "mid", "high"]}
+    session.prepare(
+        {
+            "tags": "tags",
+            "tag_separator": "|",
+            "drop": ["odd"],
+            "ordinal": order,
+            "decimal": ",",
+            "monotone": {"size": "up"},
+        }
+    )
+    kinds = {feature.name: feature.kind for feature in session.bench.train.features}
+    assert kinds == {"size": "numeric", "grade": "ordinal"}
+    assert session.bench.label_names == ("a", "b")
+    learn(session, max_rules=3)
+    assert session.project.current.step["options"]["monotone"] == {"size": "up"}
+    assert all(c.op == ">" for rule in session.project.model for c in rule.body if getattr(c, "feature", 1) == 0)
+
+
+@pytest.mark.parametrize(
+    ("setup", "words"),
+    [
+        ({}, "Choose at least one label|nothing says which columns are labels"),
+        ({"labels": ["nothing"]}, "no column"),
+        ({"labels": ["calm"], "drop": ["title", "tempo", "level", "genre", "happy", "loud"]}, "Every column"),
+        ({"labels": ["calm"], "path": "/etc/passwd"}, "unknown member"),
+        ({"labels": "/etc/passwd"}, "must be an array"),
+        ({"labels": ["calm"], "share": 0.99}, "between 5 % and 90 %"),
+        ({"labels": ["genre"]}, "genre"),
+    ],
+)
+def test_a_setup_that_makes_no_sense_is_refused_and_changes_nothing(session, setup, words):
+    before = session.project, session.bench, session.setup
+    with pytest.raises(PolyruleError, match=words):
+        session.prepare(setup)
+    assert (session.project, session.bench, session.setup) == before
+
+
+def test_a_second_file_is_held_out(tmp_path):
+    (tmp_path / "a.csv").write_text(songs(120), encoding="utf-8")
+    (tmp_path / "b.csv").write_text(songs(40, seed=9), encoding="utf-8")
+    session = Session(tmp_path / "p.json")
+    session.take(Origin.of_file(tmp_path / "a.csv"))
+    session.take(Origin.of_file(tmp_path / "b.csv"), "test")
+    session.prepare({"labels": LABELS, "identifier": "title"})
+    assert [len(part) for part in session.bench.parts] == [120, 40]
+    learn(session, max_rules=3)
+    (tmp_path / "script.py").write_text(session.script(), encoding="utf-8")
+    assert "features=train.features" in session.script()
+    again = Session(tmp_path / "p.json")
+    again.resume()
+    assert [len(part) for part in again.bench.parts] == [120, 40]
+
+
+def test_names_of_dropped_files_lead_nowhere():
+    assert file_ending("../../../etc/passwd") == ""
+    assert file_ending("x.csv/../../y.TSV.gz") == ".tsv.gz"
+    assert file_ending("x.py") == ""
+
+
+@pytest.mark.parametrize(
+    "wish",
+    [
+        {"kind": "list", "max_rules": 3, "simplicity": 2, "balance": "f2"},
+        {"kind": "scorecard", "max_rules": 3, "points": 3},
+    ],
+)
+def test_the_code_of_a_recipe_makes_the_same_estimator(wish):
+    recipe = Recipe.from_json(wish, {"tempo": "up"}, None)
+    line = recipe.code()[-1].removeprefix("model = ").removesuffix(".fit(train).model_")
+    made = eval(
+        line,
+        {"RuleListClassifier": polyrule.RuleListClassifier, "RuleEnsembleClassifier": polyrule.RuleEnsembleClassifier},
+    )
+    given = made.get_params()
+    assert {name: given[name] for name in recipe.options} == recipe.options
+    assert Recipe.of_step(recipe.step()) == recipe
+
+
+@pytest.mark.parametrize("keep", [True, False])
+def test_learning_ends_when_asked_to(session, keep):
+    before = session.project
+    session.learn({"kind": "list"})
+    job = session.job
+    real = job.tell
+
+    def tell(**event):
+        real(**event)
+        if event.get("rules", 0) >= 1:
+            job.stop(keep)
+
+    job.tell = tell
+    job.thread.join()
+    if keep:
+        assert len(session.project.versions) == len(before.versions) + 1
+    elif job.cancelled:
+        assert session.project is before
+        assert job.events[-1].get("cancelled") is True
+
+
+def test_pinned_rules_stay_in_front(session):
+    session.change({"step": {"do": "note", "rule": 1, "pinned": True}})
+    kept = session.project.model.rules[1]
+    learn(session, max_rules=2, pinned=True)
+    assert (session.project.model.rules[0].head, session.project.model.rules[0].body) == (kept.head, kept.body)
+    assert session.project.current.notes
+    learn(session, max_rules=2)
+    assert session.project.current.step["keep"] == []
+
+
+def test_every_change_is_on_disk_before_it_is_answered(session):
+    session.change({"step": {"do": "remove", "rule": 0}, "why": "a copy of rule 2"})
+    again = Session(session.path)
+    again.resume()
+    assert again.project.current.why == "a copy of rule 2"
+    assert str(again.finished()) == str(session.finished())
+    session.undo()
+    third = Session(session.path)
+    third.resume()
+    assert third.project.at == 0
+    assert third.history()["redo"] is True
+
+
+def test_changed_data_is_noticed(session, tmp_path):
+    (tmp_path / "songs.csv").write_text(songs(seed=5), encoding="utf-8")
+    with pytest.raises(PolyruleError, match="has changed since"):
+        Session(session.path).resume()
+
+
+def test_the_saved_model_holds_history_names_and_new_counts(session):
+    session.change({"step": {"do": "remove", "rule": 0}, "why": "a copy"})
+    session.change({"step": {"do": "note", "rule": 0, "name": "fast ones"}})
+    model = loads(make_file(session, "model.json"))
+    assert [entry["why"] for entry in model.info["history"]] == ["", "a copy", ""]
+    assert {entry["by"] for entry in model.info["history"]} == {"tester"}
+    assert [note["name"] for note in model.info["notes"].values()] == ["fast ones"]
+    expected = session.project.model.recount(session.bench.train)
+    assert model.rules == expected.rules
+    assert "fast ones" in make_file(session, "report.html")
+    opened = Session()
+    opened.bring(session.bench.train, session.bench.test, model)
+    assert opened.project.current.notes == session.project.current.notes
+    opened.change({"step": {"do": "move", "rule": 0, "to": 1}})
+    assert len(opened.finished().info["history"]) == 3 + 2
+
+
+def test_the_script_gives_the_same_model(session):
+    session.change({"step": {"do": "note", "rule": 1, "pinned": True, "name": 'odd\n"name"'}, "why": "line\nbreak '''"})
+    learn(session, max_rules=3, pinned=True)
+    session.change({"step": {"do": "remove", "rule": 1}})
+    session.change({"step": {"do": "insert", "at": 0, "text": "calm, !loud <- 3 < tempo <= 60, genre in {folk, jazz}"}})
+    session.change({"step": {"do": "split", "rule": 0, "label": 0}})
+    session.change({"step": {"do": "move", "rule": 0, "to": 1}})
+    session.change({"step": {"do": "replace", "rule": 0, "text": "¬loud <- tempo > 200 [stop]"}})
+    session.undo()
+    assert_script_repeats(session)
+
+
+def test_the_script_of_a_scorecard_gives_the_same_model(tmp_path):
+    session = learned_session(tmp_path, kind="scorecard", max_rules=3, points=3)
+    rule = session.project.model.rules[0]
+    session.change({"step": {"do": "reweigh", "rule": 0, "label": rule.head[0].label, "weight": 2.0}})
+    session.change({"step": {"do": "remove", "rule": 1}})
+    assert_script_repeats(session)
+
+
+def assert_script_repeats(session):
+    folder = session.path.parent
+    (folder / "script.py").write_text(session.script(), encoding="utf-8")
+    done = subprocess.run([sys.executable, "-W", "ignore", "script.py"], cwd=folder, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    made, saved = polyrule.load(folder / "model.json"), session.finished()
+    plain = {name: value for name, value in saved.info.items() if name not in ("history", "notes")}
+    for model in (made, saved):
+        model.info.clear()
+        model.info.update(plain)
+    assert dumps(made) == dumps(saved)
+
+
+def test_every_file_can_be_made(session):
+    for name in FILES:
+        assert make_file(session, name)
+    with pytest.raises(KeyError):
+        make_file(session, "../secret")
+
+
+def test_formulas_in_names_do_not_run_in_a_spreadsheet(tmp_path):
+    text = songs(60).replace("song 1,", "=cmd|' /C calc'!A0,").replace("calm", "=calm", 1)
+    (tmp_path / "songs.csv").write_text(text, encoding="utf-8")
+    session = Session()
+    session.take(Origin.of_file(tmp_path / "songs.csv"))
+    session.prepare({"labels": ["=calm", "happy"], "identifier": "title", "drop": ["loud"]})
+    learn(session, max_rules=2)
+    for line in make_file(session, "predictions.csv").splitlines():
+        assert not line.startswith(("=", '"='))
+        assert ",=" not in line
+
+
+def test_two_versions_are_compared(session):
+    session.change({"step": {"do": "remove", "rule": 0}})
+    found = session.compare({"first": 0, "second": 1})
+    assert len(found["same"]) == len(session.project.model)
+    assert found["effect"] == session.bench.effect(session.project.versions[0].model, session.project.model)
+    said = session.bench.predicted(session.project.versions[0].model, 1)
+    other = session.bench.predicted(session.project.model, 1)
+    assert len(found["rows"][1]) == min(50, int((said != other).any(axis=1).sum()))
+    low, high = found["scores"]["micro_f1"][0][1:]
+    assert low <= found["scores"]["micro_f1"][0][0] <= high
+
+
+def test_a_fitted_estimator_opens_its_studio():
+    train, test = datasets.load("emotions", part="train"), datasets.load("emotions", part="test")
+    fitted = polyrule.RuleListClassifier(max_rules=3, teacher=None).fit(train)
+    with fitted.studio(train, test, browser=False) as studio:
+        assert studio.session.project.model is fitted.model_
+        studio.session.change({"step": {"do": "remove", "rule": 0}})
+        assert len(studio.model) == len(fitted.model_) - 1
+    with pytest.raises(OptionError, match="both train and test"):
+        open_studio(fitted, train, browser=False)
+
+
+def test_a_model_waits_for_its_data(session, tmp_path):
+    model = session.finished()
+    other = Session()
+    other.wait_for_data(model)
+    assert other.state()["waiting"] == len(model)
+    other.take(Origin.of_file(tmp_path / "songs.csv"))
+    assert other.state()["ready"] is True
+    assert other.project.model.rules == model.rules
+
+
+def test_a_scorecard_is_not_changed_as_a_list_is(tmp_path):
+    session = learned_session(tmp_path, kind="scorecard", max_rules=3)
+    for step in ({"do": "move", "rule": 0, "to": 1}, {"do": "insert", "at": 0, "text": "calm <- true"}):
+        with pytest.raises(OptionError, match="scorecard"):
+            session.change({"step": step})
+    with pytest.raises(OptionError, match="rule lists"):
+        session.suggest({"part": 0, "filter": "wrong"})
+    assert "view" in session.labels()
+
+
+def test_setup_survives_its_own_words():
+    given = {
+        "labels": ["a"],
+        "drop": ["b"],
+        "ordinal": {"c": ["x", "y"]},
+        "monotone": {"d": "down"},
+        "share": 0.2,
+        "seed": 3,
+    }
+    setup = Setup.from_json(given)
+    assert Setup.from_json(setup.to_json()) == setup
