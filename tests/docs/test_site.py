@@ -133,7 +133,7 @@ SHARED = {"explain", "export", "feature_importances_", "plot", "predict", "predi
 
 def test_the_table_of_methods_is_complete(monkeypatch) -> None:
     monkeypatch.syspath_prepend(str(DOCS / "_ext"))
-    table = import_module("method_table")
+    table = import_module("methods")
     page = (DOCS / "reference" / "api" / "estimators.md").read_text(encoding="utf-8")
     paths = re.search(r"\.\. method-table:: (.+)", page)
     assert paths is not None

@@ -99,11 +99,9 @@ def test_tags_with_another_separator(tmp_path):
         warnings.simplefilter("error", DataWarning)
         RuleListClassifier().fit(X, [text.split("/") for text in texts])
         RuleListClassifier().fit(X, ["Smith, John", "Miller/Jane"] * 20)
-    told = train(tmp_path, X.assign(mood=[text.replace("/", ";") for text in texts]), "--tags", "mood")
-    assert "look like several tags; if they are, say tag_separator=';' (--tag-separator ';')" in told
-    assert "separator" not in train(
-        tmp_path, X.assign(mood=[text.replace("/", "|") for text in texts]), "--tags", "mood"
-    )
+    for separator in ";|":  # found in the file
+        told = train(tmp_path, X.assign(mood=[text.replace("/", separator) for text in texts]), "--tags", "mood")
+        assert "separator" not in told
     with pytest.raises(
         DataError, match="if the column lists tags, say tags= instead of labels=, and tag_separator='/'"
     ):

@@ -60,7 +60,7 @@ class Binning:
         >>> Binning.of(Table.from_array([[1.0], [1.75], [9.0]]), 64).thresholds
         (array([1.4, 5. ]),)
         >>> Binning.of(Table.from_array([[1.0], [2.0], [9.0]]), 64).thresholds
-        (array([1., 5.]),)
+        (array([1., 6.]),)
         """
         thresholds = [
             np.empty(0)

@@ -38,6 +38,8 @@ def learning_progress(quiet: bool) -> Iterator[Any]:
         from polyrule.learning.progress import within_rules  # which needs NumPy, and help shall not
 
         yield within_rules(show)
+        bar.update(task, completed=1.0)  # growing may end before every label is decided
+        bar.refresh()
 
 
 def _within(progress: Any) -> str:

@@ -58,6 +58,7 @@ class TrainingState:
 
         Examples
         --------
+        >>> from fractions import Fraction
         >>> state = TrainingState(np.array([[1, 0], [0, 0]], dtype=np.uint8), np.array([1, 1]))
         >>> rule = Candidate((), ((1, 0, 2, 0),), Fraction(1), np.array([0, 1]))
         >>> state.commit(rule, stop_threshold=0.01, keep_covered=True)

@@ -9,7 +9,8 @@ from typing import Any
 
 from polyrule.data import Dataset
 from polyrule.errors import PolyruleError
-from polyrule.estimators import RuleEnsembleClassifier, RuleListClassifier
+from polyrule.estimators.ensemble import RuleEnsembleClassifier
+from polyrule.estimators.rule_list import RuleListClassifier
 from polyrule.model.conditions import fits
 from polyrule.model.printing import format_rule
 from polyrule.model.reading import Node
