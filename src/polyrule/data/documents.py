@@ -132,6 +132,24 @@ def _name(value: Any) -> str:
     return text if len(text) <= 40 else f"{text[:37]}..."
 
 
+def distinct_members(pairs: list[tuple[str, Any]], refusal: Callable[[str], Exception]) -> dict[str, Any]:
+    """Return an object with these members; one that is named twice is refused with `refusal` of its name.
+
+    Examples
+    --------
+    >>> distinct_members([("a", 1), ("b", 2)], KeyError)
+    {'a': 1, 'b': 2}
+    """
+    members = dict(pairs)
+    if len(members) != len(pairs):
+        seen: set[str] = set()
+        for name, _ in pairs:
+            if name in seen:
+                raise refusal(name)
+            seen.add(name)
+    return members
+
+
 def parse(text: str, source: str, what: str, error: type[PolyruleError] = DataError) -> Any:
     """Parse JSON that holds finite numbers only and names no member of an object twice; `what` it should be."""
 
@@ -139,14 +157,9 @@ def parse(text: str, source: str, what: str, error: type[PolyruleError] = DataEr
         raise error(f"{source}: {name} is not a number a {what} may hold")
 
     def no_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        members = dict(pairs)
-        if len(members) != len(pairs):
-            seen: set[str] = set()
-            for name, _ in pairs:
-                if name in seen:
-                    raise error(f"{source}: member {shorten(name)} occurs twice in one object")
-                seen.add(name)
-        return members
+        return distinct_members(
+            pairs, lambda name: error(f"{source}: member {shorten(name)} occurs twice in one object")
+        )
 
     def finite(digits: str) -> float:
         number = float(digits)

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from polyrule.arrays import Matrix
-from polyrule.model.bodies import FlatBodies, native_values
+from polyrule.model.bodies import FlatBodies, flat_heads, native_values
 from polyrule.native import native
 
 if TYPE_CHECKING:
@@ -41,12 +41,13 @@ class FlatWeights:
     @classmethod
     def of(cls, model: RuleEnsemble) -> FlatWeights:
         """Flatten an ensemble."""
-        entries = [entry for rule in model.rules for entry in rule.head]
+        head_start, head_label = flat_heads(model.rules)
+        weights = [entry.weight for rule in model.rules for entry in rule.head]
         return cls(
             bodies=FlatBodies.of((rule.body for rule in model.rules), model.features),
-            head_start=np.cumsum([0, *(len(rule.head) for rule in model.rules)], dtype=np.int32),
-            head_label=np.array([entry.label for entry in entries], dtype=np.int32),
-            weight=np.array([entry.weight for entry in entries], dtype=np.float64),
+            head_start=head_start,
+            head_label=head_label,
+            weight=np.array(weights, dtype=np.float64),
             intercepts=np.array(model.intercepts, dtype=np.float64),
         )
 

@@ -138,8 +138,10 @@ class Growth(ABC, Generic[N]):
         floor = best if self.options.beam_width == 1 else None  # what does not beat it ends a greedy search
         found = [node for parent in level for node in self.search(parent, literals, floor)]
         found.sort(key=lambda node: node.rank, reverse=True)  # stable: earlier parents and conditions stay first
-        once = {frozenset(node.body): node for node in reversed(found)}
-        return [node for node in found if once[frozenset(node.body)] is node][: self.options.beam_width]
+        first: dict[frozenset[Condition], N] = {}
+        for node in found:
+            first.setdefault(frozenset(node.body), node)
+        return list(first.values())[: self.options.beam_width]
 
     def shortlist(self, parent: N, batches: Batches, literals: Bools, floor: Verdict | None = None) -> list[N]:
         """Judge the candidates of one batch after the other; return the best `beam_width` of them as nodes."""

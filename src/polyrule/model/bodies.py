@@ -157,6 +157,13 @@ class FlatBodies:
                 yield rows, np.asfortranarray(narrow[rows][:, self.used], dtype=np.float64)
 
 
+def flat_heads(rules: Iterable[Any]) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]:
+    """Return where each rule's head starts, one more than there are rules, and the labels of all heads in a row."""
+    heads = [rule.head for rule in rules]
+    labels = [entry.label for head in heads for entry in head]
+    return np.cumsum([0, *map(len, heads)], dtype=np.int32), np.array(labels, dtype=np.int32)
+
+
 def native_values(values: Any) -> Iterator[tuple[slice, Any]]:
     """Rows as the native kernels take them: all at once where they are, other types of numbers piece by piece."""
     if sp.issparse(values):

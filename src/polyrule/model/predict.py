@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from polyrule.data.table import Table
-from polyrule.model.bodies import Block, FlatBodies, check_table, native_values, run
+from polyrule.model.bodies import Block, FlatBodies, check_table, flat_heads, native_values, run
 from polyrule.native import native
 
 if TYPE_CHECKING:
@@ -48,12 +48,13 @@ class FlatRules:
     @classmethod
     def of(cls, rule_list: RuleList) -> FlatRules:
         """Flatten a rule list."""
-        literals = [literal for rule in rule_list.rules for literal in rule.head]
+        head_start, head_label = flat_heads(rule_list.rules)
+        values = [literal.value for rule in rule_list.rules for literal in rule.head]
         return cls(
             bodies=FlatBodies.of((rule.body for rule in rule_list.rules), rule_list.features),
-            head_start=np.cumsum([0, *(len(rule.head) for rule in rule_list.rules)], dtype=np.int32),
-            head_label=np.array([literal.label for literal in literals], dtype=np.int32),
-            head_value=np.array([literal.value for literal in literals], dtype=np.uint8),
+            head_start=head_start,
+            head_label=head_label,
+            head_value=np.array(values, dtype=np.uint8),
             stop=np.array([rule.stop for rule in rule_list.rules], dtype=np.uint8),
             full=rule_list.full,
             defaults=np.array(rule_list.defaults, dtype=np.uint8),

@@ -11,6 +11,7 @@ import numpy as np
 from polyrule.budget import MOST_COLUMNS
 from polyrule.data.columns import shorten
 from polyrule.data.dates import day_of
+from polyrule.data.documents import distinct_members
 from polyrule.data.formats.blocks import CELLS_AT_ONCE, Block, Column, ColumnKind, DenseBlock, Hints
 from polyrule.data.lines import line_blocks
 from polyrule.data.sources import Source
@@ -118,11 +119,4 @@ def _kind(value: Any) -> ColumnKind | None:
 
 
 def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    made = dict(pairs)
-    if len(made) != len(pairs):
-        seen: set[str] = set()
-        for key, _ in pairs:
-            if key in seen:
-                raise ValueError(f"the key {shorten(key)} appears twice in one object")
-            seen.add(key)
-    return made
+    return distinct_members(pairs, lambda key: ValueError(f"the key {shorten(key)} appears twice in one object"))
