@@ -190,7 +190,7 @@ class PyEngine {
   }
 
   // Which rows are in the working set, and what each label of each row has been set to (-1: nothing).
-  std::pair<std::vector<std::uint8_t>, std::vector<std::int8_t>> training_state() const {
+  std::pair<nb::bytes, nb::bytes> training_state() const {
     const State& state = engine_->state();
     std::vector<std::uint8_t> working(state.rows);
     std::vector<std::int8_t> assigned(state.rows * state.labels, -1);
@@ -199,7 +199,7 @@ class PyEngine {
       for (std::size_t l = 0; l < state.labels; ++l)
         if (state.set.test(l, i)) assigned[i * state.labels + l] = state.ones.test(l, i);
     }
-    return {std::move(working), std::move(assigned)};
+    return {nb::bytes(working.data(), working.size()), nb::bytes(assigned.data(), assigned.size())};
   }
 
   Count remaining() const { return engine_->state().working_weight; }

@@ -5,7 +5,9 @@
 namespace polyrule {
 
 bool GeneralSearch::search(const Query& query, Shortlist& best) {
-  const auto& [watch, node, form, whole] = query;
+  const Watch& watch = query.watch;
+  const Node& node = query.node;
+  const Form& form = query.form;
   const Codes codes(node, state_);
   std::vector<std::size_t> columns, labels;
   for (std::size_t j = 0; j < columns_.size(); ++j)
@@ -16,17 +18,14 @@ bool GeneralSearch::search(const Query& query, Shortlist& best) {
   const std::size_t work = (node.rows.size() + codes.work()) * units;
   const int threads = work < limits_.threaded_work ? 1 : std::min<int>(threads_, static_cast<int>(units));
   std::vector<std::unique_ptr<GeneralScan>> workers(static_cast<std::size_t>(threads));
-  const Watch& clock = watch;  // names of a structured binding cannot be captured everywhere
-  const Form& measure = form;
-  const Node& body = node;
   over_all(watch, units, threads, 1, [&](int w, std::size_t unit) {
     auto& worker = workers[static_cast<std::size_t>(w)];
     if (!worker)
-      worker.reset(new GeneralScan(body, state_, columns_, sequences_, codes, measure, min_coverage_,
-                                   limits_.stretch_rows, best, Patience(&clock)));
+      worker.reset(new GeneralScan(node, state_, columns_, sequences_, codes, form, min_coverage_, limits_.stretch_rows,
+                                   best, Patience(&watch)));
     if (unit < columns.size()) worker->feature(columns[unit]);
     else worker->label(labels[unit - columns.size()]);
-    clock.bodies.fetch_add(worker->judged(), std::memory_order_relaxed);
+    watch.bodies.fetch_add(worker->judged(), std::memory_order_relaxed);
   });
   for (const auto& worker : workers)
     if (worker) worker->finish();

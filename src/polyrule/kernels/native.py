@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 from fractions import Fraction
-from functools import cache, partial
+from functools import cache, cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -108,7 +108,7 @@ class NativeEngine:
             **(_formula(form, objective.measure) if form.formula else {}),
         )
         self._form = form
-        self._reference_of = partial(ReferenceEngine, table, whole, weights, objective, options)
+        self._make_reference = partial(ReferenceEngine, table, whole, weights, objective, options)
 
     @property
     def remaining(self) -> int:
@@ -153,11 +153,16 @@ class NativeEngine:
         """Per label, present and absent weight that nobody has set."""
         return np.array(self._engine.leftover(), dtype=np.int64).reshape(-1, 2)
 
+    @cached_property
+    def _reference(self) -> ReferenceEngine:
+        """Made when it is first needed, which mostly is never."""
+        return self._make_reference()
+
     def _grow_by_reference(self) -> Candidate | None:
         """Let the reference grow a rule where no compiled search is exact: in this state, or for several labels."""
-        reference = self._reference_of()
+        reference = self._reference
         working, assigned = self._engine.training_state()
-        reference.resume(np.array(working, dtype=bool), np.array(assigned, dtype=np.int8))
+        reference.resume(np.frombuffer(working, dtype=np.bool_), np.frombuffer(assigned, dtype=np.int8))
         reference.deadline, reference.report = self.deadline, self.report
         return reference.grow()
 
