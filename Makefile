@@ -7,7 +7,7 @@ MINUTES ?= 10
 SEED ?= 0
 
 SOURCES := $(wildcard native/*/*.[ch]pp src/polyrule/scale/*.h)
-NATIVE := CMakeLists.txt $(SOURCES)
+NATIVE := CMakeLists.txt $(filter-out native/tests/%,$(SOURCES))
 
 .PHONY: demo docs test campaign golden lint check-workflows test-integrations wheel-test stored-models bench bench-paths \
   bench-quality gallery sanitize sanitize-threads portable fuzz mutants prove versions clean help

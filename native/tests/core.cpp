@@ -49,7 +49,7 @@ TEST_CASE("fractions are made in lowest terms, and 0 where there is nothing to d
 }
 
 TEST_CASE("the nearest fraction below is the largest that is not above") {
-  for (int round = 0; round < 500; ++round) {
+  for (int round = 0; round < 90; ++round) {  // the obvious way is slow
     const Fraction target{between(-300, 300), between(1, 97)};
     const std::int64_t most = between(1, 20);
     Fraction best{-1000, 1};
@@ -57,7 +57,6 @@ TEST_CASE("the nearest fraction below is the largest that is not above") {
       for (std::int64_t num = -400 * den; num <= 400 * den; ++num)
         if (compare({num, den}, target) <= 0 && compare({num, den}, best) > 0) best = {num, den};
     CHECK(compare(nearest_below(target, most), best) == 0);
-    if (round > 40) round += 9;  // the obvious way is slow
   }
 }
 
