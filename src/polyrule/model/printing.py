@@ -14,6 +14,8 @@ from polyrule.data.table import Feature
 from polyrule.model.rounding import is_short, shown_threshold, shown_value
 from polyrule.model.rule import (
     Condition,
+    FeatureCondition,
+    GroupCondition,
     LabelCondition,
     Literal,
     MissingCondition,
@@ -21,15 +23,19 @@ from polyrule.model.rule import (
     NumericCondition,
     Rule,
     SetCondition,
+    at_least,
+    plain_conditions,
 )
 
 if TYPE_CHECKING:
     from polyrule.model.rule_list import RuleList
 
 _MOST_NAMED = 10
+_FLAGS = {("0", "1"), ("no", "yes"), ("n", "y"), ("false", "true"), ("absent", "present")}
 
 # A name needs quotes where `parse_rule` could read it as something else than one name.
 _AMBIGUOUS = re.compile(
+    r"""^(any|at\sleast\s\d+)\sof\b|"""
     r"""[,<>=¬"'\\{}]|^[!~]|^not\s|^true$|\s\s|^\s|\s$|^$|\(TP|\(not counted|\]$|^\d+[.:]|\sis\s(missing|known)$""",
     re.IGNORECASE,
 )
@@ -109,8 +115,25 @@ def format_name(name: str) -> str:
     >>> print(format_name("a-b"), format_name("x y"), format_name("a <- b"), format_name("line\nbreak"))
     a-b x y "a <- b" "line\nbreak"
     """
-    if is_visible(name) and not _AMBIGUOUS.search(name):
-        return name
+    clear = is_visible(name) and not _AMBIGUOUS.search(name) and closes_brackets(name)
+    return name if clear else _quoted(name)
+
+
+def closes_brackets(text: str) -> bool:
+    """Whether every parenthesis of a text has its counterpart, so that those around the text can be told from them.
+
+    >>> closes_brackets("size (cm)"), closes_brackets("a) or (b"), closes_brackets(":(")
+    (True, False, False)
+    """
+    depth = 0
+    for mark in text:
+        depth += (mark == "(") - (mark == ")")
+        if depth < 0:
+            return False
+    return depth == 0
+
+
+def _quoted(name: str) -> str:
     doubtful = doubtful_marks(name)
     return '"' + "".join(_escape(mark, position in doubtful) for position, mark in enumerate(name)) + '"'
 
@@ -157,6 +180,50 @@ def format_condition(
             return f"{format_name(features[feature].name)} is {'missing' if missing else 'known'}"
         case LabelCondition(label, value):
             return _signed(label, value, label_names)
+        case GroupCondition():
+            return format_group(condition, features, digits)
+
+
+def format_group(group: GroupCondition, features: Sequence[Feature], digits: int | None = None) -> str:
+    """Return a group: columns that only say yes or no by their names in braces, other members in parentheses.
+
+    >>> features = [Feature("jam", "nominal", ("0", "1")), Feature("queue", "nominal", ("0", "1")), Feature("age")]
+    >>> jam, queue, old = NominalCondition(0, 1), NominalCondition(1, 1), NumericCondition(2, ">", 65)
+    >>> format_group(GroupCondition((jam, queue), name="road words"), features)
+    'any of "road words" {jam, queue}'
+    >>> format_group(GroupCondition((jam, queue, old), 2), features)
+    'at least 2 of (jam = 1, queue = 1, age > 65)'
+    """
+    start = f"{at_least(group.least)} of " + (f"{_quoted(group.name)} " if group.name else "")
+    flags = [format_flag(member, features) for member in group.members]
+    if None not in flags:
+        return f"{start}{{{', '.join(map(str, flags))}}}"
+    return f"{start}({', '.join(format_condition(member, features, (), digits) for member in group.members)})"
+
+
+def format_flag(member: FeatureCondition, features: Sequence[Feature]) -> str | None:
+    """Return a member that says that something is there as its bare name; None where it says something else.
+
+    A column of 0 and 1, or of whole numbers from 0, is known by the training values on either side of the threshold.
+    """
+    feature = features[member.feature]
+    match member:
+        case NominalCondition(_, value) if is_flag(feature):
+            there = value == 1
+        case NumericCondition(_, op) if _parts_0_from_1(member, feature):
+            there = op == ">"
+        case _:
+            return None
+    return ("" if there else "¬") + format_name(feature.name)
+
+
+def _parts_0_from_1(condition: NumericCondition, feature: Feature) -> bool:
+    return feature.kind == "numeric" and condition.threshold == 0.5 and condition.between == (0.0, 1.0)
+
+
+def is_flag(feature: Feature) -> bool:
+    """Whether the categories of a feature say no and yes, in this order."""
+    return feature.kind == "nominal" and tuple(map(str.lower, feature.categories)) in _FLAGS
 
 
 def _format_ordinal(feature: Feature, op: str, place: int) -> str:
@@ -316,7 +383,7 @@ def rounding_lines(model: Any, digits: int | None) -> list[str]:
         if any(
             not model.features[condition.feature].is_stepped
             and not is_short(shown_threshold(condition, digits), digits)
-            for condition in rule.body
+            for condition in plain_conditions(rule.body)
             if isinstance(condition, NumericCondition)
         )
     ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
@@ -126,7 +127,59 @@ class LabelCondition:
 
 
 FeatureCondition = NumericCondition | NominalCondition | SetCondition | MissingCondition
-Condition = FeatureCondition | LabelCondition
+
+
+@dataclass(frozen=True, slots=True)
+class GroupCondition:
+    """At least `least` of some conditions hold: "any of" them where it is 1. A body has at most one group.
+
+    Parameters
+    ----------
+    members : tuple of conditions on features
+        At least two, all different, in the order they were found.
+    least : int
+        Less than there are members: all of them would be a body without a group.
+    name : str
+        What a reader calls the group; not part of what makes two conditions equal.
+
+    Examples
+    --------
+    >>> members = NumericCondition(3, ">", 65), NominalCondition(4, 1), NumericCondition(5, ">", 150)
+    >>> Rule((Literal(0, 1),), (GroupCondition(members, 2),))
+    <Rule y0 <- at least 2 of (x3 > 65, x4 = category 1, x5 > 150)   (TP 0, FP 0)>
+    """
+
+    members: tuple[FeatureCondition, ...]
+    least: int = 1
+    name: str = field(default="", compare=False)
+
+    def __post_init__(self) -> None:
+        if len(set(self.members)) < len(self.members):
+            raise ModelError("the members of a group must be distinct")
+        if not 1 <= self.least < len(self.members):
+            raise ModelError(f"at least {self.least} of {len(self.members)} conditions is no group of alternatives")
+
+
+Condition = FeatureCondition | GroupCondition | LabelCondition
+
+
+def plain_conditions(body: Iterable[Condition]) -> Iterator[FeatureCondition | LabelCondition]:
+    """Yield the conditions of a body, the members of a group instead of the group.
+
+    >>> x0, x1, x2 = (MissingCondition(feature, True) for feature in range(3))
+    >>> [condition.feature for condition in plain_conditions((x0, GroupCondition((x1, x2))))]
+    [0, 1, 2]
+    """
+    for condition in body:
+        if isinstance(condition, GroupCondition):
+            yield from condition.members
+        else:
+            yield condition
+
+
+def size_of(body: Iterable[Condition]) -> int:
+    """Return how many conditions a reader has to read, each member of a group among them."""
+    return sum(1 for _ in plain_conditions(body))
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,6 +256,8 @@ class Rule:
             raise ModelError("a rule needs at least one label in its head")
         if labels != sorted(set(labels)):
             raise ModelError("the labels of a head must be distinct and in label order")
+        if sum(isinstance(condition, GroupCondition) for condition in self.body) > 1:
+            raise ModelError("a rule has at most one group of alternatives")
 
     def __str__(self) -> str:
         head = ", ".join(f"{'' if literal.value else '¬'}y{literal.label}" for literal in self.head)
@@ -234,6 +289,11 @@ class Rule:
         return len(self.head) > 1
 
 
+def at_least(least: int) -> str:
+    """Return how many members of a group must hold, in words."""
+    return "any" if least == 1 else f"at least {least}"
+
+
 def _sketch(condition: Condition) -> str:
     match condition:
         case NumericCondition(feature, op, threshold):
@@ -246,3 +306,5 @@ def _sketch(condition: Condition) -> str:
             return f"x{feature} is {'missing' if missing else 'known'}"
         case LabelCondition(label, value):
             return f"{'' if value else '¬'}y{label}"
+        case GroupCondition(members, least):
+            return f"{at_least(least)} of ({', '.join(map(_sketch, members))})"
