@@ -85,7 +85,7 @@ def attack(target: Target, seconds: float, seed: int, keep: bool) -> tuple[int, 
 def _work(target: Target, seconds: float, rng: random.Random, shared: mmap.mmap, keep: bool) -> None:
     pool = target.inputs()
     target.run(pool[0])  # imports take longer than any input may, and more memory
-    pool = [raw for raw in pool if _is_quick(target, raw)]
+    pool = [raw for raw in pool if _is_quick(target, raw)] or pool[:1]
     end = time.monotonic() + seconds
     used = _address_space()
     resource.setrlimit(resource.RLIMIT_AS, (used + MEMORY, used + MEMORY))
