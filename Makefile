@@ -10,7 +10,7 @@ SOURCES := $(wildcard native/*/*.[ch]pp src/polyrule/scale/*.h)
 NATIVE := CMakeLists.txt $(SOURCES)
 
 .PHONY: demo docs test campaign golden lint check-workflows test-integrations wheel-test stored-models bench bench-paths \
-  bench-quality gallery sanitize sanitize-threads portable fuzz prove versions clean help
+  bench-quality gallery sanitize sanitize-threads portable fuzz mutants prove versions clean help
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -103,6 +103,13 @@ portable: $(VENV)/sanitize.stamp  ## the native tests and the golden lists with 
 
 fuzz: $(VENV)/test.stamp  ## attack every reader, parser and command with mutated inputs for MINUTES
 	$(BIN)/python -m fuzz --minutes $(MINUTES)
+
+$(VENV)/mutants.stamp: pyproject.toml $(VENV)/test.stamp
+	$(BIN)/python -m pip install --quiet --group mutants
+	touch $@
+
+mutants: $(VENV)/mutants.stamp  ## which small changes to FILE its TESTS do not notice
+	PYTHON=$(BIN)/python tools/mutants.sh $(FILE) $(TESTS)
 
 versions:  ## the tests with the oldest and newest dependencies, on every Python that can be found
 	tools/versions.sh
