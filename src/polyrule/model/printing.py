@@ -195,10 +195,15 @@ def format_group(group: GroupCondition, features: Sequence[Feature], digits: int
     'at least 2 of (jam = 1, queue = 1, age > 65)'
     """
     start = f"{at_least(group.least)} of " + (f"{_quoted(group.name)} " if group.name else "")
-    flags = [format_flag(member, features) for member in group.members]
-    if None not in flags:
-        return f"{start}{{{', '.join(map(str, flags))}}}"
+    if flags := format_flags(group, features):
+        return f"{start}{{{', '.join(flags)}}}"
     return f"{start}({', '.join(format_condition(member, features, (), digits) for member in group.members)})"
+
+
+def format_flags(group: GroupCondition, features: Sequence[Feature]) -> list[str]:
+    """Return the bare names of the members where all of them say that something is there or not, else nothing."""
+    flags = [format_flag(member, features) for member in group.members]
+    return [] if None in flags else list(map(str, flags))
 
 
 def format_flag(member: FeatureCondition, features: Sequence[Feature]) -> str | None:

@@ -160,7 +160,9 @@ class GroupCondition:
             raise ModelError(f"at least {self.least} of {len(self.members)} conditions is no group of alternatives")
 
 
-Condition = FeatureCondition | GroupCondition | LabelCondition
+InputCondition = FeatureCondition | GroupCondition
+"""What an example's own values decide, whatever labels are set."""
+Condition = InputCondition | LabelCondition
 
 
 def plain_conditions(body: Iterable[Condition]) -> Iterator[FeatureCondition | LabelCondition]:

@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from polyrule.model.bodies import ABOVE, AT_MOST, CATEGORY, IN, LABEL, MISSING
+from polyrule.model.bodies import ABOVE, AT_MOST, CATEGORY, GROUP, IN, LABEL, MISSING
 from polyrule.model.printing import format_list, rule_text
 from polyrule.model.rounding import shown_threshold
 from polyrule.model.rule import (
     Condition,
+    GroupCondition,
     LabelCondition,
     MissingCondition,
     NominalCondition,
@@ -139,7 +140,7 @@ def _on_part(rule: Rule, number: int, result: RuleCounts) -> dict[str, Any]:
 def condition_entry(condition: Condition, slots: Mapping[int, int]) -> list[Any]:
     """A condition as [kind, feature or label, value], the kinds numbered as in `polyrule.model.bodies`.
 
-    A threshold that may be shown with fewer digits is followed by that number.
+    A threshold that may be shown with fewer digits is followed by that number. A group is [kind, least, members, name].
     """
     match condition:
         case NumericCondition(feature, op, threshold):
@@ -154,6 +155,8 @@ def condition_entry(condition: Condition, slots: Mapping[int, int]) -> list[Any]
             return [MISSING, slots[feature], int(missing)]
         case LabelCondition(label, value):
             return [LABEL, int(label), int(value)]
+        case GroupCondition(members, least, name):
+            return [GROUP, least, [condition_entry(member, slots) for member in members], name]
 
 
 def _count(value: float) -> int | float:

@@ -16,8 +16,8 @@ import numpy as np
 from polyrule.arrays import Bytes, Ints
 from polyrule.data.labels import UNKNOWN
 from polyrule.data.table import Table
-from polyrule.model.conditions import holds_in
-from polyrule.model.rule import Condition, FeatureCondition, LabelCondition
+from polyrule.model.conditions import holds
+from polyrule.model.rule import Condition, InputCondition, LabelCondition
 from polyrule.model.rule_list import RuleList
 from polyrule.studio.bits import Words, count, counts, pack, unpack
 
@@ -39,18 +39,18 @@ class Covers:
         self.table, self.rows, self.labels = table, len(table), truth.shape[1]
         self.every = pack(np.ones(self.rows, dtype=bool))
         self.present, self.absent = pack(truth.T == 1), pack(truth.T == 0)
-        self._asked: dict[FeatureCondition, Words] = {}
+        self._asked: dict[InputCondition, Words] = {}
 
     @cached_property
     def judged(self) -> Words:
         """Examples of which at least one label is known."""
         return np.asarray(np.bitwise_or.reduce(self.present | self.absent, axis=0, initial=0), dtype=np.uint64)
 
-    def condition(self, condition: FeatureCondition) -> Words:
-        """Return the examples that satisfy a condition on a feature."""
+    def condition(self, condition: InputCondition) -> Words:
+        """Return the examples that satisfy a condition on features."""
         kept = self._asked.pop(condition, None)
         if kept is None:
-            kept = pack(holds_in(condition, self.table.column(condition.feature)))
+            kept = pack(holds(condition, self.table))
         self._asked[condition] = kept  # asked last, forgotten last
         if len(self._asked) > MOST_KEPT:
             del self._asked[next(iter(self._asked))]
