@@ -57,7 +57,7 @@ def make_engine(
         unknown_subset = isinstance(objective.measure, SubsetAccuracy)
         if kernels == "native" and unknown_subset:
             raise OptionError("kernels='native' cannot learn subset accuracy from unknown labels; leave it out")
-    if kernels == "reference" or unknown_subset or options.max_members:
+    if kernels == "reference" or unknown_subset:
         return ReferenceEngine(table, truth, weights, objective, options, n_jobs)
     if kernels == "native" or is_supported(objective, len(table), truth.shape[1], int(weights.sum())):
         return NativeEngine(table, truth, weights, objective, options, n_jobs)
