@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from hashlib import blake2b
+from math import ceil
 from typing import Any
 
 import numpy as np
@@ -24,10 +25,12 @@ from polyrule.errors import OptionError
 from polyrule.kernels.engine import Candidate, Engine
 from polyrule.learning.constraints import Constraints, without
 from polyrule.learning.derived import DerivedTable
+from polyrule.learning.expecting import expected
 from polyrule.learning.learners import Learner
 from polyrule.learning.opinions import best_cut, out_of_bag
 from polyrule.learning.pool import Body, Covers, Pool
 from polyrule.learning.progress import Callback
+from polyrule.learning.second_look import SecondLook
 from polyrule.learning.selection import QUANTUM, Chosen, Costs, Selection
 from polyrule.learning.separate import Clock, Learning, Reason, SeparateOptions, unscaled
 from polyrule.learning.thresholds import Shortener
@@ -60,6 +63,8 @@ class Pruning:
     max_rules, max_head_size : int or None
     short : bool
         Whether thresholds are written as short decimals.
+    min_precision : float
+        How often each label of a head must at least be expected to be right.
     """
 
     measure: str = "f1"
@@ -68,6 +73,7 @@ class Pruning:
     max_rules: int | None = None
     max_head_size: int | None = None
     short: bool = True
+    min_precision: float = 0.0
 
     def __post_init__(self) -> None:
         _ = self.beta_squared  # refuses what is no such measure
@@ -77,6 +83,8 @@ class Pruning:
                 raise OptionError(f"{name} must be None or at least 1, got {limit}")
         if not self.simplicity >= 0:
             raise OptionError(f"simplicity must be a number of at least 0, got {self.simplicity}")
+        if not 0 <= self.min_precision <= 1:
+            raise OptionError(f"min_precision must be a share from 0 to 1, got {self.min_precision}")
 
     @property
     def beta_squared(self) -> Fraction | None:
@@ -92,6 +100,11 @@ class Pruning:
             known = "'f1', another F-measure such as 'f0.5', 'hamming' or None"
             raise OptionError(f"prune must be {known}, got {self.measure!r}")
         return beta * beta
+
+    def floor(self, precision: float) -> int:
+        """Return the value of the list, in units of 1 / QUANTUM, from which on labels must be so precise to be said."""
+        factor = Fraction(1) if self.beta_squared is None else 1 + self.beta_squared
+        return ceil(factor * Fraction(precision) * QUANTUM)
 
     def costs(self, total: float, example: float) -> Costs:
         """Return the costs for targets that add up to `total`, where one example weighs `example`.
@@ -137,17 +150,15 @@ class Composition:
         self.opinion = self._opinion()
         pool, reason = self._grown()
         if reason == "interrupted" and len(pool) == 1:
-            return self._counted([], []), reason
+            return self.counted([], []), reason
         bodies, covers = pool.bodies, pool.covers(self.learner.n_jobs)
         allowed = None if self.constraints is None else self.constraints.heads(bodies)
         needed = _shortest(bodies, covers, allowed)
         bodies, covers = tuple(bodies[number] for number in needed), covers.only(needed)
-        allowed = None if allowed is None else allowed[needed]
-        chosen, pruned = self.select(covers, np.array([len(body) for body in bodies]), allowed)
-        model = self._counted(
-            [(bodies[rule.body], rule.labels) for rule in chosen], [covers.of(r.body) for r in chosen]
-        )
-        model.info["pruning"] = pruned | ({"kept": len(self.start)} if self.start else {})
+        allowed = np.ones((len(bodies), len(self.names)), dtype=bool) if allowed is None else allowed[needed]
+        model = SecondLook(self, bodies, covers, allowed).best()
+        if self.start:
+            model.info["pruning"]["kept"] = len(self.start)
         proof = proof_of(Objective(self.learner.objective.measure, negative=False))  # as bodies are grown
         if proof is not None:
             model.info["measure_proof"] = proof
@@ -217,9 +228,18 @@ class Composition:
         return self.pruning.costs(total, float(min(1 / self.scale, Fraction(float(self.weights.mean())))))
 
     def select(
-        self, covers: Covers, lengths: Ints, allowed: Bools | None = None
+        self,
+        covers: Covers,
+        lengths: Ints,
+        allowed: Bools | None = None,
+        floor: Ints | None = None,
+        before: tuple[list[Chosen], int] | None = None,
     ) -> tuple[list[Chosen], dict[str, Any]]:
-        """Choose rules; also return what a check needs to know: the value reached and the costs."""
+        """Choose rules; also return what a check needs to know: the value reached and the costs.
+
+        Labels with a `floor` are chosen as for a list of at least that value. With rules that were chosen `before`, and
+        the value they were chosen for, go on from there.
+        """
         targets, squared = self.targets(), self.pruning.beta_squared
         every = self.weights[:, None].astype(np.float64)
         costs = self._costs(targets)
@@ -230,17 +250,19 @@ class Composition:
         # Gains are a straight line in the targets, so that bodies are summed up once for all levels.
         right = covers.sums(all_rows, np.where(free, every * targets, 0.0))
         said = covers.sums(all_rows, every if free.all() else np.where(free, every, 0.0))
-        rules: list[Chosen] = []
-        for _ in range(1 if squared is None else _ROUNDS):
-            slope, offset = gain_line(squared, level)
-            gains = np.where(self.known, every * cell_gains(targets, squared, level), 0.0)
+        rules, level = ([], level) if before is None else before
+        for _ in range(1 if squared is None or before is not None else _ROUNDS):
+            levels = level if floor is None else np.maximum(level, floor)
+            slope, offset = gain_line(squared, levels)
+            gains = np.where(self.known, every * cell_gains(targets, squared, levels), 0.0)
             alone, widest = slope * right - offset * said, self.pruning.max_head_size
             selection = Selection(covers, lengths, gains, costs, taken, allowed, widest, alone)
             for rule in rules:
                 selection.add(rule)
-            for _ in range(_SWEEPS):
+            for _ in range(_SWEEPS if before is None else 1):
                 most = self.pruning.max_rules
-                if not (selection.exchange() | selection.relearn(most) | selection.grow(most)):
+                changed = before is None and selection.exchange()
+                if not (changed | selection.relearn(most) | selection.grow(most)):
                     break
             selection.settle()
             rules = selection.rules
@@ -253,6 +275,19 @@ class Composition:
         prices = [costs.rule, costs.condition, costs.literal]
         return selection.ordered(), {"level": level, "costs": prices, "targets": digest_of(targets)}
 
+    def trial(self, covers: Covers, lengths: Ints, allowed: Bools, labels: Ints, level: int, floor: Ints) -> Selection:
+        """Return an empty selection for some labels only, each with a floor of its own."""
+        targets = self.targets()
+        costs, taken = self._costs(targets), self.taken
+        gains = cell_gains(targets[:, labels], self.pruning.beta_squared, np.maximum(level, floor))
+        gains = np.where(self.known[:, labels], self.weights[:, None] * gains, 0.0)
+        return Selection(covers, lengths, gains, costs, taken[:, labels], allowed[:, labels])
+
+    @property
+    def taken(self) -> Bools:
+        """Cells that the rules at the start leave no other."""
+        return self._taken()[0]
+
     def _taken(self) -> tuple[Bools, Bools, Bools]:
         """Cells that the rules at the start leave no other, those they make present, and those they leave unset."""
         if self.start is None or not len(self.start):
@@ -264,23 +299,24 @@ class Composition:
         taken = (result.setter >= 0) | ended[:, None]
         return taken, (result.setter >= 0) & (result.labels == 1), taken & (result.setter < 0)
 
-    def _counted(self, rules: list[tuple[Body, tuple[int, ...]]], covers: list[Bools]) -> RuleList:
+    def counted(self, rules: list[tuple[Body, tuple[int, ...]]], covers: list[Bools]) -> RuleList:
         """Return the list with its counts on the training labels and the chances that follow from the targets."""
         taken, _, left = self._taken()
         unset = ~taken
         kept = () if self.start is None else self.start.rules
         short = Shortener(self.table).condition if self.pruning.short else _same
-        made = []
+        made, searched = [], [0] * len(self.names)
         for (body, labels), covered in zip(rules, covers, strict=True):
             head = []
             for label in labels:
                 mine = covered & unset[:, label]
                 unset[mine, label] = False
-                head.append(self._literal(label, mine))
+                head.append(self.literal(label, mine, len(body)))
+                searched[label] += len(body)
             weight = unscaled(int(self.weights[covered].sum()), self.scale)
             made.append(Rule(tuple(head), tuple(map(short, body)), coverage=weight))
         unset |= left
-        rest = [self._literal(label, unset[:, label]) for label in range(len(self.names))]
+        rest = [self.literal(label, unset[:, label], tested) for label, tested in enumerate(searched)]
         return RuleList(
             (*kept, *made),
             self.table.features,
@@ -289,17 +325,18 @@ class Composition:
             default_chances=tuple(literal.chance for literal in rest if literal.chance is not None),
         )
 
-    def _literal(self, label: int, mine: Bools) -> Literal:
-        """Return a present label with what is true of the examples on which it is set."""
+    def literal(self, label: int, mine: Bools, searched: int) -> Literal:
+        """Return a present label with what is true of the examples on which it is set, and what to expect of others."""
         mine = mine & self.known[:, label]
-        present = int(self.weights[mine & (self.truth[:, label] == 1)].sum())
-        every = int(self.weights[mine].sum())
-        chance = None
+        weights = self.weights[mine]
+        right = unscaled(int(weights[self.truth[mine, label] == 1].sum()), self.scale)
+        wrong = unscaled(int(weights[self.truth[mine, label] == 0].sum()), self.scale)
+        told = None
         if self.opinion is not None:
-            # What models without the example say of it, and one imagined example of either kind.
-            told = float(self.weights[mine] @ self.opinion[mine, label]) * float(self.scale)
-            chance = round((told + 1) / (float(every * self.scale) + 2), 4)
-        return Literal(label, 1, unscaled(present, self.scale), unscaled(every - present, self.scale), chance)
+            # In whole numbers, so that the order of examples does not matter.
+            answers = np.rint(QUANTUM * self.opinion[mine, label]).astype(np.int64)
+            told = float(unscaled(int(weights @ answers), self.scale)) / QUANTUM
+        return Literal(label, 1, right, wrong, round(expected(right, wrong, searched, told), 4))
 
 
 def _shortest(bodies: Sequence[Body], covers: Covers, allowed: Bools | None) -> Ints:
@@ -344,7 +381,7 @@ def digest_of(targets: Matrix) -> str:
     return f"blake2b:{blake2b(targets.astype('<u2').tobytes(), digest_size=16).hexdigest()}"
 
 
-def cell_gains(targets: Matrix, squared: Fraction | None, level: int) -> Matrix:
+def cell_gains(targets: Matrix, squared: Fraction | None, level: int | Ints) -> Matrix:
     """Return what each cell adds when it is said to be present, in whole numbers.
 
     Examples
@@ -356,11 +393,11 @@ def cell_gains(targets: Matrix, squared: Fraction | None, level: int) -> Matrix:
     return slope * targets - offset
 
 
-def gain_line(squared: Fraction | None, level: int) -> tuple[float, float]:
+def gain_line(squared: Fraction | None, level: int | Ints) -> tuple[float, float | Ints]:
     """Slope and offset of a cell's gain over its target, whole numbers: (1 + beta²) t - F, times beta's denominator."""
     if squared is None:
-        return 2.0, float(QUANTUM)
-    return float((1 + squared) * squared.denominator), float(squared.denominator * level)
+        return 2.0, 2 * level
+    return float((1 + squared) * squared.denominator), squared.denominator * level
 
 
 def _level(targets: Matrix, every: Matrix, said: Bools, squared: Fraction | None) -> int:
