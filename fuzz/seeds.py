@@ -60,7 +60,8 @@ def models() -> tuple[bytes, ...]:
     data = small_data()
     rules = polyrule.RuleListClassifier(max_rules=4).fit(data).model_
     relevance = polyrule.BinaryRelevanceRuleClassifier().fit(data).model_
-    return dumps(rules).encode(), dumps(relevance).encode(), ENSEMBLE
+    grouped = rules.insert(0, 'a, ¬b <- c, any of "big or red" (size > 0.5, hue = red, size is missing)')
+    return dumps(rules).encode(), dumps(relevance).encode(), dumps(grouped).encode(), ENSEMBLE
 
 
 def small_data() -> Dataset:
@@ -74,7 +75,7 @@ def small_data() -> Dataset:
 ENSEMBLE = json.dumps(
     {
         "format": "polyrule-model",
-        "version": 1,
+        "version": 2,
         "kind": "rule-ensemble",
         "info": {"learner": "RuleEnsembleClassifier"},
         "labels": ["a", "b"],
@@ -87,7 +88,21 @@ ENSEMBLE = json.dumps(
                 "head": [{"label": "a", "weight": 2.0}],
                 "body": [{"feature": "size", "op": ">", "value": 0.5}],
                 "coverage": 3,
-            }
+            },
+            {
+                "head": [{"label": "b", "weight": -1.0}],
+                "body": [
+                    {
+                        "least": 2,
+                        "members": [
+                            {"feature": "size", "op": ">", "value": 0.5},
+                            {"feature": "size", "op": "<=", "value": 2.0},
+                            {"feature": "size", "op": "is", "value": "missing"},
+                        ],
+                        "name": "odd sizes",
+                    }
+                ],
+            },
         ],
     }
 ).encode()
@@ -125,6 +140,12 @@ RULES = (
     '"¬odd", ¬"not really" <- true',
     "green <- day >= 2021-03-05, plan < pro   (not counted)   [hand, stop]",
     "red <- hue in {red, true}, size is   missing, 3 < size <= 60",
+    'red <- any of "odd (or not)" (hue in {red, true}, size is missing, day >= 2021-03-05), size > 3',
+    "green <- at least 2 of {size, weight, ¬height}",
+)
+RULE_WORDS = (
+    *("<-", "¬", '"', ", ", "[stop]", "(TP 1, FP ", " is missing", " in {", " " * 3000, '\\"' * 1000, "2021-02-29"),
+    *("any of ", "at least 2 of ", "(", ")", "{", "}", '"name" ', "any of (" * 500),
 )
 FRAMES = tuple(
     json.dumps(
@@ -163,6 +184,9 @@ COMMANDS = (
     "data songs.arff --labels last:1",
     "measure check tp/(tp+fp)",
     "edit remove model.json 1 -o out.json",
+    "edit name model.json 1 words -o out.json",
+    "edit join model.json 1 2 -o out.json",
+    "edit member model.json 1 hue --remove -o out.json",
 )
 ARFF_WORDS = (
     b"@attribute x numeric\n",

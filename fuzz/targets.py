@@ -81,9 +81,7 @@ TARGETS = (
         "rule",
         runs.run_rule,
         lambda: _encoded(*seeds.RULES),
-        _encoded(
-            "<-", "¬", '"', ", ", "[stop]", "(TP 1, FP ", " is missing", " in {", " " * 3000, '\\"' * 1000, "2021-02-29"
-        ),
+        _encoded(*seeds.RULE_WORDS),
         share=4,
     ),
     Target("frame", runs.run_frame, lambda: list(seeds.FRAMES), (b"2021-03-05", b"0001-01-01", b"null"), mutate_json),

@@ -7,7 +7,7 @@ import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from polyrule.budget import current_limits
 from polyrule.data.dates import day_of
@@ -83,6 +83,19 @@ def parse_rule(text: str, features: Sequence[Feature], label_names: Sequence[str
     return reader.rule()
 
 
+def as_member(model: Any, given: FeatureCondition | str) -> FeatureCondition:
+    """Return a condition on a feature of a model, given as such or as text; a name alone means that it is there.
+
+    >>> from polyrule.model import RuleList
+    >>> as_member(RuleList((), (Feature("jam", "nominal", ("0", "1")),), ()), "jam")
+    NominalCondition(feature=0, value=1)
+    """
+    if not isinstance(given, str):
+        return given
+    current_limits().check_bytes("condition", len(given.encode("utf-8", "surrogatepass")))
+    return _Reader(given, model.features, model.label_names).member()
+
+
 @dataclass
 class _Reader:
     """One text being read against the names of one model."""
@@ -109,6 +122,14 @@ class _Reader:
         if sum(isinstance(condition, GroupCondition) for condition in conditions) > 1:
             self.fail("a rule has at most one group ('any of', 'at least 2 of')")
         return Rule(tuple(literals), conditions, stop=stop, origin="hand")
+
+    def member(self) -> FeatureCondition:
+        """Read the text as one condition on a feature, or as the name of one that says yes or no."""
+        parts = self._parts(self._tokens(self.text), "condition")
+        if len(parts) > 1:
+            self.fail("give one condition; put names with commas in double quotes")
+        bare = not any(token in _SIGNS or token == "{" or token.endswith((" missing", " known")) for token in parts[0])
+        return self._flag(parts[0]) if bare else self._member(parts[0])
 
     def _tokens(self, text: str) -> list[str]:
         tokens = []

@@ -126,6 +126,9 @@ class LabelCondition:
     value: int
 
 
+#: characters of a group's name, which is printed beside its members
+LONGEST_NAME = 100
+
 FeatureCondition = NumericCondition | NominalCondition | SetCondition | MissingCondition
 
 
@@ -154,10 +157,14 @@ class GroupCondition:
     name: str = field(default="", compare=False)
 
     def __post_init__(self) -> None:
+        if any(isinstance(member, (GroupCondition, LabelCondition)) for member in self.members):
+            raise ModelError("the members of a group must be plain conditions on features")
         if len(set(self.members)) < len(self.members):
             raise ModelError("the members of a group must be distinct")
         if not 1 <= self.least < len(self.members):
             raise ModelError(f"at least {self.least} of {len(self.members)} conditions is no group of alternatives")
+        if len(self.name) > LONGEST_NAME or not self.name.isprintable():
+            raise ModelError(f"the name of a group must be a line of at most {LONGEST_NAME} visible characters")
 
 
 InputCondition = FeatureCondition | GroupCondition
@@ -177,6 +184,18 @@ def plain_conditions(body: Iterable[Condition]) -> Iterator[FeatureCondition | L
             yield from condition.members
         else:
             yield condition
+
+
+def group_of(body: Iterable[Condition]) -> GroupCondition | None:
+    """Return the group of a body, the only one it can have.
+
+    >>> print(group_of([MissingCondition(0, True)]))
+    None
+    """
+    groups = [condition for condition in body if isinstance(condition, GroupCondition)]
+    if len(groups) > 1:
+        raise ModelError("a rule has at most one group of alternatives")
+    return groups[0] if groups else None
 
 
 def size_of(body: Iterable[Condition]) -> int:
@@ -258,8 +277,7 @@ class Rule:
             raise ModelError("a rule needs at least one label in its head")
         if labels != sorted(set(labels)):
             raise ModelError("the labels of a head must be distinct and in label order")
-        if sum(isinstance(condition, GroupCondition) for condition in self.body) > 1:
-            raise ModelError("a rule has at most one group of alternatives")
+        group_of(self.body)
 
     def __str__(self) -> str:
         head = ", ".join(f"{'' if literal.value else '¬'}y{literal.label}" for literal in self.head)

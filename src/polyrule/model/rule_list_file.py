@@ -13,6 +13,7 @@ from polyrule.model.conditions import chosen
 from polyrule.model.files import Codec, plain_json
 from polyrule.model.reading import Node
 from polyrule.model.rule import (
+    LONGEST_NAME,
     Condition,
     FeatureCondition,
     GroupCondition,
@@ -147,6 +148,14 @@ def decode_condition(node: Node, names: Vocabulary) -> Condition:
     return _decode_plain(node, names)
 
 
+def decode_body(node: Node, names: Vocabulary) -> tuple[Condition, ...]:
+    """All conditions of a body, of which one may be a group."""
+    body = tuple(decode_condition(item, names) for item in node)
+    if sum(isinstance(condition, GroupCondition) for condition in body) > 1:
+        node.fail("must hold at most one group of alternatives")
+    return body
+
+
 def _decode_group(node: Node, names: Vocabulary) -> GroupCondition:
     given = node.fields(("least", "members"), ("name",))
     members = []
@@ -157,8 +166,10 @@ def _decode_group(node: Node, names: Vocabulary) -> GroupCondition:
         members.append(member)
     if len(set(members)) < len(members) or len(members) < 2:
         given["members"].fail("must hold at least two conditions, all different")
-    name = given["name"].maybe(lambda node: node.text())
-    return GroupCondition(tuple(members), given["least"].whole(1, len(members) - 1), name or "")
+    name = given["name"].maybe(Node.text) or ""
+    if len(name) > LONGEST_NAME or not name.isprintable():
+        given["name"].fail(f"must be a line of at most {LONGEST_NAME} visible characters")
+    return GroupCondition(tuple(members), given["least"].whole(1, len(members) - 1), name)
 
 
 def _decode_plain(node: Node, names: Vocabulary) -> FeatureCondition | LabelCondition:
@@ -232,7 +243,7 @@ def _decode_rule(node: Node, names: Vocabulary) -> Rule:
         certificate.fail("must be an object")
     return Rule(
         head=tuple(head),
-        body=tuple(decode_condition(item, names) for item in members["body"]),
+        body=decode_body(members["body"], names),
         stop=members["stop"].maybe(Node.flag) or False,
         value=members["value"].maybe(Node.fraction),
         origin=origin,  # type: ignore[arg-type]
