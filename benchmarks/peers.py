@@ -5,8 +5,8 @@
     python benchmarks/peers.py --table                      Markdown: mean micro-F1 by number of rules
     python benchmarks/peers.py --picture strength.svg       micro-F1 against the number of conditions
 
-PEER has interpret-core, imodels and mlrl-boomer (0.15.6, Python 3.13); trees and forests are scikit-learn's. Settings
-are frozen in SETTINGS below and were committed before data of FRESH was scored; nobody's are searched.
+PEER has interpret-core, imodels, six and mlrl-boomer (0.15.6, Python 3.13); trees and forests are scikit-learn's.
+Settings are frozen in SETTINGS below and were committed before data of FRESH was scored; nobody's are searched.
 
 Everybody gets the same features, the same three folds, and one cut on the probabilities of all labels, tuned on the
 left-out folds of the training part for the measure of the row; so do we (`decision="threshold"`), by the same folds'
@@ -66,7 +66,7 @@ def main() -> None:
     parser.add_argument("--data", nargs="+", default=[*SETS, *FRESH])
     parser.add_argument("--learners", nargs="+", choices=SETTINGS, default=list(SETTINGS))
     parser.add_argument("--sizes", nargs="+", type=int, default=[0, *SIZES])
-    parser.add_argument("--peer", help="Python of an environment with interpret-core, imodels and mlrl-boomer")
+    parser.add_argument("--peer", help="Python of an environment with interpret-core, imodels, six and mlrl-boomer")
     parser.add_argument("--out", type=Path, default=HERE / "results" / "peers.csv")
     parser.add_argument("--table", action="store_true", help="print the table and fit nothing")
     parser.add_argument("--picture", type=Path, help="draw the picture and fit nothing")
@@ -158,7 +158,9 @@ def peers(train: Any, test: Any, learner: str, size: int, peer: str | None) -> t
         np.savez(source, X=matrix(train), Y=Y, X_test=matrix(test), fold=deal(Y, 3, 0))
         options = json.dumps(SETTINGS[learner][1])
         command = [str(python), str(HERE / "peers_fit.py"), str(source), str(target), learner, str(size), options]
-        subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        if done.returncode:
+            raise SystemExit((done.stderr.strip().splitlines() or [f"exit code {done.returncode}"])[-1])
         with np.load(target) as stored:
             facts = {key: int(stored[key]) for key in ("rules", "conditions")} | {"cpu_s": f"{stored['cpu_s']:.2f}"}
             return by_cut(stored["left_out"], Y, stored["test"]), facts
