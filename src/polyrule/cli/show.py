@@ -135,10 +135,11 @@ def _marks(row: dict[str, Any]) -> str:
 
 def _counts(row: dict[str, Any]) -> dict[str, str]:
     """Return what is counted about a rule: TP and FP, or for a weighted rule the examples it covers."""
-    from polyrule.model.printing import format_count
+    from polyrule.model.printing import format_count, format_coverage
 
-    names = {"TP": "tp", "FP": "fp"} if "tp" in row else {"covers": "coverage"}
-    return {name: "" if row[key] is None else format_count(row[key]) for name, key in names.items()}
+    if "tp" in row:
+        return {name: "" if row[key] is None else format_count(row[key]) for name, key in (("TP", "tp"), ("FP", "fp"))}
+    return {"covers": "" if row["coverage"] is None else format_coverage(row["coverage"])}
 
 
 def _text(rows: list[dict[str, Any]]) -> str:

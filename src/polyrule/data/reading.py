@@ -12,9 +12,9 @@ import numpy as np
 
 from polyrule.data.assemble import Assembler, undeclared
 from polyrule.data.dataset import Dataset
-from polyrule.data.dates import arranged, day_of, with_parts
+from polyrule.data.dates import arranged, day_written, with_parts
 from polyrule.data.formats.arff import ArffReader
-from polyrule.data.formats.blocks import Column, ColumnKind, Reader, SparseBlock
+from polyrule.data.formats.blocks import ColumnKind, Reader, SparseBlock
 from polyrule.data.formats.delimited import MISSING, DelimitedOptions, DelimitedReader
 from polyrule.data.formats.encoders import KindConflict, Place, parse_numbers
 from polyrule.data.formats.jsonlines import JsonLinesReader
@@ -217,7 +217,7 @@ def open_reader(source: Source, format: str | None = None, options: DelimitedOpt
     if found == "parquet":
         return ParquetReader(source)
     if found == "jsonl":
-        return JsonLinesReader(source)
+        return JsonLinesReader(source, options)
     if found == "libsvm":
         return LibsvmReader(source)
     return DelimitedReader(source, options, ".tsv" if found == "tsv" else ending(source))
@@ -297,12 +297,13 @@ def _settle_kinds(reader: Reader) -> None:
             if reader.columns[j].kind == "auto":
                 fits = not isinstance(parse_numbers(cells), int)
             else:
-                fits = all(cell is None or day_of(cell) is not None for cell in cells)
+                form = reader.columns[j].date_form
+                fits = all(cell is None or day_written(cell, form) is not None for cell in cells)
             if not fits:
                 _refuse_other_style(reader, j, cells, block.lines)
                 textual.add(j)
     reader.columns = [
-        column if j not in open_columns else Column(column.name, "nominal" if j in textual else kinds[column.kind])
+        column if j not in open_columns else replace(column, kind="nominal" if j in textual else kinds[column.kind])
         for j, column in enumerate(reader.columns)
     ]
 

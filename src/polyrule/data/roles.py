@@ -218,7 +218,7 @@ def _encoder(reader: Reader, column: Column, nominal: bool, numeric: bool) -> En
     if column.kind == "nominal":
         return Encoder(column.name, "nominal", column.categories)
     if column.kind in ("date", "auto-date"):
-        return Encoder(column.name, "date", tentative=column.kind == "auto-date")
+        return Encoder(column.name, "date", tentative=column.kind == "auto-date", date_form=column.date_form)
     if column.kind == "mixed":
         raise DataError(
             f"{reader.name}: column {column.name!r} holds {column.remark}; {column.advice}, drop it (drop=) or declare "
@@ -247,6 +247,6 @@ def _model_encoders(
     for feature in features:
         j = position[feature.column]
         categories = feature.categories if feature.has_categories else None
-        dated = Encoder(feature.column, "date")
+        dated = Encoder(feature.column, "date", date_form=reader.columns[j].date_form)
         encoders[j] = dated if feature.is_dated else Encoder(feature.name, feature.kind, categories, unseen)
     return encoders

@@ -9,7 +9,8 @@ from polyrule.data.notebook import html_table
 from polyrule.data.table import Feature
 from polyrule.ensemble.decisions import chance
 from polyrule.model.conditions import tidy
-from polyrule.model.printing import format_body, format_count, format_name, format_number, rounding_lines
+from polyrule.model.dates import without_implied_dates
+from polyrule.model.printing import format_body, format_coverage, format_name, format_number, rounding_lines
 
 if TYPE_CHECKING:
     from polyrule.ensemble.model import RuleEnsemble, WeightedRule
@@ -43,7 +44,7 @@ def format_conditions(
     rule: WeightedRule, features: Sequence[Feature], label_names: Sequence[str], digits: int | None = None
 ) -> str:
     """The conditions of the body, none that follows from the others; ``true`` where there is none."""
-    return format_body(tidy(rule.body), features, label_names, digits)
+    return format_body(without_implied_dates(tidy(rule.body), features), features, label_names, digits)
 
 
 def format_weighted_rule(
@@ -58,7 +59,7 @@ def format_weighted_rule(
     head, body = format_weighted_head(rule, label_names, digits), format_conditions(rule, features, label_names, digits)
     text = f"{head} <- {body}"
     if counts and rule.coverage is not None:
-        text += f"   (covers {format_count(rule.coverage)})"
+        text += f"   (covers {format_coverage(rule.coverage)})"
     return text
 
 
@@ -173,7 +174,7 @@ def html_ensemble(ensemble: RuleEnsemble, limit: int = 100) -> str:
             number,
             format_weighted_head(rule, ensemble.label_names),
             format_conditions(rule, ensemble.features, ensemble.label_names),
-            "" if rule.coverage is None else format_count(rule.coverage),
+            "" if rule.coverage is None else format_coverage(rule.coverage),
         )
         rows.append(cells)
     left = len(ensemble) - limit

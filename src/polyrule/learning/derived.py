@@ -20,6 +20,7 @@ import scipy.sparse as sp
 from polyrule.arrays import Bools, Bytes, Floats, Ints
 from polyrule.data.table import Feature, Table
 from polyrule.model.conditions import chosen, tidy
+from polyrule.model.dates import without_implied_dates
 from polyrule.model.rule import (
     Condition,
     FeatureCondition,
@@ -89,7 +90,7 @@ class DerivedTable:
 
     def body(self, body: tuple[Condition, ...]) -> tuple[Condition, ...]:
         """Return a body over the features of the original table, as short as it can be said."""
-        return tidy(tuple(map(self._translated, body)))
+        return without_implied_dates(tidy(tuple(map(self._translated, body))), self.table.features)
 
     def _translated(self, condition: Condition) -> Condition:
         if isinstance(condition, GroupCondition):

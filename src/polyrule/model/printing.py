@@ -102,6 +102,15 @@ def format_count(count: float) -> str:
     return format_number(round(count, 3) if abs(count) >= 1 else float(f"{count:.3g}"))
 
 
+def format_coverage(coverage: float) -> str:
+    """Return what a rule covers: a number of examples, or their weight where that is no whole number.
+
+    >>> format_coverage(118), format_coverage(118.7)
+    ('118', 'weight 118.7')
+    """
+    return f"{'' if float(coverage).is_integer() else 'weight '}{format_count(coverage)}"
+
+
 def format_counts(rule: Rule) -> str:
     """What a rule did on the training examples; a rule made by hand did nothing yet."""
     if rule.coverage is None and rule.origin != "learned" and not rule.tp and not rule.fp:
