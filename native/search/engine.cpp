@@ -271,14 +271,18 @@ void Engine::search_members(const Watch& watch, const Form& form, bool whole, co
   if (step.least > 1)  // where one is enough, no row of the border satisfies one
     offset.repeated.assign(live.body.conditions.begin() + std::ptrdiff_t(step.first),
                            live.body.conditions.begin() + std::ptrdiff_t(step.first + step.members));
+  const bool bounded = is_plain(form) && best.has_level();
+  const Gains gains(form, bounded ? best.level() : Fraction{0, 1});
   for (NodeLabel label : root.labels) {
     const KindCounts kinds = state_.count_kinds(label.label, live.node.cover, live.node.weight);
     label.kinds = state_.count_kinds(label.label, node.cover, node.weight);
     for (int k = 0; k < kKinds; ++k) label.kinds[k] += kinds[k];
+    for (int v = 0; v < 2 && bounded; ++v) label.allowed[v] = label.usable(v) && gains.bound(label, v, kinds) >= 0;
     if (form.scope == Scope::head && !label.any()) continue;
     node.labels.push_back(label);
     offset.kinds.push_back(kinds);
   }
+  if (node.labels.empty()) return;
   border_sequences_.enter(node);
   members_search_.search({watch, node, form, whole}, offset, best);
 }
