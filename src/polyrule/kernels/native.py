@@ -22,7 +22,14 @@ from polyrule.measures import FastForm, Measure, Objective
 from polyrule.measures.expression import ExpressionMeasure
 from polyrule.measures.matthews import round_average
 from polyrule.measures.ratio import exact_number
-from polyrule.model.rule import Condition, GroupCondition, LabelCondition, NominalCondition, NumericCondition
+from polyrule.model.rule import (
+    Condition,
+    FeatureCondition,
+    GroupCondition,
+    LabelCondition,
+    NominalCondition,
+    NumericCondition,
+)
 from polyrule.native import native
 
 #: Numbers the extension uses for what a condition tests.
@@ -259,15 +266,15 @@ def _labels(truth: Any) -> Any:
 
 
 def _condition(found: Any) -> Condition:
+    """Read a condition, or the members of a group and how many of them must hold."""
     if len(found) == 2:
         members, least = found
-        return GroupCondition(tuple(_plain_condition(*member) for member in members), least)
-    return _plain_condition(*found)
+        return GroupCondition(tuple(_on_feature(*member) for member in members), least)
+    test, index, value = found
+    return LabelCondition(index, int(value)) if test == LABEL else _on_feature(test, index, value)
 
 
-def _plain_condition(test: int, index: int, value: float) -> Any:
-    if test == LABEL:
-        return LabelCondition(index, int(value))
+def _on_feature(test: int, index: int, value: float) -> FeatureCondition:
     if test == CATEGORY:
         return NominalCondition(index, int(value))
     return NumericCondition(index, "<=" if test == AT_MOST else ">", value)
