@@ -51,6 +51,11 @@ class RuleListClassifier(RuleClassifier):
         it is thrown away after the fit.
     thresholds : {"short", "midpoint"}
         The shortest decimal between two neighbouring values, or their middle.
+    alternatives : "auto" or bool
+        Whether a rule may hold a group of alternatives, such as ``any of {jam, queue}``. "auto" offers groups wherever
+        rules are chosen; those of lists as they are grown (``prune=None``) never have any.
+    max_members : int
+        Alternatives of a group, at most.
     features : dict of str to list of str, or None
         Per label, the only features that rules for it may test; labels that are not named may use all.
     forbid : list of str or None
@@ -158,6 +163,8 @@ class RuleListClassifier(RuleClassifier):
         simplicity: float = 1.0,
         teacher: str | None = "forest",
         thresholds: str = "short",
+        alternatives: str | bool = "auto",
+        max_members: int = 8,
         features: Mapping[str, Sequence[str]] | None = None,
         forbid: Sequence[str] | None = None,
         monotone: Mapping[str, Any] | None = None,
@@ -190,6 +197,8 @@ class RuleListClassifier(RuleClassifier):
         self.simplicity = simplicity
         self.teacher = teacher
         self.thresholds = thresholds
+        self.alternatives = alternatives
+        self.max_members = max_members
         self.features = features
         self.forbid = forbid
         self.monotone = monotone
@@ -237,7 +246,8 @@ class RuleListClassifier(RuleClassifier):
         >>> RuleListClassifier.paper("precision", max_rules=5).get_params()["prune"] is None
         True
         """
-        return cls(measure, **{"prune": None, "teacher": None, "thresholds": "midpoint", **options})
+        usual = {"prune": None, "teacher": None, "thresholds": "midpoint", "alternatives": False}
+        return cls(measure, **usual | options)
 
     def _learn(
         self, training: TrainingData, counting: Counting, start: RuleList | None = None
@@ -247,6 +257,10 @@ class RuleListClassifier(RuleClassifier):
             raise OptionError(f"heads must be 'multi' or 'single', got {self.heads!r}")
         if self.heads == "single" and self.max_head_size not in (None, 1):
             raise OptionError("max_head_size contradicts heads='single'; leave it out or use heads='multi'")
+        if self.alternatives not in ("auto", True, False):
+            raise OptionError(f"alternatives must be 'auto', True or False, got {self.alternatives!r}")
+        if self.max_members < 2:
+            raise OptionError(f"max_members must be at least 2, got {self.max_members}")
         training = packed_training(training, counting)
         if self.prune is None or isinstance(training.table, Packed):
             return self._grown(training, counting, start)
@@ -254,6 +268,8 @@ class RuleListClassifier(RuleClassifier):
 
     def _grown(self, training: TrainingData, counting: Counting, start: RuleList | None) -> tuple[RuleList, Reason]:
         """Return the list as separate-and-conquer makes it."""
+        if self.alternatives is True:
+            raise OptionError("alternatives are for lists whose rules are chosen; leave them out or give prune='f1'")
         learner = self._learner(training, counting, self.negative is not False, self.label_conditions is not False)
         t, told = training, telling(self.callback, self.verbose)
         if self.features or self.forbid or self.monotone or start is not None:
@@ -284,6 +300,7 @@ class RuleListClassifier(RuleClassifier):
             self.max_rules,
             1 if self.heads == "single" else self.max_head_size,
             self.thresholds == "short",
+            max_members=self.max_members if self.alternatives else 0,
         )
         learner = self._learner(training, counting, negative=False, label_conditions=False)
         t = training

@@ -7,7 +7,7 @@ parts; the `selection` picks bodies and heads. Counts are those on the training 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from hashlib import blake2b
@@ -23,12 +23,13 @@ from polyrule.data.labels import UNKNOWN
 from polyrule.data.table import Table
 from polyrule.errors import OptionError
 from polyrule.kernels.engine import Candidate, Engine
+from polyrule.learning.alternatives import Alternatives, Rules
 from polyrule.learning.constraints import Constraints, without
 from polyrule.learning.derived import DerivedTable
 from polyrule.learning.expecting import expected
 from polyrule.learning.learners import Learner
 from polyrule.learning.opinions import best_cut, out_of_bag
-from polyrule.learning.pool import Body, Covers, Pool
+from polyrule.learning.pool import Body, Covers, Pool, counted_as
 from polyrule.learning.progress import Callback
 from polyrule.learning.second_look import SecondLook
 from polyrule.learning.selection import QUANTUM, Chosen, Costs, Selection
@@ -36,8 +37,9 @@ from polyrule.learning.separate import Clock, Learning, Reason, SeparateOptions,
 from polyrule.learning.thresholds import Shortener
 from polyrule.measures import Objective, get
 from polyrule.measures.proofs import proof_of
+from polyrule.model.conditions import holds
 from polyrule.model.predict import predict
-from polyrule.model.rule import Literal, Rule
+from polyrule.model.rule import Literal, Rule, size_of
 from polyrule.model.rule_list import RuleList
 
 LONGEST_BODY = 3  # conditions of a pruned list, where the user sets no limit
@@ -65,6 +67,8 @@ class Pruning:
         Whether thresholds are written as short decimals.
     min_precision : float
         How often each label of a head must at least be expected to be right.
+    max_members : int
+        Of a group of alternatives; 0 for bodies without groups.
     """
 
     measure: str = "f1"
@@ -74,6 +78,7 @@ class Pruning:
     max_head_size: int | None = None
     short: bool = True
     min_precision: float = 0.0
+    max_members: int = 0
 
     def __post_init__(self) -> None:
         _ = self.beta_squared  # refuses what is no such measure
@@ -151,12 +156,15 @@ class Composition:
         pool, reason = self._grown()
         if reason == "interrupted" and len(pool) == 1:
             return self.counted([], []), reason
+        if self.pruning.max_members and reason == "complete":
+            pool.add(self._alternatives(pool), parts=False)
         bodies, covers = pool.bodies, pool.covers(self.learner.n_jobs)
         allowed = None if self.constraints is None else self.constraints.heads(bodies)
-        needed = _shortest(bodies, covers, allowed)
+        sizes = np.array([counted_as(body, self.table.features) for body in bodies])
+        needed = _shortest(sizes, covers, allowed)
         bodies, covers = tuple(bodies[number] for number in needed), covers.only(needed)
         allowed = np.ones((len(bodies), len(self.names)), dtype=bool) if allowed is None else allowed[needed]
-        model = SecondLook(self, bodies, covers, allowed).best()
+        model = SecondLook(self, bodies, covers, allowed, sizes[needed]).best()
         if self.start:
             model.info["pruning"]["kept"] = len(self.start)
         proof = proof_of(Objective(self.learner.objective.measure, negative=False))  # as bodies are grown
@@ -198,6 +206,25 @@ class Composition:
                 return pool, learning.reason
         return pool, "complete"
 
+    def _alternatives(self, pool: Pool) -> Iterator[Body]:
+        """Bodies with a group, grown at about the value that the list will reach."""
+        targets, every = self.targets(), self.weights[:, None].astype(np.float64)
+        level, squared = round(QUANTUM * 0.6), self.pruning.beta_squared
+        if self.opinion is not None:
+            cut, _ = best_cut(self.opinion, self.truth, self.weights)
+            level = _level(targets, every, self.opinion >= cut, squared)
+        slope, offset = gain_line(squared, level)
+        allowed = None if self.constraints is None else self.constraints.heads(pool.bodies)
+        return Alternatives(
+            pool.bodies,
+            pool.covers(self.learner.n_jobs),
+            self._gains(targets, level),
+            self._example * float(max(slope * QUANTUM - offset, offset)),
+            self._costs(targets),
+            self.pruning.max_members,
+            allowed,
+        ).grown()
+
     def _tasks(
         self, versions: list[Bytes], measures: Iterable[Any]
     ) -> Iterator[tuple[Bytes, Table, Any, Callable[[Body], Body]]]:
@@ -224,8 +251,17 @@ class Composition:
         return (costs.rule + costs.condition + costs.literal) / (2 * QUANTUM)
 
     def _costs(self, targets: Matrix) -> Costs:
-        total = float((self.weights[:, None] * targets).sum())
-        return self.pruning.costs(total, float(min(1 / self.scale, Fraction(float(self.weights.mean())))))
+        return self.pruning.costs(float((self.weights[:, None] * targets).sum()), self._example)
+
+    @property
+    def _example(self) -> float:
+        """Weight of one example."""
+        return float(min(1 / self.scale, Fraction(float(self.weights.mean()))))
+
+    def _gains(self, targets: Matrix, level: int | Ints) -> Matrix:
+        """What each cell adds at a value that is reached; nothing where the label is not known."""
+        gains = self.weights[:, None] * cell_gains(targets, self.pruning.beta_squared, level)
+        return np.where(self.known, gains, 0.0)
 
     def select(
         self,
@@ -254,7 +290,7 @@ class Composition:
         for _ in range(1 if squared is None or before is not None else _ROUNDS):
             levels = level if floor is None else np.maximum(level, floor)
             slope, offset = gain_line(squared, levels)
-            gains = np.where(self.known, every * cell_gains(targets, squared, levels), 0.0)
+            gains = self._gains(targets, levels)
             alone, widest = slope * right - offset * said, self.pruning.max_head_size
             selection = Selection(covers, lengths, gains, costs, taken, allowed, widest, alone)
             for rule in rules:
@@ -283,6 +319,28 @@ class Composition:
         gains = np.where(self.known[:, labels], self.weights[:, None] * gains, 0.0)
         return Selection(covers, lengths, gains, costs, taken[:, labels], allowed[:, labels])
 
+    def settled(self, rules: Rules, level: int, floor: Ints) -> Rules:
+        """Return rules without what does not earn its price, the rule that adds most first."""
+        targets, bodies = self.targets(), [body for body, _ in rules]
+        sizes = np.array([counted_as(body, self.table.features) for body in bodies])
+        heads = np.zeros((len(rules), len(self.names)), dtype=bool)
+        for head, (_, labels) in zip(heads, rules, strict=True):
+            head[list(labels)] = True
+        gains = self._gains(targets, np.maximum(level, floor))
+        covers = Covers.pack(np.array([self.covered(body) for body in bodies]))
+        selection = Selection(covers, sizes, gains, self._costs(targets), self.taken, heads)
+        for number, (_, labels) in enumerate(rules):
+            selection.add(Chosen(number, labels))
+        selection.settle()
+        return [(bodies[rule.body], rule.labels) for rule in selection.ordered()]
+
+    def covered(self, body: Body) -> Bools:
+        """Which examples a body covers."""
+        covered = np.ones(len(self.table), dtype=bool)
+        for condition in body:
+            covered &= holds(condition, self.table)
+        return covered
+
     @property
     def taken(self) -> Bools:
         """Cells that the rules at the start leave no other."""
@@ -299,7 +357,7 @@ class Composition:
         taken = (result.setter >= 0) | ended[:, None]
         return taken, (result.setter >= 0) & (result.labels == 1), taken & (result.setter < 0)
 
-    def counted(self, rules: list[tuple[Body, tuple[int, ...]]], covers: list[Bools]) -> RuleList:
+    def counted(self, rules: Rules, covers: list[Bools]) -> RuleList:
         """Return the list with its counts on the training labels and the chances that follow from the targets."""
         taken, _, left = self._taken()
         unset = ~taken
@@ -311,8 +369,8 @@ class Composition:
             for label in labels:
                 mine = covered & unset[:, label]
                 unset[mine, label] = False
-                head.append(self.literal(label, mine, len(body)))
-                searched[label] += len(body)
+                head.append(self.literal(label, mine, size_of(body)))
+                searched[label] += size_of(body)
             weight = unscaled(int(self.weights[covered].sum()), self.scale)
             made.append(Rule(tuple(head), tuple(map(short, body)), coverage=weight))
         unset |= left
@@ -339,12 +397,12 @@ class Composition:
         return Literal(label, 1, right, wrong, round(expected(right, wrong, searched, told), 4))
 
 
-def _shortest(bodies: Sequence[Body], covers: Covers, allowed: Bools | None) -> Ints:
+def _shortest(sizes: Ints, covers: Covers, allowed: Bools | None) -> Ints:
     """Positions of the bodies that are worth a look: of those that cover the same, the first of the shortest."""
     kept: dict[bytes, int] = {}
-    for number, body in enumerate(bodies):
+    for number, size in enumerate(sizes):
         key = covers.key(number) + (b"" if allowed is None else allowed[number].tobytes())
-        if len(body) < len(bodies[kept.setdefault(key, number)]):
+        if size < sizes[kept.setdefault(key, number)]:
             kept[key] = number
     return np.array(sorted(kept.values()), dtype=np.int64)
 

@@ -8,16 +8,18 @@ forbidden and the list is chosen again, so that what is left still fits together
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from polyrule.arrays import Bools, Floats, Ints
+from polyrule.learning.alternatives import joined
 from polyrule.learning.expecting import best_constants, value_of
 from polyrule.learning.pool import Body, Covers
 from polyrule.learning.selection import Chosen
+from polyrule.model.rule import size_of
 from polyrule.model.rule_list import RuleList
 
 if TYPE_CHECKING:
@@ -35,6 +37,7 @@ class Choice:
     rules: list[Chosen]
     model: RuleList
     pruned: dict[str, Any]
+    floor: Ints
 
 
 @dataclass(eq=False)
@@ -45,15 +48,31 @@ class SecondLook:
     bodies: tuple[Body, ...]
     covers: Covers
     allowed: Bools
+    lengths: Ints
 
     def best(self) -> RuleList:
         """Return the list, with rules in place of constants as far as it is nearly as good."""
         first = self._chosen(np.zeros(len(self._present), dtype=np.int64))
-        found = self._told_apart(first)
+        found = self._joined(self._told_apart(first))
         value = self._value(found)
         plain = best_constants(self._present, self._every, self.composition.pruning.beta_squared)
         found.model.info["pruning"] = found.pruned | {"expected": round(value, 4), "constant": round(plain, 4)}
         return found.model
+
+    def _joined(self, found: Choice) -> Choice:
+        """Return the list with rules that can be one as one, without what is then too weak or not worth its price."""
+        made, most = self.composition, self.composition.pruning.max_members
+        rules, model = [(self.bodies[rule.body], rule.labels) for rule in found.rules], found.model
+        while most and len(fewer := joined(rules, most)) < len(rules):
+            rules = sorted(made.settled(fewer, found.pruned["level"], found.floor), key=lambda rule: bool(rule[0]))
+            model = made.counted(rules, [made.covered(body) for body, _ in rules])
+            weak = self._weak(model, len(rules))
+            while weak:
+                heads = [tuple(x for x in labels if (place, x) not in weak) for place, (_, labels) in enumerate(rules)]
+                rules = [(body, head) for (body, _), head in zip(rules, heads, strict=True) if head]
+                model = made.counted(rules, [made.covered(body) for body, _ in rules])
+                weak = self._weak(model, len(rules))
+        return replace(found, model=model)
 
     def _told_apart(self, first: Choice) -> Choice:
         """Return a choice with fewer constants that is nearly as good, or the same one."""
@@ -84,7 +103,7 @@ class SecondLook:
         for part in _PARTS:
             floors = np.array([made.pruning.floor(part * self._present[at] / self._every[at]) for at in labels])
             trial = self.composition.trial(
-                self.covers, self._lengths, self.allowed, labels, int(first.pruned["level"]), floors
+                self.covers, self.lengths, self.allowed, labels, int(first.pruned["level"]), floors
             )
             for column, (label, least) in enumerate(zip(labels.tolist(), floors.tolist(), strict=True)):
                 told = self._alone(label, trial.bodies_for(column, trial.price + trial.costs.literal))
@@ -104,7 +123,7 @@ class SecondLook:
         for body in bodies:
             mine = free & self.covers.of(body)
             free &= ~mine
-            literal = self.composition.literal(label, mine, len(self.bodies[body]))
+            literal = self.composition.literal(label, mine, size_of(self.bodies[body]))
             right += (literal.chance or 0.0) * (literal.tp + literal.fp)
             said += literal.tp + literal.fp
         return right, said
@@ -119,31 +138,30 @@ class SecondLook:
         floor = np.maximum(floor, self.composition.pruning.floor(self.composition.pruning.min_precision))
         while True:
             found = self._choose(allowed, floor, before)
-            weak = self._weak(found)
+            weak = self._weak(found.model, len(found.rules))
             if not weak:
                 return found
-            for body, label in weak:
-                allowed[body, label] = False
+            for place, label in weak:
+                allowed[found.rules[place].body, label] = False
             before = found
 
     def _choose(self, allowed: Bools, floor: Ints, before: Choice | None) -> Choice:
         known = None if allowed.all() else allowed
         start = None if before is None else (_permitted(before.rules, allowed), int(before.pruned["level"]))
-        rules, pruned = self.composition.select(self.covers, self._lengths, known, floor, start)
+        rules, pruned = self.composition.select(self.covers, self.lengths, known, floor, start)
         rules.sort(key=lambda rule: bool(self.bodies[rule.body]))  # what holds for everyone comes first
         model = self.composition.counted(
             [(self.bodies[rule.body], rule.labels) for rule in rules], [self.covers.of(rule.body) for rule in rules]
         )
-        return Choice(rules, model, pruned)
+        return Choice(rules, model, pruned, floor)
 
-    def _weak(self, found: Choice) -> list[tuple[int, int]]:
-        """Return the pairs of body and label that are expected to be right too rarely."""
+    def _weak(self, model: RuleList, made: int) -> list[tuple[int, int]]:
+        """Return which labels of which rules, of those made, are expected to be right too rarely."""
         least = self.composition.pruning.min_precision
-        made = found.model.rules[len(found.model) - len(found.rules) :]
         return [
-            (rule.body, literal.label)
-            for rule, stated in zip(found.rules, made, strict=True)
-            for literal in stated.head
+            (place, literal.label)
+            for place, rule in enumerate(model.rules[len(model) - made :])
+            for literal in rule.head
             if literal.chance is not None and literal.chance < least
         ]
 
@@ -162,10 +180,6 @@ class SecondLook:
         squared = self.composition.pruning.beta_squared
         total = float(self._present.sum()), float(self._every.sum())
         return value_of(float(right.sum()), float(said.sum()), *total, squared)
-
-    @cached_property
-    def _lengths(self) -> Ints:
-        return np.array([len(body) for body in self.bodies])
 
     @cached_property
     def _present(self) -> Floats:

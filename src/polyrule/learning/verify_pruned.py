@@ -20,6 +20,7 @@ from polyrule.errors import ModelError
 from polyrule.learning.composing import Pruning, cell_gains, digest_of, targets_of
 from polyrule.learning.findings import Finding, Verification
 from polyrule.learning.opinions import out_of_bag
+from polyrule.learning.pool import counted_as
 from polyrule.learning.relearn import kept_rules
 from polyrule.learning.separate import unscaled
 from polyrule.model.conditions import holds
@@ -155,4 +156,8 @@ class PrunedCheck:
                 if other != number and any(one.label == literal.label for one in other_rule.head):
                     mine &= ~self.covers[other]
             gains.append(int(self.gains[mine, literal.label].sum()))
-        return {"method": "list", "gains": gains, "price": self.costs[0] + self.costs[1] * len(rule.body)}
+        return {
+            "method": "list",
+            "gains": gains,
+            "price": self.costs[0] + self.costs[1] * counted_as(rule.body, model.features),
+        }
