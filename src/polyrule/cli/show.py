@@ -97,6 +97,7 @@ def rule_records(model: Any, digits: int | None = None) -> list[dict[str, Any]]:
 
 def _wanted(model: Any, number: int, labels: tuple[str, ...], features: tuple[str, ...], least: float | None) -> bool:
     from polyrule.model import LabelCondition
+    from polyrule.model.rule import plain_conditions
 
     rule = model.rules[number]
     if labels:
@@ -105,7 +106,9 @@ def _wanted(model: Any, number: int, labels: tuple[str, ...], features: tuple[st
         if not named & set(labels):
             return False
     if features:
-        tested = {model.features[c.feature].name for c in rule.body if not isinstance(c, LabelCondition)}
+        tested = {
+            model.features[c.feature].name for c in plain_conditions(rule.body) if not isinstance(c, LabelCondition)
+        }
         if not tested & set(features):
             return False
     return least is None or (rule.coverage or 0) >= least

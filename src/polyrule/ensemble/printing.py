@@ -11,6 +11,7 @@ from polyrule.ensemble.decisions import chance
 from polyrule.model.conditions import tidy
 from polyrule.model.dates import without_implied_dates
 from polyrule.model.printing import format_body, format_coverage, format_name, format_number, rounding_lines
+from polyrule.model.rule import plain_conditions, size_of
 
 if TYPE_CHECKING:
     from polyrule.ensemble.model import RuleEnsemble, WeightedRule
@@ -137,7 +138,7 @@ def records(ensemble: RuleEnsemble, digits: int | None = None) -> list[dict[str,
             "head": format_weighted_head(rule, names, digits),
             "body": format_conditions(rule, features, names, digits),
             "labels": len(rule.head),
-            "conditions": len(rule.body),
+            "conditions": size_of(rule.body),
             "coverage": rule.coverage,
             **{f"weight {names[entry.label]}": entry.weight for entry in rule.head},
         }
@@ -148,7 +149,7 @@ def records(ensemble: RuleEnsemble, digits: int | None = None) -> list[dict[str,
 def statistics(ensemble: RuleEnsemble) -> dict[str, float]:
     """Count what an ensemble is made of; the names are those of a rule list's statistics where both have them."""
     rules = ensemble.rules
-    conditions = [condition for rule in rules for condition in rule.body]
+    conditions = [condition for rule in rules for condition in plain_conditions(rule.body)]
     entries = [entry for rule in rules for entry in rule.head]
     multi = sum(rule.is_multi_label for rule in rules)
     count = max(1, len(rules))

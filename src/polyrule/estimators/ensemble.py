@@ -26,7 +26,7 @@ from polyrule.learning.constraints import Constraints, without
 from polyrule.learning.progress import telling
 from polyrule.model.bodies import check_table
 from polyrule.model.rounding import with_gaps
-from polyrule.model.rule import NumericCondition
+from polyrule.model.rule import NumericCondition, plain_conditions
 from polyrule.store import Packed
 from polyrule.store.coded_table import unpack
 
@@ -318,7 +318,8 @@ def _direction(limits: Constraints, start: Sequence[WeightedRule]) -> npt.NDArra
     for place, op in limits.directions.items():
         direction[place] = 1 if op == ">" else -1
     for number, rule in enumerate(start, start=1):
-        tests = [test for test in rule.body if isinstance(test, NumericCondition) and direction[test.feature]]
+        body = plain_conditions(rule.body)
+        tests = [test for test in body if isinstance(test, NumericCondition) and direction[test.feature]]
         if len({int(direction[test.feature]) * (1 if test.op == ">" else -1) for test in tests}) > 1:
             raise OptionError(
                 f"start: what rule {number} covers neither only grows nor only shrinks as the monotone features rise; "

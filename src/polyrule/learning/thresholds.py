@@ -70,7 +70,9 @@ class Shortener:
     def condition(self, condition: Condition) -> Condition:
         """Return the condition, or the members of a group, with the shortest thresholds; others stay as they are."""
         if isinstance(condition, GroupCondition):
-            return replace(condition, members=tuple(map(self._shorter, condition.members)))
+            members = tuple(map(self._shorter, condition.members))
+            distinct = len(set(members)) == len(members)
+            return replace(condition, members=members) if distinct else condition
         return condition if isinstance(condition, LabelCondition) else self._shorter(condition)
 
     def _shorter(self, condition: FeatureCondition) -> FeatureCondition:

@@ -150,7 +150,7 @@ def loads(text: str, *, source: str = "model", check: bool = True) -> Any:
     root = Node(document, source)
     if not isinstance(document, dict) or document.get("format") != FORMAT:
         raise ModelError(f"{source}: not a polyrule model file")
-    version = document.get("version")
+    version: Any = document.get("version")
     if isinstance(version, bool) or version not in range(1, VERSION + 1):
         raise ModelError(
             f"{source}: version {shorten(version)} of the model format; this polyrule reads versions 1 to {VERSION},"

@@ -224,15 +224,16 @@ def format_flag(member: FeatureCondition, features: Sequence[Feature]) -> str | 
     match member:
         case NominalCondition(_, value) if is_flag(feature):
             there = value == 1
-        case NumericCondition(_, op) if _parts_0_from_1(member, feature):
+        case NumericCondition(_, op) if feature.kind == "numeric" and parts_0_from_1(member):
             there = op == ">"
         case _:
             return None
     return ("" if there else "¬") + format_name(feature.name)
 
 
-def _parts_0_from_1(condition: NumericCondition, feature: Feature) -> bool:
-    return feature.kind == "numeric" and condition.threshold == 0.5 and condition.between == (0.0, 1.0)
+def parts_0_from_1(condition: NumericCondition) -> bool:
+    """Whether a condition on a number parts 0 from 1, and no training value lay between them."""
+    return condition.between == (0.0, 1.0)
 
 
 def is_flag(feature: Feature) -> bool:

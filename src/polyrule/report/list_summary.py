@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from polyrule.model.bodies import ABOVE, AT_MOST, CATEGORY, GROUP, IN, LABEL, MISSING
-from polyrule.model.printing import format_list, rule_text
+from polyrule.model.printing import format_list, parts_0_from_1, rule_text
 from polyrule.model.rounding import shown_threshold
 from polyrule.model.rule import (
     Condition,
@@ -140,7 +140,8 @@ def _on_part(rule: Rule, number: int, result: RuleCounts) -> dict[str, Any]:
 def condition_entry(condition: Condition, slots: Mapping[int, int]) -> list[Any]:
     """A condition as [kind, feature or label, value], the kinds numbered as in `polyrule.model.bodies`.
 
-    A threshold that may be shown with fewer digits is followed by that number. A group is [kind, least, members, name].
+    A threshold that may be shown with fewer digits is followed by that number. A group is
+    [kind, least, members, name, which members part 0 from 1].
     """
     match condition:
         case NumericCondition(feature, op, threshold):
@@ -156,7 +157,8 @@ def condition_entry(condition: Condition, slots: Mapping[int, int]) -> list[Any]
         case LabelCondition(label, value):
             return [LABEL, int(label), int(value)]
         case GroupCondition(members, least, name):
-            return [GROUP, least, [condition_entry(member, slots) for member in members], name]
+            counted = [int(isinstance(member, NumericCondition) and parts_0_from_1(member)) for member in members]
+            return [GROUP, least, [condition_entry(member, slots) for member in members], name, counted]
 
 
 def _count(value: float) -> int | float:

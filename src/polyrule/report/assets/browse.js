@@ -67,7 +67,7 @@ function filterControls(filter, chosen, show, refresh) {
   });
   const labels = [["", "any label"], ...data.labels.map((name, index) => [index, name])];
   const used = new Set(
-    chosen.rules.flatMap((rule) => rule.body.filter(([kind]) => kind !== LABEL).map(([, slot]) => slot)),
+    chosen.rules.flatMap((rule) => featureTests(rule.body).map(([, slot]) => slot)),
   );
   const features = [
     ["", "any feature"],

@@ -29,9 +29,9 @@ function bodyList(rule) {
     rule.body.map((condition) =>
       el(
         "li",
-        {},
+        { class: condition[0] === GROUP ? "wide" : null },
         conditionWords(condition, data),
-        condition[0] !== LABEL && histogram(data.features[condition[1]], { condition }),
+        condition[0] !== LABEL && condition[0] !== GROUP && histogram(data.features[condition[1]], { condition }),
       ),
     ),
   );

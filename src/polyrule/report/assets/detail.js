@@ -156,7 +156,7 @@ function coveredExamples(number) {
 function exampleRow(number, { row, newly, wrong }) {
   const rule = model().rules[number];
   const values = examples.values(row);
-  const slots = [...new Set(rule.body.filter(([kind]) => kind !== LABEL).map(([, slot]) => slot))];
+  const slots = [...new Set(featureTests(rule.body).map(([, slot]) => slot))];
   const labels = Uint8Array.from(outcome(app.model)[row].labels);
   if (model().kind === "ensemble") for (const [label, value] of rule.head) labels[label] = value;
   return el(
