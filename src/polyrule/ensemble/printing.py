@@ -10,8 +10,9 @@ from polyrule.data.table import Feature
 from polyrule.ensemble.decisions import chance
 from polyrule.model.conditions import tidy
 from polyrule.model.dates import without_implied_dates
+from polyrule.model.narrowing import used_features
 from polyrule.model.printing import format_body, format_coverage, format_name, format_number, rounding_lines
-from polyrule.model.rule import plain_conditions, size_of
+from polyrule.model.rule import size_of
 
 if TYPE_CHECKING:
     from polyrule.ensemble.model import RuleEnsemble, WeightedRule
@@ -149,20 +150,20 @@ def records(ensemble: RuleEnsemble, digits: int | None = None) -> list[dict[str,
 def statistics(ensemble: RuleEnsemble) -> dict[str, float]:
     """Count what an ensemble is made of; the names are those of a rule list's statistics where both have them."""
     rules = ensemble.rules
-    conditions = [condition for rule in rules for condition in plain_conditions(rule.body)]
+    conditions = sum(size_of(rule.body) for rule in rules)
     entries = [entry for rule in rules for entry in rule.head]
     multi = sum(rule.is_multi_label for rule in rules)
     count = max(1, len(rules))
     return {
         "rules": len(rules),
-        "conditions": len(conditions),
+        "conditions": conditions,
         "rules_with_multi_label_heads": multi,
         "multi_label_heads_percent": 100 * multi / count,
         "labels_per_head": len(entries) / count,
-        "conditions_per_rule": len(conditions) / count,
+        "conditions_per_rule": conditions / count,
         "entries": len(entries),
         "negative_entries": sum(entry.weight < 0 for entry in entries),
-        "features_used": len({condition.feature for condition in conditions}),  # type: ignore[union-attr]
+        "features_used": len(used_features(rules)),
         "labels_predicted": len({entry.label for entry in entries}),
     }
 
