@@ -9,7 +9,16 @@ from tests.model.strategies import feature_conditions, random_table
 from polyrule.data import Feature
 from polyrule.ensemble import Decision, Entry, RuleEnsemble, WeightedRule
 from polyrule.errors import ModelError
-from polyrule.model import GroupCondition, LabelCondition, Literal, NominalCondition, Rule, RuleList, parse_rule
+from polyrule.model import (
+    GroupCondition,
+    LabelCondition,
+    Literal,
+    NominalCondition,
+    NumericCondition,
+    Rule,
+    RuleList,
+    parse_rule,
+)
 from polyrule.model.conditions import holds
 from polyrule.model.editing import from_text, joined
 from polyrule.model.grouping import joined_bodies, split_bodies, with_member, without_member
@@ -146,3 +155,12 @@ def test_groups_hold_plain_conditions_and_a_rule_one_group():
     with pytest.raises(ModelError, match="at most one group"):
         WeightedRule((Entry(0, 1.0),), (GroupCondition((JAM, QUEUE)), GroupCondition((NIGHT, WORKS))))
     assert with_member((LabelCondition(0, 1), JAM), QUEUE) == (LabelCondition(0, 1), GroupCondition((JAM, QUEUE)))
+
+
+def test_a_column_of_0_and_1_is_its_name_wherever_learning_cut_it():
+    members = tuple(NumericCondition(j, ">", 0.0, (0.0, 1.0)) for j in range(3))
+    rule = Rule((Literal(0, 1, 5, 1),), (GroupCondition(members),))
+    model = RuleList((rule,), tuple(map(Feature, ("jam", "queue", "works"))), ("traffic",))
+    assert body_text(model) == "any of {jam, queue, works}"
+    assert from_text(model, str(model)).rules[0].head[0].tp == 5
+    assert model.remove_member(0, "queue").rules[0].body[0].members == (members[0], members[2])

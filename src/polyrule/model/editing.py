@@ -17,14 +17,13 @@ from polyrule.model.grouping import changed_rule, split_bodies, with_member, wit
 from polyrule.model.grouping import joined as joined
 from polyrule.model.parsing import as_member, parse_rule
 from polyrule.model.predict import fired_rows, predict
-from polyrule.model.printing import parts_0_from_1
+from polyrule.model.printing import as_printed
 from polyrule.model.rounding import with_gaps
 from polyrule.model.rule import (
     Condition,
     FeatureCondition,
     GroupCondition,
     Literal,
-    NumericCondition,
     Rule,
     group_of,
 )
@@ -190,21 +189,15 @@ def _whole(number: float) -> float:
 
 
 def _meaning(rule: Rule) -> Any:
-    body = tuple(map(_as_printed, rule.body))
+    body = tuple(map(_as_read, rule.body))
     return tuple((literal.label, literal.value) for literal in rule.head), body, rule.stop
 
 
-def _as_printed(condition: Condition) -> Condition:
-    """A condition as its text is read again: a member that is printed by its name alone has no threshold to tell."""
+def _as_read(condition: Condition) -> Any:
+    """What tells a condition from others in a text; of a group, its members in their order."""
     if not isinstance(condition, GroupCondition):
         return condition
-    members = [
-        with_changes(member, threshold=0.5)
-        if isinstance(member, NumericCondition) and parts_0_from_1(member)
-        else member
-        for member in condition.members
-    ]
-    return condition if len(set(members)) < len(members) else with_changes(condition, members=tuple(members))
+    return condition.least, tuple(map(as_printed, condition.members))
 
 
 def _called(known: Rule, written: Rule) -> Rule:

@@ -9,6 +9,7 @@ from math import comb
 
 from polyrule.errors import ModelError
 from polyrule.model.conditions import said_shorter, tidy
+from polyrule.model.printing import as_printed
 from polyrule.model.rule import (
     Condition,
     FeatureCondition,
@@ -101,7 +102,7 @@ def with_member(body: Body, member: FeatureCondition, beside: FeatureCondition |
 def without_member(body: Body, member: FeatureCondition) -> Body:
     """Return the body with one alternative less; members that must all hold then are plain conditions."""
     group = required_group(body)
-    members = tuple(other for other in group.members if other != member)
+    members = tuple(other for other in group.members if as_printed(other) != as_printed(member))
     if len(members) == len(group.members):
         raise ModelError("the group has no such member")
     return _put(body, group, *([replace(group, members=members)] if len(members) > group.least else members))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from math import floor, isnan
 from typing import TYPE_CHECKING, Any
 
@@ -234,6 +235,17 @@ def format_flag(member: FeatureCondition, features: Sequence[Feature]) -> str | 
 def parts_0_from_1(condition: NumericCondition) -> bool:
     """Whether a condition on a number parts 0 from 1, and no training value lay between them."""
     return condition.between == (0.0, 1.0)
+
+
+def as_printed(member: FeatureCondition) -> FeatureCondition:
+    """Return a member of a group as its text is read again: one that its name alone tells has no threshold to tell.
+
+    >>> as_printed(NumericCondition(0, ">", 0.0, between=(0.0, 1.0)))
+    NumericCondition(feature=0, op='>', threshold=0.5)
+    """
+    if isinstance(member, NumericCondition) and parts_0_from_1(member):
+        return replace(member, threshold=0.5)
+    return member
 
 
 def is_flag(feature: Feature) -> bool:
