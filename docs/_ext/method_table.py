@@ -32,7 +32,7 @@ class MethodTable(SphinxDirective):
     def run(self) -> list[nodes.Node]:
         """Make a list table."""
         paths = self.arguments[0].split()
-        widths = " ".join(["22", "33", *["9"] * len(paths)])
+        widths = " ".join(["20", "30", *["10"] * len(paths)])
         lines = [".. list-table::", "   :header-rows: 1", "   :class: method-table", f"   :widths: {widths}", ""]
         lines += ["   * - method", "     - what it does", *(f"     - {heading(path)}" for path in paths)]
         for name, text, owners in rows_of([class_of(path) for path in paths]):
