@@ -15,8 +15,8 @@ from polyrule.data.dataset import Dataset
 from polyrule.data.table import Feature
 from polyrule.errors import OptionError
 from polyrule.learning import alternatives
-from polyrule.learning.alternatives import Alternatives, joined
-from polyrule.learning.pool import Covers, Pool, counted_as
+from polyrule.learning.alternatives import Alternatives, bits_of, joined
+from polyrule.learning.pool import Pool, counted_as
 from polyrule.learning.selection import Costs
 from polyrule.learning.verify import certify, verify
 from polyrule.model.conditions import holds
@@ -65,7 +65,7 @@ def test_words_that_stand_for_each_other_become_one_rule():
 # ---- the grower ------------------------------------------------------------------------------------------------------
 
 
-def slow_groups(bodies, rows, gains, largest, price, rest, first, label, most, fits):
+def slow_groups(bodies, bits, rows, gains, largest, price, rest, first, label, most, fits):
     """The definition: row by row, one candidate after the other."""
     covered = [b for b in range(len(bodies)) if len(bodies[b]) == 1]
     inside = [all(rows[place][e] for place in rest) for e in range(len(gains))]
@@ -75,7 +75,7 @@ def slow_groups(bodies, rows, gains, largest, price, rest, first, label, most, f
         free = [inside[e] and not any(rows[member][e] for member in group) for e in every]
         for place in covered:
             border = [gains[e][label] for e in every if free[e] and rows[place][e]]
-            value = sum(border) - math.sqrt(alternatives._DOUBT * largest * sum(map(abs, border)))
+            value = sum(border) - math.sqrt(0.5 * bits[place] * largest * sum(map(abs, border)))
             if fits[place][label] and value > best_value:
                 best, best_value = place, value
         if best is None:
@@ -96,36 +96,51 @@ def slow_groups(bodies, rows, gains, largest, price, rest, first, label, most, f
 def test_groups_are_those_of_the_definition(seed, most, limited):
     random = np.random.default_rng(seed)
     features, examples, labels = 7, int(random.integers(20, 90)), 3
-    table = Table.from_array((random.random((examples, features)) < 0.3).astype(float))
-    conditions = [NumericCondition(feature, ">", 0.5) for feature in range(features)]
+    steps = 2.0 ** random.integers(0, 4, features)  # columns with 2 to 9 values
+    table = Table.from_array(np.floor(random.random((examples, features)) * 1.4 * steps) / steps)
+    conditions = [NumericCondition(feature, ">", 0.9) for feature in range(features)]
     pool = Pool(table)
     pool.add([(conditions[i],) for i in range(features)])
     pool.add([(conditions[i], conditions[j]) for i, j in random.integers(features, size=(4, 2)) if i != j])
     gains = random.integers(-60, 90, (examples, labels)).astype(float)
     allowed = random.random((len(pool), labels)) < 0.8 if limited else None
     costs = Costs(90, 30, 15)
-    grower = Alternatives(pool.bodies, pool.covers(), gains, 90.0, costs, most, allowed)
+    grower = Alternatives(table, pool.bodies, pool.covers(), gains, 90.0, costs, most, allowed)
     rows = [np.logical_and.reduce([np.ones(examples, bool), *(holds(c, table) for c in b)]) for b in pool.bodies]
+    bits = [bits_of(body[0], table) if body else 0 for body in pool.bodies]
     fits = np.ones((len(pool), labels), bool) if allowed is None else allowed
     singles = np.array([number for number, body in enumerate(pool.bodies) if len(body) == 1])
-    starts = grower._starts(singles)
     expected = []
-    for start in starts:
+    for start in grower._starts(singles):
         rest, first = [int(singles[place]) for place in start.rest], int(singles[start.first])
-        for group in slow_groups(pool.bodies, rows, gains, 90.0, costs.condition, rest, first, start.label, most, fits):
+        judged = rest, first, start.label, most, fits
+        for group in slow_groups(pool.bodies, bits, rows, gains, 90.0, costs.condition, *judged):
             beside = tuple(pool.bodies[place][0] for place in rest)
             expected.append((*beside, GroupCondition(tuple(pool.bodies[place][0] for place in group))))
     assert sorted(map(repr, grower.grown())) == sorted(map(repr, expected))
 
 
 def test_groups_start_from_the_best_conditions_of_each_label():
-    covers = Covers.pack(np.array([[1, 1, 1, 1], [1, 1, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1]], dtype=bool))
+    table = Table.from_array([[1.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]])
     conditions = [NumericCondition(feature, ">", 0.5) for feature in range(3)]
-    bodies = [(), *((condition,) for condition in conditions)]
+    pool = Pool(table)
+    pool.add([(condition,) for condition in conditions])
     gains = np.array([[40.0], [40.0], [30.0], [-5.0]])
-    grower = Alternatives(bodies, covers, gains, 1.0, Costs(3, 2, 1), 8)
+    grower = Alternatives(table, pool.bodies, pool.covers(), gains, 1.0, Costs(3, 2, 1), 8)
     assert [(start.rest, start.first) for start in grower._starts(np.array([1, 2, 3]))] == [((), 0), ((), 1)]
     assert [body[0].members for body in grower.grown()] == [tuple(conditions[:2]), (conditions[1], conditions[0])]
+
+
+def test_a_threshold_is_doubted_more_than_a_word():
+    random = np.random.default_rng(0)
+    table = Table.from_array(
+        np.column_stack([random.integers(2, size=3000), random.integers(4, size=3000), random.random(3000)]),
+        [Feature("word"), Feature("count"), Feature("number")],
+    )
+    assert [bits_of(NumericCondition(feature, ">", 0.5), table) for feature in range(3)] == [1, 2, 6]
+    hue = Table.from_array([[0.0], [1.0]], [Feature("hue", "nominal", tuple("abcde"))])
+    conditions = NominalCondition(0, 1), SetCondition(0, (1, 2)), MissingCondition(0, True)
+    assert [bits_of(condition, hue) for condition in conditions] == [3, 5, 1]
 
 
 def test_work_in_blocks_changes_nothing(monkeypatch):

@@ -2,9 +2,9 @@
 
 A group grows for one label. It starts from a body of the pool, one condition of which becomes its first member. A
 further member covers, beside what is covered already, the rows of the border: those where all other conditions hold
-and no member does yet. So every candidate is judged by one sum over border rows. A member is chosen among hundreds of
-candidates, and the luckiest of so many gains something even where none is any good. So beside its price it must gain
-twice the standard error of what it gains.
+and no member does yet. So every candidate is judged by one sum over border rows. A member is chosen among many, and
+the luckiest of many gains something even where none is any good. So beside its price it must gain some standard errors
+of what it gains: one or so for a word, which is there or not, and more for a threshold, which is one of many.
 """
 
 from __future__ import annotations
@@ -15,14 +15,24 @@ from dataclasses import dataclass
 import numpy as np
 
 from polyrule.arrays import Bools, Floats, Ints
+from polyrule.data.table import Table
 from polyrule.learning.pool import Body, Covers
 from polyrule.learning.selection import Costs
 from polyrule.model.conditions import said_shorter
-from polyrule.model.rule import Condition, FeatureCondition, GroupCondition, LabelCondition
+from polyrule.model.rule import (
+    Condition,
+    FeatureCondition,
+    GroupCondition,
+    LabelCondition,
+    MissingCondition,
+    SetCondition,
+)
 
 _STARTS = 3  # single conditions that groups of a label start from
 _RESTS = 4  # longer bodies of a label, each of whose conditions may become the first member
-_DOUBT = 2.0  # of the largest gain of a cell times all gains and losses: about the square of two standard errors
+_DOUBT = 0.5  # squared standard errors, about, that a member must gain for every bit it takes to say its test
+_MOST_BITS = 6
+_FEW_ROWS = 1000  # to find out whether a column has many values
 _MOST_CELLS = 20_000_000  # groups that grow, times examples
 _BLOCK_CELLS = 2_000_000  # of these at a time
 
@@ -44,6 +54,7 @@ class Alternatives:
 
     Parameters
     ----------
+    table : Table
     bodies : sequence of bodies
         Those without alternatives.
     covers : Covers
@@ -59,6 +70,7 @@ class Alternatives:
         Which label may stand over which body.
     """
 
+    table: Table
     bodies: Sequence[Body]
     covers: Covers
     gains: Floats
@@ -71,11 +83,12 @@ class Alternatives:
         """Bodies with a group, as they grow; one label after the other."""
         singles = np.array([number for number, body in enumerate(self.bodies) if len(body) == 1], dtype=np.int64)
         members = self.covers.only(singles)
+        bits = np.array([bits_of(self._condition(number), self.table) for number in singles.tolist()])
         fits = None if self.allowed is None else self.allowed[singles]
         starts = self._starts(singles)[: max(1, _MOST_CELLS // len(self.gains))]
         step = max(1, _BLOCK_CELLS // len(self.gains))
         for first in range(0, len(starts), step):
-            for start, group in self._groups(starts[first : first + step], members, fits):
+            for start, group in self._groups(starts[first : first + step], members, bits, fits):
                 rest = tuple(self._condition(singles[place]) for place in start.rest)
                 found = tuple(self._condition(singles[place]) for place in group)
                 shorter = said_shorter(GroupCondition(found))
@@ -109,7 +122,7 @@ class Alternatives:
         return [start for _, start in sorted(found, key=lambda pair: -pair[0])]
 
     def _groups(
-        self, starts: Sequence[Start], members: Covers, fits: Bools | None
+        self, starts: Sequence[Start], members: Covers, bits: Ints, fits: Bools | None
     ) -> Iterator[tuple[Start, tuple[int, ...]]]:
         """Grow groups from all starts at once: per step, one sum over the border of each for all candidates."""
         everything = np.ones(len(self.gains), dtype=bool)
@@ -123,7 +136,7 @@ class Alternatives:
         while len(live):
             worth = np.ascontiguousarray(border[:, live])
             gained, moved = members.sums(everything, worth), members.sums(everything, np.abs(worth))
-            sure = gained - np.sqrt(_DOUBT * self.largest * moved)
+            sure = gained - np.sqrt(_DOUBT * self.largest * bits[:, None] * moved)
             if fits is not None:
                 sure = np.where(fits[:, labels[live]], sure, -1.0)
             best = np.argmax(sure, axis=0)
@@ -134,6 +147,30 @@ class Alternatives:
                 if len(groups[column]) > 1:
                     yield starts[column], groups[column]
             live = np.array([column for column in live[good] if len(groups[column]) < self.most], dtype=np.int64)
+
+
+def bits_of(condition: FeatureCondition, table: Table) -> int:
+    """Return how many bits it takes to say which test of its feature a condition is, few or many.
+
+    Examples
+    --------
+    >>> from polyrule.model.rule import NumericCondition
+    >>> table = Table.from_array([[0.0, 0.1], [1.0, 0.2], [0.0, 0.3], [1.0, 0.4]])
+    >>> bits_of(NumericCondition(0, ">", 0.5), table), bits_of(NumericCondition(1, ">", 0.25), table)
+    (1, 2)
+    """
+    if isinstance(condition, MissingCondition):
+        return 1
+    categories = len(table.features[condition.feature].categories)
+    if isinstance(condition, SetCondition):
+        return min(categories, _MOST_BITS)
+    if not categories:
+        column = table.column(condition.feature)
+        for values in (column[:_FEW_ROWS], column):
+            categories = len(np.unique(values[~np.isnan(values)]))
+            if categories > 1 << _MOST_BITS:
+                break
+    return min(max(1, (categories - 1).bit_length()), _MOST_BITS)
 
 
 def _best(worth: Floats, most: int) -> list[int]:

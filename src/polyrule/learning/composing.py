@@ -216,6 +216,7 @@ class Composition:
         slope, offset = gain_line(squared, level)
         allowed = None if self.constraints is None else self.constraints.heads(pool.bodies)
         return Alternatives(
+            self.table,
             pool.bodies,
             pool.covers(self.learner.n_jobs),
             self._gains(targets, level),
