@@ -92,7 +92,7 @@ class Gate(threading.Barrier):
         lambda callback: polyrule.RuleListClassifier.paper(callback=callback),
         lambda callback: polyrule.BinaryRelevanceRuleClassifier(callback=callback),
         lambda callback: polyrule.RuleEnsembleClassifier(
-            callback=callback, teacher=None, max_rules=3, label_cost=1.0, ridge=1.0, cv=0, absence=True
+            callback=callback, teacher=None, max_rules=3, label_cost=1.0, ridge=1.0, cv=0
         ),
     ],
     ids=["chosen", "paper", "one per label", "ensemble"],

@@ -12,7 +12,8 @@ from tests.ensemble.test_gain import fixed, needs_native
 from tests.ensemble.worlds import random_table
 
 from polyrule import RuleEnsembleClassifier
-from polyrule.bins.binning import ABOVE, AT_MOST, CATEGORY, BinnedTable, Binning, BinTest
+from polyrule.bins.binning import BinnedTable, Binning
+from polyrule.bins.tests import ABOVE, AT_MOST, CATEGORY, BinTest
 from polyrule.data import Dataset, Table
 from polyrule.ensemble import scorecard
 from polyrule.ensemble.gain import Slopes, best_conditions, new_memory, reference_best_conditions
