@@ -32,7 +32,7 @@ def test_conditions_on_labels_and_categories():
     assert "yellow present, all others absent" in str(model)
     assert "sets all labels outside its head to absent" in str(model)
     assert RuleList((Rule((Literal(0, 1),)),), (), ("a",), (1,)).format(counts=False) == (
-        "1. a <- true\n(labels that no rule sets are present)"
+        "1. always: a\n(labels that no rule sets are present)"
     )
 
 

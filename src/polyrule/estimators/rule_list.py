@@ -68,6 +68,9 @@ class RuleListClassifier(RuleClassifier):
         Bodies kept at each step of growing a rule; 1 is greedy.
     min_coverage : float
         Least weight of examples a rule must cover; 0 is off.
+    min_precision : float
+        Least share of correct predictions to expect of every label of a head on new examples, such as 0.5; the list is
+        chosen without labels below it. 0 is off.
     max_conditions, max_head_size, max_rules : int or None
         Limits; None is off. Bodies of a pruned list have at most 3 conditions unless this says otherwise.
     averaging : {"micro", "label", "example", "macro"}
@@ -176,6 +179,7 @@ class RuleListClassifier(RuleClassifier):
         refine: bool = False,
         device: str = "cpu",
         verbose: bool = False,
+        min_precision: float = 0,
     ) -> None:
         self.measure = measure
         self.heads = heads
@@ -210,6 +214,7 @@ class RuleListClassifier(RuleClassifier):
         self.refine = refine
         self.device = device
         self.verbose = verbose
+        self.min_precision = min_precision
 
     def fit(
         self,
@@ -263,6 +268,8 @@ class RuleListClassifier(RuleClassifier):
             raise OptionError(f"max_members must be at least 2, got {self.max_members}")
         training = packed_training(training, counting)
         if self.prune is None or isinstance(training.table, Packed):
+            if self.min_precision:
+                raise OptionError("min_precision is for lists whose rules are chosen; leave it out or give prune='f1'")
             return self._grown(training, counting, start)
         return self._chosen(training, counting, start)
 
@@ -300,6 +307,7 @@ class RuleListClassifier(RuleClassifier):
             self.max_rules,
             1 if self.heads == "single" else self.max_head_size,
             self.thresholds == "short",
+            self.min_precision,
             max_members=self.max_members if self.alternatives else 0,
         )
         learner = self._learner(training, counting, negative=False, label_conditions=False)

@@ -36,7 +36,7 @@ def expected(right: float, wrong: float, conditions: int, told: float | None) ->
     Examples
     --------
     >>> round(expected(30, 10, 0, None), 4), round(expected(30, 10, 2, 24.0), 4), round(expected(30, 10, 2, None), 4)
-    (0.7381, 0.6170, 0.5900)
+    (0.7381, 0.6131, 0.5948)
     """
     every = right + wrong
     if not every or not conditions:
@@ -77,8 +77,10 @@ def value_of(right: float, said: float, present: float, every: float, squared: F
     return float(1 + squared) * right / bottom if bottom else 0.0
 
 
-def best_constants(present: Floats, every: Floats, squared: Fraction | None) -> float:
+def best_constants(present: Floats, every: Floats, squared: Fraction | None, least: float = 0.0) -> float:
     """Return the best value of saying the same labels of every example, from how often each is present.
+
+    Labels that less than the share `least` of the examples have are not said.
 
     Examples
     --------
@@ -86,7 +88,7 @@ def best_constants(present: Floats, every: Floats, squared: Fraction | None) -> 
     0.8
     """
     share = np.divide(present, every, out=np.zeros(len(present)), where=every > 0)
-    order = np.argsort(-share, kind="stable")
+    order = np.argsort(-share, kind="stable")[: np.count_nonzero(share >= least)]
     right, said = np.append(0, np.cumsum(present[order])), np.append(0, np.cumsum(every[order]))
     total = float(present.sum()), float(every.sum())
     return max(value_of(float(r), float(s), *total, squared) for r, s in zip(right, said, strict=True))

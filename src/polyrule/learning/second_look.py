@@ -17,9 +17,10 @@ import numpy as np
 from polyrule.arrays import Bools, Floats, Ints
 from polyrule.learning.alternatives import joined
 from polyrule.learning.expecting import best_constants, value_of
+from polyrule.learning.opinions import FEWEST_EXAMPLES
 from polyrule.learning.pool import Body, Covers
 from polyrule.learning.selection import Chosen
-from polyrule.model.rule import size_of
+from polyrule.model.rule import Literal, size_of
 from polyrule.model.rule_list import RuleList
 
 if TYPE_CHECKING:
@@ -32,12 +33,13 @@ _PARTS = (1.0, 0.95, 0.9, 0.85)  # of a label's share, above which rules for it 
 
 @dataclass(frozen=True, eq=False)
 class Choice:
-    """Rules that were chosen, the list they make, and what is said about choosing."""
+    """Rules that were chosen, the list they make, what is said about choosing, and what was asked and allowed."""
 
     rules: list[Chosen]
     model: RuleList
     pruned: dict[str, Any]
     floor: Ints
+    allowed: Bools
 
 
 @dataclass(eq=False)
@@ -54,8 +56,8 @@ class SecondLook:
         """Return the list, with rules in place of constants as far as it is nearly as good."""
         first = self._chosen(np.zeros(len(self._present), dtype=np.int64))
         found = self._joined(self._told_apart(first))
-        value = self._value(found)
-        plain = best_constants(self._present, self._every, self.composition.pruning.beta_squared)
+        pruning, value = self.composition.pruning, self._value(found)
+        plain = best_constants(self._present, self._every, pruning.beta_squared, pruning.min_precision)
         found.model.info["pruning"] = found.pruned | {"expected": round(value, 4), "constant": round(plain, 4)}
         return found.model
 
@@ -66,12 +68,12 @@ class SecondLook:
         while most and len(fewer := joined(rules, most)) < len(rules):
             rules = sorted(made.settled(fewer, found.pruned["level"], found.floor), key=lambda rule: bool(rule[0]))
             model = made.counted(rules, [made.covered(body) for body, _ in rules])
-            weak = self._weak(model, len(rules))
+            weak = self._weak(model, len(rules), made.pruning.min_precision)
             while weak:
                 heads = [tuple(x for x in labels if (place, x) not in weak) for place, (_, labels) in enumerate(rules)]
                 rules = [(body, head) for (body, _), head in zip(rules, heads, strict=True) if head]
                 model = made.counted(rules, [made.covered(body) for body, _ in rules])
-                weak = self._weak(model, len(rules))
+                weak = self._weak(model, len(rules), made.pruning.min_precision)
         return replace(found, model=model)
 
     def _told_apart(self, first: Choice) -> Choice:
@@ -103,7 +105,7 @@ class SecondLook:
         for part in _PARTS:
             floors = np.array([made.pruning.floor(part * self._present[at] / self._every[at]) for at in labels])
             trial = self.composition.trial(
-                self.covers, self.lengths, self.allowed, labels, int(first.pruned["level"]), floors
+                self.covers, self.lengths, first.allowed, labels, int(first.pruned["level"]), floors
             )
             for column, (label, least) in enumerate(zip(labels.tolist(), floors.tolist(), strict=True)):
                 told = self._alone(label, trial.bodies_for(column, trial.price + trial.costs.literal))
@@ -124,21 +126,22 @@ class SecondLook:
             mine = free & self.covers.of(body)
             free &= ~mine
             literal = self.composition.literal(label, mine, size_of(self.bodies[body]))
-            right += (literal.chance or 0.0) * (literal.tp + literal.fp)
+            right += self._right(literal)
             said += literal.tp + literal.fp
         return right, said
 
     def _of_everyone(self, found: Choice) -> Bools:
         """Return which labels are said of all examples, or nearly."""
-        return np.asarray(self._sums(found.model)[1] >= _EVERYONE * self._every)
+        return np.asarray(self._sums(found.model)[1] > _EVERYONE * self._every)
 
     def _chosen(self, floor: Ints, before: Choice | None = None) -> Choice:
-        """Choose until nothing is expected to be right less often than the user accepts."""
-        allowed = self.allowed.copy()
+        """Choose, again without what is expected to fail, until all is as precise as the user asks."""
+        allowed = (self.allowed if before is None else before.allowed).copy()
         floor = np.maximum(floor, self.composition.pruning.floor(self.composition.pruning.min_precision))
         while True:
             found = self._choose(allowed, floor, before)
-            weak = self._weak(found.model, len(found.rules))
+            least = self._least(found) if before is None else self.composition.pruning.min_precision
+            weak = self._weak(found.model, len(found.rules), least)
             if not weak:
                 return found
             for place, label in weak:
@@ -153,11 +156,11 @@ class SecondLook:
         model = self.composition.counted(
             [(self.bodies[rule.body], rule.labels) for rule in rules], [self.covers.of(rule.body) for rule in rules]
         )
-        return Choice(rules, model, pruned, floor)
+        return Choice(rules, model, pruned, floor, allowed)
 
-    def _weak(self, model: RuleList, made: int) -> list[tuple[int, int]]:
+    @staticmethod
+    def _weak(model: RuleList, made: int, least: float) -> list[tuple[int, int]]:
         """Return which labels of which rules, of those made, are expected to be right too rarely."""
-        least = self.composition.pruning.min_precision
         return [
             (place, literal.label)
             for place, rule in enumerate(model.rules[len(model) - made :])
@@ -165,15 +168,28 @@ class SecondLook:
             if literal.chance is not None and literal.chance < least
         ]
 
+    def _least(self, found: Choice) -> float:
+        """Return how precise a label must be: as the user asks, and so that it does not lower what is expected."""
+        pruning = self.composition.pruning
+        if self.composition.opinion is None:
+            return pruning.min_precision
+        squared = pruning.beta_squared
+        return max(pruning.min_precision, 0.5 if squared is None else self._value(found) / float(1 + squared))
+
     def _sums(self, model: RuleList) -> tuple[Floats, Floats]:
         """Return per label, in examples, what is expected to be right and what is said."""
         right, said = np.zeros(len(self._present)), np.zeros(len(self._present))
         for rule in model.rules:
             for literal in rule.head:
                 if literal.value and literal.chance is not None:
-                    right[literal.label] += literal.chance * (literal.tp + literal.fp)
+                    right[literal.label] += self._right(literal)
                     said[literal.label] += literal.tp + literal.fp
         return right, said
+
+    def _right(self, literal: Literal) -> float:
+        """Return what is expected to be right; what was, where there are too few examples to expect anything."""
+        few = len(self.composition.truth) < FEWEST_EXAMPLES
+        return literal.tp if few else (literal.chance or 0.0) * (literal.tp + literal.fp)
 
     def _value(self, found: Choice) -> float:
         right, said = self._sums(found.model)

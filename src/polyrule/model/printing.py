@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from math import floor, isnan
 from typing import TYPE_CHECKING, Any
@@ -12,6 +12,7 @@ from polyrule.data.dates import format_date
 from polyrule.data.names import doubtful_marks, escape, is_visible
 from polyrule.data.notebook import html_table
 from polyrule.data.table import Feature
+from polyrule.model.constants import constants, shortfall
 from polyrule.model.rounding import is_short, shown_threshold, shown_value
 from polyrule.model.rule import (
     Condition,
@@ -113,10 +114,20 @@ def format_coverage(coverage: float) -> str:
 
 
 def format_counts(rule: Rule) -> str:
-    """What a rule did on the training examples; a rule made by hand did nothing yet."""
+    """What a rule did on the training examples, and what to expect on others; one made by hand did nothing yet."""
     if rule.coverage is None and rule.origin != "learned" and not rule.tp and not rule.fp:
         return "(not counted)"
-    return f"(TP {format_count(rule.tp)}, FP {format_count(rule.fp)})"
+    expected = "" if rule.expected is None else f", expect {format_share(rule.expected)} right"
+    return f"(TP {format_count(rule.tp)}, FP {format_count(rule.fp)}{expected})"
+
+
+def format_share(share: float) -> str:
+    """Return a share as a percentage, which is 0 or 100 only where it is exact.
+
+    >>> format_share(0.333), format_share(0.9999), format_share(1.0)
+    ('33 %', '99 %', '100 %')
+    """
+    return f"{round(100 * share) if share in (0, 1) else min(max(round(100 * share), 1), 99)} %"
 
 
 def format_name(name: str) -> str:
@@ -389,15 +400,34 @@ def format_list(rule_list: RuleList, *, numbers: bool = True, counts: bool = Tru
         not known what would; None writes them so that they read back exactly.
     """
     width = len(str(len(rule_list)))
-    lines = []
-    for number, rule in enumerate(rule_list, start=1):
-        start = f"{number:>{width}}. " if numbers else ""
-        text = format_rule(rule, rule_list.features, rule_list.label_names, counts=counts, digits=digits)
+    lines, always = [], constants(rule_list)
+    for number, rule in enumerate(rule_list):
+        if number in always and number - 1 in always:
+            continue  # stands in the line of the one before it
+        last = next(n for n in range(number, len(rule_list) + 1) if n not in always or n + 1 not in always)
+        start = f"{number + 1:>{width}}{f'-{last + 1}' if last > number else ''}. " if numbers else ""
+        if number in always:
+            text = format_constants(rule_list, range(number, last + 1), counts=counts)
+        else:
+            text = format_rule(rule, rule_list.features, rule_list.label_names, counts=counts, digits=digits)
         lines.append(start + text)
     notes = [format_defaults(rule_list)]
     if rule_list.full:
         notes.insert(0, "a rule that fires sets all labels outside its head to absent")
-    return "\n".join([*lines, f"({'; '.join(notes)})", *rounding_lines(rule_list, digits)])
+    first = [f"({text})" for text in [shortfall(rule_list)] if text]
+    return "\n".join([*first, *lines, f"({'; '.join(notes)})", *rounding_lines(rule_list, digits)])
+
+
+def format_constants(rule_list: RuleList, rules: Iterable[int], *, counts: bool = True) -> str:
+    """Return what is predicted for everyone in one line: ``always: red (right for 77 %), white (78 %)``."""
+    parts = []
+    for number in rules:
+        for literal in rule_list[number].head:
+            said = literal.tp + literal.fp
+            share = literal.tp / said if said and literal.chance is None else literal.chance
+            shown = "" if not counts or share is None else f" ({'' if parts else 'right for '}{format_share(share)})"
+            parts.append(format_literal(literal, rule_list.label_names) + shown)
+    return f"always: {', '.join(parts)}"
 
 
 def rounding_lines(model: Any, digits: int | None) -> list[str]:
@@ -423,7 +453,7 @@ def rounding_lines(model: Any, digits: int | None) -> list[str]:
 
 def html_list(rule_list: RuleList, limit: int = 100) -> str:
     """Return a small table for notebooks; names are escaped text, never markup."""
-    rows = []
+    rows, always = [], constants(rule_list)
     for number, rule in enumerate(rule_list.rules[:limit], start=1):
         cells = (
             number,
@@ -431,11 +461,14 @@ def html_list(rule_list: RuleList, limit: int = 100) -> str:
             format_body(rule.body, rule_list.features, rule_list.label_names),
             format_count(rule.tp),
             format_count(rule.fp),
+            "" if rule.expected is None else format_share(rule.expected),
             "stop" if rule.stop else "",
             "" if rule.origin == "learned" else rule.origin,
         )
-        rows.append(cells)
+        if number - 1 not in always:
+            rows.append(cells)
     left = len(rule_list) - limit
     more = [f"… and {left} more rules"] if left > 0 else []
+    above = [text for text in (shortfall(rule_list), format_constants(rule_list, always) if always else "") if text]
     below = [*more, f"({format_defaults(rule_list)})"]
-    return html_table(("", "head", "body", "TP", "FP", "stop", "origin"), rows, below=below)
+    return html_table(("", "head", "body", "TP", "FP", "expect", "stop", "origin"), rows, above, below)

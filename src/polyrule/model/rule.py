@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
+from operator import mul
 from typing import Any
 from typing import Literal as Choice
 
@@ -217,8 +218,7 @@ class Literal:
         Weight of the covered examples whose label was not yet set and is truly `value`, or is not; numbers of examples
         when there are no weights.
     chance : float or None
-        Probability of being right where the learner has an estimate that is fairer than these counts, from models that
-        did not see the examples.
+        Probability of being right on new examples, where the learner has an estimate that is fairer than these counts.
 
     Examples
     --------
@@ -302,6 +302,19 @@ class Rule:
     def fp(self) -> float:
         """Wrong predictions among the training examples, summed over the head."""
         return sum(literal.fp for literal in self.head)
+
+    @property
+    def expected(self) -> float | None:
+        """Share of correct predictions to expect on new examples; None where the learner has no estimate.
+
+        >>> Rule((Literal(0, 1, 8, 2, 0.7), Literal(1, 1, 5, 5, 0.4))).expected
+        0.55
+        """
+        weights = [literal.tp + literal.fp for literal in self.head]
+        chances = [literal.chance for literal in self.head if literal.chance is not None]
+        if len(chances) < len(weights) or not sum(weights):
+            return None
+        return round(sum(map(mul, weights, chances)) / sum(weights), 4)
 
     @property
     def is_multi_label(self) -> bool:

@@ -67,6 +67,7 @@ def records(rule_list: RuleList, digits: int | None = None) -> list[dict[str, An
             "conditions": size_of(rule.body),
             "tp": rule.tp,
             "fp": rule.fp,
+            "expected": rule.expected,
             "value": None if rule.value is None else float(rule.value),
             "coverage": rule.coverage,
             "stop": rule.stop,

@@ -156,9 +156,9 @@ def _model(
     entry = {"name": name, "info": _info(model.info), "parts": parts}
     entry |= kind.summarise(_roundable(model, inputs.parts), results, slots)
     entry["warnings"] = [
+        *kind.warnings(model, results, inputs.parts),
         *_fit_warnings(model, inputs),
         *_score_warnings(parts, inputs),
-        *kind.warnings(model, results, inputs.parts),
     ]
     return entry
 

@@ -71,7 +71,12 @@ function openRule(number) {
 }
 
 function literalTable(rule) {
-  const head = ["Label", ...(data.parts.length ? data.parts.map((part) => part.title) : ["When learned"])];
+  const told = rule.chances?.some(isKnown);
+  const head = [
+    "Label",
+    ...(data.parts.length ? data.parts.map((part) => part.title) : ["When learned"]),
+    ...(told ? ["Expected"] : []),
+  ];
   const parts = data.parts.length ? data.parts.map((_, part) => part) : [-1];
   const rows = rule.head.map(([label, value], at) =>
     el(
@@ -82,6 +87,7 @@ function literalTable(rule) {
         const [right, wrong] = figures(rule, part).head[at];
         return el("td", {}, verdictBar(right, wrong), ` ${whole(right)} right, ${whole(wrong)} wrong`);
       }),
+      told && el("td", { class: "number" }, isKnown(rule.chances[at]) ? shareText(rule.chances[at]) : ""),
     ),
   );
   return [

@@ -7,6 +7,7 @@ const ORDERS = {
   wrong: ["Most wrong", (rule) => -figures(rule).wrong],
   precision: ["Highest precision", (rule) => -precision(figures(rule))],
   imprecise: ["Lowest precision", (rule) => precision(figures(rule))],
+  expected: ["Highest expected precision", (rule) => -(rule.expected ?? 0)],
   labels: ["Most labels", (rule) => -rule.head.length],
   conditions: ["Most conditions", (rule) => -plainTests(rule.body).length],
 };
