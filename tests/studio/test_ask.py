@@ -45,7 +45,7 @@ def test_suggestions_do_not_depend_on_held_out_examples(session):
     mine, other = (ask.suggest(one, model, one.select(model, 0, "wrong")) for one in (bench, spoilt))
     assert [one["step"] for one in mine] == [one["step"] for one in other]
     with pytest.raises(OptionError, match="never learned from"):
-        session.suggest({"part": 1, "filter": "wrong"})
+        session.questions.suggest({"part": 1, "filter": "wrong"})
 
 
 def test_a_wrongly_predicted_label_is_taken_back_before_it_is_set(session):
@@ -89,7 +89,7 @@ def test_large_data_is_thinned_evenly():
     ],
 )
 def test_text_is_completed_with_names_that_fit(session, text, offers):
-    found = session.complete({"text": text})["offers"]
+    found = session.questions.complete({"text": text})["offers"]
     assert sorted(one["insert"] for one in found) == sorted(offers)
     for one in found:
         assert text[: int(one["from"])] + one["insert"]
@@ -98,10 +98,10 @@ def test_text_is_completed_with_names_that_fit(session, text, offers):
 def test_rows_share_rules(session):
     model, bench = session.project.model, session.bench
     words = bench.select(model, 0, "rule", rule=1)
-    found = session.shared({"part": 0, "filter": "rule", "rule": 1})["rules"]
+    found = session.questions.shared({"part": 0, "filter": "rule", "rule": 1})["rules"]
     assert {"rule": 1, "rows": len(first(words, 10**6, 0, 10**6)[0]), "of": found[0]["of"], "elsewhere": 0} in found
-    chosen = session.rows({"part": 0, "filter": "rule", "rule": 1})["examples"]["row"][:3]
-    assert session.shared({"part": 0, "rows": chosen})["rules"][0]["of"] == len(chosen)
+    chosen = session.questions.rows({"part": 0, "filter": "rule", "rule": 1})["examples"]["row"][:3]
+    assert session.questions.shared({"part": 0, "rows": chosen})["rules"][0]["of"] == len(chosen)
 
 
 @pytest.mark.parametrize(
@@ -110,14 +110,16 @@ def test_rows_share_rules(session):
 )
 def test_a_rule_put_together_wrongly_is_an_answer_or_refused(session, body):
     try:
-        answer = session.shape({"rule": 0, "head": [[0, 1]], "body": body})
+        answer = session.questions.shape({"rule": 0, "head": [[0, 1]], "body": body})
     except PolyruleError:
         return
     assert "problem" in answer
 
 
 def test_a_rule_put_together_on_the_page_is_the_rule_that_is_stored(session):
-    answer = session.shape({"rule": 0, "head": [[1, 0], [0, 1]], "body": [[1, 0, 90.5], [0, 0, 120], [4, 2, [2, 0]]]})
+    answer = session.questions.shape(
+        {"rule": 0, "head": [[1, 0], [0, 1]], "body": [[1, 0, 90.5], [0, 0, 120], [4, 2, [2, 0]]]}
+    )
     assert answer["text"] == "calm, ¬happy <- 90.5 < tempo <= 120, genre in {jazz, folk}".replace(
         "jazz, folk", "folk, rock"
     )

@@ -82,10 +82,10 @@ def test_what_is_said_about_columns_reaches_the_reader(tmp_path):
     ],
 )
 def test_a_setup_that_makes_no_sense_is_refused_and_changes_nothing(session, setup, words):
-    before = session.project, session.bench, session.setup
+    before = session.project, session.bench, session.intake.setup
     with pytest.raises(PolyruleError, match=words):
         session.prepare(setup)
-    assert (session.project, session.bench, session.setup) == before
+    assert (session.project, session.bench, session.intake.setup) == before
 
 
 def test_a_second_file_is_held_out(tmp_path):
@@ -132,8 +132,8 @@ def test_the_code_of_a_recipe_makes_the_same_estimator(wish):
 @pytest.mark.parametrize("keep", [True, False])
 def test_learning_ends_when_asked_to(session, keep):
     before = session.project
-    session.learn({"kind": "list"})
-    job = session.job
+    session.workers.learn({"kind": "list"})
+    job = session.workers.job
     real = job.tell
 
     def tell(**event):
@@ -250,7 +250,7 @@ def test_formulas_in_names_do_not_run_in_a_spreadsheet(tmp_path):
 
 def test_two_versions_are_compared(session):
     session.change({"step": {"do": "remove", "rule": 0}})
-    found = session.compare({"first": 0, "second": 1})
+    found = session.questions.compare({"first": 0, "second": 1})
     assert len(found["same"]) == len(session.project.model)
     assert found["effect"] == session.bench.effect(session.project.versions[0].model, session.project.model)
     said = session.bench.predicted(session.project.versions[0].model, 1)
@@ -287,8 +287,8 @@ def test_a_scorecard_is_not_changed_as_a_list_is(tmp_path):
         with pytest.raises(OptionError, match="scorecard"):
             session.change({"step": step})
     with pytest.raises(OptionError, match="rule lists"):
-        session.suggest({"part": 0, "filter": "wrong"})
-    assert "view" in session.labels()
+        session.questions.suggest({"part": 0, "filter": "wrong"})
+    assert "view" in session.questions.labels()
 
 
 def test_setup_survives_its_own_words():

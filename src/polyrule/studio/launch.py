@@ -104,9 +104,7 @@ class Studio:
         self._server.should_exit = True
         if self._thread.is_alive():
             self._thread.join(10)
-        for job in (self.session.job, self.session._side):
-            if job is not None:
-                job.stop(keep=False)
+        self.session.workers.close()
         self._rest.close()
 
     @property
