@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from polyrule.model import RuleList
 
 DATE_FORMS = ("day/month/year", "month/day/year")  # as in polyrule.data.dates, which help need not import
-FORMATS = ("arff", "csv", "tsv", "parquet", "jsonl", "libsvm")
+FORMATS = ("arff", "csv", "tsv", "parquet", "jsonl", "libsvm", "xlsx")
 
 SECTION = "Reading DATA (a file, - for standard input, or a name such as emotions:test)"
 _option = partial(click.option, cls=Option, section=SECTION)

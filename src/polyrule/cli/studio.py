@@ -80,7 +80,9 @@ def _fill(session: Any, kind: str, what: str | None, data: str | None, test: str
         note(f"going on with {session.path} ({len(session.project.versions)} versions)")
         given = data if kind == "model" else what if kind == "data" else None
         if given is not None and session.intake.origin is not None and _origin(given) != session.intake.origin:
-            raise OptionError(f"{session.path}: is about {session.intake.origin.name}, not {given}; give --project FILE")
+            raise OptionError(
+                f"{session.path}: is about {session.intake.origin.name}, not {given}; give --project FILE"
+            )
         return
     if kind == "project":
         raise DataError(f"{what}: no such file")

@@ -21,6 +21,7 @@ from polyrule.data.formats.jsonlines import JsonLinesReader
 from polyrule.data.formats.libsvm import LibsvmReader
 from polyrule.data.formats.number_style import NumberStyle, other_style
 from polyrule.data.formats.parquet import ParquetReader
+from polyrule.data.formats.xlsx import XlsxReader
 from polyrule.data.layout import Layout
 from polyrule.data.roles import Roles, make_layout
 from polyrule.data.sniff import ending, find_format
@@ -60,8 +61,8 @@ def read(
     Parameters
     ----------
     path : path, ``"-"`` for standard input, or a binary stream
-        ARFF (dense or sparse), CSV, TSV, Parquet, JSON lines, LIBSVM or extreme-classification format; compressed with
-        gzip, bzip2, xz or zstandard or not at all.
+        ARFF (dense or sparse), CSV, TSV, Parquet, JSON lines, the first sheet of a workbook (xlsx), LIBSVM or
+        extreme-classification format; compressed with gzip, bzip2, xz or zstandard or not at all.
     labels : specification of columns, ``"auto"`` or None
         A list of names or positions, a compiled pattern, a range, the path of a MULAN XML file, or a text such as
         ``"red,green"``, ``"last:14"``, ``"red..black"``, ``"mood_*"``, ``"/^Class/"`` or ``"@labels.xml"``
@@ -69,7 +70,7 @@ def read(
         ``-C n`` in the relation name, or the labels of a LIBSVM file. None: there are no labels.
     label_file : path, optional
         A second file with the same rows whose columns are all labels.
-    format : {"arff", "csv", "tsv", "parquet", "jsonl", "libsvm"}, optional
+    format : {"arff", "csv", "tsv", "parquet", "jsonl", "libsvm", "xlsx"}, optional
         Found by content and ending by default.
     ordinal : dict of str to sequence of str, optional
         Columns whose values ascend, and these values, lowest first: ``{"plan": ["basic", "plus", "pro"]}``.
@@ -220,6 +221,8 @@ def open_reader(source: Source, format: str | None = None, options: DelimitedOpt
         return JsonLinesReader(source, options)
     if found == "libsvm":
         return LibsvmReader(source)
+    if found == "xlsx":
+        return XlsxReader(source, options)
     return DelimitedReader(source, options, ".tsv" if found == "tsv" else ending(source))
 
 
