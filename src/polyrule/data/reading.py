@@ -41,6 +41,7 @@ def read(
     nominal: Any = (),
     ordinal: Mapping[str, Sequence[str]] | None = None,
     numeric: Any = (),
+    date: Any = (),
     identifier: str | int | None = None,
     weights: str | int | None = None,
     tags: str | int | None = None,
@@ -74,8 +75,9 @@ def read(
         Found by content and ending by default.
     ordinal : dict of str to sequence of str, optional
         Columns whose values ascend, and these values, lowest first: ``{"plan": ["basic", "plus", "pro"]}``.
-    drop, nominal, numeric : specifications of columns
-        Columns to leave out, and columns whose kind is declared.
+    drop, nominal, numeric, date : specifications of columns
+        Columns to leave out, and columns whose kind is declared. Dates that are declared may also be written 31.12.2021
+        or 20211231.
     identifier, weights : column
         The column with the names of the examples, and that with their weights.
     tags, tag_separator : column and separator
@@ -123,7 +125,7 @@ def read(
         if labels not in ("auto", None) or tags is not None:
             raise OptionError("label_file= cannot be combined with labels= or tags=")
         labels = None
-    roles = Roles(labels, drop, nominal, ordinal, numeric, identifier, weights, tags, tag_separator, features)
+    roles = Roles(labels, drop, nominal, ordinal, numeric, date, identifier, weights, tags, tag_separator, features)
     delimited = DelimitedOptions(delimiter, header, missing, decimal, thousands, dates)
     opened = _Opened(path, roles, delimited, format, encoding, max_bytes, name)
     made = _read_whole(opened)
@@ -174,7 +176,12 @@ def column_names(path: Any, **options: Any) -> list[str]:
     >>> column_names(io.BytesIO(b"id,size,red\n1,2,0\n"))
     ['id', 'size', 'red']
     """
-    return [column.name for column in _Opened.with_options(path, options).reader.columns]
+    return [column.name for column in file_columns(path, **options)]
+
+
+def file_columns(path: Any, **options: Any) -> list[Column]:
+    """Return what a file says about its columns, before anybody says which part they play."""
+    return list(_Opened.with_options(path, options).reader.columns)
 
 
 class _Opened:

@@ -12,13 +12,13 @@ from polyrule.data import Dataset
 from polyrule.data.names import visible
 from polyrule.errors import DataError, OptionError
 from polyrule.model.reading import Node
+from polyrule.studio.columns import describe_columns
 from polyrule.studio.tables import (
     Look,
     Origin,
     Setup,
     aligned,
     check_learnable,
-    describe_columns,
     first_look,
     load,
     numbered,

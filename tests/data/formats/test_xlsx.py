@@ -73,16 +73,18 @@ def test_dates_shared_texts_errors_and_rows_that_are_not_there():
 )
 def test_a_number_is_a_date_where_its_format_shows_days_or_years(code, is_date):
     shown = code.replace('"', "&quot;")
-    styles = f'<styleSheet><numFmts><numFmt numFmtId="170" formatCode="{shown}"/></numFmts><cellStyleXfs><xf numFmtId="14"/></cellStyleXfs>'
-    styles += '<cellXfs><xf numFmtId="170"/></cellXfs><cellStyles><x/></cellStyles></styleSheet>'
+    styles = f'<styleSheet><numFmts><numFmt numFmtId="170" formatCode="{shown}"/></numFmts>'
+    styles += '<cellStyleXfs><xf numFmtId="14"/></cellStyleXfs><cellXfs><xf numFmtId="170"/></cellXfs>'
+    styles += "<cellStyles><x/></cellStyles></styleSheet>"
     raw = f"<worksheet><row>{cell('A1', 'on', 'str')}</row><row>{cell('A2', 1.5, style='0')}</row></worksheet>".encode()
     assert look(workbook(raw, styles=styles.encode())).features[0].kind == ("date" if is_date else "numeric")
 
 
 @pytest.mark.parametrize(("system", "day"), [("", -25567), ('<workbookPr date1904="1"/>', -24106)])
 def test_both_calendars(system, day):
-    main = f'<x:workbook>{system}<x:sheets><x:sheet name="S" state="hidden" r:id="r9"/><x:sheet r:id="r1"/></x:sheets></x:workbook>'
-    raw = "<x:worksheet><x:row><x:c t='str'><x:v>on</x:v></x:c></x:row><x:row><x:c s='1'><x:v>1</x:v></x:c></x:row></x:worksheet>"
+    main = f'<x:workbook>{system}<x:sheet name="S" state="hidden" r:id="r9"/><x:sheet r:id="r1"/></x:workbook>'
+    raw = "<x:worksheet><x:row><x:c t='str'><x:v>on</x:v></x:c></x:row>"
+    raw += "<x:row><x:c s='1'><x:v>1</x:v></x:c></x:row></x:worksheet>"
     data = look(workbook(raw.encode(), workbook=main.encode()))
     assert data.X.values[0, 0] == day  # 1900-01-01 and 1904-01-02
 
@@ -142,7 +144,7 @@ def test_another_archive_is_no_workbook():
 def test_a_damaged_part_is_refused():
     raw = bytearray(workbook(packing=zipfile.ZIP_STORED))
     raw[raw.index(b"<v>44260")] = ord("[")
-    with pytest.raises(DataError, match="sheet1.xml"):
+    with pytest.raises(DataError, match=r"sheet1\.xml"):
         look(bytes(raw))
 
 
@@ -160,9 +162,9 @@ def test_a_small_workbook_does_not_unpack_to_a_large_bill():
 
 def test_an_archive_cannot_lie_about_its_size():
     raw = bytearray(workbook(b"<worksheet>" + b" " * 100_000 + b"</worksheet>"))
-    at = raw.index(b"PK\x01\x02", raw.index(b"sheet1.xml") + 100_00 if len(raw) > 20_000 else raw.index(b"PK\x01\x02"))
+    at = raw.index(b"PK\x01\x02")
     while b"sheet1.xml" not in raw[at : at + 80]:
         at = raw.index(b"PK\x01\x02", at + 4)
     raw[at + 24 : at + 28] = (40).to_bytes(4, "little")  # what it says it unpacks to
-    with pytest.raises(DataError, match="sheet1.xml"):
+    with pytest.raises(DataError, match=r"sheet1\.xml"):
         look(bytes(raw))
