@@ -8,9 +8,11 @@ import numpy as np
 import pytest
 
 from polyrule.errors import OptionError, PolyruleError
-from polyrule.studio import ask
-from polyrule.studio.bits import first
-from polyrule.studio.steps import apply
+from polyrule.model.conditions import holds
+from polyrule.model.rule import GroupCondition, NominalCondition, NumericCondition
+from polyrule.studio import ask, refine
+from polyrule.studio.bits import first, unpack
+from polyrule.studio.steps import apply, said
 
 
 def test_suggested_rules_do_what_is_said(session):
@@ -57,18 +59,18 @@ def test_a_wrongly_predicted_label_is_taken_back_before_it_is_set(session):
 
 def test_conditions_are_ranked_by_what_they_do(session):
     model, bench = replace(session.project.model, rules=()).insert(0, "loud <- tempo > 60"), session.bench
-    found = ask.conditions(bench, model, 0)
+    found = refine.conditions(bench, model, 0)
     assert [one["text"] for one in found["drop"]] == ["tempo > 60"]
     assert found["add"][0]["text"].startswith("level > -1")
     for one in [*found["add"], *found["drop"]]:
         assert one["effect"] == bench.effect(model, apply(model, one["step"]))
     with pytest.raises(OptionError, match="there is no rule"):
-        ask.conditions(bench, model, 99)
+        refine.conditions(bench, model, 99)
 
 
 def test_large_data_is_thinned_evenly():
     rows = np.arange(100_000)
-    kept = ask._thinned(rows)
+    kept = ask.thinned(rows)
     assert len(kept) == ask.MOST_SEARCHED // 2
     assert (kept[0], kept[-1]) == (0, 99_999)
 
@@ -85,6 +87,11 @@ def test_large_data_is_thinned_evenly():
         ("calm <- tempo > 1, genre = j", ["jazz"]),
         ("calm <- genre in {folk, r", ["rock"]),
         ("calm <- tempo > ", []),
+        ("calm <- any of (", ["tempo", "level", "genre"]),
+        ("calm <- any of (tempo > 3, genre = ", ["folk", "jazz", "rock"]),
+        ("calm <- any of (tempo > 3, genre in {folk, j", ["jazz"]),
+        ('calm <- at least 2 of "slow ones" {te', ["tempo"]),
+        ("calm <- any of (tempo > 3, level > 2), ge", ["genre"]),
         ("calm <- tempo <= 3, genre = folk, te", ["tempo"]),
     ],
 )
@@ -125,3 +132,84 @@ def test_a_rule_put_together_on_the_page_is_the_rule_that_is_stored(session):
     )
     session.change({"step": answer["step"]})
     assert session.view()["view"]["models"][0]["rules"][0]["text"] == answer["text"]
+
+
+def test_a_group_is_counted_from_its_members(session):
+    bench = session.bench
+    slow, folk, loud = NumericCondition(0, "<=", 90.0), NominalCondition(2, 0), NumericCondition(1, ">", -10.0)
+    for part, covers in zip(bench.parts, bench.covers, strict=True):
+        for least in (1, 2):
+            group = GroupCondition((slow, folk, loud), least)
+            assert unpack(covers.condition(group), covers.rows).tolist() == holds(group, part.table).tolist()
+
+
+def test_rules_that_differ_in_one_condition_are_joined(session):
+    for text in ("calm <- tempo <= 90, level > -20", "calm <- genre = folk, level > -20"):
+        session.change({"step": {"do": "insert", "at": 0, "text": text}})
+    session.change({"step": {"do": "note", "rule": 1, "name": "slow ones"}})
+    before = session.project.model
+    trial = session.questions.trial({"step": {"do": "join", "rules": [1, 0], "name": "quiet words"}})
+    assert trial["text"] == 'calm <- any of "quiet words" (genre = folk, tempo <= 90), level > -20'
+    session.change({"step": trial["step"]})
+    after = session.project.model
+    assert len(after.rules) == len(before.rules) - 1
+    assert said(after, 0) == trial["text"]
+    assert session.bench.effect(before, after) == trial["effect"]
+    # next to each other, both rules and the joined one set the same labels
+    assert session.bench.predicted(before, 0).tolist() == session.bench.predicted(after, 0).tolist()
+    assert session.project.current.notes[trial["text"]]["name"] == "slow ones"
+    assert session.project.current.what.startswith("joined rules 1, 2 into calm <- any of")
+    session.change({"step": {"do": "insert", "at": 1, "text": "calm <- level > -20, genre = jazz"}})
+    session.change({"step": {"do": "join", "rules": [0, 1]}})
+    assert said(session.project.model, 0) == "calm <- any of (genre in {folk, jazz}, tempo <= 90), level > -20"
+    for _ in range(3):
+        session.undo()
+    assert session.project.model is before
+
+
+@pytest.mark.parametrize(
+    ("texts", "words"),
+    [
+        (["calm <- tempo <= 90", "happy <- tempo <= 80"], "predict the same labels"),
+        (["calm <- tempo <= 90", "!calm <- level > 3"], "predict the same labels"),
+        (["calm <- tempo <= 90, level > 1", "calm <- genre = folk"], "must differ from the others in one condition"),
+        (["calm <- tempo <= 90", "calm <- tempo <= 90"], "in one condition on a feature, not in 0"),
+        (["calm <- at least 2 of (tempo > 3, level > 2, genre = folk)", "calm <- tempo <= 90"], "in one condition"),
+        ([f"calm <- any of (tempo > 3, level > 2), genre = {genre}" for genre in ("folk", "jazz")], "at most one"),
+    ],
+)
+def test_rules_that_cannot_be_joined_say_why(session, texts, words):
+    for text in texts:
+        session.change({"step": {"do": "insert", "at": 0, "text": text}})
+    assert words in session.questions.trial({"step": {"do": "join", "rules": [0, 1]}})["problem"]
+    for rules in ([], [0], [0, 99]):
+        assert session.questions.trial({"step": {"do": "join", "rules": rules}})["problem"]
+
+
+def test_alternatives_and_members_are_ranked_by_what_they_would_do(session):
+    for _ in session.project.model.rules:
+        session.change({"step": {"do": "remove", "rule": 0}})
+    session.change({"step": {"do": "insert", "at": 0, "text": "happy <- tempo > 140"}})
+    bench, model = session.bench, session.project.model
+    found = refine.conditions(bench, model, 0)
+    assert found["widen"]
+    for one in found["widen"]:
+        assert one["effect"] == bench.effect(model, apply(model, one["step"]))
+        assert one["effect"][0]["scores"]["micro_f1"] > one["effect"][0]["before"]["micro_f1"]
+    texts = [one["step"]["text"] for one in found["widen"]]
+    assert any("any of (tempo >" in text and "genre = folk" in text for text in texts)
+    text = "happy <- any of (tempo > 115, genre = folk, level > 5)"
+    session.change({"step": {"do": "replace", "rule": 0, "text": text}})
+    drop = refine.conditions(bench, session.project.model, 0)["drop"]
+    assert drop[0]["step"]["text"] == "happy <- any of (tempo > 115, genre = folk)"
+    assert len(drop) == 4
+
+
+def test_a_group_put_together_on_the_page(session):
+    group = [6, 1, [[0, 0, 90], [4, 2, [0]], [1, 1, -12.5]], "mine"]
+    answer = session.questions.shape({"rule": 0, "head": [[0, 1]], "body": [group]})
+    assert answer["text"] == 'calm <- any of "mine" (tempo <= 90, genre = folk, level > -12.5)'
+    one = session.questions.shape({"rule": 0, "head": [[0, 1]], "body": [[6, 1, [[0, 0, 90]], ""]]})
+    assert one["text"] == "calm <- tempo <= 90"
+    for body in ([[6, 1, [], ""]], [[6, 1, [[3, 0, 1], [0, 0, 1]], ""]], [group, [6, 1, [[0, 0, 80], [1, 1, 3]], ""]]):
+        assert session.questions.shape({"rule": 0, "head": [[0, 1]], "body": body})["problem"]

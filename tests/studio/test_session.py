@@ -205,6 +205,9 @@ def test_the_script_gives_the_same_model(session):
     session.change({"step": {"do": "move", "rule": 0, "to": 1}})
     session.change({"step": {"do": "replace", "rule": 0, "text": "¬loud <- tempo > 200 [stop]"}})
     session.undo()
+    for text in ("happy <- tempo > 150, level > -30", "happy <- genre = folk, level > -30"):
+        session.change({"step": {"do": "insert", "at": 1, "text": text}})
+    session.change({"step": {"do": "join", "rules": [1, 2], "name": 'quick "or" folk'}})
     assert_script_repeats(session)
 
 

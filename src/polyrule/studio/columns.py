@@ -29,7 +29,8 @@ def describe_columns(look: Look, start: int = 0, find: str = "") -> dict[str, An
     data, named = look.data, look.named
     lists = [column for column in look.odd if ODD[column.kind] == "drop"]
     columns = [j for j, feature in enumerate(data.features) if not feature.part]
-    entries = [partial(_entry, data, j) for j in columns if find.lower() in data.features[j].name.lower()]
+    mixed = {column.name for column in look.odd} - {column.name for column in lists}
+    entries = [partial(_entry, data, j, mixed) for j in columns if find.lower() in data.features[j].name.lower()]
     entries += [partial(_odd_entry, column) for column in lists if find.lower() in column.name.lower()]
     return {
         "name": visible(data.name),
@@ -43,14 +44,15 @@ def describe_columns(look: Look, start: int = 0, find: str = "") -> dict[str, An
     }
 
 
-def _entry(data: Dataset, j: int) -> dict[str, Any]:
-    """One column as the page shows it."""
+def _entry(data: Dataset, j: int, mixed: set[str]) -> dict[str, Any]:
+    """One column as the page shows it; `mixed` ones are read as categories only until a person says what they are."""
     entry = feature_entry(data.features[j], j, data.X)
     if len(entry.get("categories", ())) > MOST_CATEGORIES:
         entry["more"] = len(entry["categories"]) - MOST_CATEGORIES
         entry["categories"] = entry["categories"][:MOST_CATEGORIES]
         entry["histogram"]["counts"] = entry["histogram"]["counts"][:MOST_CATEGORIES]
-    return {**entry, "looks": looks_like(data, j), "shown": visible(entry["name"])}
+    name = data.features[j].name
+    return {**entry, "looks": looks_like(data, j), "shown": visible(name), "odd": name in mixed}
 
 
 def _odd_entry(column: Column) -> dict[str, Any]:

@@ -101,10 +101,10 @@ class Studio:
 
     def close(self) -> None:
         """End the server; every change is saved already."""
+        self.session.workers.close()
         self._server.should_exit = True
         if self._thread.is_alive():
             self._thread.join(10)
-        self.session.workers.close()
         self._rest.close()
 
     @property

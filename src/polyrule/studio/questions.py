@@ -11,12 +11,13 @@ from polyrule.errors import ModelError, OptionError
 from polyrule.model.printing import rule_text
 from polyrule.model.reading import Node
 from polyrule.model.rule_list import RuleList
-from polyrule.studio import ask
+from polyrule.studio import ask, refine
 from polyrule.studio.alone import alone
 from polyrule.studio.bits import Words, pack
 from polyrule.studio.comparing import compare
+from polyrule.studio.complete import complete
 from polyrule.studio.shapes import shaped_rule
-from polyrule.studio.steps import apply, read_step
+from polyrule.studio.steps import apply, joined_text, read_step
 from polyrule.studio.workbench import Workbench
 
 if TYPE_CHECKING:
@@ -85,19 +86,20 @@ class Questions:
 
     def _tried(self, step: dict[str, Any]) -> dict[str, Any]:
         before = self._project.model
-        return {"step": step, "effect": self._bench().effect(before, apply(before, step))}
+        found = {"step": step, "effect": self._bench().effect(before, apply(before, step))}
+        return found | {"text": joined_text(before, step)} if step["do"] == "join" else found
 
     @alone
     def conditions(self, value: Any) -> dict[str, Any]:
         """Return which conditions of a rule could be dropped, and which added."""
         rule = Node(value, "conditions").fields(("rule",))["rule"].whole(0, 10**6)
-        return ask.conditions(self._bench(), self._list(), rule)
+        return refine.conditions(self._bench(), self._list(), rule)
 
     @alone
     def complete(self, value: Any) -> dict[str, Any]:
         """Return how the text of a rule could go on."""
         text = Node(value, "complete").fields(("text",))["text"].text()
-        return {"offers": ask.complete(self._project.model, text[:5000])}
+        return {"offers": complete(self._project.model, text[:5000])}
 
     @alone
     def rows(self, value: Any) -> dict[str, Any]:

@@ -60,13 +60,16 @@ def make_app(session: Session, folder: Path, max_bytes: int = MOST_BYTES) -> Sta
 
     async def upload(request: Request) -> Response:
         name = Path(request.query_params.get("name", "table").replace("\\", "/")).name[:200] or "table"
-        part = "test" if request.query_params.get("part") == "test" else "train"
+        part = request.query_params.get("part", "train")
         kept = await _keep(request, folder, file_ending(name), max_bytes)
 
         def take() -> dict[str, Any]:
             try:
                 with limits(max_bytes=max_bytes, max_cells=MOST_CELLS, seconds=MOST_SECONDS):
-                    return session.take(Origin.of_file(kept, name), part)
+                    origin = Origin.of_file(kept, name)
+                    if part == "fresh":
+                        return session.judge(origin)
+                    return session.take(origin, "test" if part == "test" else "train")
             finally:
                 session.intake.forget_files(folder)
 
@@ -82,7 +85,7 @@ def make_app(session: Session, folder: Path, max_bytes: int = MOST_BYTES) -> Sta
                 fresh, at = job.events[at:], len(job.events)
                 for event in fresh:
                     yield f"data: {json.dumps(event)}\n\n"
-                if ended:
+                if ended or session.workers.closed:
                     return
                 await asyncio.sleep(PACE)
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import threading
 from dataclasses import replace
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from polyrule.errors import OptionError
 from polyrule.model.reading import Node
 from polyrule.studio.alone import alone
 from polyrule.studio.columns import findings
+from polyrule.studio.comparing import judged
 from polyrule.studio.intake import Intake
 from polyrule.studio.learn import Recipe
 from polyrule.studio.project import Project
@@ -110,6 +112,15 @@ class Session:
         if self.intake.origin is None:
             self.intake.origin = Origin("python", train.name)
 
+    @alone
+    def judge(self, origin: Origin) -> dict[str, Any]:
+        """Score the model at hand, and the one its changes began with, on a file that nobody here has seen."""
+        bench, path = self.examples(), self.project.path()
+        begun = max((at for at in path if self.project.versions[at].step["do"] in ("learn", "open")), default=0)
+        fresh = self.intake.fresh(origin, bench.train)
+        models = {at: self.project.versions[at].model for at in dict.fromkeys((begun, self.project.at))}
+        return {"file": visible(origin.name), "examples": len(fresh), "versions": judged(fresh, models)}
+
     def wait_for_data(self, model: Any) -> None:
         """Keep a model until its data comes."""
         self._given = model
@@ -139,7 +150,7 @@ class Session:
             "findings": self.found,
             "examples": [] if self.bench is None else [len(part) for part in self.bench.parts],
             "labels": [] if self.bench is None else list(self.bench.label_names),
-            "monotone": self.intake.setup.monotone,
+            "onnx": find_spec("onnx") is not None,
             "job": self.workers.job.number if self.workers.job is not None and self.workers.busy else None,
             **self.view(),
         }
@@ -165,6 +176,8 @@ class Session:
                 "when": version.when,
                 "parent": version.parent,
                 "rules": len(version.model.rules),
+                "fresh": version.step["do"] in ("learn", "open"),
+                "counts": version.step["do"] != "note",
             }
             for number, version in enumerate(project.versions)
         ]

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -174,7 +176,8 @@ ODD = {"mixed": "nominal", "string": "drop", "nested": "drop", "relational": "dr
 
 
 def _columns(origin: Origin, reading: dict[str, Any]) -> list[Column]:
-    return [] if origin.kind == "benchmark" else file_columns(origin.path, **reading)
+    with _shown_as(origin):
+        return [] if origin.kind == "benchmark" else file_columns(origin.path, **reading)
 
 
 def load(origin: Origin, setup: Setup, features: Any = None) -> Dataset:
@@ -188,10 +191,16 @@ def load(origin: Origin, setup: Setup, features: Any = None) -> Dataset:
     for packed in _PACKED:
         shown = shown.removesuffix(packed)
     given = {} if features is None else {"features": features}
-    try:
+    with _shown_as(origin):
         return read(origin.path, name=Path(shown).stem, **setup.reading, **given)
+
+
+@contextmanager
+def _shown_as(origin: Origin) -> Iterator[None]:
+    """Call a file what a person calls it; where the studio keeps a dropped one says nothing to anybody."""
+    try:
+        yield
     except DataError as problem:
-        # where the studio keeps a dropped file says nothing to a person
         told = str(problem).replace(origin.path, visible(origin.name))
         raise (LimitError if isinstance(problem, LimitError) else DataError)(told) from problem
 

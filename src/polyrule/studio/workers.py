@@ -33,6 +33,7 @@ class Workers:
         self.session, self.lock, self.threads = session, session.lock, threads
         self.job: Job | None = None
         self.side: Job | None = None
+        self.closed = False
         self._scored: Workbench | None = None  # the examples that others are, or were, scored on
         self._references: list[dict[str, Any]] | None = None
 
@@ -109,7 +110,8 @@ class Workers:
         return {}
 
     def close(self) -> None:
-        """End everything that still runs."""
+        """End everything that still runs; nobody listens any more, although a forest may still grow for a while."""
+        self.closed = True
         for job in (self.job, self.side):
             if job is not None:
                 job.stop(keep=False)

@@ -5,7 +5,8 @@ const AT_MOST = 0,
   CATEGORY = 2,
   LABEL = 3,
   IN = 4,
-  MISSING = 5;
+  MISSING = 5,
+  GROUP = 6;
 
 const whole = (number) => number.toLocaleString("en-US");
 const percent = (share, digits = 0) => `${(100 * share).toFixed(digits)}\u202f%`;
