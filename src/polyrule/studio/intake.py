@@ -46,6 +46,7 @@ class Intake:
         self.test_origin: Origin | None = None
         self.setup = Setup()
         self.looked: Look | None = None
+        self._described: dict[tuple[int, str], dict[str, Any]] = {}  # of the file at hand; a million rows take seconds
 
     @property
     def file_name(self) -> str | None:
@@ -55,7 +56,7 @@ class Intake:
     def look(self, origin: Origin, test: Origin | None = None) -> None:
         """Look at a file; it replaces whatever was there before."""
         self.looked = _quiet(lambda: first_look(origin))
-        self.origin, self.test_origin, self.setup = origin, test, self.looked.setup
+        self.origin, self.test_origin, self.setup, self._described = origin, test, self.looked.setup, {}
 
     def hold_out(self, origin: Origin) -> None:
         """Take the held-out part from a second file."""
@@ -68,8 +69,11 @@ class Intake:
         if self.looked is None:
             raise OptionError("there is no data yet")
         second = None if self.test_origin is None else visible(self.test_origin.name)
+        asked = max(0, start), find
+        if asked not in self._described:
+            self._described = {asked: describe_columns(self.looked, *asked)}
         said = {"setup": self.setup.to_json(), "second": second, "file": self.file_name}
-        return describe_columns(self.looked, max(0, start), find) | said
+        return self._described[asked] | said
 
     def examples(self, setup: Setup, model: Any = None) -> tuple[Setup, Dataset, Dataset]:
         """Read the examples to learn from and those held out; a model says what its columns and labels are.

@@ -29,7 +29,9 @@ function workSection() {
     tunedWords(),
     studio.warnings?.length > 0 && el("section", { class: "note warn", "aria-label": "Warnings" }, el("ul", {}, studio.warnings.map((text) => el("li", {}, text)))),
     el("div", { class: "filters work-tools" },
-      chosen.kind !== "ensemble" && el("div", { class: "field buttons" }, button("Write a rule", openWriter, { "data-focus": "write" })),
+      chosen.kind !== "ensemble"
+        ? el("div", { class: "field buttons" }, button("Write a rule", openWriter, { "data-focus": "write" }))
+        : el("p", { class: "soft" }, "The rules of a scorecard are weighed together, so none is moved, written or joined by itself: change points, remove rules, or learn again."),
       field("Why the next change? It goes into the history", why, { class: "field grow" })),
     joining,
     chosen.rules.length ? cards : el("p", { class: "note" }, "The list has no rules. Write one, or learn again."),
@@ -70,7 +72,7 @@ function workCard(number) {
       list ? act("Change", "change", () => openEditor(number)) : act("Points", "points", () => openPoints(number)),
       list && act("Up", "up", () => change({ do: "move", rule: number, to: number - 1 }, `Rule ${number + 1} moved up`).then(() => refocus("up", number - 1)), { disabled: number === 0 }),
       list && act("Down", "down", () => change({ do: "move", rule: number, to: number + 1 }, `Rule ${number + 1} moved down`).then(() => refocus("down", number + 1)), { disabled: number === last }),
-      act(rule.note.pinned ? "Unpin" : "Pin", "pin", () => change({ do: "note", rule: number, pinned: !rule.note.pinned }, rule.note.pinned ? "Unpinned" : "Pinned"), { title: "Pinned rules stay when you learn again" }),
+      list && act(rule.note.pinned ? "Unpin" : "Pin", "pin", () => change({ do: "note", rule: number, pinned: !rule.note.pinned }, rule.note.pinned ? "Unpinned" : "Pinned"), { title: "Pinned rules stay when you learn again" }),
       act("Name", "name", () => openNote(number)),
       act("Examples", "examples", () => showRows({ filter: "rule", rule: String(number) })),
       act("Remove", "remove", () => change({ do: "remove", rule: number }, `Removed rule ${number + 1}`), { class: "small danger" })),
