@@ -183,6 +183,43 @@ def test_a_rule_is_written_with_completion_by_keyboard_alone(visit, empty):
     page.wait_for_function("count => polyrule.data.models[0].rules.length === count", arg=count)
 
 
+def test_rules_are_joined_and_their_group_changed(visit, empty):
+    client = Client(empty)
+    client.upload(songs())
+    client.ask("prepare", {"labels": ["calm", "happy", "loud"], "identifier": "title"})
+    client.learn(max_rules=2)
+    for text in ("happy <- genre = folk, level > -30", "happy <- tempo > 118, level > -30"):
+        client.ask("change", {"step": {"do": "insert", "at": 0, "text": text}})
+    page = visit(empty, "rules")
+    count = len(rules_when_there(page))
+    for number in (1, 2):
+        page.get_by_role("checkbox", name=f"Join rule {number} with others").check()
+    card = page.get_by_role("region", name="Join rules")
+    card.get_by_label("Name of the group").fill("lively")
+    joined = 'happy <- any of "lively" (tempo > 118, genre = folk), level > -30'
+    card.get_by_text(joined).wait_for()
+    assert "nothing changes" in card.locator(".would-do").inner_text()
+    card.get_by_role("button", name="Join into").click()
+    page.wait_for_function("count => polyrule.data.models[0].rules.length === count", arg=count - 1)
+    assert rules(page)[0] == joined
+    assert "lively" in page.locator("article.rule").first.inner_text()
+    page.get_by_role("button", name="Change rule 1", exact=True).click()
+    drawer = page.get_by_role("dialog")
+    members = drawer.locator(".members li")
+    assert members.count() == 2
+    drawer.get_by_label("Name of the group").fill("")
+    drawer.get_by_text("happy <- any of (tempo > 118, genre = folk), level > -30").wait_for()
+    members.nth(0).get_by_role("button").click()
+    drawer.get_by_text("happy <- genre = folk, level > -30").wait_for()
+    drawer.get_by_role("button", name="Cancel", exact=True).click()
+    page.keyboard.press("Control+z")
+    page.wait_for_function("count => polyrule.data.models[0].rules.length === count", arg=count)
+    page.get_by_role("button", name="Change rule 2", exact=True).click()
+    offers = page.get_by_role("region", name="Add an alternative")
+    offers.get_by_role("button", name=re.compile("tempo >")).first.click()
+    page.wait_for_function("() => polyrule.data.models[0].rules[1].text.includes('any of (genre = folk, tempo >')")
+
+
 def rules_when_there(page: Any) -> list[str]:
     page.locator("article.rule").first.wait_for()
     return rules(page)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+import json
 import subprocess
 import sys
 
@@ -10,8 +12,10 @@ from tests.studio.conftest import LABELS, learn, learned_session, songs
 
 import polyrule
 from polyrule import datasets
+from polyrule.data import read
 from polyrule.errors import OptionError, PolyruleError
 from polyrule.model.files import dumps, loads
+from polyrule.studio.columns import looks_like
 from polyrule.studio.launch import open_studio
 from polyrule.studio.learn import Recipe
 from polyrule.studio.saving import FILES, make_file
@@ -305,3 +309,60 @@ def test_setup_survives_its_own_words():
     }
     setup = Setup.from_json(given)
     assert Setup.from_json(setup.to_json()) == setup
+
+
+@pytest.mark.parametrize(
+    ("cells", "looks"),
+    [
+        (["a;b", "b", "a;c", "c", "a", "b;c"] * 5, "tags"),
+        (
+            [f"Firefox ({system}; {number})" for system in ("Win", "Mac") for number in range(7)] * 2,
+            "",
+        ),  # two parts each
+        ([f"person {number}" for number in range(30)], "identifier"),
+        (["yes", "no"] * 15, "answer"),
+        (["3", "1", "2"] * 10, ""),
+    ],
+)
+def test_what_a_column_looks_like(cells, looks):
+    text = "\n".join(["x,y", *(f'"{cell}",{row % 5}' for row, cell in enumerate(cells))])
+    table = read(io.BytesIO(text.encode()), labels=None)
+    assert looks_like(table, 0) == looks
+
+
+def test_a_table_with_odd_columns_can_be_looked_at(tmp_path):
+    lines = [{"on": f"{n % 3 + 1}/{n % 2 + 1}/2021", "n": n, "t": ["a"][: n % 2], "o": {"x": 1}} for n in range(30)]
+    (tmp_path / "t.jsonl").write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
+    session = Session()
+    seen = session.take(Origin.of_file(tmp_path / "t.jsonl"))
+    assert {column["name"]: column["looks"] for column in seen["columns"]} == {
+        "on": "",
+        "n": "identifier",
+        "t": "tags",
+        "o": "tags",
+    }
+    session.prepare({"tags": "t", "drop": ["o"], "identifier": "n"})
+    assert session.bench.label_names == ("a",)
+    (tmp_path / "t.csv").write_text("on,y\n" + "".join(f"{n % 9 + 1}/{n % 7 + 1}/2021,{n % 2}\n" for n in range(30)))
+    seen = session.take(Origin.of_file(tmp_path / "t.csv"))
+    assert seen["columns"][0]["odd"] is True
+    assert seen["setup"]["nominal"] == ["on"]
+    assert "until you say how dates are written" in seen["findings"][0]
+    session.prepare({"labels": ["y"], "date": ["on"], "dates": "month/day/year"})
+    assert session.bench.train.features[0].kind == "date"
+
+
+def test_a_last_word_comes_from_a_file_that_nobody_used(session, tmp_path):
+    (tmp_path / "new.csv").write_text(songs(90, seed=3), encoding="utf-8")
+    session.change({"step": {"do": "remove", "rule": 0}})
+    found = session.judge(Origin.of_file(tmp_path / "new.csv"))
+    assert [one["version"] for one in found["versions"]] == [0, 1]
+    assert found["examples"] == 90
+    with pytest.raises(PolyruleError, match="nobody has seen"):
+        session.judge(Origin.of_file(tmp_path / "songs.csv"))
+    assert session.intake.test_origin is None
+
+
+def test_onnx_is_one_of_the_files(session):
+    assert make_file(session, "model.onnx")[:1] == b"\x08"
+    assert session.state()["onnx"] is True

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
@@ -52,7 +53,8 @@ def _entry(data: Dataset, j: int, mixed: set[str]) -> dict[str, Any]:
         entry["categories"] = entry["categories"][:MOST_CATEGORIES]
         entry["histogram"]["counts"] = entry["histogram"]["counts"][:MOST_CATEGORIES]
     name = data.features[j].name
-    return {**entry, "looks": looks_like(data, j), "shown": visible(name), "odd": name in mixed}
+    looks = "" if name in mixed else looks_like(data, j)
+    return {**entry, "looks": looks, "shown": visible(name), "odd": name in mixed}
 
 
 def _odd_entry(column: Column) -> dict[str, Any]:
@@ -108,7 +110,7 @@ def looks_like(data: Dataset, column: int) -> str:
             return "label"
         if words <= {"yes", "no"} or words <= {"true", "false"}:
             return "answer"
-        if likely_separator(np.array(feature.categories, dtype=object), "|;,"):
+        if _lists_tags(feature.categories):
             return "tags"
         return "identifier" if len(feature.categories) > 0.9 * len(known) >= 18 else ""
     if feature.kind != "numeric":
@@ -116,6 +118,12 @@ def looks_like(data: Dataset, column: int) -> str:
     if len(known) > 1 and bool(np.isin(known, (0, 1)).all()):
         return "label"
     return "identifier" if _counts_rows(feature.name, known, len(values)) else ""
+
+
+def _lists_tags(texts: Sequence[str]) -> bool:
+    """Whether texts list tags: parts recur, and some texts have more of them than others, unlike "Linux; Firefox"."""
+    mark = likely_separator(texts, "|;,")
+    return mark is not None and len({text.count(mark) for text in texts}) > 1
 
 
 def _counts_rows(name: str, known: Floats, rows: int) -> bool:

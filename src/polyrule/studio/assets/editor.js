@@ -148,6 +148,7 @@ function groupEditor(draft, at, count, redraw, drop) {
   const members = group[2];
   const remove = (place) => () => {
     members.splice(place, 1);
+    group[4]?.splice(place, 1);
     if (members.length === 1) draft.body[at] = members[0];
     else group[1] = Math.min(group[1], members.length - 1);
     redraw();

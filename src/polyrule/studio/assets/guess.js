@@ -24,7 +24,8 @@ function guess(columns, parts, named) {
   free("identifier").forEach(({ name }, at) => parts.set(name, at || [...parts.values()].includes("identifier") ? "drop" : "identifier"));
   for (const { name } of free("text")) parts.set(name, "drop");
   if (named) return;
-  const [tags] = free("tags");
+  const lists = free("tags");
+  const tags = lists.length === 1 && lists[0];
   const places = columns.filter(({ name }) => !parts.has(name)).map(({ looks }) => looks === "label");
   const labels = free("label");
   const first = places.indexOf(true);

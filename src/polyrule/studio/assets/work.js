@@ -63,7 +63,7 @@ function workCard(number) {
   return el(
     "article",
     { class: "card rule work", "aria-labelledby": id },
-    el("header", {}, list && last > 0 && el("input", { type: "checkbox", "data-joins": number, "aria-label": `Choose rule ${number + 1} to join it with others` }), el("h3", { id }, `Rule ${whole(number + 1)}`, givenName(rule)), rule.note.pinned && el("span", { class: "badge" }, "pinned"), marks(rule),
+    el("header", {}, el("h3", { id }, `Rule ${whole(number + 1)}`, givenName(rule)), rule.note.pinned && el("span", { class: "badge" }, "pinned"), marks(rule),
       ruleComment(rule)),
     el("div", { class: "if" }, el("h4", {}, "If"), bodyList(rule)),
     el("div", { class: "then" }, el("h4", {}, list ? "then" : "then add"), ruleHead(rule, (label) => ({ on: { click: () => openLabelWhole(label) } }))),
@@ -75,14 +75,16 @@ function workCard(number) {
       list && act(rule.note.pinned ? "Unpin" : "Pin", "pin", () => change({ do: "note", rule: number, pinned: !rule.note.pinned }, rule.note.pinned ? "Unpinned" : "Pinned"), { title: "Pinned rules stay when you learn again" }),
       act("Name", "name", () => openNote(number)),
       act("Examples", "examples", () => showRows({ filter: "rule", rule: String(number) })),
-      act("Remove", "remove", () => change({ do: "remove", rule: number }, `Removed rule ${number + 1}`), { class: "small danger" })),
+      act("Remove", "remove", () => change({ do: "remove", rule: number }, `Removed rule ${number + 1}`), { class: "small danger" }),
+      list && last > 0 && el("label", { class: "check" }, el("input", { type: "checkbox", "data-joins": number, "aria-label": `Join rule ${number + 1} with others` }), " join …")),
   );
 }
 
 // Rules that say nearly the same: one rule with "any of" where they differ.
 function drawJoining(box) {
   const rules = [...studio.joins].sort((a, b) => a - b);
-  if (!rules.length) return fill(box);
+  box.hidden = !rules.length;
+  if (box.hidden) return fill(box);
   const name = el("input", { type: "text", maxlength: "200", placeholder: "optional" });
   const effect = el("div", { class: "effects", role: "status" }, rules.length < 2 && el("p", { class: "soft" }, "Choose another rule that differs from this one in one condition: both become one rule with “any of”."));
   const step = () => ({ do: "join", rules, ...(name.value.trim() ? { name: name.value.trim() } : {}) });
