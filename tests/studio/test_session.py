@@ -341,7 +341,7 @@ def test_a_table_with_odd_columns_can_be_looked_at(tmp_path):
         "t": "tags",
         "o": "tags",
     }
-    session.prepare({"tags": "t", "drop": ["o"], "identifier": "n"})
+    session.prepare({"tags": "t", "drop": ["o"], "identifier": "n", "date": ["on"], "dates": "day/month/year"})
     assert session.bench.label_names == ("a",)
     (tmp_path / "t.csv").write_text("on,y\n" + "".join(f"{n % 9 + 1}/{n % 7 + 1}/2021,{n % 2}\n" for n in range(30)))
     seen = session.take(Origin.of_file(tmp_path / "t.csv"))

@@ -14,7 +14,7 @@ from polyrule.data.assemble import Assembler, undeclared
 from polyrule.data.dataset import Dataset
 from polyrule.data.dates import arranged, day_written, with_parts
 from polyrule.data.formats.arff import ArffReader
-from polyrule.data.formats.blocks import ColumnKind, Reader, SparseBlock
+from polyrule.data.formats.blocks import Column, ColumnKind, Reader, SparseBlock
 from polyrule.data.formats.delimited import MISSING, DelimitedOptions, DelimitedReader
 from polyrule.data.formats.encoders import KindConflict, Place, parse_numbers
 from polyrule.data.formats.jsonlines import JsonLinesReader

@@ -212,7 +212,7 @@ def _declared(spec: Any, names: list[str], option: str) -> set[int]:
 def _encoder(reader: Reader, column: Column, nominal: bool, numeric: bool, date: bool) -> Encoder:
     tentative = column.kind == "auto"
     if date and column.kind != "mixed":
-        return Encoder(column.name, "date")
+        return Encoder(column.name, "date", date_form=column.date_form)
     if nominal:
         return Encoder(column.name, "nominal", column.categories)
     if numeric or column.kind == "numeric":

@@ -8,8 +8,9 @@ from itertools import islice
 from typing import Any
 
 from polyrule.data.columns import category_text
-from polyrule.data.dates import are_dates
+from polyrule.data.dates import DateForms, are_dates
 from polyrule.data.formats.blocks import CELLS_AT_ONCE, Block, Column, DenseBlock, Hints
+from polyrule.data.formats.date_columns import column_of_dates
 from polyrule.data.formats.delimited import DelimitedOptions
 from polyrule.data.formats.workbook import Row, Workbook
 from polyrule.data.sources import Source
@@ -35,7 +36,7 @@ class XlsxReader:
         names, self._first = self._names()
         self.columns = [Column(name, "nominal") for name in names]
         sample = [values for _, values in islice(self._rows(), _SAMPLE_ROWS)]
-        self.columns = [_guess(name, [row.get(j) for row in sample]) for j, name in enumerate(names)]
+        self.columns = [self._guess(name, [row.get(j) for row in sample]) for j, name in enumerate(names)]
 
     def blocks(self, numeric: Sequence[bool]) -> Iterator[Block]:
         """Yield the rows as columns of cells."""
@@ -63,6 +64,13 @@ class XlsxReader:
             return [f"x{j}" for j in range(width)], number
         return [category_text(values.get(j, f"column {j}")).strip() for j in range(width)], number + 1
 
+    def _guess(self, name: str, sample: list[Any]) -> Column:
+        known = [value for value in sample if value is not None]
+        if all(isinstance(value, float) for value in known):
+            return Column(name, "auto")
+        dates = column_of_dates(name, "auto-date", DateForms(known), self._options.dates, self.hints)
+        return dates or Column(name, "auto-date" if are_dates(known) else "nominal")
+
     def _rows(self) -> Iterator[Row]:
         """Rows of data, without what stands for a missing value."""
         width, missing = len(self.columns), self._missing
@@ -78,13 +86,6 @@ class XlsxReader:
                     "columns that the first row names; begin the sheet with one row that names every column"
                 )
             yield number, values
-
-
-def _guess(name: str, sample: list[Any]) -> Column:
-    known = [value for value in sample if value is not None]
-    if all(isinstance(value, float) for value in known):
-        return Column(name, "auto")
-    return Column(name, "auto-date" if are_dates(known) else "nominal")
 
 
 def _letters(column: int) -> str:
