@@ -161,8 +161,14 @@ def test_rules_that_differ_in_one_condition_are_joined(session):
     assert session.project.current.what.startswith("joined rules 1, 2 into calm <- any of")
     session.change({"step": {"do": "insert", "at": 1, "text": "calm <- level > -20, genre = jazz"}})
     session.change({"step": {"do": "join", "rules": [0, 1]}})
-    assert said(session.project.model, 0) == "calm <- any of (genre in {folk, jazz}, tempo <= 90), level > -20"
-    for _ in range(3):
+    assert said(session.project.model, 0) == (
+        'calm <- any of "quiet words" (genre in {folk, jazz}, tempo <= 90), level > -20'
+    )
+    session.change({"step": {"do": "insert", "at": 0, "text": "loud <- genre = jazz"}})
+    session.change({"step": {"do": "insert", "at": 0, "text": "loud <- genre = rock"}})
+    session.change({"step": {"do": "join", "rules": [0, 1], "name": "no group, so no name"}})
+    assert said(session.project.model, 0) == "loud <- genre in {jazz, rock}"
+    for _ in range(6):
         session.undo()
     assert session.project.model is before
 
@@ -170,11 +176,11 @@ def test_rules_that_differ_in_one_condition_are_joined(session):
 @pytest.mark.parametrize(
     ("texts", "words"),
     [
-        (["calm <- tempo <= 90", "happy <- tempo <= 80"], "predict the same labels"),
-        (["calm <- tempo <= 90", "!calm <- level > 3"], "predict the same labels"),
-        (["calm <- tempo <= 90, level > 1", "calm <- genre = folk"], "must differ from the others in one condition"),
-        (["calm <- tempo <= 90", "calm <- tempo <= 90"], "in one condition on a feature, not in 0"),
-        (["calm <- at least 2 of (tempo > 3, level > 2, genre = folk)", "calm <- tempo <= 90"], "in one condition"),
+        (["calm <- tempo <= 90", "happy <- tempo <= 80"], "the same head"),
+        (["calm <- tempo <= 90", "!calm <- level > 3"], "the same head"),
+        (["calm <- tempo <= 90, level > 1", "calm <- genre = folk"], "but for one condition each"),
+        (["calm <- tempo <= 90", "calm <- tempo <= 90"], "contained in another"),
+        (["calm <- at least 2 of (tempo > 3, level > 2, genre = folk)", "calm <- tempo <= 90"], "at least 2 must hold"),
         ([f"calm <- any of (tempo > 3, level > 2), genre = {genre}" for genre in ("folk", "jazz")], "at most one"),
     ],
 )

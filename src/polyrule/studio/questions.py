@@ -17,7 +17,7 @@ from polyrule.studio.bits import Words, pack
 from polyrule.studio.comparing import compare
 from polyrule.studio.complete import complete
 from polyrule.studio.shapes import shaped_rule
-from polyrule.studio.steps import apply, joined_text, read_step
+from polyrule.studio.steps import apply, read_step, said
 from polyrule.studio.workbench import Workbench
 
 if TYPE_CHECKING:
@@ -86,8 +86,9 @@ class Questions:
 
     def _tried(self, step: dict[str, Any]) -> dict[str, Any]:
         before = self._project.model
-        found = {"step": step, "effect": self._bench().effect(before, apply(before, step))}
-        return found | {"text": joined_text(before, step)} if step["do"] == "join" else found
+        after = apply(before, step)
+        found = {"step": step, "effect": self._bench().effect(before, after)}
+        return found | {"text": said(after, step["rules"][0])} if step["do"] == "join" else found
 
     @alone
     def conditions(self, value: Any) -> dict[str, Any]:

@@ -11,10 +11,9 @@ from typing import Any
 
 from polyrule.ensemble.model import RuleEnsemble
 from polyrule.errors import OptionError
-from polyrule.model.conditions import said_shorter, tidy
 from polyrule.model.printing import format_name, rule_text
 from polyrule.model.reading import Node
-from polyrule.model.rule import GroupCondition, LabelCondition, Rule
+from polyrule.model.rule import Rule, group_of
 from polyrule.model.rule_list import RuleList
 
 Step = dict[str, Any]
@@ -84,11 +83,7 @@ def apply(model: Any, step: Step) -> Any:
         kept, alone = split_texts(model, step["rule"], step["label"])
         return model.replace(step["rule"], kept).insert(step["rule"] + 1, alone)
     if do == "join":
-        first, *others = step["rules"] or [0]
-        joined = model.replace(first, joined_text(model, step))
-        for index in reversed(others):
-            joined = joined.remove(index)
-        return joined
+        return _joined(model, step)
     raise OptionError("the labels of a rule list have no points; change the rule instead")
 
 
@@ -108,9 +103,9 @@ def code(model: Any, step: Step) -> list[str]:
         at = step["rule"]
         return [f"model = model.replace({at}, {kept!r})", f"model = model.insert({at + 1}, {alone!r})"]
     if do == "join":
-        first, *others = step["rules"]
-        lines = [f"model = model.replace({first}, {joined_text(model, step)!r})"]
-        return [*lines, *(f"model = model.remove({index})" for index in reversed(others))]
+        lines = [f"model = model.join({', '.join(map(str, step['rules']))})"]
+        name = _group_name(model, step)
+        return [*lines, f"model = model.name_group({step['rules'][0]}, {name!r})"] if name else lines
     if do == "reweigh":
         return [f"model = model.reweigh({step['rule']}, {_label(model, step['label'])!r}, {step['weight']!r})"]
     return []
@@ -131,7 +126,7 @@ def words(model: Any, step: Step) -> str:
         return f"split {format_name(_label(model, step['label']))} off rule {step['rule'] + 1}"
     if do == "join":
         numbers = ", ".join(str(index + 1) for index in step["rules"])
-        return f"joined rules {numbers} into {joined_text(model, step)}"
+        return f"joined rules {numbers} into {said(_joined(model, step), step['rules'][0])}"
     if do == "reweigh":
         label = format_name(_label(model, step["label"]))
         return f"gave {label} {step['weight']:+g} in rule {step['rule'] + 1}"
@@ -161,36 +156,18 @@ def split_texts(model: RuleList, index: int, label: int) -> tuple[str, str]:
     return tuple(rule_text(replace(rule, head=head), model.features, model.label_names) for head in (kept, alone))  # type: ignore[return-value]
 
 
-def joined_text(model: RuleList, step: Step) -> str:
-    """Return one rule that says what several say: where their bodies differ in one condition, any of these."""
-    rules = [_rule(model, index) for index in step["rules"]]
-    if len(rules) < 2:
+def _joined(model: RuleList, step: Step) -> RuleList:
+    """Return the list with some rules joined to one, and its group named."""
+    if len(step["rules"]) < 2:
         raise OptionError("choose at least two rules to join")
-    first = rules[0]
-    said_of = [([(one.label, one.value) for one in rule.head], rule.stop) for rule in rules]
-    if any(other != said_of[0] for other in said_of):
-        raise OptionError("only rules that predict the same labels can be joined; split labels off first")
-    shared = [condition for condition in first.body if all(condition in rule.body for rule in rules)]
-    members: list[Any] = []
-    for index, rule in zip(step["rules"], rules, strict=True):
-        own = [condition for condition in rule.body if condition not in shared]
-        if (
-            len(own) != 1
-            or isinstance(own[0], LabelCondition)
-            or (isinstance(own[0], GroupCondition) and own[0].least > 1)
-        ):
-            raise OptionError(
-                f"rule {index + 1} must differ from the others in one condition on a feature, not in {len(own)}; drop "
-                "conditions first, or join other rules"
-            )
-        members += own[0].members if isinstance(own[0], GroupCondition) else own
-    if any(isinstance(condition, GroupCondition) for condition in shared):
-        raise OptionError("the rules share an “any of” already, and a rule has at most one")
-    group = said_shorter(GroupCondition(tuple(dict.fromkeys(members)), name=step.get("name", "").strip()))
-    at = min(first.body.index(condition) for condition in first.body if condition not in shared)
-    body = [condition for condition in first.body if condition in shared]
-    body.insert(at, group)
-    return rule_text(replace(first, body=tidy(tuple(body))), model.features, model.label_names)
+    joined, name = model.join(*step["rules"]), _group_name(model, step)
+    return joined.name_group(step["rules"][0], name) if name else joined
+
+
+def _group_name(model: RuleList, step: Step) -> str:
+    """Return what the group of joined rules shall be called; values of one feature make a set, which has no name."""
+    name: str = step.get("name", "").strip()
+    return name if name and group_of(model.join(*step["rules"]).rules[step["rules"][0]].body) else ""
 
 
 def _rule(model: Any, index: int) -> Any:
