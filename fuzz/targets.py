@@ -58,6 +58,10 @@ TARGETS = (
     ),
     Target("any", runs.reader(None), lambda: list(_TEXTS), (b"PK\x03\x04", b"PAR1", b"BZh"), share=0.5),
     Target("parquet", runs.reader("parquet"), lambda: list(seeds.parquet_seeds()), (b"PAR1",), share=0.5),
+    Target("xlsx", runs.reader("xlsx"), lambda: [seeds.workbook()], (b"PK\x03\x04", b"PK\x01\x02"), share=0.3),
+    Target(
+        "sheet", runs.run_sheet, lambda: [seeds.SHEET], (b"<row>", b'<c t="s">', b"<!DOCTYPE a>", b"&a;"), share=0.5
+    ),
     Target("packed", runs.reader(None), seeds.packed, (), share=0.3),
     Target(
         "labels",

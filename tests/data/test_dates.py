@@ -95,6 +95,25 @@ def test_text_that_only_begins_with_dates_stays_text():
         read(io.BytesIO(typed), labels=["red"])
 
 
+@pytest.mark.parametrize("cells", [["20210305", "20211231"], ["5.3.2021", "soon"], ["2021-03-05", "soon"], ["5", "6"]])
+def test_a_column_is_said_to_hold_dates(cells, tmp_path):
+    text = "on,red\n" + "".join(f"{cell},1\n" for cell in cells)
+    if cells[0] == "20210305":
+        data = read(io.BytesIO(text.encode()), labels=["red"], date="on")
+        assert [feature.kind for feature in data.features] == ["date", "numeric", "ordinal", "nominal"]
+        assert data.X.values[:, 0].tolist() == [18691, 18992]
+        again = read(io.BytesIO(text.encode()), labels=["red"], features=data.features)  # a model knows it
+        assert again.X.values[:, 0].tolist() == [18691, 18992]
+        pd.DataFrame({"on": [20210305, 20211231], "red": [1, 0]}).to_parquet(tmp_path / "t.parquet")
+        assert read(tmp_path / "t.parquet", labels=["red"], date=["on"]).X.values[:, 0].tolist() == [18691, 18992]
+        return
+    wrong = next(cell for cell in cells if cell in ("soon", "5"))
+    with pytest.raises(DataError, match=f"expected a date such as 2021-03-05, found '{wrong}'"):
+        read(io.BytesIO(text.encode()), labels=["red"], date="on")
+    with pytest.raises(OptionError, match="two of nominal, numeric and date"):
+        read(io.BytesIO(text.encode()), labels=["red"], date="on", nominal="on")
+
+
 def test_ordinal_is_checked():
     text = b"plan,red\nbasic,1\ngold,0\n"
     with pytest.raises(DataError, match="'gold' is not one of the declared values"):

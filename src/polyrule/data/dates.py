@@ -39,6 +39,7 @@ FIRST_DAY, LAST_DAY = datetime.date.min.toordinal() - _EPOCH, datetime.date.max.
 # A date, perhaps with a time of day, which is not used, and a time zone, which is not applied.
 _WRITTEN = re.compile(r"(\d{4}-\d\d-\d\d)(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?: ?(?:Z|[+-]\d\d:?\d\d))?)?", re.ASCII)
 
+_DIGITS = re.compile(r"(\d{4})(\d\d)(\d\d)", re.ASCII)
 _LOCAL = re.compile(
     r"(\d{1,2})([./])(\d{1,2})\2(\d{4})(?:,? \d{1,2}:\d\d(?::\d\d(?:\.\d+)?)?(?: ?[AaPp][Mm])?)?", re.ASCII
 )
@@ -71,6 +72,20 @@ def day_of(value: Any) -> float | None:
     if isinstance(value, datetime.date):  # a datetime is one, too
         return float(value.toordinal() - _EPOCH)
     return None
+
+
+def day_said(value: Any) -> float | None:
+    """Return the day of something that is said to be a date: also one such as 31.12.2021 or 20211231.
+
+    >>> day_said("31.12.2021") == day_said("20211231") == day_said(20211231.0) == day_of("2021-12-31"), day_said("5")
+    (True, None)
+    """
+    if isinstance(value, (int, float)) and not isinstance(value, bool) and value == value // 1:
+        value = f"{value:.0f}"
+    if not isinstance(value, str):
+        return day_of(value)
+    digits = _DIGITS.fullmatch(value.strip())
+    return day_of("-".join(digits.groups()) if digits else iso_date(value, None) or value)
 
 
 def are_dates(cells: Iterable[Any]) -> bool:

@@ -101,12 +101,10 @@ class Studio:
 
     def close(self) -> None:
         """End the server; every change is saved already."""
+        self.session.workers.close()
         self._server.should_exit = True
         if self._thread.is_alive():
             self._thread.join(10)
-        for job in (self.session.job, self.session._side):
-            if job is not None:
-                job.stop(keep=False)
         self._rest.close()
 
     @property

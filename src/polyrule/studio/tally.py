@@ -17,7 +17,7 @@ from polyrule.arrays import Bytes, Ints
 from polyrule.data.labels import UNKNOWN
 from polyrule.data.table import Table
 from polyrule.model.conditions import holds
-from polyrule.model.rule import Condition, InputCondition, LabelCondition
+from polyrule.model.rule import Condition, FeatureCondition, GroupCondition, InputCondition, LabelCondition
 from polyrule.model.rule_list import RuleList
 from polyrule.studio.bits import Words, count, counts, pack, unpack
 
@@ -39,7 +39,7 @@ class Covers:
         self.table, self.rows, self.labels = table, len(table), truth.shape[1]
         self.every = pack(np.ones(self.rows, dtype=bool))
         self.present, self.absent = pack(truth.T == 1), pack(truth.T == 0)
-        self._asked: dict[InputCondition, Words] = {}
+        self._asked: dict[FeatureCondition, Words] = {}
 
     @cached_property
     def judged(self) -> Words:
@@ -48,6 +48,8 @@ class Covers:
 
     def condition(self, condition: InputCondition) -> Words:
         """Return the examples that satisfy a condition on features."""
+        if isinstance(condition, GroupCondition):
+            return self._group(condition)
         kept = self._asked.pop(condition, None)
         if kept is None:
             kept = pack(holds(condition, self.table))
@@ -55,6 +57,15 @@ class Covers:
         if len(self._asked) > MOST_KEPT:
             del self._asked[next(iter(self._asked))]
         return kept
+
+    def _group(self, group: GroupCondition) -> Words:
+        """Return the examples on which enough members hold, from what is known about each."""
+        enough = [self.every, *(np.zeros_like(self.every) for _ in range(group.least))]  # at least 0, 1, ... of them
+        for member in group.members:
+            mine = self.condition(member)
+            for number in range(group.least, 0, -1):
+                enough[number] = enough[number] | (enough[number - 1] & mine)
+        return enough[-1]
 
     def body(self, body: Sequence[Condition]) -> Words:
         """Return the examples that satisfy all conditions on features; conditions on labels are left out."""

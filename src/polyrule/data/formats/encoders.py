@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from polyrule.arrays import Floats
 from polyrule.data.columns import category_text, is_missing, listing, shorten
-from polyrule.data.dates import day_written, is_local_date
+from polyrule.data.dates import day_said, day_written, is_local_date
 from polyrule.data.formats.number_style import NumberStyle, other_style
 from polyrule.data.labels import TRUTH, UNKNOWN, tag_mark
 from polyrule.data.table import Feature, FeatureKind
@@ -202,6 +202,8 @@ class Encoder:
         days = np.empty(len(cells))
         for row, cell in enumerate(cells):
             day = np.nan if is_missing(cell) else day_written(cell, self.date_form)
+            if day is None and not self.tentative:
+                day = day_said(cell)
             if day is None:
                 if self.date_form is not None and is_local_date(cell):
                     raise place.error(
