@@ -16,6 +16,7 @@ from polyrule.data.table import Feature
 from polyrule.errors import OptionError
 from polyrule.learning import alternatives
 from polyrule.learning.alternatives import Alternatives, bits_of, joined
+from polyrule.learning.composing import Composition, Pruning
 from polyrule.learning.pool import Pool, counted_as
 from polyrule.learning.selection import Costs
 from polyrule.learning.verify import certify, verify
@@ -354,6 +355,19 @@ def test_the_lists_of_the_paper_have_no_groups():
     X, Y = texts()
     model = RuleListClassifier.paper().fit(X, Y)
     assert not groups_of(model)
+
+
+def test_rules_of_words_cost_less_where_they_may_hold_alternatives():
+    costs = [
+        Pruning(max_members=members).costs(1e6, 1.0, text=text).rule for members in (0, 8) for text in (False, True)
+    ]
+    assert costs == [1350, 1350, 1350, 1050]
+    random = np.random.default_rng(0)
+    words, numbers = random.random((1500, 60)) < 0.15, random.random((1500, 60))
+    truth, weights = (random.random((1500, 2)) < 0.3).astype(np.uint8), np.ones(1500, dtype=np.int64)
+    for columns, expected in ((words, True), (numbers, False), (words[:, :20], False)):
+        made = Composition(Table.from_array(columns.astype(float)), truth, weights, ("a", "b"), None, Pruning())
+        assert made._is_text is expected
 
 
 def test_max_members_limits_groups():

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import cached_property
 from hashlib import blake2b
 from math import ceil
 from typing import Any
@@ -19,7 +20,9 @@ import scipy.sparse as sp
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from polyrule.arrays import Bools, Bytes, Ints, Matrix
+from polyrule.bins.binning import FEWEST_WORDS, looks_like_text
 from polyrule.data.labels import UNKNOWN
+from polyrule.data.row_order import by_content
 from polyrule.data.table import Table
 from polyrule.errors import OptionError
 from polyrule.kernels.engine import Candidate, Engine
@@ -48,6 +51,7 @@ _LONGEST_LIST = 1000
 _PATIENCE = 20  # rules in a row that are too small to be chosen
 _ROUNDS = 3  # of finding the value that the list reaches
 _SWEEPS = 3  # of exchanging rules for better ones
+_LOOKED_AT = 1000  # examples, to tell whether a table looks like text
 
 
 @dataclass(frozen=True)
@@ -111,13 +115,15 @@ class Pruning:
         factor = Fraction(1) if self.beta_squared is None else 1 + self.beta_squared
         return ceil(factor * Fraction(precision) * QUANTUM)
 
-    def costs(self, total: float, example: float) -> Costs:
+    def costs(self, total: float, example: float, *, text: bool = False) -> Costs:
         """Return the costs for targets that add up to `total`, where one example weighs `example`.
 
         A rule must add at least five sixths of an example's label, and raise the F-measure by about 0.0007; a
         condition costs a third of that, and a label of a head a sixth, so that labels that go together share a rule.
+        In text, where a rule with alternatives stands for several, lists can afford more of them.
         """
-        unit = self.simplicity * max(0.55 * QUANTUM * example, 0.0009 * total)
+        share = 0.0007 if text and self.max_members else 0.0009
+        unit = self.simplicity * max(0.55 * QUANTUM * example, share * total)
         return Costs(*(max(1, round(share * unit)) for share in (1.5, 0.5, 0.25)))
 
 
@@ -252,7 +258,15 @@ class Composition:
         return (costs.rule + costs.condition + costs.literal) / (2 * QUANTUM)
 
     def _costs(self, targets: Matrix) -> Costs:
-        return self.pruning.costs(float((self.weights[:, None] * targets).sum()), self._example)
+        return self.pruning.costs(float((self.weights[:, None] * targets).sum()), self._example, text=self._is_text)
+
+    @cached_property
+    def _is_text(self) -> bool:
+        """Whether the table looks like text, in whatever order its rows come."""
+        if len(self.table.features) < FEWEST_WORDS:
+            return False
+        some = by_content(self.table, self.truth, self.weights)[:_LOOKED_AT]
+        return looks_like_text(self.table[some])
 
     @property
     def _example(self) -> float:
