@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
+from math import sqrt
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -58,7 +59,8 @@ class SecondLook:
         found = self._joined(self._told_apart(first))
         pruning, value = self.composition.pruning, self._value(found)
         plain = best_constants(self._present, self._every, pruning.beta_squared, pruning.min_precision)
-        found.model.info["pruning"] = found.pruned | {"expected": round(value, 4), "constant": round(plain, 4)}
+        stated = {"expected": value, "constant": plain, "margin": self._margin}
+        found.model.info["pruning"] = found.pruned | {name: round(number, 4) for name, number in stated.items()}
         return found.model
 
     def _joined(self, found: Choice) -> Choice:
@@ -196,6 +198,14 @@ class SecondLook:
         squared = self.composition.pruning.beta_squared
         total = float(self._present.sum()), float(self._every.sum())
         return value_of(float(right.sum()), float(said.sum()), *total, squared)
+
+    @property
+    def _margin(self) -> float:
+        """Return by how much values of so many examples differ by chance, about: half a standard error."""
+        if len(self.composition.truth) < FEWEST_EXAMPLES:
+            return 0.0  # the value is not an expectation
+        total = self._every if self.composition.pruning.beta_squared is None else self._present
+        return 0.5 / sqrt(max(1.0, float(total.sum())))
 
     @cached_property
     def _present(self) -> Floats:

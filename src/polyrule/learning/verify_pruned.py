@@ -106,9 +106,10 @@ class PrunedCheck:
             for literal in rule.head:
                 mine = covered & unset[:, literal.label]
                 right = mine & (self.truth[:, literal.label] == literal.value)
+                wrong = mine & (self.truth[:, literal.label] == 1 - literal.value)  # what is unknown is neither
                 unset[mine, literal.label] = False
                 name = model.label_names[literal.label]
-                for what, stated, rows in (("TP", literal.tp, right), ("FP", literal.fp, mine & ~right)):
+                for what, stated, rows in (("TP", literal.tp, right), ("FP", literal.fp, wrong)):
                     yield from self._compare(number, f"{what} of label {name!r}", stated, rows)
             if rule.coverage is not None:
                 yield from self._compare(number, "the coverage", rule.coverage, covered)

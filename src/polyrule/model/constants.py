@@ -32,23 +32,26 @@ def constants(rule_list: RuleList) -> tuple[int, ...]:
 
 
 def shortfall(rule_list: RuleList) -> str:
-    """Say that a list is no better than predicting the same labels for everyone; empty where it is, or is not known.
+    """Say that a list is not clearly better than the same labels for everyone; empty where it is, or is not known.
 
     Examples
     --------
     >>> from polyrule.model import RuleList
-    >>> shortfall(RuleList((), (), ("a",), info={"pruning": {"expected": 0.4, "constant": 0.5}}))
+    >>> shortfall(RuleList((), (), ("a",), info={"pruning": {"expected": 0.4, "constant": 0.5, "margin": 0.01}}))
     'no better than predicting the same labels for everyone: f1 to expect 0.400, with constants alone 0.500'
     """
     info = rule_list.info
     made, options = info.get("pruning"), info.get("options")
     if not isinstance(made, dict) or "recounted" in info or any(rule.origin != "learned" for rule in rule_list):
         return ""
-    values = made.get("expected"), made.get("constant")
-    if not all(isinstance(value, float) for value in values) or values[0] > values[1]:
+    value, plain, margin = (made.get(name) for name in ("expected", "constant", "margin"))
+    if not (isinstance(value, float) and isinstance(plain, float) and isinstance(margin, float)):
         return ""
+    if value > plain + margin:
+        return ""
+    better = "no" if value <= plain else "hardly"
     measure = options.get("prune", "f1") if isinstance(options, dict) else "f1"
     return (
-        f"no better than predicting the same labels for everyone: {measure} to expect {values[0]:.3f}, with constants "
-        f"alone {values[1]:.3f}"
+        f"{better} better than predicting the same labels for everyone: {measure} to expect {value:.3f}, with "
+        f"constants alone {plain:.3f}"
     )
