@@ -187,7 +187,8 @@ def test_rules_are_joined_and_their_group_changed(visit, empty):
     client = Client(empty)
     client.upload(songs())
     client.ask("prepare", {"labels": ["calm", "happy", "loud"], "identifier": "title"})
-    client.learn(max_rules=2)
+    client.learn(max_rules=1)
+    client.ask("change", {"step": {"do": "remove", "rule": 0}})
     for text in ("happy <- genre = folk, level > -30", "happy <- tempo > 118, level > -30"):
         client.ask("change", {"step": {"do": "insert", "at": 0, "text": text}})
     page = visit(empty, "rules")
@@ -214,10 +215,12 @@ def test_rules_are_joined_and_their_group_changed(visit, empty):
     drawer.get_by_role("button", name="Cancel", exact=True).click()
     page.keyboard.press("Control+z")
     page.wait_for_function("count => polyrule.data.models[0].rules.length === count", arg=count)
-    page.get_by_role("button", name="Change rule 2", exact=True).click()
+    page.get_by_role("button", name="Remove rule 1", exact=True).click()
+    page.wait_for_function("() => polyrule.data.models[0].rules.length === 1")
+    page.get_by_role("button", name="Change rule 1", exact=True).click()
     offers = page.get_by_role("region", name="Add an alternative")
     offers.get_by_role("button", name=re.compile("tempo >")).first.click()
-    page.wait_for_function("() => polyrule.data.models[0].rules[1].text.includes('any of (genre = folk, tempo >')")
+    page.wait_for_function("() => polyrule.data.models[0].rules[0].text.includes('any of (genre = folk, tempo >')")
 
 
 def rules_when_there(page: Any) -> list[str]:
