@@ -11,7 +11,18 @@ from tests.ensemble.test_gain import needs_native, world
 
 from polyrule import RuleEnsembleClassifier
 from polyrule.bins.binning import BinnedTable
-from polyrule.bins.tests import ABOVE, AT_MOST, CATEGORY, AnyTest, BinGroup, BinTest, holds, meaning, simplify
+from polyrule.bins.tests import (
+    ABOVE,
+    AT_MOST,
+    CATEGORY,
+    AnyTest,
+    BinGroup,
+    BinTest,
+    holds,
+    meaning,
+    simplify,
+    what_about,
+)
 from polyrule.data import Dataset, Table
 from polyrule.ensemble.gain import best_conditions, reference_best_conditions
 from polyrule.ensemble.growing import Body, Growth, Search, Step, grow
@@ -92,6 +103,9 @@ def test_every_step_gains_what_its_cover_gains(seed: int, kernels: str, cost: fl
             assert np.array_equal(offer.rows, covered(table, offer.tests))
             assert np.isclose(offer.gain, slopes.gain(offer.rows))
             assert offer.gain > body.gain
+            for group in (test for test in offer.tests if isinstance(test, BinGroup) and step.members):
+                told = what_about(group.members[-1])
+                assert group.least == 1 or told not in [what_about(member) for member in group.members[:-1]]
 
 
 @given(st.integers(0, 10**6))

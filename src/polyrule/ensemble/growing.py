@@ -14,7 +14,7 @@ import numpy as np
 
 from polyrule.arrays import Ints, Ints32
 from polyrule.bins.binning import BinnedTable
-from polyrule.bins.tests import AnyTest, BinGroup, BinTest, how_many, simplify, single_tests
+from polyrule.bins.tests import AnyTest, BinGroup, BinTest, how_many, simplify, single_tests, what_about
 from polyrule.ensemble.gain import BestConditions, Slopes, best_conditions
 
 # Members of groups are sought among the features that gain most at the start: a quarter of them, or so many.
@@ -84,6 +84,10 @@ class Step:
         """Return the tests of the body with what was found."""
         added = BinGroup((*self.members, found), self.least) if self.members else found
         return simplify((*self.others, added))
+
+    def takes(self, found: BinTest) -> bool:
+        """Whether what was found is a member of its own: "at least 2 of" must not count the same thing twice."""
+        return self.least == 1 or what_about(found) not in map(what_about, self.members)
 
     def rows(self, table: BinnedTable) -> tuple[Ints32, Ints32]:
         """Rows that are covered whatever is found, and the border, which is covered where it holds."""
@@ -223,7 +227,7 @@ class Search:
                 return
             test = BinTest(int(found.features[place]), int(best.kind[place]), int(best.bin[place]))
             tests = step.tests(test)
-            if len(tests) > options.max_conditions:
+            if len(tests) > options.max_conditions or not step.takes(test):
                 continue
             rows = np.sort(np.concatenate([found.sure, self.table.covered(test, found.border)]))
             gain = float(best.gain[place])
