@@ -11,7 +11,18 @@ from tests.ensemble.test_gain import needs_native, world
 
 from polyrule import RuleEnsembleClassifier
 from polyrule.bins.binning import BinnedTable
-from polyrule.bins.tests import ABOVE, AT_MOST, CATEGORY, AnyTest, BinGroup, BinTest, holds, meaning, simplify
+from polyrule.bins.tests import (
+    ABOVE,
+    AT_MOST,
+    CATEGORY,
+    AnyTest,
+    BinGroup,
+    BinTest,
+    holds,
+    meaning,
+    simplify,
+    what_about,
+)
 from polyrule.data import Dataset, Table
 from polyrule.ensemble.gain import best_conditions, reference_best_conditions
 from polyrule.ensemble.growing import Body, Growth, Search, Step, grow
@@ -70,14 +81,16 @@ def test_an_offset_has_a_gradient_and_a_curvature_per_label() -> None:
         best_conditions(table, rows, slopes, kernels="native", offset=np.zeros((2, 7), dtype=np.int64))
 
 
-@given(st.integers(0, 10**6), st.sampled_from(["native", "reference"]), st.sampled_from([0.0, 0.3]))
+@given(st.integers(0, 10**6), st.sampled_from(["native", "reference"]), st.sampled_from([0.0, 0.3]), st.booleans())
 @settings(max_examples=30, deadline=None)
-def test_every_step_gains_what_its_cover_gains(seed: int, kernels: str, cost: float) -> None:
+def test_every_step_gains_what_its_cover_gains(seed: int, kernels: str, cost: float, one: bool) -> None:
     table, slopes, _ = world(seed, labels=1 + seed % 4, cost=cost)
     tests = any_body(np.random.default_rng(seed), table)
     rows = covered(table, tests)
     body = Body(tests, rows, slopes.gain(rows) if tests else 0.0)
-    options = Growth(max_conditions=9, max_members=9, beam_width=3, min_improvement=0.0, chance=0.0, kernels=kernels)
+    options = Growth(
+        max_conditions=9, max_members=9, beam_width=3, min_improvement=0.0, chance=0.0, one_label=one, kernels=kernels
+    )
     search = Search(table, slopes, options)
     for step in search.steps(body):
         sure, border = step.rows(table)
@@ -90,6 +103,9 @@ def test_every_step_gains_what_its_cover_gains(seed: int, kernels: str, cost: fl
             assert np.array_equal(offer.rows, covered(table, offer.tests))
             assert np.isclose(offer.gain, slopes.gain(offer.rows))
             assert offer.gain > body.gain
+            for group in (test for test in offer.tests if isinstance(test, BinGroup) and step.members):
+                told = what_about(group.members[-1])
+                assert group.least == 1 or told not in [what_about(member) for member in group.members[:-1]]
 
 
 @given(st.integers(0, 10**6))

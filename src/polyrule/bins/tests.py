@@ -56,6 +56,11 @@ def renumbered(test: AnyTest, features: npt.NDArray[np.int64]) -> AnyTest:
     return replace(test, feature=int(features[test.feature]))
 
 
+def what_about(test: BinTest) -> tuple[int, ...]:
+    """Return the same for tests of which one implies the other: same feature and direction, or the same category."""
+    return (test.feature, test.kind, test.bin) if test.kind == CATEGORY else (test.feature, test.kind)
+
+
 def meaning(tests: Iterable[AnyTest]) -> frozenset[object]:
     """Return what tests say together, in whatever order: the same for the same tests.
 
@@ -119,11 +124,10 @@ def _extreme(tests: Sequence[BinTest], rising: int) -> tuple[BinTest, ...]:
 
     The largest bin of ``>`` and the smallest of ``<=`` is the tightest, the other way round the loosest.
     """
-    found: dict[object, BinTest] = {}
+    found: dict[tuple[int, ...], BinTest] = {}
     for test in tests:
-        key = test if test.kind == CATEGORY else (test.feature, test.kind)
-        known = found.get(key)
+        known = found.get(what_about(test))
         if known is None or (test.bin >= known.bin if test.kind == rising else test.bin <= known.bin):
-            found[key] = test
+            found[what_about(test)] = test
     kept = set(found.values())
     return tuple(test for test in dict.fromkeys(tests) if test in kept)

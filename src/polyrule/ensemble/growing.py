@@ -14,14 +14,11 @@ import numpy as np
 
 from polyrule.arrays import Ints, Ints32
 from polyrule.bins.binning import BinnedTable
-from polyrule.bins.tests import AnyTest, BinGroup, BinTest, how_many, simplify, single_tests
+from polyrule.bins.tests import AnyTest, BinGroup, BinTest, how_many, simplify, single_tests, what_about
 from polyrule.ensemble.gain import BestConditions, Slopes, best_conditions
 
 # Members of groups are sought among the features that gain most at the start: a quarter of them, or so many.
 _FEW = 30
-# Of what two rules gain, so much must one with both as alternatives.
-_TOGETHER = 0.9
-_TRIED = 15  # features at a step that may turn out not to be fit
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +38,9 @@ class Growth:
     chance : float
         So many nats it must gain on top, times the logarithm of the number of features: the best of many is so good by
         chance.
+    one_label : bool
+        Whether members of a group are judged by the label that the body tells most about. With many rare labels, a
+        group would otherwise join a word for one label and a word for another.
     threads : int
     kernels : {None, "native", "reference"}
     """
@@ -50,6 +50,7 @@ class Growth:
     beam_width: int = 1
     min_improvement: float = 0.03
     chance: float = 0.2
+    one_label: bool = False
     threads: int = 1
     kernels: str | None = None
 
@@ -84,6 +85,10 @@ class Step:
         added = BinGroup((*self.members, found), self.least) if self.members else found
         return simplify((*self.others, added))
 
+    def takes(self, found: BinTest) -> bool:
+        """Whether what was found is a member of its own: "at least 2 of" must not count the same thing twice."""
+        return self.least == 1 or what_about(found) not in map(what_about, self.members)
+
     def rows(self, table: BinnedTable) -> tuple[Ints32, Ints32]:
         """Rows that are covered whatever is found, and the border, which is covered where it holds."""
         if not self.members:
@@ -106,6 +111,17 @@ class Columns:
     def of(cls, table: BinnedTable, features: Ints) -> Columns:
         """Return some features of a table."""
         return cls(table.only(features.tolist()), features)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Found:
+    """What a step may add: the best condition on each feature, what it must gain at least, and rows as in `Step`."""
+
+    best: BestConditions
+    features: Ints
+    least: float
+    sure: Ints32
+    border: Ints32
 
 
 def grow(table: BinnedTable, slopes: Slopes, options: Growth) -> Body | None:
@@ -131,10 +147,10 @@ class Search:
         """Return the best of all bodies that the search meets."""
         start = Step(Body((), self._every, 0.0), ())
         found = self._scan(start, self._all)
-        if self.options.max_members > 1 and len(found.gain) > _FEW:
-            telling = np.argsort(-found.gain, kind="stable")[: max(_FEW, len(found.gain) // 4)]
+        if self.options.max_members > 1 and len(found.features) > _FEW:
+            telling = np.argsort(-found.best.gain, kind="stable")[: max(_FEW, len(found.features) // 4)]
             self._telling = Columns.of(self.table, np.sort(telling))
-        firsts = self._leading(self._bodies(start, found, self._all))
+        firsts = self._leading(self._bodies(start, found))
         sides = (firsts, self._opposites(firsts))
         grown = [self._grown(beam) for beam in sides if beam]
         return max(grown, key=lambda body: body.gain, default=None)
@@ -190,38 +206,33 @@ class Search:
         if not step.members and len(tests) >= self.options.max_conditions:
             # Only a tighter test of a feature that is there already leaves the body as long as it is.
             columns = Columns.of(self.table, np.unique([t.feature for t in tests if isinstance(t, BinTest)]))
-        return self._bodies(step, self._scan(step, columns), columns)
+        return self._bodies(step, self._scan(step, columns))
 
-    def _scan(self, step: Step, columns: Columns) -> BestConditions:
+    def _scan(self, step: Step, columns: Columns) -> Found:
+        """Find the best condition on each feature."""
+        body, slopes, options = step.body, self.slopes, self.options
+        sign, whole = self.table.sign(body.tests), columns is self._all
+        if step.members and options.one_label:
+            slopes = slopes.some(np.argmax(slopes.label_gains(body.rows, sign), keepdims=True))
+        least = options.enough(slopes.gain(body.rows, sign), len(self._all.features)) if body.tests else 0.0
         sure, border = step.rows(self.table)
-        sign, whole = self.table.sign(step.body.tests), columns is self._all
-        threads, kernels = self.options.threads, self.options.kernels
-        return best_conditions(
-            columns.table, border, self.slopes, threads, kernels, whole, sign, self.slopes.sums(sure)
-        )
+        given = (columns.table, border, slopes, options.threads, options.kernels, whole, sign, slopes.sums(sure))
+        return Found(best_conditions(*given), columns.features, least, sure, border)
 
-    def _bodies(self, step: Step, found: BestConditions, columns: Columns) -> Iterator[Body]:
-        body, options = step.body, self.options
-        sure, border = step.rows(self.table)
-        least = options.enough(body.gain, len(self._all.features)) if body.tests else 0.0
+    def _bodies(self, step: Step, found: Found) -> Iterator[Body]:
+        body, options, best = step.body, self.options, found.best
         taken = 0
-        for place in np.argsort(-found.gain, kind="stable")[: _TRIED + options.beam_width].tolist():
-            gain = float(found.gain[place])
-            if taken == options.beam_width or gain <= least:
+        for place in np.argsort(-best.gain, kind="stable").tolist():
+            if taken == options.beam_width or best.gain[place] <= found.least:
                 return
-            test = BinTest(int(columns.features[place]), int(found.kind[place]), int(found.bin[place]))
-            tests, new = step.tests(test), self.table.covered(test, border)
-            if len(tests) > options.max_conditions or not self._stands_for_others(step, gain, new):
+            test = BinTest(int(found.features[place]), int(best.kind[place]), int(best.bin[place]))
+            tests = step.tests(test)
+            if len(tests) > options.max_conditions or not step.takes(test):
                 continue
-            taken += 1
-            yield Body(tests, np.sort(np.concatenate([sure, new])), gain)
-
-    def _stands_for_others(self, step: Step, gain: float, new: Ints32) -> bool:
-        """Whether "any of" gains nearly what two rules would, which only alternatives that tell the same labels do.
-
-        Otherwise a group would join a word for one label and a word for another.
-        """
-        if not step.members or step.least > 1:
-            return True
-        apart = step.body.gain + self.slopes.gain(new, self.table.sign(step.body.tests))
-        return gain >= _TOGETHER * apart
+            rows = np.sort(np.concatenate([found.sure, self.table.covered(test, found.border)]))
+            gain = float(best.gain[place])
+            if step.members and options.one_label:
+                gain = self.slopes.gain(rows, self.table.sign(tests))
+            if gain > body.gain:
+                taken += 1
+                yield Body(tests, rows, gain)
