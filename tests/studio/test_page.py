@@ -271,7 +271,7 @@ def test_versions_are_compared_and_judged_on_a_fresh_file(visit, empty):
     page.get_by_text("3 changes so far, with the held-out scores in sight").wait_for()
     page.get_by_role("button", name="Judge it on a file of its own").click()
     section = in_section(page, "compare")
-    section.get_by_label("First").select_option("0")
+    section.get_by_label("First", exact=True).select_option("0")
     effect = section.get_by_role("region", name="From the first to the second")
     effect.wait_for()
     expected = client.ask("compare", {"first": 0, "second": 3})

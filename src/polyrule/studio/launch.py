@@ -60,7 +60,7 @@ class Studio:
         guarded = Guard(make_app(session, folder, max_bytes), token, self.port)
         config = uvicorn.Config(
             guarded,
-            log_level="error",
+            log_level="critical",  # the application logs its own errors; a question cut off at the end is none
             access_log=False,  # addresses hold the token
             server_header=False,
             ws="none",
