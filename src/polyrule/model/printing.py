@@ -420,7 +420,7 @@ def format_list(rule_list: RuleList, *, numbers: bool = True, counts: bool = Tru
 
 def format_constants(rule_list: RuleList, rules: Iterable[int], *, counts: bool = True) -> str:
     """Return what is predicted for everyone in one line: ``always: red (right for 77 %), white (78 %)``."""
-    parts = []
+    parts: list[str] = []
     for number in rules:
         for literal in rule_list[number].head:
             said = literal.tp + literal.fp
