@@ -134,7 +134,7 @@ def test_many_rules_are_seen_one_to_a_line(visit, sample):
     page = visit(sample, "rules")
     heights = cards(page).evaluate_all("rules => rules.map((rule) => rule.offsetHeight)")
     assert len(heights) == 40
-    assert max(heights) < 110
+    assert max(heights) < 140  # eight conditions and members take five lines
     rule = sample.summary["models"][0]["rules"][0]["parts"][1]
     assert f"{rule['right']} right, {rule['wrong']} wrong" in cards(page).first.inner_text()
     few = visit(build(random_model(3, rules=5)), "rules")

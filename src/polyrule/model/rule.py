@@ -314,7 +314,7 @@ class Rule:
         chances = [literal.chance for literal in self.head if literal.chance is not None]
         if len(chances) < len(weights) or not sum(weights):
             return None
-        return round(float(sum(map(mul, weights, chances))) / float(sum(weights)), 4)
+        return float(round(sum(map(mul, weights, chances)) / sum(weights), 4))
 
     @property
     def is_multi_label(self) -> bool:

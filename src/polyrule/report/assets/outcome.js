@@ -183,7 +183,8 @@ function missingWords(failed, values) {
   if (failed[0] !== GROUP) return [" needs ", conditionWords(failed, data)];
   const [, least, members] = failed;
   const lacking = least - membersHeld(members, values);
-  const needs = lacking === 1 ? " needs one more of these: " : ` needs ${lacking} more of these: `;
+  const more = lacking === 1 ? "one" : lacking;
+  const needs = lacking < least ? ` needs ${more} more of these: ` : " needs ";
   return [needs, conditionWords(failed, data, values)];
 }
 
