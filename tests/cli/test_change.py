@@ -75,7 +75,7 @@ def test_only_what_changed_is_printed(model, tmp_path):
     assert added.split()[:4] == ["+", "2.", "calm", "<-"]
     old, new = ok("edit", "replace", model, "3", "sad <- true", "-o", tmp_path / "c.json").splitlines()
     assert old == f"- {lines[2]}"
-    assert new.split()[:4] == ["+", "3.", "sad", "<-"]
+    assert new.split()[:4] == ["+", "3.", "always:", "sad"]
     assert ok("edit", "seal", model) == ""
 
 
