@@ -65,7 +65,7 @@ napoleon_use_ivar = True
 default_role = "py:obj"
 
 html_theme = "furo"
-html_title = "polyrule"
+html_title = f"polyrule {release}"
 html_baseurl = os.environ.get("READTHEDOCS_CANONICAL_URL", "https://polyrule.readthedocs.io/en/latest/")
 html_static_path = ["_static"]
 html_logo = html_favicon = "_static/logo.svg"

@@ -64,9 +64,10 @@ def card() -> None:
     axes.add_patch(FancyBboxPatch((0, 430), 1200, 200, boxstyle="square,pad=0", color=BLUE))
     axes.text(60, 545, "polyrule", color="white", fontsize=58, fontweight="bold", va="center")
     axes.text(60, 468, "Readable rules for multi-label classification", color="white", fontsize=26, va="center")
-    for line in range(4):
-        text = rules.format_rule(line, counts=False)
-        axes.text(60, 350 - 72 * line, text, fontsize=19, family="monospace", va="center")
+    lines = [rules.format_rule(number, counts=False) for number in range(4)]
+    size = min(19, 19 * 68 / max(map(len, lines)))  # 68 letters of size 19 fit between the margins
+    for number, text in enumerate(lines):
+        axes.text(60, 350 - 72 * number, text, fontsize=size, family="monospace", va="center")
     axes.text(1140, 32, f"{len(rules)} rules for 120 wines", fontsize=15, color="#555", ha="right", va="center")
     held = io.BytesIO()
     figure.savefig(held, format="png")

@@ -9,6 +9,7 @@ import json
 import os
 import re
 import tempfile
+import zipfile
 import zlib
 from collections.abc import Callable
 from decimal import Decimal
@@ -72,6 +73,10 @@ def reader(format: str | None) -> Callable[[bytes], str]:
         return found
 
     return run
+
+
+def run_sheet(raw: bytes) -> str:
+    return reader("xlsx")(seeds.workbook(raw, zipfile.ZIP_STORED))
 
 
 def run_labels(raw: bytes) -> str:

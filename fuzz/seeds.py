@@ -7,6 +7,7 @@ import gzip
 import io
 import json
 import lzma
+import zipfile
 from functools import cache
 
 import numpy as np
@@ -31,6 +32,36 @@ JSONL = b'{"a": 1, "b": "x", "t": ["u", "v"], "L": 1}\n{"a": null, "b": true, "L
 LIBSVM = b"1,3 1:0.5 4:2 # note\n3 2:1\n 1:7e-3\n2\n"
 XC = b"2 5 3\n0,2 0:0.5 4:2\n1 2:1\n"
 XML = b'<?xml version="1.0"?><labels><label name="a"><label name="b &amp; c"/></label></labels>'
+
+SHEET = (
+    b'<worksheet><sheetData><row r="1"><c r="A1" t="s"><v>0</v></c><c r="B1" t="inlineStr"><is><t>hue</t></is></c>'
+    b'<c r="C1" t="str"><v>L</v></c></row><row r="2"><c r="A2" s="1"><v>44260</v></c><c r="B2" t="s"><v>1</v></c>'
+    b'<c r="C2"><v>1</v></c></row><row r="4"><c r="A4" t="e"><v>#N/A</v></c><c r="C4" t="b"><v>0</v></c></row>'
+    b"</sheetData></worksheet>"
+)
+_BOOK = {
+    "_rels/.rels": (
+        b'<Relationships><Relationship Id="r" Type="x/officeDocument" Target="xl/workbook.xml"/></Relationships>'
+    ),
+    "xl/workbook.xml": b'<workbook><sheets><sheet name="S" sheetId="1" r:id="r1"/></sheets></workbook>',
+    "xl/_rels/workbook.xml.rels": (
+        b'<Relationships><Relationship Id="r1" Type="x/worksheet" Target="worksheets/sheet1.xml"/>'
+        b'<Relationship Id="r2" Type="x/sharedStrings" Target="/xl/sharedStrings.xml"/>'
+        b'<Relationship Id="r3" Type="x/styles" Target="styles.xml"/></Relationships>'
+    ),
+    "xl/sharedStrings.xml": b"<sst><si><t>on</t></si><si><r><t>dark</t></r><r><t> red</t></r></si></sst>",
+    "xl/styles.xml": b'<styleSheet><cellXfs><xf numFmtId="0"/><xf numFmtId="14"/></cellXfs></styleSheet>',
+}
+
+
+def workbook(sheet: bytes = SHEET, packing: int = zipfile.ZIP_DEFLATED, **others: bytes) -> bytes:
+    """A workbook with this sheet; other parts by name, such as `styles`."""
+    parts = _BOOK | {f"xl/{name}.xml": content for name, content in others.items()}
+    stream = io.BytesIO()
+    with zipfile.ZipFile(stream, "w", packing) as archive:
+        for name, content in (parts | {"xl/worksheets/sheet1.xml": sheet}).items():
+            archive.writestr(name, content)
+    return stream.getvalue()
 
 
 @cache
@@ -60,7 +91,8 @@ def models() -> tuple[bytes, ...]:
     data = small_data()
     rules = polyrule.RuleListClassifier(max_rules=4).fit(data).model_
     relevance = polyrule.BinaryRelevanceRuleClassifier().fit(data).model_
-    return dumps(rules).encode(), dumps(relevance).encode(), ENSEMBLE
+    grouped = rules.insert(0, 'a, ¬b <- c, any of "big or red" (size > 0.5, hue = red, size is missing)')
+    return dumps(rules).encode(), dumps(relevance).encode(), dumps(grouped).encode(), ENSEMBLE
 
 
 def small_data() -> Dataset:
@@ -74,7 +106,7 @@ def small_data() -> Dataset:
 ENSEMBLE = json.dumps(
     {
         "format": "polyrule-model",
-        "version": 1,
+        "version": 2,
         "kind": "rule-ensemble",
         "info": {"learner": "RuleEnsembleClassifier"},
         "labels": ["a", "b"],
@@ -87,7 +119,21 @@ ENSEMBLE = json.dumps(
                 "head": [{"label": "a", "weight": 2.0}],
                 "body": [{"feature": "size", "op": ">", "value": 0.5}],
                 "coverage": 3,
-            }
+            },
+            {
+                "head": [{"label": "b", "weight": -1.0}],
+                "body": [
+                    {
+                        "least": 2,
+                        "members": [
+                            {"feature": "size", "op": ">", "value": 0.5},
+                            {"feature": "size", "op": "<=", "value": 2.0},
+                            {"feature": "size", "op": "is", "value": "missing"},
+                        ],
+                        "name": "odd sizes",
+                    }
+                ],
+            },
         ],
     }
 ).encode()
@@ -125,6 +171,12 @@ RULES = (
     '"¬odd", ¬"not really" <- true',
     "green <- day >= 2021-03-05, plan < pro   (not counted)   [hand, stop]",
     "red <- hue in {red, true}, size is   missing, 3 < size <= 60",
+    'red <- any of "odd (or not)" (hue in {red, true}, size is missing, day >= 2021-03-05), size > 3',
+    "green <- at least 2 of {size, weight, ¬height}",
+)
+RULE_WORDS = (
+    *("<-", "¬", '"', ", ", "[stop]", "(TP 1, FP ", " is missing", " in {", " " * 3000, '\\"' * 1000, "2021-02-29"),
+    *("any of ", "at least 2 of ", "(", ")", "{", "}", '"name" ', "any of (" * 500),
 )
 FRAMES = tuple(
     json.dumps(
@@ -163,6 +215,9 @@ COMMANDS = (
     "data songs.arff --labels last:1",
     "measure check tp/(tp+fp)",
     "edit remove model.json 1 -o out.json",
+    "edit name model.json 1 words -o out.json",
+    "edit join model.json 1 2 -o out.json",
+    "edit member model.json 1 hue --remove -o out.json",
 )
 ARFF_WORDS = (
     b"@attribute x numeric\n",

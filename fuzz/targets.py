@@ -58,6 +58,10 @@ TARGETS = (
     ),
     Target("any", runs.reader(None), lambda: list(_TEXTS), (b"PK\x03\x04", b"PAR1", b"BZh"), share=0.5),
     Target("parquet", runs.reader("parquet"), lambda: list(seeds.parquet_seeds()), (b"PAR1",), share=0.5),
+    Target("xlsx", runs.reader("xlsx"), lambda: [seeds.workbook()], (b"PK\x03\x04", b"PK\x01\x02"), share=0.3),
+    Target(
+        "sheet", runs.run_sheet, lambda: [seeds.SHEET], (b"<row>", b'<c t="s">', b"<!DOCTYPE a>", b"&a;"), share=0.5
+    ),
     Target("packed", runs.reader(None), seeds.packed, (), share=0.3),
     Target(
         "labels",
@@ -81,9 +85,7 @@ TARGETS = (
         "rule",
         runs.run_rule,
         lambda: _encoded(*seeds.RULES),
-        _encoded(
-            "<-", "¬", '"', ", ", "[stop]", "(TP 1, FP ", " is missing", " in {", " " * 3000, '\\"' * 1000, "2021-02-29"
-        ),
+        _encoded(*seeds.RULE_WORDS),
         share=4,
     ),
     Target("frame", runs.run_frame, lambda: list(seeds.FRAMES), (b"2021-03-05", b"0001-01-01", b"null"), mutate_json),

@@ -30,6 +30,15 @@ for thread in threads: thread.start()
 for thread in threads: thread.join()
 assert set(found) == {"ok"}, found
 """
+NOT_YET = """
+import sys
+import polyrule
+polyrule.load
+assert "sklearn" not in sys.modules, "a stored model needs no scikit-learn"
+polyrule.RuleListClassifier, polyrule.RuleEnsembleClassifier
+assert "sklearn.tree" not in sys.modules, "trees are needed by a fit with a teacher only"
+"""
+LATE = FIRST_USE.replace("getattr(polyrule, name)", "polyrule.lazy.import_late(name)")
 LAZY = ("polyrule", "polyrule.estimators", "polyrule.evaluation")
 MIXED = ["RuleListClassifier", "BinaryRelevanceRuleClassifier", "RuleEnsembleClassifier", "load", "datasets", "pack"]
 
@@ -37,6 +46,15 @@ MIXED = ["RuleListClassifier", "BinaryRelevanceRuleClassifier", "RuleEnsembleCla
 @pytest.mark.parametrize("names", [MIXED * 2, ["RuleListClassifier"] * 4], ids=["mixed", "same"])
 def test_first_use_in_threads(names):
     subprocess.run([sys.executable, "-c", FIRST_USE, *names], check=True)
+
+
+def test_what_is_not_needed_yet_is_not_imported():
+    subprocess.run([sys.executable, "-c", NOT_YET], check=True)
+
+
+def test_late_imports_in_threads():
+    modules = ["sklearn.tree", "sklearn.neighbors", "sklearn.utils.multiclass", "sklearn.utils.validation"]
+    subprocess.run([sys.executable, "-c", LATE, *modules * 2], check=True)
 
 
 def test_no_module_asks_for_a_lazy_name_while_it_is_imported():
@@ -74,7 +92,7 @@ class Gate(threading.Barrier):
         lambda callback: polyrule.RuleListClassifier.paper(callback=callback),
         lambda callback: polyrule.BinaryRelevanceRuleClassifier(callback=callback),
         lambda callback: polyrule.RuleEnsembleClassifier(
-            callback=callback, teacher=None, max_rules=3, label_cost=1.0, ridge=1.0, cv=0, absence=True
+            callback=callback, teacher=None, max_rules=3, label_cost=1.0, ridge=1.0, cv=0
         ),
     ],
     ids=["chosen", "paper", "one per label", "ensemble"],

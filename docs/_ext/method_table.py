@@ -9,11 +9,18 @@ A row per public method or property that at least two of the classes have, a col
 
 from __future__ import annotations
 
+import re
+
 from docutils import nodes
 from docutils.statemachine import StringList
 from methods import class_of, rows_of
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
+
+
+def heading(path: str) -> str:
+    """Return the name of a class with marks where a narrow column may break it."""
+    return re.sub(r"(?<=[a-z])(?=[A-Z])", "\u200b", path.rpartition(".")[2])
 
 
 class MethodTable(SphinxDirective):
@@ -25,10 +32,11 @@ class MethodTable(SphinxDirective):
     def run(self) -> list[nodes.Node]:
         """Make a list table."""
         paths = self.arguments[0].split()
-        lines = [".. list-table::", "   :header-rows: 1", "   :class: method-table", ""]
-        lines += ["   * - method", *(f"     - {path.rpartition('.')[2]}" for path in paths), "     - what it does"]
+        widths = " ".join(["20", "30", *["10"] * len(paths)])
+        lines = [".. list-table::", "   :header-rows: 1", "   :class: method-table", f"   :widths: {widths}", ""]
+        lines += ["   * - method", "     - what it does", *(f"     - {heading(path)}" for path in paths)]
         for name, text, owners in rows_of([class_of(path) for path in paths]):
-            lines += [f"   * - ``{name}``", *(f"     - {'✓' if owns else ''}" for owns in owners), f"     - {text}"]
+            lines += [f"   * - ``{name}``", f"     - {text}", *(f"     - {'✓' if owns else ''}" for owns in owners)]
         holder = nodes.container()
         self.state.nested_parse(StringList(lines, source="method-table"), 0, holder)
         return holder.children

@@ -369,7 +369,18 @@ class PyEngine {
     }
     if (!grown) return nb::none();
     nb::list body, head;
-    for (const ShownCondition& c : grown->body) body.append(nb::make_tuple(static_cast<int>(c.test), c.index, c.value));
+    // A condition, or for a group the list of its members and how many of them must hold.
+    const Step& group = grown->body.group;
+    for (std::size_t i = 0; i < grown->body.conditions.size();) {
+      nb::list members;
+      const std::size_t end = group.members > 0 && i == group.first ? i + group.members : i + 1;
+      for (; i < end; ++i) {
+        const ShownCondition& c = grown->body.conditions[i];
+        members.append(nb::make_tuple(static_cast<int>(c.test), c.index, c.value));
+      }
+      if (members.size() > 1) body.append(nb::make_tuple(members, group.least));
+      else body.append(members[0]);
+    }
     for (const HeadLiteral& l : grown->head.literals) head.append(nb::make_tuple(l.label, l.value, l.tp, l.fp));
     const nb::object num = big_integer(grown->head.value.num), den = big_integer(grown->head.value.den);
     if (!grown->head.errors.empty())
@@ -405,10 +416,12 @@ void register_engine(nb::module_& m) {
              std::size_t labels, const Vector<std::int64_t>& weights, const std::string& kind, const std::string& scope,
              const std::vector<Count>& num, const std::vector<Count>& den, const std::vector<Count>& rho,
              std::optional<std::size_t> max_head, bool negative, std::size_t beam_width, bool label_conditions,
-             Count min_coverage, std::optional<std::size_t> max_conditions, int threads, const std::string& formula,
-             std::pair<Count, Count> m, nb::object function, bool monotone, const nb::dict& limits) {
+             Count min_coverage, std::optional<std::size_t> max_conditions, std::size_t max_members, int threads,
+             const std::string& formula, std::pair<Count, Count> m, nb::object function, bool monotone,
+             const nb::dict& limits) {
             if (beam_width == 0) throw nb::value_error("a beam must be at least 1 wide");
-            const GrowOptions options{beam_width, label_conditions, min_coverage, max_conditions.value_or(SIZE_MAX)};
+            const GrowOptions options{beam_width, label_conditions, min_coverage, max_conditions.value_or(SIZE_MAX),
+                                      max_members};
             new (self) PyEngine(
                 values, nominal, truth, known, labels, weights,
                 make_form(kind, scope, num, den, rho, max_head, negative, formula, m, function, monotone, labels),
@@ -416,8 +429,9 @@ void register_engine(nb::module_& m) {
           },
           "values"_a, "nominal"_a, "truth"_a, "known"_a.none(), "labels"_a, "weights"_a, "kind"_a, "scope"_a, "num"_a,
           "den"_a, "rho"_a, "max_head"_a.none(), "negative"_a, "beam_width"_a, "label_conditions"_a, "min_coverage"_a,
-          "max_conditions"_a.none(), "threads"_a, "formula"_a = "", "m"_a = std::pair<Count, Count>(0, 1),
-          "function"_a = nb::none(), "monotone"_a = false, "limits"_a = nb::dict())
+          "max_conditions"_a.none(), "max_members"_a, "threads"_a, "formula"_a = "",
+          "m"_a = std::pair<Count, Count>(0, 1), "function"_a = nb::none(), "monotone"_a = false,
+          "limits"_a = nb::dict())
       .def("grow", &PyEngine::grow, "label"_a.none(), "value"_a, "seconds"_a.none(), "report"_a = nb::none(),
            "pace"_a = 0.5)
       .def("grow_single", &PyEngine::grow_single, "seconds"_a.none(), "report"_a = nb::none(), "pace"_a = 0.5)

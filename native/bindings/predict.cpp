@@ -34,7 +34,7 @@ bool is_below(std::int32_t number, std::size_t end) { return number >= 0 && stat
 
 // Bodies as Python hands them over (`FlatBodies.arrays`) and the columns they test, checked against the labels that
 // there are: every test of a kind that there is, on a column or label that there is, with a set that ends where the
-// sets do.
+// sets do, and every group with members that follow it, in the same body and no groups themselves.
 struct GivenBodies {
   std::tuple<Vector<std::uint8_t>, Vector<std::int32_t>, Vector<double>, Vector<std::int32_t>, Vector<std::int32_t>,
              Vector<std::int32_t>>
@@ -49,10 +49,22 @@ struct GivenBodies {
     used.assign(columns.data(), columns.data() + columns.shape(0));
     check_offsets(start.data(), start.shape(0), bodies.rules, kind.shape(0), "bodies");
     require(index.shape(0) == kind.shape(0) && value.shape(0) == kind.shape(0), "conditions");
-    for (std::size_t c = 0; c < kind.shape(0); ++c) check_condition(c, labels, sets.shape(0));
+    for (std::size_t r = 0; r < bodies.rules; ++r) check_groups(start.data()[r], start.data()[r + 1]);
+    for (std::size_t c = 0; c < kind.shape(0); ++c)
+      if (kind.data()[c] != kGroup) check_condition(c, labels, sets.shape(0));
   }
 
  private:
+  void check_groups(std::int32_t test, std::int32_t end) const {
+    for (; test < end; ++test) {
+      if (bodies.kind[test] != kGroup) continue;
+      const std::int32_t members = bodies.index[test];
+      require(members > 0 && members < end - test && bodies.value[test] >= 1 && bodies.value[test] <= members,
+              "groups");
+      for (const std::int32_t last = test + members; test < last;) require(bodies.kind[++test] != kGroup, "groups");
+    }
+  }
+
   void check_condition(std::size_t c, std::size_t labels, std::size_t set_size) const {
     const std::uint8_t kind = bodies.kind[c];
     require(kind <= kMissing && is_below(bodies.index[c], kind == kLabel ? labels : used.size()), "conditions");

@@ -29,6 +29,14 @@ struct Condition {
   bool operator==(const Condition&) const = default;
 };
 
+// A condition as it is stored, with its threshold.
+struct ShownCondition {
+  Test test;
+  std::uint32_t index;
+  double value;
+  bool operator==(const ShownCondition&) const = default;
+};
+
 // Canonical order: features by column, then labels; thresholds ascending, at one threshold `<=` first; values
 // ascending.
 inline bool comes_before(const Condition& a, const Condition& b) {
@@ -144,6 +152,10 @@ class Columns {
   Bits covered(const Condition& condition, const Bits& cover) const;
   // The threshold as it is shown: the lowest midpoint of working-set values that cuts the cover like `condition`.
   double threshold(const Condition& condition, const Bits& working) const;
+  ShownCondition shown(const Condition& condition, const Bits& working) const {
+    const bool numeric = condition.test == Test::at_most || condition.test == Test::above;
+    return {condition.test, condition.index, numeric ? threshold(condition, working) : condition.edge};
+  }
   // Rows have left the working set: sorted columns drop them, and the extremes of the values are found again.
   void follow(std::size_t column, const Bits& working, std::uint64_t version);
 

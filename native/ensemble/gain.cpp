@@ -1,7 +1,8 @@
 // For each feature, the condition that extends a body with the largest gain: sums of fixed-point gradients and
-// curvatures per bin, then one pass over the bins. All sums are whole numbers below 2^53, so neither threads nor the
-// order of rows can change them, although they are kept as doubles, which saves converting them; what is computed from
-// them uses the same operations in the same order as the NumPy reference.
+// curvatures per bin, added to those of rows that are covered anyway, then one pass over the bins. All sums are whole
+// numbers below 2^53, so neither threads nor the order of rows can change them, although they are kept as doubles,
+// which saves converting them; what is computed from them uses the same operations in the same order as the NumPy
+// reference.
 #include "ensemble/gain.hpp"
 
 #include <nanobind/ndarray.h>
@@ -142,9 +143,9 @@ struct Memory {
 class Scan {
  public:
   Scan(const Bins& bins, const std::int32_t* chosen, std::size_t count, const std::int64_t* root, std::size_t labels,
-       double ridge, double cost, int sign, Memory* memory)
+       const std::int64_t* offset, double ridge, double cost, int sign, Memory* memory)
       : bins_(bins), chosen_(chosen), count_(count), labels_(labels), ridge_(ridge), cost_(cost), sign_(sign),
-        memory_(memory), root_(root), place_(bins.rows, -1), starts_(bins.features + 1, 0) {
+        memory_(memory), root_(root), all_offsets_(offset), place_(bins.rows, -1), starts_(bins.features + 1, 0) {
     for (std::size_t k = 0; k < count; ++k) place_[static_cast<std::size_t>(chosen[k])] = static_cast<std::int32_t>(k);
     for (std::size_t f = 0; f < bins.features; ++f)
       starts_[f + 1] = starts_[f] + 2 * static_cast<std::size_t>(bins.count[f]);
@@ -168,7 +169,12 @@ class Scan {
   void turn_to(const std::size_t* block, std::size_t wide, const std::int32_t* gradient,
                const std::int32_t* curvature) {
     block_ = block, wide_ = wide;
-    for (std::size_t i = 0; i < wide; ++i) inverse_[i] = 1.0 / static_cast<double>(root_[block[i]]);
+    offset_.resize(2 * wide_);
+    for (std::size_t i = 0; i < wide; ++i) {
+      inverse_[i] = 1.0 / static_cast<double>(root_[block[i]]);
+      offset_[i] = static_cast<Sum>(all_offsets_[block[i]]);
+      offset_[wide + i] = static_cast<Sum>(all_offsets_[labels_ + block[i]]);
+    }
     sums_.resize(count_ * 2 * wide_);
     total_.assign(2 * wide_, 0);
     Sum* to = sums_.data();
@@ -256,16 +262,20 @@ class Scan {
   }
 
   void add_categories(std::size_t f, std::size_t bins, Desk& desk, std::size_t start) {
-    for (std::size_t b = 0; b < bins; ++b)
-      if (offered(f, b, desk)) add_gain(&desk.histogram[b * 2 * wide_], start + 2 * b, sign_);
+    for (std::size_t b = 0; b < bins; ++b) {
+      if (!offered(f, b, desk)) continue;
+      Sum* sums = &desk.histogram[b * 2 * wide_];
+      add_to(sums, offset_.data(), 2 * wide_);
+      add_gain(sums, start + 2 * b, sign_);
+    }
   }
 
   void add_thresholds(std::size_t f, std::size_t bins, Desk& desk, std::size_t start) {
     const std::size_t stride = 2 * wide_;
-    desk.running.assign(2 * stride, 0);
+    desk.running.resize(2 * stride);
     Sum *below = desk.running.data(), *over = below + stride;
     const Sum* missing = &desk.histogram[bins * stride];
-    for (std::size_t j = 0; j < stride; ++j) over[j] = total_[j] - missing[j];
+    for (std::size_t j = 0; j < stride; ++j) below[j] = offset_[j], over[j] = offset_[j] + total_[j] - missing[j];
     const int low = sign_with(sign_, -bins_.direction[f]), high = sign_with(sign_, bins_.direction[f]);
     each_threshold(f, bins, desk, [&](std::size_t b, bool fresh, bool at_most_holds, bool above_holds) {
       if (!fresh) return;
@@ -346,14 +356,15 @@ class Scan {
   const int sign_;                     // that the weights of the body must have, 0 for any
   Memory* memory_;                     // where gains of single labels are kept, or nullptr
   const std::int64_t* root_;           // curvature of all examples, per label
+  const std::int64_t* all_offsets_;    // gradient and curvature of what is covered anyway, per label
   std::vector<std::int32_t> place_;    // per example: where it is among the chosen ones, or -1
   std::vector<std::size_t> starts_;    // per feature: where its conditions begin, two per bin
   std::vector<double> gains_;          // per condition
   std::vector<std::int32_t> rows_in_;  // per feature and bin, missing values among them
   const std::size_t* block_ = nullptr;
-  std::size_t wide_ = 0;           // the block of labels at hand,
-  double inverse_[kMost] = {};     // one over their curvature,
-  std::vector<Sum> sums_, total_;  // and their gradients and curvatures per chosen example
+  std::size_t wide_ = 0;                    // the block of labels at hand,
+  double inverse_[kMost] = {};              // one over their curvature,
+  std::vector<Sum> sums_, total_, offset_;  // and gradients and curvatures: per chosen example, their sum, and outside
 };
 
 auto best_conditions(const Array<Code, 2>& dense, const Array<std::int32_t, 1>& slot,
@@ -361,15 +372,18 @@ auto best_conditions(const Array<Code, 2>& dense, const Array<std::int32_t, 1>& 
                      const Array<std::int32_t, 1>& usual, const Array<std::int64_t, 1>& starts,
                      const Array<std::int32_t, 1>& listed_rows, const Array<Code, 1>& listed_codes,
                      const Array<std::int32_t, 1>& rows, const Array<std::int32_t, 2>& gradient,
-                     const Array<std::int32_t, 2>& curvature, const Array<std::int64_t, 1>& root, double ridge,
-                     double cost, int threads, Memory* memory, const Array<std::int64_t, 1>& versions,
-                     const Array<std::int8_t, 1>& direction, const Array<std::int32_t, 1>& shunned, int sign) {
+                     const Array<std::int32_t, 2>& curvature, const Array<std::int64_t, 1>& root,
+                     const Array<std::int64_t, 2>& offset, double ridge, double cost, int threads, Memory* memory,
+                     const Array<std::int64_t, 1>& versions, const Array<std::int8_t, 1>& direction,
+                     const Array<std::int32_t, 1>& shunned, int sign) {
   const std::size_t features = slot.shape(0), labels = root.shape(0), examples = gradient.shape(0);
   if (count.shape(0) != features || nominal.shape(0) != features || usual.shape(0) != features ||
       direction.shape(0) != features || shunned.shape(0) != features || starts.shape(0) != features + 1)
     throw nb::value_error("bins: one entry per feature is needed");
   if (gradient.shape(1) != labels || curvature.shape(0) != examples || curvature.shape(1) != labels)
     throw nb::value_error("gradient and curvature need one column per label");
+  if (offset.shape(0) != 2 || offset.shape(1) != labels)
+    throw nb::value_error("offset needs a gradient and a curvature per label");
   for (std::size_t k = 0; k < rows.shape(0); ++k)
     if (rows.data()[k] < 0 || static_cast<std::size_t>(rows.data()[k]) >= examples)
       throw nb::index_error("no such row");
@@ -381,7 +395,7 @@ auto best_conditions(const Array<Code, 2>& dense, const Array<std::int32_t, 1>& 
   std::vector<Best> best(features);
   {
     const nb::gil_scoped_release release;
-    Scan scan(bins, rows.data(), rows.shape(0), root.data(), labels, ridge, cost, sign, memory);
+    Scan scan(bins, rows.data(), rows.shape(0), root.data(), labels, offset.data(), ridge, cost, sign, memory);
     std::vector<std::size_t> wanted;
     if (memory) {
       wanted = memory->renew(versions.data(), labels, scan.conditions(), ridge, cost);
@@ -417,8 +431,8 @@ auto best_conditions(const Array<Code, 2>& dense, const Array<std::int32_t, 1>& 
 void register_gain(nb::module_& m) {
   nb::class_<Memory>(m, "GainMemory").def(nb::init<>());
   m.def("best_conditions", &best_conditions, "dense"_a, "slot"_a, "count"_a, "nominal"_a, "usual"_a, "starts"_a,
-        "listed_rows"_a, "listed_codes"_a, "rows"_a, "gradient"_a, "curvature"_a, "root"_a, "ridge"_a, "cost"_a,
-        "threads"_a, "memory"_a.none(), "versions"_a, "direction"_a, "shunned"_a, "sign"_a);
+        "listed_rows"_a, "listed_codes"_a, "rows"_a, "gradient"_a, "curvature"_a, "root"_a, "offset"_a, "ridge"_a,
+        "cost"_a, "threads"_a, "memory"_a.none(), "versions"_a, "direction"_a, "shunned"_a, "sign"_a);
 }
 
 }  // namespace polyrule

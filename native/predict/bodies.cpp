@@ -60,6 +60,23 @@ Word passing(const Bodies& bodies, std::size_t test, const Block& block, Word ro
   return rows;
 }
 
+Word passing_group(const Bodies& bodies, std::size_t group, const Block& block, Word rows) {
+  const std::size_t end = group + 1 + static_cast<std::size_t>(bodies.index[group]);
+  const auto least = static_cast<std::size_t>(bodies.value[group]);
+  if (least == 1) {
+    Word none = rows;
+    for (std::size_t test = group + 1; test < end && none; ++test) none &= ~passing(bodies, test, block, none);
+    return rows & ~none;
+  }
+  std::uint32_t held[64] = {};
+  for (std::size_t test = group + 1; test < end; ++test)
+    for_each_bit(passing(bodies, test, block, rows), 0, [&](std::size_t i) { ++held[i]; });
+  for_each_bit(rows, 0, [&](std::size_t i) {
+    if (held[i] < least) rows &= ~(Word{1} << i);
+  });
+  return rows;
+}
+
 BlockSource::BlockSource(const double* values, std::int64_t row_step, std::int64_t column_step,
                          std::vector<std::int32_t> used)
     : values_(values), row_step_(row_step), column_step_(column_step), used_(std::move(used)) {}

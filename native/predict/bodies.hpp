@@ -9,13 +9,13 @@
 
 namespace polyrule {
 
-enum : std::uint8_t { kAtMost = 0, kAbove = 1, kCategory = 2, kLabel = 3, kIn = 4, kMissing = 5 };
+enum : std::uint8_t { kAtMost = 0, kAbove = 1, kCategory = 2, kLabel = 3, kIn = 4, kMissing = 5, kGroup = 6 };
 
 // The bodies of rules as flat arrays; see FlatBodies on the Python side.
 struct Bodies {
   const std::uint8_t* kind;
-  const std::int32_t* index;  // a place among the used columns, or a label
-  const double* value;        // of a set, where it begins in `sets`
+  const std::int32_t* index;  // a place among the used columns, or a label; of a group, how many members follow it
+  const double* value;        // of a set, where it begins in `sets`; of a group, how many members must hold
   const std::int32_t* start;
   const std::int32_t* sets;  // per set: the number of categories, and for each whether it belongs to the set
   std::size_t rules;
@@ -28,12 +28,20 @@ struct Block {
   const Word* ones = nullptr;
 };
 
-// Those of `rows` that satisfy one test, and those that satisfy all tests of a rule's body.
+// Those of `rows` that satisfy one test, those on which enough members of a group hold, and those that satisfy all
+// tests of a rule's body.
 Word passing(const Bodies& bodies, std::size_t test, const Block& block, Word rows);
+Word passing_group(const Bodies& bodies, std::size_t group, const Block& block, Word rows);
 inline Word fired(const Bodies& bodies, std::size_t rule, const Block& block, Word rows) {
   const auto end = static_cast<std::size_t>(bodies.start[rule + 1]);
-  for (auto test = static_cast<std::size_t>(bodies.start[rule]); test < end && rows; ++test)
-    rows = passing(bodies, test, block, rows);
+  for (auto test = static_cast<std::size_t>(bodies.start[rule]); test < end && rows; ++test) {
+    if (bodies.kind[test] != kGroup) {
+      rows = passing(bodies, test, block, rows);
+    } else {
+      rows = passing_group(bodies, test, block, rows);
+      test += static_cast<std::size_t>(bodies.index[test]);
+    }
+  }
   return rows;
 }
 

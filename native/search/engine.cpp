@@ -11,14 +11,15 @@ namespace polyrule {
 Engine::Engine(Columns columns, State state, Form form, GrowOptions options, Limits limits, int threads)
     : state_(std::move(state)), columns_(std::move(columns)), form_(std::move(form)), options_(options),
       limits_(limits), threads_(std::max(1, threads)), members_(columns_, state_, options.label_conditions, limits_),
-      sequences_(columns_, limits_),
+      sequences_(columns_, limits_), border_sequences_(columns_, limits_),
       pure_(limits_.pure_search != 0 && form_.kind == HeadKind::singles && peaks_at_purity(form_)
                 ? std::make_unique<PureSearch>(columns_, state_, members_, sequences_, limits_, options.min_coverage,
                                                threads_)
                 : nullptr),
       lists_(members_, state_, limits_, options.min_coverage, threads_),
       numeric_(columns_, state_, sequences_, limits_, options.min_coverage, threads_, pure_ != nullptr),
-      general_(columns_, state_, sequences_, limits_, options.min_coverage, options.label_conditions, threads_) {
+      general_(columns_, state_, sequences_, limits_, options.min_coverage, options.label_conditions, threads_),
+      members_search_(columns_, state_, border_sequences_, limits_, options.min_coverage, false, threads_) {
   state_.refresh();
 }
 
@@ -101,12 +102,6 @@ Head Engine::solve(const Watch& watch, const Node& node, const Form& form) const
   return HeadJudge(node.labels, state_, form, Patience(&watch)).solve(kinds.data(), node.cover);
 }
 
-ShownCondition Engine::shown(const Condition& condition) const {
-  const bool numeric = condition.test == Test::at_most || condition.test == Test::above;
-  const double value = numeric ? columns_.threshold(condition, state_.working) : condition.edge;
-  return {condition.test, condition.index, value};
-}
-
 void Engine::begin_rule(const Form& form) {
   numeric_.begin_rule(form);
   lists_.begin_rule(form);
@@ -175,14 +170,16 @@ std::optional<Grown> Engine::grow_body(const Watch& watch, const Form& form, std
   root.labels = std::move(labels);
   Head head = solve(watch, root, form);
   if (!head.any()) return std::nullopt;
+  // Sums that have an offset twice must stay below 2**31.
+  if (options_.max_members > 0 && state_.working_weight > kMostWeight / 2) throw NotCompiled{};
   begin_rule(form);
   std::vector<Live> level;
-  level.push_back({{}, {}, std::move(head), options_.beam_width == 1 ? std::move(root) : root});
-  for (std::size_t length = 0;; ++length) {
+  const bool nested = options_.beam_width == 1 && options_.max_members == 0;  // no other body is below the empty one
+  level.push_back({{}, {}, std::move(head), nested ? std::move(root) : root});
+  for (;;) {
     const Live& best = level.front();
     watch.best = shown_value(form, best.head.value);
     if (steps) steps->push_back({best.last, best.head.value, best.head.tp, best.node.weight, best.node.cover});
-    if (length >= options_.max_conditions) break;
     std::vector<Live> next = next_level(watch, form, whole, root, level);
     if (next.empty() || !beats(next.front().head, best.head)) break;
     level = std::move(next);
@@ -197,7 +194,8 @@ std::vector<Engine::Live> Engine::next_level(const Watch& watch, const Form& for
   struct Found {
     Scored scored;
     std::size_t parent;
-    std::vector<ShownCondition> body;
+    Body body;
+    Bits border;  // of a member
   };
   const std::size_t width = options_.beam_width;
   const bool greedy = width == 1;
@@ -208,9 +206,8 @@ std::vector<Engine::Live> Engine::next_level(const Watch& watch, const Form& for
                      [](const Found& a, const Found& b) { return beats(a.scored, b.scored); });
     std::vector<Found> chosen;
     for (Found& f : found) {
-      const bool seen = std::any_of(chosen.begin(), chosen.end(), [&](const Found& other) {
-        return std::is_permutation(f.body.begin(), f.body.end(), other.body.begin(), other.body.end());
-      });
+      const bool seen =
+          std::any_of(chosen.begin(), chosen.end(), [&](const Found& other) { return f.body.same_as(other.body); });
       if (!seen && chosen.size() < width) chosen.push_back(std::move(f));
     }
     found = std::move(chosen);
@@ -226,31 +223,68 @@ std::vector<Engine::Live> Engine::next_level(const Watch& watch, const Form& for
     }
     live.node.leading.clear();
     for (const HeadLiteral& literal : live.head.literals) live.node.leading.push_back(literal.label);
-    // Values are never negative where the search needs a level to start from. A full beam is such a level.
-    Shortlist shortlist = greedy                  ? Shortlist(1, live.head.value, live.head.tp)
-                          : found.size() == width ? Shortlist(width, found.back().scored.value, found.back().scored.tp)
-                          : is_plain(form)        ? Shortlist(width, {0, 1}, 0)
-                                                  : Shortlist(width);
-    search({watch, live.node, form, whole}, shortlist);
-    if (!greedy) live.node.labels = std::move(labels);
-    for (const Scored& scored : shortlist.entries()) {
-      std::vector<ShownCondition> body = live.body;
-      body.push_back(shown(scored.condition));
-      found.push_back({scored, parent, std::move(body)});
+    for (const Step& step : live.body.steps(options_.max_conditions, options_.max_members)) {
+      // Values are never negative where the search needs a level to start from. A full beam is such a level.
+      Shortlist shortlist = found.size() == width ? Shortlist(width, found.back().scored.value, found.back().scored.tp)
+                            : greedy              ? Shortlist(1, live.head.value, live.head.tp)
+                            : !step.members && is_plain(form) ? Shortlist(width, {0, 1}, 0)
+                                                              : Shortlist(width);
+      Bits border;
+      if (step.members > 0) {
+        border = live.body.border(step, columns_, state_);
+        root.path_id = ++paths_;
+        search_members(watch, form, whole, root, live, step, border, shortlist);
+      } else {
+        search({watch, live.node, form, whole}, shortlist);
+        if (!greedy) live.node.labels = std::move(labels);
+      }
+      for (const Scored& scored : shortlist.entries())
+        found.push_back(
+            {scored, parent, live.body.longer(step, columns_.shown(scored.condition, state_.working)), border});
+      choose();
     }
-    choose();
   }
   std::vector<Live> next;
   for (Found& f : found) {
     const Live& live = level[f.parent];
-    Node node = Node::below(greedy ? live.node : root,
-                            covered_by(f.scored.condition, live.node.cover, columns_, state_), state_, numeric_.any());
-    node.labels = live.node.labels;
+    const bool joins = f.border.words() > 0;  // a member: the cover grows, so the body starts a path of its own
+    Bits cover = covered_by(f.scored.condition, joins ? f.border : live.node.cover, columns_, state_);
+    for (std::size_t w = 0; joins && w < cover.words(); ++w) cover.data()[w] |= live.node.cover.data()[w];
+    if (joins) {
+      root.path_id = ++paths_;
+      begin_rule(form);
+    }
+    Node node = Node::below(greedy && !joins ? live.node : root, std::move(cover), state_, numeric_.any());
+    node.labels = joins ? root.labels : live.node.labels;
     for (NodeLabel& label : node.labels) label.kinds = state_.count_kinds(label.label, node.cover, node.weight);
     Head head = solve(watch, node, form);
     next.push_back({std::move(f.body), f.scored.condition, std::move(head), std::move(node)});
   }
   return next;
+}
+
+void Engine::search_members(const Watch& watch, const Form& form, bool whole, const Node& root, const Live& live,
+                            const Step& step, Bits border, Shortlist& best) {
+  Node node = Node::below(root, std::move(border), state_, numeric_.any());
+  if (node.rows.empty()) return;
+  Offset offset{live.node.cover, live.node.weight, {}, {}};
+  if (step.least > 1)  // where one is enough, no row of the border satisfies one
+    offset.repeated.assign(live.body.conditions.begin() + std::ptrdiff_t(step.first),
+                           live.body.conditions.begin() + std::ptrdiff_t(step.first + step.members));
+  const bool bounded = is_plain(form) && best.has_level();
+  const Gains gains(form, bounded ? best.level() : Fraction{0, 1});
+  for (NodeLabel label : root.labels) {
+    const KindCounts kinds = state_.count_kinds(label.label, live.node.cover, live.node.weight);
+    label.kinds = state_.count_kinds(label.label, node.cover, node.weight);
+    for (int k = 0; k < kKinds; ++k) label.kinds[k] += kinds[k];
+    for (int v = 0; v < 2 && bounded; ++v) label.allowed[v] = label.usable(v) && gains.bound(label, v, kinds) >= 0;
+    if (form.scope == Scope::head && !label.any()) continue;
+    node.labels.push_back(label);
+    offset.kinds.push_back(kinds);
+  }
+  if (node.labels.empty()) return;
+  border_sequences_.enter(node);
+  members_search_.search({watch, node, form, whole}, offset, best);
 }
 
 }  // namespace polyrule

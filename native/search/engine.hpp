@@ -1,7 +1,7 @@
 // Grows rules one at a time and keeps the training state between them.
 //
 // Which searchers run for a node (docs/architecture.md): for measures where a head is worth as much as its best literal
-// PureSearch, ListSearch and NumericSearch, in this order; for all others GeneralSearch.
+// PureSearch, ListSearch and NumericSearch, in this order; for all others, and for members of groups, GeneralSearch.
 #pragma once
 
 #include <memory>
@@ -10,6 +10,7 @@
 #include "data/members.hpp"
 #include "data/records.hpp"
 #include "judge/heads.hpp"
+#include "search/body.hpp"
 #include "search/general.hpp"
 #include "search/lists.hpp"
 #include "search/numeric.hpp"
@@ -22,18 +23,11 @@ struct GrowOptions {
   bool label_conditions = true;
   Count min_coverage = 0;
   std::size_t max_conditions = SIZE_MAX;
-};
-
-// A condition as it is stored, with its threshold.
-struct ShownCondition {
-  Test test;
-  std::uint32_t index;
-  double value;
-  bool operator==(const ShownCondition&) const = default;
+  std::size_t max_members = 0;  // of a group; 0: no groups
 };
 
 struct Grown {
-  std::vector<ShownCondition> body;
+  Body body;
   Head head;
   Bits cover;
 };
@@ -82,7 +76,7 @@ class Engine {
   std::vector<NodeLabel> root_labels(const LiteralChoice& literal, const Form& form) const;
   // A body on its way: what it says, its best head, and where the search goes on.
   struct Live {
-    std::vector<ShownCondition> body;
+    Body body;
     Condition last;
     Head head;
     Node node;
@@ -91,13 +85,15 @@ class Engine {
                                  std::vector<KeptRule::Step>* steps);
   // The bodies that come after those of a level, the best first; what comes earlier wins ties.
   std::vector<Live> next_level(const Watch& watch, const Form& form, bool whole, Node& root, std::vector<Live>& level);
+  // Offers the best members of a body's group; the rows that one more of them may add go to `border`.
+  void search_members(const Watch& watch, const Form& form, bool whole, const Node& root, const Live& live,
+                      const Step& step, Bits border, Shortlist& best);
   // Offers the best conditions of a node. Literals that are out of the race here and below are dropped from it.
   void search(const Query& query, Shortlist& best);
   // Where no condition can make a rule better: the best head for everything.
   std::optional<Grown> grow_without_conditions(const Watch& watch, const Form& form, std::vector<NodeLabel> labels);
   void begin_rule(const Form& form);
   Head solve(const Watch& watch, const Node& node, const Form& form) const;
-  ShownCondition shown(const Condition& condition) const;
 
   State state_;
   Columns columns_;
@@ -106,11 +102,11 @@ class Engine {
   const Limits limits_;
   const int threads_;
   Members members_;
-  Sequences sequences_;
+  Sequences sequences_, border_sequences_;  // bodies along a rule are nested, borders are not
   const std::unique_ptr<PureSearch> pure_;  // where it can be of use
   ListSearch lists_;
   NumericSearch numeric_;
-  GeneralSearch general_;
+  GeneralSearch general_, members_search_;
   std::uint64_t paths_ = 0;
   // By literal: the rules of the last round of `grow_single`.
   std::vector<KeptRule> kept_;

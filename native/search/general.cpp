@@ -4,7 +4,7 @@
 
 namespace polyrule {
 
-bool GeneralSearch::search(const Query& query, Shortlist& best) {
+void GeneralSearch::look(const Query& query, const Offset* offset, Shortlist& best) {
   const Watch& watch = query.watch;
   const Node& node = query.node;
   const Form& form = query.form;
@@ -12,7 +12,7 @@ bool GeneralSearch::search(const Query& query, Shortlist& best) {
   std::vector<std::size_t> columns, labels;
   for (std::size_t j = 0; j < columns_.size(); ++j)
     if (columns_[j].shape != Shape::constant) columns.push_back(j);
-  for (std::size_t l = 0; l < state_.labels && label_conditions_; ++l)
+  for (std::size_t l = 0; l < state_.labels && label_conditions_ && !offset; ++l)
     if (state_.ever_set[l]) labels.push_back(l);
   const std::size_t units = columns.size() + labels.size();
   const std::size_t work = (node.rows.size() + codes.work()) * units;
@@ -21,8 +21,8 @@ bool GeneralSearch::search(const Query& query, Shortlist& best) {
   over_all(watch, units, threads, 1, [&](int w, std::size_t unit) {
     auto& worker = workers[static_cast<std::size_t>(w)];
     if (!worker)
-      worker.reset(new GeneralScan(node, state_, columns_, sequences_, codes, form, min_coverage_, limits_.stretch_rows,
-                                   best, Patience(&watch)));
+      worker.reset(new GeneralScan(node, offset, state_, columns_, sequences_, codes, form, min_coverage_,
+                                   limits_.stretch_rows, best, Patience(&watch)));
     if (unit < columns.size()) worker->feature(columns[unit]);
     else worker->label(labels[unit - columns.size()]);
     watch.bodies.fetch_add(worker->judged(), std::memory_order_relaxed);
@@ -31,7 +31,6 @@ bool GeneralSearch::search(const Query& query, Shortlist& best) {
     if (worker) worker->finish();
   for (const auto& worker : workers)
     if (worker) best.merge(worker->shortlist());
-  return false;
 }
 
 }  // namespace polyrule

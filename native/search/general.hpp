@@ -1,5 +1,5 @@
 // The search over conditions that works for every form: every boundary of every feature gets a quick test in doubles,
-// and the candidates that pass get an exact head.
+// and the candidates that pass get an exact head. With an offset it looks for one more member of a group.
 #pragma once
 
 #include <algorithm>
@@ -16,13 +16,14 @@ namespace polyrule {
 
 class GeneralScan {
  public:
-  GeneralScan(const Node& node, const State& state, Columns& columns, Sequences& sequences, const Codes& codes,
-              const Form& form, Count min_coverage, std::size_t stretch, Shortlist shortlist, const Patience& patience)
-      : node_(node), state_(state), columns_(columns), sequences_(sequences), form_(form),
-        judge_(node.labels, state, form, patience), sums_(node, state, codes),
-        filter_(make_filter(node.labels, state, form, sums_)), min_coverage_(min_coverage),
-        shortlist_(std::move(shortlist)), stretch_(stretch), kinds_(node.labels.size() * 4),
-        question_(form.valuer ? kAskAtOnce + 2 * node.labels.size() : 0) {
+  GeneralScan(const Node& node, const Offset* offset, const State& state, Columns& columns, Sequences& sequences,
+              const Codes& codes, const Form& form, Count min_coverage, std::size_t stretch, Shortlist shortlist,
+              const Patience& patience)
+      : node_(node), offset_(offset), always_(offset ? offset->weight : 0), state_(state), columns_(columns),
+        sequences_(sequences), form_(form), judge_(node.labels, state, form, patience),
+        sums_(node, state, codes, offset), filter_(make_filter(node.labels, state, form, sums_)),
+        min_coverage_(min_coverage), shortlist_(std::move(shortlist)), stretch_(stretch),
+        kinds_(node.labels.size() * 4), question_(form.valuer ? kAskAtOnce + 2 * node.labels.size() : 0) {
     for (const NodeLabel& label : node.labels) {
       present_.push_back(double(label.present));
       absent_.push_back(double(label.absent));
@@ -129,8 +130,9 @@ class GeneralScan {
     joined([&] { return Condition{Test::category, false, index_, column.block}; });
   }
 
+  // Weights alone bound what is covered of a node, not what an offset adds.
   bool rules_out(Count weight) {
-    return has_level_ && filter_ && filter_->rules_out(weight, node_.weight, shortlist_.least_tp());
+    return !offset_ && has_level_ && filter_ && filter_->rules_out(weight, node_.weight, shortlist_.least_tp());
   }
 
   void numeric(const Column& column, bool misses) {
@@ -188,8 +190,8 @@ class GeneralScan {
   void walk(const Column& column, std::size_t first, std::size_t last, bool joins, bool leaves) {
     if (has_level_ && filter_) {
       const Count tp = shortlist_.least_tp();
-      joins = joins && !filter_->rules_out(first, last, false, marks_[first].moved, tp);
-      leaves = leaves && !filter_->rules_out(first, last, true, total_ - marks_[last].moved, tp);
+      joins = joins && !filter_->rules_out(first, last, false, always_ + marks_[first].moved, tp);
+      leaves = leaves && !filter_->rules_out(first, last, true, always_ + total_ - marks_[last].moved, tp);
     }
     if (!joins && !leaves) return;
     if (last - first > 1) {
@@ -224,13 +226,13 @@ class GeneralScan {
   template <class Make>
   void joined(Make&& make) {
     const Count weight = sums_.moved();
-    if (weight != 0 && weight != node_.weight) consider(make, weight, false);
+    if (weight != 0 && weight != node_.weight) consider(make, always_ + weight, false);
   }
 
   template <class Make>
   void left(Make&& make) {
     const Count weight = total_ - sums_.moved();
-    if (weight != 0) consider(make, weight, true);
+    if (weight != 0) consider(make, always_ + weight, true);
   }
 
   template <class Make>
@@ -238,15 +240,24 @@ class GeneralScan {
     if (weight < min_coverage_) return;
     ++judged_;
     if (!filter_) {
-      ask(make(), leaving);
+      if (!repeats(make())) ask(make(), leaving);
       return;
     }
     double tp = 0;
     const auto verdict = has_level_ ? filter_->judge(leaving, weight, tp) : Filter::Verdict::perhaps;
     if (verdict == Filter::Verdict::no) return;
-    if (verdict == Filter::Verdict::tie && !shortlist_.admits_tie(tp, make())) return;
+    if ((verdict == Filter::Verdict::tie && !shortlist_.admits_tie(tp, make())) || repeats(make())) return;
     for (std::size_t e = 0; e < node_.labels.size(); ++e) kinds_of(sums_.of(e, leaving), kinds_.data() + e * 4);
     solve(make());
+  }
+
+  // Whether a condition is a member of the group already.
+  bool repeats(const Condition& condition) const {
+    if (!offset_) return false;
+    const auto on_column = [&](const ShownCondition& member) { return member.index == condition.index; };
+    if (std::none_of(offset_->repeated.begin(), offset_->repeated.end(), on_column)) return false;
+    const ShownCondition shown = columns_.shown(condition, state_.working);
+    return std::find(offset_->repeated.begin(), offset_->repeated.end(), shown) != offset_->repeated.end();
   }
 
   static void kinds_of(const Four& sums, Count out[4]) {
@@ -300,6 +311,7 @@ class GeneralScan {
     Bits cover;
     if (form_.kind == HeadKind::subset || form_.kind == HeadKind::example)
       cover = covered_by(condition, node_.cover, columns_, state_);
+    for (std::size_t w = 0; offset_ && w < cover.words(); ++w) cover.data()[w] |= offset_->cover.data()[w];
     const Fraction* level = shortlist_.has_level() ? &shortlist_.level() : nullptr;
     const Head head = judge_.solve(kinds_.data(), cover, level);
     if (!head.any()) return;
@@ -318,6 +330,8 @@ class GeneralScan {
   }
 
   const Node& node_;
+  const Offset* const offset_;
+  const Count always_;  // weight that is covered whatever the condition
   const State& state_;
   Columns& columns_;
   Sequences& sequences_;
@@ -370,9 +384,16 @@ class GeneralSearch : public Searcher {
       : columns_(columns), state_(state), sequences_(sequences), limits_(limits), min_coverage_(min_coverage),
         label_conditions_(label_conditions), threads_(threads) {}
 
-  bool search(const Query& query, Shortlist& best) override;
+  bool search(const Query& query, Shortlist& best) override {
+    look(query, nullptr, best);
+    return false;
+  }
+  // Offers the best members that a group may get; the query's node is the border.
+  void search(const Query& query, const Offset& offset, Shortlist& best) { look(query, &offset, best); }
 
  private:
+  void look(const Query& query, const Offset* offset, Shortlist& best);
+
   Columns& columns_;
   const State& state_;
   Sequences& sequences_;

@@ -33,17 +33,19 @@ std::optional<Grown> Engine::grow_single(const Watch& watch) {
       }
       if (!rule.grown) continue;
       if (!best || beats(rule.grown->head, (*best)->head) ||
-          (!beats((*best)->head, rule.grown->head) && rule.grown->body.size() < (*best)->body.size()))
+          (!beats((*best)->head, rule.grown->head) &&
+           rule.grown->body.conditions.size() < (*best)->body.conditions.size()))
         best = &rule.grown;
     }
   return best ? *best : std::nullopt;
 }
 
-// Whether a rule grown before the labels `changed` were set on more rows would be grown again. A beam, another scope or
-// a least coverage would need more than the steps of one path.
+// Whether a rule grown before the labels `changed` were set on more rows would be grown again. A beam, groups, another
+// scope or a least coverage would need more than the steps of one path.
 bool Engine::still_best(const KeptRule& rule, std::size_t label, int value,
                         const std::vector<std::size_t>& changed) const {
   if (changed.empty()) return true;
+  if (options_.max_members > 0) return false;
   const Form form = form_for(LiteralChoice({label, value}));
   const bool counted = form.kind == HeadKind::counted && options_.min_coverage <= 0 && options_.beam_width == 1;
   const bool plain = is_plain(form) && options_.min_coverage <= 0 && options_.beam_width == 1;

@@ -111,15 +111,22 @@ Codes::Codes(const Node& node, const State& state)
   }
 }
 
-Sums::Sums(const Node& node, const State& state, const Codes& codes)
-    : node_(node), state_(state), codes_(codes), node_all_(4 * codes.stride(), 0), totals_(2 * codes.stride(), 0) {
+Sums::Sums(const Node& node, const State& state, const Codes& codes, const Offset* offset)
+    : node_(node), state_(state), codes_(codes), node_all_(4 * codes.stride(), 0), offset_(4 * codes.stride(), 0),
+      totals_(2 * codes.stride(), 0) {
   const std::size_t n = stride();
+  const auto put = [n](std::vector<Number>& sums, std::size_t e, const KindCounts& kinds) {
+    sums[e] += Number(kinds[kPresent]);
+    sums[n + e] += Number(kinds[kAbsent]);
+    sums[2 * n + e] += Number(kinds[kPresent] + kinds[kPresentSet]);
+    sums[3 * n + e] += Number(kinds[kAbsent] + kinds[kAbsentSet]);
+  };
   for (std::size_t e = 0; e < node.labels.size(); ++e) {
-    const KindCounts& kinds = node.labels[e].kinds;
-    node_all_[e] = Number(kinds[kPresent]);
-    node_all_[n + e] = Number(kinds[kAbsent]);
-    node_all_[2 * n + e] = Number(kinds[kPresent] + kinds[kPresentSet]);
-    node_all_[3 * n + e] = Number(kinds[kAbsent] + kinds[kAbsentSet]);
+    put(node_all_, e, node.labels[e].kinds);
+    if (offset) {
+      put(node_all_, e, offset->kinds[e]);
+      put(offset_, e, offset->kinds[e]);
+    }
     totals_[e] = Number(node.labels[e].absent);
     totals_[n + e] = Number(node.labels[e].present);
   }
@@ -132,7 +139,7 @@ Sums::Sums(const Node& node, const State& state, const Codes& codes)
 }
 
 void Sums::begin() {
-  std::fill(sum_.begin(), sum_.end(), 0);
+  std::copy(offset_.begin(), offset_.end(), sum_.begin());
   moved_ = 0;
 }
 
@@ -148,13 +155,13 @@ void Sums::add(const std::uint32_t* slots, std::size_t count) {
 }
 
 void Sums::leave_out() {
-  for (std::size_t i = 0; i < all_.size(); ++i) all_[i] = node_all_[i] - sum_[i];
+  for (std::size_t i = 0; i < all_.size(); ++i) all_[i] = node_all_[i] - (sum_[i] - offset_[i]);
 }
 
 void Sums::keep_rest(Count total) {
   rest_.resize(all_.size());
   rest_weight_ = total - moved_;
-  for (std::size_t i = 0; i < all_.size(); ++i) rest_[i] = all_[i] - sum_[i];
+  for (std::size_t i = 0; i < all_.size(); ++i) rest_[i] = all_[i] - sum_[i] - offset_[i];
 }
 
 void Sums::add_rest() {

@@ -1,4 +1,4 @@
-"""Names of a package that are imported when first used, by one thread at a time.
+"""What is imported when first used, by one thread at a time: names of a package, and modules that few need.
 
 Two threads that meet in a circular import, such as scikit-learn's, see half of a module; Python's own locks are per
 module and give way to each other there. Nothing that is imported here may ask for such a name while it is imported.
@@ -13,6 +13,16 @@ from importlib import import_module
 from typing import Any
 
 _IMPORTING = threading.RLock()
+
+
+def import_late(module: str) -> Any:
+    """Import a module that is not worth waiting for before it is needed; call this in functions only.
+
+    >>> import_late("polyrule.version").__name__
+    'polyrule.version'
+    """
+    with _IMPORTING:
+        return import_module(module)
 
 
 def lazy_names(package: str, homes: Mapping[str, str]) -> Callable[[str], Any]:
@@ -35,8 +45,7 @@ def lazy_names(package: str, homes: Mapping[str, str]) -> Callable[[str], Any]:
         if name not in homes:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
         home = homes[name]
-        with _IMPORTING:
-            found = getattr(import_module(f"{package}.{home}"), name) if home else import_module(f"{package}.{name}")
+        found = getattr(import_late(f"{package}.{home}"), name) if home else import_late(f"{package}.{name}")
         setattr(sys.modules[package], name, found)
         return found
 

@@ -8,10 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.ensemble.worlds import random_table
 
-from polyrule.bins.binning import ABOVE, AT_MOST, CATEGORY, BinnedTable, Binning, BinTest, holds
+from polyrule.bins.binning import BinnedTable, Binning
 from polyrule.bins.round_numbers import simplest_between
+from polyrule.bins.tests import ABOVE, AT_MOST, CATEGORY, BinTest, holds, simplify
 from polyrule.data import Feature, Table
-from polyrule.ensemble.growing import simplify
 from polyrule.model import NominalCondition, NumericCondition
 
 numbers = st.floats(-1e9, 1e9, allow_nan=False)

@@ -42,7 +42,7 @@ PLAIN = {"precision", "f0.5", "f1", "recall", "hamming", "jaccard", "laplace"}
 
 
 def is_quick(world: World) -> bool:
-    """Whether the general search can stand in for the reference."""
+    """Whether the general search can stand in for the reference; what it finds for groups, all engines have from it."""
     plain = set(world.objective) <= {"measure", "negative"} and world.objective.get("measure") in PLAIN
     return world.fit is None and plain
 

@@ -92,6 +92,7 @@ class World:
             "missing values": bool(np.isnan(values).any()),
             **{kind: True for kind, _ in self.kinds if kind != "numeric"},
             "many categories": any(categories > 100 for _, categories in self.kinds),
+            "groups": "max_members" in self.options,
             "beam": self.options.get("beam_width", 1) > 1,
             "negative off": not self.objective.get("negative", True),
             "lift": "lift" in self.objective,
@@ -161,6 +162,8 @@ def _options(rng: np.random.Generator) -> dict[str, Any]:
         options["min_coverage"] = float(rng.choice([0.3, 1, 2, 2.1, 3.5]))
     if rng.random() < 0.3:
         options["max_conditions"] = int(rng.integers(0, 4))
+    if rng.random() < 0.25:
+        options["max_members"] = int(rng.integers(2, 6))
     return options
 
 

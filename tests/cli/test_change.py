@@ -6,7 +6,8 @@ import sqlite3
 import pytest
 from tests.cli.helpers import ok, ok_json, run
 
-from polyrule.model import RuleList
+from polyrule.data import Feature
+from polyrule.model import RuleList, parse_rule
 from polyrule.model.exports import LANGUAGES, export
 
 
@@ -29,6 +30,26 @@ def test_rules_are_removed_moved_added_and_replaced(model):
     assert RuleList.load(model).rules[0].origin == "edited"
     ok("edit", "add", model, "calm <- true")
     assert rules(model)[-1] == "calm <- true"
+
+
+def test_groups_are_named_joined_split_and_changed(tmp_path):
+    model = tmp_path / "roads.json"
+    flags = [Feature(word, "nominal", ("0", "1")) for word in ("jam", "queue", "works")]
+    texts = ("traffic <- jam = 1", "noise <- works = 1", "traffic <- queue = 1")
+    made = tuple(parse_rule(text, flags, ("traffic", "noise")) for text in texts)
+    RuleList(made, tuple(flags), ("traffic", "noise")).save(model)
+    ok("edit", "join", model, "1", "3")
+    assert rules(model)[0] == "traffic <- any of {jam, queue}"
+    ok("edit", "name", model, "1", "road words")
+    assert rules(model)[0] == 'traffic <- any of "road words" {jam, queue}'
+    assert '"road words"' in ok("show", model)
+    ok("edit", "member", model, "1", "works")
+    assert rules(model)[0] == 'traffic <- any of "road words" {jam, queue, works}'
+    ok("edit", "member", model, "1", "works = 1", "--remove")
+    ok("edit", "split", model, "1")
+    assert rules(model) == ["traffic <- jam = 1", "traffic <- queue = 1", "noise <- works = 1"]
+    ok("edit", "member", model, "3", "jam", "--beside", "works = 1")
+    assert rules(model)[2] == "noise <- any of {works, jam}"
 
 
 def test_the_original_stays_where_an_output_is_given(model, tmp_path):
@@ -54,7 +75,7 @@ def test_only_what_changed_is_printed(model, tmp_path):
     assert added.split()[:4] == ["+", "2.", "calm", "<-"]
     old, new = ok("edit", "replace", model, "3", "sad <- true", "-o", tmp_path / "c.json").splitlines()
     assert old == f"- {lines[2]}"
-    assert new.split()[:4] == ["+", "3.", "sad", "<-"]
+    assert new.split()[:4] == ["+", "3.", "always:", "sad"]
     assert ok("edit", "seal", model) == ""
 
 
@@ -101,6 +122,11 @@ def test_a_file_edited_by_hand_can_be_sealed(model):
         (["add", "{}", "calm <- true", "--at", "999"], "--at must be between 1 and"),
         (["add", "{}", "joy <- true"], "there is no label 'joy'"),
         (["replace", "{}", "1", "nonsense"], "one arrow"),
+        (["name", "{}", "1", "words"], "no group of alternatives"),
+        (["split", "{}", "1"], "no group of alternatives"),
+        (["join", "{}", "1"], "at least two rules"),
+        (["member", "{}", "1", "speed > 3"], "there is no feature 'speed'"),
+        (["member", "{}", "1", "tempo > 3", "--remove", "--beside", "tempo > 4"], "cannot be given with --remove"),
     ],
 )
 def test_edits_that_make_no_sense_change_nothing(model, words, message):

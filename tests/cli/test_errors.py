@@ -176,7 +176,7 @@ def test_wrong_kinds_of_columns_are_named(trained, tmp_path):
 
 def test_a_model_from_a_later_release_is_refused_clearly(model):
     model.write_text(model.read_text().replace('"version": 1', '"version": 7'))
-    complain(["show", model], "version 7 of the model format; this polyrule reads version 1")
+    complain(["show", model], "version 7 of the model format; this polyrule reads versions 1 to 2")
 
 
 def test_errors_reach_standard_error_of_the_program(tmp_path):
@@ -244,7 +244,7 @@ def test_errors_name_options_and_no_parameters_of_python(tmp_path, content, word
             "no row is named 's2'",
         ),
         ("id,tempo,key,loudness\na,1,major,1\na,1,major,1\n", "explain --id id --row-id a", "2 rows are named 'a'"),
-        ("PK\x03\x04 and so on\n", "predict", "save the sheet as CSV"),
+        ("PK\x03\x04 and so on\n", "predict", "not a readable workbook"),
     ],
 )
 def test_data_that_does_not_fit_a_model(trained, tmp_path, content, words, message):

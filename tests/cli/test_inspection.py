@@ -62,7 +62,7 @@ def test_hostile_names_stay_text_in_every_form(tmp_path):
     RuleList((rule,), (Feature(name),), ("\x1b[31mred\nblue",)).save(tmp_path / "m.json")
     for form in ("text", "markdown", "latex", "csv"):
         assert "\x1b" not in ok("show", tmp_path / "m.json", "--format", form)
-    assert ok("show", tmp_path / "m.json", "--format", "markdown").splitlines()[-1].count(" | ") == 5
+    assert ok("show", tmp_path / "m.json", "--format", "markdown").splitlines()[-1].count(" | ") == 6
     assert r"\&c\%d\_e\$f\#g\{h\}i" in ok("show", tmp_path / "m.json", "--format", "latex")
 
 

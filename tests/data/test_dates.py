@@ -95,6 +95,25 @@ def test_text_that_only_begins_with_dates_stays_text():
         read(io.BytesIO(typed), labels=["red"])
 
 
+@pytest.mark.parametrize("cells", [["20210305", "20211231"], ["5.3.2021", "soon"], ["2021-03-05", "soon"], ["5", "6"]])
+def test_a_column_is_said_to_hold_dates(cells, tmp_path):
+    text = "on,red\n" + "".join(f"{cell},1\n" for cell in cells)
+    if cells[0] == "20210305":
+        data = read(io.BytesIO(text.encode()), labels=["red"], date="on")
+        assert [feature.kind for feature in data.features] == ["date", "numeric", "ordinal", "nominal"]
+        assert data.X.values[:, 0].tolist() == [18691, 18992]
+        again = read(io.BytesIO(text.encode()), labels=["red"], features=data.features)  # a model knows it
+        assert again.X.values[:, 0].tolist() == [18691, 18992]
+        pd.DataFrame({"on": [20210305, 20211231], "red": [1, 0]}).to_parquet(tmp_path / "t.parquet")
+        assert read(tmp_path / "t.parquet", labels=["red"], date=["on"]).X.values[:, 0].tolist() == [18691, 18992]
+        return
+    wrong = next(cell for cell in cells if cell in ("soon", "5"))
+    with pytest.raises(DataError, match=f"expected a date such as 2021-03-05, found '{wrong}'"):
+        read(io.BytesIO(text.encode()), labels=["red"], date="on")
+    with pytest.raises(OptionError, match="two of nominal, numeric and date"):
+        read(io.BytesIO(text.encode()), labels=["red"], date="on", nominal="on")
+
+
 def test_ordinal_is_checked():
     text = b"plan,red\nbasic,1\ngold,0\n"
     with pytest.raises(DataError, match="'gold' is not one of the declared values"):
@@ -166,6 +185,45 @@ def test_a_date_that_does_not_agree_is_refused():
     ):
         days(text)
     assert days(text.replace("31/12/2021", "soon")).features[0].is_nominal
+
+
+def lines(*cells, **options):
+    text = "".join(json.dumps({"on": cell, "n": 1}) + "\n" for cell in cells)
+    return read(io.BytesIO(text.encode()), labels=None, format="jsonl", **options).X
+
+
+@pytest.mark.parametrize(
+    ("cells", "options"),
+    [
+        (["31.12.2021", "1.2.2022"], {}),
+        (["12/31/2021", "2/1/2022"], {}),
+        (["2/1/2022", "12/11/2021"], {"dates": "month/day/year"}),
+    ],
+)
+def test_dates_in_json_lines_are_read_as_in_csv(cells, options):
+    table = lines(*cells, None, **options)
+    csv = days("on|n\n" + "".join(f"{cell}|1\n" for cell in (*cells, "")), **options)
+    assert table.features == csv.features
+    np.testing.assert_array_equal(table.values, csv.values)
+    np.testing.assert_array_equal(lines(*cells, None, features=table.features, **options).values, table.values)
+
+
+def test_json_lines_look_at_every_date():
+    assert lines("3/4/2021", "soon").features[0].is_nominal
+    assert lines("3/4/2021", True).features[0].is_nominal
+    assert lines(*["3/4/2021"] * 3, "3/14/2021").features[0].kind == "date"
+    with pytest.raises(
+        DataError, match=r"dates such as '3/4/2021', in which every day may be a month; pass dates='day/m"
+    ):
+        lines("3/4/2021", "12/11/2021")
+    with pytest.raises(DataError, match="line 1, column 'on': expected a date such as 2021-03-05, found '12/31/2021'"):
+        lines("12/31/2021", "31/12/2021", features=lines("12/31/2021").features)
+
+
+def test_dates_that_are_no_feature_stay_as_they_are_written():
+    text = b"on|n\n31.12.2021|1\n1.2.2022|2\n"
+    assert read(io.BytesIO(text), labels=None, delimiter="|", identifier="on").row_ids == ("31.12.2021", "1.2.2022")
+    assert days(text.decode(), nominal="on").features[0].categories == ("1.2.2022", "31.12.2021")
 
 
 @pytest.mark.parametrize("cell", ["31.12.21", "99/99/2021", "1/2", "1.2.3", "31.13.2021", "1/2.2021"])

@@ -35,7 +35,7 @@ def try_to_read(raw, **options):
 
 
 @FUZZ
-@given(st.binary(max_size=300), st.sampled_from([None, "arff", "csv", "tsv", "jsonl", "libsvm", "parquet"]))
+@given(st.binary(max_size=300), st.sampled_from([None, "arff", "csv", "tsv", "jsonl", "libsvm", "parquet", "xlsx"]))
 def test_any_bytes(raw, format):
     try_to_read(raw, format=format, labels=None)
     try_to_read(raw, format=format)
@@ -48,6 +48,19 @@ def test_text_of_the_characters_that_matter(text):
         try_to_read(text.encode(), format=format, labels=None)
     head = b"@relation r\n@attribute a {x,'y z'}\n@attribute n numeric\n@data\n"
     try_to_read(head + text.encode(), labels="last:1")
+
+
+def test_mutated_workbooks():
+    rng, words = (
+        random.Random(5),
+        (b"<row>", b'<c t="s">', b"<v>", b"</v>", b"&lt;", b"<!DOCTYPE a>", b"1e999", b'r="ZZZ9"'),
+    )
+    read_ones = 0
+    for _ in range(150):
+        sheet = mutate_bytes(seeds.SHEET, [seeds.CSV, seeds.XML], words, rng)
+        read_ones += try_to_read(seeds.workbook(sheet), labels=None) is not None
+        try_to_read(mutate_bytes(seeds.workbook(), [seeds.CSV], (b"PK\x03\x04", b"PK\x05\x06"), rng), format="xlsx")
+    assert read_ones > 10
 
 
 @pytest.mark.parametrize("format", FILES)

@@ -63,7 +63,7 @@ def test_kinds_can_be_declared():
     assert read(io.BytesIO(text), labels="L", numeric="n").X.values.tolist() == [[10]]
     with pytest.raises(DataError, match="line 2, column 'hue': expected a number, found 'dark'"):
         read(io.BytesIO(CSV), labels=None, numeric="hue")
-    with pytest.raises(OptionError, match="'code' cannot be both nominal and numeric"):
+    with pytest.raises(OptionError, match="'code' cannot be two of nominal, numeric and date"):
         read(io.BytesIO(b"code\n1\n"), labels=None, nominal="code", numeric="code")
 
 

@@ -73,7 +73,7 @@ def test_the_tables_of_the_tutorial_are_what_their_script_writes() -> None:
 def test_the_tables_of_results_are_made_from_the_stored_rows() -> None:
     page = (DOCS / "results.md").read_text(encoding="utf-8")
     tables = script("results/tables.py")
-    assert len(tables.MADE.findall(page)) == 2
+    assert len(tables.MADE.findall(page)) == 3
     assert tables.page_with_tables(page) == page
     assert tables.page_with_tables(page.replace("| 0.714 |", "| 0.715 |", 1)) == page
 
@@ -104,3 +104,23 @@ def test_the_tutorial_needs_no_programming_until_it_says_so() -> None:
     assert len(shown) > 8
     assert [line for cell in shown for line in cell.splitlines() if not line.startswith(("!", ":tags:"))] == []
     assert "--preset paper" not in text
+
+
+def test_the_readme_quotes_figures_of_the_results() -> None:
+    pytest.importorskip("sphinx")
+    readme = " ".join((DOCS.parent / "README.md").read_text(encoding="utf-8").split())
+    means = {(name, size): (over_all, rest) for name, size, over_all, rest in script("_ext/comparison.py").means(DOCS)}
+    share = script("../tools/readme.py").share
+    (ours, ours_without), (forest, _), (_, boomer) = (
+        means[key]
+        for key in (("weighted rules", "30 rules"), ("label-powerset forest", "100 trees"), ("BOOMER", "1,000 rules"))
+    )
+    assert f"{share(ours)} with 30 weighted rules, {share(forest)} with a forest of 100 trees" in readme
+    assert f"they reach {share(boomer)}, our 30 reach {share(ours_without)}" in readme
+    best, rules = script("../tools/readme.py").default_list()
+    assert f"{best} with {rules} rules and no limits" in readme
+
+
+def test_the_readme_marks_what_a_script_writes() -> None:
+    text = (DOCS.parent / "README.md").read_text(encoding="utf-8")
+    assert [kind for _, kind in script("../tools/readme.py").MADE.findall(text)] == ["list", "card"]

@@ -8,7 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.ensemble.worlds import random_table
 
-from polyrule.bins.binning import ABOVE, AT_MOST, CATEGORY, BinnedTable, Binning, BinTest
+from polyrule.bins.binning import BinnedTable, Binning
+from polyrule.bins.tests import ABOVE, AT_MOST, CATEGORY, BinTest
 from polyrule.ensemble.gain import Slopes, best_conditions, native_kernel, new_memory, reference_best_conditions
 
 needs_native = pytest.mark.skipif(native_kernel() is None, reason="the compiled kernels are not built")

@@ -17,7 +17,7 @@ from polyrule.data import Feature, Table
 from polyrule.ensemble import Decision, Entry, RuleEnsemble, WeightedRule
 from polyrule.ensemble.decisions import KINDS
 from polyrule.errors import DataError, ModelError
-from polyrule.model import NominalCondition, NumericCondition
+from polyrule.model import GroupCondition, NominalCondition, NumericCondition
 from polyrule.model.exports import export
 from polyrule.model.files import dumps, loads
 
@@ -41,20 +41,24 @@ def records(table: Table) -> list[dict[str, object]]:
     return made
 
 
+def holds(condition, row) -> bool:
+    match condition:
+        case NumericCondition(feature, op, threshold):
+            return row[feature] <= threshold if op == "<=" else row[feature] > threshold
+        case NominalCondition(feature, value):
+            return row[feature] == value
+        case GroupCondition(members, least):
+            return sum(holds(member, row) for member in members) >= least
+    raise AssertionError(condition)
+
+
 def test_scores_are_intercepts_plus_the_weights_of_rules_that_fire() -> None:
     for model, table in ensembles(("threshold",)):
         values = np.asarray(table)
         for row, scores in zip(values[:40], model.scores(table[:40]), strict=True):
             expected = list(model.intercepts)
             for rule in model:
-                holds = True
-                for condition in rule.body:
-                    match condition:
-                        case NumericCondition(feature, op, threshold):
-                            holds &= row[feature] <= threshold if op == "<=" else row[feature] > threshold
-                        case NominalCondition(feature, value):
-                            holds &= row[feature] == value
-                for entry in rule.head if holds else ():
+                for entry in rule.head if all(holds(condition, row) for condition in rule.body) else ():
                     expected[entry.label] += entry.weight
             assert scores.tolist() == expected
 

@@ -6,7 +6,8 @@ import numpy as np
 
 from polyrule.data import Feature, Table
 from polyrule.ensemble import Decision, Entry, RuleEnsemble, WeightedRule
-from polyrule.model import NominalCondition, NumericCondition
+from polyrule.model import GroupCondition, NominalCondition, NumericCondition
+from polyrule.model.rule import FeatureCondition
 
 HOSTILE = ('"; DROP TABLE data; --', "*/ }", "${x}", "line\nbreak", "ünï, <- x")
 THRESHOLDS = (-1.5, 0.1 + 0.2, 2.0, 1e-7)
@@ -49,10 +50,14 @@ def random_ensemble(rng: np.random.Generator, kind: str, labels: int = 4, rules:
         head = np.sort(rng.choice(labels, size=rng.integers(1, labels + 1), replace=False))
         body = []
         for feature in np.sort(rng.choice(4, size=rng.integers(0, 4), replace=False)).tolist():
-            if features[feature].is_nominal:
-                body.append(NominalCondition(feature, int(rng.integers(len(features[feature].categories)))))
-            else:
-                body.append(NumericCondition(feature, rng.choice(["<=", ">"]), float(rng.choice(THRESHOLDS))))
+            body.append(_random_test(rng, features, feature))
+        if rng.random() < 0.4:
+            places = rng.integers(4, size=rng.integers(2, 6)).tolist()
+            members = tuple(dict.fromkeys(_random_test(rng, features, feature) for feature in places))
+            if len(members) > 1:
+                body.insert(
+                    int(rng.integers(len(body) + 1)), GroupCondition(members, int(rng.integers(1, len(members))))
+                )
         entries = tuple(Entry(int(label), round(float(rng.normal()), 2) / 3) for label in head)
         made.append(WeightedRule(entries, tuple(body), float(rng.integers(100))))
     sets: tuple[tuple[int, ...], ...] = ()
@@ -64,6 +69,12 @@ def random_ensemble(rng: np.random.Generator, kind: str, labels: int = 4, rules:
     bonuses = tuple(rng.normal(size=len(sets)).tolist()) if kind == "subset" and rng.random() < 0.7 else ()
     decision = Decision(kind, cuts, sets, bonuses)
     return RuleEnsemble(tuple(made), features, names, intercepts, decision, 1.0, {"made": "by hand"})
+
+
+def _random_test(rng: np.random.Generator, features: tuple[Feature, ...], feature: int) -> FeatureCondition:
+    if features[feature].is_nominal:
+        return NominalCondition(feature, int(rng.integers(len(features[feature].categories))))
+    return NumericCondition(feature, rng.choice(["<=", ">"]), float(rng.choice(THRESHOLDS)))
 
 
 def hostile_table(rng: np.random.Generator, rows: int) -> Table:

@@ -14,7 +14,6 @@ from polyrule.learning.composing import _PATIENCE, _patient, _shortest
 from polyrule.learning.opinions import best_cut, out_of_bag
 from polyrule.learning.pool import Covers
 from polyrule.learning.verify import certify, verify
-from polyrule.model.rule import NumericCondition
 
 
 @pytest.fixture(scope="module")
@@ -142,12 +141,11 @@ def test_the_teacher_does_not_see_the_example_it_is_asked_about():
 
 
 def test_of_bodies_that_cover_the_same_the_first_of_the_shortest_is_kept():
-    one, two, other, last = (NumericCondition(feature, "<=", 1.0) for feature in range(4))
-    bodies = [(one, two), (other,), (two,), (last,), (one,)]
+    sizes = np.array([2, 1, 1, 1, 1])
     covers = Covers.pack(np.array([[1, 1, 0], [1, 1, 0], [1, 1, 0], [0, 1, 1], [1, 1, 0]], dtype=bool))
-    assert _shortest(bodies, covers, None).tolist() == [1, 3]
+    assert _shortest(sizes, covers, None).tolist() == [1, 3]
     allowed = np.array([[1], [1], [1], [1], [0]], dtype=bool)  # what may stand over them differs
-    assert _shortest(bodies, covers, allowed).tolist() == [1, 3, 4]
+    assert _shortest(sizes, covers, allowed).tolist() == [1, 3, 4]
 
 
 def test_patience_ends_after_many_small_rules_in_a_row_and_begins_anew_after_a_large_one():

@@ -18,6 +18,7 @@ from polyrule.errors import OptionError
 from polyrule.kernels.dispatch import make_engine
 from polyrule.kernels.engine import GrowOptions
 from polyrule.learning.composing import Composition, Pruning
+from polyrule.learning.expecting import expected
 from polyrule.learning.learners import Learner
 from polyrule.learning.verify import verify
 from polyrule.measures import Objective, available
@@ -111,8 +112,10 @@ def test_chances_of_short_lists_count_examples() -> None:
     weights = np.ones(len(table), dtype=np.int64)
     made = Composition(table, truth, weights, ("a", "b", "c"), Learner(Objective("f1")), Pruning(), Fraction(2))
     made.opinion = truth.astype(float)
-    present = int(truth[:, 0].sum())
-    assert made._literal(0, np.ones(len(table), dtype=bool)).chance == round((2 * present + 1) / (2 * 9 + 2), 4)
+    present, rows = int(truth[:, 0].sum()), np.ones(len(table), dtype=bool)
+    assert made.literal(0, rows, 0).chance == round((2 * present + 1) / (2 * 9 + 2), 4)
+    searched = expected(2 * present, 2 * (9 - present), 1, 2 * present)
+    assert made.literal(0, rows, 1).chance == round(searched, 4)
 
 
 @pytest.mark.parametrize("way", WAYS)

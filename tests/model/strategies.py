@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from polyrule.data import Feature, Table
 from polyrule.model import (
+    GroupCondition,
     LabelCondition,
     Literal,
     MissingCondition,
@@ -56,18 +57,32 @@ def one_rule(draw: st.DrawFn, features: tuple[Feature, ...], width: int) -> Rule
     for _ in range(draw(st.integers(0, 3))):
         if draw(st.integers(0, 2)) == 0:
             body.append(LabelCondition(draw(st.integers(0, width - 1)), draw(st.integers(0, 1))))
-            continue
-        j = draw(st.integers(0, len(features) - 1))
-        if draw(st.integers(0, 4)) == 0:
-            body.append(MissingCondition(j, draw(st.booleans())))
-        elif features[j].is_nominal and draw(st.booleans()):
-            body.append(SetCondition(j, tuple(sorted(draw(st.sets(st.integers(0, 2), min_size=2))))))
-        elif features[j].is_nominal:
-            body.append(NominalCondition(j, draw(st.integers(0, 2))))
         else:
-            thresholds = (0.5, 1.5) if features[j].is_stepped else THRESHOLDS
-            body.append(NumericCondition(j, draw(st.sampled_from(["<=", ">"])), draw(st.sampled_from(thresholds))))
+            body.append(draw(feature_conditions(features)))
+    if draw(st.integers(0, 2)) == 0:
+        members = draw(st.lists(feature_conditions(features), max_size=5, unique=True))
+        if len(members) > 1:
+            group = GroupCondition(tuple(members), draw(st.integers(1, len(members) - 1)), draw(NAMES))
+            body.insert(draw(st.integers(0, len(body))), group)
     return Rule(head, tuple(body), stop=draw(st.booleans()))
+
+
+NAMES = st.sampled_from(["", "", "signs", 'odd "name", (x'])
+
+
+@st.composite
+def feature_conditions(draw: st.DrawFn, features: tuple[Feature, ...]) -> Any:
+    j = draw(st.integers(0, len(features) - 1))
+    if draw(st.integers(0, 4)) == 0:
+        return MissingCondition(j, draw(st.booleans()))
+    if features[j].is_nominal and draw(st.booleans()):
+        return SetCondition(j, tuple(sorted(draw(st.sets(st.integers(0, 2), min_size=2)))))
+    if features[j].is_nominal:
+        return NominalCondition(j, draw(st.integers(0, 2)))
+    thresholds = (0.5, 1.5) if features[j].is_stepped else THRESHOLDS
+    between = draw(st.sampled_from([None, (0.0, 1.0)])) if thresholds is THRESHOLDS else None
+    threshold = 0.5 if between else draw(st.sampled_from(thresholds))
+    return NumericCondition(j, draw(st.sampled_from(["<=", ">"])), threshold, between)
 
 
 def random_table(features: tuple[Feature, ...], rows: int, seed: int, *, sparse: bool = False) -> Table:
@@ -101,6 +116,8 @@ def slow_predict(model: RuleList, row: np.ndarray) -> tuple[list[int], list[int]
 def _holds(condition: Any, row: np.ndarray, state: dict[int, int]) -> bool:
     if isinstance(condition, LabelCondition):
         return condition.label in state and state[condition.label] == condition.value
+    if isinstance(condition, GroupCondition):
+        return sum(_holds(member, row, state) for member in condition.members) >= condition.least
     value = row[condition.feature]
     if isinstance(condition, MissingCondition):
         return bool(np.isnan(value)) == condition.missing

@@ -13,7 +13,17 @@ from polyrule.data import Feature, Table
 from polyrule.data.dates import date_features, day_of, part_of
 from polyrule.ensemble import Decision, Entry, RuleEnsemble, WeightedRule
 from polyrule.errors import ModelError
-from polyrule.model import LabelCondition, Literal, MissingCondition, NominalCondition, NumericCondition, Rule, RuleList
+from polyrule.model import (
+    GroupCondition,
+    LabelCondition,
+    Literal,
+    MissingCondition,
+    NominalCondition,
+    NumericCondition,
+    Rule,
+    RuleList,
+)
+from polyrule.model.rule import plain_conditions
 
 DAYS = np.arange(day_of("2010-12-01"), day_of("2015-02-01"))  # every month and weekday on either side of all thresholds
 FEATURES = (*date_features("on"), Feature("size"))
@@ -37,14 +47,20 @@ def conditions(draw: st.DrawFn, features: tuple[Feature, ...]) -> Any:
 
 
 @st.composite
+def bodies_of(draw: st.DrawFn, features: tuple[Feature, ...]) -> Any:
+    plain = [draw(conditions(features)) for _ in range(draw(st.integers(1, 3)))]
+    members = draw(st.lists(conditions(features), max_size=4, unique=True))
+    if len(members) < 2:
+        return tuple(plain)
+    return (*plain[1:], GroupCondition(tuple(members), draw(st.integers(1, len(members) - 1))))
+
+
+@st.composite
 def dated_models(draw: st.DrawFn) -> Any:
     """Lists and ensembles of two labels over a date, some of its parts and a number; the date may be excluded."""
     kept = draw(st.sets(st.sampled_from(range(5)), min_size=1))
     features = tuple(FEATURES[j] for j in sorted(kept))
-    bodies = [
-        tuple(draw(conditions(features)) for _ in range(draw(st.integers(1, 3))))
-        for _ in range(draw(st.integers(1, 6)))
-    ]
+    bodies = [draw(bodies_of(features)) for _ in range(draw(st.integers(1, 6)))]
     if draw(st.booleans()):
         weights = st.sampled_from([-2.0, -1.0, 1.0, 2.0])
         rules = tuple(WeightedRule((Entry(draw(st.integers(0, 1)), draw(weights)),), body) for body in bodies)
@@ -63,14 +79,16 @@ def rows_of(features: tuple[Feature, ...], days: np.ndarray, size: np.ndarray) -
 
 
 def thresholds_of(model: Any, j: int) -> set[float]:
-    conditions = [c for rule in model.rules for c in rule.body if not isinstance(c, LabelCondition)]
+    conditions = [c for rule in model.rules for c in plain_conditions(rule.body) if not isinstance(c, LabelCondition)]
     return {c.threshold for c in conditions if c.feature == j and isinstance(c, NumericCondition)}
 
 
 def brute_force(model: Any, day: float, size: float, label: int, fixed: list[str]) -> tuple[int, int] | None:
     """Features changed and steps of the smallest flip: every day with every size, counted from the definition."""
     features = model.features
-    tested = {c.feature for rule in model.rules for c in rule.body if not isinstance(c, LabelCondition)}
+    tested = {
+        c.feature for rule in model.rules for c in plain_conditions(rule.body) if not isinstance(c, LabelCondition)
+    }
     sizes = np.array([size, 1.0, 2.0, 3.0])
     days = np.concatenate([[day], DAYS])
     old = rows_of(features, np.array([day]), np.array([size]))[0]

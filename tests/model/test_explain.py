@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 from tests.model.strategies import random_table, rule_lists
 
 from polyrule.data import Feature, Table
+from polyrule.ensemble import Decision, Entry, RuleEnsemble, WeightedRule
 from polyrule.errors import ModelError
-from polyrule.model import LabelCondition, Literal, NominalCondition, NumericCondition, Rule, RuleList
+from polyrule.model import GroupCondition, LabelCondition, Literal, NominalCondition, NumericCondition, Rule, RuleList
 from polyrule.model.predict import fired_rows, predict
 
 
@@ -114,3 +115,49 @@ def test_an_example_of_a_frame_is_chosen_by_its_row():
 def test_rules_that_come_too_late_are_told_apart():
     model = RuleList((Rule((Literal(0, 1),)), Rule((Literal(0, 0),)), Rule((Literal(1, 1),))), (), ("a", "b"))
     assert str(model.explain([])).splitlines()[-1] == "1 more rule fired with nothing left to set"
+
+
+SIGNS = (Feature("age"), Feature("smoker", "nominal", ("no", "yes")), Feature("systolic"))
+TWO_OF_THREE = GroupCondition((NumericCondition(0, ">", 65), NominalCondition(1, 1), NumericCondition(2, ">", 150)), 2)
+
+
+def test_a_group_says_which_members_hold_and_which_would_make_it():
+    model = RuleList((Rule((Literal(0, 1, 8, 1),), (TWO_OF_THREE,)),), SIGNS, ("risk",))
+    group = "at least 2 of (age > 65, smoker = yes, systolic > 150)"
+    held = model.explain([70, 0, 160])
+    assert f"rule 1: risk <- {group} (2 of 3 hold: age > 65 (70), systolic > 150 (160))" in str(held)
+    near = model.explain([70, 0, np.nan])
+    needed = "(1 of 3 holds: age > 65 (70); smoker = yes (no) or systolic > 150 (missing) would make it)"
+    assert str(near).splitlines()[-1] == f"rule 1 would lead to risk if {group} {needed}"
+    far = model.explain([40, 0, 120]).near[0].missing[0]
+    assert far.value == "0 of 3 hold; 2 of age > 65 (40), smoker = yes (no), systolic > 150 (120) would make it"
+    entry = near.to_dict()["nearly_fired"][0]["missing"][0]
+    assert [member["holds"] for member in entry["members"]] == [True, False, False]
+    assert entry["members"][1]["condition"] == "smoker = yes"
+    assert "1 of 3 holds" in near._repr_html_()
+
+
+def test_a_group_counts_as_one_condition_of_a_near_miss():
+    rule = Rule((Literal(0, 1, 8, 1),), (TWO_OF_THREE, NumericCondition(0, "<=", 90)))
+    model = RuleList((rule,), SIGNS, ("risk",))
+    assert [miss.rule for miss in model.explain([40, 0, 120], near=1).near] == [0]
+    assert model.explain([99, 0, 120], near=1).near == ()
+
+
+def test_words_that_are_there_are_named_alone():
+    words = tuple(Feature(word) for word in ("jam", "queue", "works"))
+    group = GroupCondition(tuple(NumericCondition(j, ">", 0.5, (0.0, 1.0)) for j in range(3)), name="road words")
+    model = RuleList((Rule((Literal(0, 1, 3, 0),), (group,)),), words, ("traffic",))
+    assert 'any of "road words" {jam, queue, works} (2 of 3 hold: jam, works)' in str(model.explain([1, 0, 1]))
+    assert "(0 of 3 hold; jam or queue or works would make it)" in str(model.explain([0, 0, 0]))
+
+
+def test_an_ensemble_says_which_members_hold():
+    rules = (WeightedRule((Entry(0, 2.0),), (TWO_OF_THREE,)), WeightedRule((Entry(0, 0.5),)))
+    model = RuleEnsemble(rules, SIGNS, ("risk",), (-1.0,), Decision("threshold", (0.0,)))
+    told = model.explain([70, 1, 120])
+    assert "2 of 3 hold: age > 65 (70), smoker = yes)" in str(told)
+    assert "2 of 3 hold" in told._repr_html_()
+    first, second = told.to_dict()["labels"][0]["contributions"]
+    assert first["held"].startswith("2 of 3 hold")
+    assert "held" not in second

@@ -13,6 +13,7 @@ from polyrule.data import Feature
 from polyrule.errors import ModelError
 from polyrule.model import LabelCondition, Literal, NominalCondition, NumericCondition, Rule, RuleList, files
 from polyrule.model.predict import predict
+from polyrule.model.rule import group_of
 
 
 def flags() -> RuleList:
@@ -31,12 +32,18 @@ def flags() -> RuleList:
     return RuleList(rules, features, ("red", "¬o", "x"), (0, 1, 0), ((1, 2), (0, 0.25), (3, 4)), info={"seed": 1})
 
 
+def group_name(rule: Rule) -> str | None:
+    group = group_of(rule.body)
+    return group and group.name
+
+
 @settings(max_examples=100, deadline=None)
 @given(rule_lists(), st.integers(0, 10**6))
 def test_a_round_trip_is_exact(model, seed):
     text = files.dumps(model)
     again = files.loads(text)
     assert again.rules == model.rules
+    assert [group_name(rule) for rule in again] == [group_name(rule) for rule in model]
     assert again.features == model.features
     assert (again.defaults, again.default_counts, again.full) == (model.defaults, model.default_counts, model.full)
     assert files.dumps(again) == text
@@ -93,11 +100,76 @@ def test_every_file_follows_the_published_schema():
     document = json.loads(files.dumps(flags()))
     validator.validate(document)
     for broken in (
-        document | {"version": 2},
+        document | {"version": 3},
         document | {"extra": 1},
         document | {"rules": [{"head": [], "body": []}]},
     ):
         assert list(validator.iter_errors(broken))
+
+
+def test_only_files_with_groups_need_the_second_version():
+    jsonschema = pytest.importorskip("jsonschema", reason="jsonschema checks the published schema")
+    validator = jsonschema.Draft202012Validator(files.schema())
+    document = json.loads(files.dumps(flags()))
+    grouped = json.loads(files.dumps(with_group()))
+    assert (document["version"], grouped["version"]) == (1, 2)
+    validator.validate(grouped)
+    assert list(validator.iter_errors(grouped | {"version": 1}))
+    with pytest.raises(ModelError, match="takes version 2 of the model format"):
+        files.loads(json.dumps(grouped | {"version": 1}), check=False)
+    assert files.loads(json.dumps(document | {"version": 2}), check=False).rules == flags().rules
+
+
+@settings(max_examples=50, deadline=None)
+@given(rule_lists())
+def test_files_with_groups_follow_the_schema(model):
+    jsonschema = pytest.importorskip("jsonschema", reason="jsonschema checks the published schema")
+    jsonschema.Draft202012Validator(files.schema()).validate(json.loads(files.dumps(model)))
+
+
+def with_group() -> RuleList:
+    return flags().insert(0, 'red <- any of "showy" (colours > 3, colours is missing), x')
+
+
+LIMIT = {"feature": "colours", "op": ">", "value": 3.0}
+MISSING = {"feature": "colours", "op": "is", "value": "missing"}
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda g: g.update(least=0), r"rules\[0\].body\[0\].least must be between 1 and 1, found 0"),
+        (lambda g: g.update(least=2), r"least must be between 1 and 1, found 2"),
+        (lambda g: g.update(least=True), "least must be an integer"),
+        (lambda g: g.update(members=[LIMIT]), "members must hold at least two conditions, all different"),
+        (lambda g: g.update(members=[LIMIT, LIMIT]), "members must hold at least two conditions, all different"),
+        (lambda g: g.update(members={}), "members must be an array"),
+        (lambda g: g.update(members=[LIMIT, 3]), r"members\[1\] must be an object"),
+        (lambda g: g["members"][0].update(feature="hue"), r"members\[0\].feature names no feature"),
+        (
+            lambda g: g["members"].append({"label": "x", "op": "=", "value": 1}),
+            r"members\[2\] must be a condition on a",
+        ),
+        (lambda g: g["members"].append({"least": 1, "members": [LIMIT, MISSING]}), r"members\[2\]"),
+        (lambda g: g.update(name="a\nb"), "name must be a line of at most 100 visible characters"),
+        (lambda g: g.update(name="\u202ecod.exe"), "name must be a line of at most 100 visible characters"),
+        (lambda g: g.update(name="x" * 101), "name must be a line of at most 100 visible characters"),
+        (lambda g: g.update(name=3), "name must be a string"),
+        (lambda g: g.update(most=3), "unknown member 'most'"),
+    ],
+)
+def test_each_broken_member_of_a_group_is_named(change, message):
+    document = json.loads(files.dumps(with_group()))
+    change(document["rules"][0]["body"][0])
+    with pytest.raises(ModelError, match=message):
+        files.loads(json.dumps(document), source="m.json", check=False)
+
+
+def test_a_body_holds_one_group():
+    document = json.loads(files.dumps(with_group()))
+    document["rules"][0]["body"].append({"least": 1, "members": [LIMIT, MISSING]})
+    with pytest.raises(ModelError, match=r"m.json: rules\[0\].body must hold at most one group of alternatives"):
+        files.loads(json.dumps(document), source="m.json", check=False)
 
 
 def test_a_cut_file_is_recognised_wherever_it_was_cut():
@@ -125,7 +197,7 @@ def mutated(change) -> str:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda d: d.update(version=2), "version 2 of the model format"),
+        (lambda d: d.update(version=3), "version 3 of the model format"),
         (lambda d: d.update(version=True), "version True"),
         (lambda d: d.update(format="other"), "not a polyrule model file"),
         (lambda d: d.update(kind="forest"), "unknown kind of model 'forest'"),

@@ -12,6 +12,7 @@ from polyrule.data import Feature
 from polyrule.errors import ModelError
 from polyrule.model import Literal, NominalCondition, NumericCondition, Rule, RuleList
 from polyrule.model.flips import smallest_flip
+from polyrule.model.rule import plain_conditions
 
 
 def options(model: RuleList, index: int, old: float) -> list[tuple[float, int]]:
@@ -19,7 +20,8 @@ def options(model: RuleList, index: int, old: float) -> list[tuple[float, int]]:
     feature = model.features[index]
     if feature.is_nominal:
         return [(old, 0)] + [(float(v), 1) for v in range(len(feature.categories)) if v != old]
-    tests = {c.threshold for r in model.rules for c in r.body if isinstance(c, NumericCondition) and c.feature == index}
+    asked = [c for rule in model.rules for c in plain_conditions(rule.body) if isinstance(c, NumericCondition)]
+    tests = {c.threshold for c in asked if c.feature == index}
     points = [*sorted(tests), np.nextafter(max(tests), np.inf)] if tests else [0.0]
     if feature.is_stepped and tests:
         points = [*map(np.floor, sorted(tests)), np.floor(max(tests)) + 1]

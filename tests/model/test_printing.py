@@ -9,6 +9,7 @@ from tests.model.strategies import rule_lists
 from polyrule.data import Feature
 from polyrule.data.results import MissingExtraError
 from polyrule.model import LabelCondition, Literal, NominalCondition, NumericCondition, Rule, RuleList, printing
+from polyrule.model.parsing import parse_rule
 
 
 def test_a_rule_reads_as_in_the_paper():
@@ -24,6 +25,37 @@ def test_a_rule_reads_as_in_the_paper():
     assert repr(model) == "RuleList(1 rules, 2 features, 2 labels)"
 
 
+def test_what_to_expect_stands_behind_the_counts_and_reads_back():
+    rule = Rule((Literal(0, 1, 8, 2, 0.7), Literal(1, 1, 5, 5, 0.4)), (NumericCondition(0, ">", 5.5),))
+    text = printing.format_rule(rule, (Feature("colours"),), ("red", "blue"))
+    assert text == "red, blue <- colours > 5.5   (TP 13, FP 7, expect 55 % right)"
+    assert parse_rule(text, (Feature("colours"),), ("red", "blue")).body == rule.body
+
+
+def test_what_holds_for_everyone_stands_in_one_line():
+    always = Rule((Literal(0, 1, 77, 23, 0.77),)), Rule((Literal(1, 1, 2, 2),)), Rule((Literal(2, 1),))
+    model = RuleList(
+        (*always, Rule((Literal(3, 1, 4, 1),), (NumericCondition(0, ">", 5.5),))), (Feature("x"),), tuple("abcd")
+    )
+    assert str(model).splitlines()[:2] == [
+        "1-3. always: a (right for 77 %), b (50 %), c",
+        "4. d <- x > 5.5   (TP 4, FP 1)",
+    ]
+    assert model.format(numbers=False, counts=False).startswith("always: a, b, c\nd <- x > 5.5\n")
+    shown = model._repr_html_()
+    assert "<p>always: a (right for 77 %), b (50 %), c</p>" in shown.split("<table>")[0]
+    assert "true" not in shown
+
+
+def test_after_a_stop_or_an_absence_nothing_holds_for_everyone():
+    stop, absent = Rule((Literal(0, 1),), (NumericCondition(0, ">", 1.0),), stop=True), Rule((Literal(1, 0),))
+    always = Rule((Literal(1, 1),))
+    assert "b <- true" in str(RuleList((stop, always), (Feature("x"),), ("a", "b")))
+    assert "b <- true" in str(RuleList((absent, always), (), ("a", "b")))
+    assert "b <- true" in str(RuleList((always,), (), ("a", "b"), full=True))
+    assert "always: b" in str(RuleList((always, stop), (Feature("x"),), ("a", "b")))
+
+
 def test_conditions_on_labels_and_categories():
     features = (Feature("religion", "nominal", ("catholic", "true")),)
     rule = Rule((Literal(0, 1),), (NominalCondition(0, 1), LabelCondition(1, 1), LabelCondition(2, 0)), stop=True)
@@ -32,7 +64,7 @@ def test_conditions_on_labels_and_categories():
     assert "yellow present, all others absent" in str(model)
     assert "sets all labels outside its head to absent" in str(model)
     assert RuleList((Rule((Literal(0, 1),)),), (), ("a",), (1,)).format(counts=False) == (
-        "1. a <- true\n(labels that no rule sets are present)"
+        "1. always: a\n(labels that no rule sets are present)"
     )
 
 

@@ -17,6 +17,7 @@ FILES = sorted(path for path in STORED.glob("*/*.json") if path.name != "expecte
 def test_every_release_has_left_its_files():
     kinds = {path.stem for path in FILES if path.parent.name == "0.1.0"}
     assert {"list", "list-full", "list-single", "binary-relevance", "ensemble", "scorecard", "ensemble-sets"} <= kinds
+    assert {"list-groups", "ensemble-groups"} <= kinds
     assert (STORED / __version__).is_dir() or ".dev" in __version__
 
 

@@ -12,7 +12,7 @@ from polyrule.data.documents import checksum
 from polyrule.errors import LimitError, ModelError
 from polyrule.learning.verify import verify
 from polyrule.measures.expression import parse
-from polyrule.model import Literal, NominalCondition, NumericCondition, Rule, RuleList
+from polyrule.model import GroupCondition, Literal, NominalCondition, NumericCondition, Rule, RuleList
 from polyrule.model.files import dumps, loads
 from polyrule.model.parsing import parse_rule
 
@@ -126,6 +126,14 @@ def test_nested_deeply():
     model = RuleList((), (), ("y",), info={"a": json.loads("[" * 60 + "]" * 60)})
     with pytest.raises(ModelError, match="nested more than 40 deep"):
         loads(dumps(model))
+
+
+def test_the_members_of_groups_count_among_what_a_model_asks_for():
+    features = tuple(polyrule.Feature(f"x{j}") for j in range(9))
+    group = GroupCondition(tuple(NumericCondition(j, "<=", k / 10) for j in range(9) for k in range(100)))
+    text = dumps(RuleList((Rule((Literal(0, 1),), (group,)),), features, ("y",)))
+    with polyrule.limits(max_cells=500), pytest.raises(LimitError):
+        loads(text)
 
 
 def test_limits_hold_for_models_rules_measures_and_predictions(fitted, tmp_path):

@@ -51,7 +51,7 @@ def test_labels_are_brought_into_the_order_of_the_model(model):
         (
             lambda m: read_inputs(m, replace(random_data(m, 3, 1), label_names=tuple("abcde"))),
             DataError,
-            "label 'label 0' of the model",
+            "none of the model's labels",
         ),
     ],
 )

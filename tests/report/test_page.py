@@ -9,7 +9,16 @@ import pytest
 from tests.report.worlds import random_data, random_model
 
 from polyrule.data import Feature, Table
-from polyrule.model import LabelCondition, Literal, NumericCondition, Rule, RuleList
+from polyrule.ensemble import Decision, Entry, RuleEnsemble, WeightedRule
+from polyrule.model import (
+    GroupCondition,
+    LabelCondition,
+    Literal,
+    NominalCondition,
+    NumericCondition,
+    Rule,
+    RuleList,
+)
 from polyrule.report import build
 
 
@@ -125,7 +134,7 @@ def test_many_rules_are_seen_one_to_a_line(visit, sample):
     page = visit(sample, "rules")
     heights = cards(page).evaluate_all("rules => rules.map((rule) => rule.offsetHeight)")
     assert len(heights) == 40
-    assert max(heights) < 110
+    assert max(heights) < 140  # eight conditions and members take five lines
     rule = sample.summary["models"][0]["rules"][0]["parts"][1]
     assert f"{rule['right']} right, {rule['wrong']} wrong" in cards(page).first.inner_text()
     few = visit(build(random_model(3, rules=5)), "rules")
@@ -170,6 +179,38 @@ def test_nearly_fired_is_only_what_would_change_the_prediction(visit):
     near = page.locator(".outcome ul.trace li")
     assert [text.split()[1] for text in near.all_inner_texts()] == ["2", "3"]
     assert [miss.rule for miss in model.explain(table).near] == [1, 2]
+
+
+def roads() -> RuleList:
+    words = tuple(Feature(word, "nominal", ("0", "1")) for word in ("jam", "queue", "works"))
+    members = (NominalCondition(0, 1), NominalCondition(1, 1), NominalCondition(2, 0), NumericCondition(3, ">", 30.0))
+    group = GroupCondition(members, 2, "road words")
+    rule = Rule((Literal(0, 1, 5, 1),), (group, NumericCondition(3, "<=", 90.0)))
+    return RuleList((rule,), (*words, Feature("speed")), ("traffic",))
+
+
+def test_members_of_a_group_are_chips_and_what_if_says_which_would_do(visit):
+    model = roads()
+    table = Table.from_array([[1.0, 0.0, 1.0, 20.0], [1.0, 1.0, 0.0, 50.0]], model.features)
+    page = visit(build(model, (table, [[0], [1]])), "rules")
+    members = page.locator(".card.rule .member")
+    assert [text.strip() for text in members.all_inner_texts()] == ["jam", "queue", "¬works", "speed is above 30"]
+    assert "at least 2 of road words" in " ".join(page.locator(".card.rule .group").inner_text().split())
+    page = visit(build(model, (table, [[0], [1]])), "whatif")
+    near = page.locator(".outcome ul.trace li").inner_text()
+    assert "needs one more of these" in near
+    assert page.locator(".outcome .member.holds b").all_inner_texts() == ["jam"]
+    assert page.locator(".outcome .member.fails").count() == 3
+
+
+def test_what_if_of_an_ensemble_shows_the_border_of_its_groups(visit):
+    model = roads()
+    weighted = WeightedRule((Entry(0, 2.0),), model.rules[0].body)
+    decision = Decision("threshold", (0.0,))
+    ensemble = RuleEnsemble((weighted,), model.features, model.label_names, (-1.0,), decision)
+    table = Table.from_array([[1.0, 0.0, 1.0, 20.0]], model.features)
+    page = visit(build(ensemble, (table, [[0]])), "whatif")
+    assert "needs one more of these" in page.locator(".outcome ul.trace li").inner_text()
 
 
 def test_models_that_cannot_be_told_apart_are_called_level(visit, sample):

@@ -3,7 +3,7 @@ import pytest
 from tests.report.worlds import random_data, random_model
 
 from polyrule.data.labels import UNKNOWN
-from polyrule.model import LabelCondition
+from polyrule.model import GroupCondition, LabelCondition
 from polyrule.report.run import run
 
 
@@ -27,6 +27,8 @@ def slow_run(model, row):
 def holds(condition, row, state):
     if isinstance(condition, LabelCondition):
         return state.get(condition.label) == condition.value
+    if isinstance(condition, GroupCondition):
+        return sum(holds(member, row, state) for member in condition.members) >= condition.least
     value = row[condition.feature]
     if hasattr(condition, "threshold"):
         return value <= condition.threshold if condition.op == "<=" else value > condition.threshold

@@ -13,6 +13,7 @@ from polyrule.data.dates import date_features, part_of
 from polyrule.ensemble.decisions import Decision
 from polyrule.ensemble.model import Entry, RuleEnsemble, WeightedRule
 from polyrule.model import (
+    GroupCondition,
     LabelCondition,
     Literal,
     MissingCondition,
@@ -76,21 +77,32 @@ def random_rules(
         )
         body: list[Any] = []
         for _ in range(int(rng.integers(least, 4))):
-            j = int(rng.integers(0, len(features)))
             if rng.random() < 0.25:
                 body.append(LabelCondition(int(rng.integers(0, width)), int(rng.integers(0, 2))))
-            elif rng.random() < 0.15:
-                body.append(MissingCondition(j, bool(rng.integers(0, 2))))
-            elif features[j].is_nominal and rng.random() < 0.5:
-                body.append(SetCondition(j, tuple(sorted(rng.choice(4, 2, replace=False).tolist()))))
-            elif features[j].is_nominal:
-                body.append(NominalCondition(j, int(rng.integers(0, len(features[j].categories)))))
             else:
-                op = "<=" if rng.random() < 0.5 else ">"
-                body.append(NumericCondition(j, op, random_threshold(rng, features[j])))  # type: ignore[arg-type]
+                body.append(random_test(rng, features))
+        if rng.random() < 0.3:
+            members = tuple(dict.fromkeys(random_test(rng, features) for _ in range(int(rng.integers(2, 6)))))
+            if len(members) > 1:
+                group = GroupCondition(
+                    members, int(rng.integers(1, len(members))), str(rng.choice(["", "signs & <b>"]))
+                )
+                body.insert(int(rng.integers(len(body) + 1)), group)
         value = Fraction(int(rng.integers(1, 50)), 50)
         rules.append(Rule(head, tuple(body), bool(rng.random() < stop), value, coverage=int(rng.integers(1, 60))))
     return tuple(rules)
+
+
+def random_test(rng: np.random.Generator, features: tuple[Feature, ...]) -> Any:
+    j = int(rng.integers(0, len(features)))
+    if rng.random() < 0.15:
+        return MissingCondition(j, bool(rng.integers(0, 2)))
+    if features[j].is_nominal and rng.random() < 0.5:
+        return SetCondition(j, tuple(sorted(rng.choice(4, 2, replace=False).tolist())))
+    if features[j].is_nominal:
+        return NominalCondition(j, int(rng.integers(0, len(features[j].categories))))
+    op = "<=" if rng.random() < 0.5 else ">"
+    return NumericCondition(j, op, random_threshold(rng, features[j]))  # type: ignore[arg-type]
 
 
 def random_threshold(rng: np.random.Generator, feature: Feature) -> float:

@@ -111,9 +111,13 @@ def test_cuts_of_many_distinct_values_are_sent_under_names_of_their_own(client) 
 
 
 @settings(max_examples=6, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(problem=problems(max_rows=20, max_features=3, max_labels=4), blocks=st.sampled_from([1, 2, 5]))
-def test_random_worlds_on_a_cluster(client, problem: Problem, blocks: int) -> None:
-    packed, objective, options = packed_of(problem, blocks), Objective("f0.5"), GrowOptions()
+@given(
+    problem=problems(max_rows=20, max_features=3, max_labels=4),
+    blocks=st.sampled_from([1, 2, 5]),
+    members=st.sampled_from([0, 3]),
+)
+def test_random_worlds_on_a_cluster(client, problem: Problem, blocks: int, members: int) -> None:
+    packed, objective, options = packed_of(problem, blocks), Objective("f0.5"), GrowOptions(max_members=members)
     labels = len(packed.label_names)
     counter = DaskCounter(client, lambda: [client.submit(Share, [b], labels, pure=False) for b in packed.blocks])
     reference = ReferenceEngine(problem.table, problem.truth, problem.weights, objective, options)

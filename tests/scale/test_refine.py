@@ -32,16 +32,17 @@ def test_every_objective(objective: Objective, problem: Problem, most: int, bloc
     learn_both(mine, reference, problem.seed)
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(
     problem=problems(max_rows=24, max_features=3, max_labels=3),
     most=st.integers(2, 4),
     width=st.integers(1, 3),
     coverage=st.integers(0, 3),
     longest=st.sampled_from([None, 1, 2]),
+    members=st.sampled_from([0, 2, 4]),
 )
-def test_every_option(problem, most, width, coverage, longest) -> None:
-    options, objective = GrowOptions(width, True, coverage, longest), Objective(get("f0.5"))
+def test_every_option(problem, most, width, coverage, longest, members) -> None:
+    options, objective = GrowOptions(width, True, coverage, longest, members), Objective(get("f0.5"))
     reference = ReferenceEngine(problem.table, problem.truth, problem.weights, objective, options)
     learn_both(refining(problem, objective, options, most, 2), reference, problem.seed)
 

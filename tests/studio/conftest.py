@@ -96,10 +96,10 @@ def learned_session(folder: Path, **wish: Any) -> Session:
 
 
 def learn(session: Session, **wish: Any) -> None:
-    session.learn({"kind": "list", **wish})
-    assert session.job is not None
-    session.job.thread.join()
-    assert "result" in session.job.events[-1], session.job.events[-1]
+    session.workers.learn({"kind": "list", **wish})
+    assert session.workers.job is not None
+    session.workers.job.thread.join()
+    assert "result" in session.workers.job.events[-1], session.workers.job.events[-1]
 
 
 @pytest.fixture

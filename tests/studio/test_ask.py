@@ -8,9 +8,11 @@ import numpy as np
 import pytest
 
 from polyrule.errors import OptionError, PolyruleError
-from polyrule.studio import ask
-from polyrule.studio.bits import first
-from polyrule.studio.steps import apply
+from polyrule.model.conditions import holds
+from polyrule.model.rule import GroupCondition, NominalCondition, NumericCondition
+from polyrule.studio import ask, refine
+from polyrule.studio.bits import first, unpack
+from polyrule.studio.steps import apply, said
 
 
 def test_suggested_rules_do_what_is_said(session):
@@ -45,7 +47,7 @@ def test_suggestions_do_not_depend_on_held_out_examples(session):
     mine, other = (ask.suggest(one, model, one.select(model, 0, "wrong")) for one in (bench, spoilt))
     assert [one["step"] for one in mine] == [one["step"] for one in other]
     with pytest.raises(OptionError, match="never learned from"):
-        session.suggest({"part": 1, "filter": "wrong"})
+        session.questions.suggest({"part": 1, "filter": "wrong"})
 
 
 def test_a_wrongly_predicted_label_is_taken_back_before_it_is_set(session):
@@ -57,18 +59,18 @@ def test_a_wrongly_predicted_label_is_taken_back_before_it_is_set(session):
 
 def test_conditions_are_ranked_by_what_they_do(session):
     model, bench = replace(session.project.model, rules=()).insert(0, "loud <- tempo > 60"), session.bench
-    found = ask.conditions(bench, model, 0)
+    found = refine.conditions(bench, model, 0)
     assert [one["text"] for one in found["drop"]] == ["tempo > 60"]
     assert found["add"][0]["text"].startswith("level > -1")
     for one in [*found["add"], *found["drop"]]:
         assert one["effect"] == bench.effect(model, apply(model, one["step"]))
     with pytest.raises(OptionError, match="there is no rule"):
-        ask.conditions(bench, model, 99)
+        refine.conditions(bench, model, 99)
 
 
 def test_large_data_is_thinned_evenly():
     rows = np.arange(100_000)
-    kept = ask._thinned(rows)
+    kept = ask.thinned(rows)
     assert len(kept) == ask.MOST_SEARCHED // 2
     assert (kept[0], kept[-1]) == (0, 99_999)
 
@@ -85,11 +87,16 @@ def test_large_data_is_thinned_evenly():
         ("calm <- tempo > 1, genre = j", ["jazz"]),
         ("calm <- genre in {folk, r", ["rock"]),
         ("calm <- tempo > ", []),
+        ("calm <- any of (", ["tempo", "level", "genre"]),
+        ("calm <- any of (tempo > 3, genre = ", ["folk", "jazz", "rock"]),
+        ("calm <- any of (tempo > 3, genre in {folk, j", ["jazz"]),
+        ('calm <- at least 2 of "slow ones" {te', ["tempo"]),
+        ("calm <- any of (tempo > 3, level > 2), ge", ["genre"]),
         ("calm <- tempo <= 3, genre = folk, te", ["tempo"]),
     ],
 )
 def test_text_is_completed_with_names_that_fit(session, text, offers):
-    found = session.complete({"text": text})["offers"]
+    found = session.questions.complete({"text": text})["offers"]
     assert sorted(one["insert"] for one in found) == sorted(offers)
     for one in found:
         assert text[: int(one["from"])] + one["insert"]
@@ -98,10 +105,10 @@ def test_text_is_completed_with_names_that_fit(session, text, offers):
 def test_rows_share_rules(session):
     model, bench = session.project.model, session.bench
     words = bench.select(model, 0, "rule", rule=1)
-    found = session.shared({"part": 0, "filter": "rule", "rule": 1})["rules"]
+    found = session.questions.shared({"part": 0, "filter": "rule", "rule": 1})["rules"]
     assert {"rule": 1, "rows": len(first(words, 10**6, 0, 10**6)[0]), "of": found[0]["of"], "elsewhere": 0} in found
-    chosen = session.rows({"part": 0, "filter": "rule", "rule": 1})["examples"]["row"][:3]
-    assert session.shared({"part": 0, "rows": chosen})["rules"][0]["of"] == len(chosen)
+    chosen = session.questions.rows({"part": 0, "filter": "rule", "rule": 1})["examples"]["row"][:3]
+    assert session.questions.shared({"part": 0, "rows": chosen})["rules"][0]["of"] == len(chosen)
 
 
 @pytest.mark.parametrize(
@@ -110,16 +117,105 @@ def test_rows_share_rules(session):
 )
 def test_a_rule_put_together_wrongly_is_an_answer_or_refused(session, body):
     try:
-        answer = session.shape({"rule": 0, "head": [[0, 1]], "body": body})
+        answer = session.questions.shape({"rule": 0, "head": [[0, 1]], "body": body})
     except PolyruleError:
         return
     assert "problem" in answer
 
 
 def test_a_rule_put_together_on_the_page_is_the_rule_that_is_stored(session):
-    answer = session.shape({"rule": 0, "head": [[1, 0], [0, 1]], "body": [[1, 0, 90.5], [0, 0, 120], [4, 2, [2, 0]]]})
+    answer = session.questions.shape(
+        {"rule": 0, "head": [[1, 0], [0, 1]], "body": [[1, 0, 90.5], [0, 0, 120], [4, 2, [2, 0]]]}
+    )
     assert answer["text"] == "calm, ¬happy <- 90.5 < tempo <= 120, genre in {jazz, folk}".replace(
         "jazz, folk", "folk, rock"
     )
     session.change({"step": answer["step"]})
     assert session.view()["view"]["models"][0]["rules"][0]["text"] == answer["text"]
+
+
+def test_a_group_is_counted_from_its_members(session):
+    bench = session.bench
+    slow, folk, loud = NumericCondition(0, "<=", 90.0), NominalCondition(2, 0), NumericCondition(1, ">", -10.0)
+    for part, covers in zip(bench.parts, bench.covers, strict=True):
+        for least in (1, 2):
+            group = GroupCondition((slow, folk, loud), least)
+            assert unpack(covers.condition(group), covers.rows).tolist() == holds(group, part.table).tolist()
+
+
+def test_rules_that_differ_in_one_condition_are_joined(session):
+    for text in ("calm <- tempo <= 90, level > -20", "calm <- genre = folk, level > -20"):
+        session.change({"step": {"do": "insert", "at": 0, "text": text}})
+    session.change({"step": {"do": "note", "rule": 1, "name": "slow ones"}})
+    before = session.project.model
+    trial = session.questions.trial({"step": {"do": "join", "rules": [1, 0], "name": "quiet words"}})
+    assert trial["text"] == 'calm <- any of "quiet words" (genre = folk, tempo <= 90), level > -20'
+    session.change({"step": trial["step"]})
+    after = session.project.model
+    assert len(after.rules) == len(before.rules) - 1
+    assert said(after, 0) == trial["text"]
+    assert session.bench.effect(before, after) == trial["effect"]
+    # next to each other, both rules and the joined one set the same labels
+    assert session.bench.predicted(before, 0).tolist() == session.bench.predicted(after, 0).tolist()
+    assert session.project.current.notes[trial["text"]]["name"] == "slow ones"
+    assert session.project.current.what.startswith("joined rules 1, 2 into calm <- any of")
+    session.change({"step": {"do": "insert", "at": 1, "text": "calm <- level > -20, genre = jazz"}})
+    session.change({"step": {"do": "join", "rules": [0, 1]}})
+    assert said(session.project.model, 0) == (
+        'calm <- any of "quiet words" (genre in {folk, jazz}, tempo <= 90), level > -20'
+    )
+    session.change({"step": {"do": "insert", "at": 0, "text": "loud <- genre = jazz"}})
+    session.change({"step": {"do": "insert", "at": 0, "text": "loud <- genre = rock"}})
+    session.change({"step": {"do": "join", "rules": [0, 1], "name": "no group, so no name"}})
+    assert said(session.project.model, 0) == "loud <- genre in {jazz, rock}"
+    for _ in range(6):
+        session.undo()
+    assert session.project.model is before
+
+
+@pytest.mark.parametrize(
+    ("texts", "words"),
+    [
+        (["calm <- tempo <= 90", "happy <- tempo <= 80"], "the same head"),
+        (["calm <- tempo <= 90", "!calm <- level > 3"], "the same head"),
+        (["calm <- tempo <= 90, level > 1", "calm <- genre = folk"], "but for one condition each"),
+        (["calm <- tempo <= 90", "calm <- tempo <= 90"], "contained in another"),
+        (["calm <- at least 2 of (tempo > 3, level > 2, genre = folk)", "calm <- tempo <= 90"], "at least 2 must hold"),
+        ([f"calm <- any of (tempo > 3, level > 2), genre = {genre}" for genre in ("folk", "jazz")], "at most one"),
+    ],
+)
+def test_rules_that_cannot_be_joined_say_why(session, texts, words):
+    for text in texts:
+        session.change({"step": {"do": "insert", "at": 0, "text": text}})
+    assert words in session.questions.trial({"step": {"do": "join", "rules": [0, 1]}})["problem"]
+    for rules in ([], [0], [0, 99]):
+        assert session.questions.trial({"step": {"do": "join", "rules": rules}})["problem"]
+
+
+def test_alternatives_and_members_are_ranked_by_what_they_would_do(session):
+    for _ in session.project.model.rules:
+        session.change({"step": {"do": "remove", "rule": 0}})
+    session.change({"step": {"do": "insert", "at": 0, "text": "happy <- tempo > 140"}})
+    bench, model = session.bench, session.project.model
+    found = refine.conditions(bench, model, 0)
+    assert found["widen"]
+    for one in found["widen"]:
+        assert one["effect"] == bench.effect(model, apply(model, one["step"]))
+        assert one["effect"][0]["scores"]["micro_f1"] > one["effect"][0]["before"]["micro_f1"]
+    texts = [one["step"]["text"] for one in found["widen"]]
+    assert any("any of (tempo >" in text and "genre = folk" in text for text in texts)
+    text = "happy <- any of (tempo > 115, genre = folk, level > 5)"
+    session.change({"step": {"do": "replace", "rule": 0, "text": text}})
+    drop = refine.conditions(bench, session.project.model, 0)["drop"]
+    assert drop[0]["step"]["text"] == "happy <- any of (tempo > 115, genre = folk)"
+    assert len(drop) == 4
+
+
+def test_a_group_put_together_on_the_page(session):
+    group = [6, 1, [[0, 0, 90], [4, 2, [0]], [1, 1, -12.5]], "mine"]
+    answer = session.questions.shape({"rule": 0, "head": [[0, 1]], "body": [group]})
+    assert answer["text"] == 'calm <- any of "mine" (tempo <= 90, genre = folk, level > -12.5)'
+    one = session.questions.shape({"rule": 0, "head": [[0, 1]], "body": [[6, 1, [[0, 0, 90]], ""]]})
+    assert one["text"] == "calm <- tempo <= 90"
+    for body in ([[6, 1, [], ""]], [[6, 1, [[3, 0, 1], [0, 0, 1]], ""]], [group, [6, 1, [[0, 0, 80], [1, 1, 3]], ""]]):
+        assert session.questions.shape({"rule": 0, "head": [[0, 1]], "body": body})["problem"]

@@ -2,17 +2,28 @@
 
 from __future__ import annotations
 
+import io
+import json
 import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
+from fuzz.seeds import workbook
+from tests.data.formats.test_xlsx import sheet
 from tests.report.test_access import CHECK
 from tests.report.test_access import axe as axe
 from tests.studio.conftest import Client, songs
 
+from polyrule.data import read
+from polyrule.evaluation import score
 from polyrule.studio.launch import Studio
 from polyrule.studio.steps import said
+
+MOOD_SETS = (["calm"], ["calm", "loud"], [], ["loud", "fast"], ["fast"], ["calm", "fast"])
+TITLED = [(f"song number {n}", n % 7, MOOD_SETS[n % 6]) for n in range(40)]
+MOODS = "\n".join(json.dumps({"title": t, "size": s, "moods": m}) for t, s, m in TITLED).encode()
+WORKBOOK = workbook(sheet(["title", "size", "moods"], *([t, s, "; ".join(m) or None] for t, s, m in TITLED)))
 
 
 @pytest.fixture
@@ -172,6 +183,46 @@ def test_a_rule_is_written_with_completion_by_keyboard_alone(visit, empty):
     page.wait_for_function("count => polyrule.data.models[0].rules.length === count", arg=count)
 
 
+def test_rules_are_joined_and_their_group_changed(visit, empty):
+    client = Client(empty)
+    client.upload(songs())
+    client.ask("prepare", {"labels": ["calm", "happy", "loud"], "identifier": "title"})
+    client.learn(max_rules=1)
+    client.ask("change", {"step": {"do": "remove", "rule": 0}})
+    for text in ("happy <- genre = folk, level > -30", "happy <- tempo > 118, level > -30"):
+        client.ask("change", {"step": {"do": "insert", "at": 0, "text": text}})
+    page = visit(empty, "rules")
+    count = len(rules_when_there(page))
+    for number in (1, 2):
+        page.get_by_role("checkbox", name=f"Join rule {number} with others").check()
+    card = page.get_by_role("region", name="Join rules")
+    card.get_by_label("Name of the group").fill("lively")
+    joined = 'happy <- any of "lively" (tempo > 118, genre = folk), level > -30'
+    card.get_by_text(joined).wait_for()
+    assert "nothing changes" in card.locator(".would-do").inner_text()
+    card.get_by_role("button", name="Join into").click()
+    page.wait_for_function("count => polyrule.data.models[0].rules.length === count", arg=count - 1)
+    assert rules(page)[0] == joined
+    assert "lively" in page.locator("article.rule").first.inner_text()
+    page.get_by_role("button", name="Change rule 1", exact=True).click()
+    drawer = page.get_by_role("dialog")
+    members = drawer.locator(".members li")
+    assert members.count() == 2
+    drawer.get_by_label("Name of the group").fill("")
+    drawer.get_by_text("happy <- any of (tempo > 118, genre = folk), level > -30").wait_for()
+    members.nth(0).get_by_role("button").click()
+    drawer.get_by_text("happy <- genre = folk, level > -30").wait_for()
+    drawer.get_by_role("button", name="Cancel", exact=True).click()
+    page.keyboard.press("Control+z")
+    page.wait_for_function("count => polyrule.data.models[0].rules.length === count", arg=count)
+    page.get_by_role("button", name="Remove rule 1", exact=True).click()
+    page.wait_for_function("() => polyrule.data.models[0].rules.length === 1")
+    page.get_by_role("button", name="Change rule 1", exact=True).click()
+    offers = page.get_by_role("region", name="Add an alternative")
+    offers.get_by_role("button", name=re.compile("tempo >")).first.click()
+    page.wait_for_function("() => polyrule.data.models[0].rules[0].text.includes('any of (genre = folk, tempo >')")
+
+
 def rules_when_there(page: Any) -> list[str]:
     page.locator("article.rule").first.wait_for()
     return rules(page)
@@ -201,11 +252,99 @@ def test_suggested_rules_are_added_and_examples_explained(visit, empty):
     )
 
 
-def test_versions_are_compared_and_labels_drawn(visit, studio):
+def test_labels_are_drawn_and_one_version_is_not_compared(visit, studio):
     page = visit(studio, "labels")
     page.get_by_role("heading", name="How labels depend on each other").wait_for()
     section = go(page, "Compare", "compare")
     section.get_by_text("There is one version so far.").wait_for()
+
+
+def test_versions_are_compared_and_judged_on_a_fresh_file(visit, empty):
+    client = Client(empty)
+    client.upload(songs())
+    client.ask("prepare", {"labels": ["calm", "happy", "loud"], "identifier": "title"})
+    client.learn(max_rules=3)
+    first = empty.session.project.model
+    for text in ("calm <- tempo > 150", "loud <- genre = jazz", "happy <- tempo <= 60"):
+        client.ask("change", {"step": {"do": "insert", "at": 0, "text": text}})
+    page = visit(empty, "rules")
+    page.get_by_text("3 changes so far, with the held-out scores in sight").wait_for()
+    page.get_by_role("button", name="Judge it on a file of its own").click()
+    section = in_section(page, "compare")
+    section.get_by_label("First", exact=True).select_option("0")
+    effect = section.get_by_role("region", name="From the first to the second")
+    effect.wait_for()
+    expected = client.ask("compare", {"first": 0, "second": 3})
+    assert (
+        f"{expected['effect'][1]['fixed']} set right, {expected['effect'][1]['broken']} spoilt" in effect.inner_text()
+    )
+    own = section.get_by_role("region", name="Only in Version 4")
+    assert own.locator("li").all_inner_texts() == [said(empty.session.project.model, at) for at in range(3)]
+    assert "No rule of its own" in section.get_by_role("region", name="Only in Version 1").inner_text()
+    otherwise = section.get_by_role("region", name="Decided otherwise: Held-out data")
+    assert otherwise.locator("tbody tr").count() == min(50, expected["effect"][1]["rows"])
+    assert otherwise.locator(".is-wrong").count() > 0
+    section.get_by_text("Judge the model on a fresh file").click()
+    fresh = songs(100, seed=9)
+    section.get_by_label("Fresh table").set_input_files({"name": "new.csv", "mimeType": "", "buffer": fresh.encode()})
+    section.get_by_text("On new.csv, 100 examples").wait_for()
+    rows = section.get_by_role("table", name="Scores on a fresh file").locator("tbody tr")
+    assert rows.count() == 2
+    new = read(io.BytesIO(fresh.encode()), labels=["calm", "happy", "loud"], features=first.features)
+    for row, model in zip(rows.all(), (first, empty.session.project.model), strict=True):
+        counted = score(new.Y, model.predict(new.X))
+        assert f"{counted['micro_f1']:.3f}"[1:] in row.inner_text()
+    assert all(path.read_text() != fresh for path in empty.session.path.parent.glob("*-data/*"))  # scored and forgotten
+    assert len(empty.session.project.versions) == 4
+
+
+def test_what_the_columns_are_is_asked_and_can_be_said(visit, empty):
+    """Scattered columns of 0 and 1, tags in lists, dates that can be read in two ways: nothing is guessed silently."""
+    page = visit(empty)
+    lines = [f"{n},{n % 2},{n * 7 % 50},{n // 3 % 2},{n % 12 + 1}/{n % 9 + 1}/2021,{n % 5}" for n in range(60)]
+    table = "\n".join(["rownames,low,age,smoke,seen,ptl", *lines])
+    send = page.get_by_label("Table", exact=True)
+    send.set_input_files({"name": "births.csv", "mimeType": "text/csv", "buffer": table.encode()})
+    section = in_section(page, "data")
+    section.get_by_text("births.csv: 60 examples").wait_for()
+    assert section.get_by_text("No label chosen yet").is_visible()
+    assert section.get_by_label("Use rownames as").input_value() == "identifier"
+    assert "every day may be a month" in section.get_by_role("region", name="Findings").inner_text()
+    section.get_by_role("checkbox", name="low").check()
+    assert section.get_by_label("Use low as").input_value() == "label"
+    section.get_by_label("Use smoke as").select_option("label")
+    assert section.get_by_role("checkbox", name="smoke").is_checked()
+    section.get_by_role("checkbox", name="smoke").uncheck()
+    assert section.get_by_text("1 label chosen").is_visible()
+    section.get_by_label("Values of seen are").select_option("date")
+    section.get_by_label("Dates in seen are written").select_option("month/day/year")
+    section.get_by_text("Kind and direction of age").click()
+    section.get_by_label("In age").select_option("up")
+    section.get_by_role("button", name="Set a part aside and go on").click()
+    in_section(page, "learn").get_by_text("others are held out").wait_for()
+    kinds = {feature.name: feature.kind for feature in empty.session.bench.train.features}
+    assert kinds == {"age": "numeric", "smoke": "numeric", "seen": "date", "seen year": "numeric", "ptl": "numeric"} | {
+        "seen month": "ordinal",
+        "seen weekday": "nominal",
+    }
+    assert empty.session.intake.setup.monotone == {"age": "up"}
+    page.reload()
+    section = go(page, "Data", "data")
+    assert section.get_by_label("Use low as").input_value() == "label"
+    assert section.get_by_label("Dates in seen are written").input_value() == "month/day/year"
+
+
+@pytest.mark.parametrize(("name", "content"), [("moods.jsonl", MOODS), ("moods.xlsx", WORKBOOK)])
+def test_tags_are_found_in_lists_and_workbooks(visit, empty, name, content):
+    page = visit(empty)
+    page.get_by_label("Table", exact=True).set_input_files({"name": name, "mimeType": "", "buffer": content})
+    section = in_section(page, "data")
+    section.get_by_text(f"{name}: 40 examples").wait_for()
+    assert section.get_by_label("Use moods as").input_value() == "tags"
+    assert section.get_by_label("Use title as").input_value() == "identifier"
+    section.get_by_role("button", name="Set a part aside and go on").click()
+    in_section(page, "learn").get_by_text("others are held out").wait_for()
+    assert empty.session.bench.label_names == ("calm", "fast", "loud")
 
 
 SECTIONS = [

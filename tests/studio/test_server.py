@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import threading
+import time
+from typing import Any
 
 from tests.studio.conftest import LABELS, Client, songs
 
@@ -92,6 +95,27 @@ def test_errors_are_one_sentence(client):
 
 def test_a_draft_that_makes_no_sense_is_an_answer(client):
     assert "no label" in client.ask("trial", {"step": {"do": "insert", "at": 0, "text": "nothing <- true"}})["problem"]
+
+
+def test_a_studio_that_ends_leaves_no_listener_behind(empty, caplog, monkeypatch):
+    """Ending while a forest grows is no error; the page's stream of events just ends."""
+    go_on = threading.Event()
+    monkeypatch.setattr("polyrule.studio.workers.references", lambda *_: go_on.wait(60) and [])
+    client = Client(empty)
+    client.upload(songs())
+    client.ask("prepare", {"labels": LABELS, "identifier": "title"})
+    job = client.ask("compare_with_others")["job"]
+    heard: list[list[dict[str, Any]]] = []
+    listener = threading.Thread(target=lambda: heard.append(client.events(job)))
+    listener.start()
+    until = time.monotonic() + 30
+    while not empty._server.server_state.tasks and time.monotonic() < until:
+        time.sleep(0.01)
+    empty.close()
+    listener.join(30)
+    go_on.set()
+    assert heard == [[]]
+    assert not caplog.records
 
 
 def test_tables_that_cannot_be_read_are_refused(empty):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+import json
 import subprocess
 import sys
 
@@ -10,8 +12,10 @@ from tests.studio.conftest import LABELS, learn, learned_session, songs
 
 import polyrule
 from polyrule import datasets
+from polyrule.data import read
 from polyrule.errors import OptionError, PolyruleError
 from polyrule.model.files import dumps, loads
+from polyrule.studio.columns import looks_like
 from polyrule.studio.launch import open_studio
 from polyrule.studio.learn import Recipe
 from polyrule.studio.saving import FILES, make_file
@@ -82,10 +86,10 @@ def test_what_is_said_about_columns_reaches_the_reader(tmp_path):
     ],
 )
 def test_a_setup_that_makes_no_sense_is_refused_and_changes_nothing(session, setup, words):
-    before = session.project, session.bench, session.setup
+    before = session.project, session.bench, session.intake.setup
     with pytest.raises(PolyruleError, match=words):
         session.prepare(setup)
-    assert (session.project, session.bench, session.setup) == before
+    assert (session.project, session.bench, session.intake.setup) == before
 
 
 def test_a_second_file_is_held_out(tmp_path):
@@ -132,8 +136,8 @@ def test_the_code_of_a_recipe_makes_the_same_estimator(wish):
 @pytest.mark.parametrize("keep", [True, False])
 def test_learning_ends_when_asked_to(session, keep):
     before = session.project
-    session.learn({"kind": "list"})
-    job = session.job
+    session.workers.learn({"kind": "list"})
+    job = session.workers.job
     real = job.tell
 
     def tell(**event):
@@ -205,6 +209,9 @@ def test_the_script_gives_the_same_model(session):
     session.change({"step": {"do": "move", "rule": 0, "to": 1}})
     session.change({"step": {"do": "replace", "rule": 0, "text": "¬loud <- tempo > 200 [stop]"}})
     session.undo()
+    for text in ("happy <- tempo > 150, level > -30", "happy <- genre = folk, level > -30"):
+        session.change({"step": {"do": "insert", "at": 1, "text": text}})
+    session.change({"step": {"do": "join", "rules": [1, 2], "name": 'quick "or" folk'}})
     assert_script_repeats(session)
 
 
@@ -250,7 +257,7 @@ def test_formulas_in_names_do_not_run_in_a_spreadsheet(tmp_path):
 
 def test_two_versions_are_compared(session):
     session.change({"step": {"do": "remove", "rule": 0}})
-    found = session.compare({"first": 0, "second": 1})
+    found = session.questions.compare({"first": 0, "second": 1})
     assert len(found["same"]) == len(session.project.model)
     assert found["effect"] == session.bench.effect(session.project.versions[0].model, session.project.model)
     said = session.bench.predicted(session.project.versions[0].model, 1)
@@ -287,8 +294,8 @@ def test_a_scorecard_is_not_changed_as_a_list_is(tmp_path):
         with pytest.raises(OptionError, match="scorecard"):
             session.change({"step": step})
     with pytest.raises(OptionError, match="rule lists"):
-        session.suggest({"part": 0, "filter": "wrong"})
-    assert "view" in session.labels()
+        session.questions.suggest({"part": 0, "filter": "wrong"})
+    assert "view" in session.questions.labels()
 
 
 def test_setup_survives_its_own_words():
@@ -302,3 +309,60 @@ def test_setup_survives_its_own_words():
     }
     setup = Setup.from_json(given)
     assert Setup.from_json(setup.to_json()) == setup
+
+
+@pytest.mark.parametrize(
+    ("cells", "looks"),
+    [
+        (["a;b", "b", "a;c", "c", "a", "b;c"] * 5, "tags"),
+        (
+            [f"Firefox ({system}; {number})" for system in ("Win", "Mac") for number in range(7)] * 2,
+            "",
+        ),  # two parts each
+        ([f"person {number}" for number in range(30)], "identifier"),
+        (["yes", "no"] * 15, "answer"),
+        (["3", "1", "2"] * 10, ""),
+    ],
+)
+def test_what_a_column_looks_like(cells, looks):
+    text = "\n".join(["x,y", *(f'"{cell}",{row % 5}' for row, cell in enumerate(cells))])
+    table = read(io.BytesIO(text.encode()), labels=None)
+    assert looks_like(table, 0) == looks
+
+
+def test_a_table_with_odd_columns_can_be_looked_at(tmp_path):
+    lines = [{"on": f"{n % 3 + 1}/{n % 2 + 1}/2021", "n": n, "t": ["a"][: n % 2], "o": {"x": 1}} for n in range(30)]
+    (tmp_path / "t.jsonl").write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
+    session = Session()
+    seen = session.take(Origin.of_file(tmp_path / "t.jsonl"))
+    assert {column["name"]: column["looks"] for column in seen["columns"]} == {
+        "on": "",
+        "n": "identifier",
+        "t": "tags",
+        "o": "tags",
+    }
+    session.prepare({"tags": "t", "drop": ["o"], "identifier": "n", "date": ["on"], "dates": "day/month/year"})
+    assert session.bench.label_names == ("a",)
+    (tmp_path / "t.csv").write_text("on,y\n" + "".join(f"{n % 9 + 1}/{n % 7 + 1}/2021,{n % 2}\n" for n in range(30)))
+    seen = session.take(Origin.of_file(tmp_path / "t.csv"))
+    assert seen["columns"][0]["odd"] is True
+    assert seen["setup"]["nominal"] == ["on"]
+    assert "until you say how dates are written" in seen["findings"][0]
+    session.prepare({"labels": ["y"], "date": ["on"], "dates": "month/day/year"})
+    assert session.bench.train.features[0].kind == "date"
+
+
+def test_a_last_word_comes_from_a_file_that_nobody_used(session, tmp_path):
+    (tmp_path / "new.csv").write_text(songs(90, seed=3), encoding="utf-8")
+    session.change({"step": {"do": "remove", "rule": 0}})
+    found = session.judge(Origin.of_file(tmp_path / "new.csv"))
+    assert [one["version"] for one in found["versions"]] == [0, 1]
+    assert found["examples"] == 90
+    with pytest.raises(PolyruleError, match="nobody has seen"):
+        session.judge(Origin.of_file(tmp_path / "songs.csv"))
+    assert session.intake.test_origin is None
+
+
+def test_onnx_is_one_of_the_files(session):
+    assert make_file(session, "model.onnx")[:1] == b"\x08"
+    assert session.state()["onnx"] is True

@@ -9,17 +9,20 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from tests.kernels.oracle import joinings, same
 
 from polyrule.kernels.engine import Candidate, GrowOptions, Outcome
 from polyrule.measures import Objective
 from polyrule.measures.matthews import round_average
 from polyrule.model.rule import (
     Condition,
+    GroupCondition,
     LabelCondition,
     MissingCondition,
     NominalCondition,
     NumericCondition,
     SetCondition,
+    size_of,
 )
 
 Head = tuple[tuple[int, int], ...]
@@ -42,6 +45,8 @@ class Found:
 
 def holds(condition: Condition, row: list[float], assigned: list[int]) -> bool:
     """Whether an example satisfies a condition; NaN satisfies none but that it is missing."""
+    if isinstance(condition, GroupCondition):
+        return sum(holds(member, row, assigned) for member in condition.members) >= condition.least
     if isinstance(condition, LabelCondition):
         return assigned[condition.label] == condition.value
     value = row[condition.feature]
@@ -198,6 +203,36 @@ class TwinEngine:
                 found.append(better)
         return found
 
+    def members(self, body: tuple[Condition, ...], cover: set[int], allowed: set[tuple[int, int]]) -> list[Found]:
+        """One member more that adds some of the examples which lack just one, not all of them."""
+        found: list[Found] = []
+        for joining in joinings(body, self.options):
+            held = {
+                e: sum(holds(member, self.rows[e], self.assigned[e]) for member in joining.members)
+                for e in self.covered((*joining.before, *joining.after))
+            }
+            border = {e for e, members in held.items() if members + 1 == joining.least}
+            seen = set()
+            for condition in (c for c in self.conditions(()) if not isinstance(c, LabelCondition)):
+                added = {e for e in border if holds(condition, self.rows[e], self.assigned[e])}
+                key = condition.feature, getattr(condition, "op", None), frozenset(added)
+                if not added or added == border or (isinstance(condition, NumericCondition) and key in seen):
+                    continue
+                seen.add(key)
+                if condition in joining.members:
+                    continue
+                longer = joining.longer(condition)
+                covered = self.covered(longer)
+                enough = sum(self.weights[e] for e in covered) >= self.options.min_coverage
+                better = self.judged(longer, covered, allowed) if enough else None
+                if better is not None:
+                    found.append(better)
+        return found
+
+    def covered(self, body: tuple[Condition, ...]) -> set[int]:
+        """The examples of the working set that satisfy all conditions."""
+        return {e for e in self.working if all(holds(c, self.rows[e], self.assigned[e]) for c in body)}
+
     def grow(self, label: int | None = None, value: int | None = None) -> Candidate | None:
         """The best rule by greedy or beam search."""
         negative = self.objective.negative
@@ -207,18 +242,22 @@ class TwinEngine:
         everything = set(self.working)
         best = self.judged((), everything, allowed)
         beam = [((), everything)]
-        length = 0
-        while self.options.max_conditions is None or length < self.options.max_conditions:
-            level = [longer for body, cover in beam for longer in self.extensions(body, cover, allowed)]
+        longest = self.options.max_conditions
+        while beam:
+            level = []
+            for body, cover in beam:
+                if longest is None or len(body) < longest:
+                    level += self.extensions(body, cover, allowed)
+                level += self.members(body, cover, allowed)
             level.sort(key=lambda one: one.rank, reverse=True)  # stable: earlier parents and conditions stay in front
             kept: list[Found] = []
             for one in level:
-                if all(set(one.body) != set(other.body) for other in kept):
+                if all(same(one.body) != same(other.body) for other in kept):
                     kept.append(one)
             kept = kept[: self.options.beam_width]
             if not kept or (best is not None and kept[0].rank <= best.rank):
                 break
-            best, length = kept[0], length + 1
+            best = kept[0]
             beam = [(one.body, set(one.covered)) for one in kept]
         if best is None or sum(self.weights[e] for e in best.covered) < self.options.min_coverage:
             return None
@@ -233,7 +272,8 @@ class TwinEngine:
                 found = self.grow(label, value)
                 if found is None:
                     continue
-                if best is None or (found.value, found.tp, -len(found.body)) > (best.value, best.tp, -len(best.body)):
+                rank = found.value, found.tp, -size_of(found.body)
+                if best is None or rank > (best.value, best.tp, -size_of(best.body)):
                     best = found
         return best
 

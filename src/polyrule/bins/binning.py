@@ -11,12 +11,21 @@ import numpy.typing as npt
 
 from polyrule.arrays import Codes, Floats, Ints, Ints32
 from polyrule.bins.round_numbers import simplest_between
+from polyrule.bins.tests import (
+    ABOVE,
+    AT_MOST,
+    CATEGORY,
+    AnyTest,
+    BinGroup,
+    BinTest,
+    Column,
+    holds,
+    satisfied,
+    single_tests,
+)
 from polyrule.data.table import Feature, Table
 from polyrule.errors import ModelError
-from polyrule.model.rule import Condition, NominalCondition, NumericCondition
-
-#: What a condition tests; the native kernel uses the same numbers.
-AT_MOST, ABOVE, CATEGORY = 0, 1, 2
+from polyrule.model.rule import Condition, FeatureCondition, GroupCondition, NominalCondition, NumericCondition
 
 # A column is listed, not stored whole, where one code holds for at least this share of the rows.
 _LISTED_SHARE = 0.75
@@ -24,15 +33,6 @@ _LISTED_SHARE = 0.75
 #: A table looks like text from so many columns on, if so many of their values are the usual ones.
 FEWEST_WORDS, USUAL_SHARE = 50, 0.8
 _LOOKED_AT = 1000  # examples
-
-
-@dataclass(frozen=True, slots=True)
-class BinTest:
-    """A condition while it is searched for: the feature, what is tested, and the bin it is tested against."""
-
-    feature: int
-    kind: int
-    bin: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,15 +119,25 @@ class Binning:
         places = np.searchsorted(self.thresholds[feature], values, side="left")
         return np.where(missing, count, places).astype(np.uint16)
 
-    def condition(self, test: BinTest) -> Condition:
+    def condition(self, test: AnyTest) -> Condition:
         """Return the condition as it is stored and shown."""
+        if isinstance(test, BinGroup):
+            return GroupCondition(tuple(self._plain(member) for member in test.members), test.least)
+        return self._plain(test)
+
+    def _plain(self, test: BinTest) -> FeatureCondition:
         if test.kind == CATEGORY:
             return NominalCondition(test.feature, test.bin)
         threshold = float(self.thresholds[test.feature][test.bin])
         return NumericCondition(test.feature, "<=" if test.kind == AT_MOST else ">", threshold)
 
-    def test(self, condition: Condition) -> BinTest:
+    def test(self, condition: Condition) -> AnyTest:
         """Return the test of a condition that cuts where a feature is cut; the opposite of `condition`."""
+        if isinstance(condition, GroupCondition):
+            return BinGroup(tuple(self._single(member) for member in condition.members), condition.least)
+        return self._single(condition)
+
+    def _single(self, condition: Condition) -> BinTest:
         if isinstance(condition, NumericCondition):
             place = int(np.searchsorted(self.thresholds[condition.feature], condition.threshold))
             return BinTest(condition.feature, AT_MOST if condition.op == "<=" else ABOVE, place)
@@ -206,11 +216,11 @@ class BinnedTable:
         binning: Binning,
         columns: Iterable[Codes],
         direction: npt.NDArray[np.int8] | None = None,
-        absence: bool = True,
+        presence: bool = False,
     ) -> BinnedTable:
         """Arrange bins; `columns` yields the codes of one feature after the other.
 
-        Without `absence`, no condition may hold for the code that stands for "not there": what can be tested is that a
+        With `presence`, no condition may hold for the code that stands for "not there": what can be tested is that a
         word is there, not that it is absent.
         """
         features = len(binning.features)
@@ -227,7 +237,7 @@ class BinnedTable:
             total = len(column)
             tally = np.bincount(column, minlength=1)
             common = int(np.argmax(tally))
-            if not absence:
+            if presence:
                 shunned[j] = binning.absent(j, tally)
             if tally[common] >= _LISTED_SHARE * total:
                 usual[j] = common
@@ -273,13 +283,13 @@ class BinnedTable:
             shunned=self.shunned[places],
         )
 
-    def sign(self, tests: Iterable[BinTest]) -> int:
+    def sign(self, tests: Iterable[AnyTest]) -> int:
         """Which sign the weights of a body must have, 0 for any.
 
         A body that is left or entered as a feature rises may only lower or raise scores that rise with this feature.
         The search never combines tests that ask for different signs.
         """
-        wanted = [int(self.direction[t.feature]) * (1 if t.kind == ABOVE else -1) for t in tests]
+        wanted = [int(self.direction[t.feature]) * (1 if t.kind == ABOVE else -1) for t in single_tests(tests)]
         return next((sign for sign in wanted if sign), 0)
 
     def opposite(self, test: BinTest) -> BinTest | None:
@@ -301,9 +311,13 @@ class BinnedTable:
         column[self.listed_rows[entries]] = self.listed_codes[entries]
         return column
 
-    def covered(self, test: BinTest, rows: Ints32) -> Ints32:
+    def codes_at(self, rows: Ints32) -> Column:
+        """Return what gives the codes of a feature for `rows`, and its number of bins."""
+        return lambda feature: (self.column(feature)[rows], int(self.count[feature]))
+
+    def covered(self, test: AnyTest, rows: Ints32) -> Ints32:
         """Return those of `rows` that satisfy a test; a missing value satisfies none."""
-        return rows[holds(test, self.column(test.feature)[rows], int(self.count[test.feature]))]
+        return rows[satisfied(test, self.codes_at(rows))]
 
 
 def looks_like_text(table: Table) -> bool:
@@ -319,12 +333,3 @@ def looks_like_text(table: Table) -> bool:
     some = table[np.arange(0, len(table), 1 + (len(table) - 1) // _LOOKED_AT)]
     usual = sum(int(some.spans(j)[2].max(initial=0)) for j in range(table.shape[1]))
     return usual >= USUAL_SHARE * len(some) * table.shape[1]
-
-
-def holds(test: BinTest, codes: Codes, count: int) -> npt.NDArray[np.bool_]:
-    """Which codes satisfy a test; `count` is the code of a missing value, which satisfies none."""
-    if test.kind == AT_MOST:
-        return np.asarray(codes <= test.bin)
-    if test.kind == ABOVE:
-        return np.asarray((codes > test.bin) & (codes < count))
-    return np.asarray(codes == test.bin)

@@ -30,6 +30,7 @@ def edit() -> None:
     Examples:
       polyrule edit remove model.json 3
       polyrule edit add model.json "happy, ¬sad <- tempo > 120" --at 1
+      polyrule edit name model.json 3 "road words"
       polyrule edit recount model.json train.csv
     """
 
@@ -108,6 +109,79 @@ def replace(model: Path, number: int, rule: str, output: Path | None, as_json: b
     """
     stored = load_rule_list(model)
     _store(stored, stored.replace(_index(stored, number), rule), model, output, as_json)
+
+
+@edit.command("name", cls=Command)
+@model_argument
+@click.argument("number", metavar="N", type=int)
+@click.argument("name")
+@output_option
+def name_group(model: Path, number: int, name: str, output: Path | None, as_json: bool) -> None:
+    r"""Give the group of alternatives ('any of', 'at least 2 of') in rule N a NAME, which stands beside its members.
+
+    An empty NAME takes it away. Nothing else changes.
+
+    \b
+    Example:
+      polyrule edit name model.json 3 "road words"
+    """
+    stored = load_model(model)
+    _store(stored, stored.name_group(_index(stored, number), name), model, output, as_json)
+
+
+@edit.command("join", cls=Command)
+@model_argument
+@click.argument("rules", metavar="RULE...", type=int, nargs=-1, required=True)
+@output_option
+def join(model: Path, rules: tuple[int, ...], output: Path | None, as_json: bool) -> None:
+    r"""Join rules that have one head and differ in one condition to a rule with 'any of', in the place of the first.
+
+    \b
+    Example:
+      polyrule edit join model.json 3 5 6
+    """
+    stored = load_rule_list(model)
+    _store(stored, stored.join(*(_index(stored, number) for number in rules)), model, output, as_json)
+
+
+@edit.command("split", cls=Command)
+@model_argument
+@click.argument("number", metavar="N", type=int)
+@output_option
+def split(model: Path, number: int, output: Path | None, as_json: bool) -> None:
+    r"""Tell rule N, which has a group of alternatives, by rules that have none.
+
+    \b
+    Example:
+      polyrule edit split model.json 3
+    """
+    stored = load_rule_list(model)
+    _store(stored, stored.split_group(_index(stored, number)), model, output, as_json)
+
+
+@edit.command("member", cls=Command)
+@model_argument
+@click.argument("number", metavar="N", type=int)
+@click.argument("condition")
+@click.option("--remove", "leaves", is_flag=True, help="Take CONDITION out of the group.")
+@click.option("--beside", metavar="OTHER", help="The condition of a rule without a group that gets an alternative.")
+@output_option
+def member(
+    model: Path, number: int, condition: str, leaves: bool, beside: str | None, output: Path | None, as_json: bool
+) -> None:
+    r"""Add CONDITION to the group of alternatives in rule N, or take it out.
+
+    \b
+    Examples:
+      polyrule edit member model.json 3 "gridlock = 1"
+      polyrule edit member model.json 3 jam --remove
+    """
+    if leaves and beside is not None:
+        raise OptionError("--beside says where a condition is added; it cannot be given with --remove")
+    stored = load_model(model)
+    place = _index(stored, number)
+    edited = stored.remove_member(place, condition) if leaves else stored.add_member(place, condition, beside)
+    _store(stored, edited, model, output, as_json)
 
 
 @edit.command("text", cls=Command)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from polyrule.model import RuleList
 
 DATE_FORMS = ("day/month/year", "month/day/year")  # as in polyrule.data.dates, which help need not import
-FORMATS = ("arff", "csv", "tsv", "parquet", "jsonl", "libsvm")
+FORMATS = ("arff", "csv", "tsv", "parquet", "jsonl", "libsvm", "xlsx")
 
 SECTION = "Reading DATA (a file, - for standard input, or a name such as emotions:test)"
 _option = partial(click.option, cls=Option, section=SECTION)
@@ -36,6 +36,7 @@ _OPTIONS = (
     _option("--nominal", metavar="SPEC", help="Columns to read as categories."),
     _option("--ordinal", multiple=True, metavar="NAME=A,B,..", help="A column whose values ascend, lowest first."),
     _option("--numeric", metavar="SPEC", help="Columns to read as numbers."),
+    _option("--date", metavar="SPEC", help="Columns to read as dates, also as 20211231."),
     _option("--id", "identifier", metavar="COLUMN", help="Column that names the rows; never a feature."),
     _option("--weights", metavar="COLUMN", help="Column with example weights."),
     _option("--format", "format_", type=click.Choice(FORMATS), help="Format of the data [by content]."),
@@ -262,7 +263,13 @@ def load_column(text: str, reading: dict[str, Any], model: Any, name: str, rows:
         raise OptionError("--keep reads DATA once more, which standard input does not allow; give a file")
     if benchmark_name(text) is not None:
         raise OptionError(f"{text}: --keep is for files; the columns of this data set are known")
-    known = with_known(text, reading, model) | {"identifier": name, "nominal": None, "ordinal": (), "numeric": None}
+    known = with_known(text, reading, model) | {
+        "identifier": name,
+        "nominal": None,
+        "ordinal": (),
+        "numeric": None,
+        "date": None,
+    }
     options = {key: value for key, value in reading_options(known).items() if key not in _LABELS}
     with naming(text):
         for part in read_chunks(text, rows=rows, labels=None, features=(), **options):

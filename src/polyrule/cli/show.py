@@ -97,6 +97,7 @@ def rule_records(model: Any, digits: int | None = None) -> list[dict[str, Any]]:
 
 def _wanted(model: Any, number: int, labels: tuple[str, ...], features: tuple[str, ...], least: float | None) -> bool:
     from polyrule.model import LabelCondition
+    from polyrule.model.rule import plain_conditions
 
     rule = model.rules[number]
     if labels:
@@ -105,7 +106,9 @@ def _wanted(model: Any, number: int, labels: tuple[str, ...], features: tuple[st
         if not named & set(labels):
             return False
     if features:
-        tested = {model.features[c.feature].name for c in rule.body if not isinstance(c, LabelCondition)}
+        tested = {
+            model.features[c.feature].name for c in plain_conditions(rule.body) if not isinstance(c, LabelCondition)
+        }
         if not tested & set(features):
             return False
     return least is None or (rule.coverage or 0) >= least
@@ -135,23 +138,25 @@ def _marks(row: dict[str, Any]) -> str:
 
 def _counts(row: dict[str, Any]) -> dict[str, str]:
     """Return what is counted about a rule: TP and FP, or for a weighted rule the examples it covers."""
-    from polyrule.model.printing import format_count
+    from polyrule.model.printing import format_count, format_coverage, format_share
 
-    names = {"TP": "tp", "FP": "fp"} if "tp" in row else {"covers": "coverage"}
-    return {name: "" if row[key] is None else format_count(row[key]) for name, key in names.items()}
+    if "tp" not in row:
+        return {"covers": "" if row["coverage"] is None else format_coverage(row["coverage"])}
+    expected = "" if row["expected"] is None else f"{format_share(row['expected'])} right"
+    return {"TP": format_count(row["tp"]), "FP": format_count(row["fp"]), "expect": expected}
 
 
 def _text(rows: list[dict[str, Any]]) -> str:
     lines = []
     for row in rows:
         marks = f" [{_marks(row)}]" if _marks(row) else ""
-        counts = ", ".join(f"{name} {count}" for name, count in _counts(row).items())
+        counts = ", ".join(f"{name} {count}" for name, count in _counts(row).items() if count)
         lines.append(f"{row['rule']}. {row['head']} <- {row['body']}   ({counts}){marks}")
     return "\n".join(lines) if lines else "(no such rules)"
 
 
 def _markdown(rows: list[dict[str, Any]]) -> str:
-    counts = list(_counts(rows[0])) if rows else ["TP", "FP"]
+    counts = list(_counts(rows[0])) if rows else ["TP", "FP", "expect"]
     lines = [
         f"| | labels | conditions | {' | '.join(counts)} | |",
         f"| --: | --- | --- |{' --: |' * len(counts)} --- |",
@@ -174,7 +179,7 @@ _LATEX = {
 
 
 def _latex(rows: list[dict[str, Any]]) -> str:
-    counts = list(_counts(rows[0])) if rows else ["TP", "FP"]
+    counts = list(_counts(rows[0])) if rows else ["TP", "FP", "expect"]
     lines = [r"\begin{tabular}{rp{0.25\linewidth}p{0.5\linewidth}" + "r" * len(counts) + "}", r"\hline"]
     lines += [" & ".join(["", "labels", "conditions", *counts]) + r" \\", r"\hline"]
     for row in rows:
@@ -191,7 +196,20 @@ def _escape_latex(text: str) -> str:
 
 def _csv(rows: list[dict[str, Any]]) -> str:
     stream = io.StringIO(newline="")
-    fields = ["rule", "head", "body", "labels", "conditions", "tp", "fp", "value", "coverage", "stop", "origin"]
+    fields = [
+        "rule",
+        "head",
+        "body",
+        "labels",
+        "conditions",
+        "tp",
+        "fp",
+        "expected",
+        "value",
+        "coverage",
+        "stop",
+        "origin",
+    ]
     found = list(dict.fromkeys(key for row in rows for key in row))
     writer = csv.DictWriter(stream, found or fields, lineterminator="\n")
     writer.writeheader()

@@ -79,8 +79,10 @@ def _fill(session: Any, kind: str, what: str | None, data: str | None, test: str
         session.resume()
         note(f"going on with {session.path} ({len(session.project.versions)} versions)")
         given = data if kind == "model" else what if kind == "data" else None
-        if given is not None and session.origin is not None and _origin(given) != session.origin:
-            raise OptionError(f"{session.path}: is about {session.origin.name}, not {given}; give --project FILE")
+        if given is not None and session.intake.origin is not None and _origin(given) != session.intake.origin:
+            raise OptionError(
+                f"{session.path}: is about {session.intake.origin.name}, not {given}; give --project FILE"
+            )
         return
     if kind == "project":
         raise DataError(f"{what}: no such file")

@@ -39,6 +39,7 @@ FIRST_DAY, LAST_DAY = datetime.date.min.toordinal() - _EPOCH, datetime.date.max.
 # A date, perhaps with a time of day, which is not used, and a time zone, which is not applied.
 _WRITTEN = re.compile(r"(\d{4}-\d\d-\d\d)(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?: ?(?:Z|[+-]\d\d:?\d\d))?)?", re.ASCII)
 
+_DIGITS = re.compile(r"(\d{4})(\d\d)(\d\d)", re.ASCII)
 _LOCAL = re.compile(
     r"(\d{1,2})([./])(\d{1,2})\2(\d{4})(?:,? \d{1,2}:\d\d(?::\d\d(?:\.\d+)?)?(?: ?[AaPp][Mm])?)?", re.ASCII
 )
@@ -73,6 +74,20 @@ def day_of(value: Any) -> float | None:
     return None
 
 
+def day_said(value: Any) -> float | None:
+    """Return the day of something that is said to be a date: also one such as 31.12.2021 or 20211231.
+
+    >>> day_said("31.12.2021") == day_said("20211231") == day_said(20211231.0) == day_of("2021-12-31"), day_said("5")
+    (True, None)
+    """
+    if isinstance(value, (int, float)) and not isinstance(value, bool) and value == value // 1:
+        value = f"{value:.0f}"
+    if not isinstance(value, str):
+        return day_of(value)
+    digits = _DIGITS.fullmatch(value.strip())
+    return day_of("-".join(digits.groups()) if digits else iso_date(value, None) or value)
+
+
 def are_dates(cells: Iterable[Any]) -> bool:
     """Whether all cells that are not missing are dates written as 2021-03-05, and there is one.
 
@@ -104,21 +119,52 @@ def iso_date(text: str, form: str | None) -> str | None:
         return None
 
 
-def date_forms(cells: Iterable[str | None]) -> list[str]:
-    """Return the forms in which all known cells are dates; nothing if they are no dates with points or slashes.
+class DateForms:
+    """In which forms all cells seen so far are dates; none where they are no dates with points or slashes.
 
-    >>> date_forms(["3/4/2021", "3/14/2021", None]), date_forms(["3/4/2021"]), date_forms(["2021-03-04", "soon"])
+    >>> DateForms(["3/4/2021", "3/14/2021", None]).left, DateForms(["3/4/2021"]).left, DateForms(["soon"]).left
     (['month/day/year'], ['day/month/year', 'month/day/year'], [])
+    >>> DateForms(["1.2.2021"]).left, DateForms([None]).left
+    (['day/month/year'], [])
     """
-    known = [cell for cell in cells if cell is not None]
-    slashes = any("/" in cell for cell in known)
-    forms = [form for form in DATE_FORMS if known and all(iso_date(cell, form) is not None for cell in known)]
-    return forms if slashes else forms[:1]
+
+    def __init__(self, cells: Iterable[Any] = ()) -> None:
+        self._forms = list(DATE_FORMS)
+        self.example: str | None = None
+        self.slashes = False
+        for cell in cells:
+            self.see(cell)
+
+    @property
+    def left(self) -> list[str]:
+        """The forms that are left; dates with points are written in one way."""
+        if self.example is None:
+            return []
+        return self._forms if self.slashes else self._forms[:1]
+
+    def see(self, cell: Any) -> bool:
+        """Take in a cell, None where it is missing; whether they may still all be dates."""
+        if cell is not None and self._forms:
+            text = cell if isinstance(cell, str) else ""
+            self._forms = [form for form in self._forms if iso_date(text, form) is not None]
+            self.example = self.example or text
+            self.slashes = self.slashes or "/" in text
+        return bool(self._forms)
 
 
-def is_local_date(text: str) -> bool:
-    """Whether a text has the shape of a date with points or slashes."""
-    return _LOCAL.fullmatch(text.strip()) is not None
+def day_written(value: Any, form: str | None) -> float | None:
+    """Return the day of a date that is written in this form, or as `day_of` reads it; None for anything else.
+
+    >>> day_written("31.12.2021", "day/month/year") == day_written("2021-12-31", "day/month/year") == 18992
+    True
+    """
+    local = iso_date(value, form) if form is not None and isinstance(value, str) else None
+    return day_of(value if local is None else local)
+
+
+def is_local_date(value: Any) -> bool:
+    """Whether a value has the shape of a date with points or slashes."""
+    return isinstance(value, str) and _LOCAL.fullmatch(value.strip()) is not None
 
 
 def format_date(day: float) -> str:

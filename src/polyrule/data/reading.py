@@ -12,7 +12,7 @@ import numpy as np
 
 from polyrule.data.assemble import Assembler, undeclared
 from polyrule.data.dataset import Dataset
-from polyrule.data.dates import arranged, day_of, with_parts
+from polyrule.data.dates import arranged, day_written, with_parts
 from polyrule.data.formats.arff import ArffReader
 from polyrule.data.formats.blocks import Column, ColumnKind, Reader, SparseBlock
 from polyrule.data.formats.delimited import MISSING, DelimitedOptions, DelimitedReader
@@ -21,6 +21,7 @@ from polyrule.data.formats.jsonlines import JsonLinesReader
 from polyrule.data.formats.libsvm import LibsvmReader
 from polyrule.data.formats.number_style import NumberStyle, other_style
 from polyrule.data.formats.parquet import ParquetReader
+from polyrule.data.formats.xlsx import XlsxReader
 from polyrule.data.layout import Layout
 from polyrule.data.roles import Roles, make_layout
 from polyrule.data.sniff import ending, find_format
@@ -40,6 +41,7 @@ def read(
     nominal: Any = (),
     ordinal: Mapping[str, Sequence[str]] | None = None,
     numeric: Any = (),
+    date: Any = (),
     identifier: str | int | None = None,
     weights: str | int | None = None,
     tags: str | int | None = None,
@@ -60,8 +62,8 @@ def read(
     Parameters
     ----------
     path : path, ``"-"`` for standard input, or a binary stream
-        ARFF (dense or sparse), CSV, TSV, Parquet, JSON lines, LIBSVM or extreme-classification format; compressed with
-        gzip, bzip2, xz or zstandard or not at all.
+        ARFF (dense or sparse), CSV, TSV, Parquet, JSON lines, the first sheet of a workbook (xlsx), LIBSVM or
+        extreme-classification format; compressed with gzip, bzip2, xz or zstandard or not at all.
     labels : specification of columns, ``"auto"`` or None
         A list of names or positions, a compiled pattern, a range, the path of a MULAN XML file, or a text such as
         ``"red,green"``, ``"last:14"``, ``"red..black"``, ``"mood_*"``, ``"/^Class/"`` or ``"@labels.xml"``
@@ -69,12 +71,13 @@ def read(
         ``-C n`` in the relation name, or the labels of a LIBSVM file. None: there are no labels.
     label_file : path, optional
         A second file with the same rows whose columns are all labels.
-    format : {"arff", "csv", "tsv", "parquet", "jsonl", "libsvm"}, optional
+    format : {"arff", "csv", "tsv", "parquet", "jsonl", "libsvm", "xlsx"}, optional
         Found by content and ending by default.
     ordinal : dict of str to sequence of str, optional
         Columns whose values ascend, and these values, lowest first: ``{"plan": ["basic", "plus", "pro"]}``.
-    drop, nominal, numeric : specifications of columns
-        Columns to leave out, and columns whose kind is declared.
+    drop, nominal, numeric, date : specifications of columns
+        Columns to leave out, and columns whose kind is declared. Dates that are declared may also be written 31.12.2021
+        or 20211231.
     identifier, weights : column
         The column with the names of the examples, and that with their weights.
     tags, tag_separator : column and separator
@@ -122,7 +125,7 @@ def read(
         if labels not in ("auto", None) or tags is not None:
             raise OptionError("label_file= cannot be combined with labels= or tags=")
         labels = None
-    roles = Roles(labels, drop, nominal, ordinal, numeric, identifier, weights, tags, tag_separator, features)
+    roles = Roles(labels, drop, nominal, ordinal, numeric, date, identifier, weights, tags, tag_separator, features)
     delimited = DelimitedOptions(delimiter, header, missing, decimal, thousands, dates)
     opened = _Opened(path, roles, delimited, format, encoding, max_bytes, name)
     made = _read_whole(opened)
@@ -173,7 +176,12 @@ def column_names(path: Any, **options: Any) -> list[str]:
     >>> column_names(io.BytesIO(b"id,size,red\n1,2,0\n"))
     ['id', 'size', 'red']
     """
-    return [column.name for column in _Opened.with_options(path, options).reader.columns]
+    return [column.name for column in file_columns(path, **options)]
+
+
+def file_columns(path: Any, **options: Any) -> list[Column]:
+    """Return what a file says about its columns, before anybody says which part they play."""
+    return list(_Opened.with_options(path, options).reader.columns)
 
 
 class _Opened:
@@ -217,9 +225,11 @@ def open_reader(source: Source, format: str | None = None, options: DelimitedOpt
     if found == "parquet":
         return ParquetReader(source)
     if found == "jsonl":
-        return JsonLinesReader(source)
+        return JsonLinesReader(source, options)
     if found == "libsvm":
         return LibsvmReader(source)
+    if found == "xlsx":
+        return XlsxReader(source, options)
     return DelimitedReader(source, options, ".tsv" if found == "tsv" else ending(source))
 
 
@@ -297,12 +307,13 @@ def _settle_kinds(reader: Reader) -> None:
             if reader.columns[j].kind == "auto":
                 fits = not isinstance(parse_numbers(cells), int)
             else:
-                fits = all(cell is None or day_of(cell) is not None for cell in cells)
+                form = reader.columns[j].date_form
+                fits = all(cell is None or day_written(cell, form) is not None for cell in cells)
             if not fits:
                 _refuse_other_style(reader, j, cells, block.lines)
                 textual.add(j)
     reader.columns = [
-        column if j not in open_columns else Column(column.name, "nominal" if j in textual else kinds[column.kind])
+        column if j not in open_columns else replace(column, kind="nominal" if j in textual else kinds[column.kind])
         for j, column in enumerate(reader.columns)
     ]
 

@@ -42,6 +42,7 @@ class Roles:
     nominal: Any = ()
     ordinal: Mapping[str, Sequence[str]] | None = None
     numeric: Any = ()
+    date: Any = ()
     identifier: Any = None
     weights: Any = None
     tags: Any = None
@@ -178,15 +179,16 @@ def _encoders(
         return _model_encoders(reader, roles.features, free, unseen)
     nominal = _declared(roles.nominal, names, "nominal")
     numeric = _declared(roles.numeric, names, "numeric")
-    if clash := nominal & numeric:
-        raise OptionError(f"column {names[min(clash)]!r} cannot be both nominal and numeric")
+    date = _declared(roles.date, names, "date")
+    if clash := (nominal & numeric) | (nominal & date) | (numeric & date):
+        raise OptionError(f"column {names[min(clash)]!r} cannot be two of nominal, numeric and date at once")
     ordinal = _ordinal(roles.ordinal, names)
-    if clash := ordinal.keys() & (nominal | numeric):
-        raise OptionError(f"column {names[min(clash)]!r} cannot be ordinal and nominal or numeric at once")
+    if clash := ordinal.keys() & (nominal | numeric | date):
+        raise OptionError(f"column {names[min(clash)]!r} cannot be ordinal and nominal, numeric or date at once")
     return {
         j: Encoder(names[j], "ordinal", ordinal[j])
         if j in ordinal
-        else _encoder(reader, reader.columns[j], j in nominal, j in numeric)
+        else _encoder(reader, reader.columns[j], j in nominal, j in numeric, j in date)
         for j in free
     }
 
@@ -207,8 +209,10 @@ def _declared(spec: Any, names: list[str], option: str) -> set[int]:
     return set(choose_columns(spec, names, option).positions) if _given(spec) else set()
 
 
-def _encoder(reader: Reader, column: Column, nominal: bool, numeric: bool) -> Encoder:
+def _encoder(reader: Reader, column: Column, nominal: bool, numeric: bool, date: bool) -> Encoder:
     tentative = column.kind == "auto"
+    if date and column.kind != "mixed":
+        return Encoder(column.name, "date", date_form=column.date_form)
     if nominal:
         return Encoder(column.name, "nominal", column.categories)
     if numeric or column.kind == "numeric":
@@ -218,7 +222,7 @@ def _encoder(reader: Reader, column: Column, nominal: bool, numeric: bool) -> En
     if column.kind == "nominal":
         return Encoder(column.name, "nominal", column.categories)
     if column.kind in ("date", "auto-date"):
-        return Encoder(column.name, "date", tentative=column.kind == "auto-date")
+        return Encoder(column.name, "date", tentative=column.kind == "auto-date", date_form=column.date_form)
     if column.kind == "mixed":
         raise DataError(
             f"{reader.name}: column {column.name!r} holds {column.remark}; {column.advice}, drop it (drop=) or declare "
@@ -247,6 +251,6 @@ def _model_encoders(
     for feature in features:
         j = position[feature.column]
         categories = feature.categories if feature.has_categories else None
-        dated = Encoder(feature.column, "date")
+        dated = Encoder(feature.column, "date", date_form=reader.columns[j].date_form)
         encoders[j] = dated if feature.is_dated else Encoder(feature.name, feature.kind, categories, unseen)
     return encoders

@@ -8,7 +8,7 @@ from typing import Literal, get_args
 from polyrule.data.sources import Source
 from polyrule.errors import DataError, OptionError
 
-Format = Literal["arff", "csv", "tsv", "parquet", "jsonl", "libsvm"]
+Format = Literal["arff", "csv", "tsv", "parquet", "jsonl", "libsvm", "xlsx"]
 
 _ENDINGS: dict[str, Format] = {
     ".arff": "arff",
@@ -20,6 +20,8 @@ _ENDINGS: dict[str, Format] = {
     ".jsonl": "jsonl",
     ".ndjson": "jsonl",
     ".json": "jsonl",
+    ".xlsx": "xlsx",
+    ".xlsm": "xlsx",
     ".svm": "libsvm",
     ".libsvm": "libsvm",
     ".svmlight": "libsvm",
@@ -55,8 +57,10 @@ def find_format(source: Source, given: str | None = None) -> Format:
             raise OptionError(f"format must be one of {', '.join(known)}, not {given!r}")
         return given  # type: ignore[return-value]
     head = source.head()
-    if head.startswith(b"PK\x03\x04"):
-        raise DataError(f"{source.name}: this is a workbook or zip archive; save the sheet as CSV, or unpack it")
+    if head.startswith(b"\xd0\xcf\x11\xe0"):
+        raise DataError(
+            f"{source.name}: this is a workbook of an old kind or with a password; save it as .xlsx without one"
+        )
     return _by_content(head) or _ENDINGS.get(ending(source)) or _guess(source)
 
 
@@ -64,6 +68,8 @@ def _by_content(head: bytes) -> Format | None:
     """Formats that cannot be mistaken for another one."""
     if head.startswith(b"PAR1"):
         return "parquet"
+    if head.startswith(b"PK\x03\x04"):
+        return "xlsx"
     head = _as_utf8(head)
     for line in head.split(b"\n"):
         line = line.strip()

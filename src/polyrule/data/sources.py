@@ -97,6 +97,18 @@ class Source:
         opened = _decompress(raw, compression, self.name)
         return Bytes(opened, raw, compression, self.budget)
 
+    def seekable(self) -> Any:
+        """Return the path, or a decompressed copy, for formats that are read from their end."""
+        if self.path is not None and self.compression is None:
+            return self.path
+        copy: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 (closed with the source)
+        weakref.finalize(self, copy.close)
+        with self.open() as stream:
+            while block := stream.read():
+                copy.write(block)
+        copy.seek(0)
+        return copy
+
     def head(self, size: int = 1 << 16) -> bytes:
         """Return the first bytes of the decompressed content; damaged compression gives what can be read."""
         with self.open() as stream:

@@ -12,6 +12,7 @@ from polyrule.data.columns import is_missing
 from polyrule.data.formats.encoders import Place
 from polyrule.data.labels import TRUTH
 from polyrule.data.tags import SEPARATORS, TagCollector, likely_separator
+from polyrule.data.vocabulary import arrange_labels
 from polyrule.errors import DataError
 
 
@@ -72,13 +73,9 @@ def rows_right(y: Any, separator: str, predicted: Any, names: Sequence[str]) -> 
     truth, tags = read_tags(
         [cell if cell is None or isinstance(cell, str) else _in_order(cell) for cell in cells], separator
     )
-    dense = truth.toarray() if sp.issparse(truth) else truth
-    place = {name: at for at, name in enumerate(tags)}
-    right = np.ones(len(dense), dtype=bool)
-    for at, name in enumerate(names):
-        right &= predicted[:, at] == (dense[:, place.pop(name)] if name in place else 0)
-    # What is left are labels the model has never heard of; it cannot be right where they are.
-    return right & ~dense[:, list(place.values())].any(axis=1)
+    found = arrange_labels(truth, tags, names)
+    # What the model has never heard of it cannot be right about.
+    return (predicted == (found.Y.toarray() if sp.issparse(found.Y) else found.Y)).all(axis=1) & ~found.touched
 
 
 def _cells(y: Any) -> list[Any] | None:

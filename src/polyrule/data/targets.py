@@ -10,8 +10,6 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import assert_all_finite, column_or_1d
 
 from polyrule.data.frames import is_frame
 from polyrule.data.label_matrix import LabelMatrix
@@ -20,6 +18,7 @@ from polyrule.data.tag_targets import read_tags, tag_cells
 from polyrule.data.tags import OTHER_SEPARATORS, likely_separator
 from polyrule.data.unseen import depth_of_caller
 from polyrule.errors import DataError, DataWarning
+from polyrule.lazy import import_late
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,10 +94,11 @@ def read_target(y: Any, label_names: Sequence[str] | None = None) -> Target:
         if truth.shape[1] == 0:
             raise DataError("Y has no label column; give at least one label")
         return Target("multilabel", truth, names, _classes(names), sp.issparse(y))
-    flat = column_or_1d(y, warn=True)
+    validation = import_late("sklearn.utils.validation")
+    flat = validation.column_or_1d(y, warn=True)
     if flat.dtype.kind in "fc":
-        assert_all_finite(flat, input_name="y")
-    check_classification_targets(flat)
+        validation.assert_all_finite(flat, input_name="y")
+    import_late("sklearn.utils.multiclass").check_classification_targets(flat)
     _warn_of_tags(flat)
     found, codes = np.unique(flat, return_inverse=True)
     kind: Literal["binary", "multiclass"] = "binary" if len(found) <= 2 else "multiclass"

@@ -131,11 +131,14 @@ def _condition(condition: Any) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class _Learned:
-    """A condition of a kind that is never planted: a set of categories, or whether a value is missing."""
+    """A condition that is never planted: a set of categories, whether a value is missing, or a group of conditions."""
 
     condition: Any
 
     def holds(self, X: npt.NDArray[np.float64], state: npt.NDArray[np.int8]) -> npt.NDArray[np.bool_]:
+        if hasattr(self.condition, "members"):
+            held = [_condition(member).holds(X, state) for member in self.condition.members]
+            return np.asarray(np.sum(held, axis=0) >= self.condition.least)
         column = X[:, self.condition.feature]
         if hasattr(self.condition, "values"):
             return np.isin(column, self.condition.values)

@@ -10,10 +10,11 @@ import numpy as np
 import numpy.typing as npt
 
 from polyrule.arrays import Bools, Bytes, Codes, Floats, Ints, Ints32, Matrix
-from polyrule.bins.binning import BinnedTable, Binning, BinTest, holds
+from polyrule.bins.binning import BinnedTable, Binning
+from polyrule.bins.tests import AnyTest, meaning, renumbered, satisfied, single_tests
 from polyrule.data.table import Table
 from polyrule.ensemble.gain import Slopes, new_memory
-from polyrule.ensemble.growing import Body, Growth, grow, simplify
+from polyrule.ensemble.growing import Body, Growth, grow
 from polyrule.ensemble.lessons import Lesson
 from polyrule.ensemble.weights import Solver
 
@@ -44,8 +45,9 @@ class BuildOptions:
         Share of rules that are learned beyond `max_rules`, before those that are missed least are taken out again:
         which rules go well together shows only when they are there.
     growth : Growth
-    absence : bool
-        Whether conditions may hold for what stands for "not there"; see `Binning.absent`.
+    presence : bool
+        Whether no condition may hold for what stands for "not there", see `Binning.absent`: alternatives that are there
+        say what conditions on absent words would, and are easier to read.
     """
 
     max_rules: int = 30
@@ -57,7 +59,7 @@ class BuildOptions:
     swaps: int = 0
     spare: float = 0.5
     growth: Growth = field(default_factory=Growth)
-    absence: bool = True
+    presence: bool = False
 
     @property
     def grown(self) -> int:
@@ -69,12 +71,12 @@ class BuildOptions:
 class Chosen:
     """Rules as they were chosen: tests and which labels each may weigh."""
 
-    bodies: tuple[tuple[BinTest, ...], ...]
+    bodies: tuple[tuple[AnyTest, ...], ...]
     heads: Bools
 
 
 #: Tests and head of a rule that was there from the start.
-Kept = tuple[tuple[BinTest, ...], Bools]
+Kept = tuple[tuple[AnyTest, ...], Bools]
 
 #: Called after every rule with the number of rules so far and the penalised loss; True ends the search.
 Watcher = Callable[[int, float], bool]
@@ -95,7 +97,7 @@ class Builder:
     ) -> None:
         self.options = options
         self._growth = replace(options.growth, threads=threads)
-        self.table = BinnedTable.of(binning, lesson.columns, direction, options.absence)
+        self.table = BinnedTable.of(binning, lesson.columns, direction, options.presence)
         self.solver = Solver(
             lesson.targets,
             lesson.weights,
@@ -131,7 +133,7 @@ class Builder:
 
     def chosen(self) -> Chosen:
         """The rules there are."""
-        return Chosen(tuple(simplify(body.tests) for body in self.bodies), self.solver.support[1:].copy())
+        return Chosen(tuple(body.tests for body in self.bodies), self.solver.support[1:].copy())
 
     def prices(self, wanted: Sequence[float], labels_per_head: float | None = None) -> Iterator[float]:
         """Go through ascending prices, heads pruned accordingly; one of them leaves heads just short enough."""
@@ -157,7 +159,7 @@ class Builder:
         """
         heads: dict[object, Bools] = {}
         for body, head in zip(self.bodies[self._kept :], self.solver.support[1 + self._kept :], strict=True):
-            same = frozenset(simplify(body.tests))
+            same = meaning(body.tests)
             heads[same] = heads[same] | head if same in heads else head
         sizes = np.array([head.sum() for head in heads.values()])
         return float(sizes[sizes > 0].mean()) if sizes.any() else 0.0
@@ -182,7 +184,7 @@ class Builder:
             sign = self.table.sign(body.tests)
             head = self._head(priced.label_gains(body.rows, sign))
             if self._allowed is not None:
-                head &= self._allowed[[test.feature for test in body.tests]].all(axis=0)
+                head &= self._allowed[[test.feature for test in single_tests(body.tests)]].all(axis=0)
             if head.any():
                 self.bodies.append(body)
                 solver.add(body.rows, head, sign)
@@ -196,17 +198,9 @@ class Builder:
             return grow(self.table, slopes, self._growth)
         best: Body | None = None
         for features, labels in self._groups:
-            some = replace(
-                slopes,
-                gradient=np.ascontiguousarray(slopes.gradient[:, labels]),
-                curvature=np.ascontiguousarray(slopes.curvature[:, labels]),
-                root=slopes.root[labels],
-                versions=slopes.versions[labels],
-                memory=None,
-            )
-            body = grow(self.table.only(features.tolist()), some, self._growth)
+            body = grow(self.table.only(features.tolist()), slopes.some(labels), self._growth)
             if body is not None and (best is None or body.gain > best.gain):
-                tests = tuple(replace(test, feature=int(features[test.feature])) for test in body.tests)
+                tests = tuple(renumbered(test, features) for test in body.tests)
                 best = replace(body, tests=tests)
         return best
 
@@ -316,13 +310,17 @@ def _groups(allowed: Bools | None) -> list[tuple[Ints, Ints]] | None:
     return list(found.values())
 
 
-def covers_of(bodies: Sequence[tuple[BinTest, ...]], binning: Binning, table: Table) -> Bytes:
+def covers_of(bodies: Sequence[tuple[AnyTest, ...]], binning: Binning, table: Table) -> Bytes:
     """1 where a body covers an example, after a first column of ones; only the features that are tested are read."""
     covers = np.ones((len(table), 1 + len(bodies)), dtype=np.uint8)
     codes: dict[int, Codes] = {}
+
+    def column(feature: int) -> tuple[Codes, int]:
+        if feature not in codes:
+            codes[feature] = binning.encode(feature, table.column(feature))
+        return codes[feature], binning.count(feature)
+
     for place, tests in enumerate(bodies, start=1):
         for test in tests:
-            if test.feature not in codes:
-                codes[test.feature] = binning.encode(test.feature, table.column(test.feature))
-            covers[:, place] &= holds(test, codes[test.feature], binning.count(test.feature))
+            covers[:, place] &= satisfied(test, column)
     return covers

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -15,9 +15,11 @@ from polyrule.data.labels import require_known
 from polyrule.ensemble.weights import INTERCEPT_RIDGE
 from polyrule.errors import ModelError
 from polyrule.model.flips import place_of
+from polyrule.model.grouping import Body, with_member, with_name, without_member
 from polyrule.model.narrowing import fit_to
+from polyrule.model.parsing import as_member
 from polyrule.model.rounding import with_gaps
-from polyrule.model.rule import NumericCondition
+from polyrule.model.rule import FeatureCondition, NumericCondition, plain_conditions
 
 if TYPE_CHECKING:
     from polyrule.data.dataset import Dataset
@@ -49,6 +51,27 @@ def reweigh(ensemble: RuleEnsemble, index: int, label: int | str, weight: float)
         raise ModelError(f"rule {index + 1} would have no label left; remove it instead")
     changed = replace(rule, head=tuple(sorted(head, key=lambda entry: entry.label)))
     return _changed(ensemble, (*ensemble.rules[:index], changed, *ensemble.rules[index + 1 :]))
+
+
+def name_group(ensemble: RuleEnsemble, index: int, name: str) -> RuleEnsemble:
+    """Return the ensemble with a name for the group of the rule at `index`; nothing else changes."""
+    index = _position(ensemble, index)
+    rule = ensemble.rules[index]
+    named = replace(rule, body=with_name(rule.body, name))
+    return replace(ensemble, rules=(*ensemble.rules[:index], named, *ensemble.rules[index + 1 :]))
+
+
+def add_member(
+    ensemble: RuleEnsemble, index: int, member: FeatureCondition | str, beside: FeatureCondition | str | None = None
+) -> RuleEnsemble:
+    """Return the ensemble with one more alternative in the rule at `index`; its weights stay until a refit."""
+    other = None if beside is None else as_member(ensemble, beside)
+    return _with_body(ensemble, index, lambda body: with_member(body, as_member(ensemble, member), other))
+
+
+def remove_member(ensemble: RuleEnsemble, index: int, member: FeatureCondition | str) -> RuleEnsemble:
+    """Return the ensemble with one alternative less in the rule at `index`; its weights stay until a refit."""
+    return _with_body(ensemble, index, lambda body: without_member(body, as_member(ensemble, member)))
 
 
 def refit(
@@ -177,7 +200,9 @@ def required_signs(ensemble: RuleEnsemble) -> list[int]:
     ways = {j: 1 if told[f.name] == "up" else -1 for j, f in enumerate(ensemble.features) if f.name in told}
     found = []
     for rule in ensemble.rules:
-        tests = [test for test in rule.body if isinstance(test, NumericCondition) and test.feature in ways]
+        tests = [
+            test for test in plain_conditions(rule.body) if isinstance(test, NumericCondition) and test.feature in ways
+        ]
         found.append(ways[tests[0].feature] * (1 if tests[0].op == ">" else -1) if tests else 0)
     return found
 
@@ -218,6 +243,13 @@ def _penalties(count: int, ridge: float) -> Floats:
     penalties = np.full(count, ridge)
     penalties[:1] = INTERCEPT_RIDGE
     return penalties
+
+
+def _with_body(ensemble: RuleEnsemble, index: int, change: Callable[[Body], Body]) -> RuleEnsemble:
+    index = _position(ensemble, index)
+    rule = ensemble.rules[index]
+    changed = replace(rule, body=change(rule.body), coverage=None)
+    return _changed(ensemble, (*ensemble.rules[:index], changed, *ensemble.rules[index + 1 :]))
 
 
 def _position(ensemble: RuleEnsemble, index: int) -> int:

@@ -13,8 +13,10 @@ from polyrule.data.results import frame_of_rows
 from polyrule.data.table import Table
 from polyrule.ensemble.printing import format_conditions, format_weight
 from polyrule.errors import ModelError
+from polyrule.model.checks import checks
 from polyrule.model.printing import format_name
 from polyrule.model.rounding import with_gaps
+from polyrule.model.rule import group_of
 
 if TYPE_CHECKING:
     from polyrule.ensemble.model import RuleEnsemble
@@ -22,11 +24,23 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Contribution:
-    """What one rule that fired added to a label's sum; rules are counted from 0."""
+    """What one rule that fired added to a label's sum; rules are counted from 0.
+
+    `text` is its body; `held` says which members of its group of alternatives hold, where it has one.
+    """
 
     rule: int
     weight: float
     text: str
+    held: str = ""
+
+    def __str__(self) -> str:
+        return f"rule {self.rule + 1}: {self.text}" + (f" ({self.held})" if self.held else "")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain JSON values; rules are counted from 1."""
+        told = {"rule": self.rule + 1, "weight": self.weight, "text": self.text}
+        return told | ({"held": self.held} if self.held else {})
 
 
 @dataclass(frozen=True)
@@ -72,9 +86,7 @@ class EnsembleExplanation:
                     "value": item.value,
                     "probability": item.probability,
                     "start": item.start,
-                    "contributions": [
-                        {"rule": part.rule + 1, "weight": part.weight, "text": part.text} for part in item.contributions
-                    ],
+                    "contributions": [part.to_dict() for part in item.contributions],
                     "score": item.score,
                     "cut": item.cut,
                 }
@@ -108,7 +120,7 @@ class EnsembleExplanation:
                 "" if item.cut is None else format_weight(item.cut),
                 "; ".join(
                     [f"start {format_weight(item.start)}"]
-                    + [f"{format_weight(part.weight)} rule {part.rule + 1}: {part.text}" for part in item.contributions]
+                    + [f"{format_weight(part.weight)} {part}" for part in item.contributions]
                 ),
             ]
             for item in self.labels
@@ -127,7 +139,7 @@ class EnsembleExplanation:
                 f"sum {format_weight(item.score)}{needed}: start {format_weight(item.start)}"
             )
             parts = sorted(item.contributions, key=lambda part: -abs(part.weight))
-            lines += [f"      {format_weight(part.weight)}  rule {part.rule + 1}: {part.text}" for part in parts]
+            lines += [f"      {format_weight(part.weight)}  {part}" for part in parts]
         if self.decision == "subset":
             lines.append("of the label sets seen in training, the one whose sums exceed their cuts by most was chosen")
         elif self.decision == "expected-f1":
@@ -166,12 +178,15 @@ def explain(ensemble: RuleEnsemble, example: Any, *, digits: int | None = None) 
     values = ensemble.decision.labels(scores, ensemble.unit)[0]
     chances = expit(ensemble.worth * scores[0])
     shown = ensemble if digits is None else with_gaps(ensemble, table, also=True)
+    row = np.asarray(table, dtype=np.float64)[0]
     parts: list[list[Contribution]] = [[] for _ in ensemble.label_names]
     for number in fired:
         rule = shown.rules[number]
         text = format_conditions(rule, ensemble.features, ensemble.label_names, digits)
+        group = group_of(rule.body)
+        held = checks(ensemble, [group], row, {}, digits)[0].value if group else ""
         for entry in rule.head:
-            parts[entry.label].append(Contribution(number, entry.weight, text))
+            parts[entry.label].append(Contribution(number, entry.weight, text, held))
     sums = []
     for label, name in enumerate(ensemble.label_names):
         cut = ensemble.decision.cuts[label] if ensemble.decision.cuts else None

@@ -7,14 +7,13 @@ which the old outcome holds even then is dropped. Otherwise an undecided rule is
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from polyrule.arrays import Floats
 from polyrule.ensemble.decisions import membership
-from polyrule.model.cells import Domain, Grid, Trial, split
+from polyrule.model.cells import Domain, Grid, Trial
 from polyrule.model.flips import Flip, find_flip
 
 if TYPE_CHECKING:
@@ -51,7 +50,7 @@ class SumSearch:
 
     def __init__(self, model: RuleEnsemble, grid: Grid, target: int) -> None:
         self.model, self.target = model, target
-        self.tests = [_merged(grid.test(c) for c in rule.body) for rule in model.rules]  # type: ignore[arg-type]
+        self.asked = [grid.asked(rule.body) for rule in model.rules]
         self.weights = np.zeros((len(model.rules), len(model.label_names)))
         for number, rule in enumerate(model.rules):
             for entry in rule.head:
@@ -60,21 +59,18 @@ class SumSearch:
         by_cut = not model.decision.uses_sets
         self.relevant = [k for k in range(len(model.rules)) if not by_cut or self.weights[k, target] != 0]
 
-    def _fires(self, rule: int, trial: Trial) -> bool:
-        return all(mask >> trial[owner] & 1 for owner, mask in self.tests[rule].items())
-
     def outcome(self, trial: Trial) -> int:
         """Whether the label is predicted; weights are added in the order in which the model adds them."""
         scores = self.start.copy()
-        for number in range(len(self.tests)):
-            if self._fires(number, trial):
+        for number in range(len(self.asked)):
+            if self.asked[number].holds(trial):
                 scores = scores + self.weights[number]
         return int(self.model.decision.labels(scores[None, :], self.model.unit)[0, self.target])
 
     def parts(self, domain: Domain, trial: Trial, before: int) -> list[Domain]:
         """Parts of a node that may hold a flip, a rule decided in each; none where the outcome is certain."""
-        can = {k for k in self.relevant if all(mask & domain[j] for j, mask in self.tests[k].items())}
-        must = {k for k in can if all(not domain[j] & ~mask for j, mask in self.tests[k].items())}
+        can = {k for k in self.relevant if self.asked[k].possible(domain)}
+        must = {k for k in can if self.asked[k].certain(domain)}
         undecided = sorted(can - must)
         if not undecided:
             return []
@@ -82,10 +78,9 @@ class SumSearch:
         if helps is None:
             return []
         # First what would change the sum most from what it is in the trial.
-        gain = {k: helps[i] * (-1 if self._fires(k, trial) else 1) for i, k in enumerate(undecided)}
+        gain = {k: helps[i] * (-1 if self.asked[k].holds(trial) else 1) for i, k in enumerate(undecided)}
         chosen = max(undecided, key=lambda k: (gain[k], abs(gain[k]), -k))
-        failing, passing = split(domain, self.tests[chosen].items())
-        return [*failing, passing]
+        return self.asked[chosen].parts(domain)
 
     def _helps(self, must: set[int], undecided: list[int], before: int) -> Floats | None:
         """What each undecided rule adds towards a flip; None where no flip is possible."""
@@ -111,11 +106,3 @@ class SumSearch:
         reach = margins[new] - margins[old] + np.maximum(differences, 0).sum(axis=0)
         best = int(np.argmax(reach))
         return differences[:, best] if reach[best] >= -_SLACK else None
-
-
-def _merged(tests: Iterable[tuple[int, int]]) -> Domain:
-    """Join what one rule asks of the same cells, so that a rule that can no longer fire is seen to."""
-    merged: Domain = {}
-    for owner, mask in tests:
-        merged[owner] = merged.get(owner, mask) & mask
-    return merged

@@ -6,19 +6,24 @@ G_l² / (2 (H_l + ridge)). What the intercept would take over by itself is no me
 its share H_l² / (sum of all curvatures). A label joins the head if its gain exceeds the cost of a head entry.
 
 Gradients are rounded to integers first: their sums are then exact, whoever adds them up and in whatever order.
+
+A search looks at the rows that a condition decides about, its *border*. Rows that are covered whether it holds or not
+count with their sums, the *offset*: for one more condition that must hold there are none, for one more alternative they
+are the rows covered so far. The search need not know which of the two it serves.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from polyrule.arrays import Ints32
-from polyrule.bins.binning import ABOVE, AT_MOST, CATEGORY, BinnedTable
+from polyrule.bins.binning import BinnedTable
+from polyrule.bins.tests import ABOVE, AT_MOST, CATEGORY
 from polyrule.native import native
 
 _LARGEST_MEMORY = 4_000_000  # gains
@@ -70,13 +75,28 @@ class Slopes:
         root = curvature.sum(axis=0, dtype=np.int64)
         return cls(gradient, curvature, root, scale, ridge, cost, versions, memory)
 
+    def some(self, labels: npt.NDArray[np.int64]) -> Slopes:
+        """Return the slopes of some labels only."""
+        return replace(
+            self,
+            gradient=np.ascontiguousarray(self.gradient[:, labels]),
+            curvature=np.ascontiguousarray(self.curvature[:, labels]),
+            root=self.root[labels],
+            versions=self.versions[labels],
+            memory=None,
+        )
+
+    def sums(self, rows: Ints32) -> npt.NDArray[np.int64]:
+        """Gradient and curvature of every label over `rows`, shape (2, labels)."""
+        both = (self.gradient[rows], self.curvature[rows])
+        return np.stack([some.sum(axis=0, dtype=np.int64) for some in both])
+
     def label_gains(self, rows: Ints32, sign: int = 0) -> npt.NDArray[np.float64]:
         """Gain of every label for a rule that covers `rows`, before the price of the head entry.
 
         With a `sign`, labels whose weight would have the other one gain nothing.
         """
-        g = self.gradient[rows].sum(axis=0, dtype=np.int64).astype(np.float64)
-        h = self.curvature[rows].sum(axis=0, dtype=np.int64).astype(np.float64)
+        g, h = self.sums(rows).astype(np.float64)
         free = h - h * h * (1.0 / self.root.astype(np.float64))
         gains = g * g / (free + self.ridge * self.scale) * 0.5 / self.scale
         return np.asarray(np.where(g * sign < 0, gains, 0.0) if sign else gains)
@@ -114,8 +134,9 @@ def best_conditions(
     kernels: str | None = None,
     whole: bool = False,
     sign: int = 0,
+    offset: npt.NDArray[np.int64] | None = None,
 ) -> BestConditions:
-    """Find for every feature the condition that, added to a body covering `rows`, has the largest gain.
+    """Find for every feature the condition that has the largest gain where it decides about `rows`.
 
     Only conditions that cover some but not all of `rows` count. Among equals the first in canonical order wins:
     thresholds ascending, ``<=`` before ``>``; categories in declared order.
@@ -133,22 +154,29 @@ def best_conditions(
         Whether this is the table that the memory of `slopes` belongs to, not a part of it.
     sign : int
         Which sign the weights of the body must have, 0 for any; see `BinnedTable.sign`.
+    offset : ndarray of int64, shape (2, labels), optional
+        Gradient and curvature of other rows, which are covered whatever the condition is.
     """
+    if offset is None:
+        offset = np.zeros((2, len(slopes.root)), dtype=np.int64)
     kernel = native_kernel()
     if kernels == "reference" or kernel is None:
-        return reference_best_conditions(table, rows, slopes, sign)
+        return reference_best_conditions(table, rows, slopes, sign, offset)
     found = kernel(
         table.dense, table.slot, table.count, table.nominal, table.usual, table.starts, table.listed_rows,
-        table.listed_codes, np.ascontiguousarray(rows), slopes.gradient, slopes.curvature, slopes.root,
+        table.listed_codes, np.ascontiguousarray(rows), slopes.gradient, slopes.curvature, slopes.root, offset,
         slopes.ridge * slopes.scale, slopes.cost * slopes.scale, threads,
-        slopes.memory if len(rows) == table.rows and whole and not sign else None, slopes.versions,
+        slopes.memory if len(rows) == table.rows and whole and not sign and not offset.any() else None, slopes.versions,
         table.direction, table.shunned, sign,
     )  # fmt: skip
     return BestConditions(np.asarray(found[0]) / slopes.scale, np.asarray(found[1]), np.asarray(found[2]))
 
 
-def reference_best_conditions(table: BinnedTable, rows: Ints32, slopes: Slopes, sign: int = 0) -> BestConditions:
+def reference_best_conditions(
+    table: BinnedTable, rows: Ints32, slopes: Slopes, sign: int = 0, offset: npt.NDArray[np.int64] | None = None
+) -> BestConditions:
     """Plain NumPy form of the native kernel; every number comes out the same."""
+    added = np.zeros((2, len(slopes.root)), dtype=np.int64) if offset is None else offset
     sums = np.hstack(
         [slopes.gradient[rows], slopes.curvature[rows], np.ones((len(rows), 1), dtype=np.int32)], dtype=np.int64
     )
@@ -177,7 +205,7 @@ def reference_best_conditions(table: BinnedTable, rows: Ints32, slopes: Slopes, 
             candidates = [(AT_MOST, below, low), (ABOVE, above, high)]
             if sign:  # only the direction that asks for the same
                 candidates = [offer for offer in candidates if offer[2] == sign]
-        _take_best(best, feature, candidates, len(rows), slopes)
+        _take_best(best, feature, candidates, len(rows), slopes, added)
     return BestConditions(best.gain / slopes.scale, best.bin, best.kind)
 
 
@@ -187,9 +215,10 @@ def _take_best(
     candidates: list[tuple[int, npt.NDArray[np.int64], int]],
     rows: int,
     slopes: Slopes,
+    offset: npt.NDArray[np.int64],
 ) -> None:
     """Record the first candidate with the largest gain; all kinds of test of one bin come before the next bin."""
-    gains = np.stack([_gains(sums, rows, slopes, sign) for _, sums, sign in candidates], axis=1)
+    gains = np.stack([_gains(sums, rows, slopes, sign, offset) for _, sums, sign in candidates], axis=1)
     if not gains.size:
         return
     place = int(np.argmax(gains))
@@ -200,12 +229,15 @@ def _take_best(
     best.kind[feature] = candidates[place % len(candidates)][0]
 
 
-def _gains(sums: npt.NDArray[np.int64], rows: int, slopes: Slopes, sign: int) -> npt.NDArray[np.float64]:
+def _gains(
+    sums: npt.NDArray[np.int64], rows: int, slopes: Slopes, sign: int, offset: npt.NDArray[np.int64]
+) -> npt.NDArray[np.float64]:
     labels = slopes.gradient.shape[1]
     ridge, cost = slopes.ridge * slopes.scale, slopes.cost * slopes.scale
     total = np.zeros(len(sums))
     for label in range(labels):  # one after the other, as the native kernel adds
-        g, h = sums[:, label].astype(np.float64), sums[:, labels + label].astype(np.float64)
+        g = (sums[:, label] + offset[0, label]).astype(np.float64)
+        h = (sums[:, labels + label] + offset[1, label]).astype(np.float64)
         free = h - h * h * (1.0 / float(slopes.root[label]))
         gain = np.maximum(g * g / (free + ridge) * 0.5 - cost, 0)
         total += np.where(g * sign < 0, gain, 0) if sign else gain

@@ -1,15 +1,24 @@
-"""Growing the body of one rule: add the condition with the largest gain, keeping a few bodies in play."""
+"""Growing the body of one rule: add the condition with the largest gain, keeping a few bodies in play.
+
+A condition is added to those that must all hold, or to a group of alternatives of which some must. Either way it
+decides about some rows, the border, while others are covered whether it holds or not; see `polyrule.ensemble.gain`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from polyrule.arrays import Ints32
-from polyrule.bins.binning import ABOVE, AT_MOST, BinnedTable, BinTest
-from polyrule.ensemble.gain import Slopes, best_conditions
+from polyrule.arrays import Ints, Ints32
+from polyrule.bins.binning import BinnedTable
+from polyrule.bins.tests import AnyTest, BinGroup, BinTest, how_many, simplify, single_tests, what_about
+from polyrule.ensemble.gain import BestConditions, Slopes, best_conditions
+
+# Members of groups are sought among the features that gain most at the start: a quarter of them, or so many.
+_FEW = 30
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,28 +28,100 @@ class Growth:
     Parameters
     ----------
     max_conditions : int
+        A group counts as one.
+    max_members : int
+        Most members of a group; 1 for bodies without one.
     beam_width : int
         Bodies kept after each step; more than 1 looks past a condition that pays only together with the next.
     min_improvement : float
-        Share by which a condition must raise the gain to be worth reading.
+        Share by which a condition, or a member of a group, must raise the gain to be worth reading.
+    chance : float
+        So many nats it must gain on top, times the logarithm of the number of features: the best of many is so good by
+        chance.
+    one_label : bool
+        Whether members of a group are judged by the label that the body tells most about. With many rare labels, a
+        group would otherwise join a word for one label and a word for another.
     threads : int
     kernels : {None, "native", "reference"}
     """
 
     max_conditions: int = 4
+    max_members: int = 1
     beam_width: int = 1
     min_improvement: float = 0.03
+    chance: float = 0.2
+    one_label: bool = False
     threads: int = 1
     kernels: str | None = None
+
+    def enough(self, gain: float, features: int) -> float:
+        """Return what a body that gained `gain` must gain with one condition more."""
+        return gain * (1 + self.min_improvement) + self.chance * math.log(1 + features)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Body:
     """A body while it is searched for: its tests, the rows it covers, its gain."""
 
-    tests: tuple[BinTest, ...]
+    tests: tuple[AnyTest, ...]
     rows: Ints32
     gain: float
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Step:
+    """A way to go on with a body: what is found becomes one of `members`, of which `least` must hold beside `others`.
+
+    Without members it is one more condition that must hold.
+    """
+
+    body: Body
+    others: tuple[AnyTest, ...]
+    members: tuple[BinTest, ...] = ()
+    least: int = 1
+
+    def tests(self, found: BinTest) -> tuple[AnyTest, ...]:
+        """Return the tests of the body with what was found."""
+        added = BinGroup((*self.members, found), self.least) if self.members else found
+        return simplify((*self.others, added))
+
+    def takes(self, found: BinTest) -> bool:
+        """Whether what was found is a member of its own: "at least 2 of" must not count the same thing twice."""
+        return self.least == 1 or what_about(found) not in map(what_about, self.members)
+
+    def rows(self, table: BinnedTable) -> tuple[Ints32, Ints32]:
+        """Rows that are covered whatever is found, and the border, which is covered where it holds."""
+        if not self.members:
+            return self.body.rows[:0], self.body.rows
+        rows: Ints32 = np.arange(table.rows, dtype=np.int32)
+        for test in self.others:
+            rows = table.covered(test, rows)
+        count = how_many(self.members, table.codes_at(rows))
+        return rows[count >= self.least], rows[count == self.least - 1]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Columns:
+    """Features that are searched, and the table of these."""
+
+    table: BinnedTable
+    features: Ints
+
+    @classmethod
+    def of(cls, table: BinnedTable, features: Ints) -> Columns:
+        """Return some features of a table."""
+        return cls(table.only(features.tolist()), features)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Found:
+    """What a step may add: the best condition on each feature, what it must gain at least, and rows as in `Step`."""
+
+    best: BestConditions
+    features: Ints
+    least: float
+    sure: Ints32
+    border: Ints32
 
 
 def grow(table: BinnedTable, slopes: Slopes, options: Growth) -> Body | None:
@@ -50,87 +131,108 @@ def grow(table: BinnedTable, slopes: Slopes, options: Growth) -> Body | None:
     added to them: the search starts from both. Ties go to the shorter body, then to the one that was met first;
     features are tried in column order.
     """
-    every: Ints32 = np.arange(table.rows, dtype=np.int32)
-    firsts = _extend(table, [Body((), every, 0.0)], slopes, options)
-    sides = (firsts, _opposites(table, firsts, every, slopes))
-    found = [_grown(table, beam, slopes, options) for beam in sides if beam]
-    return max(found, key=lambda body: body.gain, default=None)
+    return Search(table, slopes, options).best()
 
 
-def _grown(table: BinnedTable, beam: Sequence[Body], slopes: Slopes, options: Growth) -> Body:
-    """Return the best of all bodies that the search meets from `beam` on."""
-    best = beam[0]
-    while beam:
-        for body in beam:
-            if body.gain > best.gain * (1 + options.min_improvement):
-                best = body
-        beam = _extend(table, beam, slopes, options)
-    return best
+class Search:
+    """The search for one body."""
 
+    def __init__(self, table: BinnedTable, slopes: Slopes, options: Growth) -> None:
+        self.table, self.slopes, self.options = table, slopes, options
+        self._every: Ints32 = np.arange(table.rows, dtype=np.int32)
+        self._all = Columns(table, np.arange(len(table.slot)))
+        self._telling = self._all  # features that members of groups test
 
-def _opposites(table: BinnedTable, firsts: Sequence[Body], every: Ints32, slopes: Slopes) -> list[Body]:
-    """Bodies of one condition each, the opposites of others; those that gain nothing are left out."""
-    bodies = []
-    for test in (table.opposite(body.tests[0]) for body in firsts):
-        if test is not None:
-            rows = table.covered(test, every)
-            bodies.append(Body((test,), rows, slopes.gain(rows, table.sign((test,)))))
-    return [body for body in bodies if body.gain > 0]
+    def best(self) -> Body | None:
+        """Return the best of all bodies that the search meets."""
+        start = Step(Body((), self._every, 0.0), ())
+        found = self._scan(start, self._all)
+        if self.options.max_members > 1 and len(found.features) > _FEW:
+            telling = np.argsort(-found.best.gain, kind="stable")[: max(_FEW, len(found.features) // 4)]
+            self._telling = Columns.of(self.table, np.sort(telling))
+        firsts = self._leading(self._bodies(start, found))
+        sides = (firsts, self._opposites(firsts))
+        grown = [self._grown(beam) for beam in sides if beam]
+        return max(grown, key=lambda body: body.gain, default=None)
 
+    def _grown(self, beam: Sequence[Body]) -> Body:
+        """Return the best of all bodies that the search meets from `beam` on."""
+        best = beam[0]
+        while beam:
+            for body in beam:
+                if body.gain > best.gain * (1 + self.options.min_improvement):
+                    best = body
+            beam = self._leading(offer for body in beam for step in self.steps(body) for offer in self.offers(step))
+        return best
 
-def _extend(table: BinnedTable, beam: Sequence[Body], slopes: Slopes, options: Growth) -> list[Body]:
-    """All bodies of the beam with one condition more, the best of them with different rows."""
-    offers: list[tuple[float, Body, BinTest]] = []
-    for body in beam:
-        searched, features = table, np.arange(len(table.slot))
-        if len(simplify(body.tests)) >= options.max_conditions:
+    def _opposites(self, firsts: Sequence[Body]) -> list[Body]:
+        """Bodies of one condition each, the opposites of others; those that gain nothing are left out."""
+        bodies = []
+        for test in (self.table.opposite(first) for body in firsts for first in single_tests(body.tests)):
+            if test is not None:
+                rows = self.table.covered(test, self._every)
+                bodies.append(Body((test,), rows, self.slopes.gain(rows, self.table.sign((test,)))))
+        return [body for body in bodies if body.gain > 0]
+
+    def _leading(self, offers: Iterable[Body]) -> list[Body]:
+        """Return the best bodies with different rows, as many as the beam is wide."""
+        grown: dict[bytes, Body] = {}
+        for offer in sorted(offers, key=lambda offer: -offer.gain):
+            grown.setdefault(offer.rows.tobytes(), offer)
+        return list(grown.values())[: self.options.beam_width]
+
+    def steps(self, body: Body) -> Iterator[Step]:
+        """Ways to go on with a body: one more condition, or one more member of its group; a condition may begin one."""
+        tests, most = body.tests, self.options.max_members
+        yield Step(body, tests)
+        group = next((test for test in tests if isinstance(test, BinGroup)), None)
+        if group is not None:
+            if len(group.members) < most:
+                others = tuple(test for test in tests if test is not group)
+                yield Step(body, others, group.members, group.least)
+                yield Step(body, others, group.members, group.least + 1)
+            return
+        singles = tuple(single_tests(tests))
+        # "a or b" is what is left by "not a, and not b", which is searched for from the other side.
+        if most > 1 and (len(singles) > 1 or any(self.table.opposite(test) is None for test in singles)):
+            for place, test in enumerate(singles):
+                yield Step(body, tests[:place] + tests[place + 1 :], (test,))
+        if most > 2 and len(singles) == 2:
+            yield Step(body, (), singles, 2)
+
+    def offers(self, step: Step) -> Iterator[Body]:
+        """Yield the best bodies that a step leads to, as many as the beam is wide."""
+        columns, tests = self._telling if step.members else self._all, step.body.tests
+        if not step.members and len(tests) >= self.options.max_conditions:
             # Only a tighter test of a feature that is there already leaves the body as long as it is.
-            features = np.unique([test.feature for test in body.tests])
-            searched = table.only(features.tolist())
-        found = best_conditions(
-            searched, body.rows, slopes, options.threads, options.kernels, searched is table, table.sign(body.tests)
-        )
-        order = np.argsort(-found.gain, kind="stable")
+            columns = Columns.of(self.table, np.unique([t.feature for t in tests if isinstance(t, BinTest)]))
+        return self._bodies(step, self._scan(step, columns))
+
+    def _scan(self, step: Step, columns: Columns) -> Found:
+        """Find the best condition on each feature."""
+        body, slopes, options = step.body, self.slopes, self.options
+        sign, whole = self.table.sign(body.tests), columns is self._all
+        if step.members and options.one_label:
+            slopes = slopes.some(np.argmax(slopes.label_gains(body.rows, sign), keepdims=True))
+        least = options.enough(slopes.gain(body.rows, sign), len(self._all.features)) if body.tests else 0.0
+        sure, border = step.rows(self.table)
+        given = (columns.table, border, slopes, options.threads, options.kernels, whole, sign, slopes.sums(sure))
+        return Found(best_conditions(*given), columns.features, least, sure, border)
+
+    def _bodies(self, step: Step, found: Found) -> Iterator[Body]:
+        body, options, best = step.body, self.options, found.best
         taken = 0
-        for place in order.tolist():
-            test = BinTest(int(features[place]), int(found.kind[place]), int(found.bin[place]))
-            gain = float(found.gain[place])
-            if taken == options.beam_width or gain <= body.gain * (1 + options.min_improvement):
-                break
-            if len(simplify((*body.tests, test))) <= options.max_conditions:
-                offers.append((gain, body, test))
+        for place in np.argsort(-best.gain, kind="stable").tolist():
+            if taken == options.beam_width or best.gain[place] <= found.least:
+                return
+            test = BinTest(int(found.features[place]), int(best.kind[place]), int(best.bin[place]))
+            tests = step.tests(test)
+            if len(tests) > options.max_conditions or not step.takes(test):
+                continue
+            rows = np.sort(np.concatenate([found.sure, self.table.covered(test, found.border)]))
+            gain = float(best.gain[place])
+            if step.members and options.one_label:
+                gain = self.slopes.gain(rows, self.table.sign(tests))
+            if gain > body.gain:
                 taken += 1
-    offers.sort(key=lambda offer: -offer[0])
-    grown: list[Body] = []
-    seen: set[bytes] = set()
-    for gain, body, test in offers:
-        rows = table.covered(test, body.rows)
-        mark = rows.tobytes()
-        if mark not in seen:
-            seen.add(mark)
-            grown.append(Body((*body.tests, test), rows, gain))
-        if len(grown) == options.beam_width:
-            break
-    return grown
-
-
-def simplify(tests: Sequence[BinTest]) -> tuple[BinTest, ...]:
-    """Drop tests that a later one on the same feature implies; the order of the rest stays.
-
-    Examples
-    --------
-    >>> [test.bin for test in simplify((BinTest(0, AT_MOST, 9), BinTest(1, ABOVE, 2), BinTest(0, AT_MOST, 4)))]
-    [2, 4]
-    """
-    tightest: dict[tuple[int, int], BinTest] = {}
-    for test in tests:
-        key = (test.feature, test.kind)
-        known = tightest.get(key)
-        if (
-            known is None
-            or (test.kind == AT_MOST and test.bin <= known.bin)
-            or (test.kind == ABOVE and test.bin >= known.bin)
-        ):
-            tightest[key] = test
-    kept = set(tightest.values())
-    return tuple(test for test in dict.fromkeys(tests) if test in kept)
+                yield Body(tests, rows, gain)

@@ -14,6 +14,7 @@ import sklearn
 from threadpoolctl import threadpool_info, threadpool_limits  # type: ignore[import-untyped]
 
 from polyrule.arrays import Bools, Bytes, Floats, Ints, Matrix
+from polyrule.bins.tests import meaning
 from polyrule.data.row_order import by_content
 from polyrule.data.table import Table
 from polyrule.ensemble.calibration import Calibration
@@ -27,8 +28,6 @@ from polyrule.ensemble.weights import loss
 # Share of the cross-validated log loss that shorter heads may cost.
 _NEXT_TO_NOTHING = 0.02
 _NOTHING = 0.003
-# By how much rules that may test what is absent must be better to be taken for text: they are harder to read.
-_CLEARLY_BETTER = 0.02
 # Of more examples, one fold is held out instead of each in turn: that is evidence enough.
 _PLENTY = 20_000
 # Labels, or features, of all examples; above either, parts are learned one after the other: memory is not for wasting.
@@ -79,7 +78,7 @@ def learn(
     order = by_content(table, truth, weights)
     table, truth, weights = table[order], truth[order], weights[order]
     fold = None if fold is None else fold[order]
-    options = options.for_table(table, truth.shape[1])
+    options = options.for_table(table)
     if fold is None:
         fold = deal(truth, options.folds, options.seed)
     held: list[Bools] = [fold == number for number in range(int(fold.max(initial=-1)) + 1)]
@@ -108,11 +107,6 @@ def learn(
             raise KeyboardInterrupt("interrupted before there was a rule to keep")
         control.tell_decision()
         judged = _Judged(_HeldOut(table, held, parts), whole, truth, weights, options)
-        others = [part and part.other for part in parts]
-        if judged.held.honest and whole.other and all(other is not None and other.finished for other in others):
-            freer = _Judged(_HeldOut(table, held, others), whole.other, truth, weights, options)
-            if freer.reached() > judged.reached() + _CLEARLY_BETTER:
-                judged = freer
         return _assemble(table, weights, label_names, options, judged, control)
 
 
@@ -146,7 +140,7 @@ class _Judged:
     """A final model, and what the models of the cross-validation say: the setting, the calibration, the evidence."""
 
     def __init__(self, held: _HeldOut, whole: Part, truth: Bytes, weights: Floats, options: LearnOptions) -> None:
-        self.held, self.whole, self._optimize = held, whole, options.optimize
+        self.whole = whole
         self.losses = {s: held.loss(s, truth, weights) for s in whole.coefficients}
         self.setting = shortest_good(self.losses, whole.labels_per_head, options.labels_per_head)
         rows = held.rows
@@ -159,11 +153,6 @@ class _Judged:
         else:
             scores = self.calibration.apply(scores)
         self.evidence = Evidence(scores, truth[rows], weights[rows], held.fold)
-
-    def reached(self) -> float:
-        """What one threshold reaches for the measure asked for, on examples that the models have not seen."""
-        _, merits = choose(self.evidence, "threshold", self._optimize)
-        return merits["threshold"]
 
 
 def _assemble(
@@ -190,11 +179,10 @@ def _assemble(
             rules.append(WeightedRule(head, body, float(weights[covers[:, number] > 0].sum())))
     reason = "interrupted" if control.interrupted else "time_limit" if control.late else "complete"
     info = {**setting._asdict(), "calibration": [calibration.slope, calibration.shift], "cross_validation": merits}
-    plain = not whole.teacher and not options.points and len(rules) == len(set(whole.chosen.bodies))
+    different = {meaning(tests) for tests in whole.chosen.bodies}
+    plain = not whole.teacher and not options.points and len(rules) == len(different)
     if plain:  # what `RuleEnsemble.verify` can check
         info["weights"] = {"targets": "labels", "ridge": setting.ridge, "calibration": info["calibration"], "kept": []}
-    if options.text:
-        info["text"] = {"absence": whole.absence}
     if whole.teacher:
         info["teacher"] = {"listened_to": whole.teacher}
     if options.start:

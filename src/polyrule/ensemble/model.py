@@ -22,7 +22,7 @@ from polyrule.errors import ModelError
 from polyrule.model.bodies import check_table, covers, run
 from polyrule.model.conditions import fits
 from polyrule.model.narrowing import Derived, fit_to
-from polyrule.model.rule import Condition
+from polyrule.model.rule import Condition, FeatureCondition, group_of
 from polyrule.model.tools import ModelTools, labelled
 from polyrule.native import native
 
@@ -83,6 +83,7 @@ class WeightedRule:
         labels = [entry.label for entry in self.head]
         if not labels or labels != sorted(set(labels)):
             raise ModelError("the head of a weighted rule needs distinct labels in label order")
+        group_of(self.body)
 
     @property
     def is_multi_label(self) -> bool:
@@ -274,6 +275,20 @@ class RuleEnsemble(ModelTools, Derived):
     def reweigh(self, index: int, label: int | str, weight: float) -> RuleEnsemble:
         """Return the ensemble with another weight of a label in the rule at `index`; 0 takes it out of the head."""
         return editing.reweigh(self, index, label, weight)
+
+    def name_group(self, index: int, name: str) -> RuleEnsemble:
+        """Return the ensemble with a name for the group of alternatives in the rule at `index`."""
+        return editing.name_group(self, index, name)
+
+    def add_member(
+        self, index: int, member: FeatureCondition | str, beside: FeatureCondition | str | None = None
+    ) -> RuleEnsemble:
+        """Return the ensemble with one more alternative in the rule at `index`; see `RuleList.add_member`."""
+        return editing.add_member(self, index, member, beside)
+
+    def remove_member(self, index: int, member: FeatureCondition | str) -> RuleEnsemble:
+        """Return the ensemble with one alternative less in the rule at `index`."""
+        return editing.remove_member(self, index, member)
 
     def refit(self, data: Dataset, *, ridge: float | None = None, keep: Collection[int] = ()) -> RuleEnsemble:
         """Return the ensemble with the best weights for its rules on `data`; see `polyrule.ensemble.editing.refit`."""

@@ -9,7 +9,7 @@ from polyrule.ensemble.decisions import KINDS, Decision
 from polyrule.ensemble.model import Entry, RuleEnsemble, WeightedRule
 from polyrule.model.files import Codec
 from polyrule.model.reading import Node
-from polyrule.model.rule_list_file import Vocabulary, decode_condition, encode_condition, plain_number
+from polyrule.model.rule_list_file import Vocabulary, decode_body, encode_condition, plain_number
 
 
 def encode(model: RuleEnsemble) -> dict[str, Any]:
@@ -68,7 +68,7 @@ def _decode_rule(node: Node, names: Vocabulary) -> WeightedRule:
         members["head"].fail("must name at least one label and none twice")
     return WeightedRule(
         head=tuple(head),
-        body=tuple(decode_condition(item, names) for item in members["body"]),
+        body=decode_body(members["body"], names),
         coverage=members["coverage"].maybe(lambda n: n.number(0)),
     )
 

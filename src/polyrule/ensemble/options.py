@@ -14,7 +14,6 @@ from polyrule.ensemble.building import BuildOptions
 from polyrule.ensemble.lessons import Teaching
 from polyrule.ensemble.model import WeightedRule
 
-_MOST_COMPARED = 1_000_000  # labels of all examples; with more, two kinds of rules would take too long
 _RIDGES = (0.3, 1.0, 3.0, 10.0)
 # A word is a strong sign: weights shrink less, while rules are chosen and afterwards.
 _RIDGE_FOR_TEXT = 0.1
@@ -51,13 +50,8 @@ class LearnOptions:
         Which features rules for a label may test.
     direction : ndarray of int8, shape (features,), or None
         1 or -1 for features that all scores may only rise or only fall with, 0 for the others.
-    absence : bool or None
-        Whether rules may test that a word is absent. None: not in text, unless that is clearly better in
-        cross-validation.
     text : bool
         Whether the table looks like text; see `for_table`.
-    compares_absence : bool
-        Whether rules that may test what is absent are learned as well, for the better ones to stay.
     time_limit : float or None
         Seconds.
     seed, threads : int
@@ -77,19 +71,17 @@ class LearnOptions:
     start: tuple[WeightedRule, ...] = ()
     allowed: Bools | None = None
     direction: npt.NDArray[np.int8] | None = None
-    absence: bool | None = None
     text: bool = False
-    compares_absence: bool = False
     time_limit: float | None = None
     seed: int = 0
     threads: int = 1
 
-    def for_table(self, table: Table, labels: int) -> LearnOptions:
+    def for_table(self, table: Table) -> LearnOptions:
         """Return the options with what depends on the kind of table filled in."""
         text = looks_like_text(table)
-        compares = text and self.absence is None and self.time_limit is None and len(table) * labels <= _MOST_COMPARED
-        build = replace(self.build, absence=not text if self.absence is None else self.absence)
+        build = self.build
         if text:
-            build = replace(build, ridge=_RIDGE_FOR_TEXT, gain_ridge=_GAIN_RIDGE_FOR_TEXT)
+            growth = replace(build.growth, one_label=True)
+            build = replace(build, ridge=_RIDGE_FOR_TEXT, gain_ridge=_GAIN_RIDGE_FOR_TEXT, presence=True, growth=growth)
         ridges = self.ridges or (_RIDGES_FOR_TEXT if text else _RIDGES)
-        return replace(self, build=build, text=text, compares_absence=compares, ridges=ridges)
+        return replace(self, build=build, text=text, ridges=ridges)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -10,6 +9,7 @@ import numpy as np
 
 from polyrule.arrays import Bools, Bytes, Floats, Matrix
 from polyrule.bins.binning import Binning
+from polyrule.bins.tests import meaning
 from polyrule.data.table import Table
 from polyrule.ensemble.building import Builder, covers_of
 from polyrule.ensemble.calibration import Calibration
@@ -19,6 +19,7 @@ from polyrule.ensemble.lessons import Lesson, Lessons, plain_lesson
 from polyrule.ensemble.model import WeightedRule
 from polyrule.ensemble.options import LearnOptions
 from polyrule.ensemble.scorecard import to_points
+from polyrule.model.rule import plain_conditions
 
 # A table with more cells than this is not taught; large data is less noisy, too.
 _LARGEST_TAUGHT = 60_000_000
@@ -44,10 +45,6 @@ class Part:
         Whether it was learned without being told to stop.
     teacher : dict
         How much each member of the teacher was listened to; empty without one.
-    absence : bool
-        Whether rules could test what is absent.
-    other : Part or None
-        For text, the same with rules that may test what is absent, where that is to be compared.
     """
 
     def __init__(
@@ -64,7 +61,8 @@ class Part:
         self._number, self._control = number, control
         if number > 0:  # it only serves to choose penalties and the decision
             options = replace(options, build=replace(options.build, spare=0.0))
-        self.binning = Binning.of(table, options.max_bins, (c for rule in options.start for c in rule.body))
+        kept = (condition for rule in options.start for condition in plain_conditions(rule.body))
+        self.binning = Binning.of(table, options.max_bins, kept)
         self.teacher: dict[str, float] = {}
         cells = table.shape[0] * table.shape[1]
         taught = options.teaching is not None and cells <= _LARGEST_TAUGHT and len(table) >= _FEWEST_TAUGHT
@@ -73,21 +71,11 @@ class Part:
             builder = self._builder(plain_lesson(self.binning.columns(table), truth, weights), options, threads)
             self._build(builder, options, 0, 1)
         self._keep(builder, options)
-        self.other: Part | None = None
-        if options.compares_absence and not control.interrupted:
-            # Of text there are no mixed examples, so that these are the targets of the table.
-            lesson = Lesson(self.binning.columns(table), builder.solver.targets, weights)
-            del builder
-            self.other = copy.copy(self)
-            options = replace(options, build=replace(options.build, absence=True))
-            builder = self._builder(lesson, options, threads)
-            self._build(builder, options, 1, 2)
-            self.other._keep(builder, options)
 
     def _keep(self, builder: Builder, options: LearnOptions) -> None:
         """Take over what was built, and its weights for every setting."""
         control, number = self._control, self._number
-        self.chosen, self.absence = builder.chosen(), options.build.absence
+        self.chosen = builder.chosen()
         self.coefficients: dict[Setting, Matrix] = {}
         self.labels_per_head: dict[float, float] = {}
         for price in builder.prices(options.prices, options.labels_per_head):
@@ -179,7 +167,7 @@ class Part:
         """
         places: dict[object, int] = {}
         for number, tests in enumerate(self.chosen.bodies, start=1):
-            place = places.setdefault(frozenset(tests), number)
+            place = places.setdefault(meaning(tests), number)
             if place != number:
                 coefficients[place] += coefficients[number]
                 coefficients[number] = 0

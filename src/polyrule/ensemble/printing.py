@@ -9,7 +9,10 @@ from polyrule.data.notebook import html_table
 from polyrule.data.table import Feature
 from polyrule.ensemble.decisions import chance
 from polyrule.model.conditions import tidy
-from polyrule.model.printing import format_body, format_count, format_name, format_number, rounding_lines
+from polyrule.model.dates import without_implied_dates
+from polyrule.model.narrowing import used_features
+from polyrule.model.printing import format_body, format_coverage, format_name, format_number, rounding_lines
+from polyrule.model.rule import size_of
 
 if TYPE_CHECKING:
     from polyrule.ensemble.model import RuleEnsemble, WeightedRule
@@ -43,7 +46,7 @@ def format_conditions(
     rule: WeightedRule, features: Sequence[Feature], label_names: Sequence[str], digits: int | None = None
 ) -> str:
     """The conditions of the body, none that follows from the others; ``true`` where there is none."""
-    return format_body(tidy(rule.body), features, label_names, digits)
+    return format_body(without_implied_dates(tidy(rule.body), features), features, label_names, digits)
 
 
 def format_weighted_rule(
@@ -58,7 +61,7 @@ def format_weighted_rule(
     head, body = format_weighted_head(rule, label_names, digits), format_conditions(rule, features, label_names, digits)
     text = f"{head} <- {body}"
     if counts and rule.coverage is not None:
-        text += f"   (covers {format_count(rule.coverage)})"
+        text += f"   (covers {format_coverage(rule.coverage)})"
     return text
 
 
@@ -136,7 +139,7 @@ def records(ensemble: RuleEnsemble, digits: int | None = None) -> list[dict[str,
             "head": format_weighted_head(rule, names, digits),
             "body": format_conditions(rule, features, names, digits),
             "labels": len(rule.head),
-            "conditions": len(rule.body),
+            "conditions": size_of(rule.body),
             "coverage": rule.coverage,
             **{f"weight {names[entry.label]}": entry.weight for entry in rule.head},
         }
@@ -147,20 +150,20 @@ def records(ensemble: RuleEnsemble, digits: int | None = None) -> list[dict[str,
 def statistics(ensemble: RuleEnsemble) -> dict[str, float]:
     """Count what an ensemble is made of; the names are those of a rule list's statistics where both have them."""
     rules = ensemble.rules
-    conditions = [condition for rule in rules for condition in rule.body]
+    conditions = sum(size_of(rule.body) for rule in rules)
     entries = [entry for rule in rules for entry in rule.head]
     multi = sum(rule.is_multi_label for rule in rules)
     count = max(1, len(rules))
     return {
         "rules": len(rules),
-        "conditions": len(conditions),
+        "conditions": conditions,
         "rules_with_multi_label_heads": multi,
         "multi_label_heads_percent": 100 * multi / count,
         "labels_per_head": len(entries) / count,
-        "conditions_per_rule": len(conditions) / count,
+        "conditions_per_rule": conditions / count,
         "entries": len(entries),
         "negative_entries": sum(entry.weight < 0 for entry in entries),
-        "features_used": len({condition.feature for condition in conditions}),  # type: ignore[union-attr]
+        "features_used": len(used_features(rules)),
         "labels_predicted": len({entry.label for entry in entries}),
     }
 
@@ -173,7 +176,7 @@ def html_ensemble(ensemble: RuleEnsemble, limit: int = 100) -> str:
             number,
             format_weighted_head(rule, ensemble.label_names),
             format_conditions(rule, ensemble.features, ensemble.label_names),
-            "" if rule.coverage is None else format_count(rule.coverage),
+            "" if rule.coverage is None else format_coverage(rule.coverage),
         )
         rows.append(cells)
     left = len(ensemble) - limit

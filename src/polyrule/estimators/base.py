@@ -27,6 +27,7 @@ from polyrule.data.sparse import check_sparse
 from polyrule.data.table import Feature, Table
 from polyrule.data.tag_targets import rows_right
 from polyrule.data.targets import Target, read_target
+from polyrule.data.vocabulary import arrange_labels
 from polyrule.data.weights import integer_weights
 from polyrule.errors import DataError, OptionError
 from polyrule.model.flips import Flip
@@ -138,10 +139,19 @@ class RuleEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return table[row]
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
-        """Subset accuracy: the share of examples with every label right; a `Dataset` brings its labels."""
-        if isinstance(X, Dataset):
-            X, y = X.X, X.Y if y is None else y
+        """Subset accuracy: the share of examples with every label right; a `Dataset` brings its labels.
+
+        Labels of a `Dataset` are found by name: one that it lacks is absent there, and an example with one that the
+        model does not know counts as wrong. A warning says so.
+        """
         check_is_fitted(self)
+        if isinstance(X, Dataset):
+            if y is None and self._target.kind == "multilabel" and X.label_names != self.label_names_:
+                found = arrange_labels(X.Y, X.label_names, self.label_names_).check(
+                    X.name, "and examples with it count as wrong"
+                )
+                return self._score_known(X.X, found.Y, sample_weight, found.touched)
+            X, y = X.X, X.Y if y is None else y
         if y is None and self._label_columns:
             X, y = split_labels(X, list(self._label_columns))
         if y is None:
@@ -157,8 +167,8 @@ class RuleEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 return self._score_known(X, truth, sample_weight)
         return float(super().score(X, y, sample_weight))
 
-    def _score_known(self, X: Any, truth: Any, sample_weight: Any) -> float:
-        """Subset accuracy over the known labels of the examples that have one."""
+    def _score_known(self, X: Any, truth: Any, sample_weight: Any, wrong: Bools | None = None) -> float:
+        """Subset accuracy over the known labels of the examples that have one; those of `wrong` are never right."""
         dense, predicted = (np.asarray(m.toarray() if sp.issparse(m) else m) for m in (truth, self.predict(X)))
         unknown = dense == UNKNOWN
         weights = np.ones(len(dense)) if sample_weight is None else np.asarray(sample_weight, dtype=float)
@@ -166,6 +176,8 @@ class RuleEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if not weights[counted].sum():
             raise DataError("y holds no known label, so there is nothing to score")
         right = ((dense == predicted) | unknown).all(axis=1)
+        if wrong is not None:
+            right &= ~wrong
         return float(np.average(right[counted], weights=weights[counted]))
 
     def _provenance(self, training: TrainingData) -> dict[str, Any]:

@@ -26,7 +26,7 @@ from polyrule.learning.constraints import Constraints, without
 from polyrule.learning.progress import telling
 from polyrule.model.bodies import check_table
 from polyrule.model.rounding import with_gaps
-from polyrule.model.rule import NumericCondition
+from polyrule.model.rule import NumericCondition, plain_conditions
 from polyrule.store import Packed
 from polyrule.store.coded_table import unpack
 
@@ -46,17 +46,18 @@ class RuleEnsembleClassifier(RuleEstimator):
     max_rules : int
         Most rules.
     max_conditions : int
-        Most conditions per rule.
+        Most conditions per rule; a group of alternatives counts as one.
     label_cost : "auto" or float
         How far an entry of a head must lower the training loss (in nats) to be worth reading; more gives shorter heads.
         "auto" takes the highest of a few prices at which the cross-validated log loss is within 2 % of the best.
     labels_per_head : float or None
         Most labels in a head on average; the price of an entry rises until that holds. None lets `label_cost` decide.
-    absence : "auto" or bool
-        Whether rules may test that a word is not there. "auto" allows it but in tables that look like text (at least 50
-        features, four fifths of all values the usual ones), where rules on words that are there are shorter and easier
-        to read; there both are learned, and rules on absent words taken if they are clearly better in cross-validation
-        (by .02). With a `time_limit`, or more than a million labels of all examples, they are not tried.
+    alternatives : "auto" or bool
+        Whether a rule may have a group of conditions of which not all must hold: "any of {jam, queue}", "at least 2 of
+        (age > 65, smoker = yes, systolic > 150)". A body grows by whatever gains most, so that rules have a group where
+        it pays; for an ensemble "auto" does what True does.
+    max_members : int
+        Most conditions in a group.
     beam_width : int
         Bodies kept at each step of growing a rule; 1 is greedy, more looks ahead.
     swaps : int
@@ -147,7 +148,8 @@ class RuleEnsembleClassifier(RuleEstimator):
         max_conditions: int = 4,
         label_cost: str | float = "auto",
         labels_per_head: float | None = 4,
-        absence: str | bool = "auto",
+        alternatives: str | bool = "auto",
+        max_members: int = 8,
         beam_width: int = 1,
         swaps: int = 0,
         restarts: int = 1,
@@ -172,7 +174,8 @@ class RuleEnsembleClassifier(RuleEstimator):
         self.max_conditions = max_conditions
         self.label_cost = label_cost
         self.labels_per_head = labels_per_head
-        self.absence = absence
+        self.alternatives = alternatives
+        self.max_members = max_members
         self.beam_width = beam_width
         self.swaps = swaps
         self.restarts = restarts
@@ -318,7 +321,7 @@ def _direction(limits: Constraints, start: Sequence[WeightedRule]) -> npt.NDArra
     for place, op in limits.directions.items():
         direction[place] = 1 if op == ">" else -1
     for number, rule in enumerate(start, start=1):
-        tests = [test for test in rule.body if isinstance(test, NumericCondition) and direction[test.feature]]
+        tests = [t for t in plain_conditions(rule.body) if isinstance(t, NumericCondition) and direction[t.feature]]
         if len({int(direction[test.feature]) * (1 if test.op == ">" else -1) for test in tests}) > 1:
             raise OptionError(
                 f"start: what rule {number} covers neither only grows nor only shrinks as the monotone features rise; "

@@ -28,6 +28,7 @@ def options_of(given: Any, threads: int) -> LearnOptions:
     for name, least in (
         ("max_rules", 0),
         ("max_conditions", 1),
+        ("max_members", 2),
         ("beam_width", 1),
         ("swaps", 0),
         ("restarts", 1),
@@ -60,11 +61,12 @@ def options_of(given: Any, threads: int) -> LearnOptions:
         raise OptionError(f"label_cost must be 'auto' or a number of at least 0, not {given.label_cost!r}")
     if given.ridge != "auto" and (not _is_number(given.ridge) or float(given.ridge) <= 0):
         raise OptionError(f"ridge must be 'auto' or a positive number, not {given.ridge!r}")
-    if given.absence not in ("auto", True, False):
-        raise OptionError(f"absence must be 'auto', True or False, not {given.absence!r}")
+    if given.alternatives not in ("auto", True, False):
+        raise OptionError(f"alternatives must be 'auto', True or False, not {given.alternatives!r}")
     points = _POINTS if given.points is True else 0 if given.points is False else given.points
     _whole("points", points, 0)
-    growth = Growth(given.max_conditions, given.beam_width, threads=1, kernels=given.kernels)
+    members = int(given.max_members) if given.alternatives else 1
+    growth = Growth(given.max_conditions, members, given.beam_width, kernels=given.kernels)
     plain = LearnOptions()
     prices = plain.prices if given.label_cost == "auto" else (float(given.label_cost),)
     return LearnOptions(
@@ -79,7 +81,6 @@ def options_of(given: Any, threads: int) -> LearnOptions:
         teaching=Teaching() if given.teacher else None,
         prices=prices,
         ridges=() if given.ridge == "auto" else (float(given.ridge),),
-        absence=None if given.absence == "auto" else bool(given.absence),
         restarts=int(given.restarts),
         labels_per_head=None if wanted is None else float(wanted),
         folds=int(given.cv) if isinstance(given.cv, (int, np.integer)) else 0,

@@ -108,10 +108,10 @@ class RuleClassifier(RuleEstimator):
     def predict_proba(self, X: Any) -> npt.NDArray[np.float64]:
         """Probability that each label is present.
 
-        A label set by a rule gets the Laplace-smoothed share of training examples on which that literal was right,
-        (TP + 1) / (TP + FP + 2); a label that nobody set gets the smoothed share of present labels among the training
-        examples where nobody set it. `predict` follows the rules, so it may disagree with 0.5 where a rule's own
-        evidence is weak.
+        A label set by a rule gets what the learner expects of that literal on new examples or, where it stored nothing,
+        the Laplace-smoothed share of training examples on which it was right, (TP + 1) / (TP + FP + 2); a label that
+        nobody set gets the same of the examples where nobody set it. `predict` follows the rules, so it may disagree
+        with 0.5 where a rule's own evidence is weak.
         """
         table = self._read(X)
         return self._target.probabilities_out(rule_probabilities(self.model_, table))

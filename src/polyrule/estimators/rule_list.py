@@ -51,6 +51,11 @@ class RuleListClassifier(RuleClassifier):
         it is thrown away after the fit.
     thresholds : {"short", "midpoint"}
         The shortest decimal between two neighbouring values, or their middle.
+    alternatives : "auto" or bool
+        Whether a rule may hold a group of alternatives, such as ``any of {jam, queue}``. "auto" offers groups wherever
+        rules are chosen; those of lists as they are grown (``prune=None``) never have any.
+    max_members : int
+        Alternatives of a group, at most.
     features : dict of str to list of str, or None
         Per label, the only features that rules for it may test; labels that are not named may use all.
     forbid : list of str or None
@@ -63,6 +68,9 @@ class RuleListClassifier(RuleClassifier):
         Bodies kept at each step of growing a rule; 1 is greedy.
     min_coverage : float
         Least weight of examples a rule must cover; 0 is off.
+    min_precision : float
+        Least share of correct predictions to expect of every label of a head on new examples, such as 0.5; the list is
+        chosen without labels below it. 0 is off.
     max_conditions, max_head_size, max_rules : int or None
         Limits; None is off. Bodies of a pruned list have at most 3 conditions unless this says otherwise.
     averaging : {"micro", "label", "example", "macro"}
@@ -129,8 +137,8 @@ class RuleListClassifier(RuleClassifier):
     >>> Y = [[1, 1, 0], [1, 1, 0], [0, 0, 1], [0, 0, 1]]
     >>> clf = RuleListClassifier().fit(X, Y, label_names=["calm", "sad", "happy"])
     >>> print(clf.rules_)
-    1. calm, sad <- x0 <= 2   (TP 4, FP 0)
-    2. happy <- x0 > 2   (TP 2, FP 0)
+    1. calm, sad <- x0 <= 2   (TP 4, FP 0, expect 50 % right)
+    2. happy <- x0 > 2   (TP 2, FP 0, expect 50 % right)
     (labels that no rule sets are absent)
     >>> clf.predict([[1.5, 7]])
     array([[1, 1, 0]])
@@ -158,6 +166,8 @@ class RuleListClassifier(RuleClassifier):
         simplicity: float = 1.0,
         teacher: str | None = "forest",
         thresholds: str = "short",
+        alternatives: str | bool = "auto",
+        max_members: int = 8,
         features: Mapping[str, Sequence[str]] | None = None,
         forbid: Sequence[str] | None = None,
         monotone: Mapping[str, Any] | None = None,
@@ -169,6 +179,7 @@ class RuleListClassifier(RuleClassifier):
         refine: bool = False,
         device: str = "cpu",
         verbose: bool = False,
+        min_precision: float = 0,
     ) -> None:
         self.measure = measure
         self.heads = heads
@@ -190,6 +201,8 @@ class RuleListClassifier(RuleClassifier):
         self.simplicity = simplicity
         self.teacher = teacher
         self.thresholds = thresholds
+        self.alternatives = alternatives
+        self.max_members = max_members
         self.features = features
         self.forbid = forbid
         self.monotone = monotone
@@ -201,6 +214,7 @@ class RuleListClassifier(RuleClassifier):
         self.refine = refine
         self.device = device
         self.verbose = verbose
+        self.min_precision = min_precision
 
     def fit(
         self,
@@ -237,7 +251,8 @@ class RuleListClassifier(RuleClassifier):
         >>> RuleListClassifier.paper("precision", max_rules=5).get_params()["prune"] is None
         True
         """
-        return cls(measure, **{"prune": None, "teacher": None, "thresholds": "midpoint", **options})
+        usual = {"prune": None, "teacher": None, "thresholds": "midpoint", "alternatives": False}
+        return cls(measure, **usual | options)
 
     def _learn(
         self, training: TrainingData, counting: Counting, start: RuleList | None = None
@@ -247,13 +262,21 @@ class RuleListClassifier(RuleClassifier):
             raise OptionError(f"heads must be 'multi' or 'single', got {self.heads!r}")
         if self.heads == "single" and self.max_head_size not in (None, 1):
             raise OptionError("max_head_size contradicts heads='single'; leave it out or use heads='multi'")
+        if self.alternatives not in ("auto", True, False):
+            raise OptionError(f"alternatives must be 'auto', True or False, got {self.alternatives!r}")
+        if self.max_members < 2:
+            raise OptionError(f"max_members must be at least 2, got {self.max_members}")
         training = packed_training(training, counting)
         if self.prune is None or isinstance(training.table, Packed):
+            if self.min_precision:
+                raise OptionError("min_precision is for lists whose rules are chosen; leave it out or give prune='f1'")
             return self._grown(training, counting, start)
         return self._chosen(training, counting, start)
 
     def _grown(self, training: TrainingData, counting: Counting, start: RuleList | None) -> tuple[RuleList, Reason]:
         """Return the list as separate-and-conquer makes it."""
+        if self.alternatives is True:
+            raise OptionError("alternatives are for lists whose rules are chosen; leave them out or give prune='f1'")
         learner = self._learner(training, counting, self.negative is not False, self.label_conditions is not False)
         t, told = training, telling(self.callback, self.verbose)
         if self.features or self.forbid or self.monotone or start is not None:
@@ -284,6 +307,8 @@ class RuleListClassifier(RuleClassifier):
             self.max_rules,
             1 if self.heads == "single" else self.max_head_size,
             self.thresholds == "short",
+            self.min_precision,
+            max_members=self.max_members if self.alternatives else 0,
         )
         learner = self._learner(training, counting, negative=False, label_conditions=False)
         t = training

@@ -6,6 +6,8 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from polyrule.model.rule import size_of
+
 
 @dataclass(frozen=True, slots=True)
 class ModelSize:
@@ -55,7 +57,7 @@ def _rules_with_heads(model: Any) -> ModelSize | None:
         return None
     return ModelSize(
         rules=len(heads),
-        conditions=sum(len(body) for body in bodies),
+        conditions=sum(map(size_of, bodies)),
         multi_label_rules=sum(len(head) > 1 for head in heads),
         head_literals=sum(len(head) for head in heads),
         label_conditions=sum(type(condition).__name__ == "LabelCondition" for body in bodies for condition in body),

@@ -7,15 +7,16 @@ sums over the covered rows in the feature's order, so all thresholds of a featur
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import numpy.typing as npt
 
-from polyrule.arrays import Ints
+from polyrule.arrays import Bools, Ints
 from polyrule.data.table import Table
 from polyrule.kernels.state import TrainingState
-from polyrule.model.rule import Condition, LabelCondition, NominalCondition, NumericCondition
+from polyrule.model.conditions import holds_in
+from polyrule.model.rule import Condition, FeatureCondition, LabelCondition, NominalCondition, NumericCondition
 
 
 def midpoint(low: float, high: float) -> float:
@@ -39,7 +40,7 @@ def midpoint(low: float, high: float) -> float:
 
 @dataclass(frozen=True, eq=False)
 class Batch:
-    """Candidates of one feature or label: candidate `i` covers ``rows[start[i]:end[i]]``.
+    """Candidates of one feature or label: candidate `i` covers ``rows[start[i]:end[i]]``, and all of `offset`.
 
     `condition` makes the condition of a candidate when it is wanted, which for most of them is never.
     """
@@ -48,19 +49,20 @@ class Batch:
     start: npt.NDArray[np.int64]
     end: npt.NDArray[np.int64]
     condition: Callable[[int], Condition]
+    offset: Ints = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
 
     def __len__(self) -> int:
         return len(self.start)
 
     def covered(self, index: int) -> Ints:
         """Rows that candidate `index` covers, ascending."""
-        return np.sort(self.rows[self.start[index] : self.end[index]])
+        return np.sort(np.concatenate([self.offset, self.rows[self.start[index] : self.end[index]]]))
 
     def sums(self, per_row: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
         """Sum of `per_row` (indexed like the training examples) over each candidate's rows."""
         running = np.zeros((len(self.rows) + 1, *per_row.shape[1:]), dtype=np.int64)
         np.cumsum(per_row[self.rows], axis=0, out=running[1:])
-        return np.asarray(running[self.end] - running[self.start])
+        return np.asarray(running[self.end] - running[self.start] + per_row[self.offset].sum(axis=0))
 
 
 @dataclass(eq=False)
@@ -83,6 +85,21 @@ class CutFinder:
         """
         tested = {c.feature for c in body if isinstance(c, NominalCondition)}
         tested_labels = {c.label for c in body if isinstance(c, LabelCondition)}
+        for batch in self._of_features(covered, tested):
+            yield batch, None
+        if self.label_conditions:
+            for label in np.flatnonzero(self.state.ever_set):
+                if label not in tested_labels:
+                    batch = self._label(int(label), covered)
+                    if len(batch):
+                        yield batch, int(label)
+
+    def members(self, offset: Ints, border: Ints) -> Iterator[tuple[Batch, None]]:
+        """Yield the non-empty batches of members that add at least one row of a border to an offset, not all of it."""
+        for batch in self._of_features(border, set()):
+            yield replace(batch, offset=offset), None
+
+    def _of_features(self, covered: Ints, tested: set[int]) -> Iterator[Batch]:
         for index, feature in enumerate(self.table.features):
             if not feature.is_nominal:
                 batch = self._numeric(index, covered)
@@ -91,13 +108,13 @@ class CutFinder:
             else:
                 continue
             if len(batch):
-                yield batch, None
-        if self.label_conditions:
-            for label in np.flatnonzero(self.state.ever_set):
-                if label not in tested_labels:
-                    batch = self._label(int(label), covered)
-                    if len(batch):
-                        yield batch, int(label)
+                yield batch
+
+    def holding(self, condition: FeatureCondition | LabelCondition, rows: Ints) -> Bools:
+        """Whether each of some rows satisfies a condition."""
+        if isinstance(condition, LabelCondition):
+            return np.asarray(self.state.assigned[rows, condition.label] == condition.value)
+        return holds_in(condition, self.table.column(condition.feature)[rows])
 
     def _working_values(self, index: int) -> npt.NDArray[np.float64]:
         if index not in self._distinct:

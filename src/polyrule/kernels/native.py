@@ -22,7 +22,14 @@ from polyrule.measures import FastForm, Measure, Objective
 from polyrule.measures.expression import ExpressionMeasure
 from polyrule.measures.matthews import round_average
 from polyrule.measures.ratio import exact_number
-from polyrule.model.rule import Condition, LabelCondition, NominalCondition, NumericCondition
+from polyrule.model.rule import (
+    Condition,
+    FeatureCondition,
+    GroupCondition,
+    LabelCondition,
+    NominalCondition,
+    NumericCondition,
+)
 from polyrule.native import native
 
 #: Numbers the extension uses for what a condition tests.
@@ -102,6 +109,7 @@ class NativeEngine:
             label_conditions=options.label_conditions,
             min_coverage=options.least_weight,
             max_conditions=options.max_conditions,
+            max_members=options.max_members,
             # a function is asked by one thread
             threads=1 if form.formula == "function" else max(1, n_jobs),
             limits=dict(limits or {}),
@@ -126,13 +134,13 @@ class NativeEngine:
         if label is not None and not wanted and not self.objective.negative:
             return None
         if label is None and self._form.kind == "alone":
-            return self._grow_by_reference()
+            return self._by_reference().grow()
         try:
             return self._candidate(self._engine.grow(label, wanted, self._seconds(), self.report, PACE))
         except TimeoutError:
             raise OutOfTime from None
         except NotImplementedError:
-            return self._grow_by_reference()
+            return self._by_reference().grow(label, value)
 
     def grow_single(self) -> Candidate | None:
         """Return the best of the rules grown for each single literal."""
@@ -140,6 +148,8 @@ class NativeEngine:
             return self._candidate(self._engine.grow_single(self._seconds(), self.report, PACE))
         except TimeoutError:
             raise OutOfTime from None
+        except NotImplementedError:
+            return self._by_reference().grow_single()
 
     def commit(self, candidate: Candidate, stop_threshold: float | None, keep_covered: bool) -> Outcome:
         """Apply a rule to the training state."""
@@ -158,13 +168,13 @@ class NativeEngine:
         """Made when it is first needed, which mostly is never."""
         return self._make_reference()
 
-    def _grow_by_reference(self) -> Candidate | None:
-        """Let the reference grow a rule where no compiled search is exact: in this state, or for several labels."""
+    def _by_reference(self) -> ReferenceEngine:
+        """Return a reference in the present state, for a rule that no compiled search is exact for."""
         reference = self._reference
         working, assigned = self._engine.training_state()
         reference.resume(np.frombuffer(working, dtype=np.bool_), np.frombuffer(assigned, dtype=np.int8))
         reference.deadline, reference.report = self.deadline, self.report
-        return reference.grow()
+        return reference
 
     def _candidate(self, found: Any) -> Candidate | None:
         if found is None:
@@ -173,7 +183,7 @@ class NativeEngine:
         value = Fraction(num, den)
         if rest:
             value = self._example_value(rest[0]) if self._form.kind == "example" else self._value(head, rest[0])
-        return Candidate(tuple(_condition(*test) for test in body), tuple(head), value, covered)
+        return Candidate(tuple(map(_condition, body)), tuple(head), value, covered)
 
     def _value(self, head: list[tuple[int, int, int, int]], rest: list[tuple[int, int]]) -> Fraction:
         """Measure a head: the compiled kernels only know numbers in the order of its values."""
@@ -255,9 +265,16 @@ def _labels(truth: Any) -> Any:
     return rows.indices.astype(np.int32, copy=False), rows.indptr.astype(np.int64, copy=False)
 
 
-def _condition(test: int, index: int, value: float) -> Condition:
-    if test == LABEL:
-        return LabelCondition(index, int(value))
+def _condition(found: Any) -> Condition:
+    """Read a condition, or the members of a group and how many of them must hold."""
+    if len(found) == 2:
+        members, least = found
+        return GroupCondition(tuple(_on_feature(*member) for member in members), least)
+    test, index, value = found
+    return LabelCondition(index, int(value)) if test == LABEL else _on_feature(test, index, value)
+
+
+def _on_feature(test: int, index: int, value: float) -> FeatureCondition:
     if test == CATEGORY:
         return NominalCondition(index, int(value))
     return NumericCondition(index, "<=" if test == AT_MOST else ">", value)

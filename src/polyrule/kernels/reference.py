@@ -13,10 +13,11 @@ from polyrule.arrays import Bools, Ints
 from polyrule.data.table import Table
 from polyrule.kernels.cuts import Batch, CutFinder
 from polyrule.kernels.engine import Candidate, GrowOptions, Outcome
-from polyrule.kernels.growth import Growth, Node
+from polyrule.kernels.growth import Batches, Growth, Node, Step
 from polyrule.kernels.judge import Judge, Verdict, whole
 from polyrule.kernels.state import TrainingState
 from polyrule.measures import Objective
+from polyrule.model.rule import GroupCondition
 
 
 @dataclass(eq=False)
@@ -91,18 +92,30 @@ class ReferenceEngine(Growth[RowNode]):
         rows = np.flatnonzero(self.state.working)
         return RowNode((), self.remaining, self._judge.best(whole(rows), literals), rows)
 
-    def search(self, parent: RowNode, literals: Bools, floor: Verdict | None) -> list[RowNode]:
-        """Return the best extensions of one body."""
-        return self.shortlist(parent, self._cuts.batches(parent.rows, parent.body), literals, floor)
+    def search(self, parent: RowNode, step: Step, literals: Bools, floor: Verdict | None) -> list[RowNode]:
+        """Return the best extensions of one body by a step."""
+        batches: Batches = self._cuts.batches(parent.rows, parent.body)
+        if step.members:
+            batches = self._cuts.members(parent.rows, self._border(step))
+        return self.shortlist(parent, step, batches, literals, floor)
+
+    def _border(self, step: Step) -> Ints:
+        """Rows where one more member would make the group hold, and all other conditions do."""
+        rows = np.flatnonzero(self.state.working)
+        for condition in step.others:
+            assert not isinstance(condition, GroupCondition)
+            rows = rows[self._cuts.holding(condition, rows)]
+        count = np.sum([self._cuts.holding(member, rows) for member in step.members], axis=0)
+        return np.asarray(rows[count == step.least - 1])
 
     def weights(self, batch: Batch) -> Ints:
         """Return the weight that each candidate of a batch covers."""
         return batch.sums(self.state.weights)
 
-    def extended(self, parent: RowNode, batch: Batch, verdict: Verdict) -> RowNode:
+    def extended(self, parent: RowNode, step: Step, batch: Batch, verdict: Verdict) -> RowNode:
         """Return the node of the candidate that a verdict names."""
         rows = batch.covered(verdict.index)
-        body = (*parent.body, batch.condition(verdict.index))
+        body = step.body(batch.condition(verdict.index))
         return RowNode(body, int(self.state.weights[rows].sum()), verdict, rows)
 
     def candidate(self, node: RowNode) -> Candidate:

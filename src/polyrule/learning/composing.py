@@ -7,10 +7,12 @@ parts; the `selection` picks bodies and heads. Counts are those on the training 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import cached_property
 from hashlib import blake2b
+from math import ceil
 from typing import Any
 
 import numpy as np
@@ -18,23 +20,29 @@ import scipy.sparse as sp
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from polyrule.arrays import Bools, Bytes, Ints, Matrix
+from polyrule.bins.binning import FEWEST_WORDS, looks_like_text
 from polyrule.data.labels import UNKNOWN
+from polyrule.data.row_order import by_content
 from polyrule.data.table import Table
 from polyrule.errors import OptionError
 from polyrule.kernels.engine import Candidate, Engine
+from polyrule.learning.alternatives import Alternatives, Rules
 from polyrule.learning.constraints import Constraints, without
 from polyrule.learning.derived import DerivedTable
+from polyrule.learning.expecting import expected
 from polyrule.learning.learners import Learner
 from polyrule.learning.opinions import best_cut, out_of_bag
-from polyrule.learning.pool import Body, Covers, Pool
+from polyrule.learning.pool import Body, Covers, Pool, counted_as
 from polyrule.learning.progress import Callback
+from polyrule.learning.second_look import SecondLook
 from polyrule.learning.selection import QUANTUM, Chosen, Costs, Selection
 from polyrule.learning.separate import Clock, Learning, Reason, SeparateOptions, unscaled
 from polyrule.learning.thresholds import Shortener
 from polyrule.measures import Objective, get
 from polyrule.measures.proofs import proof_of
+from polyrule.model.conditions import holds
 from polyrule.model.predict import predict
-from polyrule.model.rule import Literal, Rule
+from polyrule.model.rule import Literal, Rule, size_of
 from polyrule.model.rule_list import RuleList
 
 LONGEST_BODY = 3  # conditions of a pruned list, where the user sets no limit
@@ -43,6 +51,7 @@ _LONGEST_LIST = 1000
 _PATIENCE = 20  # rules in a row that are too small to be chosen
 _ROUNDS = 3  # of finding the value that the list reaches
 _SWEEPS = 3  # of exchanging rules for better ones
+_LOOKED_AT = 1000  # examples, to tell whether a table looks like text
 
 
 @dataclass(frozen=True)
@@ -60,6 +69,10 @@ class Pruning:
     max_rules, max_head_size : int or None
     short : bool
         Whether thresholds are written as short decimals.
+    min_precision : float
+        How often each label of a head must at least be expected to be right.
+    max_members : int
+        Of a group of alternatives; 0 for bodies without groups.
     """
 
     measure: str = "f1"
@@ -68,6 +81,8 @@ class Pruning:
     max_rules: int | None = None
     max_head_size: int | None = None
     short: bool = True
+    min_precision: float = 0.0
+    max_members: int = 0
 
     def __post_init__(self) -> None:
         _ = self.beta_squared  # refuses what is no such measure
@@ -77,6 +92,8 @@ class Pruning:
                 raise OptionError(f"{name} must be None or at least 1, got {limit}")
         if not self.simplicity >= 0:
             raise OptionError(f"simplicity must be a number of at least 0, got {self.simplicity}")
+        if not 0 <= self.min_precision <= 1:
+            raise OptionError(f"min_precision must be a share from 0 to 1, got {self.min_precision}")
 
     @property
     def beta_squared(self) -> Fraction | None:
@@ -93,13 +110,20 @@ class Pruning:
             raise OptionError(f"prune must be {known}, got {self.measure!r}")
         return beta * beta
 
-    def costs(self, total: float, example: float) -> Costs:
+    def floor(self, precision: float) -> int:
+        """Return the value of the list, in units of 1 / QUANTUM, from which on labels must be so precise to be said."""
+        factor = Fraction(1) if self.beta_squared is None else 1 + self.beta_squared
+        return ceil(factor * Fraction(precision) * QUANTUM)
+
+    def costs(self, total: float, example: float, *, text: bool = False) -> Costs:
         """Return the costs for targets that add up to `total`, where one example weighs `example`.
 
         A rule must add at least five sixths of an example's label, and raise the F-measure by about 0.0007; a
         condition costs a third of that, and a label of a head a sixth, so that labels that go together share a rule.
+        In text, where a rule with alternatives stands for several, lists can afford more of them.
         """
-        unit = self.simplicity * max(0.55 * QUANTUM * example, 0.0009 * total)
+        share = 0.0007 if text and self.max_members else 0.0009
+        unit = self.simplicity * max(0.55 * QUANTUM * example, share * total)
         return Costs(*(max(1, round(share * unit)) for share in (1.5, 0.5, 0.25)))
 
 
@@ -137,17 +161,18 @@ class Composition:
         self.opinion = self._opinion()
         pool, reason = self._grown()
         if reason == "interrupted" and len(pool) == 1:
-            return self._counted([], []), reason
+            return self.counted([], []), reason
+        if self.pruning.max_members and reason == "complete":
+            pool.add(self._alternatives(pool), parts=False)
         bodies, covers = pool.bodies, pool.covers(self.learner.n_jobs)
         allowed = None if self.constraints is None else self.constraints.heads(bodies)
-        needed = _shortest(bodies, covers, allowed)
+        sizes = np.array([counted_as(body, self.table.features) for body in bodies])
+        needed = _shortest(sizes, covers, allowed)
         bodies, covers = tuple(bodies[number] for number in needed), covers.only(needed)
-        allowed = None if allowed is None else allowed[needed]
-        chosen, pruned = self.select(covers, np.array([len(body) for body in bodies]), allowed)
-        model = self._counted(
-            [(bodies[rule.body], rule.labels) for rule in chosen], [covers.of(r.body) for r in chosen]
-        )
-        model.info["pruning"] = pruned | ({"kept": len(self.start)} if self.start else {})
+        allowed = np.ones((len(bodies), len(self.names)), dtype=bool) if allowed is None else allowed[needed]
+        model = SecondLook(self, bodies, covers, allowed, sizes[needed]).best()
+        if self.start:
+            model.info["pruning"]["kept"] = len(self.start)
         proof = proof_of(Objective(self.learner.objective.measure, negative=False))  # as bodies are grown
         if proof is not None:
             model.info["measure_proof"] = proof
@@ -187,6 +212,26 @@ class Composition:
                 return pool, learning.reason
         return pool, "complete"
 
+    def _alternatives(self, pool: Pool) -> Iterator[Body]:
+        """Bodies with a group, grown at about the value that the list will reach."""
+        targets, every = self.targets(), self.weights[:, None].astype(np.float64)
+        level, squared = round(QUANTUM * 0.6), self.pruning.beta_squared
+        if self.opinion is not None:
+            cut, _ = best_cut(self.opinion, self.truth, self.weights)
+            level = _level(targets, every, self.opinion >= cut, squared)
+        slope, offset = gain_line(squared, level)
+        allowed = None if self.constraints is None else self.constraints.heads(pool.bodies)
+        return Alternatives(
+            self.table,
+            pool.bodies,
+            pool.covers(self.learner.n_jobs),
+            self._gains(targets, level),
+            self._example * float(max(slope * QUANTUM - offset, offset)),
+            self._costs(targets),
+            self.pruning.max_members,
+            allowed,
+        ).grown()
+
     def _tasks(
         self, versions: list[Bytes], measures: Iterable[Any]
     ) -> Iterator[tuple[Bytes, Table, Any, Callable[[Body], Body]]]:
@@ -213,13 +258,39 @@ class Composition:
         return (costs.rule + costs.condition + costs.literal) / (2 * QUANTUM)
 
     def _costs(self, targets: Matrix) -> Costs:
-        total = float((self.weights[:, None] * targets).sum())
-        return self.pruning.costs(total, float(min(1 / self.scale, Fraction(float(self.weights.mean())))))
+        return self.pruning.costs(float((self.weights[:, None] * targets).sum()), self._example, text=self._is_text)
+
+    @cached_property
+    def _is_text(self) -> bool:
+        """Whether the table looks like text, in whatever order its rows come."""
+        if len(self.table.features) < FEWEST_WORDS:
+            return False
+        some = by_content(self.table, self.truth, self.weights)[:_LOOKED_AT]
+        return looks_like_text(self.table[some])
+
+    @property
+    def _example(self) -> float:
+        """Weight of one example."""
+        return float(min(1 / self.scale, Fraction(float(self.weights.mean()))))
+
+    def _gains(self, targets: Matrix, level: int | Ints) -> Matrix:
+        """What each cell adds at a value that is reached; nothing where the label is not known."""
+        gains = self.weights[:, None] * cell_gains(targets, self.pruning.beta_squared, level)
+        return np.where(self.known, gains, 0.0)
 
     def select(
-        self, covers: Covers, lengths: Ints, allowed: Bools | None = None
+        self,
+        covers: Covers,
+        lengths: Ints,
+        allowed: Bools | None = None,
+        floor: Ints | None = None,
+        before: tuple[list[Chosen], int] | None = None,
     ) -> tuple[list[Chosen], dict[str, Any]]:
-        """Choose rules; also return what a check needs to know: the value reached and the costs."""
+        """Choose rules; also return what a check needs to know: the value reached and the costs.
+
+        Labels with a `floor` are chosen as for a list of at least that value. With rules that were chosen `before`, and
+        the value they were chosen for, go on from there.
+        """
         targets, squared = self.targets(), self.pruning.beta_squared
         every = self.weights[:, None].astype(np.float64)
         costs = self._costs(targets)
@@ -230,17 +301,19 @@ class Composition:
         # Gains are a straight line in the targets, so that bodies are summed up once for all levels.
         right = covers.sums(all_rows, np.where(free, every * targets, 0.0))
         said = covers.sums(all_rows, every if free.all() else np.where(free, every, 0.0))
-        rules: list[Chosen] = []
-        for _ in range(1 if squared is None else _ROUNDS):
-            slope, offset = gain_line(squared, level)
-            gains = np.where(self.known, every * cell_gains(targets, squared, level), 0.0)
+        rules, level = ([], level) if before is None else before
+        for _ in range(1 if squared is None or before is not None else _ROUNDS):
+            levels = level if floor is None else np.maximum(level, floor)
+            slope, offset = gain_line(squared, levels)
+            gains = self._gains(targets, levels)
             alone, widest = slope * right - offset * said, self.pruning.max_head_size
             selection = Selection(covers, lengths, gains, costs, taken, allowed, widest, alone)
             for rule in rules:
                 selection.add(rule)
-            for _ in range(_SWEEPS):
+            for _ in range(_SWEEPS if before is None else 1):
                 most = self.pruning.max_rules
-                if not (selection.exchange() | selection.relearn(most) | selection.grow(most)):
+                changed = before is None and selection.exchange()
+                if not (changed | selection.relearn(most) | selection.grow(most)):
                     break
             selection.settle()
             rules = selection.rules
@@ -253,6 +326,41 @@ class Composition:
         prices = [costs.rule, costs.condition, costs.literal]
         return selection.ordered(), {"level": level, "costs": prices, "targets": digest_of(targets)}
 
+    def trial(self, covers: Covers, lengths: Ints, allowed: Bools, labels: Ints, level: int, floor: Ints) -> Selection:
+        """Return an empty selection for some labels only, each with a floor of its own."""
+        targets = self.targets()
+        costs, taken = self._costs(targets), self.taken
+        gains = cell_gains(targets[:, labels], self.pruning.beta_squared, np.maximum(level, floor))
+        gains = np.where(self.known[:, labels], self.weights[:, None] * gains, 0.0)
+        return Selection(covers, lengths, gains, costs, taken[:, labels], allowed[:, labels])
+
+    def settled(self, rules: Rules, level: int, floor: Ints) -> Rules:
+        """Return rules without what does not earn its price, the rule that adds most first."""
+        targets, bodies = self.targets(), [body for body, _ in rules]
+        sizes = np.array([counted_as(body, self.table.features) for body in bodies])
+        heads = np.zeros((len(rules), len(self.names)), dtype=bool)
+        for head, (_, labels) in zip(heads, rules, strict=True):
+            head[list(labels)] = True
+        gains = self._gains(targets, np.maximum(level, floor))
+        covers = Covers.pack(np.array([self.covered(body) for body in bodies]))
+        selection = Selection(covers, sizes, gains, self._costs(targets), self.taken, heads)
+        for number, (_, labels) in enumerate(rules):
+            selection.add(Chosen(number, labels))
+        selection.settle()
+        return [(bodies[rule.body], rule.labels) for rule in selection.ordered()]
+
+    def covered(self, body: Body) -> Bools:
+        """Which examples a body covers."""
+        covered = np.ones(len(self.table), dtype=bool)
+        for condition in body:
+            covered &= holds(condition, self.table)
+        return covered
+
+    @property
+    def taken(self) -> Bools:
+        """Cells that the rules at the start leave no other."""
+        return self._taken()[0]
+
     def _taken(self) -> tuple[Bools, Bools, Bools]:
         """Cells that the rules at the start leave no other, those they make present, and those they leave unset."""
         if self.start is None or not len(self.start):
@@ -264,23 +372,24 @@ class Composition:
         taken = (result.setter >= 0) | ended[:, None]
         return taken, (result.setter >= 0) & (result.labels == 1), taken & (result.setter < 0)
 
-    def _counted(self, rules: list[tuple[Body, tuple[int, ...]]], covers: list[Bools]) -> RuleList:
+    def counted(self, rules: Rules, covers: list[Bools]) -> RuleList:
         """Return the list with its counts on the training labels and the chances that follow from the targets."""
         taken, _, left = self._taken()
         unset = ~taken
         kept = () if self.start is None else self.start.rules
         short = Shortener(self.table).condition if self.pruning.short else _same
-        made = []
+        made, searched = [], [0] * len(self.names)
         for (body, labels), covered in zip(rules, covers, strict=True):
             head = []
             for label in labels:
                 mine = covered & unset[:, label]
                 unset[mine, label] = False
-                head.append(self._literal(label, mine))
+                head.append(self.literal(label, mine, size_of(body)))
+                searched[label] += size_of(body)
             weight = unscaled(int(self.weights[covered].sum()), self.scale)
             made.append(Rule(tuple(head), tuple(map(short, body)), coverage=weight))
         unset |= left
-        rest = [self._literal(label, unset[:, label]) for label in range(len(self.names))]
+        rest = [self.literal(label, unset[:, label], tested) for label, tested in enumerate(searched)]
         return RuleList(
             (*kept, *made),
             self.table.features,
@@ -289,25 +398,26 @@ class Composition:
             default_chances=tuple(literal.chance for literal in rest if literal.chance is not None),
         )
 
-    def _literal(self, label: int, mine: Bools) -> Literal:
-        """Return a present label with what is true of the examples on which it is set."""
+    def literal(self, label: int, mine: Bools, searched: int) -> Literal:
+        """Return a present label with what is true of the examples on which it is set, and what to expect of others."""
         mine = mine & self.known[:, label]
-        present = int(self.weights[mine & (self.truth[:, label] == 1)].sum())
-        every = int(self.weights[mine].sum())
-        chance = None
+        weights = self.weights[mine]
+        right = unscaled(int(weights[self.truth[mine, label] == 1].sum()), self.scale)
+        wrong = unscaled(int(weights[self.truth[mine, label] == 0].sum()), self.scale)
+        told = None
         if self.opinion is not None:
-            # What models without the example say of it, and one imagined example of either kind.
-            told = float(self.weights[mine] @ self.opinion[mine, label]) * float(self.scale)
-            chance = round((told + 1) / (float(every * self.scale) + 2), 4)
-        return Literal(label, 1, unscaled(present, self.scale), unscaled(every - present, self.scale), chance)
+            # In whole numbers, so that the order of examples does not matter.
+            answers = np.rint(QUANTUM * self.opinion[mine, label]).astype(np.int64)
+            told = float(unscaled(int(weights @ answers), self.scale)) / QUANTUM
+        return Literal(label, 1, right, wrong, round(expected(right, wrong, searched, told), 4))
 
 
-def _shortest(bodies: Sequence[Body], covers: Covers, allowed: Bools | None) -> Ints:
+def _shortest(sizes: Ints, covers: Covers, allowed: Bools | None) -> Ints:
     """Positions of the bodies that are worth a look: of those that cover the same, the first of the shortest."""
     kept: dict[bytes, int] = {}
-    for number, body in enumerate(bodies):
+    for number, size in enumerate(sizes):
         key = covers.key(number) + (b"" if allowed is None else allowed[number].tobytes())
-        if len(body) < len(bodies[kept.setdefault(key, number)]):
+        if size < sizes[kept.setdefault(key, number)]:
             kept[key] = number
     return np.array(sorted(kept.values()), dtype=np.int64)
 
@@ -344,7 +454,7 @@ def digest_of(targets: Matrix) -> str:
     return f"blake2b:{blake2b(targets.astype('<u2').tobytes(), digest_size=16).hexdigest()}"
 
 
-def cell_gains(targets: Matrix, squared: Fraction | None, level: int) -> Matrix:
+def cell_gains(targets: Matrix, squared: Fraction | None, level: int | Ints) -> Matrix:
     """Return what each cell adds when it is said to be present, in whole numbers.
 
     Examples
@@ -356,11 +466,11 @@ def cell_gains(targets: Matrix, squared: Fraction | None, level: int) -> Matrix:
     return slope * targets - offset
 
 
-def gain_line(squared: Fraction | None, level: int) -> tuple[float, float]:
+def gain_line(squared: Fraction | None, level: int | Ints) -> tuple[float, float | Ints]:
     """Slope and offset of a cell's gain over its target, whole numbers: (1 + beta²) t - F, times beta's denominator."""
     if squared is None:
-        return 2.0, float(QUANTUM)
-    return float((1 + squared) * squared.denominator), float(squared.denominator * level)
+        return 2.0, 2 * level
+    return float((1 + squared) * squared.denominator), squared.denominator * level
 
 
 def _level(targets: Matrix, every: Matrix, said: Bools, squared: Fraction | None) -> int:

@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from polyrule.arrays import Bools, Floats
 from polyrule.data.table import Table
 from polyrule.errors import OptionError, did_you_mean
-from polyrule.model.rule import Condition, LabelCondition, NumericCondition
+from polyrule.model.rule import Condition, LabelCondition, NumericCondition, plain_conditions
 
 _DIRECTIONS = {"up": ">", 1: ">", "down": "<=", -1: "<="}
 
@@ -89,7 +89,7 @@ class Constraints:
         """Which label may stand over which body, shape (bodies, labels)."""
         fits = np.ones((len(bodies), self.allowed.shape[1]), dtype=bool)
         for number, body in enumerate(bodies):
-            for condition in body:
+            for condition in plain_conditions(body):
                 if not isinstance(condition, LabelCondition):
                     fits[number] &= self.allowed[condition.feature]
         return fits

@@ -10,7 +10,7 @@ condition on the feature.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
@@ -20,7 +20,15 @@ import scipy.sparse as sp
 from polyrule.arrays import Bools, Bytes, Floats, Ints
 from polyrule.data.table import Feature, Table
 from polyrule.model.conditions import chosen, tidy
-from polyrule.model.rule import Condition, FeatureCondition, LabelCondition, MissingCondition, NumericCondition
+from polyrule.model.dates import without_implied_dates
+from polyrule.model.rule import (
+    Condition,
+    FeatureCondition,
+    GroupCondition,
+    LabelCondition,
+    MissingCondition,
+    NumericCondition,
+)
 
 MOST_CATEGORIES = 1000  # a feature with more has no sets that anybody would read
 LARGEST_SET = 8  # categories that people read in one condition; never more than half of all, which nobody can picture
@@ -82,10 +90,15 @@ class DerivedTable:
 
     def body(self, body: tuple[Condition, ...]) -> tuple[Condition, ...]:
         """Return a body over the features of the original table, as short as it can be said."""
-        return tidy(tuple(map(self._translated, body)))
+        return without_implied_dates(tidy(tuple(map(self._translated, body))), self.table.features)
 
     def _translated(self, condition: Condition) -> Condition:
-        if isinstance(condition, LabelCondition) or condition.feature < self._own:
+        if isinstance(condition, GroupCondition):
+            return replace(condition, members=tuple(map(self._translated_test, condition.members)))
+        return condition if isinstance(condition, LabelCondition) else self._translated_test(condition)
+
+    def _translated_test(self, condition: FeatureCondition) -> FeatureCondition:
+        if condition.feature < self._own:
             return condition
         assert isinstance(condition, NumericCondition)
         return self._derived[condition.feature - self._own].condition(condition)

@@ -21,6 +21,7 @@ from polyrule.heads import World, best_head
 from polyrule.heads.coverage import excluding_never_helps
 from polyrule.measures import FunctionMeasure, Objective, SubsetAccuracy
 from polyrule.measures.remarks import remarks
+from polyrule.model.constants import shortfall
 from polyrule.model.rule import Rule
 from polyrule.model.rule_list import RuleList
 
@@ -57,13 +58,13 @@ def warn_about_rules(objective: Objective, rules: Sequence[Rule]) -> None:
 
 
 def warn_about_model(model: RuleList, truth: Any, reason: str, whole: bool = True) -> None:
-    """Warn if a list has no rules, can only say that labels are absent, or can never predict a frequent label.
+    """Warn if a list has no rules, is no better than constants, or cannot predict a frequent label or any present one.
 
     A list that was ended before its time, or whose classes are decided by probabilities (not `whole`), is only expected
     to have a rule.
     """
-    text = _shortcoming(model, truth, reason, whole)
-    if text:
+    poor = shortfall(model)
+    for text in filter(None, (poor and f"the list is {poor}", _shortcoming(model, truth, reason, whole))):
         warnings.warn(text, ModelWarning, stacklevel=depth_of_caller())
 
 

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from itertools import combinations
+from math import comb
 
 import numpy as np
 import numpy.typing as npt
 
 from polyrule.arrays import Bools, Floats, Ints
-from polyrule.data.table import Table
+from polyrule.data.table import Feature, Table
 from polyrule.model.conditions import holds
-from polyrule.model.rule import Condition, LabelCondition
+from polyrule.model.rule import Condition, GroupCondition, LabelCondition, SetCondition, plain_conditions
 from polyrule.native import native
 
 Body = tuple[Condition, ...]
@@ -29,6 +30,7 @@ class Pool:
         self._table = table
         self._most = max(_FEWEST, _MOST_CELLS // max(1, len(table)))
         self._bodies: dict[frozenset[Condition], Body] = {frozenset(): ()}
+        self._masks: dict[Condition, Words] = {}
 
     def __len__(self) -> int:
         return len(self._bodies)
@@ -38,27 +40,33 @@ class Pool:
         """All bodies."""
         return tuple(self._bodies.values())
 
-    def add(self, bodies: Iterable[Body]) -> None:
-        """Take in bodies and their parts, up to what memory allows; conditions on labels are left out."""
+    def add(self, bodies: Iterable[Body], *, parts: bool = True) -> None:
+        """Take in bodies, and their parts, up to what memory allows; conditions on labels are left out."""
         for body in bodies:
             kept = tuple(condition for condition in body if not isinstance(condition, LabelCondition))
-            for part in _parts(kept):
+            for part in _parts(kept) if parts else [kept]:
                 if len(self) >= self._most:
                     return
                 self._bodies.setdefault(frozenset(part), part)
 
     def covers(self, threads: int = 1) -> Covers:
         """Which body covers which example."""
-        masks: dict[Condition, Words] = {}
         packed = np.empty((len(self), -(-len(self._table) // 64)), dtype=np.uint64)
         everything = packed_rows(np.ones(len(self._table), dtype=bool))
         for number, body in enumerate(self._bodies.values()):
             packed[number] = everything
             for condition in body:
-                if condition not in masks:
-                    masks[condition] = packed_rows(holds(condition, self._table))
-                packed[number] &= masks[condition]
+                packed[number] &= self._mask(condition)
         return Covers(packed, len(self._table), threads)
+
+    def _mask(self, condition: Condition) -> Words:
+        if condition not in self._masks:
+            if isinstance(condition, GroupCondition) and condition.least == 1:  # members are known, or soon will be
+                mask = np.bitwise_or.reduce([self._mask(member) for member in condition.members])
+            else:
+                mask = packed_rows(holds(condition, self._table))
+            self._masks[condition] = mask
+        return self._masks[condition]
 
 
 class Covers:
@@ -93,6 +101,12 @@ class Covers:
         """Return the examples that one of the bodies covers."""
         return self._unpacked(np.bitwise_or.reduce(self._packed[list(bodies)], axis=0, initial=0))
 
+    def all_of(self, bodies: Sequence[int]) -> Bools:
+        """Return the examples that all of the bodies cover."""
+        if not len(bodies):
+            return np.ones(self._examples, dtype=bool)
+        return self._unpacked(np.bitwise_and.reduce(self._packed[list(bodies)], axis=0))
+
     def sums(self, rows: Bools, worth: Floats) -> Floats:
         """For each body, what the examples of `rows` that it covers are worth, shape (bodies, columns of worth).
 
@@ -115,6 +129,29 @@ class Covers:
     def _unpacked(self, words: Words) -> Bools:
         little = words.astype("<u8", copy=False).view(np.uint8)
         return np.unpackbits(little, count=self._examples, bitorder="little").view(bool)
+
+
+def counted_as(body: Body, features: Sequence[Feature]) -> int:
+    """Return how many conditions a body is priced as: by how many choices there were, for that is what can overfit.
+
+    A member of a group is a condition like any other. A set of k categories out of n is one of "n over k", so it counts
+    as the fewest conditions on single categories that there are as many choices of.
+
+    Examples
+    --------
+    >>> hue = Feature("hue", "nominal", tuple("abcdefgh"))
+    >>> [counted_as((SetCondition(0, tuple(range(size))),), [hue]) for size in (1, 2, 3, 4)]
+    [1, 2, 2, 3]
+    """
+    size = 0
+    for condition in plain_conditions(body):
+        size += 1
+        if isinstance(condition, SetCondition):
+            every = len(features[condition.feature].categories)
+            choices, reached = comb(every, len(condition.values)), every
+            while reached < choices:
+                reached, size = reached * every, size + 1
+    return size
 
 
 def packed_rows(rows: Bools) -> Words:

@@ -178,7 +178,7 @@ class Selection:
             prices[~self.allowed[:, label]] = np.inf
         known = frozenset((body, len(others) >= self.widest) for body, others in shared.items())
         if label not in self._laid or self._laid[label][0] != known:
-            self._laid[label] = known, self._bodies_for(label, prices)
+            self._laid[label] = known, self.bodies_for(label, prices)
         new = self._laid[label][1]
         before, after = self._worth(label, old, prices), self._worth(label, new, prices)
         rules = len(shared) + len(set(new) - set(shared))
@@ -193,7 +193,7 @@ class Selection:
                 self.add(Chosen(body, tuple(sorted(labels))))
         return True
 
-    def _bodies_for(self, label: int, prices: Matrix) -> list[int]:
+    def bodies_for(self, label: int, prices: Matrix) -> list[int]:
         """Cover the examples that one label should have, greedily, and drop what turns out not to be needed."""
         worth, scores = self.gains[:, label].copy(), self.alone[:, label].copy()
         found: list[int] = []

@@ -10,7 +10,7 @@ import numpy as np
 from polyrule.arrays import Floats
 from polyrule.data.table import Table
 from polyrule.errors import OptionError
-from polyrule.model.rule import Condition, NumericCondition
+from polyrule.model.rule import Condition, FeatureCondition, GroupCondition, LabelCondition, NumericCondition
 from polyrule.model.rule_list import RuleList
 
 KINDS = ("short", "midpoint")
@@ -68,7 +68,14 @@ class Shortener:
         self._known: dict[tuple[int, float], float] = {}
 
     def condition(self, condition: Condition) -> Condition:
-        """Return the condition with the shortest threshold; others than numeric ones as they are."""
+        """Return the condition, or the members of a group, with the shortest thresholds; others stay as they are."""
+        if isinstance(condition, GroupCondition):
+            members = tuple(map(self._shorter, condition.members))
+            distinct = len(set(members)) == len(members)
+            return replace(condition, members=members) if distinct else condition
+        return condition if isinstance(condition, LabelCondition) else self._shorter(condition)
+
+    def _shorter(self, condition: FeatureCondition) -> FeatureCondition:
         if not isinstance(condition, NumericCondition):
             return condition
         key = condition.feature, condition.threshold

@@ -20,6 +20,7 @@ from polyrule.errors import ModelError
 from polyrule.learning.composing import Pruning, cell_gains, digest_of, targets_of
 from polyrule.learning.findings import Finding, Verification
 from polyrule.learning.opinions import out_of_bag
+from polyrule.learning.pool import counted_as
 from polyrule.learning.relearn import kept_rules
 from polyrule.learning.separate import unscaled
 from polyrule.model.conditions import holds
@@ -105,9 +106,10 @@ class PrunedCheck:
             for literal in rule.head:
                 mine = covered & unset[:, literal.label]
                 right = mine & (self.truth[:, literal.label] == literal.value)
+                wrong = mine & (self.truth[:, literal.label] == 1 - literal.value)  # what is unknown is neither
                 unset[mine, literal.label] = False
                 name = model.label_names[literal.label]
-                for what, stated, rows in (("TP", literal.tp, right), ("FP", literal.fp, mine & ~right)):
+                for what, stated, rows in (("TP", literal.tp, right), ("FP", literal.fp, wrong)):
                     yield from self._compare(number, f"{what} of label {name!r}", stated, rows)
             if rule.coverage is not None:
                 yield from self._compare(number, "the coverage", rule.coverage, covered)
@@ -155,4 +157,8 @@ class PrunedCheck:
                 if other != number and any(one.label == literal.label for one in other_rule.head):
                     mine &= ~self.covers[other]
             gains.append(int(self.gains[mine, literal.label].sum()))
-        return {"method": "list", "gains": gains, "price": self.costs[0] + self.costs[1] * len(rule.body)}
+        return {
+            "method": "list",
+            "gains": gains,
+            "price": self.costs[0] + self.costs[1] * counted_as(rule.body, model.features),
+        }

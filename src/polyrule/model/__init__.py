@@ -3,6 +3,7 @@
 from polyrule.model.parsing import parse_rule
 from polyrule.model.rule import (
     Condition,
+    GroupCondition,
     LabelCondition,
     Literal,
     MissingCondition,
@@ -15,6 +16,7 @@ from polyrule.model.rule_list import RuleList
 
 __all__ = [
     "Condition",
+    "GroupCondition",
     "LabelCondition",
     "Literal",
     "MissingCondition",

@@ -16,16 +16,18 @@ from polyrule.data.table import Feature, Table
 from polyrule.errors import ModelError
 from polyrule.model.rule import (
     Condition,
+    GroupCondition,
     LabelCondition,
     MissingCondition,
     NominalCondition,
     NumericCondition,
     SetCondition,
+    plain_conditions,
 )
 from polyrule.native import native
 
 # What a test of a flat body asks; the native kernels use the same numbers.
-AT_MOST, ABOVE, CATEGORY, LABEL, IN, MISSING = 0, 1, 2, 3, 4, 5
+AT_MOST, ABOVE, CATEGORY, LABEL, IN, MISSING, GROUP = 0, 1, 2, 3, 4, 5, 6
 
 # Values of the used columns and label states held at once; 4 million of each are about 70 MB.
 _CHUNK_CELLS = 4_000_000
@@ -40,16 +42,18 @@ Block = npt.NDArray[np.float64]
 class FlatBodies:
     """The bodies of rules as plain arrays, the only form that prediction kernels see.
 
-    The tests of rule r are ``start[r]:start[r + 1]``; its body holds where all of them do.
+    The tests of rule r are ``start[r]:start[r + 1]``; its body holds where all of them do. A `GROUP` is followed by its
+    members: it holds where enough of them do.
 
     Parameters
     ----------
     kind : ndarray of uint8
-        Per test: `AT_MOST`, `ABOVE`, `CATEGORY`, `LABEL`, `IN` or `MISSING`.
+        Per test: `AT_MOST`, `ABOVE`, `CATEGORY`, `LABEL`, `IN`, `MISSING` or `GROUP`.
     index : ndarray of int32
-        Per test: where its column stands in `used`, or for `LABEL` the label.
+        Per test: where its column stands in `used`; for `LABEL` the label, for `GROUP` how many members follow.
     value : ndarray of float64
-        Per test: threshold, category index, 0/1, or for `IN` where its set begins in `sets`.
+        Per test: threshold, category index, 0/1; for `IN` where its set begins in `sets`, for `GROUP` how many members
+        must hold.
     start : ndarray of int32
         Offsets, one more than there are rules.
     sets : ndarray of int32
@@ -73,22 +77,25 @@ class FlatBodies:
         start = [0]
         for body in bodies:
             for condition in body:
-                match condition:
-                    case NumericCondition(feature, op, threshold):
-                        tests.append((AT_MOST if op == "<=" else ABOVE, feature, threshold))
-                    case NominalCondition(feature, value):
-                        tests.append((CATEGORY, feature, value))
-                    case SetCondition(feature, values):
-                        tests.append((IN, feature, len(sets)))
-                        count = len(features[feature].categories)
-                        sets += [count, *(value in values for value in range(count))]
-                    case MissingCondition(feature, missing):
-                        tests.append((MISSING, feature, missing))
-                    case LabelCondition(label, value):
-                        tests.append((LABEL, label, value))
+                if isinstance(condition, GroupCondition):
+                    tests.append((GROUP, len(condition.members), condition.least))
+                for plain in plain_conditions([condition]):
+                    match plain:
+                        case NumericCondition(feature, op, threshold):
+                            tests.append((AT_MOST if op == "<=" else ABOVE, feature, threshold))
+                        case NominalCondition(feature, value):
+                            tests.append((CATEGORY, feature, value))
+                        case SetCondition(feature, values):
+                            tests.append((IN, feature, len(sets)))
+                            count = len(features[feature].categories)
+                            sets += [count, *(value in values for value in range(count))]
+                        case MissingCondition(feature, missing):
+                            tests.append((MISSING, feature, missing))
+                        case LabelCondition(label, value):
+                            tests.append((LABEL, label, value))
             start.append(len(tests))
         kind, index = (np.array([test[i] for test in tests], dtype=np.int32) for i in (0, 1))
-        tests_column = kind != LABEL
+        tests_column = (kind != LABEL) & (kind != GROUP)
         used, place = np.unique(index[tests_column], return_inverse=True)
         index[tests_column] = place
         return cls(
@@ -114,25 +121,40 @@ class FlatBodies:
         self, rule: int, block: Block, rows: npt.NDArray[np.int64], state: npt.NDArray[np.int8] | None = None
     ) -> npt.NDArray[np.int64]:
         """Rows among `rows` that satisfy the body; `state` holds the labels set so far (-1 unset)."""
-        for test in range(self.start[rule], self.start[rule + 1]):
-            index, value = int(self.index[test]), self.value[test]
-            if self.kind[test] == LABEL:
-                assert state is not None, "only lists test labels"
-                rows = rows[state[rows, index] == int(value)]
+        test, end = int(self.start[rule]), int(self.start[rule + 1])
+        while test < end:
+            if self.kind[test] == GROUP:
+                members = range(test + 1, test + 1 + int(self.index[test]))
+                held = sum(self._holds(member, block, rows, state).astype(np.int64) for member in members)
+                rows, test = rows[held >= self.value[test]], members.stop
             else:
-                rows = rows[self._compare(int(self.kind[test]), block[rows, index], value)]
+                rows, test = rows[self._holds(test, block, rows, state)], test + 1
         return rows
 
+    def _holds(self, test: int, block: Block, rows: npt.NDArray[np.int64], state: npt.NDArray[np.int8] | None) -> Bools:
+        index, value = int(self.index[test]), self.value[test]
+        if self.kind[test] == LABEL:
+            assert state is not None, "only lists test labels"
+            return np.asarray(state[rows, index] == int(value))
+        return self._compare(int(self.kind[test]), block[rows, index], value)
+
     def passed(self, row: npt.NDArray[np.float64]) -> Bools:
-        """Whether one example with these feature values satisfies each test; those of labels pass."""
+        """Whether one example with these feature values satisfies each test.
+
+        Those of labels pass, and those of a group, whose own entry says whether enough of them hold.
+        """
         passed = np.ones(len(self.kind), dtype=np.bool_)
-        for kind in set(self.kind.tolist()) - {LABEL}:
+        for kind in set(self.kind.tolist()) - {LABEL, GROUP}:
             tests = np.flatnonzero(self.kind == kind)
             column, value = row[self.used[self.index[tests]]], self.value[tests]
             if kind == IN:
                 passed[tests] = [self._compare(kind, x, start) for x, start in zip(column, value, strict=True)]
             else:
                 passed[tests] = self._compare(kind, column, value)
+        for group in np.flatnonzero(self.kind == GROUP).tolist():
+            members = slice(group + 1, group + 1 + int(self.index[group]))
+            passed[group] = np.count_nonzero(passed[members]) >= self.value[group]
+            passed[members] = True
         return passed
 
     def _compare(self, kind: int, column: Any, value: Any) -> Bools:

@@ -21,12 +21,15 @@ from polyrule.model.date_cells import DateCells
 from polyrule.model.printing import format_condition, format_name, format_value
 from polyrule.model.rounding import shown_threshold
 from polyrule.model.rule import (
+    Condition,
     FeatureCondition,
+    GroupCondition,
     LabelCondition,
     MissingCondition,
     NominalCondition,
     NumericCondition,
     SetCondition,
+    plain_conditions,
 )
 
 Domain = dict[int, int]
@@ -202,6 +205,22 @@ class Grid:
         owner = self._owner[condition.feature]
         return owner, self.cells[owner].satisfying(condition)
 
+    def asked(self, body: Iterable[Condition]) -> Asked:
+        """Return what a body asks of the cells; its conditions on labels are left out."""
+        plain: Domain = {}
+        members: tuple[tuple[int, int], ...] = ()
+        least = 0
+        for condition in body:
+            match condition:
+                case GroupCondition():
+                    members, least = tuple(map(self.test, condition.members)), condition.least
+                case LabelCondition():
+                    pass
+                case _:
+                    owner, mask = self.test(condition)
+                    plain[owner] = plain.get(owner, mask) & mask
+        return Asked(plain, members, least)
+
     def cheapest(self, domain: Domain) -> Trial:
         """Return the example of a domain that is nearest to the present one."""
         return {j: self.cells[j].cheapest(mask) for j, mask in domain.items()}
@@ -210,6 +229,53 @@ class Grid:
         """Features that must change, and the least steps that takes."""
         changed = {j: mask for j, mask in domain.items() if not mask >> self.cells[j].present & 1}
         return len(changed), sum(self.cells[j].steps(self.cells[j].cheapest(mask)) for j, mask in changed.items())
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What a body asks of the cells: every plain condition, and enough members of its group.
+
+    Parameters
+    ----------
+    plain : Domain
+        The cells in which the plain conditions on them hold, joined, so that a body that cannot hold is seen to.
+    members : tuple of tests
+        As `Grid.test` returns them.
+    least : int
+    """
+
+    plain: Domain
+    members: tuple[tuple[int, int], ...] = ()
+    least: int = 0
+
+    def holds(self, trial: Trial) -> bool:
+        """Whether one example satisfies the body."""
+        return (
+            all(mask >> trial[owner] & 1 for owner, mask in self.plain.items())
+            and sum(mask >> trial[owner] & 1 for owner, mask in self.members) >= self.least
+        )
+
+    def possible(self, domain: Domain) -> bool:
+        """Whether some example of a domain may satisfy the body: where this is false, none does."""
+        return (
+            all(mask & domain[owner] for owner, mask in self.plain.items())
+            and sum(mask & domain[owner] != 0 for owner, mask in self.members) >= self.least
+        )
+
+    def certain(self, domain: Domain) -> bool:
+        """Whether every example of a domain is sure to satisfy the body, condition by condition."""
+        return (
+            all(not domain[owner] & ~mask for owner, mask in self.plain.items())
+            and sum(not domain[owner] & ~mask for owner, mask in self.members) >= self.least
+        )
+
+    def parts(self, domain: Domain) -> list[Domain]:
+        """Divide a domain for which the body is neither certain nor impossible; each part is nearer to a decision."""
+        open_tests = [(owner, mask) for owner, mask in self.plain.items() if domain[owner] & ~mask]
+        # With the plain conditions settled, some member both may hold and may fail: else the group would be decided.
+        members = ((owner, mask) for owner, mask in self.members if domain[owner] & mask and domain[owner] & ~mask)
+        failing, passing = split(domain, open_tests or [next(members)])
+        return [*failing, passing]
 
 
 def split(domain: Domain, tests: Iterable[tuple[int, int]]) -> tuple[list[Domain], Domain]:
@@ -227,7 +293,7 @@ def _ends(model: Any) -> dict[int, tuple[NumericCondition, ...]]:
     """Upper ends of the cells of every feature that some rule tests, ascending."""
     tests: dict[int, dict[float, NumericCondition]] = {}
     for rule in model.rules:
-        for condition in rule.body:
+        for condition in plain_conditions(rule.body):
             if isinstance(condition, LabelCondition):
                 continue
             ends = tests.setdefault(condition.feature, {})

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import isfinite
 from typing import Any
 
 import numpy as np
 
-from polyrule.arrays import Bools, Floats
+from polyrule.arrays import Bools, Floats, Ints
 from polyrule.data.table import Feature, Table
 from polyrule.errors import ModelError
 from polyrule.model.rule import (
     Condition,
     FeatureCondition,
+    GroupCondition,
     LabelCondition,
     MissingCondition,
     NominalCondition,
@@ -31,7 +33,21 @@ def holds(condition: Condition, table: Table) -> Bools:
     """
     if isinstance(condition, LabelCondition):
         raise ModelError("a condition on a label says nothing about a table")
+    if isinstance(condition, GroupCondition):
+        return np.asarray(number_held(condition, table) >= condition.least)
     return holds_in(condition, table.column(condition.feature))
+
+
+def number_held(group: GroupCondition, table: Table) -> Ints:
+    """Return for every example how many members of a group hold; one less than the least is its border.
+
+    Examples
+    --------
+    >>> group = GroupCondition((NumericCondition(0, ">", 5.5), NumericCondition(1, ">", 0.5)))
+    >>> number_held(group, Table.from_array([[6.0, 1.0], [6.0, 0.0], [2.0, float("nan")]])).tolist()
+    [2, 1, 0]
+    """
+    return np.asarray(np.sum([holds(member, table) for member in group.members], axis=0, dtype=np.int64))
 
 
 def holds_in(condition: FeatureCondition, column: Floats) -> Bools:
@@ -57,6 +73,8 @@ def holds_in(condition: FeatureCondition, column: Floats) -> Bools:
 
 def fits(condition: Condition, features: tuple[Feature, ...]) -> bool:
     """Whether a condition can be asked of a model with these features; conditions on labels cannot."""
+    if isinstance(condition, GroupCondition):
+        return all(fits(member, features) for member in condition.members)
     if isinstance(condition, LabelCondition) or not 0 <= condition.feature < len(features):
         return False
     feature = features[condition.feature]
@@ -101,7 +119,13 @@ def tidy(body: tuple[Condition, ...]) -> tuple[Condition, ...]:
     """
     groups: dict[Any, list[Any]] = {}
     for condition in body:
-        key = ("label", condition.label) if isinstance(condition, LabelCondition) else condition.feature
+        match condition:
+            case LabelCondition(label):
+                key: Any = ("label", label)
+            case GroupCondition():
+                key = "group"
+            case _:
+                key = condition.feature
         groups.setdefault(key, []).append(condition)
     return tuple(condition for group in groups.values() for condition in _merged(group))
 
@@ -112,18 +136,57 @@ def chosen(feature: int, values: list[int]) -> FeatureCondition:
 
 
 def _merged(group: list[Any]) -> list[Any]:
-    if len(group) == 1 or isinstance(group[0], LabelCondition):
+    if len(group) == 1 or isinstance(group[0], (LabelCondition, GroupCondition)):
         return list(dict.fromkeys(group))
     above = max((c for c in group if isinstance(c, NumericCondition) and c.op == ">"), key=_threshold, default=None)
     below = min((c for c in group if isinstance(c, NumericCondition) and c.op == "<="), key=_threshold, default=None)
     merged: list[Condition] = [c for c in (above, below) if c is not None]
-    sets = [{c.value} if isinstance(c, NominalCondition) else {*c.values} for c in group if is_choice(c)]
+    sets = [set(categories_of(c)) for c in group if is_choice(c)]
     if sets and (common := set.intersection(*sets)):
         merged.append(chosen(group[0].feature, sorted(common)))
     elif sets:
         merged += [c for c in group if is_choice(c)]  # nothing satisfies them together
     asked = {c.missing: c for c in group if isinstance(c, MissingCondition)}
     return [*merged, *(c for missing, c in asked.items() if missing or not merged)]
+
+
+def said_shorter(group: GroupCondition) -> GroupCondition | FeatureCondition:
+    """Return a condition that holds where "any of" does, with no member that follows from another.
+
+    Of several thresholds on one side the widest stays, and categories of one feature become one set. Where one
+    condition is left there is no group. "At least two of" says something about each member and stays.
+
+    Examples
+    --------
+    >>> members = NominalCondition(1, 2), MissingCondition(0, True), NominalCondition(1, 0)
+    >>> said_shorter(GroupCondition(members)).members
+    (SetCondition(feature=1, values=(0, 2)), MissingCondition(feature=0, missing=True))
+    >>> said_shorter(GroupCondition((NumericCondition(0, ">", 6), NumericCondition(0, ">", 3))))
+    NumericCondition(feature=0, op='>', threshold=3)
+    """
+    if group.least > 1:
+        return group
+    kinds: dict[Any, list[Any]] = {}
+    for member in group.members:
+        kind = member.op if isinstance(member, NumericCondition) else "choice" if is_choice(member) else member
+        kinds.setdefault((member.feature, kind), []).append(member)
+    members = tuple(_widest(kind, alike) for (_, kind), alike in kinds.items())
+    return members[0] if len(members) == 1 else replace(group, members=members)
+
+
+def _widest(kind: Any, alike: list[Any]) -> Any:
+    if kind == ">":
+        return min(alike, key=_threshold)
+    if kind == "<=":
+        return max(alike, key=_threshold)
+    if kind == "choice" and len(alike) > 1:
+        return chosen(alike[0].feature, sorted({value for c in alike for value in categories_of(c)}))
+    return alike[0]
+
+
+def categories_of(condition: NominalCondition | SetCondition) -> tuple[int, ...]:
+    """Return the categories that a condition names."""
+    return (condition.value,) if isinstance(condition, NominalCondition) else condition.values
 
 
 def is_choice(condition: Condition) -> bool:

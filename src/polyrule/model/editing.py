@@ -13,10 +13,20 @@ import scipy.sparse as sp
 from polyrule.data.labels import require_known
 from polyrule.errors import ModelError
 from polyrule.model.bodies import check_table
-from polyrule.model.parsing import parse_rule
+from polyrule.model.grouping import changed_rule, split_bodies, with_member, with_name, without_member
+from polyrule.model.grouping import joined as joined
+from polyrule.model.parsing import as_member, parse_rule
 from polyrule.model.predict import fired_rows, predict
+from polyrule.model.printing import as_printed
 from polyrule.model.rounding import with_gaps
-from polyrule.model.rule import Literal, Rule
+from polyrule.model.rule import (
+    Condition,
+    FeatureCondition,
+    GroupCondition,
+    Literal,
+    Rule,
+    group_of,
+)
 
 if TYPE_CHECKING:
     from polyrule.data.dataset import Dataset
@@ -58,6 +68,57 @@ def replace(rule_list: RuleList, index: int, rule: Rule | str) -> RuleList:
     return _with_rules(rule_list, (*rule_list.rules[:index], new, *rule_list.rules[index + 1 :]))
 
 
+def name_group(rule_list: RuleList, index: int, name: str) -> RuleList:
+    """Return the list with a name for the group of alternatives in the rule at `index`; nothing else changes.
+
+    Examples
+    --------
+    >>> from polyrule.data import Feature
+    >>> from polyrule.model import RuleList
+    >>> words = tuple(Feature(word, "nominal", ("0", "1")) for word in ("jam", "queue"))
+    >>> model = RuleList((), words, ("traffic",)).insert(0, "traffic <- any of {jam, queue}")
+    >>> print(name_group(model, 0, "road words").format_rule(0, counts=False))
+    traffic <- any of "road words" {jam, queue}
+    """
+    index = _position(rule_list, index)
+    rule = rule_list.rules[index]
+    named = with_changes(rule, body=with_name(rule.body, name))
+    return _with_rules(rule_list, (*rule_list.rules[:index], named, *rule_list.rules[index + 1 :]))
+
+
+def join(rule_list: RuleList, *indices: int) -> RuleList:
+    """Return the list with rules of one head that differ in one condition joined to one, at the place of the first."""
+    places = sorted({_position(rule_list, index) for index in indices})
+    one = joined([rule_list.rules[place] for place in places])
+    kept = [rule for place, rule in enumerate(rule_list.rules) if place not in places[1:]]
+    kept[places[0]] = one
+    return _with_rules(rule_list, kept)
+
+
+def split_group(rule_list: RuleList, index: int) -> RuleList:
+    """Return the list with the rule at `index` told by rules without a group, one after the other."""
+    index = _position(rule_list, index)
+    rule = rule_list.rules[index]
+    parts = [changed_rule(rule, body) for body in split_bodies(rule.body)]
+    return _with_rules(rule_list, (*rule_list.rules[:index], *parts, *rule_list.rules[index + 1 :]))
+
+
+def add_member(
+    rule_list: RuleList, index: int, member: FeatureCondition | str, beside: FeatureCondition | str | None = None
+) -> RuleList:
+    """Return the list with one more alternative in the rule at `index`; see `polyrule.model.grouping.with_member`."""
+    index = _position(rule_list, index)
+    rule, other = rule_list.rules[index], None if beside is None else as_member(rule_list, beside)
+    return replace(rule_list, index, changed_rule(rule, with_member(rule.body, as_member(rule_list, member), other)))
+
+
+def remove_member(rule_list: RuleList, index: int, member: FeatureCondition | str) -> RuleList:
+    """Return the list with one alternative less in the rule at `index`."""
+    index = _position(rule_list, index)
+    rule = rule_list.rules[index]
+    return replace(rule_list, index, changed_rule(rule, without_member(rule.body, as_member(rule_list, member))))
+
+
 def from_text(rule_list: RuleList, text: str) -> RuleList:
     """Return the list with its rules read from edited text, one per line, as `RuleList.format` prints them.
 
@@ -76,7 +137,7 @@ def from_text(rule_list: RuleList, text: str) -> RuleList:
         except ModelError as error:
             raise ModelError(f"line {number}: {error}") from error
         same = known.get(_meaning(rule))
-        rules.append(same.pop(0) if same else rule)
+        rules.append(_called(same.pop(0), rule) if same else rule)
     return _with_rules(rule_list, tuple(rules))
 
 
@@ -128,7 +189,21 @@ def _whole(number: float) -> float:
 
 
 def _meaning(rule: Rule) -> Any:
-    return tuple((literal.label, literal.value) for literal in rule.head), rule.body, rule.stop
+    body = tuple(map(_as_read, rule.body))
+    return tuple((literal.label, literal.value) for literal in rule.head), body, rule.stop
+
+
+def _as_read(condition: Condition) -> Any:
+    """What tells a condition from others in a text; of a group, its members in their order."""
+    if not isinstance(condition, GroupCondition):
+        return condition
+    return condition.least, tuple(map(as_printed, condition.members))
+
+
+def _called(known: Rule, written: Rule) -> Rule:
+    """A known rule with the name that its group has in a text."""
+    group = group_of(written.body)
+    return known if group is None else with_changes(known, body=with_name(known.body, group.name))
 
 
 def _as_rule(rule_list: RuleList, rule: Rule | str) -> Rule:

@@ -15,27 +15,13 @@ from polyrule.data.table import Table
 from polyrule.errors import ModelError
 from polyrule.model import printing
 from polyrule.model.bodies import LABEL, check_table
-from polyrule.model.conditions import holds_in
+from polyrule.model.checks import Check, checks
 from polyrule.model.probability import chance_of, default_chance, smoothed
-from polyrule.model.rounding import shown_threshold, with_gaps
-from polyrule.model.rule import Condition, LabelCondition, NumericCondition, Rule
+from polyrule.model.rounding import with_gaps
+from polyrule.model.rule import LabelCondition, Rule
 
 if TYPE_CHECKING:
     from polyrule.model.rule_list import RuleList
-
-
-@dataclass(frozen=True)
-class Check:
-    """One condition and how the example stands to it: ``colours > 5.5``, in words ``colours = 7``, the value ``7``."""
-
-    condition: str
-    actual: str
-    holds: bool
-    value: str
-
-    def __str__(self) -> str:
-        """The condition, and the example's value where that says more."""
-        return self.condition if self.actual == self.condition else f"{self.condition} ({self.value})"
 
 
 @dataclass(frozen=True)
@@ -131,7 +117,7 @@ class Explanation:
                     "probability": reason.probability,
                     "tp": reason.tp,
                     "fp": reason.fp,
-                    "conditions": [_check_dict(check) for check in reason.checks],
+                    "conditions": [check.to_dict() for check in reason.checks],
                 }
                 for reason in self.labels
             ],
@@ -142,7 +128,7 @@ class Explanation:
                     "rule": miss.rule + 1,
                     "text": miss.text,
                     "would_set": list(miss.would_set),
-                    "missing": [_check_dict(check) for check in miss.missing],
+                    "missing": [check.to_dict() for check in miss.missing],
                 }
                 for miss in self.near
             ],
@@ -193,10 +179,6 @@ class Explanation:
         parts = [f"{late} more rule{'s' if late > 1 else ''} fired with nothing left to set"] if late else []
         parts += [f"rule {self.stopped_at + 1} stopped the list"] if self.stopped_at is not None else []
         return ["; ".join(parts)] if parts else []
-
-
-def _check_dict(check: Check) -> dict[str, Any]:
-    return {"condition": check.condition, "actual": check.actual, "holds": check.holds, "value": check.value}
 
 
 def _because(conditions: list[dict[str, Any]]) -> str:
@@ -252,7 +234,7 @@ def explain(rule_list: RuleList, example: Any, *, near: int = 1, digits: int | N
             continue
         fired.append(index)
         if new:
-            grounds[index] = _checks(rule_list, rule, row, state, digits)
+            grounds[index] = checks(rule_list, rule.body, row, state, digits)
         state = state | new
         setter |= dict.fromkeys(new, index)
         if rule.stop and new:
@@ -271,8 +253,8 @@ def explain(rule_list: RuleList, example: Any, *, near: int = 1, digits: int | N
             if after[label] != reason.value
         ]
         if would:  # a rule that changes nothing is no news
-            checks = _checks(rule_list, rule_list[index], row, known, digits)
-            missing = tuple(check for check in checks if not check.holds)
+            tried = checks(rule_list, rule_list[index].body, row, known, digits)
+            missing = tuple(check for check in tried if not check.holds)
             misses.append(NearMiss(index, texts[index], tuple(would), missing))
     misses.sort(key=lambda miss: len(miss.missing))
     return Explanation(reasons, tuple(fired), stopped_at, tuple(misses), texts, heads)
@@ -344,37 +326,6 @@ def newly_set(rule_list: RuleList, rule: Rule, state: dict[int, int]) -> dict[in
 
 def _rule_text(rule_list: RuleList, rule: Rule, digits: int | None) -> str:
     return printing.format_rule(rule, rule_list.features, rule_list.label_names, counts=False, digits=digits)
-
-
-def _checks(
-    rule_list: RuleList, rule: Rule, row: npt.NDArray[np.float64], state: dict[int, int], digits: int | None
-) -> tuple[Check, ...]:
-    return tuple(_check(condition, rule_list, row, state, digits) for condition in rule.body)
-
-
-def _check(
-    condition: Condition,
-    rule_list: RuleList,
-    row: npt.NDArray[np.float64],
-    state: dict[int, int],
-    digits: int | None,
-) -> Check:
-    text = printing.format_condition(condition, rule_list.features, rule_list.label_names, digits)
-    if isinstance(condition, LabelCondition):
-        value = state.get(condition.label)
-        name = printing.format_name(rule_list.label_names[condition.label])
-        said = "not set by any earlier rule" if value is None else "set to present" if value else "set to absent"
-        return Check(text, f"{name} is {said}", value == condition.value, said)
-    feature, actual = rule_list.features[condition.feature], float(row[condition.feature])
-    against = [shown_threshold(condition, digits)] if isinstance(condition, NumericCondition) else []
-    shown = printing.format_value(feature, actual, digits, against)
-    verb = "is" if shown in ("missing", "an unknown category") else "="
-    return Check(
-        text,
-        f"{printing.format_name(feature.name)} {verb} {shown}",
-        bool(holds_in(condition, row[condition.feature])),
-        shown,
-    )
 
 
 def _reason(

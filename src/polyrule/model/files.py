@@ -23,9 +23,10 @@ from polyrule.errors import ModelError
 from polyrule.model.atomic import atomic_write
 from polyrule.model.info import decode_info
 from polyrule.model.reading import Node
+from polyrule.model.rule import group_of
 
 FORMAT = "polyrule-model"
-VERSION = 1
+VERSION = 2
 
 
 @dataclass(frozen=True)
@@ -129,7 +130,7 @@ def dumps(model: Any) -> str:
     kind = kind_of(model)
     document: dict[str, Any] = {
         "format": FORMAT,
-        "version": VERSION,
+        "version": _version_for(model),
         "kind": kind,
         "info": plain_json(model.info, "info"),
         "labels": list(model.label_names),
@@ -149,11 +150,11 @@ def loads(text: str, *, source: str = "model", check: bool = True) -> Any:
     root = Node(document, source)
     if not isinstance(document, dict) or document.get("format") != FORMAT:
         raise ModelError(f"{source}: not a polyrule model file")
-    version = document.get("version")
-    if version != VERSION or isinstance(version, bool):
+    version: Any = document.get("version")
+    if isinstance(version, bool) or version not in range(1, VERSION + 1):
         raise ModelError(
-            f"{source}: version {shorten(version)} of the model format; this polyrule reads version {VERSION}, another"
-            " release may read this one"
+            f"{source}: version {shorten(version)} of the model format; this polyrule reads versions 1 to {VERSION},"
+            " another release may read this one"
         )
     kind = document.get("kind")
     if not isinstance(kind, str) or kind not in _KINDS:
@@ -172,9 +173,17 @@ def loads(text: str, *, source: str = "model", check: bool = True) -> Any:
     allowed.check_cells(source, _size(document))
     own = {name: members[name] for name in (*codec.members, *codec.optional)}
     try:
-        return codec.decode(own, features, labels, info)
+        model = codec.decode(own, features, labels, info)
     except ModelError as error:
         raise error if str(error).startswith(source) else ModelError(f"{source}: {error}") from error
+    if version < _version_for(model):
+        raise ModelError(f"{source}: a rule has a group of alternatives, which takes version 2 of the model format")
+    return model
+
+
+def _version_for(model: Any) -> int:
+    """The oldest version that can say what a model says, so that older releases read what they can."""
+    return 2 if any(group_of(rule.body) for rule in model.rules) else 1
 
 
 def kind_of(model: Any) -> str:
@@ -193,12 +202,13 @@ def schema() -> dict[str, Any]:
 
 
 def _size(document: dict[str, Any]) -> int:
-    """Names, conditions and literals of a model: what its cost grows with."""
+    """Names, conditions, members of groups and literals of a model: what its cost grows with."""
     features = [feature for feature in document["features"] if isinstance(feature, dict)]
     listed = document.get("rules")
     rules = [rule for rule in listed if isinstance(rule, dict)] if isinstance(listed, list) else []
     parts = [document["labels"], features, *(feature.get("categories") for feature in features)]
-    parts += [rule.get(half) for rule in rules for half in ("head", "body")]
+    halves = [half for rule in rules for half in (rule.get("head"), rule.get("body")) if isinstance(half, list)]
+    parts += [*halves, *(part.get("members") for half in halves for part in half if isinstance(part, dict))]
     return sum(len(part) for part in parts if isinstance(part, list))
 
 

@@ -11,7 +11,7 @@ from polyrule.data.dataset import Dataset
 from polyrule.data.encode import to_table
 from polyrule.data.frames import is_frame
 from polyrule.data.table import Feature, Table
-from polyrule.model.rule import Condition, LabelCondition
+from polyrule.model.rule import Condition, GroupCondition, LabelCondition, plain_conditions
 
 
 class Derived:
@@ -28,7 +28,9 @@ class Derived:
 
 def used_features(rules: Iterable[Any]) -> list[int]:
     """Positions of the features that some rule tests, ascending; the rules may be of any kind of model."""
-    return sorted({c.feature for rule in rules for c in rule.body if not isinstance(c, LabelCondition)})
+    return sorted(
+        {c.feature for rule in rules for c in plain_conditions(rule.body) if not isinstance(c, LabelCondition)}
+    )
 
 
 def narrow(model: Any) -> Any:
@@ -86,4 +88,11 @@ def fit_to(model: Any, X: Any, *, dates: bool = False) -> tuple[Any, Table]:
 
 
 def _moved(condition: Condition, place: dict[int, int]) -> Condition:
-    return condition if isinstance(condition, LabelCondition) else replace(condition, feature=place[condition.feature])
+    match condition:
+        case LabelCondition():
+            return condition
+        case GroupCondition(members):
+            return replace(
+                condition, members=tuple(replace(member, feature=place[member.feature]) for member in members)
+            )
+    return replace(condition, feature=place[condition.feature])

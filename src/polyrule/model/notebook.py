@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from polyrule.data.notebook import html_table
-from polyrule.model.printing import format_name, format_number
+from polyrule.model.printing import format_name, format_number, format_share
 from polyrule.model.rule import Rule
 
 if TYPE_CHECKING:
@@ -17,8 +17,9 @@ def html_rule(rule: Rule) -> str:
     """Show a rule by the positions of its labels and features, for the names are kept by the list it stands in."""
     head, _, rest = str(rule).partition(" <- ")
     marks = ", ".join(["stop"] * rule.stop + [rule.origin] * (rule.origin != "learned"))
-    row = [head, rest.partition("   (")[0], format_number(rule.tp), format_number(rule.fp), marks]
-    return html_table(["head", "body", "TP", "FP", ""], [row])
+    expected = "" if rule.expected is None else format_share(rule.expected)
+    row = [head, rest.partition("   (")[0], format_number(rule.tp), format_number(rule.fp), expected, marks]
+    return html_table(["head", "body", "TP", "FP", "expect", ""], [row])
 
 
 def html_explanation(told: Explanation) -> str:

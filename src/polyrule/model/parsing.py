@@ -7,15 +7,18 @@ import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from polyrule.budget import current_limits
 from polyrule.data.dates import day_of
 from polyrule.data.table import Feature
 from polyrule.errors import ModelError, did_you_mean
 from polyrule.model.conditions import chosen, fits
+from polyrule.model.printing import is_flag
 from polyrule.model.rule import (
     Condition,
+    FeatureCondition,
+    GroupCondition,
     LabelCondition,
     Literal,
     MissingCondition,
@@ -33,6 +36,8 @@ _NEGATION = re.compile(r"[!~]\s*+|not(?:\s++|$)")
 _SIGNS = ("<=", ">", "=", "<", ">=")
 _WORDS = re.compile("[a-z, ]*")
 _MARKS = ("stop", "hand", "edited", "learned")
+_COUNTS = re.compile(r"TP [\d.e+-]++, FP [\d.e+-]++(?:, [^()]*+)?|not counted")
+_GROUP = re.compile(r"(?:any|at least (\d{1,9})) of(?=[\s({]|$)\s*+")
 
 
 def parse_rule(text: str, features: Sequence[Feature], label_names: Sequence[str]) -> Rule:
@@ -40,7 +45,9 @@ def parse_rule(text: str, features: Sequence[Feature], label_names: Sequence[str
 
     Absent is written ``¬``, ``!``, ``~`` or ``not``. A bare name in the body is a label condition. Further conditions
     are ``region in {West, South}``, ``age is missing``, ``age is known``, ``3 < age <= 60``, and for ordinal features
-    and dates also ``plan >= plus`` and ``plan < pro``. Names with commas, comparison signs, braces, quotes or line
+    and dates also ``plan >= plus`` and ``plan < pro``. One group of alternatives is written ``any of (age > 65,
+    smoker = yes)`` or ``at least 2 of (…)``; columns that only say yes or no stand in braces, by their names: ``any of
+    {jam, queue}``. Names with commas, comparison signs, braces, quotes or line
     breaks stand in double quotes with JSON's escapes. A leading number, trailing
     counts and ``[stop]`` marks, as in a printed list, are allowed; the counts are not taken over, as they may be wrong
     for another rule or other data: see `recount`.
@@ -76,6 +83,19 @@ def parse_rule(text: str, features: Sequence[Feature], label_names: Sequence[str
     return reader.rule()
 
 
+def as_member(model: Any, given: FeatureCondition | str) -> FeatureCondition:
+    """Return a condition on a feature of a model, given as such or as text; a name alone means that it is there.
+
+    >>> from polyrule.model import RuleList
+    >>> as_member(RuleList((), (Feature("jam", "nominal", ("0", "1")),), ()), "jam")
+    NominalCondition(feature=0, value=1)
+    """
+    if not isinstance(given, str):
+        return given
+    current_limits().check_bytes("condition", len(given.encode("utf-8", "surrogatepass")))
+    return _Reader(given, model.features, model.label_names).member()
+
+
 @dataclass
 class _Reader:
     """One text being read against the names of one model."""
@@ -98,8 +118,18 @@ class _Reader:
             self.fail("a label occurs twice in the head")
         whole_body = "".join(body).strip()
         parts = [] if whole_body in ("", "true") else self._parts(body, "body")
-        conditions = tuple(condition for part in parts for condition in self._conditions(part))
+        conditions = tuple(condition for part in parts for condition in self._body(part))
+        if sum(isinstance(condition, GroupCondition) for condition in conditions) > 1:
+            self.fail("a rule has at most one group ('any of', 'at least 2 of')")
         return Rule(tuple(literals), conditions, stop=stop, origin="hand")
+
+    def member(self) -> FeatureCondition:
+        """Read the text as one condition on a feature, or as the name of one that says yes or no."""
+        parts = self._parts(self._tokens(self.text), "condition")
+        if len(parts) > 1:
+            self.fail("give one condition; put names with commas in double quotes")
+        bare = not any(token in _SIGNS or token == "{" or token.endswith((" missing", " known")) for token in parts[0])
+        return self._flag(parts[0]) if bare else self._member(parts[0])
 
     def _tokens(self, text: str) -> list[str]:
         tokens = []
@@ -120,7 +150,7 @@ class _Reader:
                 self.fail(f"unknown mark [{unknown[0]}]; a rule can be marked [stop]")
             stop = "stop" in words
         before, counts = _last_bracket(text, "()")
-        if counts is not None and (counts == "not counted" or (counts.startswith("TP ") and ", FP " in counts)):
+        if counts is not None and _COUNTS.fullmatch(counts):
             text = before
         number = _NUMBERED.match(text)
         return text[number.end() :] if number else text, stop
@@ -132,12 +162,16 @@ class _Reader:
         return tokens[: arrows[0]], tokens[arrows[0] + 1 :]
 
     def _parts(self, tokens: list[str], what: str) -> list[list[str]]:
-        """Tokens between commas that stand outside braces, without surrounding blanks."""
+        """Tokens between commas that stand outside braces and groups, without surrounding blanks."""
         parts: list[list[str]] = [[]]
-        inside = False
+        inside, group, depth = False, False, 0
         for token in tokens:
             inside = token == "{" or (inside and token != "}")
-            if token == "," and not inside:
+            if not parts[-1]:
+                group, depth = _GROUP.match(token.lstrip()) is not None, 0
+            if group and not token.startswith('"'):
+                depth += token.count("(") - token.count(")")
+            if token == "," and not inside and depth <= 0:
                 parts.append([])
             elif token.strip():
                 parts[-1].append(token if token.startswith('"') else token.strip())
@@ -170,6 +204,48 @@ class _Reader:
 
     def _literal(self, tokens: list[str]) -> Literal:
         return Literal(*self._signed(tokens))
+
+    def _body(self, tokens: list[str]) -> list[Condition]:
+        """One condition, the two of an interval, or a group."""
+        begin = _GROUP.match(tokens[0])
+        if begin is None:
+            return self._conditions(tokens)
+        rest = [*filter(None, [tokens[0][begin.end() :]]), *tokens[1:]]
+        name = self._name([rest.pop(0)]) if rest and rest[0].startswith('"') else ""
+        if rest and rest[0] == "{" and rest[-1] == "}":
+            members = [self._flag(part) for part in self._parts(rest[1:-1], "group")]
+        elif rest and rest[0].startswith("(") and rest[-1].endswith(")") and not rest[-1].startswith('"'):
+            members = [self._member(part) for part in self._parts(_inside(rest), "group")]
+        else:
+            self.fail("a group is written 'any of {name, name}' or 'at least 2 of (condition, condition)'")
+        least = int(begin[1] or 1)
+        if len(set(members)) < len(members):
+            self.fail("a member occurs twice in the group")
+        if not 1 <= least < len(members):
+            only = "conditions that must all hold stand in a rule without a group"
+            self.fail(f"at least {least} of {len(members)} is no choice: {only}")
+        return [GroupCondition(tuple(members), least, name)]
+
+    def _member(self, tokens: list[str]) -> FeatureCondition:
+        made = self._conditions(tokens)
+        if len(made) > 1:
+            self.fail(f"{' '.join(tokens)!r} is two conditions, and a member of a group is one: a limit on one side")
+        if isinstance(made[0], (LabelCondition, GroupCondition)):
+            self.fail(f"{' '.join(tokens)!r} is no condition on a feature; only these can be members of a group")
+        return made[0]
+
+    def _flag(self, tokens: list[str]) -> FeatureCondition:
+        """Read a member that only says that something is there, or with a sign that it is not."""
+        there = tokens[0] != "¬"
+        index = self._feature(tokens if there else tokens[1:])
+        feature = self.features[index]
+        if is_flag(feature):
+            return NominalCondition(index, int(there))
+        if feature.kind != "numeric":
+            self.fail(
+                f"feature {feature.name!r} does not say yes or no: write its condition, in '(…)' instead of '{{…}}'"
+            )
+        return NumericCondition(index, ">" if there else "<=", 0.5, between=(0.0, 1.0))
 
     def _conditions(self, tokens: list[str]) -> list[Condition]:
         """One condition, or the two of an interval."""
@@ -264,6 +340,12 @@ class _Reader:
         if len(found) > 1:
             self.fail(f"{what} {name!r} occurs {len(found)} times, so its name says too little")
         return found[0]
+
+
+def _inside(tokens: list[str]) -> list[str]:
+    """Tokens without the parentheses around them."""
+    tokens = [tokens[0][1:], *tokens[1:]]
+    return [*tokens[:-1], tokens[-1][:-1]]
 
 
 def _last_bracket(text: str, brackets: str) -> tuple[str, str | None]:

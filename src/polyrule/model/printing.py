@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from math import floor, isnan
 from typing import TYPE_CHECKING, Any
 
@@ -11,9 +12,12 @@ from polyrule.data.dates import format_date
 from polyrule.data.names import doubtful_marks, escape, is_visible
 from polyrule.data.notebook import html_table
 from polyrule.data.table import Feature
+from polyrule.model.constants import constants, shortfall
 from polyrule.model.rounding import is_short, shown_threshold, shown_value
 from polyrule.model.rule import (
     Condition,
+    FeatureCondition,
+    GroupCondition,
     LabelCondition,
     Literal,
     MissingCondition,
@@ -21,15 +25,19 @@ from polyrule.model.rule import (
     NumericCondition,
     Rule,
     SetCondition,
+    at_least,
+    plain_conditions,
 )
 
 if TYPE_CHECKING:
     from polyrule.model.rule_list import RuleList
 
 _MOST_NAMED = 10
+_FLAGS = {("0", "1"), ("no", "yes"), ("n", "y"), ("false", "true"), ("absent", "present")}
 
 # A name needs quotes where `parse_rule` could read it as something else than one name.
 _AMBIGUOUS = re.compile(
+    r"""^(any|at\sleast\s\d+)\sof\b|"""
     r"""[,<>=¬"'\\{}]|^[!~]|^not\s|^true$|\s\s|^\s|\s$|^$|\(TP|\(not counted|\]$|^\d+[.:]|\sis\s(missing|known)$""",
     re.IGNORECASE,
 )
@@ -96,11 +104,30 @@ def format_count(count: float) -> str:
     return format_number(round(count, 3) if abs(count) >= 1 else float(f"{count:.3g}"))
 
 
+def format_coverage(coverage: float) -> str:
+    """Return what a rule covers: a number of examples, or their weight where that is no whole number.
+
+    >>> format_coverage(118), format_coverage(118.7)
+    ('118', 'weight 118.7')
+    """
+    return f"{'' if float(coverage).is_integer() else 'weight '}{format_count(coverage)}"
+
+
 def format_counts(rule: Rule) -> str:
-    """What a rule did on the training examples; a rule made by hand did nothing yet."""
+    """What a rule did on the training examples, and what to expect on others; one made by hand did nothing yet."""
     if rule.coverage is None and rule.origin != "learned" and not rule.tp and not rule.fp:
         return "(not counted)"
-    return f"(TP {format_count(rule.tp)}, FP {format_count(rule.fp)})"
+    expected = "" if rule.expected is None else f", expect {format_share(rule.expected)} right"
+    return f"(TP {format_count(rule.tp)}, FP {format_count(rule.fp)}{expected})"
+
+
+def format_share(share: float) -> str:
+    """Return a share as a percentage, which is 0 or 100 only where it is exact.
+
+    >>> format_share(0.333), format_share(0.9999), format_share(1.0)
+    ('33 %', '99 %', '100 %')
+    """
+    return f"{round(100 * share) if share in (0, 1) else min(max(round(100 * share), 1), 99)} %"
 
 
 def format_name(name: str) -> str:
@@ -109,8 +136,25 @@ def format_name(name: str) -> str:
     >>> print(format_name("a-b"), format_name("x y"), format_name("a <- b"), format_name("line\nbreak"))
     a-b x y "a <- b" "line\nbreak"
     """
-    if is_visible(name) and not _AMBIGUOUS.search(name):
-        return name
+    clear = is_visible(name) and not _AMBIGUOUS.search(name) and closes_brackets(name)
+    return name if clear else _quoted(name)
+
+
+def closes_brackets(text: str) -> bool:
+    """Whether every parenthesis of a text has its counterpart, so that those around the text can be told from them.
+
+    >>> closes_brackets("size (cm)"), closes_brackets("a) or (b"), closes_brackets(":(")
+    (True, False, False)
+    """
+    depth = 0
+    for mark in text:
+        depth += (mark == "(") - (mark == ")")
+        if depth < 0:
+            return False
+    return depth == 0
+
+
+def _quoted(name: str) -> str:
     doubtful = doubtful_marks(name)
     return '"' + "".join(_escape(mark, position in doubtful) for position, mark in enumerate(name)) + '"'
 
@@ -157,6 +201,67 @@ def format_condition(
             return f"{format_name(features[feature].name)} is {'missing' if missing else 'known'}"
         case LabelCondition(label, value):
             return _signed(label, value, label_names)
+        case GroupCondition():
+            return format_group(condition, features, digits)
+
+
+def format_group(group: GroupCondition, features: Sequence[Feature], digits: int | None = None) -> str:
+    """Return a group: columns that only say yes or no by their names in braces, other members in parentheses.
+
+    >>> features = [Feature("jam", "nominal", ("0", "1")), Feature("queue", "nominal", ("0", "1")), Feature("age")]
+    >>> jam, queue, old = NominalCondition(0, 1), NominalCondition(1, 1), NumericCondition(2, ">", 65)
+    >>> format_group(GroupCondition((jam, queue), name="road words"), features)
+    'any of "road words" {jam, queue}'
+    >>> format_group(GroupCondition((jam, queue, old), 2), features)
+    'at least 2 of (jam = 1, queue = 1, age > 65)'
+    """
+    start = f"{at_least(group.least)} of " + (f"{_quoted(group.name)} " if group.name else "")
+    if flags := format_flags(group, features):
+        return f"{start}{{{', '.join(flags)}}}"
+    return f"{start}({', '.join(format_condition(member, features, (), digits) for member in group.members)})"
+
+
+def format_flags(group: GroupCondition, features: Sequence[Feature]) -> list[str]:
+    """Return the bare names of the members where all of them say that something is there or not, else nothing."""
+    flags = [format_flag(member, features) for member in group.members]
+    return [] if None in flags else list(map(str, flags))
+
+
+def format_flag(member: FeatureCondition, features: Sequence[Feature]) -> str | None:
+    """Return a member that says that something is there as its bare name; None where it says something else.
+
+    A column of 0 and 1, or of whole numbers from 0, is known by the training values on either side of the threshold.
+    """
+    feature = features[member.feature]
+    match member:
+        case NominalCondition(_, value) if is_flag(feature):
+            there = value == 1
+        case NumericCondition(_, op) if feature.kind == "numeric" and parts_0_from_1(member):
+            there = op == ">"
+        case _:
+            return None
+    return ("" if there else "¬") + format_name(feature.name)
+
+
+def parts_0_from_1(condition: NumericCondition) -> bool:
+    """Whether a condition on a number parts 0 from 1, and no training value lay between them."""
+    return condition.between == (0.0, 1.0)
+
+
+def as_printed(member: FeatureCondition) -> FeatureCondition:
+    """Return a member of a group as its text is read again: one that its name alone tells has no threshold to tell.
+
+    >>> as_printed(NumericCondition(0, ">", 0.0, between=(0.0, 1.0)))
+    NumericCondition(feature=0, op='>', threshold=0.5)
+    """
+    if isinstance(member, NumericCondition) and parts_0_from_1(member):
+        return replace(member, threshold=0.5)
+    return member
+
+
+def is_flag(feature: Feature) -> bool:
+    """Whether the categories of a feature say no and yes, in this order."""
+    return feature.kind == "nominal" and tuple(map(str.lower, feature.categories)) in _FLAGS
 
 
 def _format_ordinal(feature: Feature, op: str, place: int) -> str:
@@ -295,15 +400,34 @@ def format_list(rule_list: RuleList, *, numbers: bool = True, counts: bool = Tru
         not known what would; None writes them so that they read back exactly.
     """
     width = len(str(len(rule_list)))
-    lines = []
-    for number, rule in enumerate(rule_list, start=1):
-        start = f"{number:>{width}}. " if numbers else ""
-        text = format_rule(rule, rule_list.features, rule_list.label_names, counts=counts, digits=digits)
+    lines, always = [], constants(rule_list)
+    for number, rule in enumerate(rule_list):
+        if number in always and number - 1 in always:
+            continue  # stands in the line of the one before it
+        last = next(n for n in range(number, len(rule_list) + 1) if n not in always or n + 1 not in always)
+        start = f"{number + 1:>{width}}{f'-{last + 1}' if last > number else ''}. " if numbers else ""
+        if number in always:
+            text = format_constants(rule_list, range(number, last + 1), counts=counts)
+        else:
+            text = format_rule(rule, rule_list.features, rule_list.label_names, counts=counts, digits=digits)
         lines.append(start + text)
     notes = [format_defaults(rule_list)]
     if rule_list.full:
         notes.insert(0, "a rule that fires sets all labels outside its head to absent")
-    return "\n".join([*lines, f"({'; '.join(notes)})", *rounding_lines(rule_list, digits)])
+    first = [f"({text})" for text in [shortfall(rule_list)] if text]
+    return "\n".join([*first, *lines, f"({'; '.join(notes)})", *rounding_lines(rule_list, digits)])
+
+
+def format_constants(rule_list: RuleList, rules: Iterable[int], *, counts: bool = True) -> str:
+    """Return what is predicted for everyone in one line: ``always: red (right for 77 %), white (78 %)``."""
+    parts: list[str] = []
+    for number in rules:
+        for literal in rule_list[number].head:
+            said = literal.tp + literal.fp
+            share = literal.tp / said if said and literal.chance is None else literal.chance
+            shown = "" if not counts or share is None else f" ({'' if parts else 'right for '}{format_share(share)})"
+            parts.append(format_literal(literal, rule_list.label_names) + shown)
+    return f"always: {', '.join(parts)}"
 
 
 def rounding_lines(model: Any, digits: int | None) -> list[str]:
@@ -316,7 +440,7 @@ def rounding_lines(model: Any, digits: int | None) -> list[str]:
         if any(
             not model.features[condition.feature].is_stepped
             and not is_short(shown_threshold(condition, digits), digits)
-            for condition in rule.body
+            for condition in plain_conditions(rule.body)
             if isinstance(condition, NumericCondition)
         )
     ]
@@ -329,7 +453,7 @@ def rounding_lines(model: Any, digits: int | None) -> list[str]:
 
 def html_list(rule_list: RuleList, limit: int = 100) -> str:
     """Return a small table for notebooks; names are escaped text, never markup."""
-    rows = []
+    rows, always = [], constants(rule_list)
     for number, rule in enumerate(rule_list.rules[:limit], start=1):
         cells = (
             number,
@@ -337,11 +461,14 @@ def html_list(rule_list: RuleList, limit: int = 100) -> str:
             format_body(rule.body, rule_list.features, rule_list.label_names),
             format_count(rule.tp),
             format_count(rule.fp),
+            "" if rule.expected is None else format_share(rule.expected),
             "stop" if rule.stop else "",
             "" if rule.origin == "learned" else rule.origin,
         )
-        rows.append(cells)
+        if number - 1 not in always:
+            rows.append(cells)
     left = len(rule_list) - limit
     more = [f"… and {left} more rules"] if left > 0 else []
+    above = [text for text in (shortfall(rule_list), format_constants(rule_list, always) if always else "") if text]
     below = [*more, f"({format_defaults(rule_list)})"]
-    return html_table(("", "head", "body", "TP", "FP", "stop", "origin"), rows, below=below)
+    return html_table(("", "head", "body", "TP", "FP", "expect", "stop", "origin"), rows, above, below)

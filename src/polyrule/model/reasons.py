@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from polyrule.model.cells import Domain, Grid, Trial, split
+from polyrule.model.cells import Asked, Domain, Grid, Trial, split
 from polyrule.model.rule import LabelCondition
 
 if TYPE_CHECKING:
@@ -39,14 +39,13 @@ class Program:
         self.defaults = rule_list.defaults
         self.stops = [number for number, rule in enumerate(rule_list.rules) if rule.stop]
         self.stop = [rule.stop for rule in rule_list.rules]
-        self.tests: list[list[tuple[int, int]]] = []
+        self.asked: list[Asked] = []
         self.label_tests: list[list[tuple[int, int]]] = []
         self.heads: list[dict[int, int]] = []
         width = len(rule_list.label_names)
         self.writers: list[list[int]] = [[] for _ in range(width)]
         for number, rule in enumerate(rule_list.rules):
-            plain = [c for c in rule.body if not isinstance(c, LabelCondition)]
-            self.tests.append([grid.test(c) for c in plain])
+            self.asked.append(grid.asked(rule.body))
             self.label_tests.append([(c.label, c.value) for c in rule.body if isinstance(c, LabelCondition)])
             head = {literal.label: literal.value for literal in rule.head}
             if rule_list.full:
@@ -62,7 +61,7 @@ class Program:
         fruitless: set[int] = set()
         stopped = None
         for number, head in enumerate(self.heads):
-            if not all(mask >> trial[feature] & 1 for feature, mask in self.tests[number]):
+            if not self.asked[number].holds(trial):
                 continue
             if not all(state.get(label) == value for label, value in self.label_tests[number]):
                 continue
@@ -152,20 +151,28 @@ class _Cause:
             self._add("failed", rule)
 
     def _explain_fired(self, rule: int) -> None:
-        for feature, mask in self.program.tests[rule]:
+        asked = self.program.asked[rule]
+        for feature, mask in asked.plain.items():
             self._require(feature, mask)
+        self._require_some([test for test in asked.members if self._holds(*test)], asked.least)
         for label, _value in self.program.label_tests[rule]:
             self._add("label", label, rule)
 
     def _explain_failed(self, rule: int) -> None:
-        """Pick one condition that failed; best one that cannot hold anywhere in the domain, or is a reason already."""
-        false = [(f, ~mask) for f, mask in self.program.tests[rule] if not mask >> self.run.trial[f] & 1]
-        for feature, mask in false:
-            if self.domain[feature] & ~mask == 0 or self.found.get(feature, -1) & ~mask == 0:
-                self._require(feature, mask)
-                return
-        if false:
-            self._require(*min(false, key=lambda test: test[0] not in self.found))
+        """Pick one condition that failed; best one that cannot hold anywhere in the domain, or is a reason already.
+
+        A group failed because of as many members as are too many to spare.
+        """
+        asked = self.program.asked[rule]
+        plain = [(f, ~mask) for f, mask in asked.plain.items() if not self._holds(f, mask)]
+        members = [(f, ~mask) for f, mask in asked.members if not self._holds(f, mask)]
+        spare = len(asked.members) - asked.least
+        # A member more than can be spared says as much as a plain condition, but takes several reasons to say it.
+        if plain:
+            self._require_some(plain, 1)
+            return
+        if len(members) > spare:
+            self._require_some(members, spare + 1)
             return
         for label, value in self.program.label_tests[rule]:
             state = self.run.state.get(label) if self.run.setter.get(label, rule) < rule else None
@@ -182,6 +189,20 @@ class _Cause:
                 continue
             for label in self.program.heads[stop]:
                 self._add("label", label, stop)
+
+    def _holds(self, feature: int, mask: int) -> bool:
+        return bool(mask >> self.run.trial[feature] & 1)
+
+    def _require_some(self, tests: list[tuple[int, int]], count: int) -> None:
+        """Make reasons of the tests that add least to them: best those that hold all over the domain or are there."""
+        for test in sorted(tests, key=self._news)[:count]:
+            self._require(*test)
+
+    def _news(self, test: tuple[int, int]) -> int:
+        feature, mask = test
+        if self.domain[feature] & ~mask == 0 or self.found.get(feature, -1) & ~mask == 0:
+            return 0
+        return 1 if feature in self.found else 2
 
     def _require(self, feature: int, mask: int) -> None:
         self.found[feature] = self.found.get(feature, self.domain[feature]) & mask

@@ -6,10 +6,10 @@ import math
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Decimal
-from typing import Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from polyrule.data.table import Feature
-from polyrule.model.rule import Condition, NumericCondition
+from polyrule.model.rule import GroupCondition, NumericCondition
 
 Model = TypeVar("Model")
 
@@ -96,7 +96,9 @@ def with_gaps(model: Model, data: Data, *, also: bool = False) -> Model:
             return found
         return None if own is None else (max(own[0], found[0]), min(own[1], found[1]))
 
-    def changed(condition: Condition) -> Condition:
+    def changed(condition: Any) -> Any:
+        if isinstance(condition, GroupCondition):
+            return replace(condition, members=tuple(map(changed, condition.members)))
         if not isinstance(condition, NumericCondition) or features[condition.feature].is_stepped:
             return condition
         return replace(condition, between=gap(condition))

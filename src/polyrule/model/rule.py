@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
+from operator import mul
 from typing import Any
 from typing import Literal as Choice
 
@@ -125,8 +127,81 @@ class LabelCondition:
     value: int
 
 
+#: characters of a group's name, which is printed beside its members
+LONGEST_NAME = 100
+
 FeatureCondition = NumericCondition | NominalCondition | SetCondition | MissingCondition
-Condition = FeatureCondition | LabelCondition
+
+
+@dataclass(frozen=True, slots=True)
+class GroupCondition:
+    """At least `least` of some conditions hold: "any of" them where it is 1. A body has at most one group.
+
+    Parameters
+    ----------
+    members : tuple of conditions on features
+        At least two, all different, in the order they were found.
+    least : int
+        Less than there are members: all of them would be a body without a group.
+    name : str
+        What a reader calls the group; not part of what makes two conditions equal.
+
+    Examples
+    --------
+    >>> members = NumericCondition(3, ">", 65), NominalCondition(4, 1), NumericCondition(5, ">", 150)
+    >>> Rule((Literal(0, 1),), (GroupCondition(members, 2),))
+    <Rule y0 <- at least 2 of (x3 > 65, x4 = category 1, x5 > 150)   (TP 0, FP 0)>
+    """
+
+    members: tuple[FeatureCondition, ...]
+    least: int = 1
+    name: str = field(default="", compare=False)
+
+    def __post_init__(self) -> None:
+        if any(isinstance(member, (GroupCondition, LabelCondition)) for member in self.members):
+            raise ModelError("the members of a group must be plain conditions on features")
+        if len(set(self.members)) < len(self.members):
+            raise ModelError("the members of a group must be distinct")
+        if not 1 <= self.least < len(self.members):
+            raise ModelError(f"at least {self.least} of {len(self.members)} conditions is no group of alternatives")
+        if len(self.name) > LONGEST_NAME or not self.name.isprintable():
+            raise ModelError(f"the name of a group must be a line of at most {LONGEST_NAME} visible characters")
+
+
+InputCondition = FeatureCondition | GroupCondition
+"""What an example's own values decide, whatever labels are set."""
+Condition = InputCondition | LabelCondition
+
+
+def plain_conditions(body: Iterable[Condition]) -> Iterator[FeatureCondition | LabelCondition]:
+    """Yield the conditions of a body, the members of a group instead of the group.
+
+    >>> x0, x1, x2 = (MissingCondition(feature, True) for feature in range(3))
+    >>> [condition.feature for condition in plain_conditions((x0, GroupCondition((x1, x2))))]
+    [0, 1, 2]
+    """
+    for condition in body:
+        if isinstance(condition, GroupCondition):
+            yield from condition.members
+        else:
+            yield condition
+
+
+def group_of(body: Iterable[Condition]) -> GroupCondition | None:
+    """Return the group of a body, the only one it can have.
+
+    >>> print(group_of([MissingCondition(0, True)]))
+    None
+    """
+    groups = [condition for condition in body if isinstance(condition, GroupCondition)]
+    if len(groups) > 1:
+        raise ModelError("a rule has at most one group of alternatives")
+    return groups[0] if groups else None
+
+
+def size_of(body: Iterable[Condition]) -> int:
+    """Return how many conditions a reader has to read, each member of a group among them."""
+    return sum(1 for _ in plain_conditions(body))
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,8 +218,7 @@ class Literal:
         Weight of the covered examples whose label was not yet set and is truly `value`, or is not; numbers of examples
         when there are no weights.
     chance : float or None
-        Probability of being right where the learner has an estimate that is fairer than these counts, from models that
-        did not see the examples.
+        Probability of being right on new examples, where the learner has an estimate that is fairer than these counts.
 
     Examples
     --------
@@ -203,6 +277,7 @@ class Rule:
             raise ModelError("a rule needs at least one label in its head")
         if labels != sorted(set(labels)):
             raise ModelError("the labels of a head must be distinct and in label order")
+        group_of(self.body)
 
     def __str__(self) -> str:
         head = ", ".join(f"{'' if literal.value else '¬'}y{literal.label}" for literal in self.head)
@@ -229,9 +304,27 @@ class Rule:
         return sum(literal.fp for literal in self.head)
 
     @property
+    def expected(self) -> float | None:
+        """Share of correct predictions to expect on new examples; None where the learner has no estimate.
+
+        >>> Rule((Literal(0, 1, 8, 2, 0.7), Literal(1, 1, 5, 5, 0.4))).expected
+        0.55
+        """
+        weights = [literal.tp + literal.fp for literal in self.head]
+        chances = [literal.chance for literal in self.head if literal.chance is not None]
+        if len(chances) < len(weights) or not sum(weights):
+            return None
+        return float(round(sum(map(mul, weights, chances)) / sum(weights), 4))
+
+    @property
     def is_multi_label(self) -> bool:
         """Whether the head predicts more than one label."""
         return len(self.head) > 1
+
+
+def at_least(least: int) -> str:
+    """Return how many members of a group must hold, in words."""
+    return "any" if least == 1 else f"at least {least}"
 
 
 def _sketch(condition: Condition) -> str:
@@ -246,3 +339,5 @@ def _sketch(condition: Condition) -> str:
             return f"x{feature} is {'missing' if missing else 'known'}"
         case LabelCondition(label, value):
             return f"{'' if value else '¬'}y{label}"
+        case GroupCondition(members, least):
+            return f"{at_least(least)} of ({', '.join(map(_sketch, members))})"

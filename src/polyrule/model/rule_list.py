@@ -20,7 +20,7 @@ from polyrule.model import predict as prediction
 from polyrule.model.conditions import fits
 from polyrule.model.narrowing import Derived, fit_to
 from polyrule.model.probability import ChanceTables, predict_proba
-from polyrule.model.rule import LabelCondition, Rule
+from polyrule.model.rule import FeatureCondition, LabelCondition, Rule
 from polyrule.model.statistics import records, statistics
 from polyrule.model.tools import ModelTools, labelled
 
@@ -212,6 +212,31 @@ class RuleList(ModelTools, Derived):
     def replace(self, index: int, rule: Rule | str) -> RuleList:
         """Return the list with another rule, or the text of one, instead of the one at `index`."""
         return editing.replace(self, index, rule)
+
+    def name_group(self, index: int, name: str) -> RuleList:
+        """Return the list with a name for the group of alternatives in the rule at `index`."""
+        return editing.name_group(self, index, name)
+
+    def join(self, *indices: int) -> RuleList:
+        """Return the list with rules of one head that differ in one condition joined to one with "any of"."""
+        return editing.join(self, *indices)
+
+    def split_group(self, index: int) -> RuleList:
+        """Return the list with the rule at `index` told by rules without a group."""
+        return editing.split_group(self, index)
+
+    def add_member(
+        self, index: int, member: FeatureCondition | str, beside: FeatureCondition | str | None = None
+    ) -> RuleList:
+        """Return the list with one more alternative in the rule at `index`, given as a condition or its text.
+
+        A rule without a group gets one of two, of which the other is the condition `beside`, or its only one.
+        """
+        return editing.add_member(self, index, member, beside)
+
+    def remove_member(self, index: int, member: FeatureCondition | str) -> RuleList:
+        """Return the list with one alternative less in the rule at `index`."""
+        return editing.remove_member(self, index, member)
 
     def recount(self, data: Dataset) -> RuleList:
         """Return the list with the counts it has on `data`; see `polyrule.model.editing.recount`."""

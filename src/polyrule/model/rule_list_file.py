@@ -13,7 +13,10 @@ from polyrule.model.conditions import chosen
 from polyrule.model.files import Codec, plain_json
 from polyrule.model.reading import Node
 from polyrule.model.rule import (
+    LONGEST_NAME,
     Condition,
+    FeatureCondition,
+    GroupCondition,
     LabelCondition,
     Literal,
     MissingCondition,
@@ -133,10 +136,43 @@ def encode_condition(condition: Condition, names: Vocabulary) -> dict[str, Any]:
             return {"feature": names.features.write(feature), "op": "is", "value": "missing" if missing else "known"}
         case LabelCondition(label, value):
             return {"label": names.labels.write(label), "op": "=", "value": int(value)}
+        case GroupCondition(members, least):
+            named = {"name": condition.name} if condition.name else {}
+            return {"least": least, "members": [encode_condition(member, names) for member in members]} | named
 
 
 def decode_condition(node: Node, names: Vocabulary) -> Condition:
     """One condition from names."""
+    if isinstance(node.value, dict) and "members" in node.value:
+        return _decode_group(node, names)
+    return _decode_plain(node, names)
+
+
+def decode_body(node: Node, names: Vocabulary) -> tuple[Condition, ...]:
+    """All conditions of a body, of which one may be a group."""
+    body = tuple(decode_condition(item, names) for item in node)
+    if sum(isinstance(condition, GroupCondition) for condition in body) > 1:
+        node.fail("must hold at most one group of alternatives")
+    return body
+
+
+def _decode_group(node: Node, names: Vocabulary) -> GroupCondition:
+    given = node.fields(("least", "members"), ("name",))
+    members = []
+    for item in given["members"].items():
+        member = _decode_plain(item, names)
+        if isinstance(member, LabelCondition):
+            item.fail("must be a condition on a feature, as every member of a group is")
+        members.append(member)
+    if len(set(members)) < len(members) or len(members) < 2:
+        given["members"].fail("must hold at least two conditions, all different")
+    name = given["name"].maybe(Node.text) or ""
+    if len(name) > LONGEST_NAME or not name.isprintable():
+        given["name"].fail(f"must be a line of at most {LONGEST_NAME} visible characters")
+    return GroupCondition(tuple(members), given["least"].whole(1, len(members) - 1), name)
+
+
+def _decode_plain(node: Node, names: Vocabulary) -> FeatureCondition | LabelCondition:
     if isinstance(node.value, dict) and "label" in node.value:
         members = node.fields(("label", "op", "value"))
         members["op"].choice("=")
@@ -207,7 +243,7 @@ def _decode_rule(node: Node, names: Vocabulary) -> Rule:
         certificate.fail("must be an object")
     return Rule(
         head=tuple(head),
-        body=tuple(decode_condition(item, names) for item in members["body"]),
+        body=decode_body(members["body"], names),
         stop=members["stop"].maybe(Node.flag) or False,
         value=members["value"].maybe(Node.fraction),
         origin=origin,  # type: ignore[arg-type]

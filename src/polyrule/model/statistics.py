@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from polyrule.model import printing
-from polyrule.model.rule import LabelCondition
+from polyrule.model.rule import LabelCondition, plain_conditions, size_of
 
 if TYPE_CHECKING:
     from polyrule.model.rule_list import RuleList
@@ -30,7 +30,7 @@ def statistics(rule_list: RuleList) -> dict[str, float]:
     (1, 2.0, 1)
     """
     rules = rule_list.rules
-    conditions = [condition for rule in rules for condition in rule.body]
+    conditions = [condition for rule in rules for condition in plain_conditions(rule.body)]
     label_tests = sum(isinstance(condition, LabelCondition) for condition in conditions)
     literals = [literal for rule in rules for literal in rule.head]
     multi = sum(rule.is_multi_label for rule in rules)
@@ -64,9 +64,10 @@ def records(rule_list: RuleList, digits: int | None = None) -> list[dict[str, An
             "head": printing.format_head(rule, names),
             "body": printing.format_body(rule.body, features, names, digits),
             "labels": len(rule.head),
-            "conditions": len(rule.body),
+            "conditions": size_of(rule.body),
             "tp": rule.tp,
             "fp": rule.fp,
+            "expected": rule.expected,
             "value": None if rule.value is None else float(rule.value),
             "coverage": rule.coverage,
             "stop": rule.stop,

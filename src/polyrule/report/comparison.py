@@ -10,14 +10,20 @@ import numpy as np
 import numpy.typing as npt
 
 from polyrule.data.labels import UNKNOWN
-from polyrule.model.rule import Rule
+from polyrule.model.rule import Rule, group_of
 
 Signature = tuple[frozenset[tuple[int, int]], frozenset[Any]]
 
 
 def signature(rule: Rule) -> Signature:
-    """What a rule says, without its counts and the order of its conditions."""
-    return frozenset((literal.label, literal.value) for literal in rule.head), frozenset(rule.body)
+    """What a rule says, without its counts and the order of its conditions and members."""
+    return frozenset((literal.label, literal.value) for literal in rule.head), _asked(rule)
+
+
+def _asked(rule: Rule) -> frozenset[Any]:
+    group = group_of(rule.body)
+    others = frozenset(condition for condition in rule.body if condition is not group)
+    return others if group is None else others | {(frozenset(group.members), group.least)}
 
 
 def shared_rules(first: Sequence[Rule], second: Sequence[Rule]) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
@@ -36,7 +42,7 @@ def shared_rules(first: Sequence[Rule], second: Sequence[Rule]) -> tuple[list[tu
     """
     same = _pair(list(map(signature, first)), list(map(signature, second)), set(), set())
     left, right = {a for a, _ in same}, {b for _, b in same}
-    bodies = _pair([frozenset(rule.body) for rule in first], [frozenset(rule.body) for rule in second], left, right)
+    bodies = _pair(list(map(_asked, first)), list(map(_asked, second)), left, right)
     return same, bodies
 
 

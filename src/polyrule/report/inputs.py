@@ -16,6 +16,7 @@ from polyrule.data import Dataset, Feature, Table, to_labels, to_table
 from polyrule.data.fingerprint import fingerprint
 from polyrule.data.label_matrix import LabelMatrix
 from polyrule.data.labels import UNKNOWN
+from polyrule.data.vocabulary import arrange_labels
 from polyrule.errors import DataError, ModelError, OptionError
 from polyrule.kinds import load
 
@@ -202,25 +203,15 @@ def _part(key: str, title: str, data: Any, model: Any) -> Part:
         data = Dataset(to_table(data[0], model.features), truth, named, name=what)
     if len(data) == 0:
         raise DataError(f"{what}: {data.name} holds no examples, so there is nothing to show")
-    truth = data.Y.toarray() if sp.issparse(data.Y) else np.asarray(data.Y)
-    order = _label_order(data, tuple(model.label_names))
+    truth = data.Y
+    if data.label_names != model.label_names:
+        truth = arrange_labels(truth, data.label_names, model.label_names).check(data.name, "which is left out").Y
     return Part(
         key,
         title,
         data.name,
         to_table(data.X, model.features),
-        np.ascontiguousarray(truth[:, order], dtype=np.uint8),
+        np.ascontiguousarray(truth.toarray() if sp.issparse(truth) else np.asarray(truth), dtype=np.uint8),
         data.row_ids,
         data.weights is not None,
     )
-
-
-def _label_order(data: Dataset, wanted: tuple[str, ...]) -> list[int]:
-    """Columns of the labels in the model's order; data may hold more labels than the model knows."""
-    if tuple(data.label_names) == wanted:
-        return list(range(len(wanted)))
-    position = {name: index for index, name in enumerate(data.label_names)}
-    missing = [name for name in wanted if name not in position]
-    if missing:
-        raise DataError(f"{data.name}: label {missing[0]!r} of the model is not among the labels of the data")
-    return [position[name] for name in wanted]

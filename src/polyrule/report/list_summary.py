@@ -8,11 +8,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from polyrule.model.bodies import ABOVE, AT_MOST, CATEGORY, IN, LABEL, MISSING
-from polyrule.model.printing import format_list, rule_text
+from polyrule.model.bodies import ABOVE, AT_MOST, CATEGORY, GROUP, IN, LABEL, MISSING
+from polyrule.model.constants import constants, shortfall
+from polyrule.model.printing import format_list, parts_0_from_1, rule_text
 from polyrule.model.rounding import shown_threshold
 from polyrule.model.rule import (
     Condition,
+    GroupCondition,
     LabelCondition,
     MissingCondition,
     NominalCondition,
@@ -49,6 +51,7 @@ def summarise(
         "default_counts": [[_count(present), _count(absent)] for present, absent in model.default_counts],
         "statistics": {name: _count(value) for name, value in model.statistics().items()},
         "rules": [_rule(rule, number, runs, slots) | _note(model, number) for number, rule in enumerate(model.rules)],
+        "always": list(constants(model)),
         "graph": label_graph.summarise(model.rules, len(model.label_names)) if graph else None,
         "text": format_list(model),
     }
@@ -71,7 +74,7 @@ def summarise_part(model: RuleList, result: Run) -> dict[str, Any]:
 
 def warnings(model: RuleList, runs: Sequence[Run], parts: Sequence[Part]) -> list[str]:
     """Say what a reader of the list should know before trusting it."""
-    found = []
+    found = [f"The list is {text}." for text in [shortfall(model)] if text]
     if not model.rules:
         found.append("The list has no rules: every label gets its default.")
     for result, part in zip(runs, parts, strict=True):
@@ -106,6 +109,8 @@ def _rule(rule: Rule, number: int, runs: Sequence[RuleCounts], slots: Mapping[in
         "exact": None if rule.value is None else str(rule.value),
         "origin": rule.origin,
         "coverage": None if rule.coverage is None else _count(rule.coverage),
+        "expected": rule.expected,
+        "chances": [literal.chance for literal in rule.head],
         "parts": [_on_part(rule, number, result) for result in runs],
     }
 
@@ -139,7 +144,8 @@ def _on_part(rule: Rule, number: int, result: RuleCounts) -> dict[str, Any]:
 def condition_entry(condition: Condition, slots: Mapping[int, int]) -> list[Any]:
     """A condition as [kind, feature or label, value], the kinds numbered as in `polyrule.model.bodies`.
 
-    A threshold that may be shown with fewer digits is followed by that number.
+    A threshold that may be shown with fewer digits is followed by that number. A group is
+    [kind, least, members, name, which members part 0 from 1].
     """
     match condition:
         case NumericCondition(feature, op, threshold):
@@ -154,6 +160,9 @@ def condition_entry(condition: Condition, slots: Mapping[int, int]) -> list[Any]
             return [MISSING, slots[feature], int(missing)]
         case LabelCondition(label, value):
             return [LABEL, int(label), int(value)]
+        case GroupCondition(members, least, name):
+            counted = [int(isinstance(member, NumericCondition) and parts_0_from_1(member)) for member in members]
+            return [GROUP, least, [condition_entry(member, slots) for member in members], name, counted]
 
 
 def _count(value: float) -> int | float:

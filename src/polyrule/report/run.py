@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from polyrule.arrays import Bools, Ints
 from polyrule.data.table import Table
-from polyrule.model.conditions import holds_in
+from polyrule.model.conditions import holds
 from polyrule.model.predict import predict
 from polyrule.model.rule import Condition, LabelCondition
 from polyrule.model.rule_list import RuleList
@@ -113,12 +113,11 @@ def coverage_masks(
     rule before r set it.
     """
     last = _last_rule(model, setter)
-    columns: dict[int, Any] = {}
     masks = []
     for number, rule in enumerate(model.rules):
         mask = last >= number
         for condition in rule.body:
-            mask = mask & _holds(condition, number, table, setter, labels, columns)
+            mask = mask & _holds(condition, number, table, setter, labels)
         masks.append(mask)
     return masks
 
@@ -137,11 +136,8 @@ def _holds(
     table: Table,
     setter: npt.NDArray[np.int32],
     labels: npt.NDArray[np.uint8],
-    columns: dict[int, Any],
 ) -> Bools:
     if isinstance(condition, LabelCondition):
         by = setter[:, condition.label]
         return np.asarray((by >= 0) & (by < number) & (labels[:, condition.label] == condition.value))
-    if condition.feature not in columns:
-        columns[condition.feature] = table.column(condition.feature)
-    return holds_in(condition, columns[condition.feature])
+    return holds(condition, table)

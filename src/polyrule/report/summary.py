@@ -12,6 +12,7 @@ from polyrule.data.names import visible
 from polyrule.evaluation.scores import MEASURES
 from polyrule.model.narrowing import used_features
 from polyrule.model.rounding import with_gaps
+from polyrule.model.rule import plain_conditions
 from polyrule.report import comparison, examples, features, matters, scoring
 from polyrule.report.inputs import Inputs, Part, learned_from_others
 from polyrule.report.kinds import kind_of, signed_rules
@@ -155,9 +156,9 @@ def _model(
     entry = {"name": name, "info": _info(model.info), "parts": parts}
     entry |= kind.summarise(_roundable(model, inputs.parts), results, slots)
     entry["warnings"] = [
+        *kind.warnings(model, results, inputs.parts),
         *_fit_warnings(model, inputs),
         *_score_warnings(parts, inputs),
-        *kind.warnings(model, results, inputs.parts),
     ]
     return entry
 
@@ -165,7 +166,9 @@ def _model(
 def _roundable(model: Any, parts: Sequence[Part]) -> Any:
     """Return the model with thresholds that, rounded, still divide all examples of the report as they do."""
     for part in parts:
-        known = any(getattr(c, "between", None) is not None for rule in model.rules for c in rule.body)
+        known = any(
+            getattr(c, "between", None) is not None for rule in model.rules for c in plain_conditions(rule.body)
+        )
         if known or not part.unseen:  # without training data nobody knows how far a threshold may be moved
             model = with_gaps(model, part.table, also=known)
     return model

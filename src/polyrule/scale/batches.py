@@ -11,7 +11,7 @@ import numpy.typing as npt
 from polyrule.data.table import Feature
 from polyrule.kernels.cuts import midpoint
 from polyrule.model.rule import Condition, LabelCondition, NominalCondition, NumericCondition
-from polyrule.scale.coded import Body, Counts, Range
+from polyrule.scale.coded import Border, Counts, Range
 from polyrule.scale.judge import CountedBatch
 from polyrule.store.bins import Bins
 
@@ -42,7 +42,7 @@ def numeric_cuts(weight: Ints, occurs: Ints) -> tuple[Ints, npt.NDArray[np.bool_
     return below, above
 
 
-def numeric_batch(body: Body, column: int, bins: Bins, counts: Counts, occurs: Ints) -> CountedBatch:
+def numeric_batch(border: Border, column: int, bins: Bins, counts: Counts, occurs: Ints) -> CountedBatch:
     """Candidates ``<=`` and ``>`` of a numeric feature, cut between bins."""
     below, above = numeric_cuts(counts.weight, occurs)
     known = slice(0, len(bins))
@@ -64,10 +64,10 @@ def numeric_batch(body: Body, column: int, bins: Bins, counts: Counts, occurs: I
         threshold = midpoint(float(bins.highs[cut]), float(bins.lows[upper]))
         return NumericCondition(column, ">" if above[index] else "<=", threshold)
 
-    return _batch(body, counts, split, ranges, condition)
+    return batch_of(border, Counts(split(counts.kinds), split(counts.weight)), ranges, condition)
 
 
-def equality_batch(body: Body, column: int, features: tuple[Feature, ...], counts: Counts) -> CountedBatch:
+def equality_batch(border: Border, column: int, features: tuple[Feature, ...], counts: Counts) -> CountedBatch:
     """Candidates ``=`` of a nominal feature or of a label; the last code is that of a missing value."""
     total = int(counts.weight.sum())
     values = np.flatnonzero((counts.weight[:-1] > 0) & (counts.weight[:-1] < total))
@@ -78,31 +78,29 @@ def equality_batch(body: Body, column: int, features: tuple[Feature, ...], count
             return NominalCondition(column, value)
         return LabelCondition(column - len(features), value)
 
-    return _batch(
-        body,
-        counts,
-        lambda per_bin: per_bin[values],
-        lambda index: Range(column, int(values[index]), int(values[index])),
-        condition,
-    )
+    def ranges(index: int) -> Range:
+        return Range(column, int(values[index]), int(values[index]))
+
+    return batch_of(border, Counts(counts.kinds[values], counts.weight[values]), ranges, condition)
 
 
 def whole_batch(counts: Counts) -> CountedBatch:
     """Return a batch with one candidate: the empty body as it is, from the counts of any one column."""
 
-    def none(index: int) -> Any:
+    def none(index: Any) -> Any:
         raise IndexError("the body as it is adds no condition")
 
-    return _batch((), counts, lambda per_bin: per_bin.sum(axis=0, keepdims=True), None, none)
+    total = Counts(counts.kinds.sum(axis=0, keepdims=True), counts.weight.sum(keepdims=True))
+    return batch_of(Border((), counts, none), total, None, none)
 
 
-def _batch(
-    body: Body,
+def batch_of(
+    border: Border,
     counts: Counts,
-    split: Callable[[Any], Any],
     ranges: Callable[[int], Range] | None,
     condition: Callable[[int], Condition],
 ) -> CountedBatch:
-    kinds = split(counts.kinds)
-    unset = np.ascontiguousarray(kinds[..., :2])
-    return CountedBatch(body, unset, unset + kinds[..., 2:], split(counts.weight), ranges, condition)
+    """Return the candidates that satisfy so much of a border."""
+    covered = border.plus_offset(counts)
+    unset = np.ascontiguousarray(covered.kinds[..., :2])
+    return CountedBatch(unset, unset + covered.kinds[..., 2:], covered.weight, ranges, border.longer, condition)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from importlib import import_module
@@ -36,7 +37,16 @@ class Range:
     threshold: float | None = None
 
 
-Body = tuple[Range, ...]
+@dataclass(frozen=True, slots=True)
+class Members:
+    """A condition: how many of some others hold lies in [low, high]."""
+
+    conditions: tuple[Range, ...]
+    low: int
+    high: int
+
+
+Body = tuple[Range | Members, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,3 +110,19 @@ class Counts:
         if isinstance(self.weight, np.ndarray):
             return self
         return Counts(self.kinds.get(), self.weight.get())
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Border:
+    """The rows that a step divides, with their counts; what it covers besides; and the longer body of a condition."""
+
+    rows: Body
+    counts: Counts
+    longer: Callable[[Range], Body]
+    offset: Counts | None = None
+
+    def plus_offset(self, counts: Counts) -> Counts:
+        """Return the counts of candidates with what all of them cover."""
+        if self.offset is None:
+            return counts
+        return Counts(counts.kinds + self.offset.kinds, counts.weight + self.offset.weight)

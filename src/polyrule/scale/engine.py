@@ -12,13 +12,15 @@ from polyrule.data.table import Feature
 from polyrule.errors import DataError, OptionError
 from polyrule.kernels.engine import Candidate, GrowOptions, Outcome
 from polyrule.kernels.growth import Batches, Growth, Node, without_tested
+from polyrule.kernels.growth import Step as Growing
 from polyrule.kernels.judge import Verdict
 from polyrule.kernels.singles import RatioValues
 from polyrule.measures import Objective
 from polyrule.measures.ratio import exact_number
+from polyrule.model.rule import LabelCondition, NominalCondition
 from polyrule.native import native
 from polyrule.scale.batches import equality_batch, numeric_batch, whole_batch
-from polyrule.scale.coded import KINDS, LABEL_CODES, Body, Counts, Layout, Step
+from polyrule.scale.coded import KINDS, LABEL_CODES, Body, Border, Counts, Layout, Members, Range, Step
 from polyrule.scale.counter import Counter
 from polyrule.scale.decide import ColumnViews, decide
 from polyrule.scale.judge import CountedBatch, CountedJudge
@@ -45,7 +47,10 @@ class CountedCandidate(Candidate):
 
 @dataclass(eq=False)
 class CountedNode(Node):
-    """A body as ranges of codes, with its counts once somebody has asked for them."""
+    """A body as ranges of codes, with its counts once somebody has asked for them.
+
+    Its rows are those of the `parent` that satisfy its last condition; None where they are not.
+    """
 
     coded: Body = ()
     parent: CountedNode | None = None
@@ -207,8 +212,7 @@ class CountedEngine(Growth[CountedNode]):
         """Counts of a node: counted, or the parent's less those of its sibling where that has fewer rows."""
         if node.counts is None:
             parent = node.parent
-            assert parent is not None
-            if 2 * node.weight <= parent.weight:
+            if parent is None or 2 * node.weight <= parent.weight:
                 node.counts = self._count(node.coded)
             else:
                 node.counts = self._counts(parent) - self._count(parent.coded, node.coded[-1:])
@@ -234,22 +238,48 @@ class CountedEngine(Growth[CountedNode]):
         verdict = self._judge.best(whole_batch(self._column(counts, 0).on_host()), literals)  # type: ignore[arg-type]
         return CountedNode((), self.remaining, verdict, counts=counts)
 
-    def search(self, parent: CountedNode, literals: Bools, floor: Verdict | None) -> list[CountedNode]:
-        """Return the best extensions of one body."""
-        values = self._judge.fast_values(literals) if self.options.beam_width == 1 and self._can_decide else None
+    def search(self, parent: CountedNode, step: Growing, literals: Bools, floor: Verdict | None) -> list[CountedNode]:
+        """Return the best extensions of one body by a step."""
+        return self._search(parent, step, self._border(parent, step), literals, floor)
+
+    def _search(
+        self, parent: CountedNode, step: Growing, border: Border, literals: Bools, floor: Verdict | None
+    ) -> list[CountedNode]:
+        greedy = self.options.beam_width == 1 and not step.members
+        values = self._judge.fast_values(literals) if greedy and self._can_decide else None
         if values is not None:
-            return self._decide(parent, literals, values)
-        return self.shortlist(parent, self._batches(parent, self._batch), literals, floor)
+            return self._decide(parent, step, border, literals, values)
+        return self.shortlist(parent, step, self._batches(step, border, self._batch), literals, floor)
+
+    def _border(self, parent: CountedNode, step: Growing) -> Border:
+        coded = parent.coded
+        if not step.members:
+            return Border(coded, self._counts(parent), lambda found: (*coded, found))
+        first, last = len(step.before), len(coded) - len(step.after)
+        before, between, after = coded[:first], coded[first:last], coded[last:]
+        members: list[Range] = []
+        for condition in between:
+            members += condition.conditions if isinstance(condition, Members) else (condition,)
+        rows = (*before, *after, Members(tuple(members), step.least - 1, step.least - 1))
+
+        def longer(found: Range) -> Body:
+            return (*before, Members((*members, found), step.least, len(members) + 1), *after)
+
+        covered = self._column(self._counts(parent), 0).on_host()
+        offset = Counts(covered.kinds.sum(axis=0), covered.weight.sum())
+        return Border(rows, self._count(rows), longer, offset)
 
     def weights(self, batch: CountedBatch) -> Ints:
         """Return the weight that each candidate of a batch covers."""
         return batch.weight
 
-    def extended(self, parent: CountedNode, batch: CountedBatch, verdict: Verdict) -> CountedNode:
+    def extended(self, parent: CountedNode, step: Growing, batch: CountedBatch, verdict: Verdict) -> CountedNode:
         """Return the node of the candidate that a verdict names."""
         index = verdict.index
-        body = (*parent.body, batch.condition(index))
-        return CountedNode(body, int(batch.weight[index]), verdict, batch.body(index), parent)
+        above = None if step.members else parent
+        return CountedNode(
+            step.body(batch.condition(index)), int(batch.weight[index]), verdict, batch.body(index), above
+        )
 
     def candidate(self, node: CountedNode) -> Candidate:
         """Return a grown body as a rule; nobody has listed its rows."""
@@ -258,32 +288,34 @@ class CountedEngine(Growth[CountedNode]):
         verdict = node.verdict
         return CountedCandidate(node.body, verdict.head, verdict.value, nobody, node.coded, node.counts, version)
 
-    def _batches(self, parent: CountedNode, batch_of: Callable[[CountedNode, int], CountedBatch]) -> Batches:
-        for column in self._open_columns(parent):
+    def _batches(self, step: Growing, border: Border, batch_of: Callable[[Border, int], CountedBatch]) -> Batches:
+        for column in self._open_columns(step):
             label = column - len(self.features)
-            yield batch_of(parent, column), label if label >= 0 else None
+            yield batch_of(border, column), label if label >= 0 else None
 
-    def _decide(self, parent: CountedNode, literals: Bools, values: RatioValues) -> list[CountedNode]:
+    def _decide(
+        self, parent: CountedNode, step: Growing, border: Border, literals: Bools, values: RatioValues
+    ) -> list[CountedNode]:
         """Find the best extension by the compiled decider; the judge then names its head."""
         self._look_at_the_clock()
         allowed = without_tested(literals, parent.body)
-        columns = self._open_columns(parent)
+        columns = self._open_columns(step)
         single = self.objective.max_head_size == 1
-        counts, whole, total = self._counts(parent), self._whole(), self._judge.total
+        whole, total = self._whole(), self._judge.total
         found = decide(
-            counts, whole.weight, self._views(columns), allowed, total, values, self.options.least_weight, single
+            border.counts, whole.weight, self._views(columns), allowed, total, values, self.options.least_weight, single
         )
         if found is None:
             return []
         position, cut, above = found
         column = columns[position]
-        batch = self._batch(parent, column)
+        batch = self._batch(border, column)
         chosen = batch.only(batch.find(cut, above))
         if column >= len(self.features):
             allowed[column - len(self.features)] = False
         verdict = self._judge.best(chosen, allowed)  # type: ignore[arg-type]
         assert verdict is not None
-        return [self.extended(parent, chosen, verdict)]
+        return [self.extended(parent, step, chosen, verdict)]
 
     def _views(self, columns: list[int]) -> ColumnViews:
         starts = self._layout.starts
@@ -303,15 +335,19 @@ class CountedEngine(Growth[CountedNode]):
     def _is_numeric(self, column: int) -> bool:
         return column < len(self.features) and not self.features[column].is_nominal
 
-    def _open_columns(self, parent: CountedNode) -> list[int]:
-        """Columns that may extend a body, in canonical order."""
-        tested = {coded.column for coded in parent.coded}
-        return [c for c in sorted(self._layout.columns) if self._is_numeric(c) or c not in tested]
+    def _open_columns(self, step: Growing) -> list[int]:
+        """Columns that may take part in a step, in canonical order: for members, those of features."""
+        columns = sorted(self._layout.columns)
+        if step.members:
+            return columns[: len(self.features)]
+        tested = {c.feature for c in step.before if isinstance(c, NominalCondition)}
+        tested |= {len(self.features) + c.label for c in step.before if isinstance(c, LabelCondition)}
+        return [c for c in columns if c not in tested]
 
-    def _batch(self, parent: CountedNode, column: int) -> CountedBatch:
+    def _batch(self, border: Border, column: int) -> CountedBatch:
         place = self._place[column]
-        own = self._column(self._counts(parent), place).on_host()
+        own = self._column(border.counts, place).on_host()
         if not self._is_numeric(column):
-            return equality_batch(parent.coded, column, self.features, own)
+            return equality_batch(border, column, self.features, own)
         occurs = self._column(self._whole(), place).on_host().weight
-        return numeric_batch(parent.coded, column, self.bins[column], own, occurs)
+        return numeric_batch(border, column, self.bins[column], own, occurs)

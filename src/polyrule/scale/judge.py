@@ -28,11 +28,11 @@ Literals = tuple[tuple[int, int], ...]
 class CountedBatch:
     """Candidates of one column: what each of them covers, as counts (candidates, labels, absent or present)."""
 
-    parent: Body
     unset: Ints
     covered: Ints
     weight: Ints
-    ranges: Callable[[int], Range] | None  # None: the parent's body as it is
+    ranges: Callable[[int], Range] | None  # None: the empty body as it is
+    longer: Callable[[Range], Body]
     condition: Callable[[int], Condition]
 
     def __len__(self) -> int:
@@ -57,11 +57,11 @@ class CountedBatch:
         ranges, condition = self.ranges, self.condition
         assert ranges is not None
         unset, covered, weight = self.unset[here], self.covered[here], self.weight[here]
-        return CountedBatch(self.parent, unset, covered, weight, lambda _: ranges(index), lambda _: condition(index))
+        return CountedBatch(unset, covered, weight, lambda _: ranges(index), self.longer, lambda _: condition(index))
 
     def body(self, index: int) -> Body:
         """Return the body of a candidate, coded."""
-        return self.parent if self.ranges is None else (*self.parent, self.ranges(index))
+        return () if self.ranges is None else self.longer(self.ranges(index))
 
 
 class CountedWorld(World):

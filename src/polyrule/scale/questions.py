@@ -8,7 +8,7 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from polyrule.scale.coded import Body, Counts, Layout, Range
+from polyrule.scale.coded import Body, Counts, Layout, Members, Range
 from polyrule.scale.count import count_rows
 from polyrule.scale.state import BlockState
 
@@ -34,7 +34,7 @@ class CountRows:
     body: Body
     layout: Layout
     usual: tuple[int, ...]
-    without: Range | None = None
+    without: Range | Members | None = None
     compiled: bool = True
     occurring: tuple[int, ...] | None = None
 

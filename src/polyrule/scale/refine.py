@@ -16,11 +16,12 @@ import numpy as np
 
 from polyrule.arrays import Bools, Floats, Ints
 from polyrule.kernels.cuts import midpoint
-from polyrule.kernels.growth import without_tested
+from polyrule.kernels.growth import Step, without_tested
 from polyrule.kernels.judge import Verdict
 from polyrule.kernels.singles import RatioValues
 from polyrule.model.rule import Condition, NumericCondition
-from polyrule.scale.coded import KINDS, Body, Counts, Range
+from polyrule.scale.batches import batch_of
+from polyrule.scale.coded import KINDS, Body, Border, Counts, Range
 from polyrule.scale.engine import CountedEngine, CountedNode
 from polyrule.scale.judge import CountedBatch
 from polyrule.scale.state import BlockState
@@ -114,26 +115,29 @@ def _host(array: Any) -> Any:
 class RefiningEngine(CountedEngine):
     """Grows the rules of the ordinary learner: bins first, then the values inside those that could hold better cuts."""
 
-    def search(self, parent: CountedNode, literals: Bools, floor: Verdict | None) -> list[CountedNode]:
+    def _search(
+        self, parent: CountedNode, step: Step, border: Border, literals: Bools, floor: Verdict | None
+    ) -> list[CountedNode]:
         """Return the best extensions of one body, cuts inside bins included."""
-        coarse = super().search(parent, literals, None)
+        coarse = super()._search(parent, step, border, literals, None)
         full = len(coarse) >= self.options.beam_width
         level = coarse[-1].rank[0] if full else None
         allowed = without_tested(literals, parent.body)
         exact = partial(self._exact_batch, level=level, allowed=allowed)
-        return self.shortlist(parent, self._batches(parent, exact), literals, floor)
+        return self.shortlist(parent, step, self._batches(step, border, exact), literals, floor)
 
-    def _exact_batch(self, parent: CountedNode, column: int, level: Fraction | None, allowed: Bools) -> CountedBatch:
+    def _exact_batch(self, border: Border, column: int, level: Fraction | None, allowed: Bools) -> CountedBatch:
         if not self._is_numeric(column):
-            return self._batch(parent, column)
-        counts = self._column(self._counts(parent), self._place[column]).on_host()
+            return self._batch(border, column)
+        counts = self._column(border.counts, self._place[column]).on_host()
         bins = len(self.bins[column])
-        inside = np.flatnonzero(self._hopeful(counts, bins, level, allowed) & (counts.weight[:bins] > 0))
+        offset = 0 if border.offset is None else border.offset.kinds
+        inside = np.flatnonzero(self._hopeful(counts, offset, bins, level, allowed) & (counts.weight[:bins] > 0))
         many = inside[self.bins[column].lows[inside] < self.bins[column].highs[inside]]
-        inner = self.counter.ask(LookInside(parent.coded, column, tuple(many.tolist()))) if len(many) else None
-        return _Cuts(self, parent, column, counts, inner, many).batch()
+        inner = self.counter.ask(LookInside(border.rows, column, tuple(many.tolist()))) if len(many) else None
+        return _Cuts(self, border, column, counts, inner, many).batch()
 
-    def _hopeful(self, counts: Counts, bins: int, level: Fraction | None, allowed: Bools) -> Bools:
+    def _hopeful(self, counts: Counts, offset: Ints | int, bins: int, level: Fraction | None, allowed: Bools) -> Bools:
         """Which bins could hold a cut that reaches the level: take of their rows only those that help."""
         values = self._judge.fast_values(allowed)
         if level is None or level <= 0 or not isinstance(values, RatioValues):
@@ -152,7 +156,7 @@ class RefiningEngine(CountedEngine):
             empty = h[0] + h[3] * total[:, 0] + h[4] * total[:, 1]
             size = abs(h[0]) + abs(h[3]) * total[:, 0] + abs(h[4]) * total[:, 1]
             gain = (extra * np.maximum(slope, 0)).sum(axis=2)
-            for base in (upto - extra, upto[-1:] - upto):
+            for base in (upto - extra + offset, upto[-1:] - upto + offset):
                 bound = empty + (base * slope).sum(axis=2) + gain
                 rounding = SLACK * (size + ((base + extra) * np.abs(slope)).sum(axis=2))
                 reached = (bound >= -rounding) & allowed[:, value] & (base[..., value] + extra[..., value] > 0)
@@ -166,13 +170,13 @@ class _Cuts:
     def __init__(
         self,
         engine: RefiningEngine,
-        parent: CountedNode,
+        border: Border,
         column: int,
         counts: Counts,
         inner: Inner | None,
         opened: Ints,
     ) -> None:
-        self.engine, self.parent, self.column = engine, parent, column
+        self.engine, self.border, self.column = engine, border, column
         bins = len(engine.bins[column])
         closed = np.setdiff1d(np.flatnonzero(counts.weight[:bins] > 0), opened)
         values = np.full(len(closed), np.nan)
@@ -190,7 +194,7 @@ class _Cuts:
         steps = len(self.codes)
         below, above = np.repeat(np.arange(steps - 1), 2), np.tile([False, True], max(0, steps - 1))
         if self.missing and steps:
-            covered, working = self._ends(self.parent.coded), self._ends(())
+            covered, working = self._ends(self.border.rows), self._ends(())
             if working.low < covered.low:  # a threshold below all of them leaves out just the missing ones
                 below, above = np.append(-1, below), np.append(True, above)
             if working.high > covered.high:
@@ -217,9 +221,7 @@ class _Cuts:
         def condition(index: int) -> Condition:
             return NumericCondition(self.column, ">" if above[index] else "<=", threshold(index))
 
-        kinds = split(self.kinds)
-        unset = np.ascontiguousarray(kinds[..., :2])
-        return CountedBatch(self.parent.coded, unset, unset + kinds[..., 2:], split(self.weight), ranges, condition)
+        return batch_of(self.border, Counts(split(self.kinds), split(self.weight)), ranges, condition)
 
     def _ends(self, body: Body) -> Ends:
         return self.engine.counter.ask(FindEnds(body, self.column, len(self.engine.bins[self.column]) - 1))
@@ -231,7 +233,7 @@ class _Cuts:
         if step < 0:
             low = self._ends(()).low
         elif np.isnan(self.values[step]):
-            low = ask(FindEnds(self.parent.coded, self.column, int(self.codes[step]))).high
+            low = ask(FindEnds(self.border.rows, self.column, int(self.codes[step]))).high
         else:
             low = float(self.values[step])
         return midpoint(low, ask(FindEnds((), self.column, last, low)).low)

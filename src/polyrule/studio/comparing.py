@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from polyrule.data import Dataset
 from polyrule.data.names import visible
 from polyrule.report.comparison import shared_rules
 from polyrule.report.kinds import signed_rules
@@ -41,6 +42,20 @@ def compare(bench: Workbench, first: Any, second: Any) -> dict[str, Any]:
         "level": {name: all(drawn.level_with(name, 0)) for name in _SHOWN},
         "rows": [_differing(bench, first, second, at) for at in range(len(bench.parts))],
     }
+
+
+def judged(data: Dataset, models: dict[int, Any]) -> list[dict[str, Any]]:
+    """Return the scores of some versions on examples of their own, with intervals."""
+    bench = Workbench(data, data)
+    return [
+        {
+            "version": number,
+            "rules": len(model.rules),
+            "scores": {name: bench.tallies(model)[1].scores[name] for name in _SHOWN},
+            "interval": bench.intervals(model),
+        }
+        for number, model in models.items()
+    ]
 
 
 def _differing(bench: Workbench, first: Any, second: Any, at: int) -> list[dict[str, Any]]:

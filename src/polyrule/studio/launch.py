@@ -60,7 +60,7 @@ class Studio:
         guarded = Guard(make_app(session, folder, max_bytes), token, self.port)
         config = uvicorn.Config(
             guarded,
-            log_level="error",
+            log_level="critical",  # the application logs its own errors; a question cut off at the end is none
             access_log=False,  # addresses hold the token
             server_header=False,
             ws="none",
@@ -101,12 +101,10 @@ class Studio:
 
     def close(self) -> None:
         """End the server; every change is saved already."""
+        self.session.workers.close()
         self._server.should_exit = True
         if self._thread.is_alive():
             self._thread.join(10)
-        for job in (self.session.job, self.session._side):
-            if job is not None:
-                job.stop(keep=False)
         self._rest.close()
 
     @property

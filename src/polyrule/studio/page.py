@@ -13,6 +13,7 @@ _REPORT = tuple(name for name in SCRIPTS if name not in _OWN_WAY)
 _STUDIO = (
     "api.js",
     "numbers.js",
+    "guess.js",
     "data.js",
     "learn.js",
     "editor.js",

@@ -140,6 +140,10 @@ def _moved_notes(before: Version, model: Any, step: Step) -> dict[str, Note]:
         old = said(before.model, step["rule"])
         if old in notes and step["rule"] < len(model.rules):
             notes.setdefault(said(model, step["rule"]), notes[old])
+    if step["do"] == "join":
+        olds = [notes[text] for index in step["rules"] if (text := said(before.model, index)) in notes]
+        if olds:
+            notes.setdefault(said(model, step["rules"][0]), olds[0])
     if step["do"] == "note":
         text = said(model, step["rule"])
         note = notes.get(text, {}) | {key: step[key] for key in NOTE if key in step}

@@ -7,7 +7,7 @@ import io
 from collections.abc import Callable
 from typing import Any
 
-from polyrule.kinds import export
+from polyrule.kinds import export, export_onnx
 from polyrule.model.files import dumps
 from polyrule.report import build
 from polyrule.spreadsheet import safe_cell
@@ -22,6 +22,7 @@ FILES = {
     "model.sql": "application/sql",
     "model.js": "text/javascript",
     "model.c": "text/x-c",
+    "model.onnx": "application/octet-stream",
     "script.py": "text/x-python",
     "opened.json": "application/json",
 }
@@ -30,8 +31,10 @@ FILES = {
 _LANGUAGES = {"model.py": "python", "model.sql": "sql", "model.js": "javascript", "model.c": "c"}
 
 
-def make_file(session: Session, name: str) -> str:
+def make_file(session: Session, name: str) -> str | bytes:
     """Return the content of a file; names are those of `FILES`, nothing else is ever made."""
+    if name == "model.onnx":
+        return export_onnx(session.finished())
     if name in _LANGUAGES:
         return export(session.finished(), _LANGUAGES[name])
     makers: dict[str, Callable[[Session], str]] = {

@@ -34,39 +34,25 @@ MOST_SECONDS = 600.0
 #: seconds between two looks at a job
 PACE = 0.1
 
-_ASKED = (
-    "prepare",
-    "change",
-    "go_to",
-    "learn",
-    "stop",
-    "trial",
-    "shape",
-    "conditions",
-    "complete",
-    "rows",
-    "shared",
-    "suggest",
-    "compare",
-)
-_TOLD = ("state", "undo", "redo", "intervals", "labels", "compare_with_others")
+
+def asked_of(session: Session) -> tuple[Callable[[Any], Any], ...]:
+    """Return what a page may ask with a value of its own; the address is the method's name."""
+    questions, workers = session.questions, session.workers
+    return (
+        *(session.prepare, session.change, session.go_to, workers.learn, workers.stop),
+        *(questions.trial, questions.shape, questions.conditions, questions.complete),
+        *(questions.rows, questions.shared, questions.suggest, questions.compare),
+    )
+
+
+def told_by(session: Session) -> tuple[Callable[[], Any], ...]:
+    """Return what a page may ask without a value."""
+    questions, workers = session.questions, session.workers
+    return (session.undo, session.redo, questions.intervals, questions.labels, workers.compare_with_others)
 
 
 def make_app(session: Session, folder: Path, max_bytes: int = MOST_BYTES) -> Starlette:
     """Return the application; dropped tables are kept in `folder`."""
-
-    def asked(name: str) -> Callable[[Request], Any]:
-        async def answer(request: Request) -> Response:
-            value = await _json(request)
-            return await _answered(lambda: getattr(session, name)(value))
-
-        return answer
-
-    def told(name: str) -> Callable[[Request], Any]:
-        async def answer(request: Request) -> Response:
-            return await _answered(getattr(session, name))
-
-        return answer
 
     async def columns(request: Request) -> Response:
         start, find = request.query_params.get("start", "0"), request.query_params.get("find", "")
@@ -74,20 +60,23 @@ def make_app(session: Session, folder: Path, max_bytes: int = MOST_BYTES) -> Sta
 
     async def upload(request: Request) -> Response:
         name = Path(request.query_params.get("name", "table").replace("\\", "/")).name[:200] or "table"
-        part = "test" if request.query_params.get("part") == "test" else "train"
+        part = request.query_params.get("part", "train")
         kept = await _keep(request, folder, file_ending(name), max_bytes)
 
         def take() -> dict[str, Any]:
             try:
                 with limits(max_bytes=max_bytes, max_cells=MOST_CELLS, seconds=MOST_SECONDS):
-                    return session.take(Origin.of_file(kept, name), part)
+                    origin = Origin.of_file(kept, name)
+                    if part == "fresh":
+                        return session.judge(origin)
+                    return session.take(origin, "test" if part == "test" else "train")
             finally:
-                session.forget_files(folder)
+                session.intake.forget_files(folder)
 
         return await _answered(take)
 
     async def events(request: Request) -> Response:
-        job = session.find_job(_whole(request.path_params["job"]))
+        job = session.workers.find_job(_whole(request.path_params["job"]))
 
         async def tell() -> AsyncIterator[str]:
             at = 0
@@ -96,7 +85,7 @@ def make_app(session: Session, folder: Path, max_bytes: int = MOST_BYTES) -> Sta
                 fresh, at = job.events[at:], len(job.events)
                 for event in fresh:
                     yield f"data: {json.dumps(event)}\n\n"
-                if ended:
+                if ended or session.workers.closed:
                     return
                 await asyncio.sleep(PACE)
 
@@ -118,14 +107,33 @@ def make_app(session: Session, folder: Path, max_bytes: int = MOST_BYTES) -> Sta
         Route("/api/upload", upload, methods=["POST"]),
         Route("/api/events/{job}", events),
         Route("/save/{name}", save),
-        *(Route(f"/api/{name}", asked(name), methods=["POST"]) for name in _ASKED),
-        *(Route(f"/api/{name}", told(name), methods=["POST"]) for name in _TOLD if name != "state"),
-        Route("/api/state", told("state")),
+        *(Route(f"/api/{method.__name__}", _asked(method), methods=["POST"]) for method in asked_of(session)),
+        *(Route(f"/api/{method.__name__}", _told(method), methods=["POST"]) for method in told_by(session)),
+        Route("/api/state", _told(session.state)),
     ]
     return Starlette(
         routes=routes,
         exception_handlers={PolyruleError: _known, ClientDisconnect: _gone, Exception: _unknown},
     )
+
+
+def _asked(method: Callable[[Any], Any]) -> Callable[[Request], Any]:
+    """Answer what a method says to the question."""
+
+    async def answer(request: Request) -> Response:
+        value = await _json(request)
+        return await _answered(lambda: method(value))
+
+    return answer
+
+
+def _told(method: Callable[[], Any]) -> Callable[[Request], Any]:
+    """Answer what a method says by itself."""
+
+    async def answer(request: Request) -> Response:
+        return await _answered(method)
+
+    return answer
 
 
 async def _answered(work: Callable[[], Any]) -> Response:

@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from polyrule.errors import OptionError
-from polyrule.model.bodies import ABOVE, AT_MOST, CATEGORY, IN, LABEL, MISSING
-from polyrule.model.conditions import chosen, tidy
+from polyrule.model.bodies import ABOVE, AT_MOST, CATEGORY, GROUP, IN, LABEL, MISSING
+from polyrule.model.conditions import chosen, said_shorter, tidy
 from polyrule.model.reading import Node
 from polyrule.model.rule import (
     Condition,
+    FeatureCondition,
+    GroupCondition,
     LabelCondition,
     Literal,
     MissingCondition,
@@ -33,6 +35,27 @@ def shaped_rule(head: Node, body: Node, old: Rule | None = None) -> Rule:
 
 
 def _condition(node: Node) -> Condition:
+    items = node.items()
+    if items and items[0].value == GROUP:
+        return _group(node)
+    kind, where, value = _items(node, 3)
+    if kind.whole(AT_MOST, MISSING) == LABEL:
+        return LabelCondition(where.whole(0, _MOST), value.whole(0, 1))
+    return _on_feature(node)
+
+
+def _group(node: Node) -> Condition:
+    """At least so many of some conditions; of one that is left, that one."""
+    _, least, members, name = _items(node, 4)
+    found = tuple(dict.fromkeys(_on_feature(member) for member in members))
+    if not found:
+        raise OptionError("a group needs at least one member; or leave it out")
+    if len(found) == 1:
+        return found[0]
+    return said_shorter(GroupCondition(found, min(least.whole(1, _MOST), len(found) - 1), name.text().strip()[:200]))
+
+
+def _on_feature(node: Node) -> FeatureCondition:
     kind, where, value = _items(node, 3)
     column, code = where.whole(0, _MOST), kind.whole(AT_MOST, MISSING)
     if code in (AT_MOST, ABOVE):
@@ -45,7 +68,7 @@ def _condition(node: Node) -> Condition:
             raise OptionError("choose at least one value, or leave the condition out")
         return chosen(column, values)
     if code == LABEL:
-        return LabelCondition(column, value.whole(0, 1))
+        raise OptionError("a group has conditions on features only")
     return MissingCondition(column, bool(value.whole(0, 1)))
 
 

@@ -13,7 +13,7 @@ from polyrule.ensemble.model import RuleEnsemble
 from polyrule.errors import OptionError
 from polyrule.model.printing import format_name, rule_text
 from polyrule.model.reading import Node
-from polyrule.model.rule import Rule
+from polyrule.model.rule import Rule, group_of
 from polyrule.model.rule_list import RuleList
 
 Step = dict[str, Any]
@@ -27,6 +27,7 @@ _MEMBERS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "insert": (("at", "text"), ()),
     "replace": (("rule", "text"), ()),
     "split": (("rule", "label"), ()),
+    "join": (("rules",), ("name",)),
     "reweigh": (("rule", "label", "weight"), ()),
     "note": (("rule",), ("name", "comment", "pinned")),
 }
@@ -47,6 +48,8 @@ def read_step(value: Any, source: str = "step") -> Step:
             continue
         if name in ("rule", "to", "at", "label"):
             step[name] = member.whole(0, _MOST)
+        elif name == "rules":
+            step[name] = sorted({item.whole(0, _MOST) for item in member.items()})
         elif name == "weight":
             step[name] = float(member.number())
         elif name == "pinned":
@@ -79,6 +82,8 @@ def apply(model: Any, step: Step) -> Any:
     if do == "split":
         kept, alone = split_texts(model, step["rule"], step["label"])
         return model.replace(step["rule"], kept).insert(step["rule"] + 1, alone)
+    if do == "join":
+        return _joined(model, step)
     raise OptionError("the labels of a rule list have no points; change the rule instead")
 
 
@@ -97,6 +102,10 @@ def code(model: Any, step: Step) -> list[str]:
         kept, alone = split_texts(model, step["rule"], step["label"])
         at = step["rule"]
         return [f"model = model.replace({at}, {kept!r})", f"model = model.insert({at + 1}, {alone!r})"]
+    if do == "join":
+        lines = [f"model = model.join({', '.join(map(str, step['rules']))})"]
+        name = _group_name(model, step)
+        return [*lines, f"model = model.name_group({step['rules'][0]}, {name!r})"] if name else lines
     if do == "reweigh":
         return [f"model = model.reweigh({step['rule']}, {_label(model, step['label'])!r}, {step['weight']!r})"]
     return []
@@ -115,6 +124,9 @@ def words(model: Any, step: Step) -> str:
         return f"changed rule {step['rule'] + 1} from {said(model, step['rule'])} to {step['text'].strip()}"
     if do == "split":
         return f"split {format_name(_label(model, step['label']))} off rule {step['rule'] + 1}"
+    if do == "join":
+        numbers = ", ".join(str(index + 1) for index in step["rules"])
+        return f"joined rules {numbers} into {said(_joined(model, step), step['rules'][0])}"
     if do == "reweigh":
         label = format_name(_label(model, step["label"]))
         return f"gave {label} {step['weight']:+g} in rule {step['rule'] + 1}"
@@ -142,6 +154,20 @@ def split_texts(model: RuleList, index: int, label: int) -> tuple[str, str]:
     if not alone or not kept:
         raise OptionError(f"rule {index + 1} has no such label beside others, so there is nothing to split off")
     return tuple(rule_text(replace(rule, head=head), model.features, model.label_names) for head in (kept, alone))  # type: ignore[return-value]
+
+
+def _joined(model: RuleList, step: Step) -> RuleList:
+    """Return the list with some rules joined to one, and its group named."""
+    if len(step["rules"]) < 2:
+        raise OptionError("choose at least two rules to join")
+    joined, name = model.join(*step["rules"]), _group_name(model, step)
+    return joined.name_group(step["rules"][0], name) if name else joined
+
+
+def _group_name(model: RuleList, step: Step) -> str:
+    """Return what the group of joined rules shall be called; values of one feature make a set, which has no name."""
+    name: str = step.get("name", "").strip()
+    return name if name and group_of(model.join(*step["rules"]).rules[step["rules"][0]].body) else ""
 
 
 def _rule(model: Any, index: int) -> Any:

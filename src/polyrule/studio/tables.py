@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -11,22 +13,17 @@ import numpy as np
 import scipy.sparse as sp
 
 from polyrule.data import Dataset, read
+from polyrule.data.dates import DATE_FORMS
+from polyrule.data.formats.blocks import Column
 from polyrule.data.names import visible
+from polyrule.data.reading import file_columns
 from polyrule.data.sniff import _ENDINGS, _PACKED
 from polyrule.data.splits import train_test_split
-from polyrule.data.tags import likely_separator
 from polyrule.errors import DataError, LimitError, OptionError
 from polyrule.model.reading import Node
-from polyrule.report.features import summarise as feature_entry
 
 #: examples up to which the held-out part is stratified; beyond them chance spreads labels well enough, and at once
 MOST_STRATIFIED = 50_000
-#: examples in which odd things are looked for
-MOST_DESCRIBED = 50_000
-#: columns that a page is told of at once
-MOST_COLUMNS = 200
-#: categories of a column that a page is told of
-MOST_CATEGORIES = 60
 SHARE = 1 / 3
 
 
@@ -79,8 +76,9 @@ class Setup:
     @classmethod
     def from_json(cls, value: Any) -> Setup:
         """Read what the page or a project file says."""
-        lists, texts = ("labels", "drop", "nominal", "numeric"), ("tags", "tag_separator", "identifier", "weights")
-        optional = (*lists, *texts, "ordinal", "decimal", "monotone", "share", "seed")
+        lists = ("labels", "drop", "nominal", "numeric", "date")
+        texts = ("tags", "tag_separator", "identifier", "weights")
+        optional = (*lists, *texts, "ordinal", "decimal", "dates", "monotone", "share", "seed")
         members = Node(value, "setup").fields((), optional)
         reading: dict[str, Any] = {}
         for name in lists:
@@ -94,6 +92,8 @@ class Setup:
             reading["ordinal"] = {key: [n.text() for n in node.member(key)] for key in node.mapping()}
         if members["decimal"].maybe(lambda n: n.choice(".", ",")) == ",":
             reading["decimal"] = ","
+        if (form := members["dates"].maybe(lambda n: n.choice(*DATE_FORMS))) is not None:
+            reading["dates"] = form
         if "tag_separator" in reading and "tags" not in reading:
             del reading["tag_separator"]
         directions = members["monotone"].maybe(Node.mapping) or {}
@@ -126,11 +126,23 @@ def file_ending(name: str) -> str:
 
 @dataclass(frozen=True, eq=False)
 class Look:
-    """Data as it was first seen: every column a feature, but for labels that the file itself names."""
+    """Data as it was first seen: every column a feature, but for labels that the file itself names.
+
+    Parameters
+    ----------
+    data : Dataset
+    named : tuple of str
+        Labels that the file itself names.
+    setup : Setup
+        What has to be said so that the file can be read at all.
+    odd : tuple of Column
+        Columns about which something has to be said.
+    """
 
     data: Dataset
     named: tuple[str, ...]
     setup: Setup
+    odd: tuple[Column, ...] = ()
 
 
 def first_look(origin: Origin) -> Look:
@@ -145,6 +157,10 @@ def first_look(origin: Origin) -> Look:
 
 
 def _look(origin: Origin, reading: dict[str, Any]) -> Look:
+    odd = tuple(column for column in _columns(origin, reading) if column.kind in ODD)
+    for option in ("nominal", "drop"):
+        if names := [column.name for column in odd if ODD[column.kind] == option]:
+            reading = {**reading, option: names}
     try:
         data = load(origin, Setup(reading))
         named = data.label_names
@@ -152,7 +168,16 @@ def _look(origin: Origin, reading: dict[str, Any]) -> Look:
         data, named = load(origin, Setup({"labels": None, **reading})), ()
     if not len(data):
         raise DataError(f"{origin.name}: has no rows")
-    return Look(data, named, Setup(reading))
+    return Look(data, named, Setup(reading), odd)
+
+
+#: what is done with columns that cannot be read as they are, until a person says something else
+ODD = {"mixed": "nominal", "string": "drop", "nested": "drop", "relational": "drop"}
+
+
+def _columns(origin: Origin, reading: dict[str, Any]) -> list[Column]:
+    with _shown_as(origin):
+        return [] if origin.kind == "benchmark" else file_columns(origin.path, **reading)
 
 
 def load(origin: Origin, setup: Setup, features: Any = None) -> Dataset:
@@ -166,73 +191,18 @@ def load(origin: Origin, setup: Setup, features: Any = None) -> Dataset:
     for packed in _PACKED:
         shown = shown.removesuffix(packed)
     given = {} if features is None else {"features": features}
-    try:
+    with _shown_as(origin):
         return read(origin.path, name=Path(shown).stem, **setup.reading, **given)
+
+
+@contextmanager
+def _shown_as(origin: Origin) -> Iterator[None]:
+    """Call a file what a person calls it; where the studio keeps a dropped one says nothing to anybody."""
+    try:
+        yield
     except DataError as problem:
-        # where the studio keeps a dropped file says nothing to a person
         told = str(problem).replace(origin.path, visible(origin.name))
         raise (LimitError if isinstance(problem, LimitError) else DataError)(told) from problem
-
-
-def describe_columns(look: Look, start: int = 0, find: str = "") -> dict[str, Any]:
-    """Return columns with their kind, histogram and missing values, and what each looks like."""
-    data, named = look.data, look.named
-    columns = [j for j, feature in enumerate(data.features) if not feature.part]
-    found = [j for j in columns if find.lower() in data.features[j].name.lower()]
-    entries = []
-    for j in found[start : start + MOST_COLUMNS]:
-        entry = feature_entry(data.features[j], j, data.X)
-        looks = looks_like(data, j)
-        if len(entry.get("categories", ())) > MOST_CATEGORIES:
-            entry["more"] = len(entry["categories"]) - MOST_CATEGORIES
-            entry["categories"] = entry["categories"][:MOST_CATEGORIES]
-            entry["histogram"]["counts"] = entry["histogram"]["counts"][:MOST_CATEGORIES]
-        entries.append({**entry, "looks": looks, "shown": visible(entry["name"])})
-    return {
-        "name": visible(data.name),
-        "examples": len(data),
-        "columns": entries,
-        "start": start,
-        "found": len(found),
-        "total": len(columns) + len(named),
-        "named": list(named),
-        "findings": findings(data),
-    }
-
-
-def findings(data: Dataset, test: Dataset | None = None) -> list[str]:
-    """Return what in the data would mislead a learner; of very large data a part is looked at."""
-    if len(data) > MOST_DESCRIBED:
-        some = data[np.linspace(0, len(data) - 1, MOST_DESCRIBED).astype(np.int64)]
-        return [f"of {MOST_DESCRIBED:,} examples: {text}" for text in findings(some)]
-    return [visible(finding.message) for finding in data.describe(test).findings]
-
-
-def looks_like(data: Dataset, column: int) -> str:
-    r"""Guess the part a column plays: "label", "tags", "identifier", "answer" (yes or no), or nothing.
-
-    Examples
-    --------
-    >>> import io
-    >>> rows = [f"p{i},{i % 2},{('a|b', 'b|c', 'a', 'c')[i % 4]},{i}" for i in range(30)]
-    >>> table = read(io.BytesIO("\n".join(["id,sick,tags,age", *rows]).encode()), labels=None)
-    >>> [looks_like(table, j) for j in range(4)]
-    ['identifier', 'label', 'tags', '']
-    """
-    feature, values = data.features[column], data.X.column(column)
-    known = values[~np.isnan(values)]
-    if not len(known):
-        return ""
-    if feature.has_categories:
-        words = {name.lower() for name in feature.categories}
-        if words <= {"0", "1"}:
-            return "label"
-        if words <= {"yes", "no"} or words <= {"true", "false"}:
-            return "answer"
-        if likely_separator(np.array(feature.categories, dtype=object), "|;,"):
-            return "tags"
-        return "identifier" if len(feature.categories) > 0.9 * len(known) >= 18 else ""
-    return "label" if len(known) > 1 and bool(np.isin(known, (0, 1)).all()) else ""
 
 
 def split(data: Dataset, setup: Setup) -> tuple[Dataset, Dataset]:

@@ -16,8 +16,8 @@ import numpy as np
 from polyrule.arrays import Bytes, Ints
 from polyrule.data.labels import UNKNOWN
 from polyrule.data.table import Table
-from polyrule.model.conditions import holds_in
-from polyrule.model.rule import Condition, FeatureCondition, LabelCondition
+from polyrule.model.conditions import holds
+from polyrule.model.rule import Condition, FeatureCondition, GroupCondition, InputCondition, LabelCondition
 from polyrule.model.rule_list import RuleList
 from polyrule.studio.bits import Words, count, counts, pack, unpack
 
@@ -46,15 +46,26 @@ class Covers:
         """Examples of which at least one label is known."""
         return np.asarray(np.bitwise_or.reduce(self.present | self.absent, axis=0, initial=0), dtype=np.uint64)
 
-    def condition(self, condition: FeatureCondition) -> Words:
-        """Return the examples that satisfy a condition on a feature."""
+    def condition(self, condition: InputCondition) -> Words:
+        """Return the examples that satisfy a condition on features."""
+        if isinstance(condition, GroupCondition):
+            return self._group(condition)
         kept = self._asked.pop(condition, None)
         if kept is None:
-            kept = pack(holds_in(condition, self.table.column(condition.feature)))
+            kept = pack(holds(condition, self.table))
         self._asked[condition] = kept  # asked last, forgotten last
         if len(self._asked) > MOST_KEPT:
             del self._asked[next(iter(self._asked))]
         return kept
+
+    def _group(self, group: GroupCondition) -> Words:
+        """Return the examples on which enough members hold, from what is known about each."""
+        enough = [self.every, *(np.zeros_like(self.every) for _ in range(group.least))]  # at least 0, 1, ... of them
+        for member in group.members:
+            mine = self.condition(member)
+            for number in range(group.least, 0, -1):
+                enough[number] = enough[number] | (enough[number - 1] & mine)
+        return enough[-1]
 
     def body(self, body: Sequence[Condition]) -> Words:
         """Return the examples that satisfy all conditions on features; conditions on labels are left out."""

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sklearn.tree import ExtraTreeRegressor
 
 from polyrule.arrays import Bytes, Floats, Floats32, Ints, Ints32, Matrix
+from polyrule.lazy import import_late
 
 _FEATURE_SHARE = 0.2
 _FEWEST_FEATURES = 10
@@ -130,7 +130,7 @@ class Forest:
         counts = np.bincount(random.integers(examples, size=min(examples, _LARGEST_BAG)), minlength=examples)
         rows = np.flatnonzero(counts)
         weights = counts[rows].astype(np.float32) * self._weights[rows]
-        tree = ExtraTreeRegressor(
+        tree = import_late("sklearn.tree").ExtraTreeRegressor(
             max_features=self._tried,
             min_samples_leaf=self._smallest_leaf,
             random_state=int(random.integers(2**31)),

@@ -10,6 +10,7 @@ from polyrule.data import Feature, Table
 from polyrule.data.dates import date_features, day_of, format_date, part_of
 from polyrule.model import (
     Condition,
+    GroupCondition,
     LabelCondition,
     Literal,
     MissingCondition,
@@ -20,6 +21,7 @@ from polyrule.model import (
     SetCondition,
 )
 from polyrule.model.predict import predict
+from polyrule.model.rule import FeatureCondition, plain_conditions
 
 # Each tries to leave its string, comment, line or identifier in at least one of the languages.
 HOSTILE = (
@@ -30,6 +32,8 @@ HOSTILE = (
     "// comment\\", "\x1b[31m", "\x07", "__import__('os').system('x')", "{0}", "$(touch x)", "rowid", "t", "k0", "r1",
     "x0", "input", "stopped", "select", "CASE", "x" * 300, " lead", "trail ", "é", "e\u0301",
 )  # fmt: skip
+
+GROUP_NAMES = ("", *(name for name in HOSTILE if name.isprintable() and len(name) <= 100))
 
 THRESHOLDS = (0.0, 0.5, 0.1 + 0.2, 1 / 3, 2.5, -7.25, 1e-7, 123456.789012345, 1e17, 5e-324, -1e300, 2**53 + 2.0)
 
@@ -61,25 +65,35 @@ def _random_rule(rng: np.random.Generator, features: list[Feature], width: int, 
     for _ in range(int(rng.choice([0, 1, 2, 3], p=[0.02, 0.4, 0.4, 0.18]))):
         if rng.random() < 0.3:
             body.append(LabelCondition(int(rng.integers(width)), int(rng.integers(2))))
-            continue
-        j = int(rng.integers(len(features)))
-        if rng.random() < 0.2:
-            body.append(MissingCondition(j, bool(rng.integers(2))))
-        elif features[j].is_nominal:
-            values = sorted(rng.choice(len(features[j].categories), int(rng.integers(1, 3)), replace=False).tolist())
-            body.append(SetCondition(j, tuple(values)) if len(values) > 1 else NominalCondition(j, values[0]))
         else:
-            threshold = {"ordinal": rng.integers(2) + 0.5, "date": rng.choice(DAYS[:-1]) + 0.5}.get(features[j].kind)
-            chosen_threshold = float(rng.choice(thresholds) if threshold is None else threshold)
-            body.append(NumericCondition(j, "<=" if rng.random() < 0.5 else ">", chosen_threshold))
+            body.append(_random_test(rng, features, thresholds))
+    if rng.random() < 0.3:
+        drawn = dict.fromkeys(_random_test(rng, features, thresholds) for _ in range(int(rng.integers(2, 6))))
+        if len(drawn) > 1:
+            name = str(rng.choice(GROUP_NAMES))
+            body.insert(
+                int(rng.integers(len(body) + 1)), GroupCondition((*drawn,), int(rng.integers(1, len(drawn))), name)
+            )
     head = tuple(Literal(k, int(rng.integers(2))) for k in chosen)
     return Rule(head, tuple(body), stop=bool(rng.random() < 0.2))
+
+
+def _random_test(rng: np.random.Generator, features: list[Feature], thresholds: np.ndarray) -> FeatureCondition:
+    j = int(rng.integers(len(features)))
+    if rng.random() < 0.2:
+        return MissingCondition(j, bool(rng.integers(2)))
+    if features[j].is_nominal:
+        values = sorted(rng.choice(len(features[j].categories), int(rng.integers(1, 3)), replace=False).tolist())
+        return SetCondition(j, tuple(values)) if len(values) > 1 else NominalCondition(j, values[0])
+    threshold = {"ordinal": rng.integers(2) + 0.5, "date": rng.choice(DAYS[:-1]) + 0.5}.get(features[j].kind)
+    chosen_threshold = float(rng.choice(thresholds) if threshold is None else threshold)
+    return NumericCondition(j, "<=" if rng.random() < 0.5 else ">", chosen_threshold)
 
 
 def random_rows(model: RuleList, count: int, seed: int) -> Table:
     """Values on the thresholds, one bit beside them, far away, and missing."""
     rng = np.random.default_rng(seed)
-    tested = {c.threshold for rule in model for c in rule.body if isinstance(c, NumericCondition)}
+    tested = {c.threshold for rule in model for c in plain_conditions(rule.body) if isinstance(c, NumericCondition)}
     points = np.array(sorted(tested) or [0.0])
     pool = np.concatenate([points, np.nextafter(points, np.inf), np.nextafter(points, -np.inf), [1e6, -1e6, np.nan]])
     days = rng.choice(DAYS, count)

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from polyrule import BinaryRelevanceRuleClassifier, RuleEnsembleClassifier, RuleListClassifier, Table
 from polyrule.data import Dataset, Feature
+from polyrule.ensemble import Decision, Entry, RuleEnsemble, WeightedRule
+from polyrule.model import RuleList
 from polyrule.model.files import save
 from polyrule.version import __version__
 
@@ -23,6 +26,29 @@ LEARNERS = {
     "scorecard": RuleEnsembleClassifier(max_rules=4, cv=2, teacher=None, restarts=1, points=5),
     "ensemble-sets": RuleEnsembleClassifier(max_rules=5, cv=2, teacher=None, restarts=1, decision="subset"),
 }
+
+
+RULES = (
+    'red, ¬rare <- any of "showy" (size > 1, "hue, <or> tone" = Ünï 名, weight is missing)',
+    'green & blue <- red, at least 2 of (size > 1, weight > 1, "hue, <or> tone" in {dark, light})',
+)
+
+
+def with_groups() -> dict[str, Any]:
+    """Models made by hand whose rules have groups of alternatives."""
+    made = RuleList((), FEATURES, LABELS)
+    for number, text in enumerate(RULES):
+        made = made.insert(number, text)
+    first, second = (rule.body for rule in made)
+    weighted = (
+        WeightedRule((Entry(0, 1.5), Entry(3, -2.0)), first),
+        WeightedRule((Entry(1, 2.25),), second[1:], coverage=12),
+    )
+    cuts = Decision("threshold", (0.0,) * len(LABELS))
+    return {
+        "list-groups": made.recount(dataset()),
+        "ensemble-groups": RuleEnsemble(weighted, FEATURES, LABELS, (-0.5, -1.0, 0.25, -3.0), cuts),
+    }
 
 
 def examples(rows: int, seed: int) -> Table:
@@ -52,8 +78,8 @@ def main() -> None:
     data, shown = dataset(), examples(40, 7)
     rows = [[None if np.isnan(value) else float(value) for value in row] for row in np.asarray(shown)]
     expected = {"examples": rows, "models": {}}
-    for name, learner in LEARNERS.items():
-        model = learner.fit(data).model_
+    models = {name: learner.fit(data).model_ for name, learner in LEARNERS.items()} | with_groups()
+    for name, model in models.items():
         save(model, folder / f"{name}.json")
         labels, chances = model.predict(shown), model.predict_proba(shown)
         expected["models"][name] = {"labels": labels.tolist(), "probabilities": chances.tolist(), "text": str(model)}

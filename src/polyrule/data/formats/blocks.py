@@ -26,6 +26,7 @@ class Column:
     categories: tuple[str, ...] | None = None
     remark: str = ""
     advice: str = "make it one kind"
+    date_form: str | None = None  # how its dates are written, if not as 2021-12-31
 
     @property
     def omitted(self) -> str:

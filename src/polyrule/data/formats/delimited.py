@@ -11,8 +11,9 @@ import numpy as np
 
 from polyrule.budget import MOST_COLUMNS
 from polyrule.data.columns import shorten
-from polyrule.data.dates import DATE_FORMS, are_dates, date_forms, is_local_date, iso_date
+from polyrule.data.dates import DATE_FORMS, DateForms, are_dates
 from polyrule.data.formats.blocks import CELLS_AT_ONCE, Block, Column, DenseBlock, Hints
+from polyrule.data.formats.date_columns import column_of_dates
 from polyrule.data.formats.encoders import WORDS, Place, parse_number
 from polyrule.data.formats.number_style import NumberStyle, other_style
 from polyrule.data.formats.numbers import dense_numbers
@@ -77,7 +78,6 @@ class DelimitedReader:
         self._source, self._options = source, options or DelimitedOptions()
         self._missing = frozenset(self._options.missing)
         self._style = NumberStyle(self._options.decimal, self._options.thousands)
-        self._date_forms: dict[str, str] = {}  # of columns whose dates are not written as 2021-12-31
         first = next((block for block in line_blocks(source, _SAMPLE_BYTES) if block.text.strip()), None)
         if first is None:
             raise DataError(f"{source.name}: the file is empty")
@@ -170,9 +170,7 @@ class DelimitedReader:
         columns: list[list[str | None]] = []
         for j, column in enumerate(zip(*rows, strict=True)):
             cells: list[str | None] = [None if (cell := raw.strip()) in missing else cell for raw in column]
-            if numeric and self.columns[j].name in self._date_forms:
-                cells = self._in_iso(cells, Place(self.name, self.columns[j].name, lines))
-            elif numeric and numeric[j] and not self._style.is_plain:
+            if numeric and numeric[j] and not self._style.is_plain:
                 cells = self._in_python(cells, Place(self.name, self.columns[j].name, lines))
             columns.append(cells)
         return columns
@@ -186,15 +184,6 @@ class DelimitedReader:
                     raise place.error(row, f"{shorten(cell)} is not written as numbers are said to be; check decimal=")
                 plain[row] = cell
         return plain
-
-    def _in_iso(self, cells: list[str | None], place: Place) -> list[str | None]:
-        """Write dates as 2021-12-31; what is no date stays, unless it only has the form of one."""
-        form = self._date_forms[place.column]
-        written = [cell if cell is None else iso_date(cell, form) or cell for cell in cells]
-        for row, cell in enumerate(written):
-            if cell is not None and is_local_date(cell):
-                raise place.error(row, f"{shorten(cell)} is no date, if dates are written {form}; see dates=")
-        return written
 
     def _header(self) -> tuple[list[str], int]:
         """Names of the columns, and the line where the data begins."""
@@ -247,20 +236,9 @@ class DelimitedReader:
         style = self._style
         if all(cell is None or style.plain(cell) is not None or cell.lower() in WORDS for cell in sample):
             return Column(name, "auto")
-        forms = date_forms(sample)
-        if self._options.dates in forms:
-            forms = [self._options.dates]
-        if len(forms) > 1:
-            shown = shorten(next(cell for cell in sample if cell is not None))
-            both = " or ".join(f"dates={form!r}" for form in forms)
-            return Column(
-                name, "mixed", remark=f"dates such as {shown}, in which every day may be a month", advice=f"pass {both}"
-            )
-        if forms:
-            self._date_forms[name] = forms[0]
-            if any("/" in cell for cell in sample if cell is not None):
-                self.hints.dates = forms[0]
-            return Column(name, "auto-date")
+        dates = column_of_dates(name, "auto-date", DateForms(sample), self._options.dates, self.hints)
+        if dates is not None:
+            return dates
         other = other_style(sample, style)
         if other is not None:
             return Column(name, "mixed", remark=other[0], advice=other[1])

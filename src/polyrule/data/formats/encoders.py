@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from polyrule.arrays import Floats
 from polyrule.data.columns import category_text, is_missing, listing, shorten
-from polyrule.data.dates import day_of
+from polyrule.data.dates import day_said, day_written, is_local_date
 from polyrule.data.formats.number_style import NumberStyle, other_style
 from polyrule.data.labels import TRUTH, UNKNOWN, tag_mark
 from polyrule.data.table import Feature, FeatureKind
@@ -109,6 +109,8 @@ class Encoder:
     tentative : bool
         The kind is a guess from the first rows; text in a column of numbers, or what is no date in one of dates,
         raises `KindConflict` instead of an error.
+    date_form : str, optional
+        How the dates of a column are written, if not as 2021-12-31.
     """
 
     def __init__(
@@ -118,8 +120,9 @@ class Encoder:
         categories: tuple[str, ...] | None = None,
         unseen: UnseenCategories | None = None,
         tentative: bool = False,
+        date_form: str | None = None,
     ) -> None:
-        self.name, self.kind, self.unseen, self.tentative = name, kind, unseen, tentative
+        self.name, self.kind, self.unseen, self.tentative, self.date_form = name, kind, unseen, tentative, date_form
         self.frozen = categories is not None
         self._infinite: DataError | None = None
         self._index = {category: code for code, category in enumerate(categories or ())}
@@ -198,8 +201,14 @@ class Encoder:
     def _days(self, cells: Any, place: Place) -> Floats:
         days = np.empty(len(cells))
         for row, cell in enumerate(cells):
-            day = np.nan if is_missing(cell) else day_of(cell)
+            day = np.nan if is_missing(cell) else day_written(cell, self.date_form)
+            if day is None and not self.tentative:
+                day = day_said(cell)
             if day is None:
+                if self.date_form is not None and is_local_date(cell):
+                    raise place.error(
+                        row, f"{shorten(cell)} is no date, if dates are written {self.date_form}; see dates="
+                    )
                 if self.tentative:
                     raise KindConflict(self.name)
                 hint = "; pass dates='day/month/year' or dates='month/day/year'" if "/" in str(cell) else ""

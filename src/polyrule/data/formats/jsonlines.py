@@ -10,9 +10,11 @@ import numpy as np
 
 from polyrule.budget import MOST_COLUMNS
 from polyrule.data.columns import shorten
-from polyrule.data.dates import day_of
+from polyrule.data.dates import DateForms, day_of
 from polyrule.data.documents import distinct_members
 from polyrule.data.formats.blocks import CELLS_AT_ONCE, Block, Column, ColumnKind, DenseBlock, Hints
+from polyrule.data.formats.date_columns import column_of_dates
+from polyrule.data.formats.delimited import DelimitedOptions
 from polyrule.data.lines import line_blocks
 from polyrule.data.sources import Source
 from polyrule.errors import DataError
@@ -21,10 +23,11 @@ from polyrule.errors import DataError
 class JsonLinesReader:
     """Reads JSON lines; a first pass over the file finds keys and kinds."""
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: Source, options: DelimitedOptions | None = None) -> None:
         self.name, self.unit = source.name, "line"
         self.hints = Hints()
         self._source = source
+        self._dates = None if options is None else options.dates
         self.columns = self._scan()
         self._position = {column.name: j for j, column in enumerate(self.columns)}
 
@@ -60,13 +63,16 @@ class JsonLinesReader:
     def _scan(self) -> list[Column]:
         kinds: dict[str, tuple[ColumnKind | None, int]] = {}
         remarks: dict[str, str] = {}
-        no_dates: set[str] = set()
+        no_dates: set[str] = set()  # that is, none written as 2021-12-31
+        forms: dict[str, DateForms] = {}
         for objects, lines in self._objects():
             for found, line in zip(objects, lines, strict=True):
                 for key, value in found.items():
                     kind = _kind(value)
                     if kind == "nominal" and key not in no_dates and (value in (True, False) or day_of(value) is None):
                         no_dates.add(key)
+                    if kind == "nominal" and (key not in forms or forms[key].left):
+                        forms.setdefault(key, DateForms()).see(value)
                     before, first = kinds.get(key, (None, line))
                     if before is None:
                         kinds[key] = (kind, line)
@@ -77,12 +83,13 @@ class JsonLinesReader:
                 raise DataError(f"{self.name}: more than {MOST_COLUMNS} different keys")
         if not kinds:
             raise DataError(f"{self.name}: the file holds no JSON object")
-        return [
-            Column(key, "mixed", remark=remarks[key])
-            if key in remarks
-            else Column(key, "date" if kind == "nominal" and key not in no_dates else kind or "numeric")
-            for key, (kind, _) in kinds.items()
-        ]
+        columns = []
+        for key, (kind, _) in kinds.items():
+            dates = column_of_dates(key, "date", forms[key], self._dates, self.hints) if kind == "nominal" else None
+            is_date = kind == "nominal" and key not in no_dates
+            plain = Column(key, "date" if is_date else kind or "numeric")
+            columns.append(Column(key, "mixed", remark=remarks[key]) if key in remarks else dates or plain)
+        return columns
 
     def _objects(self) -> Iterator[tuple[list[dict[str, Any]], list[int]]]:
         for block in line_blocks(self._source):

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import tempfile
-import weakref
 from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
 from itertools import islice
@@ -35,6 +33,7 @@ class ParquetReader:
     def __init__(self, source: Source) -> None:
         self.name, self.unit = source.name, "row"
         self.hints = Hints()
+        self._source = source  # whose copy, if it is one, is read from here on
         self._arrow, self._parquet = _import(source.name)
         self._damage = (self._arrow.ArrowException, OSError, UnicodeError, OverflowError, ValueError)
         try:
@@ -66,10 +65,7 @@ class ParquetReader:
             first += batch.num_rows
 
     def _open(self, source: Source) -> Any:
-        content: Any = source.path
-        if source.path is None or source.compression is not None:
-            content = _unpacked(source)
-            weakref.finalize(self, content.close)
+        content = source.seekable()
         metadata = self._parquet.ParquetFile(content).metadata
         with nullcontext(content) if content is not source.path else open(str(content), "rb") as file:
             written_out = _check_cost(metadata, file, source.budget)
@@ -183,20 +179,6 @@ def _import(name: str) -> tuple[Any, Any]:
     except ImportError as problem:
         raise DataError(f"{name}: reading Parquet needs the package pyarrow; pip install polyrule[files]") from problem
     return pyarrow, pyarrow.parquet
-
-
-def _unpacked(source: Source) -> IO[bytes]:
-    """A decompressed, seekable copy: Parquet is read from its end."""
-    copy: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 (closed with the reader)
-    try:
-        with source.open() as stream:
-            while block := stream.read():
-                copy.write(block)
-    except BaseException:  # no reader is there yet that would close it
-        copy.close()
-        raise
-    copy.seek(0)
-    return copy
 
 
 def _brief(problem: Exception) -> str:

@@ -10,11 +10,6 @@ from polyrule.ensemble.model import RuleEnsemble
 from polyrule.model.exports.quoting import comment
 
 
-def used_features(model: RuleEnsemble) -> list[int]:
-    """Columns that some rule tests, ascending."""
-    return sorted({c.feature for rule in model.rules for c in rule.body})  # type: ignore[union-attr]
-
-
 def rule_comment(model: RuleEnsemble, index: int) -> str:
     """A rule as text that can stand in a comment of any language."""
     return comment(f"{index + 1}: {model.format_rule(index, counts=False).replace('−', '-')}")

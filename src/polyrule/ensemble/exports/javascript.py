@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from polyrule.ensemble.decisions import AS_GOOD
-from polyrule.ensemble.exports import rule_comment, used_features
+from polyrule.ensemble.exports import rule_comment
 from polyrule.ensemble.model import RuleEnsemble
 from polyrule.model.exports.comparing import columns_of, javascript_helpers, javascript_read, javascript_test
 from polyrule.model.exports.quoting import javascript_string
+from polyrule.model.narrowing import used_features
 
 _HEADER = """// Weighted multi-label rules, exported by polyrule. Needs nothing but JavaScript.
 //
@@ -65,7 +66,7 @@ if (typeof module !== "undefined") module.exports = polyrule;
 
 def export(model: RuleEnsemble) -> str:
     """Return the source of a script that defines ``polyrule.predict`` and exports it where there are modules."""
-    used = used_features(model)
+    used = used_features(model.rules)
     lines = [_HEADER, _names("FEATURES", columns_of(model.features, used))]
     lines.append(_names("LABELS", list(model.label_names)))
     decision = model.decision

@@ -16,7 +16,7 @@ from polyrule.model.exports.graph import Graph
 def export(model: RuleEnsemble) -> bytes:
     """Return an ONNX file with the outputs ``labels`` (int64), ``probabilities`` and ``scores`` (double)."""
     graph = Graph(model.features, model.label_names)
-    conditions = [[graph.condition(condition) for condition in rule.body] for rule in model.rules]
+    conditions = [[graph.condition(condition) for condition in rule.body] for rule in model.rules]  # type: ignore[arg-type]
     scores = graph.rows(np.array(model.intercepts, dtype=np.float64))
     nothing = graph.constant(np.zeros((1, 1)))
     for rule, names in zip(model.rules, conditions, strict=True):

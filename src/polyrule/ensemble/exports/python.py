@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from polyrule.ensemble.decisions import AS_GOOD
-from polyrule.ensemble.exports import rule_comment, used_features
+from polyrule.ensemble.exports import rule_comment
 from polyrule.ensemble.model import RuleEnsemble
 from polyrule.model.exports.comparing import columns_of, python_helpers, python_read, python_test
 from polyrule.model.exports.quoting import python_string
+from polyrule.model.narrowing import used_features
 
 _HEADER = '''"""Weighted multi-label rules, exported by polyrule. Needs nothing but Python.
 
@@ -61,7 +62,7 @@ def _best(totals):
 
 def export(model: RuleEnsemble) -> str:
     """Return the source of a module with ``predict(row)``, ``scores(row)``, ``FEATURES`` and ``LABELS``."""
-    used = used_features(model)
+    used = used_features(model.rules)
     lines = [_HEADER, "import math\n"] if model.decision.kind == "expected-f1" else [_HEADER]
     lines += [_names("FEATURES", columns_of(model.features, used))]
     lines.append(_names("LABELS", list(model.label_names)))

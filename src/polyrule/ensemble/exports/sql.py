@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from polyrule.ensemble.decisions import AS_GOOD
-from polyrule.ensemble.exports import rule_comment, used_features
+from polyrule.ensemble.exports import rule_comment
 from polyrule.ensemble.model import RuleEnsemble
 from polyrule.errors import OptionError
 from polyrule.model.exports.comparing import sql_read, sql_test
 from polyrule.model.exports.quoting import sql_name, sql_number
 from polyrule.model.exports.sql import select
+from polyrule.model.narrowing import used_features
 
 
 def export(model: RuleEnsemble, table: str = "data", keys: Sequence[str] = ()) -> str:
@@ -28,7 +29,7 @@ def export(model: RuleEnsemble, table: str = "data", keys: Sequence[str] = ()) -
     if isinstance(keys, str):
         raise OptionError("keys must be a list of column names, not one string")
     columns = [f"t.{sql_name(key)} AS k{i}" for i, key in enumerate(keys)]
-    columns += [f"{sql_read(model.features[j])} AS x{j}" for j in used_features(model)]
+    columns += [f"{sql_read(model.features[j])} AS x{j}" for j in used_features(model.rules)]
     parts = [f"input AS (\n{select(columns or ['1 AS nothing'], f'{sql_name(table)} AS t')}\n)"]
     fired = ["*", *(_rule_column(model, index) for index in range(len(model.rules)))]
     parts.append(f"fired AS (\n{select(fired, 'input')}\n)")

@@ -12,7 +12,7 @@ from polyrule.data.dates import MONTHS, WEEKDAYS, format_date
 from polyrule.data.table import Feature
 from polyrule.model.conditions import accepted
 from polyrule.model.exports.quoting import javascript_string, python_string, sql_name, sql_number, sql_string
-from polyrule.model.rule import FeatureCondition, MissingCondition, NumericCondition
+from polyrule.model.rule import FeatureCondition, GroupCondition, InputCondition, MissingCondition, NumericCondition
 
 Features = Sequence[Feature]
 
@@ -29,8 +29,17 @@ def _names(condition: FeatureCondition, feature: Feature) -> list[str]:
     return [feature.categories[code] for code in accepted(condition, feature)]
 
 
-def python_test(condition: FeatureCondition, features: Features) -> str:
+def _enough(group: GroupCondition, members: list[str], either: str) -> str:
+    """Return that enough members of a group hold; where any of them does, in the words of the language."""
+    if group.least == 1:
+        return f"({either.join(members)})"
+    return f"({' + '.join(f'({member})' for member in members)} >= {group.least})"
+
+
+def python_test(condition: InputCondition, features: Features) -> str:
     """Return a condition as an expression of Python."""
+    if isinstance(condition, GroupCondition):
+        return _enough(condition, [python_test(member, features) for member in condition.members], " or ")
     x, feature = f"x{condition.feature}", features[condition.feature]
     match condition:
         case NumericCondition(_, op, threshold) if not feature.has_categories:
@@ -43,8 +52,10 @@ def python_test(condition: FeatureCondition, features: Features) -> str:
     return f"{x} == {names[0]}" if len(names) == 1 else f"{x} in ({', '.join(names)})"
 
 
-def javascript_test(condition: FeatureCondition, features: Features) -> str:
+def javascript_test(condition: InputCondition, features: Features) -> str:
     """Return a condition as an expression of JavaScript."""
+    if isinstance(condition, GroupCondition):
+        return _enough(condition, [javascript_test(member, features) for member in condition.members], " || ")
     x, feature = f"x{condition.feature}", features[condition.feature]
     match condition:
         case NumericCondition(_, op, threshold) if not feature.has_categories:
@@ -57,8 +68,13 @@ def javascript_test(condition: FeatureCondition, features: Features) -> str:
     return f"{x} === {names[0]}" if len(names) == 1 else f"[{', '.join(names)}].includes({x})"
 
 
-def sql_test(condition: FeatureCondition, features: Features) -> str:
+def sql_test(condition: InputCondition, features: Features) -> str:
     """Return a condition as an expression of SQL, where NULL is missing."""
+    if isinstance(condition, GroupCondition):
+        members = [sql_test(member, features) for member in condition.members]
+        if condition.least > 1:
+            members = [f"CASE WHEN {member} THEN 1 ELSE 0 END" for member in members]
+        return _enough(condition, members, " OR ")
     x, feature = f"x{condition.feature}", features[condition.feature]
     every = ", ".join(map(sql_string, feature.categories)) or "NULL"
     match condition:
@@ -74,8 +90,10 @@ def sql_test(condition: FeatureCondition, features: Features) -> str:
     return f"{x} = {names[0]}" if len(names) == 1 else f"{x} IN ({', '.join(names)})"
 
 
-def c_test(condition: FeatureCondition, features: Features) -> str:
+def c_test(condition: InputCondition, features: Features) -> str:
     """Return a condition as an expression of C, where categories are numbers and missing is NaN."""
+    if isinstance(condition, GroupCondition):
+        return _enough(condition, [c_test(member, features) for member in condition.members], " || ")
     x = f"x[{condition.feature}]"
     match condition:
         case NumericCondition(_, op, threshold):

@@ -13,7 +13,7 @@ from polyrule.data.table import Feature, Table
 from polyrule.errors import ModelError
 from polyrule.model.conditions import accepted
 from polyrule.model.narrowing import used_features
-from polyrule.model.rule import Condition, FeatureCondition, LabelCondition, MissingCondition, NumericCondition
+from polyrule.model.rule import FeatureCondition, GroupCondition, InputCondition, MissingCondition, NumericCondition
 
 RESULTS = ("labels", "probabilities", "scores")
 OPSET, ML_OPSET, IR_VERSION = 17, 3, 8
@@ -93,13 +93,25 @@ class Graph:
             self._known[key] = name
         return self._known[key]
 
-    def condition(self, condition: Condition) -> str:
-        """Return the name of a column of booleans: where a condition on a feature holds."""
+    def condition(self, condition: InputCondition) -> str:
+        """Return the name of a column of booleans: where a condition holds that asks about features only."""
         if condition not in self._known:
-            assert not isinstance(condition, LabelCondition)  # those are the business of rule lists
-            coded = self.features[condition.feature].has_categories
-            self._known[condition] = (self._on_codes if coded else self._on_numbers)(condition)
+            if isinstance(condition, GroupCondition):
+                self._known[condition] = self._on_members(condition)
+            else:
+                coded = self.features[condition.feature].has_categories
+                self._known[condition] = (self._on_codes if coded else self._on_numbers)(condition)
         return self._known[condition]
+
+    def _on_members(self, group: GroupCondition) -> str:
+        members = [self.condition(member) for member in group.members]
+        if group.least == 1:
+            return self.either(members)
+        counts = [self.add("Cast", member, to=7) for member in members]  # 7: INT64
+        held = counts[0]
+        for count in counts[1:]:
+            held = self.add("Add", held, count)
+        return self.add("GreaterOrEqual", held, self.constant(np.array(group.least, dtype=np.int64)))
 
     def _on_numbers(self, condition: FeatureCondition) -> str:
         if isinstance(condition, NumericCondition):
@@ -117,10 +129,15 @@ class Graph:
             codes = [-1]
         column = self._codes(condition.feature)
         equal = [self.add("Equal", column, self.constant(np.array(code, dtype=np.int64))) for code in codes]
-        result = equal[0]
-        for other in equal[1:]:
-            result = self.add("Or", result, other)
+        result = self.either(equal)
         return self.add("Not", result) if condition == MissingCondition(condition.feature, False) else result
+
+    def either(self, names: Sequence[str]) -> str:
+        """Return where any of the columns is true."""
+        result, *others = names
+        for other in others:
+            result = self.add("Or", result, other)
+        return result
 
     def every(self, names: Sequence[str]) -> str | None:
         """Return where all of the columns are true; None for no column, which means everywhere."""

@@ -9,8 +9,9 @@ from __future__ import annotations
 import numpy as np
 
 from polyrule.model.exports.graph import Graph
+from polyrule.model.narrowing import used_features
 from polyrule.model.probability import chance_of, default_chance, smoothed
-from polyrule.model.rule import LabelCondition, Rule
+from polyrule.model.rule import Condition, LabelCondition, Rule
 from polyrule.model.rule_list import RuleList
 
 
@@ -24,10 +25,8 @@ class _ListGraph:
         self.model = model
         self.graph = graph = Graph(model.features, model.label_names)
         width = len(model.label_names)
-        for rule in model.rules:
-            for condition in rule.body:
-                if not isinstance(condition, LabelCondition):
-                    graph.feature(condition.feature)
+        for feature in used_features(model.rules):
+            graph.feature(feature)
         chances = [default_chance(model, label) for label in range(width)]
         self.assigned = graph.rows(np.zeros(width, dtype=bool))
         self.present = graph.rows(np.array(model.defaults, dtype=bool))
@@ -63,9 +62,9 @@ class _ListGraph:
             any_new = graph.add("ReduceMax", graph.add("Cast", newly, to=6), axes=[1], keepdims=1)  # 6: INT32
             self.active = graph.add("And", self.active, graph.add("Not", graph.add("Cast", any_new, to=9)))  # 9: BOOL
 
-    def _condition(self, condition: object) -> str:
+    def _condition(self, condition: Condition) -> str:
         if not isinstance(condition, LabelCondition):
-            return self.graph.condition(condition)  # type: ignore[arg-type]
+            return self.graph.condition(condition)
         graph, column = self.graph, self.graph.constant(np.array([condition.label]))
         is_set = graph.add("Gather", self.assigned, column, axis=1)
         value = graph.add("Gather", self.present, column, axis=1)

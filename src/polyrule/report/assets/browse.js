@@ -10,12 +10,12 @@ function browse() {
   let shown = PAGE;
   const show = (more = false) => {
     shown = more ? shown + PAGE : PAGE;
-    const found = filterRules(chosen.rules, filter);
+    const always = chosen.always ?? [];
+    const found = filterRules(chosen.rules, filter).filter((number) => !always.includes(number));
+    const total = chosen.rules.length - always.length;
     fill(
       count,
-      found.length === chosen.rules.length
-        ? plural(found.length, "rule")
-        : `${plural(found.length, "rule")} of ${whole(chosen.rules.length)}`,
+      found.length === total ? plural(found.length, "rule") : `${plural(found.length, "rule")} of ${whole(total)}`,
     );
     const visible = found.slice(0, app.printing ? found.length : shown);
     const rest = found.length - visible.length;
@@ -51,7 +51,15 @@ function browse() {
   };
   refresh();
   app.showRules = show;
-  return [el("h2", { tabindex: "-1" }, "Rules"), controls, count, list, defaultsNote(chosen), scoreSheet(chosen)];
+  return [
+    el("h2", { tabindex: "-1" }, "Rules"),
+    alwaysNote(chosen),
+    controls,
+    count,
+    list,
+    defaultsNote(chosen),
+    scoreSheet(chosen),
+  ];
 }
 
 function filterControls(filter, chosen, show, refresh) {
@@ -67,7 +75,7 @@ function filterControls(filter, chosen, show, refresh) {
   });
   const labels = [["", "any label"], ...data.labels.map((name, index) => [index, name])];
   const used = new Set(
-    chosen.rules.flatMap((rule) => rule.body.filter(([kind]) => kind !== LABEL).map(([, slot]) => slot)),
+    chosen.rules.flatMap((rule) => featureTests(rule.body).map(([, slot]) => slot)),
   );
   const features = [
     ["", "any feature"],
@@ -140,6 +148,7 @@ function rulesTable(numbers, filter, sort) {
       { scope: "col", "aria-sort": filter.order === order ? (order === "list" ? "ascending" : "descending") : null },
       order ? button(words, () => sort(order), { class: "sort" }) : words,
     );
+  const told = numbers.some((number) => isKnown(model().rules[number].expected));
   const head = [
     header("Rule", "list"),
     header("If", "conditions"),
@@ -148,6 +157,7 @@ function rulesTable(numbers, filter, sort) {
     ...(data.parts.length ? data.parts : [{ title: "When learned" }]).map((part, at, all) =>
       header(`${part.title}`, at === all.length - 1 ? "right" : null),
     ),
+    ...(told ? [header("Expected", "expected")] : []),
   ];
   const rows = numbers.map((number) => {
     const rule = model().rules[number];
@@ -180,9 +190,32 @@ function rulesTable(numbers, filter, sort) {
           el("span", { class: "nowrap" }, `${whole(found.right)} right, ${whole(found.wrong)} wrong`),
         );
       }),
+      told && el("td", { class: "number" }, isKnown(rule.expected) ? shareText(rule.expected) : ""),
     );
   });
   return table("Rules", head, rows, { class: "rules-table" });
+}
+
+// What is predicted for everyone is no rule to read.
+function alwaysNote(chosen) {
+  if (!chosen.always?.length) return null;
+  const literals = chosen.always.flatMap((number) =>
+    chosen.rules[number].head.map(([label, value, right, wrong], at) => [
+      number,
+      label,
+      value,
+      chosen.rules[number].chances[at] ?? (right + wrong ? right / (right + wrong) : null),
+    ]),
+  );
+  return el(
+    "div",
+    { class: "note always-note" },
+    "Always predicted: ",
+    literals.map(([number, label, value, share]) => [
+      chip(data.labels[label], value, { on: { click: () => openRule(number) } }),
+      isKnown(share) && el("span", { class: "soft nowrap" }, ` right for ${shareText(share)} `),
+    ]),
+  );
 }
 
 function defaultsNote(chosen) {

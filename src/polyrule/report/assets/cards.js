@@ -29,9 +29,9 @@ function bodyList(rule) {
     rule.body.map((condition) =>
       el(
         "li",
-        {},
+        { class: condition[0] === GROUP ? "wide" : null },
         conditionWords(condition, data),
-        condition[0] !== LABEL && histogram(data.features[condition[1]], { condition }),
+        condition[0] !== LABEL && condition[0] !== GROUP && histogram(data.features[condition[1]], { condition }),
       ),
     ),
   );
@@ -66,8 +66,25 @@ function partFigures(rule, part) {
 }
 
 function allFigures(rule) {
-  if (!data.parts.length) return [partFigures(rule, -1)];
-  return data.parts.map((_, part) => partFigures(rule, part));
+  const parts = data.parts.length ? data.parts.map((_, part) => part) : [-1];
+  return [...parts.map((part) => partFigures(rule, part)), expectation(rule)];
+}
+
+// What to expect on new examples, beside counts on examples that the rule was chosen for.
+function expectation(rule) {
+  if (!isKnown(rule.expected)) return null;
+  return el(
+    "div",
+    { class: "figures" },
+    el("h4", {}, "On new examples"),
+    el(
+      "p",
+      { title: "Estimated from answers that did not see the example's own labels; counts of training examples flatter." },
+      "expect ",
+      el("b", {}, shareText(rule.expected)),
+      " right",
+    ),
+  );
 }
 
 function marks(rule) {
@@ -159,6 +176,7 @@ function ruleLine(number) {
           { class: "soft" },
           verdictBar(found.right, found.wrong),
           `${whole(found.right)} ${model().kind === "ensemble" ? "agree" : "right"}, ${whole(found.wrong)} ${model().kind === "ensemble" ? "do not" : "wrong"}`,
+          isKnown(rule.expected) && `, expect ${shareText(rule.expected)}`,
         )
       : el(
           "p",

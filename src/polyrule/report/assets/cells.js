@@ -251,6 +251,24 @@ class Grid {
     return [owner, this.cells.get(owner).satisfying(condition)];
   }
 
+  // What a body asks of the cells: all plain conditions, joined where they ask about the same cells, and enough members.
+  asked(body) {
+    const plain = new Map();
+    let members = [],
+      least = 0;
+    for (const condition of body) {
+      if (condition[0] === LABEL) continue;
+      if (condition[0] === GROUP) {
+        least = condition[1];
+        members = condition[2].map((member) => this.test(member));
+      } else {
+        const [owner, mask] = this.test(condition);
+        plain.set(owner, (plain.get(owner) ?? mask) & mask);
+      }
+    }
+    return new Asked([...plain], members, least);
+  }
+
   cheapest(domain) {
     return new Map([...domain].map(([owner, mask]) => [owner, this.cells.get(owner).cheapest(mask)]));
   }
@@ -279,6 +297,36 @@ class Grid {
   }
 }
 
+class Asked {
+  constructor(plain, members, least) {
+    Object.assign(this, { plain, members, least });
+  }
+
+  enough(passes) {
+    return this.plain.every(passes) && this.members.filter(passes).length >= this.least;
+  }
+
+  holds(trial) {
+    return this.enough(([owner, mask]) => has(mask, trial.get(owner)));
+  }
+
+  possible(domain) {
+    return this.enough(([owner, mask]) => mask & domain.get(owner));
+  }
+
+  certain(domain) {
+    return this.enough(([owner, mask]) => !(domain.get(owner) & ~mask));
+  }
+
+  // Divide a domain for which the body is neither certain nor impossible.
+  parts(domain) {
+    const open = this.plain.filter(([owner, mask]) => domain.get(owner) & ~mask);
+    const member = this.members.find(([owner, mask]) => domain.get(owner) & mask && domain.get(owner) & ~mask);
+    const [failing, passing] = splitDomain(domain, open.length ? open : [member]);
+    return [...failing, passing];
+  }
+}
+
 // The parts of a domain that fail the tests, without overlap, and the one that passes all of them.
 function splitDomain(domain, tests) {
   const passing = new Map(domain),
@@ -294,8 +342,7 @@ function splitDomain(domain, tests) {
 function testedCells(model, features, values) {
   const thresholds = new Map();
   for (const rule of model.rules) {
-    for (const [kind, index, wanted] of rule.body) {
-      if (kind === LABEL) continue;
+    for (const [kind, index, wanted] of featureTests(rule.body)) {
       if (!thresholds.has(index)) thresholds.set(index, new Set());
       if (kind === AT_MOST || kind === ABOVE) thresholds.get(index).add(wanted + 0);
     }

@@ -71,7 +71,12 @@ function openRule(number) {
 }
 
 function literalTable(rule) {
-  const head = ["Label", ...(data.parts.length ? data.parts.map((part) => part.title) : ["When learned"])];
+  const told = rule.chances?.some(isKnown);
+  const head = [
+    "Label",
+    ...(data.parts.length ? data.parts.map((part) => part.title) : ["When learned"]),
+    ...(told ? ["Expected"] : []),
+  ];
   const parts = data.parts.length ? data.parts.map((_, part) => part) : [-1];
   const rows = rule.head.map(([label, value], at) =>
     el(
@@ -82,6 +87,7 @@ function literalTable(rule) {
         const [right, wrong] = figures(rule, part).head[at];
         return el("td", {}, verdictBar(right, wrong), ` ${whole(right)} right, ${whole(wrong)} wrong`);
       }),
+      told && el("td", { class: "number" }, isKnown(rule.chances[at]) ? shareText(rule.chances[at]) : ""),
     ),
   );
   return [
@@ -156,7 +162,7 @@ function coveredExamples(number) {
 function exampleRow(number, { row, newly, wrong }) {
   const rule = model().rules[number];
   const values = examples.values(row);
-  const slots = [...new Set(rule.body.filter(([kind]) => kind !== LABEL).map(([, slot]) => slot))];
+  const slots = [...new Set(featureTests(rule.body).map(([, slot]) => slot))];
   const labels = Uint8Array.from(outcome(app.model)[row].labels);
   if (model().kind === "ensemble") for (const [label, value] of rule.head) labels[label] = value;
   return el(

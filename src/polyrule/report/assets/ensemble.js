@@ -12,6 +12,18 @@ function runEnsemble(model, values) {
   return { labels: decide(model, scores), scores, fired, stopped: null };
 }
 
+function nearSums(model, values) {
+  const { labels, scores } = runEnsemble(model, values);
+  return model.rules.flatMap((rule, number) => {
+    const failed = rule.body.filter((condition) => !satisfies(condition, values, null));
+    if (failed.length !== 1) return [];
+    const sums = Float64Array.from(scores);
+    for (const [label, , , , weight] of rule.head) sums[label] += weight;
+    const news = newsOf(labels, decide(model, sums));
+    return news.length ? [{ rule: number, failed: failed[0], news }] : [];
+  });
+}
+
 function decide(model, scores) {
   const { kind, cuts, label_sets: sets, bonuses } = model.decision;
   if (kind === "threshold" || kind === "per-label")

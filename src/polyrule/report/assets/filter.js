@@ -7,8 +7,9 @@ const ORDERS = {
   wrong: ["Most wrong", (rule) => -figures(rule).wrong],
   precision: ["Highest precision", (rule) => -precision(figures(rule))],
   imprecise: ["Lowest precision", (rule) => precision(figures(rule))],
+  expected: ["Highest expected precision", (rule) => -(rule.expected ?? 0)],
   labels: ["Most labels", (rule) => -rule.head.length],
-  conditions: ["Most conditions", (rule) => -rule.body.length],
+  conditions: ["Most conditions", (rule) => -plainTests(rule.body).length],
 };
 
 // Many rules are first seen one to a line.
@@ -40,7 +41,7 @@ function passes(rule, number, filter, words) {
   const tested =
     label !== null && sign === null && rule.body.some(([kind, index]) => kind === LABEL && index === label);
   if ((label !== null || sign !== null) && !rule.head.some(literal) && !tested) return false;
-  if (filter.feature !== "" && !rule.body.some(([kind, index]) => kind !== LABEL && index === Number(filter.feature)))
+  if (filter.feature !== "" && !featureTests(rule.body).some(([, index]) => index === Number(filter.feature)))
     return false;
   if (figures(rule, 0 <= lastPart ? 0 : -1).covers < filter.coverage) return false;
   if (!words.length) return true;

@@ -9,12 +9,10 @@ class Program {
     this.stop = model.rules.map((rule) => rule.stop);
     this.stops = model.rules.flatMap((rule, number) => (rule.stop ? [number] : []));
     this.writers = model.defaults.map(() => []);
-    this.tests = [];
+    this.asked = [];
     this.labelTests = [];
     this.heads = model.rules.map((rule, number) => {
-      this.tests.push(
-        rule.body.filter(([kind]) => kind !== LABEL).map((test) => grid.test(test)),
-      );
+      this.asked.push(grid.asked(rule.body));
       this.labelTests.push(rule.body.filter(([kind]) => kind === LABEL).map(([, label, value]) => [label, value]));
       let head = new Map(rule.head.map(([label, value]) => [label, value]));
       if (model.full) head = new Map(model.defaults.map((_, label) => [label, head.get(label) ?? 0]));
@@ -29,7 +27,7 @@ class Program {
       fruitless = new Set();
     let stopped = null;
     for (let number = 0; number < this.heads.length; number++) {
-      if (!this.tests[number].every(([slot, mask]) => has(mask, trial.get(slot)))) continue;
+      if (!this.asked[number].holds(trial)) continue;
       if (!this.labelTests[number].every(([label, value]) => state.get(label) === value)) continue;
       let news = 0;
       for (const [label, value] of this.heads[number]) {
@@ -101,22 +99,26 @@ class Cause {
   }
 
   fired(rule) {
-    for (const [slot, mask] of this.program.tests[rule]) this.require(slot, mask);
+    const { plain, members, least } = this.program.asked[rule];
+    for (const [slot, mask] of plain) this.require(slot, mask);
+    this.requireSome(members.filter((test) => this.holds(test)), least);
     for (const [label] of this.program.labelTests[rule]) this.add("label", label, rule);
   }
 
-  // Pick one condition that failed; best one that cannot hold anywhere in the domain, or is a reason already.
+  // Pick one condition that failed; a group failed because of as many members as are too many to spare.
   failed(rule) {
     const { run } = this;
-    const failing = this.program.tests[rule]
-      .filter(([slot, mask]) => !has(mask, run.trial.get(slot)))
-      .map(([slot, mask]) => [slot, ~mask]);
-    const known = failing.find(
-      ([slot, mask]) => (this.domain.get(slot) & ~mask) === 0n || ((this.found.get(slot) ?? -1n) & ~mask) === 0n,
-    );
-    const chosen = known ?? failing.find(([slot]) => this.found.has(slot)) ?? failing[0];
-    if (chosen) {
-      this.require(...chosen);
+    const { plain, members, least } = this.program.asked[rule];
+    const failing = (tests) => tests.filter((test) => !this.holds(test)).map(([slot, mask]) => [slot, ~mask]);
+    const single = failing(plain),
+      several = failing(members);
+    const spare = members.length - least;
+    if (single.length) {
+      this.requireSome(single, 1);
+      return;
+    }
+    if (several.length > spare) {
+      this.requireSome(several, spare + 1);
       return;
     }
     for (const [label, value] of this.program.labelTests[rule]) {
@@ -134,6 +136,20 @@ class Cause {
       if (!this.run.fruitless.has(stop)) this.add("failed", stop);
       else for (const label of this.program.heads[stop].keys()) this.add("label", label, stop);
     }
+  }
+
+  holds([slot, mask]) {
+    return has(mask, this.run.trial.get(slot));
+  }
+
+  // Make reasons of the tests that add least to them: best those that hold all over the domain or are there.
+  requireSome(tests, count) {
+    const news = ([slot, mask]) => {
+      if ((this.domain.get(slot) & ~mask) === 0n || ((this.found.get(slot) ?? -1n) & ~mask) === 0n) return 0;
+      return this.found.has(slot) ? 1 : 2;
+    };
+    const order = tests.map((test) => [news(test), test]).sort(([a], [b]) => a - b);
+    for (const [, test] of order.slice(0, count)) this.require(...test);
   }
 
   require(slot, mask) {
@@ -191,14 +207,10 @@ class Additive {
   constructor(model, grid, target) {
     this.model = model;
     this.target = target;
-    this.tests = model.rules.map((rule) => mergedTests(rule.body.map((test) => grid.test(test))));
+    this.asked = model.rules.map((rule) => grid.asked(rule.body));
     this.weights = model.rules.map((rule) => new Map(rule.head.map(([label, , , , weight]) => [label, weight])));
     this.sets = ["subset", "expected-f1"].includes(model.decision.kind);
-    this.relevant = [...this.tests.keys()].filter((rule) => this.sets || this.weights[rule].has(target));
-  }
-
-  fires(rule, trial) {
-    return this.tests[rule].every(([slot, mask]) => has(mask, trial.get(slot)));
+    this.relevant = [...this.asked.keys()].filter((rule) => this.sets || this.weights[rule].has(target));
   }
 
   sums(rules) {
@@ -208,13 +220,13 @@ class Additive {
   }
 
   outcome(trial) {
-    const fired = [...this.tests.keys()].filter((rule) => this.fires(rule, trial));
+    const fired = [...this.asked.keys()].filter((rule) => this.asked[rule].holds(trial));
     return decide(this.model, this.sums(fired))[this.target];
   }
 
   parts(domain, trial, before) {
-    const can = this.relevant.filter((rule) => this.tests[rule].every(([slot, mask]) => mask & domain.get(slot)));
-    const sure = (rule) => this.tests[rule].every(([slot, mask]) => !(domain.get(slot) & ~mask));
+    const can = this.relevant.filter((rule) => this.asked[rule].possible(domain));
+    const sure = (rule) => this.asked[rule].certain(domain);
     const undecided = can.filter((rule) => !sure(rule));
     const helps = undecided.length ? this.helps(can.filter(sure), undecided, before) : null;
     if (!helps) return [];
@@ -222,11 +234,10 @@ class Additive {
     let chosen = -1,
       most = -Infinity;
     undecided.forEach((rule, place) => {
-      const gain = helps[place] * (this.fires(rule, trial) ? -1 : 1);
+      const gain = helps[place] * (this.asked[rule].holds(trial) ? -1 : 1);
       if (gain > most) [chosen, most] = [rule, gain];
     });
-    const [failing, passing] = splitDomain(domain, this.tests[chosen]);
-    return [...failing, passing];
+    return this.asked[chosen].parts(domain);
   }
 
   helps(must, undecided, before) {
@@ -255,13 +266,6 @@ class Additive {
     }
     return reach >= -SLACK ? found : null;
   }
-}
-
-// What one rule asks of the same cells, joined, so that a rule that can no longer fire is seen to.
-function mergedTests(tests) {
-  const merged = new Map();
-  for (const [owner, mask] of tests) merged.set(owner, (merged.get(owner) ?? mask) & mask);
-  return [...merged];
 }
 
 const SLACK = 1e-9; // sums are compared with bounds that were added up in another order

@@ -5,7 +5,12 @@ const AT_MOST = 0,
   CATEGORY = 2,
   LABEL = 3,
   IN = 4,
-  MISSING = 5;
+  MISSING = 5,
+  GROUP = 6; // [GROUP, how many members must hold, members, name, which members part 0 from 1]
+
+// The conditions of a body, the members of a group instead of the group.
+const plainTests = (body) => body.flatMap((condition) => (condition[0] === GROUP ? condition[2] : [condition]));
+const featureTests = (body) => plainTests(body).filter(([kind]) => kind !== LABEL);
 
 const whole = (number) => number.toLocaleString("en-US");
 const percent = (share, digits = 0) => `${(100 * share).toFixed(digits)}\u202f%`;
@@ -25,7 +30,7 @@ function short(number, cuts = []) {
 function cutsOf(feature) {
   if (feature.cuts) return feature.cuts;
   const slot = data.features.indexOf(feature);
-  const bodies = data.models.flatMap((one) => one.rules.flatMap((rule) => rule.body));
+  const bodies = data.models.flatMap((one) => one.rules.flatMap((rule) => plainTests(rule.body)));
   return (feature.cuts = bodies
     .filter(([kind, index]) => (kind === AT_MOST || kind === ABOVE) && index === slot)
     .flatMap(([, , threshold, shown]) => [threshold, shown ?? threshold]));
@@ -116,20 +121,68 @@ function conditionParts([kind, index, value, shown], data) {
   return { name: feature.name, verb: `is ${side}`.trim(), values: [text], exact };
 }
 
-function conditionText(condition, data) {
-  const { name, verb, values } = conditionParts(condition, data);
-  return `${name} ${verb} ${values.join(", ")}`.trim();
+const FLAGS = ["0 1", "no yes", "n y", "false true", "absent present"];
+
+// A member that only says that something is there, or is not, is known by its name alone.
+function memberParts(member, counted, data) {
+  const [kind, index, value] = member;
+  const feature = data.features[index];
+  const flag = kind === CATEGORY && FLAGS.includes(feature.categories.join(" ").toLowerCase());
+  const count = counted && feature.kind === "numeric";
+  if (!flag && !count) return conditionParts(member, data);
+  const there = flag ? value === 1 : kind === ABOVE;
+  return { name: `${there ? "" : "¬"}${feature.name}`, verb: "", values: [], exact: "" };
 }
 
-function conditionWords(condition, data) {
-  const { name, verb, values, exact } = conditionParts(condition, data);
+const leastWords = (least) => (least === 1 ? "any of" : `at least ${least} of`);
+
+function conditionText(condition, data) {
+  if (condition[0] === GROUP) {
+    const [, least, members, name, counted] = condition;
+    const words = members.map((member, at) => wordsOf(memberParts(member, counted[at], data)));
+    return `${leastWords(least)} ${name ? `${name} ` : ""}(${words.join(", ")})`;
+  }
+  return wordsOf(conditionParts(condition, data));
+}
+
+const wordsOf = ({ name, verb, values }) => `${name} ${verb} ${values.join(", ")}`.trim();
+
+const partNodes = ({ name, verb, values, exact }) => [
+  el("b", {}, breakable(name)),
+  verb ? ` ${verb} ` : "",
+  values.map((value) => [el("span", { class: "value", title: exact || null }, value), " "]),
+];
+
+// A condition as people read it; with the values of an example, the members of a group show whether they hold.
+function conditionWords(condition, data, values = null) {
+  if (condition[0] === GROUP) return groupWords(condition, data, values);
   return el(
     "span",
     { class: condition[0] === LABEL ? "words on-label" : "words" },
     condition[0] === LABEL && el("span", { class: "kind" }, "label"),
-    el("b", {}, breakable(name)),
-    ` ${verb} `,
-    values.map((value) => [el("span", { class: "value", title: exact || null }, value), " "]),
+    partNodes(conditionParts(condition, data)),
+  );
+}
+
+function groupWords([, least, members, name, counted], data, values) {
+  return el(
+    "span",
+    { class: "words group" },
+    `${leastWords(least)} `,
+    name && el("span", { class: "group-name" }, name, " "),
+    members.map((member, at) => {
+      const holds = values && satisfies(member, values, []);
+      return [
+        el(
+          "span",
+          { class: values ? `member ${holds ? "holds" : "fails"}` : "member" },
+          values && el("span", { class: "sign", "aria-hidden": "true" }, holds ? "✓" : "✕"),
+          values && hidden(holds ? "holds: " : "does not hold: "),
+          partNodes(memberParts(member, counted[at], data)),
+        ),
+        " ",
+      ];
+    }),
   );
 }
 

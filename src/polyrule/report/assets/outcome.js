@@ -32,6 +32,7 @@ function outcomeView(state, changed) {
       order.map((label) => labelLine(label, result, before, truth, state, changed)),
     ),
     chosen.kind === "ensemble" ? null : trace(result, chosen, state),
+    nearView(chosen, state),
   ];
 }
 
@@ -144,7 +145,6 @@ function flipView(flip, state, changed) {
 }
 
 function trace(result, chosen, state) {
-  const misses = nearMisses(chosen, state.values).slice(0, 5);
   const idle = result.fired.filter(({ newly }) => !newly.length).map(({ rule }) => rule);
   return [
     el("h3", {}, "What happened"),
@@ -175,6 +175,22 @@ function trace(result, chosen, state) {
         `${plural(idle.length, "more rule")} fired, but their labels were set already: `,
         ruleLinks(idle),
       ),
+  ];
+}
+
+// Of a group that lacks one member, those that would do are what a reader wants to know.
+function missingWords(failed, values) {
+  if (failed[0] !== GROUP) return [" needs ", conditionWords(failed, data)];
+  const [, least, members] = failed;
+  const lacking = least - membersHeld(members, values);
+  const more = lacking === 1 ? "one" : lacking;
+  const needs = lacking < least ? ` needs ${more} more of these: ` : " needs ";
+  return [needs, conditionWords(failed, data, values)];
+}
+
+function nearView(chosen, state) {
+  const misses = nearMisses(chosen, state.values).slice(0, 5);
+  return [
     misses.length > 0 && [
       el("h3", {}, "Nearly fired"),
       el(
@@ -185,8 +201,7 @@ function trace(result, chosen, state) {
             "li",
             {},
             button(`Rule ${whole(rule + 1)}`, () => openRule(rule), { class: "link" }),
-            " needs ",
-            conditionWords(failed, data),
+            missingWords(failed, state.values),
             " to make it ",
             news.slice(0, 6).map(([label, value]) => [chip(data.labels[label], value), " "]),
             news.length > 6 && `and ${news.length - 6} more`,

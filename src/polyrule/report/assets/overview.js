@@ -200,7 +200,7 @@ function howToRead(chosen) {
 // A rule that shows much with little: several labels, one of them present, few conditions.
 function sampleRule(chosen) {
   const cost = (rule) =>
-    rule.body.length +
+    plainTests(rule.body).length +
     Math.abs(rule.head.length - 3) +
     (rule.body.length ? 0 : 9) +
     (rule.head.some((literal) => literal[1] > 0) ? 0 : 5);
@@ -250,7 +250,7 @@ function shape(chosen) {
         "div",
         {},
         el("h4", {}, "Rules by conditions"),
-        columns(tally(chosen.rules.map((rule) => rule.body.length)), "Rules by conditions", "conditions"),
+        columns(tally(chosen.rules.map((rule) => plainTests(rule.body).length)), "Rules by conditions", "conditions"),
       ),
     ),
   );

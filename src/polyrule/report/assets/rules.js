@@ -1,9 +1,10 @@
 // Running a rule list on one example, exactly as the library does: rules in order, the first to set a label wins, a
 // label condition reads what earlier rules set, a missing value (NaN) and an unset label satisfy no condition,
-// except the one that asks for missing values.
+// except the one that asks for missing values. A group holds where enough of its members do.
 
 function satisfies([kind, index, wanted], values, state) {
   if (kind === LABEL) return state[index] === wanted;
+  if (kind === GROUP) return membersHeld(wanted, values) >= index;
   const value = values[index];
   if (kind === AT_MOST) return value <= wanted;
   if (kind === ABOVE) return value > wanted;
@@ -11,6 +12,8 @@ function satisfies([kind, index, wanted], values, state) {
   if (kind === MISSING) return Number.isNaN(value) === (wanted === 1);
   return value === wanted;
 }
+
+const membersHeld = (members, values) => members.filter((member) => satisfies(member, values, [])).length;
 
 const bodyHolds = (rule, values, state) => rule.body.every((condition) => satisfies(condition, values, state));
 
@@ -57,8 +60,9 @@ function runList(model, values, forced = -1) {
 }
 
 // Rules that were tried and failed by one condition only, with what the prediction would be if they had not; those
-// that would change nothing are no news.
+// that would change nothing are no news. A group is one condition.
 function nearMisses(model, values) {
+  if (model.kind === "ensemble") return nearSums(model, values);
   const before = runList(model, values).labels;
   const state = new Int8Array(model.defaults.length).fill(-1);
   const misses = [];
@@ -70,9 +74,12 @@ function nearMisses(model, values) {
     } else if (failed.length === 1) {
       if (!model.full && rule.head.every(([label]) => state[label] >= 0)) continue;
       const after = runList(model, values, number).labels;
-      const news = [...after.keys()].filter((label) => after[label] !== before[label]).map((label) => [label, after[label]]);
+      const news = newsOf(before, after);
       if (news.length) misses.push({ rule: number, failed: failed[0], news });
     }
   }
   return misses;
 }
+
+const newsOf = (before, after) =>
+  [...after.keys()].filter((label) => after[label] !== before[label]).map((label) => [label, after[label]]);

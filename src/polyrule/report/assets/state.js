@@ -86,6 +86,11 @@ function precisionText(found) {
   return share < 0.9995 ? percent(share, 1) : `over ${percent(0.999, 1)}`;
 }
 
+const isKnown = (share) => share !== null && share !== undefined;
+
+// A share that is expected, never "0 %" or "100 %", which nobody can know.
+const shareText = (share) => percent(Math.min(0.99, Math.max(0.01, share)));
+
 const precision = ({ right, wrong }) => (right + wrong ? right / (right + wrong) : 0);
 
 // Whether a prediction is wrong; nothing is where the truth is unknown.

@@ -162,15 +162,14 @@ function inputOrder(state) {
   const chosen = model();
   const weight = new Map();
   const add = (rule, amount) => {
-    for (const [kind, slot] of rule.body) {
-      if (kind === LABEL) continue;
+    for (const [, slot] of featureTests(rule.body)) {
       const [first] = inputSlots(slot);
       weight.set(first, (weight.get(first) ?? 0) + amount);
     }
   };
   for (const rule of chosen.rules) add(rule, 1);
   const result = predict(app.model, state.original);
-  const near = chosen.kind === "ensemble" ? [] : nearMisses(chosen, state.original);
+  const near = nearMisses(chosen, state.original);
   for (const { rule } of [...result.fired, ...near]) add(chosen.rules[rule], 1000);
   return [...weight.keys()].sort((a, b) => weight.get(b) - weight.get(a) || a - b).map(inputSlots);
 }
@@ -247,7 +246,7 @@ function untestedFeatures(order) {
 function thresholdsOf(slot) {
   const found = new Set();
   for (const rule of model().rules)
-    for (const [kind, index, value] of rule.body)
+    for (const [kind, index, value] of featureTests(rule.body))
       if (index === slot && (kind === AT_MOST || kind === ABOVE)) found.add(value);
   return [...found];
 }

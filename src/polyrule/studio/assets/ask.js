@@ -99,7 +99,9 @@ const loadRows = trying(async (asked, box, chosen, again, answers) => {
     box,
     el("div", { class: "row actions" },
       model().kind !== "ensemble" && asked.part === "0" && found.total > 0 && suggest,
-      found.total > 0 && shared),
+      found.total > 0 && shared,
+      model().kind === "ensemble" && el("p", { class: "soft" }, "Rules are suggested for rule lists; those of a scorecard are weighed together."),
+      model().kind !== "ensemble" && asked.part === "1" && el("p", { class: "soft" }, "Rules are suggested for training examples only.")),
     rows.length
       ? table("Examples", [el("th", { scope: "col" }, every), "Example", "Predicted", "Truth differs"], rows, { class: "examples-table" })
       : el("p", { class: "note" }, "There are no such examples."),

@@ -4,7 +4,7 @@ function compareSection() {
   const { versions, at } = studio.history;
   const heading = el("h2", { tabindex: "-1" }, "Compare");
   if (!studio.hasModel) return [heading, studio.ready ? needModel() : needData()];
-  if (versions.length < 2) return [heading, el("p", { class: "note" }, "There is one version so far. Change a rule or learn again, then compare.")];
+  if (versions.length < 2) return [heading, el("p", { class: "note" }, "There is one version so far. Change a rule or learn again, then compare."), lastWord()];
   const wish = (studio.compared ??= {});
   if (!(wish.second < versions.length)) wish.second = at;
   if (!(wish.first < versions.length)) wish.first = versions[at].parent ?? (at ? 0 : 1);
@@ -17,7 +17,38 @@ function compareSection() {
     return field(words, control, { class: "field grow" });
   };
   loadComparison(wish, box);
-  return [heading, el("p", { class: "lead" }, "Two versions of the model, on the same held-out examples."), el("div", { class: "filters" }, pick("first", "First"), pick("second", "Second")), box];
+  return [heading, el("p", { class: "lead" }, "Two versions of the model, on the same held-out examples."), el("div", { class: "filters" }, pick("first", "First"), pick("second", "Second")), box, lastWord()];
+}
+
+// Changes since the model at hand was learned or opened: each may have been made because of the held-out scores.
+function changesMade() {
+  const { versions, at } = studio.history;
+  let made = 0;
+  for (let number = at; number !== null && number >= 0; number = versions[number].parent) {
+    if (versions[number].fresh) break;
+    made += versions[number].counts ? 1 : 0;
+  }
+  return made;
+}
+
+const tunedWords = () =>
+  changesMade() > 2 && el("p", { class: "note" }, `${plural(changesMade(), "change")} so far, with the held-out scores in sight: whoever keeps what raises them fits rules to these examples, and the scores flatter. `, button("Judge it on a file of its own", () => go("compare", true), { class: "link" }));
+
+// Scores on a file that nobody has seen: the only ones that are not tuned to.
+function lastWord() {
+  const box = el("div", { class: "grid" });
+  return el("section", { class: "card", "aria-label": "A last word" }, el("h3", {}, "A last word"),
+    el("p", { class: "soft" }, "The held-out examples were in sight while rules were changed. For scores to report, drop a second file with the same columns that nobody has looked at. It is scored and forgotten; drop it once, at the end."),
+    el("details", {}, el("summary", {}, "Judge the model on a fresh file"), dropZone("fresh", (answer) => drawJudged(answer, box))),
+    box);
+}
+
+function drawJudged({ file, examples: total, versions }, box) {
+  const rows = versions.map((one) => el("tr", {}, el("th", { scope: "row" }, `Version ${one.version + 1}, ${plural(one.rules, "rule")}${one.version === studio.history.at ? " (at hand)" : ", before your changes"}`),
+    Object.entries(one.scores).map(([name, value]) => el("td", {}, el("b", {}, score(value)), el("span", { class: "soft nowrap" }, ` ${score(one.interval[name][0])} to ${score(one.interval[name][1])}`)))));
+  fill(box, el("h4", { tabindex: "-1" }, `On ${file}, ${plural(total, "example")}`),
+    table("Scores on a fresh file", ["Model", ...Object.keys(versions[0].scores).map((name) => MEASURE_WORDS[name])], rows, { class: "numbers" }));
+  box.querySelector("h4").focus();
 }
 
 const versionWords = (one) => {

@@ -3,12 +3,15 @@
 const PARTS = [
   ["feature", "learn from it"],
   ["label", "label"],
-  ["tags", "labels as tags"],
+  ["tags", "labels, one for each value or tag"],
   ["drop", "leave out"],
   ["identifier", "name of the example"],
   ["weights", "weight of the example"],
 ];
-const KINDS = { numeric: "number", nominal: "category", ordinal: "ordered", date: "date" };
+const KINDS = { numeric: "number", nominal: "category", ordinal: "ordered", date: "date", nested: "list", string: "text", relational: "table" };
+// What can be done with columns that no rule can test.
+const UNTESTED = { nested: ["tags", "drop"], string: ["drop", "identifier"], relational: ["drop"] };
+const DATES = ["day/month/year", "month/day/year"].map((form) => [form, form]);
 
 function dataSection() {
   if (!studio.looked) return [el("h2", { tabindex: "-1" }, "Data"), dropZone()];
@@ -17,14 +20,14 @@ function dataSection() {
   return [el("h2", { tabindex: "-1" }, "Data"), box];
 }
 
-function dropZone(part = "train") {
+function dropZone(part = "train", then = taken) {
   const input = el("input", {
     type: "file",
     class: "sr",
     tabindex: "-1",
-    "aria-label": part === "train" ? "Table" : "Held-out table",
-    accept: ".csv,.tsv,.tab,.txt,.parquet,.pq,.arff,.jsonl,.ndjson,.json,.gz,.bz2,.xz,.zst",
-    on: { change: () => input.files[0] && send(input.files[0], part) },
+    "aria-label": { train: "Table", test: "Held-out table", fresh: "Fresh table" }[part],
+    accept: ".csv,.tsv,.tab,.txt,.parquet,.pq,.arff,.jsonl,.ndjson,.json,.xlsx,.xlsm,.gz,.bz2,.xz,.zst",
+    on: { change: () => input.files[0] && send(input.files[0], part, then) },
   });
   const zone = el(
     "div",
@@ -39,19 +42,19 @@ function dropZone(part = "train") {
         drop: (event) => {
           event.preventDefault();
           zone.classList.remove("over");
-          if (event.dataTransfer.files[0]) send(event.dataTransfer.files[0], part);
+          if (event.dataTransfer.files[0]) send(event.dataTransfer.files[0], part, then);
         },
       },
     },
     el("p", { class: "lead" }, studio.waiting ? `Drop the table that the model's ${plural(studio.waiting, "rule")} are about.` : "Drop a table here."),
-    el("p", { class: "soft" }, "CSV, TSV, Parquet, ARFF or JSON lines. One row per example, one column per feature or label. Nothing leaves this machine."),
+    el("p", { class: "soft" }, "CSV, TSV, Parquet, ARFF, JSON lines or xlsx. One row per example, one column per feature or label. Nothing leaves this machine."),
     button("Choose a file", () => input.click(), { class: "primary" }),
     input,
   );
   return zone;
 }
 
-const send = trying(async (file, part) => {
+const send = trying(async (file, part, then) => {
   announce("Reading the table.");
   fill(alertBox, el("p", { class: "note" }, `Reading ${file.name} …`));
   const address = `api/upload?name=${encodeURIComponent(file.name)}&part=${part}`;
@@ -60,14 +63,19 @@ const send = trying(async (file, part) => {
     headers: { "content-type": "application/octet-stream" },
     body: file,
   });
-  studio.columns = await answerOf(answer);
+  const found = await answerOf(answer);
   silence();
+  await then(found, part);
+});
+
+async function taken(found, part) {
+  studio.columns = found;
   if (part === "train") studio.plan = null;
   await begin();
   app.section = "data";
   refresh();
   holders.get("data").querySelector("h2").focus();
-});
+}
 
 const drawColumns = trying(async (box) => {
   studio.columns ??= await look("columns");
@@ -80,6 +88,17 @@ const drawColumns = trying(async (box) => {
     fill(status, labels || tags ? `${tags ? "Labels come from tags" : `${plural(labels, "label")} chosen`}.` : "No label chosen yet: a label is what the rules shall predict.");
   };
   count();
+  const rows = new Map();
+  const chooser = el("div", {});
+  const draw_chooser = () => fill(chooser, candidates(seen, plan, (name) => {
+    rows.get(name)();
+    count();
+  }));
+  draw_chooser();
+  const changed = () => {
+    draw_chooser();
+    count();
+  };
   fill(
     box,
     el(
@@ -89,48 +108,14 @@ const drawColumns = trying(async (box) => {
     ),
     seen.findings.length > 0 && el("section", { class: "note warn", "aria-label": "Findings" }, el("ul", {}, seen.findings.map((text) => el("li", {}, text)))),
     seen.named.length > 0 && el("p", { class: "note" }, `The file itself names the labels: ${seen.named.join(", ")}.`),
+    chooser,
     columnTools(box, plan),
-    table("Columns", ["Column", "Values", "Kind", "Missing", "Use it as"], seen.columns.map((column) => columnRow(column, plan, count)), { class: "columns-table" }),
+    table("Columns", ["Column", "Values", "Kind", "Missing", "Use it as"], seen.columns.map((column) => columnRow(column, plan, changed, rows)), { class: "columns-table" }),
     seen.found > seen.columns.length && moreColumns(box, seen),
     status,
     el("div", { class: "grid two" }, heldOutCard(plan), goOnCard(plan)),
   );
 });
-
-// What the page thinks a column is until somebody says otherwise.
-function planOf(seen) {
-  const plan = { parts: new Map(), kinds: new Map(), orders: new Map(), ways: new Map(), share: seen.setup.share, separator: "|", decimal: seen.setup.decimal === "," };
-  const said = seen.setup;
-  const told = (name) => [said.labels, said.drop].some((list) => list?.includes(name)) || [said.tags, said.identifier, said.weights].includes(name);
-  const anything = said.labels || said.tags;
-  // Answers such as yes and no are labels only where nothing looks more like one: a smoker is rarely what is predicted.
-  // Where most columns hold 0 and 1 they are words or answers to learn from, and nobody can guess which are labels.
-  const alike = seen.columns.filter((column) => column.looks === "label").length;
-  const many = alike > 40 || (alike > 20 && 2 * alike > seen.columns.length);
-  const none = !seen.columns.some((column) => ["label", "tags"].includes(column.looks));
-  for (const { name, looks } of seen.columns) {
-    if (said.labels?.includes(name)) plan.parts.set(name, "label");
-    else if (said.tags === name) plan.parts.set(name, "tags");
-    else if (said.drop?.includes(name)) plan.parts.set(name, "drop");
-    else if (said.identifier === name) plan.parts.set(name, "identifier");
-    else if (said.weights === name) plan.parts.set(name, "weights");
-    else if (!told(name) && !anything && ["label", "tags", "identifier"].includes(looks) && !(many && looks === "label")) plan.parts.set(name, looks);
-    else if (!told(name) && !anything && none && looks === "answer") plan.parts.set(name, "label");
-  }
-  // Labels come from tags or from columns, never from both; and one column can name the examples.
-  const only = (part) => {
-    let first = true;
-    for (const [name, mine] of plan.parts)
-      if (mine === part) {
-        if (!first) plan.parts.delete(name);
-        first = false;
-      }
-  };
-  only("tags");
-  only("identifier");
-  if ([...plan.parts.values()].includes("tags")) for (const [name, part] of plan.parts) if (part === "label") plan.parts.delete(name);
-  return plan;
-}
 
 function columnTools(box, plan) {
   const find = el("input", {
@@ -179,14 +164,18 @@ function moreColumns(box, seen) {
   );
 }
 
-function columnRow(column, plan, count) {
+function columnRow(column, plan, changed, rows) {
   const extra = el("div", { class: "extra" });
-  const part = select(PARTS, plan.parts.get(column.name) ?? "feature", (value) => {
+  const part = select(PARTS.filter(([name]) => !UNTESTED[column.kind] || UNTESTED[column.kind].includes(name)), plan.parts.get(column.name) ?? "feature", (value) => {
     if (value === "feature") plan.parts.delete(column.name);
     else plan.parts.set(column.name, value);
     if (value === "tags") for (const [name, mine] of plan.parts) if (mine === "tags" && name !== column.name) plan.parts.delete(name);
     drawExtra();
-    count();
+    changed();
+  });
+  rows.set(column.name, () => {
+    part.value = plan.parts.get(column.name) ?? "feature";
+    drawExtra();
   });
   part.setAttribute("aria-label", `Use ${column.shown} as`);
   const drawExtra = () => fill(extra, extraOf(column, plan, drawExtra));
@@ -212,29 +201,39 @@ function valuesText(column) {
   return low === undefined ? "no values" : `${onScale(column, Number(low))} to ${onScale(column, Number(high))}`;
 }
 
+const KINDS_OF = {
+  nominal: [["", "categories"], ["ordinal", "ordered categories"], ["numeric", "numbers"], ["date", "dates"]],
+  numeric: [["", "numbers"], ["nominal", "categories"], ["date", "dates"]],
+  ordinal: [["", "ordered categories"], ["nominal", "categories"]],
+  date: [["", "dates"], ["nominal", "categories"]],
+};
+
 // What more can be said about a column, depending on the part it plays.
 function extraOf(column, plan, redraw) {
   const part = plan.parts.get(column.name) ?? "feature";
   if (part === "tags") {
-    const mark = el("input", { type: "text", value: plan.separator, maxlength: "5", on: { input: () => (plan.separator = mark.value) } });
+    if (column.kind === "nested") return null;
+    const mark = el("input", { type: "text", value: plan.separator ?? "", placeholder: "found by itself", maxlength: "5", on: { input: () => (plan.separator = mark.value || null) } });
     return field("Tags are separated by", mark);
   }
   if (part !== "feature") return null;
-  const kinds = column.kind === "nominal" ? [["", "categories"], ["ordinal", "ordered categories"], ["numeric", "numbers"]] : column.kind === "numeric" ? [["", "numbers"], ["nominal", "categories"]] : null;
+  const kinds = KINDS_OF[column.kind].map(([name, words]) => [column.odd && !name ? "nominal" : name, words]);
   const ways = [["", "either way"], ["up", "more speaks for labels"], ["down", "less speaks for labels"]];
   const kind = plan.kinds.get(column.name) ?? "";
   const set = (map, redrawn) => (value) => {
     if (value) map.set(column.name, value);
     else map.delete(column.name);
+    if (column.odd && value === "date") plan.dates ||= DATES[0][0];
     if (redrawn) redraw();
   };
   const order = el("textarea", { rows: Math.min(8, (column.categories ?? []).length), on: { input: () => plan.orders.set(column.name, order.value) } });
   order.value = plan.orders.get(column.name) ?? (column.categories ?? []).join("\n");
   const said_more = kind || plan.ways.has(column.name);
-  return kinds && el("details", { open: Boolean(said_more) }, el("summary", {}, "Kind and direction", hidden(` of ${column.shown}`)),
+  return el("details", { open: Boolean(said_more) }, el("summary", {}, "Kind and direction", hidden(` of ${column.shown}`)),
     field(`Values of ${column.shown} are`, select(kinds, kind, set(plan.kinds, true))),
+    kind === "date" && column.odd && field(`Dates in ${column.shown} are written`, select(DATES, plan.dates, (value) => (plan.dates = value))),
     kind === "ordinal" && field("From lowest to highest, one to a line", order),
-    column.kind === "numeric" && !kind && field(`In ${column.shown}`, select(ways, plan.ways.get(column.name) ?? "", set(plan.ways, false))),
+    (kind || column.kind) !== "nominal" && field(`In ${column.shown}`, select(ways, plan.ways.get(column.name) ?? "", set(plan.ways, false))),
   );
 }
 
@@ -297,21 +296,6 @@ function goOnCard(plan) {
       holders.get("data").querySelector("h2").focus();
     }, { class: "quiet" })),
   );
-}
-
-function setupOf(plan) {
-  const chosen = (part) => [...plan.parts].filter(([, mine]) => mine === part).map(([name]) => name);
-  const kinds = (kind) => [...plan.kinds].filter(([name, mine]) => mine === kind && !plan.parts.has(name)).map(([name]) => name);
-  const lines = (name) => (plan.orders.get(name) ?? studio.columns.columns.find((one) => one.name === name).categories.join("\n")).split("\n").map((line) => line.trim()).filter(Boolean);
-  const setup = { share: plan.share, monotone: Object.fromEntries([...plan.ways].filter(([name]) => !plan.parts.has(name))) };
-  const named = studio.columns.named;
-  if (chosen("label").length) setup.labels = [...named, ...chosen("label")];
-  if (chosen("tags").length) Object.assign(setup, { tags: chosen("tags")[0], tag_separator: plan.separator });
-  for (const part of ["drop", "identifier", "weights"]) if (chosen(part).length) setup[part] = part === "drop" ? chosen(part) : chosen(part)[0];
-  for (const kind of ["nominal", "numeric"]) if (kinds(kind).length) setup[kind] = kinds(kind);
-  if (kinds("ordinal").length) setup.ordinal = Object.fromEntries(kinds("ordinal").map((name) => [name, lines(name)]));
-  if (plan.decimal) setup.decimal = ",";
-  return setup;
 }
 
 const prepare = trying(async (plan) => {

@@ -32,7 +32,7 @@ const effectText = (effect) =>
 
 function openEditor(number) {
   const rule = model().rules[number];
-  const draft = { rule: number, head: rule.head.map((literal) => [...literal]), body: rule.body.map((condition) => [...condition]), step: null };
+  const draft = { rule: number, head: rule.head.map((literal) => [...literal]), body: structuredClone(rule.body), step: null };
   const conditions_box = el("div", { class: "grid" });
   const effect = el("div", { class: "effects" });
   const said_box = el("p", { class: "sr", role: "status" });
@@ -43,7 +43,7 @@ function openEditor(number) {
   }, { class: "primary", disabled: true, "data-focus": "apply" });
   const count = settled(async (current) => {
     try {
-      const body = draft.body.map(([kind, index, value]) => [kind, kind === LABEL ? index : data.features[index].column, value]);
+      const body = draft.body.map(asColumns);
       const answer = await draftOf("shape", { rule: number, head: draft.head.map(([label, value]) => [label, value]), body });
       if (!current()) return;
       draft.step = answer.step;
@@ -74,17 +74,24 @@ function openEditor(number) {
   suggestConditions(number, lists);
 }
 
+// A condition as the server knows it: by the column of the table instead of the place among the features shown.
+function asColumns([kind, index, value, name]) {
+  if (kind === GROUP) return [kind, index, value.map(asColumns), name ?? ""];
+  return [kind, kind === LABEL ? index : data.features[index].column, value];
+}
+
 const suggestConditions = trying(async (number, box) => {
   const found = await ask("conditions", { rule: number });
   const entry = (one, verb) =>
     el("li", {}, button(`${verb} ${one.text}`, async () => {
       drawer.close();
-      await change(one.step, `${verb === "Add" ? "Added" : "Dropped"} a condition`);
+      await change(one.step, { Add: "Added a condition", Drop: "Dropped a condition", Take: "Added an alternative" }[verb]);
     }), effectWords(one.effect));
   fill(
     box,
     el("section", { class: "card", "aria-label": "Add a condition" }, el("h3", {}, "Add a condition"),
       found.add.length ? el("ol", { class: "offers" }, found.add.map((one) => entry(one, "Add"))) : el("p", { class: "soft" }, "No further condition would raise micro F1 on the training data.")),
+    found.widen.length > 0 && el("section", { class: "card", "aria-label": "Add an alternative" }, el("h3", {}, "Add an alternative"), el("p", { class: "soft" }, "The rule then applies where either holds: “any of”."), el("ol", { class: "offers" }, found.widen.map((one) => entry(one, "Take")))),
     found.drop.length > 0 && el("section", { class: "card", "aria-label": "Drop a condition" }, el("h3", {}, "Drop a condition"), el("ol", { class: "offers" }, found.drop.map((one) => entry(one, "Drop")))),
   );
 });
@@ -104,10 +111,12 @@ function headEditor(number, rule) {
 
 function conditionEditor(draft, at, count, redraw) {
   const [kind, index, value] = draft.body[at];
+  const about = kind === GROUP ? "group" : `condition on ${kind === LABEL ? data.labels[index] : data.features[index].name}`;
   const drop = button("Drop", () => {
     draft.body.splice(at, 1);
     redraw();
-  }, { class: "quiet small", "aria-label": `Drop the condition on ${kind === LABEL ? data.labels[index] : data.features[index].name}` });
+  }, { class: "quiet small", "aria-label": `Drop the ${about}` });
+  if (kind === GROUP) return groupEditor(draft, at, count, redraw, drop);
   const words = el("div", {}, conditionWords(draft.body[at], data));
   const head = (control) => el("div", { class: "condition-editor" }, el("div", { class: "row spread" }, words, drop), control);
   const changed = () => {
@@ -131,6 +140,29 @@ function conditionEditor(draft, at, count, redraw) {
         return el("label", { class: "check" }, box, ` ${name} `, el("span", { class: "soft" }, whole(feature.histogram.counts[code] ?? 0)));
       })),
   );
+}
+
+// "Any of": its members as chips, how many must hold, and what a reader calls the group.
+function groupEditor(draft, at, count, redraw, drop) {
+  const group = draft.body[at];
+  const members = group[2];
+  const remove = (place) => () => {
+    members.splice(place, 1);
+    group[4]?.splice(place, 1);
+    if (members.length === 1) draft.body[at] = members[0];
+    else group[1] = Math.min(group[1], members.length - 1);
+    redraw();
+  };
+  const least = select(members.slice(1).map((_, number) => [number + 1, number ? `at least ${number + 1} of` : "any of"]), group[1], (value) => {
+    group[1] = Number(value);
+    count();
+  });
+  least.setAttribute("aria-label", "How many of the group must hold");
+  const name = el("input", { type: "text", maxlength: "200", value: group[3] ?? "", placeholder: "optional", on: { input: () => { group[3] = name.value; count(); } } });
+  return el("div", { class: "condition-editor" }, el("div", { class: "row spread" }, least, drop),
+    el("ul", { class: "plain members" }, members.map((member, place) => el("li", { class: "chip" }, conditionWords(member, data),
+      button("×", remove(place), { class: "quiet small", "aria-label": `Remove ${conditionText(member, data)} from the group` })))),
+    field("Name of the group", name));
 }
 
 // A threshold: drag it along the histogram, slide it, or type it.

@@ -23,6 +23,7 @@ function learnSection() {
   return [
     el("h2", { tabindex: "-1" }, "Learn"),
     el("p", { class: "lead" }, `From ${plural(studio.examples[0], "example")}; ${whole(studio.examples[1])} others are held out to test what was learned.`),
+    studio.findings.length > 0 && !studio.hasModel && el("section", { class: "note warn", "aria-label": "Findings" }, el("ul", {}, studio.findings.map((text) => el("li", {}, text)))),
     el("div", { class: "grid two" }, el("div", { class: "grid" }, progress, form), el("section", { class: "card", "aria-label": "Scores" }, others)),
   ];
 }

@@ -17,7 +17,7 @@ function drawTools() {
 function takeState(state) {
   Object.assign(studio, {
     file: state.file, project: state.project, waiting: state.waiting, looked: state.looked, ready: state.ready,
-    findings: state.findings, examples: state.examples, labels: state.labels, job: state.job, references: null, warnings: null,
+    findings: state.findings, examples: state.examples, labels: state.labels, job: state.job, onnx: state.onnx, references: null, warnings: null,
   });
   took(state);
 }

@@ -10,16 +10,19 @@ const SAVED = [
   ["model.py", "Python code", "that needs nothing but Python"],
   ["model.js", "JavaScript", "for a web page"],
   ["model.c", "C", "for small machines"],
+  ["model.onnx", "ONNX", "for any runtime of that format"],
 ];
 
 function saveSection() {
   if (!studio.hasModel) return [el("h2", { tabindex: "-1" }, "Save"), studio.ready ? needModel() : needData()];
   const opened = studio.history.versions[0]?.what === "opened a model";
-  const files = opened ? [...SAVED, ["opened.json", "The model as it was opened", "which the script begins with"]] : SAVED;
+  const made = SAVED.filter(([name]) => name !== "model.onnx" || studio.onnx);
+  const files = opened ? [...made, ["opened.json", "The model as it was opened", "which the script begins with"]] : made;
   return [
     el("h2", { tabindex: "-1" }, "Save"),
     el("p", { class: "lead" }, studio.project ? `The work itself is saved after every change, in ${studio.project}. Take away what you need:` : "Take away what you need:"),
     el("ul", { class: "files" }, files.map(([name, words, help]) => el("li", {}, el("a", { href: `save/${name}`, download: name, class: "file" }, el("b", {}, words), el("span", { class: "soft" }, name)), el("span", { class: "soft" }, help)))),
+    !studio.onnx && el("p", { class: "soft" }, "For ONNX, too, install its package beside polyrule: pip install \"polyrule[onnx]\"."),
     historyList(),
   ];
 }

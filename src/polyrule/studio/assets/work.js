@@ -3,6 +3,7 @@
 const CARDS = 40;
 
 function workSection() {
+  studio.joins = new Set();
   if (!studio.hasModel) return [el("h2", { tabindex: "-1" }, "Rules"), studio.ready ? needModel() : needData()];
   const chosen = model();
   const cards = el("div", { class: "results" });
@@ -13,14 +14,26 @@ function workSection() {
       rest > 0 && button(`Show ${whole(Math.min(CARDS, rest))} more of ${whole(rest)}`, () => { shown = studio.shownCards = shown + CARDS; draw_cards(); }, { class: "more" }));
   };
   draw_cards();
+  const joining = el("div", {});
+  drawJoining(joining);
+  cards.addEventListener("change", ({ target }) => {
+    if (target.dataset.joins === undefined) return;
+    if (target.checked) studio.joins.add(Number(target.dataset.joins));
+    else studio.joins.delete(Number(target.dataset.joins));
+    drawJoining(joining);
+  });
   const why = el("input", { type: "text", value: studio.why, maxlength: "2000", placeholder: "optional", "data-focus": "why", on: { input: () => (studio.why = why.value) } });
   return [
     el("h2", { tabindex: "-1" }, "Rules"),
     scoreStrip(),
+    tunedWords(),
     studio.warnings?.length > 0 && el("section", { class: "note warn", "aria-label": "Warnings" }, el("ul", {}, studio.warnings.map((text) => el("li", {}, text)))),
     el("div", { class: "filters work-tools" },
-      chosen.kind !== "ensemble" && el("div", { class: "field buttons" }, button("Write a rule", openWriter, { "data-focus": "write" })),
+      chosen.kind !== "ensemble"
+        ? el("div", { class: "field buttons" }, button("Write a rule", openWriter, { "data-focus": "write" }))
+        : el("p", { class: "soft" }, "The rules of a scorecard are weighed together, so none is moved, written or joined by itself: change points, remove rules, or learn again."),
       field("Why the next change? It goes into the history", why, { class: "field grow" })),
+    joining,
     chosen.rules.length ? cards : el("p", { class: "note" }, "The list has no rules. Write one, or learn again."),
     defaultsWords(chosen),
   ];
@@ -59,11 +72,35 @@ function workCard(number) {
       list ? act("Change", "change", () => openEditor(number)) : act("Points", "points", () => openPoints(number)),
       list && act("Up", "up", () => change({ do: "move", rule: number, to: number - 1 }, `Rule ${number + 1} moved up`).then(() => refocus("up", number - 1)), { disabled: number === 0 }),
       list && act("Down", "down", () => change({ do: "move", rule: number, to: number + 1 }, `Rule ${number + 1} moved down`).then(() => refocus("down", number + 1)), { disabled: number === last }),
-      act(rule.note.pinned ? "Unpin" : "Pin", "pin", () => change({ do: "note", rule: number, pinned: !rule.note.pinned }, rule.note.pinned ? "Unpinned" : "Pinned"), { title: "Pinned rules stay when you learn again" }),
+      list && act(rule.note.pinned ? "Unpin" : "Pin", "pin", () => change({ do: "note", rule: number, pinned: !rule.note.pinned }, rule.note.pinned ? "Unpinned" : "Pinned"), { title: "Pinned rules stay when you learn again" }),
       act("Name", "name", () => openNote(number)),
       act("Examples", "examples", () => showRows({ filter: "rule", rule: String(number) })),
-      act("Remove", "remove", () => change({ do: "remove", rule: number }, `Removed rule ${number + 1}`), { class: "small danger" })),
+      act("Remove", "remove", () => change({ do: "remove", rule: number }, `Removed rule ${number + 1}`), { class: "small danger" }),
+      list && last > 0 && el("label", { class: "check" }, el("input", { type: "checkbox", "data-joins": number, "aria-label": `Join rule ${number + 1} with others` }), " join …")),
   );
+}
+
+// Rules that say nearly the same: one rule with "any of" where they differ.
+function drawJoining(box) {
+  const rules = [...studio.joins].sort((a, b) => a - b);
+  box.hidden = !rules.length;
+  if (box.hidden) return fill(box);
+  const name = el("input", { type: "text", maxlength: "200", placeholder: "optional" });
+  const effect = el("div", { class: "effects", role: "status" }, rules.length < 2 && el("p", { class: "soft" }, "Choose another rule that differs from this one in one condition: both become one rule with “any of”."));
+  const step = () => ({ do: "join", rules, ...(name.value.trim() ? { name: name.value.trim() } : {}) });
+  const join = button("Join into “any of”", () => change(step(), `Joined ${rules.length} rules`), { class: "primary", disabled: true });
+  fill(box, el("section", { class: "card", "aria-label": "Join rules" }, el("h3", {}, `Chosen: ${rules.map((rule) => `rule ${rule + 1}`).join(", ")}`),
+    rules.length > 1 && field("Name of the group", name), effect, rules.length > 1 && el("div", { class: "row" }, join)));
+  if (rules.length < 2) return undefined;
+  const count = settled(async (current) => {
+    const found = await draftOf("trial", { step: step() }).catch((error) => ({ error: error.message }));
+    if (!current()) return;
+    join.disabled = Boolean(found.error);
+    fill(effect, found.error ? el("p", { class: "note warn" }, found.error) : [el("p", { class: "as-text" }, found.text), effectWords(found.effect)]);
+  }, 0);
+  name.addEventListener("input", count);
+  count();
+  return undefined;
 }
 
 const refocus = (name, number) => document.querySelector(`[data-focus="${name}-${number}"]:not(:disabled)`)?.focus();

@@ -14,12 +14,12 @@ from tests.ensemble.test_gain import fixed, needs_native
 from tests.ensemble.worlds import random_table
 
 from polyrule import RuleEnsembleClassifier
-from polyrule.bins.binning import ABOVE, AT_MOST, CATEGORY, BinnedTable, Binning, BinTest, holds, looks_like_text
+from polyrule.bins.binning import BinnedTable, Binning, looks_like_text
+from polyrule.bins.tests import ABOVE, AT_MOST, CATEGORY, BinTest, holds
 from polyrule.data.table import Table
 from polyrule.ensemble.gain import Slopes, best_conditions, new_memory, reference_best_conditions
 from polyrule.ensemble.options import LearnOptions
-from polyrule.errors import OptionError
-from polyrule.model.rule import NominalCondition, NumericCondition
+from polyrule.model.rule import GroupCondition, NominalCondition, NumericCondition, plain_conditions
 
 
 def world(seed: int, labels: int = 4) -> tuple[BinnedTable, Slopes, np.ndarray]:
@@ -116,7 +116,9 @@ def words(rows: int = 300, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
 
 
 def operators(model) -> set[str]:
-    return {test.op for rule in model.rules for test in rule.body if isinstance(test, NumericCondition)}
+    return {
+        test.op for rule in model.rules for test in plain_conditions(rule.body) if isinstance(test, NumericCondition)
+    }
 
 
 @pytest.mark.parametrize("teacher", ["forest", None])
@@ -124,19 +126,16 @@ def operators(model) -> set[str]:
 def test_rules_for_text_test_what_is_there(teacher, sparse) -> None:
     X, Y = words()
     given = sp.csr_array(X) if sparse else X
-    learner = RuleEnsembleClassifier(12, teacher=teacher).fit(given, Y)
+    learner = RuleEnsembleClassifier(6, teacher=teacher).fit(given, Y)
     assert operators(learner.model_) == {">"}
-    assert learner.model_.statistics()["conditions_per_rule"] == 1
     assert (learner.predict(given) == Y).mean() > 0.99
-    free = RuleEnsembleClassifier(12, teacher=teacher, absence=True).fit(given, Y)
-    assert "<=" in operators(free.model_)
 
 
 def test_a_usual_category_is_not_tested_either() -> None:
     X, Y = words()
     frame = pd.DataFrame({f"w{j}": np.where(X[:, j] > 0, "yes", "no") for j in range(80)}, dtype="category")
     learner = RuleEnsembleClassifier(12, teacher=None).fit(frame, Y)
-    tests = [test for rule in learner.model_.rules for test in rule.body]
+    tests = [test for rule in learner.model_.rules for test in plain_conditions(rule.body)]
     assert tests
     assert all(isinstance(test, NominalCondition) for test in tests)
     assert {learner.features_[test.feature].categories[test.value] for test in tests} == {"yes"}
@@ -146,39 +145,36 @@ def test_of_a_common_word_presence_is_tested_too() -> None:
     X, Y = words()
     X[:, 20] = np.random.default_rng(5).random(300) < 0.7
     Y[:, 5] = X[:, 20]
-    model = RuleEnsembleClassifier(12, teacher=None, absence=False).fit(X, Y).model_
-    assert {test.op for rule in model.rules for test in rule.body if test.feature == 20} == {">"}
+    model = RuleEnsembleClassifier(12, teacher=None).fit(X, Y).model_
+    assert {test.op for rule in model.rules for test in plain_conditions(rule.body) if test.feature == 20} == {">"}
     frame = pd.DataFrame(X.astype(int).astype(str), dtype="category")
-    learner = RuleEnsembleClassifier(12, teacher=None, absence=False).fit(frame, Y)
-    told = {test.value for rule in learner.model_.rules for test in rule.body if test.feature == 20}
+    learner = RuleEnsembleClassifier(12, teacher=None).fit(frame, Y)
+    told = {t.value for rule in learner.model_.rules for t in plain_conditions(rule.body) if t.feature == 20}
     assert {learner.features_[20].categories[value] for value in told} == {"1"}
 
 
-@pytest.mark.parametrize("options", [{}, {"n_jobs": 2}, {"points": 5}])
-def test_words_that_are_absent_are_tested_where_that_is_clearly_better(options) -> None:
+@pytest.mark.parametrize("options", [{}, {"n_jobs": 2}, {"points": 5}, {"time_limit": 60}])
+def test_words_that_stand_for_each_other_become_one_rule(options) -> None:
     rng = np.random.default_rng(2)
     X = (rng.random((300, 80)) < 0.06).astype(float)
     Y = np.column_stack([X[:, 8 * label : 8 * label + 8].any(axis=1) for label in range(3)]).astype(int)
-    few = RuleEnsembleClassifier(6, teacher=None, **options).fit(X, Y)  # 24 words tell
-    assert few.model_.info["text"] == {"absence": True}
-    assert "<=" in operators(few.model_)
-    free = RuleEnsembleClassifier(6, teacher=None, absence=True, **options).fit(X, Y)
-    assert few.model_.rules == free.model_.rules
-    hurried = RuleEnsembleClassifier(6, teacher=None, time_limit=60, **options).fit(X, Y)
-    assert hurried.model_.info["text"] == {"absence": False}
-    assert operators(hurried.model_) == {">"}
+    few = RuleEnsembleClassifier(3, teacher=None, **options).fit(X, Y)  # 24 words tell
+    groups = [condition for rule in few.model_.rules for condition in rule.body]
+    assert all(isinstance(group, GroupCondition) and group.least == 1 for group in groups)
+    told = {frozenset(member.feature for member in group.members) for group in groups}
+    assert told == {frozenset(range(8 * label, 8 * label + 8)) for label in range(3)}
+    assert (few.predict(X) == Y).mean() > 0.99
+    alone = RuleEnsembleClassifier(3, teacher=None, alternatives=False, **options).fit(X, Y)
+    assert (alone.predict(X) == Y).mean() < 0.9
 
 
 def test_ridges_suit_the_table_unless_they_are_given() -> None:
     plain, text = Table.from_array(np.arange(20.0).reshape(-1, 2)), Table.from_array(words()[0])
     for options in (LearnOptions(), LearnOptions(ridges=(7.0,))):
-        of_numbers, of_words = options.for_table(plain, 5), options.for_table(text, 5)
+        of_numbers, of_words = options.for_table(plain), options.for_table(text)
         assert (of_numbers.text, of_words.text) == (False, True)
-        assert (of_numbers.build.absence, of_words.build.absence) == (True, False)
+        assert (of_numbers.build.presence, of_words.build.presence) == (False, True)
         assert of_words.build.ridge < of_numbers.build.ridge
-        assert of_words.compares_absence
-        assert not of_numbers.compares_absence
-        assert not options.for_table(text, 10_000).compares_absence
         assert max(of_words.ridges) < max(of_numbers.ridges) or of_words.ridges == of_numbers.ridges == (7.0,)
 
 
@@ -187,17 +183,3 @@ def test_few_features_or_many_values_are_no_text() -> None:
     assert not looks_like_text(Table.from_array(rng.random((50, 80))))
     assert not looks_like_text(Table.from_array(words()[0][:, :40]))
     assert looks_like_text(Table.from_array(words(5000)[0]))
-
-
-def test_absence_can_be_ruled_out_in_any_table() -> None:
-    rng = np.random.default_rng(1)
-    X = np.column_stack([rng.random(200) < 0.2, rng.random(200), rng.random(200)]).astype(float)
-    Y = np.column_stack([X[:, 0] == 0, X[:, 1] > 0.5]).astype(int)
-    learner = RuleEnsembleClassifier(4, teacher=None, absence=False).fit(X, Y)
-    assert {test.op for rule in learner.model_.rules for test in rule.body if test.feature == 0} == {">"}
-    assert (learner.predict(X) == Y).mean() > 0.99
-
-
-def test_a_wrong_value_is_named() -> None:
-    with pytest.raises(OptionError, match="absence must be 'auto', True or False, not 'never'"):
-        RuleEnsembleClassifier(absence="never").fit(*words())

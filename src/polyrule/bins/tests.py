@@ -1,0 +1,133 @@
+"""Conditions while they are searched for: tests of bins, and groups of them of which some must hold."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from polyrule.arrays import Codes
+
+#: What a condition tests; the native kernel uses the same numbers.
+AT_MOST, ABOVE, CATEGORY = 0, 1, 2
+
+
+@dataclass(frozen=True, slots=True)
+class BinTest:
+    """A condition while it is searched for: the feature, what is tested, and the bin it is tested against."""
+
+    feature: int
+    kind: int
+    bin: int
+
+
+@dataclass(frozen=True, slots=True)
+class BinGroup:
+    """Tests of which at least `least` must hold: "any of" where it is 1."""
+
+    members: tuple[BinTest, ...]
+    least: int = 1
+
+
+#: What a body is made of while it is searched for; all of it must hold.
+AnyTest = BinTest | BinGroup
+
+#: The codes of a feature, and its number of bins.
+Column = Callable[[int], tuple[Codes, int]]
+
+
+def members_of(test: AnyTest) -> tuple[BinTest, ...]:
+    """Return the single tests of a test."""
+    return test.members if isinstance(test, BinGroup) else (test,)
+
+
+def single_tests(tests: Iterable[AnyTest]) -> Iterator[BinTest]:
+    """Go through single tests, those of groups among them."""
+    for test in tests:
+        yield from members_of(test)
+
+
+def renumbered(test: AnyTest, features: npt.NDArray[np.int64]) -> AnyTest:
+    """Return a test on features that were counted anew, with their old numbers."""
+    if isinstance(test, BinGroup):
+        return replace(test, members=tuple(replace(m, feature=int(features[m.feature])) for m in test.members))
+    return replace(test, feature=int(features[test.feature]))
+
+
+def what_about(test: BinTest) -> tuple[int, ...]:
+    """Return the same for tests of which one implies the other: same feature and direction, or the same category."""
+    return (test.feature, test.kind, test.bin) if test.kind == CATEGORY else (test.feature, test.kind)
+
+
+def meaning(tests: Iterable[AnyTest]) -> frozenset[object]:
+    """Return what tests say together, in whatever order: the same for the same tests.
+
+    Examples
+    --------
+    >>> a, b = BinTest(0, ABOVE, 1), BinTest(1, ABOVE, 1)
+    >>> meaning((BinGroup((a, b)),)) == meaning((BinGroup((b, a)),)) != meaning((a, b))
+    True
+    """
+    return frozenset(
+        (frozenset(members_of(test)), test.least) if isinstance(test, BinGroup) else test for test in tests
+    )
+
+
+def holds(test: BinTest, codes: Codes, count: int) -> npt.NDArray[np.bool_]:
+    """Which codes satisfy a test; `count` is the code of a missing value, which satisfies none."""
+    if test.kind == AT_MOST:
+        return np.asarray(codes <= test.bin)
+    if test.kind == ABOVE:
+        return np.asarray((codes > test.bin) & (codes < count))
+    return np.asarray(codes == test.bin)
+
+
+def satisfied(test: AnyTest, column: Column) -> npt.NDArray[np.bool_]:
+    """Which rows satisfy a test or enough of a group."""
+    if isinstance(test, BinTest):
+        return holds(test, *column(test.feature))
+    return how_many(test.members, column) >= test.least
+
+
+def how_many(members: Iterable[BinTest], column: Column) -> npt.NDArray[np.int64]:
+    """How many of the tests each row satisfies."""
+    return np.asarray(np.sum([holds(member, *column(member.feature)) for member in members], axis=0, dtype=np.int64))
+
+
+def simplify(tests: Iterable[AnyTest]) -> tuple[AnyTest, ...]:
+    """Drop tests that a later one on the same feature implies; the order of the rest stays.
+
+    In a group of which any must hold, members go that imply another one; a group of one is its only member.
+
+    Examples
+    --------
+    >>> [test.bin for test in simplify((BinTest(0, AT_MOST, 9), BinTest(1, ABOVE, 2), BinTest(0, AT_MOST, 4)))]
+    [2, 4]
+    >>> simplify((BinGroup((BinTest(0, ABOVE, 9), BinTest(0, ABOVE, 4))),))
+    (BinTest(feature=0, kind=1, bin=4),)
+    """
+    shorter: list[AnyTest] = []
+    for test in dict.fromkeys(tests):
+        if isinstance(test, BinGroup) and test.least == 1:
+            loosest = _extreme(test.members, AT_MOST)
+            shorter.append(replace(test, members=loosest) if len(loosest) > 1 else loosest[0])
+        else:
+            shorter.append(test)
+    tightest = set(_extreme([test for test in shorter if isinstance(test, BinTest)], ABOVE))
+    return tuple(test for test in shorter if isinstance(test, BinGroup) or test in tightest)
+
+
+def _extreme(tests: Sequence[BinTest], rising: int) -> tuple[BinTest, ...]:
+    """Of tests of the same kind on a feature, the one with the largest bin if that kind is `rising`, else the smallest.
+
+    The largest bin of ``>`` and the smallest of ``<=`` is the tightest, the other way round the loosest.
+    """
+    found: dict[tuple[int, ...], BinTest] = {}
+    for test in tests:
+        known = found.get(what_about(test))
+        if known is None or (test.bin >= known.bin if test.kind == rising else test.bin <= known.bin):
+            found[what_about(test)] = test
+    kept = set(found.values())
+    return tuple(test for test in dict.fromkeys(tests) if test in kept)

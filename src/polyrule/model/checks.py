@@ -1,0 +1,92 @@
+"""How one example stands to the conditions of a rule."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from polyrule.arrays import Floats
+from polyrule.model import printing
+from polyrule.model.conditions import holds_in
+from polyrule.model.rounding import shown_threshold
+from polyrule.model.rule import Condition, FeatureCondition, GroupCondition, LabelCondition, NumericCondition
+
+
+@dataclass(frozen=True)
+class Check:
+    """One condition and how the example stands to it: ``colours > 5.5``, in words ``colours = 7``, the value ``7``.
+
+    The value of a group of alternatives says which of its members hold, and which would make it hold; each member has
+    a check of its own.
+    """
+
+    condition: str
+    actual: str
+    holds: bool
+    value: str
+    members: tuple[Check, ...] = ()
+
+    def __str__(self) -> str:
+        """The condition, and the example's value where that says more."""
+        return self.condition if self.actual == self.condition else f"{self.condition} ({self.value})"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain JSON values; only a group has members."""
+        entry = {"condition": self.condition, "actual": self.actual, "holds": self.holds, "value": self.value}
+        return entry | ({"members": [member.to_dict() for member in self.members]} if self.members else {})
+
+
+def checks(
+    model: Any, body: Sequence[Condition], row: Floats, state: Mapping[int, int], digits: int | None
+) -> tuple[Check, ...]:
+    """Check all conditions of a body; `state` holds the labels that are set so far.
+
+    Examples
+    --------
+    >>> from polyrule.data import Feature
+    >>> from polyrule.model import RuleList
+    >>> model = RuleList((), tuple(map(Feature, ("age", "pulse", "sodium"))), ())
+    >>> group = GroupCondition(tuple(NumericCondition(j, ">", 65) for j in range(3)), 2)
+    >>> checks(model, [group], [70, 60, 50], {}, None)[0].value
+    '1 of 3 holds: age > 65 (70); pulse > 65 (60) or sodium > 65 (50) would make it'
+    """
+    return tuple(_check(condition, model, row, state, digits) for condition in body)
+
+
+def _check(condition: Condition, model: Any, row: Floats, state: Mapping[int, int], digits: int | None) -> Check:
+    if isinstance(condition, GroupCondition):
+        return _check_group(condition, model, row, digits)
+    if not isinstance(condition, LabelCondition):
+        return _check_feature(condition, model, row, digits)
+    text = printing.format_condition(condition, model.features, model.label_names, digits)
+    value = state.get(condition.label)
+    name = printing.format_name(model.label_names[condition.label])
+    said = "not set by any earlier rule" if value is None else "set to present" if value else "set to absent"
+    return Check(text, f"{name} is {said}", value == condition.value, said)
+
+
+def _check_feature(condition: FeatureCondition, model: Any, row: Floats, digits: int | None) -> Check:
+    text = printing.format_condition(condition, model.features, model.label_names, digits)
+    feature, actual = model.features[condition.feature], float(row[condition.feature])
+    against = [shown_threshold(condition, digits)] if isinstance(condition, NumericCondition) else []
+    shown = printing.format_value(feature, actual, digits, against)
+    verb = "is" if shown in ("missing", "an unknown category") else "="
+    fact = f"{printing.format_name(feature.name)} {verb} {shown}"
+    return Check(text, fact, bool(holds_in(condition, row[condition.feature])), shown)
+
+
+def _check_group(group: GroupCondition, model: Any, row: Floats, digits: int | None) -> Check:
+    members = tuple(_check_feature(member, model, row, digits) for member in group.members)
+    names = printing.format_flags(group, model.features) or [str(member) for member in members]
+    held = [name for name, member in zip(names, members, strict=True) if member.holds]
+    others = [name for name, member in zip(names, members, strict=True) if not member.holds]
+    said = f"{len(held)} of {len(names)} {'holds' if len(held) == 1 else 'hold'}"
+    said += f": {', '.join(held)}" if held else ""
+    lacking = group.least - len(held)
+    if lacking == 1:
+        said += f"; {' or '.join(others)} would make it"
+    elif lacking > 1:
+        said += f"; {lacking} of {', '.join(others)} would make it"
+    text = printing.format_group(group, model.features, digits)
+    return Check(text, said, lacking <= 0, said, members)

@@ -1,0 +1,146 @@
+"""Changing the group of alternatives in a body, and what follows from that for rules."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import combinations
+from math import comb
+
+from polyrule.errors import ModelError
+from polyrule.model.conditions import said_shorter, tidy
+from polyrule.model.printing import as_printed
+from polyrule.model.rule import (
+    Condition,
+    FeatureCondition,
+    GroupCondition,
+    LabelCondition,
+    Literal,
+    Rule,
+    group_of,
+)
+
+Body = tuple[Condition, ...]
+
+#: rules that the group of one may be split into
+MOST_PARTS = 100
+
+
+def joined(rules: Sequence[Rule]) -> Rule:
+    """Return the one rule that says what rules of one head say that differ in one condition: any of them.
+
+    Examples
+    --------
+    >>> from polyrule.model import NominalCondition
+    >>> head, old = (Literal(0, 1, tp=4),), NominalCondition(0, 1)
+    >>> print(joined([Rule(head, (old, NominalCondition(1, 1))), Rule(head, (NominalCondition(2, 0), old))]))
+    y0 <- x0 = category 1, any of (x1 = category 1, x2 = category 0)   (TP 0, FP 0) [edited]
+    """
+    first = rules[0] if rules else None
+    if first is None or len(rules) < 2:
+        raise ModelError("joining takes at least two rules")
+    if any((_says(rule), rule.stop) != (_says(first), first.stop) for rule in rules):
+        raise ModelError("only rules with the same head, and all or none with a stop, can be joined")
+    return changed_rule(first, joined_bodies([rule.body for rule in rules]))
+
+
+def joined_bodies(bodies: Sequence[Body]) -> Body:
+    """Return the body that holds where any of some bodies does, which differ in one condition."""
+    shared = [condition for condition in bodies[0] if all(condition in body for body in bodies)]
+    members: dict[FeatureCondition, None] = {}
+    names = {group.name for body in bodies if (group := group_of(body)) and group.name}
+    for body in bodies:
+        own = [condition for condition in body if condition not in shared]
+        if len(own) != 1:
+            what = f"one of these has {len(own)} that another lacks" if own else "one of these is contained in another"
+            raise ModelError(f"only rules that say the same but for one condition each can be joined; {what}")
+        members |= dict.fromkeys(_alternatives(own[0]))
+    if group_of(shared):
+        raise ModelError("rules that share a group of alternatives cannot be joined: a rule has at most one")
+    name = names.pop() if len(names) == 1 else ""
+    place = next(place for place, condition in enumerate(bodies[0]) if condition not in shared)
+    either = said_shorter(GroupCondition(tuple(members), name=name)) if len(members) > 1 else next(iter(members))
+    return tidy((*shared[:place], either, *shared[place:]))
+
+
+def _alternatives(condition: Condition) -> tuple[FeatureCondition, ...]:
+    match condition:
+        case LabelCondition():
+            raise ModelError("rules that differ in a condition on a label cannot be joined: groups hold features only")
+        case GroupCondition(members, least):
+            if least > 1:
+                raise ModelError(f"a group of which at least {least} must hold cannot be joined to other rules")
+            return members
+    return (condition,)
+
+
+def with_name(body: Body, name: str) -> Body:
+    """Return the body with its group called `name`; an empty name takes it away."""
+    group = required_group(body)
+    return _put(body, group, replace(group, name=name))
+
+
+def with_member(body: Body, member: FeatureCondition, beside: FeatureCondition | None = None) -> Body:
+    """Return the body with one more alternative.
+
+    Parameters
+    ----------
+    body : tuple of conditions
+    member : condition on a feature
+    beside : condition on a feature, optional
+        Of a body without a group, the condition that becomes one of two alternatives; its only one where None.
+    """
+    group = group_of(body)
+    if group is not None:
+        return _put(body, group, replace(group, members=(*group.members, member)))
+    plain = [c for c in body if not isinstance(c, (LabelCondition, GroupCondition)) and beside in (None, c)]
+    if len(plain) != 1:
+        raise ModelError("the rule has no group: say which of its conditions the new one stands beside")
+    return _put(body, plain[0], GroupCondition((plain[0], member)))
+
+
+def without_member(body: Body, member: FeatureCondition) -> Body:
+    """Return the body with one alternative less; members that must all hold then are plain conditions."""
+    group = required_group(body)
+    members = tuple(other for other in group.members if as_printed(other) != as_printed(member))
+    if len(members) == len(group.members):
+        raise ModelError("the group has no such member")
+    return _put(body, group, *([replace(group, members=members)] if len(members) > group.least else members))
+
+
+def split_bodies(body: Body) -> list[Body]:
+    """Return bodies without a group of which one holds where the body does.
+
+    >>> from polyrule.model import NominalCondition
+    >>> jam, queue, night = (NominalCondition(feature, 1) for feature in range(3))
+    >>> split_bodies((GroupCondition((jam, queue)), night)) == [(jam, night), (queue, night)]
+    True
+    """
+    group = required_group(body)
+    count = comb(len(group.members), group.least)
+    if count > MOST_PARTS:
+        raise ModelError(f"the group would make {count:,} rules; groups are split into at most {MOST_PARTS}")
+    return [tidy(_put(body, group, *part)) for part in combinations(group.members, group.least)]
+
+
+def changed_rule(rule: Rule, body: Body) -> Rule:
+    """Return a rule with another body: what was counted for the old one is gone."""
+    head = tuple(Literal(literal.label, literal.value) for literal in rule.head)
+    return Rule(head, body, stop=rule.stop, origin="edited")
+
+
+def required_group(body: Body) -> GroupCondition:
+    """Return the group of a body that must have one."""
+    group = group_of(body)
+    if group is None:
+        raise ModelError("the rule has no group of alternatives")
+    return group
+
+
+def _put(body: Body, old: Condition, *new: Condition) -> Body:
+    place = body.index(old)
+    return (*body[:place], *new, *body[place + 1 :])
+
+
+def _says(rule: Rule) -> list[tuple[int, int]]:
+    return [(literal.label, literal.value) for literal in rule.head]

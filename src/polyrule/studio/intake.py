@@ -1,0 +1,147 @@
+"""The files of a session: a first look at them, what a person says about their columns, the examples they become."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any, TypeVar
+
+from polyrule.data import Dataset
+from polyrule.data.names import visible
+from polyrule.errors import DataError, OptionError
+from polyrule.model.reading import Node
+from polyrule.studio.columns import describe_columns
+from polyrule.studio.tables import (
+    Look,
+    Origin,
+    Setup,
+    aligned,
+    check_learnable,
+    first_look,
+    load,
+    numbered,
+    split,
+)
+
+R = TypeVar("R")
+
+
+class Intake:
+    """What is known about the data before it can be learned from.
+
+    Attributes
+    ----------
+    origin, test_origin : Origin or None
+        The file to learn from, and a second one where the held-out part has its own.
+    setup : Setup
+        What is said about the columns by now.
+    looked : Look or None
+        The columns as they were first seen.
+    """
+
+    def __init__(self) -> None:
+        self.origin: Origin | None = None
+        self.test_origin: Origin | None = None
+        self.setup = Setup()
+        self.looked: Look | None = None
+        self._described: dict[tuple[int, str], dict[str, Any]] = {}  # of the file at hand; a million rows take seconds
+
+    @property
+    def file_name(self) -> str | None:
+        """What a person calls the file."""
+        return None if self.origin is None else visible(self.origin.name)
+
+    def look(self, origin: Origin, test: Origin | None = None) -> None:
+        """Look at a file; it replaces whatever was there before."""
+        self.looked = _quiet(lambda: first_look(origin))
+        self.origin, self.test_origin, self.setup, self._described = origin, test, self.looked.setup, {}
+
+    def hold_out(self, origin: Origin) -> None:
+        """Take the held-out part from a second file."""
+        if self.looked is None:
+            raise OptionError("drop the data to learn from first, then the held-out data")
+        self.test_origin = origin
+
+    def columns(self, start: int = 0, find: str = "") -> dict[str, Any]:
+        """Return the columns as they were first seen, and what is said about them by now."""
+        if self.looked is None:
+            raise OptionError("there is no data yet")
+        second = None if self.test_origin is None else visible(self.test_origin.name)
+        asked = max(0, start), find
+        if asked not in self._described:
+            self._described = {asked: describe_columns(self.looked, *asked)}
+        said = {"setup": self.setup.to_json(), "second": second, "file": self.file_name}
+        return self._described[asked] | said
+
+    def examples(self, setup: Setup, model: Any = None) -> tuple[Setup, Dataset, Dataset]:
+        """Read the examples to learn from and those held out; a model says what its columns and labels are.
+
+        Returns
+        -------
+        tuple of Setup, Dataset, Dataset
+            What is said about the columns, completed by the model; both parts.
+        """
+        origin, second = self.origin, self.test_origin
+        if origin is None:
+            raise OptionError("there is no data yet")
+        if model is not None and not (setup.reading.get("labels") or setup.reading.get("tags")):
+            setup = replace(setup, reading=setup.reading | {"labels": list(model.label_names)})
+        features = None if model is None else model.features
+        data = numbered(_quiet(lambda: load(origin, setup, features)))
+        check_learnable(data)
+        if second is None:
+            return setup, *_quiet(lambda: split(data, setup))
+        test = numbered(_quiet(lambda: load(second, setup, data.features)))
+        return setup, data, aligned(test, data.label_names)
+
+    def fresh(self, origin: Origin, train: Dataset) -> Dataset:
+        """Read examples from a file that is neither learned from nor looked at while rules are changed."""
+        used = {one.digest for one in (self.origin, self.test_origin) if one is not None}
+        if origin.digest in used:
+            raise OptionError(f"{origin.name} is in use here already; a last word needs examples that nobody has seen")
+        data = numbered(_quiet(lambda: load(origin, self.setup, train.features)))
+        return aligned(data, train.label_names)
+
+    def forget_files(self, folder: Path) -> None:
+        """Remove dropped tables that are not, or no longer, in use."""
+        used = {origin.path for origin in (self.origin, self.test_origin) if origin is not None}
+        for path in folder.iterdir():
+            if str(path) not in used and not path.name.startswith("."):
+                path.unlink(missing_ok=True)
+
+    def about(self) -> dict[str, Any] | None:
+        """Return what a project file says about its data."""
+        if self.origin is None or self.origin.kind == "python":
+            return None
+        second = None if self.test_origin is None else asdict(self.test_origin)
+        return {"origin": asdict(self.origin), "test": second, "setup": self.setup.to_json()}
+
+    def restore(self, about: dict[str, Any], source: str) -> None:
+        """Take up what a project file says, if the files are still the same."""
+        node = Node(about, source, "data").fields(("origin", "test", "setup"))
+        origin, test = _origin(node["origin"]), node["test"].maybe(_origin)
+        setup = Setup.from_json(node["setup"].value)
+        self.look(origin, test)
+        self.setup = setup
+
+
+def _origin(node: Node) -> Origin:
+    members = node.fields(("kind", "name", "path", "digest"))
+    origin = Origin(**{name: member.text() for name, member in members.items()})
+    if origin.kind == "file":
+        try:
+            found = Origin.of_file(Path(origin.path), origin.name)
+        except OSError as problem:
+            raise DataError(f"{origin.path}: the data of the project cannot be read ({problem.strerror})") from problem
+        if found.digest != origin.digest:
+            raise DataError(f"{origin.path}: the data has changed since the project began; begin a new project")
+    return origin
+
+
+def _quiet(work: Callable[[], R]) -> R:
+    """Run without the library's warnings, which the page shows as findings."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return work()

@@ -1,0 +1,160 @@
+"""Which conditions of a rule could be dropped, added or given an alternative, ranked by what that would do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from polyrule.arrays import Floats
+from polyrule.data.table import Table
+from polyrule.errors import OptionError
+from polyrule.learning.thresholds import short_between
+from polyrule.model.conditions import said_shorter, tidy
+from polyrule.model.printing import format_condition
+from polyrule.model.rule import (
+    Condition,
+    FeatureCondition,
+    GroupCondition,
+    LabelCondition,
+    NominalCondition,
+    NumericCondition,
+)
+from polyrule.model.rule_list import RuleList
+from polyrule.studio.ask import MOST_SUGGESTED, helps, merit, said, thinned
+from polyrule.studio.bits import Words, unpack
+from polyrule.studio.steps import apply
+from polyrule.studio.workbench import Workbench
+
+#: conditions tried in earnest
+MOST_TRIED = 24
+
+Body = tuple[Condition, ...]
+Found = tuple[float, int, FeatureCondition]
+"""What a condition gains on the examples it was looked for on, its column, and the condition."""
+
+
+def conditions(bench: Workbench, model: RuleList, index: int) -> dict[str, list[dict[str, Any]]]:
+    """Return for a rule what could be dropped, added and given an alternative, each ranked by what that would do.
+
+    Each entry is a step, the condition in words, and the effect on both parts.
+    """
+    if not 0 <= index < len(model.rules):
+        raise OptionError(f"there is no rule {index + 1} in a model of {len(model.rules)} rules")
+    rule = model.rules[index]
+
+    def tried(body: Body, text: str) -> dict[str, Any]:
+        step = {"do": "replace", "rule": index, "text": said(replace(rule, body=body), model)}
+        return {"step": step, "text": text, "effect": bench.effect(model, apply(model, step))}
+
+    def named(condition: Condition) -> str:
+        return format_condition(condition, model.features, model.label_names)
+
+    drop = [tried(body, named(condition)) for body, condition in _shorter(rule.body)]
+    add = [tried(tidy((*rule.body, condition)), named(condition)) for condition in _sharper(bench, model, index)]
+    widen = [tried(body, f"{named(old)} or {named(new)}") for body, old, new in _wider(bench, model, index)]
+    best = (sorted(filter(helps, offers), key=merit)[:MOST_SUGGESTED] for offers in (add, widen))
+    return {"drop": sorted(drop, key=merit), **dict(zip(("add", "widen"), best, strict=True))}
+
+
+def _shorter(body: Body) -> Iterator[tuple[Body, Condition]]:
+    """The body without each condition, and without each member of its group."""
+    for at, condition in enumerate(body):
+        yield (*body[:at], *body[at + 1 :]), condition
+        if isinstance(condition, GroupCondition):
+            for member in condition.members:
+                yield _with(body, at, tuple(one for one in condition.members if one != member), condition), member
+
+
+def _with(body: Body, at: int, members: tuple[FeatureCondition, ...], old: GroupCondition) -> Body:
+    """The body with other members in its group; of one that is left, that one."""
+    if len(members) == 1:
+        return tidy((*body[:at], members[0], *body[at + 1 :]))
+    return (*body[:at], replace(old, members=members, least=min(old.least, len(members) - 1)), *body[at + 1 :])
+
+
+def _sharper(bench: Workbench, model: RuleList, index: int) -> list[FeatureCondition]:
+    """Conditions that keep what a rule does right and lose what it does wrong, judged on its own examples."""
+    part, run, rule = bench.covers[0], bench.tallies(model)[0], model.rules[index]
+    gain = np.zeros(part.rows)
+    fired = run.fired[index]
+    for literal in rule.head:
+        agree, differ = part.present[literal.label], part.absent[literal.label]
+        agree, differ = (agree, differ) if literal.value else (differ, agree)
+        gain += unpack(fired & agree, part.rows).astype(float) - unpack(fired & differ, part.rows)
+    found = _best(bench, gain, fired, beats_all=True)
+    return [condition for condition in found if condition not in rule.body]
+
+
+def _wider(bench: Workbench, model: RuleList, index: int) -> list[tuple[Body, Condition, FeatureCondition]]:
+    """Alternatives to a condition: bodies with "any of", the condition, and what would stand beside it.
+
+    They are looked for where everything but that condition holds, and are to hold where that sets labels right.
+    """
+    part, run, rule = bench.covers[0], bench.tallies(model)[0], model.rules[index]
+    grouped = any(isinstance(condition, GroupCondition) for condition in rule.body)
+    found: list[tuple[Body, Condition, FeatureCondition]] = []
+    for at, condition in enumerate(rule.body):
+        if isinstance(condition, LabelCondition) or (grouped and not isinstance(condition, GroupCondition)):
+            continue
+        if isinstance(condition, GroupCondition) and condition.least > 1:
+            continue
+        beside = part.body((*rule.body[:at], *rule.body[at + 1 :])) & ~part.condition(condition)
+        gain = np.zeros(part.rows)
+        for literal in rule.head:
+            agree, differ = part.present[literal.label], part.absent[literal.label]
+            agree, differ = (agree, differ) if literal.value else (differ, agree)
+            wrong = run.wrong_cells[literal.label]
+            gain += unpack(beside & wrong & agree, part.rows).astype(float)
+            gain -= unpack(beside & ~wrong & differ, part.rows)
+        members = condition.members if isinstance(condition, GroupCondition) else (condition,)
+        name = condition.name if isinstance(condition, GroupCondition) else ""
+        for other in _best(bench, gain, beside, beats_all=False)[: MOST_TRIED // len(rule.body)]:
+            if other not in members:
+                group = said_shorter(GroupCondition((*members, other), name=name))
+                found.append((tidy((*rule.body[:at], group, *rule.body[at + 1 :])), condition, other))
+    return found
+
+
+def _best(bench: Workbench, gain: Floats, on: Words, beats_all: bool) -> list[FeatureCondition]:
+    """The conditions that gain most on some examples: anything, or more than all of them do together."""
+    rows = thinned(np.flatnonzero(unpack(on, bench.covers[0].rows)))
+    table: Table = bench.parts[0].table[rows]
+    gain = gain[rows]
+    found: list[Found] = []
+    for column, feature in enumerate(table.features):
+        values = table.column(column)
+        if feature.is_nominal:
+            found += _categories(column, values, gain, len(feature.categories))
+        else:
+            found += _thresholds(column, values, gain, feature.is_stepped)
+    bar = float(gain.sum()) if beats_all else 0.0
+    found = sorted((one for one in found if one[0] > bar), key=lambda one: (-one[0], one[1]))
+    return [condition for _, _, condition in found[:MOST_TRIED]]
+
+
+def _categories(column: int, values: Floats, gain: Floats, size: int) -> list[Found]:
+    known = ~np.isnan(values)
+    sums = np.bincount(values[known].astype(np.int64), weights=gain[known], minlength=size)
+    best = int(np.argmax(sums))
+    return [(float(sums[best]), column, NominalCondition(column, best))]
+
+
+def _thresholds(column: int, values: Floats, gain: Floats, stepped: bool) -> list[Found]:
+    """The best lower and the best upper limit of one feature."""
+    known = ~np.isnan(values)
+    order = np.argsort(values[known], kind="stable")
+    ordered, sums = values[known][order], np.cumsum(gain[known][order])
+    ends = np.flatnonzero(ordered[1:] > ordered[:-1])
+    if not len(ends):
+        return []
+    below, above = sums[ends], sums[-1] - sums[ends]
+    found: list[Found] = []
+    for kept, op in ((below, "<="), (above, ">")):
+        at = ends[int(np.argmax(kept))]
+        low, high = float(ordered[at]), float(ordered[at + 1])
+        threshold = np.floor(low) + 0.5 if stepped else short_between(low, high)
+        found.append((float(kept.max()), column, NumericCondition(column, op, threshold)))  # type: ignore[arg-type]
+    return found

@@ -1,0 +1,117 @@
+"""What takes long: learning a model, and scoring what everybody would try first; each tells how far it is."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from polyrule.data.names import visible
+from polyrule.errors import OptionError
+from polyrule.model.reading import Node
+from polyrule.model.rule_list import RuleList
+from polyrule.studio.alone import alone
+from polyrule.studio.jobs import Job
+from polyrule.studio.learn import Recipe, learn
+from polyrule.studio.reference import references
+from polyrule.studio.steps import said
+from polyrule.studio.workbench import Workbench
+
+if TYPE_CHECKING:
+    from polyrule.studio.session import Session
+
+
+class Workers:
+    """The jobs of a session: one that learns, and one beside it that scores other models.
+
+    Parameters
+    ----------
+    session : Session
+    threads : int or None
+        For learning; the models do not depend on it.
+    """
+
+    def __init__(self, session: Session, threads: int | None = None) -> None:
+        self.session, self.lock, self.threads = session, session.lock, threads
+        self.job: Job | None = None
+        self.side: Job | None = None
+        self.closed = False
+        self._scored: Workbench | None = None  # the examples that others are, or were, scored on
+        self._references: list[dict[str, Any]] | None = None
+
+    @property
+    def busy(self) -> bool:
+        """Whether something is being learned."""
+        return self.job is not None and not self.job.finished
+
+    @alone
+    def learn(self, value: Any) -> dict[str, Any]:
+        """Begin to learn; the job tells the rest."""
+        session = self.session
+        bench = session.examples()
+        session.require_idle()
+        members = dict(Node(value, "learn").mapping())
+        keeps = members.pop("pinned", False) is True
+        if keeps and session.project.at >= 0 and isinstance(session.project.model, RuleList):
+            members["keep"] = self._pinned()
+        names = {feature.name for feature in bench.train.features}
+        monotone = {name: way for name, way in session.intake.setup.monotone.items() if name in names}
+        recipe = Recipe.from_json(members, monotone, self.threads)
+        before = session.project.model if recipe.keep else None
+
+        def work(job: Job) -> dict[str, Any] | None:
+            model, warned = learn(recipe, bench.train, before, job)
+            if job.cancelled:
+                return None
+            found = session.learned(model, recipe)
+            return {**found, "warnings": [visible(text) for text in warned]}
+
+        self.job = Job(work).start()
+        return {"job": self.job.number}
+
+    def _pinned(self) -> list[int]:
+        version = self.session.project.current
+        rules = range(len(version.model.rules))
+        return [at for at in rules if version.notes.get(said(version.model, at), {}).get("pinned")]
+
+    @alone
+    def compare_with_others(self) -> dict[str, Any]:
+        """Begin to score what everybody would try first; the job tells the rest."""
+        bench = self.session.examples()
+        if self._scored is bench and self._references is not None:
+            return {"references": self._references}
+        if self.side is not None and not self.side.finished:
+            if self._scored is bench:
+                return {"job": self.side.number}
+            self.side.stop(keep=False)
+
+        def work(job: Job) -> dict[str, Any] | None:
+            entries = references(*bench.parts, job, self.threads)
+            with self.lock:
+                if not job.stopping and bench is self._scored:
+                    self._references = entries
+            return {"references": entries}
+
+        self._scored, self._references = bench, None
+        self.side = Job(work).start()
+        return {"job": self.side.number}
+
+    def find_job(self, number: int) -> Job:
+        """Return a job that runs or has just ended."""
+        for job in (self.job, self.side):
+            if job is not None and job.number == number:
+                return job
+        raise OptionError(f"there is no job {number}")
+
+    @alone
+    def stop(self, value: Any) -> dict[str, Any]:
+        """End the job that runs; what it found so far is kept or thrown away."""
+        keep = Node(value, "stop").fields((), ("keep",))["keep"].maybe(Node.flag) or False
+        if self.job is not None:
+            self.job.stop(keep)
+        return {}
+
+    def close(self) -> None:
+        """End everything that still runs; nobody listens any more, although a forest may still grow for a while."""
+        self.closed = True
+        for job in (self.job, self.side):
+            if job is not None:
+                job.stop(keep=False)

@@ -1,0 +1,179 @@
+import gzip
+import io
+import zipfile
+
+import numpy as np
+import pytest
+from fuzz.seeds import workbook
+
+import polyrule
+from polyrule.data import Feature, read, read_chunks
+from polyrule.errors import DataError, LimitError
+
+NAN = float("nan")
+
+
+def cell(place, value, kind="", style=""):
+    shown = f' t="{kind}"' if kind else ""
+    look = f' s="{style}"' if style else ""
+    text = f"<is><t>{value}</t></is>" if kind == "inlineStr" else f"<v>{value}</v>"
+    return f'<c r="{place}"{shown}{look}>{text}</c>'
+
+
+def sheet(*rows, first=1):
+    """A sheet from rows of values: texts, numbers, booleans; None is a cell that is not there."""
+    lines = []
+    for number, row in enumerate(rows, first):
+        cells = []
+        for column, value in enumerate(row):
+            place = f"{chr(65 + column)}{number}"
+            if isinstance(value, bool):
+                cells.append(cell(place, int(value), "b"))
+            elif isinstance(value, str):
+                cells.append(cell(place, value, "inlineStr"))
+            elif value is not None:
+                cells.append(cell(place, value))
+        lines.append(f'<row r="{number}">{"".join(cells)}</row>')
+    return f"<worksheet><sheetData>{''.join(lines)}</sheetData></worksheet>".encode()
+
+
+def look(raw, **options):
+    return read(io.BytesIO(raw), **{"labels": None, **options})
+
+
+def test_kinds_and_missing_values():
+    rows = [["id", "size", "hue", "big", "L"]]
+    rows += [
+        ["a", 1, "red", True, 1],
+        ["b", None, "blue", False, 0],
+        ["c", "NA", "?", None, 1],
+        ["d", 2.5, "red", True, 0],
+    ]
+    data = look(workbook(sheet(*rows)), labels=["L"], identifier="id")
+    assert data.features == (
+        Feature("size"),
+        Feature("hue", "nominal", ("blue", "red")),
+        Feature("big", "nominal", ("False", "True")),
+    )
+    np.testing.assert_array_equal(data.X.values, [[1, 1, 1], [NAN, 0, 0], [NAN, NAN, NAN], [2.5, 1, 1]])
+    assert data.Y.tolist() == [[1], [0], [1], [0]]
+    assert data.row_ids == ("a", "b", "c", "d")
+
+
+def test_dates_shared_texts_errors_and_rows_that_are_not_there():
+    data = look(workbook(), labels=["L"])
+    assert [feature.name for feature in data.features] == ["on", "on year", "on month", "on weekday", "hue"]
+    assert data.features[-1].categories == ("dark red",)
+    np.testing.assert_array_equal(data.X.values[:, 0], [18691, NAN])  # 2021-03-05
+    assert data.Y.tolist() == [[1], [0]]
+
+
+@pytest.mark.parametrize(
+    ("code", "is_date"), [("yyyy\\-mm\\-dd", True), ('0.0" days"', False), ("[Red]0", False), ("h:mm", False)]
+)
+def test_a_number_is_a_date_where_its_format_shows_days_or_years(code, is_date):
+    shown = code.replace('"', "&quot;")
+    styles = f'<styleSheet><numFmts><numFmt numFmtId="170" formatCode="{shown}"/></numFmts>'
+    styles += '<cellStyleXfs><xf numFmtId="14"/></cellStyleXfs><cellXfs><xf numFmtId="170"/></cellXfs>'
+    styles += "<cellStyles><x/></cellStyles></styleSheet>"
+    raw = f"<worksheet><row>{cell('A1', 'on', 'str')}</row><row>{cell('A2', 1.5, style='0')}</row></worksheet>".encode()
+    assert look(workbook(raw, styles=styles.encode())).features[0].kind == ("date" if is_date else "numeric")
+
+
+@pytest.mark.parametrize(("system", "day"), [("", -25567), ('<workbookPr date1904="1"/>', -24106)])
+def test_both_calendars(system, day):
+    main = f'<x:workbook>{system}<x:sheet name="S" state="hidden" r:id="r9"/><x:sheet r:id="r1"/></x:workbook>'
+    raw = "<x:worksheet><x:row><x:c t='str'><x:v>on</x:v></x:c></x:row>"
+    raw += "<x:row><x:c s='1'><x:v>1</x:v></x:c></x:row></x:worksheet>"
+    data = look(workbook(raw.encode(), workbook=main.encode()))
+    assert data.X.values[0, 0] == day  # 1900-01-01 and 1904-01-02
+
+
+def test_how_a_text_is_pronounced_is_no_part_of_it():
+    texts = "<sst><si><t>課</t><rPh sb='0' eb='1'><t>カ</t></rPh></si><si><t>x</t></si></sst>"
+    assert look(workbook(sharedStrings=texts.encode())).features[0].name == "課"
+
+
+def test_dates_written_as_text():
+    raw = workbook(sheet(["on", "at"], ["31.12.2021", "3/14/2021"], ["1.2.2022", "3/1/2021"]))
+    assert [feature.kind for feature in look(raw).features if not feature.part] == ["date", "date"]
+    raw = workbook(sheet(["at"], ["3/4/2021"]))
+    assert look(raw, dates="month/day/year").X.values[0, 0] == 18690
+    with pytest.raises(DataError, match="every day may be a month"):
+        look(raw)
+
+
+def test_text_below_numbers_makes_categories_as_in_csv():
+    rows = [["size", "on"], *([number, "2021-03-05"] for number in range(1200)), ["large", "soon"]]
+    data = look(workbook(sheet(*rows)))
+    assert [feature.kind for feature in data.features] == ["nominal", "nominal"]
+    assert len(data.features[0].categories) == 1201
+
+
+def test_chunks_streams_and_compressed_workbooks_are_the_same(tmp_path):
+    raw = workbook(sheet(["a", "L"], *([number, number % 2] for number in range(7))))
+    (tmp_path / "table.xlsx").write_bytes(raw)
+    (tmp_path / "table.xlsx.gz").write_bytes(gzip.compress(raw))
+    for origin in (io.BytesIO(raw), tmp_path / "table.xlsx", tmp_path / "table.xlsx.gz"):
+        parts = list(read_chunks(origin, labels=["L"], rows=3))
+        assert [len(part) for part in parts] == [3, 3, 1]
+        assert np.concatenate([part.X.values[:, 0] for part in parts]).tolist() == list(range(7))
+
+
+@pytest.mark.parametrize(
+    ("raw", "words"),
+    [
+        (workbook(sheet()), "the first sheet is empty"),
+        (workbook(sheet([1, 2], [3, 4])), "row 1: all cells of the first row are numbers"),
+        (workbook(sheet(["Report"], ["a", "b"], [1, 2])), "row 2, column B: a value stands outside the 1 columns"),
+        (workbook(sheet(["a", "a"], [1, 2])), "'a'"),
+        (workbook(b"<worksheet><row>"), "cannot be read"),
+        (workbook(b"<worksheet><row><c t='str'><v>a</v></c></row><row><c t='s'><v>7</v></c></row></worksheet>"), "'7'"),
+        (workbook(b"<worksheet><row><c><v>1x</v></c></row></worksheet>"), "'1x' is a number"),
+        (workbook(b"<!DOCTYPE a [<!ENTITY b 'c'>]><worksheet/>"), "declares a document type"),
+        (workbook(workbook=b"<workbook/>"), "has no sheet"),
+        (workbook(workbook=b'<workbook><sheet r:id="r2"/></workbook>')[:-30], "not a readable workbook"),
+        (workbook(packing=zipfile.ZIP_LZMA), "packed in a way that workbooks are not"),
+        (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + b"\0" * 600, "save it as .xlsx"),
+    ],
+)
+def test_what_cannot_be_read_is_refused_in_a_sentence(raw, words):
+    with pytest.raises(DataError, match=words):
+        look(raw)
+
+
+def test_another_archive_is_no_workbook():
+    stream = io.BytesIO()
+    with zipfile.ZipFile(stream, "w") as archive:
+        archive.writestr("songs.csv", "a,b\n1,2\n")
+    with pytest.raises(DataError, match="a zip archive but no workbook"):
+        look(stream.getvalue())
+
+
+def test_a_damaged_part_is_refused():
+    raw = bytearray(workbook(packing=zipfile.ZIP_STORED))
+    raw[raw.index(b"<v>44260")] = ord("[")
+    with pytest.raises(DataError, match=r"sheet1\.xml"):
+        look(bytes(raw))
+
+
+def test_a_small_workbook_does_not_unpack_to_a_large_bill():
+    empty = b"<worksheet>" + b" " * 30_000_000 + b"</worksheet>"
+    with polyrule.limits(max_bytes=1_000_000), pytest.raises(LimitError, match="unpacked content"):
+        look(workbook(empty))
+    wide = sheet(["a"]).replace(b"A1", b"XFD1") + b""
+    with polyrule.limits(max_cells=1000), pytest.raises(LimitError, match="16384 columns"):
+        look(workbook(wide))
+    rows = workbook(sheet(["a", "b"], *([1, 2] for _ in range(2000))))
+    with polyrule.limits(max_cells=3000), pytest.raises(LimitError, match="4000 cells"):
+        look(rows)
+
+
+def test_an_archive_cannot_lie_about_its_size():
+    raw = bytearray(workbook(b"<worksheet>" + b" " * 100_000 + b"</worksheet>"))
+    at = raw.index(b"PK\x01\x02")
+    while b"sheet1.xml" not in raw[at : at + 80]:
+        at = raw.index(b"PK\x01\x02", at + 4)
+    raw[at + 24 : at + 28] = (40).to_bytes(4, "little")  # what it says it unpacks to
+    with pytest.raises(DataError, match=r"sheet1\.xml"):
+        look(bytes(raw))

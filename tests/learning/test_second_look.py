@@ -1,0 +1,101 @@
+"""Constants, weak rules and lists that are no better than constants."""
+
+import numpy as np
+import pytest
+
+from polyrule import RuleListClassifier
+from polyrule.errors import ModelWarning, OptionError
+from polyrule.model.constants import constants, shortfall
+
+
+def told_by_a_sign(examples: int = 800) -> tuple[np.ndarray, np.ndarray]:
+    """A frequent label that one sign tells well, among labels that nothing tells, so that saying it always pays."""
+    rng = np.random.default_rng(0)
+    sign = np.arange(examples) % 5 < 3
+    told = np.where(sign, rng.random(examples) < 0.8, rng.random(examples) < 0.25)
+    others = rng.random((examples, 4)) < 0.25
+    return np.column_stack([sign, rng.random(examples)]), np.column_stack([told, others]).astype(int)
+
+
+def noise(examples: int = 300) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(3)
+    return rng.random((examples, 4)).round(2), (rng.random((examples, 3)) < [0.7, 0.3, 0.1]).astype(int)
+
+
+def test_rules_tell_a_frequent_label_where_a_constant_is_hardly_better():
+    X, Y = told_by_a_sign()
+    model = RuleListClassifier().fit(X, Y, label_names=list("abcde")).rules_
+    over = [rule for rule in model.rules if any(literal.label == 0 for literal in rule.head)]
+    assert over
+    assert all(rule.body for rule in over)
+    assert model.predict(X)[:, 0].mean() < 0.8
+
+
+@pytest.mark.filterwarnings("ignore::polyrule.errors.ModelWarning")
+def test_what_nothing_tells_stays_constant_and_comes_first():
+    X, Y = noise()
+    model = RuleListClassifier().fit(X, Y, label_names=["often", "some", "rare"]).rules_
+    assert constants(model) == (0,)
+    lines = str(model).splitlines()
+    assert next(line for line in lines if line.startswith("1.")).startswith("1. always: often (right for 64 %)")
+    assert "<- true" not in str(model)
+
+
+def test_a_list_that_is_no_better_than_constants_says_so_first():
+    X, Y = noise()
+    with pytest.warns(ModelWarning, match="hardly better than predicting the same labels for everyone: f1 to expect 0"):
+        model = RuleListClassifier().fit(X, Y).rules_
+    assert str(model).startswith("(hardly better than predicting the same labels for everyone")
+    assert "hardly better" in model._repr_html_().split("<table>")[0]
+    assert not shortfall(RuleListClassifier().fit(X, np.column_stack([X[:, 0] > 0.6, X[:, 1] > 0.8])).rules_)
+
+
+@pytest.mark.parametrize("least", [0.3, 0.6, 0.9])
+@pytest.mark.parametrize("kind", ["plain", "weighted", "unknown", "no teacher", "hamming"])
+@pytest.mark.filterwarnings("ignore::polyrule.errors.ModelWarning")
+def test_every_label_is_expected_to_be_as_precise_as_asked(kind, least):
+    rng = np.random.default_rng(1)
+    X = rng.random((240, 4)).round(2)
+    Y = (X[:, :3] + 0.5 * rng.random((240, 3)) > [0.6, 0.9, 1.1]).astype(float)
+    weights = rng.integers(1, 4, 240) / 2 if kind == "weighted" else None
+    if kind == "unknown":
+        Y[rng.random(Y.shape) < 0.1] = np.nan
+    options = {"no teacher": {"teacher": None}, "hamming": {"prune": "hamming"}}.get(kind, {})
+    fitted = RuleListClassifier(min_precision=least, **options).fit(X, Y, sample_weight=weights)
+    chances = [literal.chance for rule in fitted.rules_.rules for literal in rule.head]
+    assert all(chance >= least for chance in chances)
+    assert chances or least == 0.9
+    if weights is None:
+        assert not fitted.rules_.verify(X, Y).findings
+
+
+def test_weak_labels_are_kept_out_by_choosing_again():
+    X, Y = told_by_a_sign()
+    loose, strict = (RuleListClassifier(min_precision=least).fit(X, Y).rules_ for least in (0, 0.5))
+    assert min(literal.chance for rule in loose.rules for literal in rule.head) < 0.5
+    assert len(strict)
+    assert strict.info["options"]["min_precision"] == 0.5
+    assert not strict.verify(X, Y).findings
+
+
+@pytest.mark.parametrize("wrong", [-0.1, 1.5, float("nan")])
+def test_a_share_is_asked_for(wrong):
+    with pytest.raises(OptionError, match="min_precision must be a share from 0 to 1"):
+        RuleListClassifier(min_precision=wrong).fit([[1], [2]], [[0], [1]])
+
+
+def test_lists_as_they_are_grown_expect_nothing():
+    with pytest.raises(OptionError, match="min_precision is for lists whose rules are chosen"):
+        RuleListClassifier(min_precision=0.5, prune=None).fit([[1], [2]], [[0], [1]])
+    model = RuleListClassifier.paper().fit([[1], [2], [3], [4]], [[0], [0], [1], [1]]).rules_
+    assert all(rule.expected is None for rule in model.rules)
+    assert "expect" not in str(model)
+
+
+def test_the_order_of_rows_does_not_matter():
+    X, Y = told_by_a_sign(300)
+    order = np.random.default_rng(5).permutation(len(X))
+    one, other = RuleListClassifier().fit(X, Y).rules_, RuleListClassifier(n_jobs=2).fit(X[order], Y[order]).rules_
+    assert one.rules == other.rules
+    assert one.default_chances == other.default_chances
+    assert one.info["pruning"]["expected"] == other.info["pruning"]["expected"]
