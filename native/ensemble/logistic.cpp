@@ -41,6 +41,11 @@ POLYRULE_INLINE Whole rounded(double value) {
   return std::bit_cast<Whole>(value + kMagic) - std::bit_cast<Whole>(kMagic);
 }
 
+// What a row of a weight contributes: rounded before it is multiplied, so that a weight of two is two rows.
+POLYRULE_INLINE Whole contributed(double weight, double value) {
+  return rounded(weight * ((value + kMagic) - kMagic));
+}
+
 // exp(-x) for x >= 0 by a power of two and a Taylor series of degree 13: a unit in the last place at most.
 POLYRULE_INLINE double falling(double x) {
   const double turned = x * -1.4426950408889634 + kMagic, twos = turned - kMagic;
@@ -118,7 +123,7 @@ POLYRULE_VECTOR_CLONES Whole losses(const double* __restrict scores, const doubl
   for (std::size_t r = 0; r < rows; ++r) {
     const double score = scores[r], high = score > 0 ? score : 0.0;
     const double loss = high + log_of_one_and(away[r]) - static_cast<double>(targets[r]) * score;
-    sum += rounded(unit * (weights[r] * (loss < kMostLoss ? loss : kMostLoss)));
+    sum += contributed(weights[r], unit * (loss < kMostLoss ? loss : kMostLoss));
   }
   return sum;
 }
@@ -127,12 +132,12 @@ POLYRULE_VECTOR_CLONES void surpluses(const double* __restrict chances, const fl
                                       const double* __restrict weights, double unit, Whole* __restrict found,
                                       std::size_t rows) {
   for (std::size_t r = 0; r < rows; ++r)
-    found[r] = rounded(unit * (weights[r] * (chances[r] - static_cast<double>(targets[r]))));
+    found[r] = contributed(weights[r], unit * (chances[r] - static_cast<double>(targets[r])));
 }
 
 POLYRULE_VECTOR_CLONES void bends(const double* __restrict chances, const double* __restrict weights, double unit,
                                   Whole* __restrict found, std::size_t rows) {
-  for (std::size_t r = 0; r < rows; ++r) found[r] = rounded(unit * (weights[r] * (chances[r] * (1.0 - chances[r]))));
+  for (std::size_t r = 0; r < rows; ++r) found[r] = contributed(weights[r], unit * (chances[r] * (1.0 - chances[r])));
 }
 
 // What a model of additive rules is fitted to. Covers: one row of 0 and 1 per rule, the intercept first.

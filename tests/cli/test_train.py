@@ -224,7 +224,7 @@ def test_benchmark_data_by_name():
 
 def test_standard_input(songs):
     text = ok("train", "-", *READING, "--max-rules", "1", input=songs.read_bytes())
-    assert text.startswith("1. ")
+    assert "1. " in text
 
 
 def test_an_interruption_in_the_first_rule_overwrites_nothing(songs, tmp_path, monkeypatch):

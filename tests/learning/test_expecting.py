@@ -60,9 +60,9 @@ def test_the_best_constants_are_the_best_of_all_sets_of_labels(labels, hamming):
 
 def test_expectations_are_fairer_than_training_counts():
     errors = []
-    for name in ("emotions", "flags"):
-        data = datasets.load(name, part="train")
-        order = np.random.default_rng(0).permutation(len(data.Y))
+    data = datasets.load("emotions", part="train")
+    for seed in range(4):
+        order = np.random.default_rng(seed).permutation(len(data.Y))
         kept, aside = np.sort(order[: len(order) * 2 // 3]), np.sort(order[len(order) * 2 // 3 :])
         model = RuleListClassifier().fit(data[kept]).rules_
         setter, truth = predict(model, data[aside].X).setter, np.asarray(data[aside].Y)

@@ -61,7 +61,8 @@ class Target:
             if len(self.classes) == 1:
                 return np.ones((len(present), 1))
             return np.hstack([1 - present, present])
-        return np.asarray(present / present.sum(axis=1, keepdims=True))
+        total = present.sum(axis=1, keepdims=True)
+        return np.where(total > 0, present, 1.0) / np.where(total > 0, total, present.shape[1])
 
 
 def read_target(y: Any, label_names: Sequence[str] | None = None) -> Target:

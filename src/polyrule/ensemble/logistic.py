@@ -73,8 +73,23 @@ def chances_of(scores: Matrix) -> Matrix:
 
 def unit_for(weights: Floats) -> float:
     """Units per nat: so fine that sums over all rows still fit into 63 bits, and the number of a row into 51."""
-    total, most = (np.ceil(np.log2(max(float(some), 1e-300))) for some in (weights.sum(), weights.max(initial=0)))
-    return float(2.0 ** min(61 - total, 50 - most))
+    return float(2.0 ** min(61 - _bits(float(weights.sum())), 50 - weight_bits(weights)))
+
+
+def weight_bits(weights: Floats) -> int:
+    """Return the bits that the largest weight needs: the same for all from 1 to 64, so that units do not depend on it.
+
+    Examples
+    --------
+    >>> [weight_bits(np.array([largest])) for largest in (0.25, 1.0, 3.0, 64.0, 100.0)]
+    [-2, 6, 6, 6, 7]
+    """
+    bits = _bits(float(weights.max(initial=0)))
+    return max(bits, 6) if bits >= 0 else bits
+
+
+def _bits(number: float) -> int:
+    return int(np.ceil(np.log2(max(number, 1e-300))))
 
 
 def whole_sum(numbers: Matrix, unit: float) -> int:
@@ -131,8 +146,8 @@ class Logistic:
                 targets = self.targets[label, rows].astype(np.float64)
                 away = falling(np.abs(scores))
                 losses = np.where(scores > 0, scores, 0.0) + log_of_one_and(away) - targets * scores
-                value[place] += _whole(self.unit / 64 * (weights * np.minimum(losses, _MOST_LOSS))).sum()
-                surplus = _whole(self.unit * (weights * (_become(scores, away) - targets)))
+                value[place] += _contributed(weights, self.unit / 64 * np.minimum(losses, _MOST_LOSS)).sum()
+                surplus = _contributed(weights, self.unit * (_become(scores, away) - targets))
                 slopes[rules, place] += self.covers[rules, rows].astype(np.int64) @ surplus
         return value.astype(np.float64) / (self.unit / 64), slopes.astype(np.float64) / self.unit
 
@@ -152,7 +167,7 @@ class Logistic:
             for rows in self._blocks():
                 scores, weights = self._scores(rules, coefficients[rules, place], rows)
                 chances, covers = chances_of(scores), self.covers[rules, rows].astype(np.int64)
-                matrix += covers @ (covers * _whole(self.unit * (weights * (chances * (1.0 - chances))))).T
+                matrix += covers @ (covers * _contributed(weights, self.unit * (chances * (1.0 - chances)))).T
             found.append(matrix.astype(np.float64) / self.unit)
         return found
 
@@ -169,9 +184,9 @@ class Logistic:
             for rows in self._blocks():
                 scores, weights = self._scores(rules, coefficients[rules, place], rows)
                 chances = chances_of(scores)
-                surplus = weights * (chances - self.targets[label, rows].astype(np.float64))
-                gradient[rows, label] = np.rint(scale * surplus)
-                curvature[rows, label] = np.maximum(np.rint(scale * (weights * (chances * (1.0 - chances)))), 1)
+                surplus = chances - self.targets[label, rows].astype(np.float64)
+                gradient[rows, label] = _contributed(weights, scale * surplus)
+                curvature[rows, label] = np.maximum(_contributed(weights, scale * (chances * (1.0 - chances))), 1)
 
     def _given(self, labels: Ints, coefficients: Matrix, support: Bools) -> tuple[npt.NDArray[Any], ...]:
         return (
@@ -239,6 +254,11 @@ def _for_each(
 
 def _flat(matrices: Sequence[Matrix]) -> Floats:
     return np.concatenate([matrix.ravel() for matrix in matrices]) if matrices else np.empty(0)
+
+
+def _contributed(weights: Floats, numbers: Matrix) -> Ints:
+    """Return what rows contribute: rounded before it is multiplied, so that a weight of two is two rows."""
+    return _whole(weights * np.rint(numbers))
 
 
 def _whole(numbers: Matrix) -> Ints:

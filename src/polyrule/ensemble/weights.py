@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from polyrule.arrays import Bools, Bytes, Floats, Floats32, Ints, Ints32, Matrix
-from polyrule.ensemble.logistic import Logistic, inverse_diagonals, newton_steps, unit_for
+from polyrule.ensemble.logistic import Logistic, inverse_diagonals, newton_steps, unit_for, weight_bits
 
 # The intercept is penalised too, but so little that it only matters for a label that is always or never present.
 INTERCEPT_RIDGE = 0.01
@@ -25,7 +25,7 @@ _TOLERANCE = 1e-10
 _FAIR_GAIN = (0.35, 0.6)
 _BLOCK_CELLS = 262_144  # scores at a time
 _MOST_LABELS = 256  # labels at a time
-_SCALE_BITS = 24
+_SCALE_BITS = 30  # of a slope, the largest weight included
 
 
 def loss(scores: Matrix, targets: Matrix, weights: Floats) -> Floats:
@@ -87,7 +87,7 @@ class Solver:
         self.support = np.ones((1, labels), dtype=bool)
         self.signs = np.zeros(1, dtype=np.int8)
         self.gradient, self.curvature = np.zeros((2, rows, labels), dtype=np.int32)
-        self.scale = float(2.0 ** (_SCALE_BITS - np.ceil(np.log2(max(float(weights.max(initial=0)), 1e-300)))))
+        self.scale = float(2.0 ** (_SCALE_BITS - weight_bits(weights)))
         self.versions = np.zeros(labels, dtype=np.int64)
         self._values = np.zeros(labels)
         self.solve(steps=50)

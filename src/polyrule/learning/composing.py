@@ -389,27 +389,36 @@ class Composition:
             weight = unscaled(int(self.weights[covered].sum()), self.scale)
             made.append(Rule(tuple(head), tuple(map(short, body)), coverage=weight))
         unset |= left
-        rest = [self.literal(label, unset[:, label], tested) for label, tested in enumerate(searched)]
+        rest = [self._counts(label, unset[:, label]) for label in range(len(self.names))]
+        # Where no rule sets a label it is absent: that is what the search flatters.
+        absent = [
+            expected(wrong, right, tested, None if told is None else right + wrong - told)
+            for (right, wrong, told), tested in zip(rest, searched, strict=True)
+        ]
         return RuleList(
             (*kept, *made),
             self.table.features,
             self.names,
-            default_counts=tuple((literal.tp, literal.fp) for literal in rest),
-            default_chances=tuple(literal.chance for literal in rest if literal.chance is not None),
+            default_counts=tuple((right, wrong) for right, wrong, _ in rest),
+            default_chances=tuple(round(1 - chance, 4) for chance in absent),
         )
 
     def literal(self, label: int, mine: Bools, searched: int) -> Literal:
         """Return a present label with what is true of the examples on which it is set, and what to expect of others."""
+        right, wrong, told = self._counts(label, mine)
+        return Literal(label, 1, right, wrong, round(expected(right, wrong, searched, told), 4))
+
+    def _counts(self, label: int, mine: Bools) -> tuple[float, float, float | None]:
+        """Return the weight of examples that have a label, of those that do not, and the first as a teacher tells it."""
         mine = mine & self.known[:, label]
         weights = self.weights[mine]
         right = unscaled(int(weights[self.truth[mine, label] == 1].sum()), self.scale)
         wrong = unscaled(int(weights[self.truth[mine, label] == 0].sum()), self.scale)
-        told = None
-        if self.opinion is not None:
-            # In whole numbers, so that the order of examples does not matter.
-            answers = np.rint(QUANTUM * self.opinion[mine, label]).astype(np.int64)
-            told = float(unscaled(int(weights @ answers), self.scale)) / QUANTUM
-        return Literal(label, 1, right, wrong, round(expected(right, wrong, searched, told), 4))
+        if self.opinion is None:
+            return right, wrong, None
+        # In whole numbers, so that the order of examples does not matter.
+        answers = np.rint(QUANTUM * self.opinion[mine, label]).astype(np.int64)
+        return right, wrong, float(unscaled(int(weights @ answers), self.scale)) / QUANTUM
 
 
 def _shortest(sizes: Ints, covers: Covers, allowed: Bools | None) -> Ints:

@@ -63,7 +63,7 @@ def warn_about_model(model: RuleList, truth: Any, reason: str, whole: bool = Tru
     A list that was ended before its time, or whose classes are decided by probabilities (not `whole`), is only expected
     to have a rule.
     """
-    poor = shortfall(model)
+    poor = shortfall(model) if len(model) else ""
     for text in filter(None, (poor and f"the list is {poor}", _shortcoming(model, truth, reason, whole))):
         warnings.warn(text, ModelWarning, stacklevel=depth_of_caller())
 

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 NEARLY = 0.01  # of the measure, what the list may lose for rules in place of constants
 _EVERYONE = 0.8  # share of the examples from which on saying a label tells little
+_CARE = 0.1  # of the measure, what careful expectations may be below the truth
 _PARTS = (1.0, 0.95, 0.9, 0.85)  # of a label's share, above which rules for it are tried
 
 
@@ -201,9 +202,14 @@ class SecondLook:
 
     @property
     def _margin(self) -> float:
-        """Return by how much values of so many examples differ by chance, about: half a standard error."""
+        """Return by how much the list must be better than constants: half a standard error of so many examples.
+
+        Without a teacher, what is expected is only careful, and the list is not blamed before it is far worse.
+        """
         if len(self.composition.truth) < FEWEST_EXAMPLES:
             return 0.0  # the value is not an expectation
+        if self.composition.opinion is None:
+            return -_CARE
         total = self._every if self.composition.pruning.beta_squared is None else self._present
         return 0.5 / sqrt(max(1.0, float(total.sum())))
 
