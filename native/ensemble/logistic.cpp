@@ -35,16 +35,24 @@ constexpr std::size_t kBlock = 512;            // rows at a time: their numbers 
 constexpr double kMagic = 6755399441055744.0;  // 1.5 * 2^52: adding it rounds to a whole number
 constexpr double kLeastCurvature = 1e-9;       // keeps the matrix of a rule without effect regular
 constexpr double kFarthest = 690;              // beyond it exp(-x) counts as exp(-690)
+constexpr double kFinest = 0x1p44;             // units that a number is rounded to before it is weighed
 constexpr double kMostLoss = 60;  // nats of one row: more fits into no sum, and nobody needs to know how bad it is
 
 POLYRULE_INLINE Whole rounded(double value) {
   return std::bit_cast<Whole>(value + kMagic) - std::bit_cast<Whole>(kMagic);
 }
 
-// What a row of a weight contributes: rounded before it is multiplied, so that a weight of two is two rows.
-POLYRULE_INLINE Whole contributed(double weight, double value) {
-  return rounded(weight * ((value + kMagic) - kMagic));
-}
+// What a row of a weight contributes, in units: rounded before it is multiplied, so that a weight of two is two rows.
+class Contribution {
+ public:
+  explicit Contribution(double unit) : fine_(std::min(unit, kFinest)), coarse_(unit / fine_) {}
+  POLYRULE_INLINE Whole operator()(double weight, double value) const {
+    return rounded(weight * coarse_ * ((fine_ * value + kMagic) - kMagic));
+  }
+
+ private:
+  double fine_, coarse_;
+};
 
 // exp(-x) for x >= 0 by a power of two and a Taylor series of degree 13: a unit in the last place at most.
 POLYRULE_INLINE double falling(double x) {
@@ -119,11 +127,12 @@ POLYRULE_VECTOR_CLONES void become_chances(const double* __restrict scores, cons
 POLYRULE_VECTOR_CLONES Whole losses(const double* __restrict scores, const double* __restrict away,
                                     const float* __restrict targets, const double* __restrict weights, double unit,
                                     std::size_t rows) {
+  const Contribution contributed(unit);
   Whole sum = 0;
   for (std::size_t r = 0; r < rows; ++r) {
     const double score = scores[r], high = score > 0 ? score : 0.0;
     const double loss = high + log_of_one_and(away[r]) - static_cast<double>(targets[r]) * score;
-    sum += contributed(weights[r], unit * (loss < kMostLoss ? loss : kMostLoss));
+    sum += contributed(weights[r], loss < kMostLoss ? loss : kMostLoss);
   }
   return sum;
 }
@@ -131,13 +140,15 @@ POLYRULE_VECTOR_CLONES Whole losses(const double* __restrict scores, const doubl
 POLYRULE_VECTOR_CLONES void surpluses(const double* __restrict chances, const float* __restrict targets,
                                       const double* __restrict weights, double unit, Whole* __restrict found,
                                       std::size_t rows) {
+  const Contribution contributed(unit);
   for (std::size_t r = 0; r < rows; ++r)
-    found[r] = contributed(weights[r], unit * (chances[r] - static_cast<double>(targets[r])));
+    found[r] = contributed(weights[r], chances[r] - static_cast<double>(targets[r]));
 }
 
 POLYRULE_VECTOR_CLONES void bends(const double* __restrict chances, const double* __restrict weights, double unit,
                                   Whole* __restrict found, std::size_t rows) {
-  for (std::size_t r = 0; r < rows; ++r) found[r] = contributed(weights[r], unit * (chances[r] * (1.0 - chances[r])));
+  const Contribution contributed(unit);
+  for (std::size_t r = 0; r < rows; ++r) found[r] = contributed(weights[r], chances[r] * (1.0 - chances[r]));
 }
 
 // What a model of additive rules is fitted to. Covers: one row of 0 and 1 per rule, the intercept first.

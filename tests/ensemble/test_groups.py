@@ -81,15 +81,15 @@ def test_an_offset_has_a_gradient_and_a_curvature_per_label() -> None:
         best_conditions(table, rows, slopes, kernels="native", offset=np.zeros((2, 7), dtype=np.int64))
 
 
-@given(st.integers(0, 10**6), st.sampled_from(["native", "reference"]), st.sampled_from([0.0, 0.3]), st.booleans())
+@given(st.integers(0, 10**6), st.sampled_from(["native", "reference"]), st.sampled_from([0.0, 0.3]), st.integers(1, 4))
 @settings(max_examples=30, deadline=None)
-def test_every_step_gains_what_its_cover_gains(seed: int, kernels: str, cost: float, one: bool) -> None:
+def test_every_step_gains_what_its_cover_gains(seed: int, kernels: str, cost: float, few: int) -> None:
     table, slopes, _ = world(seed, labels=1 + seed % 4, cost=cost)
     tests = any_body(np.random.default_rng(seed), table)
     rows = covered(table, tests)
     body = Body(tests, rows, slopes.gain(rows) if tests else 0.0)
     options = Growth(
-        max_conditions=9, max_members=9, beam_width=3, min_improvement=0.0, chance=0.0, one_label=one, kernels=kernels
+        max_conditions=9, max_members=9, beam_width=3, min_improvement=0.0, chance=0.0, judging=few, kernels=kernels
     )
     search = Search(table, slopes, options)
     for step in search.steps(body):

@@ -136,7 +136,7 @@ def test_conditions_read_as_in_lists() -> None:
     model = RuleEnsemble(
         (WeightedRule((Entry(0, 1.0),), body, 0.1 + 0.2),), features, ("calm",), (0.0,), Decision("threshold", (0.0,))
     )
-    assert str(model).splitlines()[0] == "1. calm +1 <- 96 < tempo <= 120, plan = pro   (covers 0.3)"
+    assert str(model).splitlines()[0] == "1. calm +1 <- 96 < tempo <= 120, plan = pro   (covers weight 0.3)"
 
 
 def test_text_names_the_strongest_label_first() -> None:

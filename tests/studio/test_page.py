@@ -50,7 +50,8 @@ def visit(browser: Any) -> Iterator[Callable[..., Any]]:
     yield open_page
     for context in contexts:
         context.close()
-    assert troubles == []
+    # A test may end its studio while the page still asks it something; nobody else is asked, see above.
+    assert [trouble for trouble in troubles if "ERR_CONNECTION_REFUSED" not in trouble] == []
 
 
 def in_section(page: Any, name: str) -> Any:

@@ -62,7 +62,7 @@ class Target:
                 return np.ones((len(present), 1))
             return np.hstack([1 - present, present])
         total = present.sum(axis=1, keepdims=True)
-        return np.where(total > 0, present, 1.0) / np.where(total > 0, total, present.shape[1])
+        return np.asarray(np.where(total > 0, present, 1.0) / np.where(total > 0, total, present.shape[1]))
 
 
 def read_target(y: Any, label_names: Sequence[str] | None = None) -> Target:

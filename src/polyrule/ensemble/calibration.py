@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from polyrule.arrays import Bytes, Floats, Ints, Matrix
-from polyrule.ensemble.logistic import chances_of, falling, log_of_one_and, unit_for, whole_sum
+from polyrule.ensemble.logistic import chances_of, falling, log_of_one_and, unit_for, whole
 
 _MOST_CELLS = 2_000_000
 _BLOCK = 65_536  # scores at a time
@@ -65,17 +65,17 @@ def _around(line: Floats, flat: Floats, wanted: Floats, every: Floats) -> tuple[
     """Penalised loss of a line, its gradient and its curvature; sums are exact, the same on every machine."""
     away = line - np.array([0.0, 1.0])
     unit = unit_for(every) / 4096  # one number may be as large as a few thousand
-    whole: Ints = np.zeros(6, dtype=np.int64)
+    sums: Ints = np.zeros(6, dtype=np.int64)
     for first in range(0, len(flat), _BLOCK):
         block = slice(first, first + _BLOCK)
         scores, weights, truth = flat[block], every[block], wanted[block]
         moved = line[0] + line[1] * scores
         chance = chances_of(moved)
         losses = np.maximum(moved, 0) + log_of_one_and(falling(np.abs(moved))) - truth * moved
-        surplus, bent = weights * (chance - truth), weights * (chance * (1 - chance))
-        terms = (weights * losses, surplus, surplus * scores, bent, bent * scores, bent * scores * scores)
-        whole += [whole_sum(term, unit) for term in terms]
-    value, down, tilt, flatness, cross, spread = (whole.astype(np.float64) / unit).tolist()
+        surplus, bent = chance - truth, chance * (1 - chance)
+        terms = (losses, surplus, surplus * scores, bent, bent * scores, bent * scores * scores)
+        sums += [whole(weights, term, unit).sum() for term in terms]
+    value, down, tilt, flatness, cross, spread = (sums.astype(np.float64) / unit).tolist()
     value += (away[0] * away[0] + away[1] * away[1]) / 2
     return value, np.array([down, tilt]) + away, np.array([[flatness + 1, cross], [cross, spread + 1]])
 

@@ -18,7 +18,7 @@ from polyrule.bins.tests import AnyTest, BinGroup, BinTest, how_many, simplify, 
 from polyrule.ensemble.gain import BestConditions, Slopes, best_conditions
 
 # Members of groups are sought among the features that gain most at the start: a quarter of them, or so many.
-_FEW = 30
+_FEW = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,8 +38,8 @@ class Growth:
     chance : float
         So many nats it must gain on top, times the logarithm of the number of features: the best of many is so good by
         chance.
-    one_label : bool
-        Whether members of a group are judged by the label that the body tells most about. With many rare labels, a
+    judging : int
+        Members of a group are judged by so many labels, those that the body tells most about. With many rare labels, a
         group would otherwise join a word for one label and a word for another.
     threads : int
     kernels : {None, "native", "reference"}
@@ -49,8 +49,8 @@ class Growth:
     max_members: int = 1
     beam_width: int = 1
     min_improvement: float = 0.03
-    chance: float = 0.2
-    one_label: bool = False
+    chance: float = 0.3
+    judging: int = 6
     threads: int = 1
     kernels: str | None = None
 
@@ -193,10 +193,8 @@ class Search:
                 yield Step(body, others, group.members, group.least + 1)
             return
         singles = tuple(single_tests(tests))
-        # "a or b" is what is left by "not a, and not b", which is searched for from the other side.
-        if most > 1 and (len(singles) > 1 or any(self.table.opposite(test) is None for test in singles)):
-            for place, test in enumerate(singles):
-                yield Step(body, tests[:place] + tests[place + 1 :], (test,))
+        for place, test in enumerate(singles if most > 1 else ()):
+            yield Step(body, tests[:place] + tests[place + 1 :], (test,))
         if most > 2 and len(singles) == 2:
             yield Step(body, (), singles, 2)
 
@@ -212,12 +210,16 @@ class Search:
         """Find the best condition on each feature."""
         body, slopes, options = step.body, self.slopes, self.options
         sign, whole = self.table.sign(body.tests), columns is self._all
-        if step.members and options.one_label:
-            slopes = slopes.some(np.argmax(slopes.label_gains(body.rows, sign), keepdims=True))
+        if self._judged_by_some(step):
+            order = np.argsort(-slopes.label_gains(body.rows, sign), kind="stable")
+            slopes = slopes.some(np.sort(order[: options.judging]))
         least = options.enough(slopes.gain(body.rows, sign), len(self._all.features)) if body.tests else 0.0
         sure, border = step.rows(self.table)
         given = (columns.table, border, slopes, options.threads, options.kernels, whole, sign, slopes.sums(sure))
         return Found(best_conditions(*given), columns.features, least, sure, border)
+
+    def _judged_by_some(self, step: Step) -> bool:
+        return bool(step.members) and self.options.judging < len(self.slopes.root)
 
     def _bodies(self, step: Step, found: Found) -> Iterator[Body]:
         body, options, best = step.body, self.options, found.best
@@ -231,7 +233,7 @@ class Search:
                 continue
             rows = np.sort(np.concatenate([found.sure, self.table.covered(test, found.border)]))
             gain = float(best.gain[place])
-            if step.members and options.one_label:
+            if self._judged_by_some(step):
                 gain = self.slopes.gain(rows, self.table.sign(tests))
             if gain > body.gain:
                 taken += 1

@@ -20,6 +20,7 @@ from polyrule.native import native
 _MAGIC = 6755399441055744.0  # 1.5 * 2**52: adding it rounds to a whole number
 _LEAST_CURVATURE = 1e-9  # keeps the matrix of a rule without effect regular
 _FARTHEST = 690.0
+_FINEST = 2.0**44  # units that a number is rounded to before it is weighed
 _MOST_LOSS = 60.0  # nats of one row: more fits into no sum
 _BLOCK = 4096
 # 1 / k! from k = 13 down, and 1 / (2 k + 1) from k = 16 down.
@@ -92,15 +93,18 @@ def _bits(number: float) -> int:
     return int(np.ceil(np.log2(max(number, 1e-300))))
 
 
-def whole_sum(numbers: Matrix, unit: float) -> int:
-    """Sum of numbers that are rounded to whole units first, in these units; the order does not matter.
+def whole(weights: Floats, numbers: Matrix, unit: float) -> Ints:
+    """Return what rows contribute, in whole units; sums of it do not depend on the order.
+
+    Numbers are rounded before they are weighed, so that a weight of two is two rows.
 
     Examples
     --------
-    >>> whole_sum(np.array([0.1, 0.2, 0.3]), 1000.0)
-    600
+    >>> whole(np.array([1.0, 1.0, 2.0]), np.array([0.1, 0.2, 0.3004]), 1000.0)
+    array([100, 200, 600])
     """
-    return int(_whole(unit * numbers).sum())
+    fine = min(unit, _FINEST)
+    return np.rint(weights * (unit / fine) * np.rint(fine * numbers)).astype(np.int64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,8 +150,8 @@ class Logistic:
                 targets = self.targets[label, rows].astype(np.float64)
                 away = falling(np.abs(scores))
                 losses = np.where(scores > 0, scores, 0.0) + log_of_one_and(away) - targets * scores
-                value[place] += _contributed(weights, self.unit / 64 * np.minimum(losses, _MOST_LOSS)).sum()
-                surplus = _contributed(weights, self.unit * (_become(scores, away) - targets))
+                value[place] += whole(weights, np.minimum(losses, _MOST_LOSS), self.unit / 64).sum()
+                surplus = whole(weights, _become(scores, away) - targets, self.unit)
                 slopes[rules, place] += self.covers[rules, rows].astype(np.int64) @ surplus
         return value.astype(np.float64) / (self.unit / 64), slopes.astype(np.float64) / self.unit
 
@@ -167,7 +171,7 @@ class Logistic:
             for rows in self._blocks():
                 scores, weights = self._scores(rules, coefficients[rules, place], rows)
                 chances, covers = chances_of(scores), self.covers[rules, rows].astype(np.int64)
-                matrix += covers @ (covers * _contributed(weights, self.unit * (chances * (1.0 - chances)))).T
+                matrix += covers @ (covers * whole(weights, chances * (1.0 - chances), self.unit)).T
             found.append(matrix.astype(np.float64) / self.unit)
         return found
 
@@ -185,8 +189,8 @@ class Logistic:
                 scores, weights = self._scores(rules, coefficients[rules, place], rows)
                 chances = chances_of(scores)
                 surplus = chances - self.targets[label, rows].astype(np.float64)
-                gradient[rows, label] = _contributed(weights, scale * surplus)
-                curvature[rows, label] = np.maximum(_contributed(weights, scale * (chances * (1.0 - chances))), 1)
+                gradient[rows, label] = whole(weights, surplus, scale)
+                curvature[rows, label] = np.maximum(whole(weights, chances * (1.0 - chances), scale), 1)
 
     def _given(self, labels: Ints, coefficients: Matrix, support: Bools) -> tuple[npt.NDArray[Any], ...]:
         return (
@@ -254,15 +258,6 @@ def _for_each(
 
 def _flat(matrices: Sequence[Matrix]) -> Floats:
     return np.concatenate([matrix.ravel() for matrix in matrices]) if matrices else np.empty(0)
-
-
-def _contributed(weights: Floats, numbers: Matrix) -> Ints:
-    """Return what rows contribute: rounded before it is multiplied, so that a weight of two is two rows."""
-    return _whole(weights * np.rint(numbers))
-
-
-def _whole(numbers: Matrix) -> Ints:
-    return np.rint(numbers).astype(np.int64)
 
 
 def _become(scores: Matrix, away: Matrix) -> Matrix:

@@ -81,7 +81,7 @@ class LearnOptions:
         text = looks_like_text(table)
         build = self.build
         if text:
-            growth = replace(build.growth, one_label=True)
+            growth = replace(build.growth, judging=1)
             build = replace(build, ridge=_RIDGE_FOR_TEXT, gain_ridge=_GAIN_RIDGE_FOR_TEXT, presence=True, growth=growth)
         ridges = self.ridges or (_RIDGES_FOR_TEXT if text else _RIDGES)
         return replace(self, build=build, text=text, ridges=ridges)

@@ -409,7 +409,7 @@ class Composition:
         return Literal(label, 1, right, wrong, round(expected(right, wrong, searched, told), 4))
 
     def _counts(self, label: int, mine: Bools) -> tuple[float, float, float | None]:
-        """Return the weight of examples that have a label, of those that do not, and the first as a teacher tells it."""
+        """Return the weight of examples with a label and of those without, and the first as a teacher tells it."""
         mine = mine & self.known[:, label]
         weights = self.weights[mine]
         right = unscaled(int(weights[self.truth[mine, label] == 1].sum()), self.scale)
