@@ -1,15 +1,16 @@
-"""Rule lists from dask collections and from stores, counted by the workers of a cluster.
+"""Rule lists and ensembles from dask collections and from stores, with the workers of a cluster.
 
 The conventions are those of `xgboost.dask` and `lightgbm.dask`: the classes have the names of the ordinary ones, take a
-``client``, fit dask frames and arrays (or a store) and predict lazily. The list is the ordinary one, to the last tie:
-workers count, the client decides.
+``client``, fit dask frames and arrays (or a store) and predict lazily. The model is the ordinary one, to the last tie.
+Workers read and pack the data. A list as it is grown is counted by them, too; a list whose rules are chosen and an
+ensemble look at all examples at once, so their codes, one or two bytes a value, come to the client.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -27,13 +28,80 @@ except ImportError as problem:  # pragma: no cover
     raise ImportError("polyrule.dask needs dask and distributed; pip install polyrule[dask]") from problem
 
 from polyrule.cluster.counter import DaskCounter, again, store_shares
-from polyrule.cluster.packing import pack_collections, parts_of
+from polyrule.cluster.packing import Remote, pack_collections, parts_of
+from polyrule.ensemble.model import RuleEnsemble
 
-__all__ = ["RuleListClassifier"]
+__all__ = ["RuleEnsembleClassifier", "RuleListClassifier"]
 
 
-class RuleListClassifier(estimators.RuleListClassifier):
-    """A rule list learned by a dask cluster; the same list as the ordinary class gives with the same bins.
+class _OnCluster:
+    """What both learners share: the client, packing, and prediction block by block."""
+
+    client: Client | None
+    _plain: ClassVar[Any]
+
+    def __init__(self, client: Client | None = None, **options: Any) -> None:
+        super().__init__(**options)
+        self.client = client
+
+    @classmethod
+    def _get_param_names(cls) -> list[str]:
+        return sorted([*cls._plain._get_param_names(), "client"])
+
+    def _packed(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any,
+        label_names: Any,
+        labels: Any,
+        feature_names: Any,
+        refine: bool = False,
+    ) -> Packed:
+        """Have the workers pack a collection; a store is packed already."""
+        if labels is not None:
+            raise OptionError("labels= is for frames in memory; with polyrule.dask pass the label columns as y")
+        if feature_names is not None:
+            raise OptionError("feature_names is for arrays in memory; dask frames bring their own")
+        if isinstance(X, Store):
+            if sample_weight is not None:
+                raise OptionError("a store brings its own weights; leave out sample_weight")
+            return X
+        most = getattr(self, "max_bins", None) if isinstance(self, estimators.RuleListClassifier) else None
+        given = self.client or default_client(), X, y, most or 255, refine, label_names, sample_weight
+        return again(lambda: pack_collections(*given))
+
+    def predict(self, X: Any) -> Any:
+        """Predict labels: lazily, block by block, for a dask collection."""
+        return self._lazily(X, "predict", np.int64)
+
+    def predict_proba(self, X: Any) -> Any:
+        """Probability that each label is present; lazily for a dask collection."""
+        return self._lazily(X, "predict_proba", np.float64)
+
+    def to_local(self) -> Any:
+        """Return the same fitted learner without the cluster."""
+        plain = self._plain()
+        plain.__dict__.update({name: value for name, value in self.__dict__.items() if name != "client"})
+        plain.callback = None
+        return plain
+
+    def _lazily(self, X: Any, name: str, dtype: Any) -> Any:
+        plain = self.to_local()
+        predict = getattr(plain, name)
+        if not hasattr(X, "dask"):
+            return predict(X)
+        width = len(plain.label_names_)
+        parts, lengths = parts_of(X)
+        blocks = [
+            dask.array.from_delayed(dask.delayed(predict)(part), (length, width), dtype)
+            for part, length in zip(parts, lengths, strict=True)
+        ]
+        return dask.array.concatenate(blocks, allow_unknown_chunksizes=True)
+
+
+class RuleListClassifier(_OnCluster, estimators.RuleListClassifier):
+    """A rule list learned with a dask cluster; the same list as the ordinary class gives with the same bins.
 
     Parameters
     ----------
@@ -57,13 +125,7 @@ class RuleListClassifier(estimators.RuleListClassifier):
         clf.model_.save("model.json")
     """
 
-    def __init__(self, client: Client | None = None, **options: Any) -> None:
-        super().__init__(**options)
-        self.client = client
-
-    @classmethod
-    def _get_param_names(cls) -> list[str]:
-        return sorted([*estimators.RuleListClassifier._get_param_names(), "client"])
+    _plain = estimators.RuleListClassifier
 
     def fit(
         self,
@@ -76,24 +138,19 @@ class RuleListClassifier(estimators.RuleListClassifier):
         *,
         feature_names: Sequence[str] | None = None,
     ) -> Self:
-        """Learn rules from a dask frame or array and its labels, or from a store that all workers can read."""
-        client = self.client or default_client()
-        if labels is not None:
-            raise OptionError("labels= is for frames in memory; with polyrule.dask pass the label columns as y")
-        if start is not None:
-            raise OptionError("start is not supported here; it is for lists that are pruned in memory")
-        if feature_names is not None:
-            raise OptionError("feature_names is for arrays in memory; dask frames bring their own")
-        if sample_weight is not None:
-            raise OptionError("sample_weight is not supported here; pack the data with weights and fit the store")
+        """Learn rules from a dask frame or array and its labels, or from a store that all workers can read.
+
+        Weights are whole numbers. Labels and weights may be partitioned otherwise than X.
+        """
         if self.device != "cpu":
             raise OptionError("device is chosen by the workers' machines; leave it out with polyrule.dask")
-        if isinstance(X, Store):
-            packed: Packed = X
-            shares: Callable[[], list[Any]] = partial(store_shares, client, X)
-        else:
-            options = self.max_bins or 255, self.refine, label_names
-            packed, shares = again(lambda: pack_collections(client, X, y, *options))
+        packed = self._packed(X, y, sample_weight, label_names, labels, feature_names, self.refine)
+        if self.prune is not None:
+            return self._fit(self._read_training(_here(packed), None, None, None), Counting(None, self.refine), start)
+        if start is not None:
+            raise OptionError("start is for lists whose rules are chosen; leave it out or give prune='f1'")
+        client = self.client or default_client()
+        shares = packed.shares if isinstance(packed, Remote) else partial(store_shares, client, X)
         counter = DaskCounter(client, shares)
         try:
             counting = Counting(None, self.refine, maker=lambda packed: counter)
@@ -101,29 +158,38 @@ class RuleListClassifier(estimators.RuleListClassifier):
         finally:
             counter.close()
 
-    def predict(self, X: Any) -> Any:
-        """Predict labels: lazily, block by block, for a dask collection."""
-        return self._lazily(X, "predict", np.int64)
 
-    def predict_proba(self, X: Any) -> Any:
-        """Probability that each label is present; lazily for a dask collection."""
-        return self._lazily(X, "predict_proba", np.float64)
+class RuleEnsembleClassifier(_OnCluster, estimators.RuleEnsembleClassifier):
+    """An ensemble of rules from the data of a dask cluster; the same as the ordinary class learns from a store.
 
-    def to_local(self) -> estimators.RuleListClassifier:
-        """Return the same fitted learner without the cluster."""
-        plain = estimators.RuleListClassifier()
-        plain.__dict__.update({name: value for name, value in self.__dict__.items() if name != "client"})
-        plain.callback = None
-        return plain
+    Parameters
+    ----------
+    client : dask.distributed.Client, optional
+        The cluster; the current one by default.
+    **options
+        As in `polyrule.RuleEnsembleClassifier`.
+    """
 
-    def _lazily(self, X: Any, name: str, dtype: Any) -> Any:
-        predict = getattr(self.to_local(), name)
-        if not hasattr(X, "dask"):
-            return predict(X)
-        width = len(self.label_names_)
-        parts, lengths = parts_of(X)
-        blocks = [
-            dask.array.from_delayed(dask.delayed(predict)(part), (length, width), dtype)
-            for part, length in zip(parts, lengths, strict=True)
-        ]
-        return dask.array.concatenate(blocks, allow_unknown_chunksizes=True)
+    _plain = estimators.RuleEnsembleClassifier
+
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        sample_weight: Any = None,
+        label_names: Sequence[str] | None = None,
+        labels: Any = None,
+        start: RuleEnsemble | None = None,
+        *,
+        feature_names: Sequence[str] | None = None,
+    ) -> Self:
+        """Learn from a dask frame or array and its labels, or from a store.
+
+        Weights are whole numbers. Labels and weights may be partitioned otherwise than X.
+        """
+        packed = self._packed(X, y, sample_weight, label_names, labels, feature_names)
+        return super().fit(_here(packed), start=start)
+
+
+def _here(packed: Packed) -> Packed:
+    return packed.fetched() if isinstance(packed, Remote) else packed

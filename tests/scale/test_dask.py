@@ -22,7 +22,7 @@ from tests.kernels.strategies import Problem, problems
 from tests.scale.worlds import counted, learn_both, packed_of
 
 import polyrule.dask
-from polyrule import RuleListClassifier, pack
+from polyrule import RuleEnsembleClassifier, RuleListClassifier, pack
 from polyrule.cluster.counter import TRIES, DaskCounter, again
 from polyrule.cluster.packing import _settled
 from polyrule.data import Feature
@@ -76,7 +76,7 @@ def test_frames_arrays_and_stores_give_the_list_of_one_machine(client, tmp_path)
     X, Y = world()
     expected = RuleListClassifier.paper(max_bins=32, **OPTIONS).fit(X, Y)
     frames = dd.from_pandas(X, npartitions=5), dd.from_pandas(Y, npartitions=5)
-    learner = polyrule.dask.RuleListClassifier(client, max_bins=32, **OPTIONS)
+    learner = polyrule.dask.RuleListClassifier.paper(client=client, max_bins=32, **OPTIONS)
     learner.fit(*frames)
     assert str(learner.rules_) == str(expected.rules_)
     assert learner.model_.default_counts == expected.model_.default_counts
@@ -86,17 +86,36 @@ def test_frames_arrays_and_stores_give_the_list_of_one_machine(client, tmp_path)
     np.testing.assert_array_equal(learner.predict(X), expected.predict(X))
 
     store = pack(pd.concat([X, Y], axis=1), out=tmp_path / "s", labels="p,q,r", max_bins=32, block_rows=200)
-    learner = polyrule.dask.RuleListClassifier(client, **OPTIONS).fit(store)
+    learner = polyrule.dask.RuleListClassifier.paper(client=client, **OPTIONS).fit(store)
     assert str(learner.rules_) == str(expected.rules_)
 
     numbers = X[["a", "b"]].to_numpy()
     expected = RuleListClassifier.paper(max_bins=32, **OPTIONS).fit(numbers, Y.to_numpy())
     chunks = da.from_array(numbers, chunks=(250, 1)), da.from_array(Y.to_numpy(), chunks=(250, 3))
-    learner = polyrule.dask.RuleListClassifier(client, max_bins=32, **OPTIONS).fit(*chunks)
+    learner = polyrule.dask.RuleListClassifier.paper(client=client, max_bins=32, **OPTIONS).fit(*chunks)
     assert str(learner.rules_) == str(expected.rules_)
     predicted = learner.predict_proba(chunks[0])
     assert predicted.shape == (900, 3)
     np.testing.assert_array_equal(predicted.compute(), expected.predict_proba(numbers))
+
+
+def test_short_lists_and_ensembles_are_those_of_one_machine(client) -> None:
+    X, Y = world(500)
+    weights = np.random.default_rng(4).integers(0, 3, len(X))
+    frames = dd.from_pandas(X, npartitions=5), dd.from_pandas(Y, npartitions=3), da.from_array(weights, chunks=170)
+    expected = RuleListClassifier(max_bins=255).fit(X, Y, weights)
+    learner = polyrule.dask.RuleListClassifier(client).fit(*frames)
+    assert len(expected.rules_) > 1
+    assert str(learner.rules_) == str(expected.rules_)
+    np.testing.assert_array_equal(learner.predict(frames[0]).compute(), expected.predict(X))
+
+    options = {"max_rules": 4, "cv": 2, "teacher": None}
+    packed = polyrule.store.pack_table(polyrule.data.to_table(X), Y.to_numpy(), None, ("p", "q", "r"))
+    alone = RuleEnsembleClassifier(**options).fit(packed)
+    together = polyrule.dask.RuleEnsembleClassifier(client, **options).fit(*frames[:2])
+    assert str(together.model_) == str(alone.model_)
+    np.testing.assert_array_equal(together.predict_proba(frames[0]).compute(), alone.predict_proba(X))
+    assert str(together.to_local().model_) == str(alone.model_)
 
 
 def test_cuts_of_many_distinct_values_are_sent_under_names_of_their_own(client) -> None:
@@ -104,9 +123,9 @@ def test_cuts_of_many_distinct_values_are_sent_under_names_of_their_own(client) 
         rng = np.random.default_rng(seed)
         X = rng.normal(size=(6000, 4))
         Y = np.stack([X[:, 0] > 0.5 * seed, X[:, 1] < X[:, 2]], axis=1).astype(int)
-        learner = polyrule.dask.RuleListClassifier(client, max_rules=2, max_conditions=1)
+        learner = polyrule.dask.RuleListClassifier.paper(client=client, max_rules=2, max_conditions=1)
         learner.fit(da.from_array(X, chunks=(2000, -1)), da.from_array(Y, chunks=(2000, -1)))
-        expected = RuleListClassifier(max_bins=255, max_rules=2, max_conditions=1).fit(X, Y)
+        expected = RuleListClassifier.paper(max_bins=255, max_rules=2, max_conditions=1).fit(X, Y)
         assert str(learner.rules_) == str(expected.rules_)
 
 
@@ -129,8 +148,10 @@ def test_mistakes_are_told(client) -> None:
     learner = polyrule.dask.RuleListClassifier(client)
     with pytest.raises(DataError, match="fits a dask frame or array X with its labels y"):
         learner.fit(X, Y)
-    with pytest.raises(DataError, match="repartition them alike"):
-        learner.fit(dd.from_pandas(X, npartitions=2), dd.from_pandas(Y, npartitions=3))
+    with pytest.raises(DataError, match="X has 50 rows but y has 40"):
+        learner.fit(dd.from_pandas(X, npartitions=2), dd.from_pandas(Y[:40], npartitions=3))
+    with pytest.raises(DataError, match="sample_weight: a cluster counts in whole numbers"):
+        learner.fit(*(dd.from_pandas(one, npartitions=2) for one in (X, Y)), da.from_array(np.full(50, 0.5)))
     with pytest.raises(OptionError, match=r"leave it out with polyrule\.dask"):
         polyrule.dask.RuleListClassifier(client, device="cuda").fit(
             dd.from_pandas(X, npartitions=2), dd.from_pandas(Y, npartitions=2)
@@ -213,7 +234,7 @@ def test_what_breaks_in_mid_fit_changes_nothing(breakable, tmp_path, source: str
                     os.kill(victim, signal.SIGKILL)
 
     found: list[str] = []
-    learner = polyrule.dask.RuleListClassifier(client, callback=strike, **OPTIONS)
+    learner = polyrule.dask.RuleListClassifier.paper(client=client, callback=strike, **OPTIONS)
     fit = threading.Thread(target=lambda: found.append(str(learner.fit(*data).rules_)), daemon=True)
     fit.start()
     fit.join(300)  # a question that nobody answers any more must not keep the tests for ever

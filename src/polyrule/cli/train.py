@@ -91,26 +91,25 @@ def train(
     if output is not None:
         check_place(output, data, test_data)
     started = time.perf_counter()
-    from polyrule.store import is_store
+    from polyrule.store import Store, is_store
 
+    dataset: Any
     if is_store(data):
-        given = {"--certify": certify, "--cv": folds is not None, "--test": test_data is not None, "--start": start}
-        _train_on_store(ctx, data, output, learner, quiet, as_json, [name for name, on in given.items() if on])
-        return
-    dataset = load_data(data, reading)
-    if not dataset.label_names:
-        raise DataError(f"{dataset.name}: there are no labels to learn; say which columns are labels with --labels")
-    if not len(dataset):
-        raise DataError(f"{data}: there are columns but no rows to learn from")
-    if not dataset.features:
-        raise DataError(f"{data}: no column is left to learn from; the others are labels, dropped, or --id")
-    test = None if test_data is None else _test_data(test_data, reading, dataset)
+        given = {"--certify": certify, "--cv": folds is not None, "--test": test_data is not None}
+        _need_no_examples(data, [name for name, on in given.items() if on])
+        dataset, test = Store(data), None
+    else:
+        dataset = _learnable(data, reading)
+        test = None if test_data is None else _test_data(test_data, reading, dataset)
     with learning_progress(quiet) as callback, speaking_options(), warnings.catch_warnings():
         warnings.simplefilter("ignore", DataWarning)  # the findings below say it
         estimator = make_learner(ctx, learner, callback, preset)
         interrupted = _fit(estimator, dataset, output is not None, _start(start, learner))
     model = estimator.model_
-    remember_reading(model, {**reading, "dates": reading["dates"] or dataset.info.get("dates")})
+    findings: list[str] = []
+    if not isinstance(dataset, Store):
+        remember_reading(model, {**reading, "dates": reading["dates"] or dataset.info.get("dates")})
+        findings = [str(finding) for finding in dataset.describe(test).findings]
     if certify:
         model = _certified(model, dataset)
     if output is not None:
@@ -119,7 +118,6 @@ def train(
         except OSError as error:
             raise cannot_write(output, error) from error
     seconds = time.perf_counter() - started
-    findings = [str(finding) for finding in dataset.describe(test).findings]
     result: dict[str, Any] = {"output": str(output) if output else None, "seconds": seconds, "interrupted": interrupted}
     result |= {
         "statistics": model.statistics(),
@@ -144,50 +142,25 @@ def train(
         ctx.exit(130)
 
 
-def _train_on_store(
-    ctx: click.Context,
-    data: str,
-    output: Path | None,
-    learner: str,
-    quiet: bool,
-    as_json: bool,
-    need_examples: list[str],
-) -> None:
-    """Learn from a packed store."""
-    if need_examples:
+def _need_no_examples(data: str, given: list[str]) -> None:
+    """Refuse options that a store cannot follow."""
+    if given:
         raise OptionError(
-            f"{data}: {need_examples[0]} needs the examples themselves, which a store does not hold; "
+            f"{data}: {given[0]} needs the examples themselves, which a store does not hold; "
             "store the model with -o and use 'polyrule evaluate' or 'polyrule verify' on a file"
         )
-    started = time.perf_counter()
-    from polyrule.store import Store
 
-    store = Store(data)
-    with learning_progress(quiet) as callback, speaking_options():
-        estimator = make_learner(ctx, learner, callback)
-        interrupted = _fit(estimator, store, output is not None)
-    model = estimator.model_
-    if output is not None:
-        try:
-            model.save(output)
-        except OSError as error:
-            raise cannot_write(output, error) from error
-    result = {
-        "output": str(output) if output else None,
-        "seconds": time.perf_counter() - started,
-        "interrupted": interrupted,
-        "statistics": model.statistics(),
-        "rules": rule_records(model),
-        "stopped": estimator.stopped_reason_,
-        "findings": [],
-    }
-    if as_json:
-        print_json(result)
-    else:
-        _print(model, result, None, None, quiet)
-    if interrupted:
-        note(f"interrupted: the {len(model)} rules learned so far are kept{f' in {output}' if output else ''}")
-        ctx.exit(130)
+
+def _learnable(data: str, reading: dict[str, Any]) -> Dataset:
+    """Read data that there is something to learn from."""
+    dataset = load_data(data, reading)
+    if not dataset.label_names:
+        raise DataError(f"{dataset.name}: there are no labels to learn; say which columns are labels with --labels")
+    if not len(dataset):
+        raise DataError(f"{data}: there are columns but no rows to learn from")
+    if not dataset.features:
+        raise DataError(f"{data}: no column is left to learn from; the others are labels, dropped, or --id")
+    return dataset
 
 
 def _start(path: Path | None, learner: str) -> dict[str, Any]:

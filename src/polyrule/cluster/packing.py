@@ -24,16 +24,22 @@ from polyrule.store.sources import join_features
 
 
 def pack_collections(
-    client: Client, X: Any, y: Any, max_bins: int, keep_values: bool, label_names: Sequence[str] | None = None
-) -> tuple[Packed, Callable[[], list[Any]]]:
-    """Pack dask collections where they lie; return what the client needs, and what makes shares of them."""
+    client: Client,
+    X: Any,
+    y: Any,
+    max_bins: int,
+    keep_values: bool,
+    label_names: Sequence[str] | None = None,
+    weights: Any = None,
+) -> Remote:
+    """Pack dask collections where they lie; labels and weights may be partitioned otherwise than X."""
     check_max_bins(max_bins)
-    if y is None or not hasattr(X, "dask") or not hasattr(y, "dask"):
+    given = {"y": y} if weights is None else {"y": y, "sample_weight": weights}
+    if any(not hasattr(one, "dask") for one in (X, *given.values())):
         raise DataError("polyrule.dask fits a dask frame or array X with its labels y, or a Store")
-    (features_of, _), (labels_of, _) = parts_of(X), parts_of(y)
-    if len(features_of) != len(labels_of):
-        raise DataError(f"X has {len(features_of)} partitions but y has {len(labels_of)}; repartition them alike")
-    read = [dask.delayed(_read)(a, b, label_names) for a, b in zip(features_of, labels_of, strict=True)]
+    parts = parts_of(X)[0]
+    columns = [parts, *(_alike(client, parts, name, one) for name, one in given.items())]
+    read = [dask.delayed(_read)(label_names, *part) for part in zip(*columns, strict=True)]
     pairs = client.compute(read)
     described = client.gather(client.map(_describe, pairs, pure=False))
     features = _settled([found[0] for found in described])
@@ -47,17 +53,18 @@ def pack_collections(
         for j, feature in enumerate(features)
     )
     sizes = client.gather(client.map(_size, pairs, pure=False))
-    filled = [index for index, size in enumerate(sizes) if size]
+    filled = [index for index, (size, _) in enumerate(sizes) if size]
+    rows, weight = (sum(column) for column in zip(*sizes, strict=True))
     known = [pairs]
 
-    def shares() -> list[Any]:
+    def blocks() -> list[Any]:
         """Encode the partitions; where they are lost with everything else, read them again."""
         found = known.pop() if known else client.compute(read)
-        blocks = _map(client, _encode, [found[index] for index in filled], features, bins, keep_values)
-        wait(blocks)
-        return block_shares(client, blocks, len(names))
+        encoded = _map(client, _encode, [found[index] for index in filled], features, bins, keep_values)
+        wait(encoded)
+        return encoded
 
-    return _Remote(features, bins, names, [], sum(sizes)), shares
+    return Remote(features, bins, names, client, blocks, rows, weight)
 
 
 def _map(client: Client, function: Callable[..., Any], pairs: list[Any], *shared: Any) -> list[Any]:
@@ -74,20 +81,43 @@ def _itself(value: Any) -> Any:
     return value
 
 
-class _Remote(Packed):
+class Remote(Packed):
     """Packed data whose blocks lie on workers: only their number of rows is known here."""
 
-    def __init__(self, features: Any, bins: Any, names: Any, blocks: Any, rows: int) -> None:
-        super().__init__(features, bins, names, blocks)
-        object.__setattr__(self, "rows", rows)
+    def __init__(
+        self,
+        features: Any,
+        bins: Any,
+        names: Any,
+        client: Client,
+        encode: Callable[[], list[Any]],
+        rows: int,
+        weight: int,
+    ) -> None:
+        super().__init__(features, bins, names, ())
+        for name, value in (("client", client), ("encode", encode), ("rows", rows), ("weight", weight)):
+            object.__setattr__(self, name, value)
+
+    client: Client
+    encode: Callable[[], list[Any]]
+    rows: int
+    weight: int
 
     def __len__(self) -> int:
-        return int(self.rows)  # type: ignore[attr-defined]
+        return self.rows
+
+    def shares(self) -> list[Any]:
+        """Encode the blocks and put those of one worker together."""
+        return block_shares(self.client, self.encode(), len(self.label_names))
+
+    def fetched(self) -> Packed:
+        """Return the data with all blocks in this process."""
+        return Packed(self.features, self.bins, self.label_names, self.client.gather(self.encode()))
 
     @property
     def total_weight(self) -> int:
         """Weight of all examples."""
-        return len(self)
+        return self.weight
 
 
 def parts_of(collection: Any) -> tuple[list[Any], list[Any]]:
@@ -99,12 +129,46 @@ def parts_of(collection: Any) -> tuple[list[Any], list[Any]]:
     return list(whole.to_delayed().ravel()), list(whole.chunks[0])
 
 
-def _read(X: Any, y: Any, label_names: Any) -> Any:
+def _alike(client: Client, parts: list[Any], name: str, collection: Any) -> list[Any]:
+    """Pieces of another collection with as many rows each as those of X."""
+    others = parts_of(collection)[0]
+    lengths = [dask.delayed(len)(part) for part in (*parts, *others)]
+    found = client.gather(client.compute(lengths))
+    wanted, there = found[: len(parts)], found[len(parts) :]
+    if wanted == there:
+        return others
+    if sum(wanted) != sum(there):
+        raise DataError(f"X has {sum(wanted)} rows but {name} has {sum(there)}")
+    starts, pieces = np.cumsum([0, *there]), []
+    for end, length in zip(np.cumsum(wanted).tolist(), wanted, strict=True):
+        first = end - length
+        cut = [
+            dask.delayed(_rows)(part, max(0, first - start), end - start)
+            for part, start, size in zip(others, starts.tolist(), there, strict=False)
+            if start < end and first < start + size
+        ]
+        pieces.append(dask.delayed(_joined)(cut or [dask.delayed(_rows)(others[0], 0, 0)]))
+    return pieces
+
+
+def _rows(part: Any, first: int, last: int) -> Any:
+    return part.iloc[first:last] if hasattr(part, "iloc") else part[first:last]
+
+
+def _joined(parts: list[Any]) -> Any:
+    return pd.concat(parts) if hasattr(parts[0], "iloc") else np.concatenate(parts)
+
+
+def _read(label_names: Any, X: Any, y: Any, weights: Any = None) -> Any:
     table = to_table(X)
     truth, names = to_labels(y.to_frame() if isinstance(y, pd.Series) else y, label_names)
-    if len(table) != truth.shape[0]:
-        raise DataError(f"a partition of X has {len(table)} rows, that of y has {truth.shape[0]}; partition them alike")
-    return table, truth, names
+    if weights is None:
+        return table, truth, names, None
+    counted = np.asarray(weights, dtype=np.float64).ravel()
+    if not np.all((counted >= 0) & (counted == np.floor(counted)) & (counted < 2**31)):
+        raise DataError("sample_weight: a cluster counts in whole numbers below 2147483648; scale and round them")
+    kept = np.flatnonzero(counted)
+    return table[kept], truth[kept], names, counted[kept].astype(np.int64)
 
 
 def _describe(pair: Any) -> Any:
@@ -194,8 +258,9 @@ def _quantiles(parts: Any, counts: Ints, fence: Floats, wanted: Ints, max_bins: 
     return quantiles(distinct, total, max_bins)
 
 
-def _size(pair: Any) -> int:
-    return len(pair[0])
+def _size(pair: Any) -> tuple[int, int]:
+    """Rows and their weight."""
+    return len(pair[0]), len(pair[0]) if pair[3] is None else int(pair[3].sum())
 
 
 def _lows(pair: Any, features: tuple[Feature, ...], highs: list[Floats]) -> list[Floats]:
@@ -219,4 +284,4 @@ def _encode(pair: Any, features: tuple[Feature, ...], bins: tuple[Bins, ...], ke
     for j, of_column in enumerate(bins):
         codes[j] = of_column.codes(table.column(j))
     values = np.stack([table.column(j) for j in range(len(features))]) if keep_values else None
-    return Block(codes, label_words(pair[1]), None, values)
+    return Block(codes, label_words(pair[1]), pair[3], values)

@@ -235,6 +235,51 @@ class Table:
         below = column.max(where=column <= threshold, initial=-np.inf)
         return float(below), float(column.min(where=column > threshold, initial=np.inf))
 
+    def gaps(self) -> npt.NDArray[np.int64]:
+        """Return the columns in which values are missing.
+
+        Examples
+        --------
+        >>> Table.from_array([[1.0, np.nan], [2.0, 3.0]]).gaps()
+        array([1])
+        """
+        values: Any = self.values
+        if self.is_sparse:
+            return np.unique(np.repeat(np.arange(values.shape[1]), np.diff(values.indptr))[np.isnan(values.data)])
+        return np.flatnonzero(np.isnan(values).any(axis=0))
+
+    def with_columns(self, columns: Sequence[npt.NDArray[np.float64]], features: Sequence[Feature]) -> Table:
+        """Return the table with more columns behind its own.
+
+        Examples
+        --------
+        >>> Table.from_array([[1.0], [2.0]]).with_columns([np.array([3.0, 4.0])], [Feature("more")]).column(1)
+        array([3., 4.])
+        """
+        if not columns:
+            return self
+        values: Any = self.values
+        more, every = np.column_stack(columns), (*self.features, *features)
+        if self.is_sparse:
+            return Table.from_array(sp.hstack([values, sp.csc_array(more)], format="csc"), every)
+        return Table(np.asfortranarray(np.hstack([values, more])), every)
+
+    def emptied(self, kept: npt.NDArray[np.bool_]) -> Table:
+        """Return the table with the other columns emptied, so that nothing can be learned from them."""
+        if kept.all():
+            return self
+        if self.is_sparse:
+            keep = sp.diags_array(kept.astype(np.float64), format="csc")
+            return Table.from_array(sp.csc_array(self.values @ keep), self.features)
+        dtype = self.values.dtype if self.values.dtype.kind == "f" else np.float64
+        values: npt.NDArray[Any] = np.array(self.values, dtype=dtype, order="F", copy=True)
+        values[:, ~kept] = np.nan
+        return Table(values, self.features)
+
+    def decoded(self) -> Table:
+        """Return the table with a number for every value; packed data holds codes."""
+        return self
+
     def __getitem__(self, rows: Any) -> Table:
         """Select rows by slice, index array or boolean mask, as scikit-learn's splitters do."""
         if isinstance(rows, (int, np.integer)):

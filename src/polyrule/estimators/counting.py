@@ -8,9 +8,8 @@ from polyrule.errors import OptionError
 from polyrule.estimators.base import TrainingData
 from polyrule.scale.counting import Counting
 from polyrule.store import Packed, Store, pack_table
-
-#: Rows of a block in memory: enough for a thread to be busy with.
-BLOCK_ROWS = 1 << 18
+from polyrule.store.coded_table import unpack, unpack_values
+from polyrule.store.packed import BLOCK_ROWS
 
 
 def packed_training(training: TrainingData, counting: Counting) -> TrainingData:
@@ -30,3 +29,16 @@ def packed_training(training: TrainingData, counting: Counting) -> TrainingData:
         table, t.truth, t.weights, t.target.names, counting.max_bins, BLOCK_ROWS, keep_values=counting.refine
     )
     return replace(training, table=packed, truth=None)
+
+
+def examples_of(training: TrainingData, counting: Counting) -> TrainingData:
+    """Return packed data as a table of codes, or of values where thresholds are looked for between them."""
+    if not isinstance(training.table, Packed):
+        return training
+    table, truth, weights = unpack(training.table)
+    return replace(
+        training,
+        table=unpack_values(training.table) if counting.refine else table,
+        truth=truth,
+        weights=weights,
+    )

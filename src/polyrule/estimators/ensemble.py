@@ -22,7 +22,7 @@ from polyrule.ensemble.tuning import Evidence, check_monotone, choose
 from polyrule.errors import ModelError, OptionError
 from polyrule.estimators.base import RuleEstimator, TrainingData
 from polyrule.estimators.ensemble_options import folds_of, options_of
-from polyrule.learning.constraints import Constraints, without
+from polyrule.learning.constraints import Constraints
 from polyrule.learning.progress import telling
 from polyrule.model.bodies import check_table
 from polyrule.model.rounding import with_gaps
@@ -240,7 +240,7 @@ class RuleEnsembleClassifier(RuleEstimator):
             limits = Constraints.read(table, training.target.names, self.features, self.forbid, self.monotone)
             told = {table.features[j].name: "up" if op == ">" else "down" for j, op in limits.directions.items()}
             if not limits.allowed.all():
-                table = without(_plain(table), np.asarray(limits.allowed.any(axis=1)))
+                table = table.emptied(np.asarray(limits.allowed.any(axis=1)))
                 options = dataclasses.replace(options, allowed=limits.allowed)
             if told:
                 options = dataclasses.replace(options, direction=_direction(limits, options.start))
@@ -307,12 +307,6 @@ def _examples(training: TrainingData) -> tuple[Table, Bytes, Ints]:
     require_known(training.truth, "an ensemble of rules")
     truth = training.truth.toarray() if sp.issparse(training.truth) else np.asarray(training.truth)
     return training.table, truth.astype(np.uint8, copy=False), training.weights
-
-
-def _plain(table: Table) -> Table:
-    if type(table) is not Table:
-        raise OptionError("features and forbid need the examples themselves, not a store")
-    return table
 
 
 def _direction(limits: Constraints, start: Sequence[WeightedRule]) -> npt.NDArray[np.int8]:

@@ -9,7 +9,7 @@ from typing import Any, Self
 from polyrule.data.table import Table
 from polyrule.errors import OptionError
 from polyrule.estimators.base import TrainingData
-from polyrule.estimators.counting import packed_training
+from polyrule.estimators.counting import examples_of, packed_training
 from polyrule.estimators.rule_classifier import RuleClassifier
 from polyrule.kernels.engine import GrowOptions
 from polyrule.learning.composing import LONGEST_BODY, Composition, Pruning, dense_truth
@@ -24,7 +24,6 @@ from polyrule.measures import Lift, Measure, Objective, get
 from polyrule.model import RuleList
 from polyrule.model.bodies import check_table
 from polyrule.scale.counting import Counting
-from polyrule.store import Packed
 
 
 class RuleListClassifier(RuleClassifier):
@@ -252,7 +251,7 @@ class RuleListClassifier(RuleClassifier):
         True
         """
         usual = {"prune": None, "teacher": None, "thresholds": "midpoint", "alternatives": False}
-        return cls(measure, **usual | options)
+        return cls(**{"measure": measure} | usual | options)
 
     def _learn(
         self, training: TrainingData, counting: Counting, start: RuleList | None = None
@@ -267,11 +266,11 @@ class RuleListClassifier(RuleClassifier):
         if self.max_members < 2:
             raise OptionError(f"max_members must be at least 2, got {self.max_members}")
         training = packed_training(training, counting)
-        if self.prune is None or isinstance(training.table, Packed):
-            if self.min_precision:
-                raise OptionError("min_precision is for lists whose rules are chosen; leave it out or give prune='f1'")
-            return self._grown(training, counting, start)
-        return self._chosen(training, counting, start)
+        if self.prune is not None:
+            return self._chosen(examples_of(training, counting), counting, start)
+        if self.min_precision:
+            raise OptionError("min_precision is for lists whose rules are chosen; leave it out or give prune='f1'")
+        return self._grown(training, counting, start)
 
     def _grown(self, training: TrainingData, counting: Counting, start: RuleList | None) -> tuple[RuleList, Reason]:
         """Return the list as separate-and-conquer makes it."""
@@ -332,7 +331,7 @@ class RuleListClassifier(RuleClassifier):
         return Constraints.read(training.table, training.target.names, self.features, self.forbid, self.monotone)
 
     def _learner(self, training: TrainingData, counting: Counting, negative: bool, label_conditions: bool) -> Learner:
-        grown = self.prune is None or isinstance(training.table, Packed)
+        grown = self.prune is None
         objective = Objective(
             get(self.measure),
             averaging=self.averaging,

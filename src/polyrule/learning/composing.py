@@ -27,7 +27,7 @@ from polyrule.data.table import Table
 from polyrule.errors import OptionError
 from polyrule.kernels.engine import Candidate, Engine
 from polyrule.learning.alternatives import Alternatives, Rules
-from polyrule.learning.constraints import Constraints, without
+from polyrule.learning.constraints import Constraints
 from polyrule.learning.derived import DerivedTable
 from polyrule.learning.expecting import expected
 from polyrule.learning.learners import Learner
@@ -244,7 +244,7 @@ class Composition:
             derived = DerivedTable(self.table, truth, self.weights)
             for features, labels in groups:
                 table = derived.table
-                table = table if features is None else without(table, derived.allowed(features))
+                table = table if features is None else table.emptied(derived.allowed(features))
                 some = truth if labels is None else np.ascontiguousarray(truth[:, labels])
                 for measure in measures:
                     yield some, table, measure, derived.body
@@ -366,7 +366,7 @@ class Composition:
         if self.start is None or not len(self.start):
             nothing = np.zeros(self.truth.shape, dtype=bool)
             return nothing, nothing, nothing
-        result = predict(self.start, self.table)
+        result = predict(self.start, self.table.decoded())
         stops = np.array([rule.stop for rule in self.start.rules])
         ended = ((result.setter >= 0) & stops[result.setter]).any(axis=1)
         taken = (result.setter >= 0) | ended[:, None]

@@ -7,10 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
-from polyrule.arrays import Bools, Floats
-from polyrule.data.table import Table
+from polyrule.arrays import Bools
 from polyrule.errors import OptionError, did_you_mean
 from polyrule.model.rule import Condition, LabelCondition, NumericCondition, plain_conditions
 
@@ -93,19 +91,6 @@ class Constraints:
                 if not isinstance(condition, LabelCondition):
                     fits[number] &= self.allowed[condition.feature]
         return fits
-
-
-def without(table: Table, features: Bools) -> Table:
-    """Return the table with the other columns emptied, so that nothing can be learned from them."""
-    if features.all():
-        return table
-    if table.is_sparse:
-        keep = sp.diags_array(features.astype(np.float64), format="csc")
-        return Table.from_array(sp.csc_array(table.values @ keep), table.features)
-    kept = table.values.dtype if table.values.dtype.kind == "f" else np.float64
-    values: Floats = np.array(table.values, dtype=kept, order="F", copy=True)
-    values[:, ~features] = np.nan
-    return Table(values, table.features)
 
 
 def _listed(names: Any, what: str) -> Sequence[str]:

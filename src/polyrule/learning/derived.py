@@ -15,7 +15,6 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
 from polyrule.arrays import Bools, Bytes, Floats, Ints
 from polyrule.data.table import Feature, Table
@@ -81,7 +80,8 @@ class DerivedTable:
     def __init__(self, table: Table, truth: Bytes, weights: Ints) -> None:
         self._own = len(table.features)
         self._derived = [*_orders(table, truth, weights), *_missing(table)]
-        self.table = _behind(table, self._derived)
+        names = [Feature(f"derived {number}") for number in range(len(self._derived))]
+        self.table = table.with_columns([one.values for one in self._derived], names)
 
     def allowed(self, features: Bools) -> Bools:
         """Extend a choice of features to the columns made from them."""
@@ -145,24 +145,8 @@ def _ranks(right: Any, total: Any) -> tuple[int, ...]:
 def _missing(table: Table) -> list[Derived]:
     """Whether a value is missing, for every feature where it sometimes is; equal columns are kept once."""
     found: dict[bytes, Derived] = {}
-    values: Any = table.values
-    if table.is_sparse:
-        gaps = np.unique(np.repeat(np.arange(values.shape[1]), np.diff(values.indptr))[np.isnan(values.data)])
-    else:
-        gaps = np.flatnonzero(np.isnan(values).any(axis=0))
-    for owner in gaps.tolist():
+    for owner in table.gaps().tolist():
         missing = np.isnan(table.column(owner))
         if not missing.all():
             found.setdefault(np.packbits(missing).tobytes(), Derived(owner, None, missing.astype(np.float64)))
     return list(found.values())
-
-
-def _behind(table: Table, derived: list[Derived]) -> Table:
-    if not derived:
-        return table
-    features = (*table.features, *(Feature(f"derived {number}") for number in range(len(derived))))
-    columns = np.column_stack([one.values for one in derived])
-    values: Any = table.values
-    if table.is_sparse:
-        return Table.from_array(sp.hstack([values, sp.csc_array(columns)], format="csc"), features)
-    return Table(np.asfortranarray(np.hstack([values, columns])), features)

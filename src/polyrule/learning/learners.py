@@ -26,6 +26,7 @@ from polyrule.measures.proofs import proof_of
 from polyrule.model.rule_list import RuleList
 from polyrule.scale.counting import Counting, counted_engine, one_label, present_weight
 from polyrule.store import Packed
+from polyrule.store.coded_table import CodedTable
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,6 +140,8 @@ class Learner:
         It counts in units of `scale` examples; whatever speaks of a number of examples is brought to these units here.
         """
         objective, options = self.objective.in_units(scale), (growing or self.growing).in_units(scale)
+        if isinstance(table, CodedTable):
+            table = table.packed(truth, weights)
         if isinstance(table, Packed):
             return counted_engine(table, objective, options, self.counting, self.n_jobs, self.kernels)
         return make_engine(table, truth, weights, objective, options, self.n_jobs, self.kernels)

@@ -13,14 +13,13 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
 from polyrule.arrays import Bytes, Floats, Ints
 from polyrule.data.table import Feature, Table
 from polyrule.errors import OptionError
 from polyrule.heads.soundness import check_search
 from polyrule.kernels.engine import Candidate, Engine
-from polyrule.learning.constraints import Constraints, without
+from polyrule.learning.constraints import Constraints
 from polyrule.learning.learners import Learner
 from polyrule.learning.progress import Callback
 from polyrule.learning.separate import Learning, Reason, unscaled
@@ -57,7 +56,7 @@ def grow_restricted(
     for features, labels in groups:
         if len(labels) > 1:
             check_search(learner.objective)
-        steps = Steps(without(table, features), limits)
+        steps = Steps(table.emptied(features), limits)
         engine = learner.engine(steps.table, np.ascontiguousarray(truth[:, labels]), weights, scale)
         if start is not None:
             _commit(engine, start, table, labels)
@@ -100,16 +99,11 @@ class Steps:
                 self._made.append(NumericCondition(feature, ">" if op == ">" else "<=", threshold))
         kept = np.ones(self._own, dtype=bool)
         kept[list(limits.directions)] = False
-        self.table = without(table, kept) if self._made else table
+        self.table = table.emptied(kept) if self._made else table
         if not self._made:
             return
         extra = tuple(Feature(f"step {number}", "nominal", ("yes",)) for number in range(len(columns)))
-        values: Any = self.table.values
-        if table.is_sparse:
-            values = sp.hstack([values, sp.csc_array(np.column_stack(columns))], format="csc")
-        else:
-            values = np.asfortranarray(np.hstack([values, np.column_stack(columns)]))
-        self.table = Table.from_array(values, (*table.features, *extra))
+        self.table = self.table.with_columns(columns, extra)
 
     def body(self, body: tuple[Condition, ...]) -> tuple[Condition, ...]:
         """Return a body over the features themselves."""

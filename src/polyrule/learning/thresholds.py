@@ -63,7 +63,7 @@ class Shortener:
 
     def __init__(self, table: Table) -> None:
         self._table = table
-        self._values: dict[int, Floats] = {}
+        self._spans: dict[int, tuple[Floats, Floats]] = {}
         self._whole: dict[int, bool] = {}
         self._known: dict[tuple[int, float], float] = {}
 
@@ -86,14 +86,14 @@ class Shortener:
     def _threshold(self, feature: int, threshold: float) -> float:
         if self._table.features[feature].is_stepped:
             return float(np.floor(threshold)) + 0.5  # halfway between two categories or days, as rules read them
-        if feature not in self._values:
-            column = self._table.column(feature)
-            self._values[feature] = np.unique(column[np.isfinite(column)])
-            self._whole[feature] = bool(np.all(self._values[feature] == np.floor(self._values[feature])))
-        values = self._values[feature]
-        place = int(np.searchsorted(values, threshold, side="right"))
-        if not 0 < place < len(values):
+        if feature not in self._spans:
+            lows, highs, _ = self._table.spans(feature)
+            self._spans[feature] = lows, highs
+            self._whole[feature] = bool(np.all(lows == np.floor(lows)) and np.all(highs == np.floor(highs)))
+        lows, highs = self._spans[feature]
+        place = int(np.searchsorted(highs, threshold, side="right"))
+        if not 0 < place < len(highs):
             return threshold
-        found = short_between(float(values[place - 1]), float(values[place]))
+        found = short_between(float(highs[place - 1]), float(lows[place]))
         # Of whole numbers people say "more than 60", not "more than 60.5".
         return float(np.floor(found)) if self._whole[feature] else found

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from polyrule.arrays import Bytes, Floats, Ints
-from polyrule.data.table import Table
-from polyrule.store.bins import Bins, code_type
-from polyrule.store.packed import Packed
+from polyrule.arrays import Bools, Bytes, Floats, Ints
+from polyrule.data.table import Feature, Table
+from polyrule.errors import OptionError
+from polyrule.store.bins import MOST_BINS, Bins, bins_of, code_type
+from polyrule.store.packed import BLOCK_ROWS, Block, Packed, label_words
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -52,12 +54,52 @@ class CodedTable(Table):
         """Return the values on either side of a threshold between two bins, None within one."""
         return self.bins[index].neighbours(threshold)
 
+    def gaps(self) -> Ints:
+        """Return the columns in which values are missing."""
+        return np.flatnonzero((self.values == self._missing).any(axis=0))
+
+    def with_columns(self, columns: Sequence[Floats], features: Sequence[Feature]) -> CodedTable:
+        """Return the table with more columns behind its own; those have few distinct values, and lose none."""
+        more = [bins_of(column, feature, MOST_BINS) for column, feature in zip(columns, features, strict=True)]
+        bins = (*self.bins, *more)
+        codes = np.empty((len(bins), len(self)), dtype=code_type(max(map(len, bins))))
+        codes[: len(self.bins)] = self.values.T
+        for row, of_column, column in zip(codes[len(self.bins) :], more, columns, strict=True):
+            row[:] = of_column.codes(column)
+        return CodedTable(codes.T, (*self.features, *features), bins)
+
+    def emptied(self, kept: Bools) -> CodedTable:
+        """Return the table with the other columns emptied, so that nothing can be learned from them."""
+        values = self.values.copy(order="K")
+        values[:, ~kept] = self._missing[~kept]
+        return CodedTable(values, self.features, self.bins)
+
+    def decoded(self) -> Table:
+        """Return the table with the largest value of its bin for every code."""
+        return Table(np.asarray(self), self.features)
+
+    def packed(self, truth: Bytes, weights: Ints, block_rows: int = BLOCK_ROWS) -> Packed:
+        """Return the codes with labels, as they are counted."""
+        words, unit = label_words(truth), bool((weights == 1).all())
+        blocks = []
+        for start in range(0, len(self), block_rows):
+            rows = slice(start, start + block_rows)
+            codes = np.ascontiguousarray(self.values[rows].T)
+            blocks.append(Block(codes, words[rows], None if unit else np.ascontiguousarray(weights[rows])))
+        return Packed(self.features, self.bins, tuple(map(str, range(truth.shape[1]))), blocks)
+
     def __getitem__(self, rows: Any) -> CodedTable:
         return CodedTable(super().__getitem__(rows).values, self.features, self.bins)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> npt.NDArray[Any]:
-        columns = [self.column(j) for j in range(len(self.features))]
-        return np.stack(columns, axis=1).astype(dtype or np.float64, copy=False)
+        found = np.empty(self.shape, dtype=dtype or np.float64, order="F")
+        for j in range(len(self.features)):
+            found[:, j] = self.column(j)
+        return found
+
+    @property
+    def _missing(self) -> Ints:
+        return np.array([len(bins) for bins in self.bins])
 
 
 def unpack(packed: Packed) -> tuple[CodedTable, Bytes, Ints]:
@@ -85,3 +127,17 @@ def unpack(packed: Packed) -> tuple[CodedTable, Bytes, Ints]:
             weights[own] = block.weights
         start = own.stop
     return CodedTable(codes.T, packed.features, packed.bins), truth, weights
+
+
+def unpack_values(packed: Packed) -> Table:
+    """Read the original values of all blocks into memory, where they were kept beside the codes."""
+    values = np.empty((len(packed.features), len(packed)))
+    start = 0
+    for block in packed.blocks:
+        if block.values is None:
+            raise OptionError("refine=True needs the original values; pack the data with keep_values=True")
+        own = slice(start, start + len(block))
+        for j in range(len(packed.features)):
+            values[j, own] = block.values[j]
+        start = own.stop
+    return Table(values.T, packed.features)

@@ -15,6 +15,7 @@ from polyrule.data.table import Feature, Table
 from polyrule.store.bins import Bins, bins_of, check_max_bins, code_type, word_count
 
 Words = npt.NDArray[np.uint64]
+BLOCK_ROWS = 1 << 18  # of data in memory: enough for a thread to be busy with
 
 
 class Columns(Protocol):
