@@ -42,7 +42,7 @@ class RuleListClassifier(RuleClassifier):
         `Measure`.
     prune : str or None
         What the list as a whole is judged by when rules are chosen: "f1", another F-measure such as "f0.5" or "f2",
-        or "hamming". None keeps the list as it was grown, and so does counting (`max_bins`, a store).
+        or "hamming". None keeps the list as it was grown.
     simplicity : float
         Price of rules, conditions and labels of heads: 2 gives shorter lists, 0.5 longer ones.
     teacher : {"forest", None}
