@@ -3,6 +3,7 @@
 python benchmarks/gpu.py check --worlds 10000 --processes 12   # any differing count or rule ends it with an error
 python benchmarks/gpu.py time --rows 10000000                  # root count, rules, a list of 100, beside 16 cores
 python benchmarks/gpu.py tune --rows 10000000                  # the root count, compiled in other shapes
+python benchmarks/gpu.py short --rows 1000000                  # the default list, beside that of the processor
 python benchmarks/gpu.py store --folder big --rows 100000000 --labels 50    # makes the store where there is none
 compute-sanitizer --tool memcheck python benchmarks/gpu.py check --worlds 30
 """
@@ -21,6 +22,7 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 import processor
 from gpu_worlds import check, engine
+from polyrule import RuleListClassifier
 from polyrule.kernels.engine import GrowOptions
 from polyrule.measures import Objective
 from polyrule.native import native
@@ -182,9 +184,21 @@ def from_store(folder: Path, rows: int, features: int, labels: int) -> dict:
     return told
 
 
+def short(rows: int, features: int, labels: int, threads: int, most: int) -> dict[str, Any]:
+    """Seconds of a default list whose rules are grown on the GPU, and of the same list by the processor."""
+    packed, found, lists = world(rows, features, labels), {"rows": rows, "features": features, "labels": labels}, []
+    for where in ("cuda", "cuda", "cpu") if rows <= most else ("cuda", "cuda"):
+        started = time.perf_counter()
+        lists.append(str(RuleListClassifier(max_rules=20, device=where, n_jobs=threads).fit(packed).rules_))
+        found[f"{where}_s"] = round(time.perf_counter() - started, 2)
+    if len(set(lists)) > 1:
+        raise SystemExit("the lists differ")
+    return found | {"rules": lists[0].count("<-"), "same": len(lists)}
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("what", choices=["check", "time", "tune", "store"])
+    parser.add_argument("what", choices=["check", "time", "tune", "store", "short"])
     parser.add_argument("--folder", type=Path, default=Path("store"))
     parser.add_argument("--worlds", type=int, default=10_000)
     parser.add_argument("--seconds", type=float, default=240)
@@ -202,6 +216,7 @@ def main() -> None:
         "time": lambda: measure(*size, given.rules, given.threads),
         "tune": lambda: tune(*size),
         "store": lambda: from_store(given.folder, *size),
+        "short": lambda: short(*size, given.threads, 2_000_000),
     }[given.what]()
     print(json.dumps(found, indent=1))
 

@@ -135,7 +135,7 @@ def test_the_teacher_does_not_see_the_example_it_is_asked_about():
 
     truth = (random.random((300, 2)) < 0.5).astype(np.uint8)
     weights = np.ones(300, dtype=np.int64)
-    opinion = out_of_bag(Table.from_array(random.normal(size=(300, 5))), truth, weights)
+    opinion = out_of_bag(Table.from_array(random.normal(size=(300, 5))), truth, weights, np.arange(300))
     assert np.corrcoef(opinion[:, 0], truth[:, 0])[0, 1] < 0.1
     assert best_cut(opinion, truth, weights)[1] < 0.75
 

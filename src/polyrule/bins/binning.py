@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 import numpy.typing as npt
@@ -100,7 +100,7 @@ class Binning:
     def columns(self, table: Table) -> Iterator[Codes]:
         """Bins of one feature after the other."""
         for j in range(len(self.features)):
-            yield self.encode(j, table.column(j))
+            yield self.column(j, table)
 
     def codes(self, table: Table) -> Codes:
         """Bin of every value, one row per feature, so that a feature is read in one go."""
@@ -108,6 +108,10 @@ class Binning:
         for j, column in enumerate(self.columns(table)):
             codes[j] = column
         return codes
+
+    def column(self, feature: int, table: Table) -> Codes:
+        """Bins of one feature."""
+        return table.apply(feature, partial(self.encode, feature))
 
     def encode(self, feature: int, values: npt.NDArray[np.float64]) -> Codes:
         """Bin of each value of one feature."""

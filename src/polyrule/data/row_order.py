@@ -6,6 +6,7 @@ the same however the rows of a file are shuffled.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -44,8 +45,7 @@ def by_content(table: Table, labels: Bytes, weights: Floats | Ints) -> Ints:
             seen[rows] += hashes[:-1] - hashes[-1]
             zeros += hashes[-1]
         else:
-            column = table.column(number)
-            seen += _hashed(_ranks(column, column), key)
+            seen += table.apply(number, partial(_hashed_ranks, table.spans(number)[1], key))
     seen += zeros + _hashed(weights, keys[-1])
     told = np.zeros_like(seen)
     for column, key in zip(labels.T, keys[width:], strict=False):
@@ -57,6 +57,10 @@ def _ranks(known: Floats, column: Floats) -> Floats:
     """Places of values among the distinct ones that are known: rules do not see how far apart two numbers are."""
     distinct = np.unique(known[~np.isnan(known)])
     return np.where(np.isnan(column), np.nan, np.searchsorted(distinct, column))
+
+
+def _hashed_ranks(known: Floats, key: np.uint64, column: Floats) -> Hashes:
+    return _hashed(_ranks(known, column), key)
 
 
 def _hashed(values: npt.NDArray[Any], key: np.uint64) -> Hashes:

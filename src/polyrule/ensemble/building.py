@@ -317,7 +317,7 @@ def covers_of(bodies: Sequence[tuple[AnyTest, ...]], binning: Binning, table: Ta
 
     def column(feature: int) -> tuple[Codes, int]:
         if feature not in codes:
-            codes[feature] = binning.encode(feature, table.column(feature))
+            codes[feature] = binning.column(feature, table)
         return codes[feature], binning.count(feature)
 
     for place, tests in enumerate(bodies, start=1):

@@ -181,7 +181,18 @@ class Composition:
     def _opinion(self) -> Matrix | None:
         if not self.pruning.teacher or not self.known.all():
             return None  # a teacher needs every label
-        return out_of_bag(self.table, self.truth, self.weights, self.learner.n_jobs, self.clock.deadline)
+        return out_of_bag(self.table, self.truth, self.weights, self._order, self.learner.n_jobs, self.clock.deadline)
+
+    @cached_property
+    def _order(self) -> Ints:
+        """Examples in an order that does not depend on the one they came in."""
+        return by_content(self.table, self.truth, self.weights)
+
+    @cached_property
+    def _cut(self) -> float:
+        """Where the teacher's opinion is cut."""
+        assert self.opinion is not None
+        return best_cut(self.opinion, self.truth, self.weights)[0]
 
     @property
     def known(self) -> Bools:
@@ -197,8 +208,7 @@ class Composition:
         pool = Pool(self.table)
         versions = [self.truth]
         if self.opinion is not None:
-            cut, _ = best_cut(self.opinion, self.truth, self.weights)
-            versions.append((self.opinion >= cut).astype(np.uint8))
+            versions.append((self.opinion >= self._cut).astype(np.uint8))
         measures = dict.fromkeys([self.learner.objective.measure, get("f1")])
         for truth, table, measure, body in self._tasks(versions, measures):
             options = SeparateOptions(0, max_rules=_LONGEST_LIST, all_stay=True)
@@ -217,8 +227,7 @@ class Composition:
         targets, every = self.targets(), self.weights[:, None].astype(np.float64)
         level, squared = round(QUANTUM * 0.6), self.pruning.beta_squared
         if self.opinion is not None:
-            cut, _ = best_cut(self.opinion, self.truth, self.weights)
-            level = _level(targets, every, self.opinion >= cut, squared)
+            level = _level(targets, every, self.opinion >= self._cut, squared)
         slope, offset = gain_line(squared, level)
         allowed = None if self.constraints is None else self.constraints.heads(pool.bodies)
         return Alternatives(
@@ -265,8 +274,7 @@ class Composition:
         """Whether the table looks like text, in whatever order its rows come."""
         if len(self.table.features) < FEWEST_WORDS:
             return False
-        some = by_content(self.table, self.truth, self.weights)[:_LOOKED_AT]
-        return looks_like_text(self.table[some])
+        return looks_like_text(self.table[self._order[:_LOOKED_AT]])
 
     @property
     def _example(self) -> float:

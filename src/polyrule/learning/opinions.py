@@ -12,7 +12,6 @@ import numpy as np
 
 from polyrule.arrays import Bytes, Ints, Matrix
 from polyrule.bins.binning import Binning
-from polyrule.data.row_order import by_content
 from polyrule.data.table import Table
 from polyrule.teacher.design import Design
 from polyrule.teacher.teacher import Teacher
@@ -24,11 +23,11 @@ _MAX_BINS = 64
 
 
 def out_of_bag(
-    table: Table, truth: Bytes, weights: Ints, threads: int = 1, deadline: float | None = None
+    table: Table, truth: Bytes, weights: Ints, order: Ints, threads: int = 1, deadline: float | None = None
 ) -> Matrix | None:
     """Return for every example and label how likely a teacher thinks the label without having seen the example's own.
 
-    None where there are too few examples, no usable feature, or no time.
+    The `order` is that of `by_content`. None where there are too few examples, no usable feature, or no time.
     """
 
     def late() -> bool:
@@ -40,7 +39,6 @@ def out_of_bag(
     design = Design.of(binning, table)
     if not design.features:
         return None
-    order = by_content(table, truth, weights)
     shown, counted = design.of_table(table)[order], weights[order].astype(np.float64)
     trees = int(np.clip(_TOLD // len(truth), *_TREES))
     teacher = Teacher(shown, truth[order], counted, 0, threads, trees, late, keep=False)

@@ -15,6 +15,7 @@ import numpy as np
 
 from polyrule.arrays import Bools, Bytes, Ints, Matrix
 from polyrule.data.labels import UNKNOWN
+from polyrule.data.row_order import by_content
 from polyrule.data.table import Table
 from polyrule.errors import ModelError
 from polyrule.learning.composing import Pruning, cell_gains, digest_of, targets_of
@@ -42,7 +43,7 @@ def _targets(truth: Bytes, table: Table, weights: Ints, taught: bool, stated: An
     bare = targets_of(truth, None)
     if not taught or digest_of(bare) == stated:
         return bare, True
-    targets = targets_of(truth, out_of_bag(table, truth, weights))
+    targets = targets_of(truth, out_of_bag(table, truth, weights, by_content(table, truth, weights)))
     return targets, digest_of(targets) == stated
 
 

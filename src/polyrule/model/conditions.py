@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from math import isfinite
 from typing import Any
 
@@ -35,7 +36,7 @@ def holds(condition: Condition, table: Table) -> Bools:
         raise ModelError("a condition on a label says nothing about a table")
     if isinstance(condition, GroupCondition):
         return np.asarray(number_held(condition, table) >= condition.least)
-    return holds_in(condition, table.column(condition.feature))
+    return table.apply(condition.feature, partial(holds_in, condition))
 
 
 def number_held(group: GroupCondition, table: Table) -> Ints:

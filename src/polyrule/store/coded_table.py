@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -41,7 +41,11 @@ class CodedTable(Table):
 
     def column(self, index: int) -> Floats:
         """Return one column: the largest value of every example's bin."""
-        return np.asarray(np.append(self.bins[index].highs, np.nan)[self.values[:, index]])
+        return self.apply(index, np.asarray)
+
+    def apply(self, index: int, function: Callable[[Floats], npt.NDArray[Any]]) -> npt.NDArray[Any]:
+        """Return what a function says of the largest value of every example's bin."""
+        return np.asarray(function(np.append(self.bins[index].highs, np.nan))[self.values[:, index]])
 
     def spans(self, index: int) -> tuple[Floats, Floats, Ints]:
         """Smallest and largest value of every bin that occurs in a column, and how often it does."""

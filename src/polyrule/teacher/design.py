@@ -39,7 +39,7 @@ class Design:
         usable = [j for j, feature in enumerate(binning.features) if _width(binning, j)]
         width, rows = sum(_width(binning, j) for j in usable), max(1, len(table))
         if width * rows > _LARGEST:
-            unusual = {j: rows - np.bincount(binning.encode(j, table.column(j))).max(initial=0) for j in usable}
+            unusual = {j: rows - np.bincount(binning.column(j, table)).max(initial=0) for j in usable}
             chosen, left = [], _LARGEST // rows
             for j in sorted(usable, key=lambda j: (-unusual[j], j)):
                 if _width(binning, j) <= left:
@@ -73,7 +73,7 @@ class Design:
 
     def of_table(self, table: Table) -> Floats32:
         """Return the matrix of a table."""
-        columns = (self.binning.encode(j, table.column(j)) for j in self.features)
+        columns = (self.binning.column(j, table) for j in self.features)
         return self.matrix(columns, len(table))
 
 
