@@ -55,8 +55,11 @@ _BOOK = {
 
 
 def workbook(sheet: bytes = SHEET, packing: int = zipfile.ZIP_DEFLATED, **others: bytes) -> bytes:
-    """A workbook with this sheet; other parts by name, such as `styles`."""
-    parts = _BOOK | {f"xl/{name}.xml": content for name, content in others.items()}
+    """A workbook with this sheet; other parts by name, such as `styles`, and what it relates to as `relations`."""
+    parts = dict(_BOOK)
+    if "relations" in others:
+        parts["xl/_rels/workbook.xml.rels"] = others.pop("relations")
+    parts |= {f"xl/{name}.xml": content for name, content in others.items()}
     stream = io.BytesIO()
     with zipfile.ZipFile(stream, "w", packing) as archive:
         for name, content in (parts | {"xl/worksheets/sheet1.xml": sheet}).items():

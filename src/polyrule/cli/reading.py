@@ -46,6 +46,7 @@ _OPTIONS = (
     _option("--decimal", metavar="CHARACTER", help="Decimal sign [.]."),
     _option("--thousands", metavar="CHARACTER", help="What parts groups of three digits, such as , in 7,750 [none]."),
     _option("--dates", type=click.Choice(DATE_FORMS), help="How dates such as 3/4/2021 are written [by content]."),
+    _option("--sheet", metavar="NAME", help="Sheet of a workbook [the first that is not hidden]."),
     _option("--encoding", metavar="NAME", help="Text encoding [UTF-8, UTF-16 or Windows-1252]."),
 )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields, replace
@@ -21,6 +22,7 @@ from polyrule.data.formats.jsonlines import JsonLinesReader
 from polyrule.data.formats.libsvm import LibsvmReader
 from polyrule.data.formats.number_style import NumberStyle, other_style
 from polyrule.data.formats.parquet import ParquetReader
+from polyrule.data.formats.workbook import Workbook
 from polyrule.data.formats.xlsx import XlsxReader
 from polyrule.data.layout import Layout
 from polyrule.data.roles import Roles, make_layout
@@ -53,6 +55,7 @@ def read(
     decimal: str = ".",
     thousands: str | None = None,
     dates: str | None = None,
+    sheet: str | None = None,
     encoding: str | None = None,
     max_bytes: int | None = None,
     name: str | None = None,
@@ -62,7 +65,7 @@ def read(
     Parameters
     ----------
     path : path, ``"-"`` for standard input, or a binary stream
-        ARFF (dense or sparse), CSV, TSV, Parquet, JSON lines, the first sheet of a workbook (xlsx), LIBSVM or
+        ARFF (dense or sparse), CSV, TSV, Parquet, JSON lines, a sheet of a workbook (xlsx), LIBSVM or
         extreme-classification format; compressed with gzip, bzip2, xz or zstandard or not at all.
     labels : specification of columns, ``"auto"`` or None
         A list of names or positions, a compiled pattern, a range, the path of a MULAN XML file, or a text such as
@@ -89,6 +92,8 @@ def read(
         a category the model does not know becomes a missing value.
     delimiter, header, missing, decimal, thousands, dates
         How delimited text is written (see `polyrule.data.formats.delimited.DelimitedOptions`).
+    sheet : str, optional
+        The sheet of a workbook; the first that is not hidden by default.
     encoding : str, optional
         Text encoding; UTF-8, UTF-16 with a byte order mark and Windows-1252 are detected automatically.
     max_bytes : int, optional
@@ -126,7 +131,7 @@ def read(
             raise OptionError("label_file= cannot be combined with labels= or tags=")
         labels = None
     roles = Roles(labels, drop, nominal, ordinal, numeric, date, identifier, weights, tags, tag_separator, features)
-    delimited = DelimitedOptions(delimiter, header, missing, decimal, thousands, dates)
+    delimited = DelimitedOptions(delimiter, header, missing, decimal, thousands, dates, sheet)
     opened = _Opened(path, roles, delimited, format, encoding, max_bytes, name)
     made = _read_whole(opened)
     return made if label_file is None else _with_label_file(made, opened, label_file)
@@ -179,6 +184,15 @@ def column_names(path: Any, **options: Any) -> list[str]:
     return [column.name for column in file_columns(path, **options)]
 
 
+def sheet_names(path: Any) -> tuple[str, ...]:
+    """Return the names of the sheets that a workbook shows; a file of another format has none."""
+    source = Source(path)
+    if find_format(source, None) != "xlsx":
+        return ()
+    with contextlib.closing(Workbook(source.seekable(), source.budget)) as book:
+        return book.sheets
+
+
 def file_columns(path: Any, **options: Any) -> list[Column]:
     """Return what a file says about its columns, before anybody says which part they play."""
     return list(_Opened.with_options(path, options).reader.columns)
@@ -220,6 +234,8 @@ class _Opened:
 def open_reader(source: Source, format: str | None = None, options: DelimitedOptions | None = None) -> Reader:
     """Find the format of a source and open it."""
     found = find_format(source, format)
+    if options is not None and options.sheet is not None and found != "xlsx":
+        raise OptionError(f"sheet= is for workbooks (.xlsx), and {source.name} is none")
     if found == "arff":
         return ArffReader(source)
     if found == "parquet":
@@ -328,7 +344,7 @@ def _refuse_other_style(reader: Reader, j: int, cells: Sequence[Any], lines: Seq
 
 
 def _with_label_file(data: Dataset, opened: _Opened, label_file: Any) -> Dataset:
-    second = _Opened(label_file, Roles(), opened.delimited, None, opened.encoding, opened.max_bytes, data.name)
+    second = _Opened(label_file, Roles(), replace(opened.delimited, sheet=None), None, opened.encoding, opened.max_bytes, data.name)
     second.roles = Roles(labels=list(range(len(second.reader.columns))))
     found = _read_whole(second)
     if len(found) != len(data):

@@ -22,6 +22,7 @@ from polyrule.studio.tables import (
     first_look,
     load,
     numbered,
+    sheets_of,
     split,
 )
 
@@ -51,29 +52,36 @@ class Intake:
     @property
     def file_name(self) -> str | None:
         """What a person calls the file."""
-        return None if self.origin is None else visible(self.origin.name)
+        return _called(self.origin)
 
     def look(self, origin: Origin, test: Origin | None = None) -> None:
         """Look at a file; it replaces whatever was there before."""
-        self.looked = _quiet(lambda: first_look(origin))
-        self.origin, self.test_origin, self.setup, self._described = origin, test, self.looked.setup, {}
+        self.origin, self.looked = _quiet(lambda: first_look(origin))
+        self.setup, self._described = self.looked.setup, {}
+        self.test_origin = None if test is None else self._same_sheet(test)
 
     def hold_out(self, origin: Origin) -> None:
         """Take the held-out part from a second file."""
         if self.looked is None:
             raise OptionError("drop the data to learn from first, then the held-out data")
-        self.test_origin = origin
+        self.test_origin = self._same_sheet(origin)
+
+    def _same_sheet(self, origin: Origin) -> Origin:
+        """Return another file with the sheet that was chosen in the first; where it has no such one, its first."""
+        sheets = sheets_of(origin)
+        mine = "" if self.origin is None else self.origin.sheet
+        return replace(origin, sheet=mine if mine in sheets else next(iter(sheets), ""))
 
     def columns(self, start: int = 0, find: str = "") -> dict[str, Any]:
         """Return the columns as they were first seen, and what is said about them by now."""
         if self.looked is None:
             raise OptionError("there is no data yet")
-        second = None if self.test_origin is None else visible(self.test_origin.name)
+        sheets = [[name, visible(name)] for name in self.looked.sheets]
         asked = max(0, start), find
         if asked not in self._described:
             self._described = {asked: describe_columns(self.looked, *asked)}
-        said = {"setup": self.setup.to_json(), "second": second, "file": self.file_name}
-        return self._described[asked] | said
+        said = {"setup": self.setup.to_json(), "second": _called(self.test_origin), "file": _called(self.origin)}
+        return self._described[asked] | said | {"sheets": sheets, "sheet": self.origin.sheet if self.origin else ""}
 
     def examples(self, setup: Setup, model: Any = None) -> tuple[Setup, Dataset, Dataset]:
         """Read the examples to learn from and those held out; a model says what its columns and labels are.
@@ -101,7 +109,8 @@ class Intake:
         used = {one.digest for one in (self.origin, self.test_origin) if one is not None}
         if origin.digest in used:
             raise OptionError(f"{origin.name} is in use here already; a last word needs examples that nobody has seen")
-        data = numbered(_quiet(lambda: load(origin, self.setup, train.features)))
+        chosen = self._same_sheet(origin)
+        data = numbered(_quiet(lambda: load(chosen, self.setup, train.features)))
         return aligned(data, train.label_names)
 
     def forget_files(self, folder: Path) -> None:
@@ -128,8 +137,8 @@ class Intake:
 
 
 def _origin(node: Node) -> Origin:
-    members = node.fields(("kind", "name", "path", "digest"))
-    origin = Origin(**{name: member.text() for name, member in members.items()})
+    members = node.fields(("kind", "name", "path", "digest"), ("sheet",))
+    origin = Origin(**{name: member.maybe(Node.text) or "" for name, member in members.items()})
     if origin.kind == "file":
         try:
             found = Origin.of_file(Path(origin.path), origin.name)
@@ -138,6 +147,13 @@ def _origin(node: Node) -> Origin:
         if found.digest != origin.digest:
             raise DataError(f"{origin.path}: the data has changed since the project began; begin a new project")
     return origin
+
+
+def _called(origin: Origin | None) -> str | None:
+    """What a person calls a file."""
+    if origin is None:
+        return None
+    return visible(f"{origin.name}, {origin.sheet}" if origin.sheet else origin.name)
 
 
 def _quiet(work: Callable[[], R]) -> R:

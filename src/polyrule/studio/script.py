@@ -85,7 +85,8 @@ def _read(origin: Origin, setup: Setup, more: str = "") -> str:
     if origin.kind == "benchmark":
         name, _, part = origin.name.partition(":")
         return f"datasets.load({name!r}{f', part={part!r}' if part else ''})"
-    options = "".join(f", {name}={value!r}" for name, value in setup.reading.items())
+    said = ({"sheet": origin.sheet} if origin.sheet else {}) | setup.reading
+    options = "".join(f", {name}={value!r}" for name, value in said.items())
     return f"read({origin.name!r}{options}{more})"
 
 

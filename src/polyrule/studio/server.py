@@ -39,7 +39,7 @@ def asked_of(session: Session) -> tuple[Callable[[Any], Any], ...]:
     """Return what a page may ask with a value of its own; the address is the method's name."""
     questions, workers = session.questions, session.workers
     return (
-        *(session.prepare, session.change, session.go_to, workers.learn, workers.stop),
+        *(session.choose_sheet, session.prepare, session.change, session.go_to, workers.learn, workers.stop),
         *(questions.trial, questions.shape, questions.conditions, questions.complete),
         *(questions.rows, questions.shared, questions.suggest, questions.compare),
     )

@@ -71,6 +71,16 @@ class Session:
         return self.columns()
 
     @alone
+    def choose_sheet(self, value: Any) -> dict[str, Any]:
+        """Look at another sheet of the workbook; it replaces data that was there before."""
+        sheet, intake = Node(value, "sheet").fields(("sheet",))["sheet"].text(), self.intake
+        if intake.origin is None or intake.looked is None or sheet not in intake.looked.sheets:
+            raise OptionError("there is no such sheet")
+        test = intake.test_origin
+        found = self.take(replace(intake.origin, sheet=sheet))
+        return found if test is None else self.take(test, "test")
+
+    @alone
     def begin(self, origin: Origin, test: Origin | None = None) -> None:
         """Take data that was named where the studio was started."""
         self.intake.look(origin, test)

@@ -16,7 +16,7 @@ from polyrule.data import Dataset, read
 from polyrule.data.dates import DATE_FORMS
 from polyrule.data.formats.blocks import Column
 from polyrule.data.names import visible
-from polyrule.data.reading import file_columns
+from polyrule.data.reading import file_columns, sheet_names
 from polyrule.data.sniff import _ENDINGS, _PACKED
 from polyrule.data.splits import train_test_split
 from polyrule.errors import DataError, LimitError, OptionError
@@ -40,12 +40,15 @@ class Origin:
         Where it is read from; empty for data that came from Python.
     digest : str
         SHA-256 of the file, by which it is known again.
+    sheet : str
+        Of a workbook with several; empty for everything else.
     """
 
     kind: str
     name: str
     path: str = ""
     digest: str = ""
+    sheet: str = ""
 
     @classmethod
     def of_file(cls, path: Path, name: str | None = None) -> Origin:
@@ -137,16 +140,42 @@ class Look:
         What has to be said so that the file can be read at all.
     odd : tuple of Column
         Columns about which something has to be said.
+    sheets : tuple of str
+        The sheets among which a workbook lets one choose.
     """
 
     data: Dataset
     named: tuple[str, ...]
     setup: Setup
     odd: tuple[Column, ...] = ()
+    sheets: tuple[str, ...] = ()
 
 
-def first_look(origin: Origin) -> Look:
-    """Read a file before anything is known about it; numbers with a decimal comma are found out."""
+def sheets_of(origin: Origin) -> tuple[str, ...]:
+    """Return the sheets of a workbook that has several; of everything else none."""
+    if origin.kind != "file":
+        return ()
+    with _shown_as(origin):
+        names = sheet_names(origin.path)
+    return names if len(names) > 1 else ()
+
+
+def first_look(origin: Origin) -> tuple[Origin, Look]:
+    """Read a file before anything is known about it; of a workbook the sheet at hand, or the first that can be read."""
+    sheets, problems = sheets_of(origin), []
+    for sheet in (origin.sheet,) if origin.sheet or not sheets else sheets:
+        chosen = replace(origin, sheet=sheet)
+        try:
+            return chosen, replace(_first_look(chosen), sheets=sheets)
+        except LimitError:
+            raise
+        except DataError as problem:  # a title page, for example
+            problems.append(problem)
+    raise problems[0]
+
+
+def _first_look(origin: Origin) -> Look:
+    """Read a table of which nothing is known; numbers with a decimal comma are found out."""
     try:
         return _look(origin, {})
     except DataError as problem:
@@ -177,7 +206,7 @@ ODD = {"mixed": "nominal", "string": "drop", "nested": "drop", "relational": "dr
 
 def _columns(origin: Origin, reading: dict[str, Any]) -> list[Column]:
     with _shown_as(origin):
-        return [] if origin.kind == "benchmark" else file_columns(origin.path, **reading)
+        return [] if origin.kind == "benchmark" else file_columns(origin.path, **_sheet(origin), **reading)
 
 
 def load(origin: Origin, setup: Setup, features: Any = None) -> Dataset:
@@ -192,7 +221,11 @@ def load(origin: Origin, setup: Setup, features: Any = None) -> Dataset:
         shown = shown.removesuffix(packed)
     given = {} if features is None else {"features": features}
     with _shown_as(origin):
-        return read(origin.path, name=Path(shown).stem, **setup.reading, **given)
+        return read(origin.path, name=Path(shown).stem, **_sheet(origin), **setup.reading, **given)
+
+
+def _sheet(origin: Origin) -> dict[str, Any]:
+    return {"sheet": origin.sheet} if origin.sheet else {}
 
 
 @contextmanager

@@ -123,9 +123,9 @@ class Workbench:
                     "name": part.name,
                     "examples": len(part),
                     "unseen": part.unseen,
-                    "present": part.present.sum(axis=0, dtype=np.int64).tolist(),
+                    "present": run.per_label["present"].tolist(),
                 }
-                for part in self.parts
+                for run, part in zip(runs, self.parts, strict=True)
             ],
             "models": [entry],
             "examples": chosen_examples(self.parts, [np.zeros(0, np.int64)] * 2, used),

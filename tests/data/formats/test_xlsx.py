@@ -8,7 +8,8 @@ from fuzz.seeds import workbook
 
 import polyrule
 from polyrule.data import Feature, read, read_chunks
-from polyrule.errors import DataError, LimitError
+from polyrule.data.reading import sheet_names
+from polyrule.errors import DataError, LimitError, OptionError
 
 NAN = float("nan")
 
@@ -120,10 +121,42 @@ def test_chunks_streams_and_compressed_workbooks_are_the_same(tmp_path):
         assert np.concatenate([part.X.values[:, 0] for part in parts]).tolist() == list(range(7))
 
 
+def book_of(**sheets):
+    """A workbook with these sheets, of which one called `notes` is hidden."""
+    numbered = list(enumerate(sheets.items(), 1))
+    states = {"notes": ' state="hidden"'}
+    main = "".join(f'<sheet name="{name}"{states.get(name, "")} r:id="s{n}"/>' for n, (name, _) in numbered)
+    related = "".join(f'<Relationship Id="s{n}" Type="x/worksheet" Target="worksheets/own{n}.xml"/>' for n, _ in numbered)
+    parts = {f"worksheets/own{n}": content for n, (_, content) in numbered}
+    parts["workbook"] = f"<workbook>{main}</workbook>".encode()
+    return workbook(**parts, relations=f"<Relationships>{related}</Relationships>".encode())
+
+
+def test_a_sheet_is_chosen_by_name(tmp_path):
+    raw = book_of(notes=sheet(["n"], [0]), cover=sheet(), patients=sheet(["a", "L"], [5, 1]), visits=sheet(["b"], [7]))
+    (tmp_path / "book.xlsx").write_bytes(raw)
+    assert sheet_names(tmp_path / "book.xlsx") == ("cover", "patients", "visits")
+    assert look(raw, sheet="patients", labels=["L"]).X.values.tolist() == [[5]]
+    assert look(raw, sheet="visits").features == (Feature("b"),)
+    assert look(raw, sheet="notes").features == (Feature("n"),)
+    assert [len(part) for part in read_chunks(io.BytesIO(raw), sheet="visits", labels=None)] == [1]
+    with pytest.raises(DataError, match="the sheet 'cover' is empty"):
+        look(raw)
+    with pytest.raises(DataError, match=r"no sheet 'visit'; there are 'cover', 'patients', 'visits' \(sheet=\)"):
+        look(raw, sheet="visit")
+
+
+def test_only_workbooks_have_sheets(tmp_path):
+    with pytest.raises(OptionError, match=r"sheet= is for workbooks \(.xlsx\)"):
+        look(b"a,b\n1,2\n", sheet="visits")
+    (tmp_path / "plain.csv").write_bytes(b"a,b\n1,2\n")
+    assert sheet_names(tmp_path / "plain.csv") == ()
+
+
 @pytest.mark.parametrize(
     ("raw", "words"),
     [
-        (workbook(sheet()), "the first sheet is empty"),
+        (workbook(sheet()), "the sheet 'S' is empty"),
         (workbook(sheet([1, 2], [3, 4])), "row 1: all cells of the first row are numbers"),
         (workbook(sheet(["Report"], ["a", "b"], [1, 2])), "row 2, column B: a value stands outside the 1 columns"),
         (workbook(sheet(["a", "a"], [1, 2])), "'a'"),

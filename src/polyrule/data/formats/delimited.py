@@ -50,6 +50,8 @@ class DelimitedOptions:
         with it, and a column that fits no way of writing numbers as a whole is refused.
     dates : {"day/month/year", "month/day/year"}, optional
         How dates with slashes are written. Found in a column in which some day is past the 12th.
+    sheet : str, optional
+        The sheet of a workbook; the first that is not hidden by default.
     """
 
     delimiter: str | None = None
@@ -58,6 +60,7 @@ class DelimitedOptions:
     decimal: str = "."
     thousands: str | None = None
     dates: str | None = None
+    sheet: str | None = None
 
     def __post_init__(self) -> None:
         if self.delimiter is not None and (len(self.delimiter) != 1 or self.delimiter in '"\n\r'):

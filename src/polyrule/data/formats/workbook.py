@@ -11,12 +11,13 @@ import re
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator
+from functools import cached_property
 from pathlib import PurePosixPath
 from typing import Any
 from xml.parsers import expat
 
 from polyrule.budget import Budget
-from polyrule.data.columns import shorten
+from polyrule.data.columns import listing, shorten
 from polyrule.data.formats.encoders import parse_number
 from polyrule.errors import DataError
 
@@ -40,9 +41,16 @@ class Workbook:
     content : path or seekable binary stream
     budget : Budget
         What it may cost; it names the file in errors.
+    sheet : str, optional
+        The sheet to read; the first that is not hidden by default.
+
+    Attributes
+    ----------
+    sheets : tuple of str
+        The names of those that are not hidden.
     """
 
-    def __init__(self, content: Any, budget: Budget) -> None:
+    def __init__(self, content: Any, budget: Budget, sheet: str | None = None) -> None:
         self._budget, self.name = budget, budget.name
         try:
             self._archive = zipfile.ZipFile(content)
@@ -53,16 +61,27 @@ class Workbook:
         if not main.endswith("workbook.xml"):
             raise DataError(f"{self.name}: this is a zip archive but no workbook (.xlsx); unpack it, or save it as CSV")
         related = _relations(main)
-        self._epoch, wanted = self._main(main)
-        sheet = self._related(related, "Id").get(wanted)
-        if sheet is None:
+        self._epoch, ids, self.sheets = self._main(main)
+        self.sheet = sheet if sheet is not None else next(iter(self.sheets), "")
+        if sheet is not None and sheet not in ids:
+            raise DataError(f"{self.name}: there is no sheet {shorten(sheet)}; there are {listing(self.sheets)} (sheet=)")
+        found = self._related(related, "Id").get(ids.get(self.sheet, ""))
+        if found is None:
             raise DataError(f"{self.name}: the workbook has no sheet")
-        beside = self._related(related, "Type")
-        self._sheet, self._texts = sheet, self._shared(beside.get("sharedStrings"))
-        self._dates = self._date_styles(beside.get("styles"))
+        self._sheet, self._beside = found, self._related(related, "Type")
+
+    @cached_property
+    def _texts(self) -> list[str]:
+        """Texts that cells refer to by number."""
+        return self._shared(self._beside.get("sharedStrings"))
+
+    @cached_property
+    def _dates(self) -> set[str]:
+        """Numbers of the styles that show a number as a date."""
+        return self._date_styles(self._beside.get("styles"))
 
     def rows(self) -> Iterator[Row]:
-        """Yield the rows of the first sheet: their numbers, and the values by column; missing ones are left out."""
+        """Yield the rows of the sheet: their numbers, and the values by column; missing ones are left out."""
         done: list[Row] = []
         number, column, values = 0, -1, dict[int, Any]()
 
@@ -111,14 +130,18 @@ class Workbook:
         except (OverflowError, ValueError):
             return serial
 
-    def _main(self, path: str) -> tuple[datetime.date, str]:
-        """The day 0 of the workbook, and the id of its first sheet that is not hidden."""
+    def _main(self, path: str) -> tuple[datetime.date, dict[str, str], tuple[str, ...]]:
+        """The day 0 of the workbook, the ids of its sheets by name, and the names of those that are not hidden."""
         found = self._elements(path, "sheet", "workbookPr")
         old = any(given.get("date1904") in ("1", "true") for name, given in found if name == "workbookPr")
-        sheets = [given for name, given in found if name == "sheet"]
-        shown = [given for given in sheets if given.get("state", "visible") == "visible"] or sheets or [{}]
-        wanted = next((value for key, value in shown[0].items() if key.endswith(":id")), "")
-        return datetime.date(1904, 1, 1) if old else datetime.date(1899, 12, 30), wanted
+        ids: dict[str, str] = {}
+        shown: dict[str, None] = {}
+        for given in (given for name, given in found if name == "sheet"):
+            called = given.get("name", "")
+            ids.setdefault(called, next((value for key, value in given.items() if key.endswith(":id")), ""))
+            if given.get("state", "visible") == "visible":
+                shown[called] = None
+        return datetime.date(1904, 1, 1) if old else datetime.date(1899, 12, 30), ids, tuple(shown or ids)
 
     def _related(self, path: str, key: str) -> dict[str, str]:
         """Parts of the archive that another part refers to, by their id or by the last word of their type."""
@@ -131,7 +154,6 @@ class Workbook:
         }
 
     def _shared(self, path: str | None) -> list[str]:
-        """Texts that cells refer to by number."""
         texts: list[str] = []
         if path is not None:
             for _ in self._parse(path, _Texts("si", lambda _, text: texts.append(text))):
@@ -139,7 +161,6 @@ class Workbook:
         return texts
 
     def _date_styles(self, path: str | None) -> set[str]:
-        """Numbers of the styles that show a number as a date."""
         found = [] if path is None else self._elements(path, "numFmt", "cellXfs", "xf", "cellStyles")
         shows = set(_DATES)
         styles: list[str] | None = None

@@ -1,4 +1,4 @@
-"""Workbooks (.xlsx): the first sheet that is shown; its first row holds the names of the columns."""
+"""Workbooks (.xlsx): one sheet, the first that is shown or one by name; its first row names the columns."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import Any
 
-from polyrule.data.columns import category_text
+from polyrule.data.columns import category_text, shorten
 from polyrule.data.dates import DateForms, are_dates
 from polyrule.data.formats.blocks import CELLS_AT_ONCE, Block, Column, DenseBlock, Hints
 from polyrule.data.formats.date_columns import column_of_dates
@@ -31,7 +31,7 @@ class XlsxReader:
         self._budget, self._options = source.budget, options or DelimitedOptions()
         self._missing = frozenset(self._options.missing)
         self._source = source  # whose copy, if it is one, is read from here on
-        self._book = Workbook(source.seekable(), source.budget)
+        self._book = Workbook(source.seekable(), source.budget, self._options.sheet)
         weakref.finalize(self, self._book.close)
         names, self._first = self._names()
         self.columns = [Column(name, "nominal") for name in names]
@@ -51,7 +51,7 @@ class XlsxReader:
         """Names of the columns, and the row where the data begins."""
         number, values = next((row for row in self._book.rows() if row[1]), (0, {}))
         if not values:
-            raise DataError(f"{self.name}: the first sheet is empty")
+            raise DataError(f"{self.name}: the sheet {shorten(self._book.sheet)} is empty")
         width = max(values) + 1
         self._budget.names(width)
         has_names = self._options.header

@@ -106,6 +106,7 @@ const drawColumns = trying(async (box) => {
       { class: "lead" },
       `${seen.file}: ${plural(seen.examples, "example")}, ${plural(seen.total, "column")}. Say which columns the rules shall predict.`,
     ),
+    seen.sheets.length > 0 && sheetChooser(seen),
     seen.findings.length > 0 && el("section", { class: "note warn", "aria-label": "Findings" }, el("ul", {}, seen.findings.map((text) => el("li", {}, text)))),
     seen.named.length > 0 && el("p", { class: "note" }, `The file itself names the labels: ${seen.named.join(", ")}.`),
     chooser,
@@ -116,6 +117,28 @@ const drawColumns = trying(async (box) => {
     el("div", { class: "grid two" }, heldOutCard(plan), goOnCard(plan)),
   );
 });
+
+function sheetChooser(seen) {
+  const confirm = el("div", {});
+  const control = select(seen.sheets, seen.sheet, (sheet) => {
+    control.value = seen.sheet; // until it has been read
+    endsHistory(confirm, trying(async () => taken(await ask("choose_sheet", { sheet }), "train")));
+  });
+  return el("div", { class: "grid" }, field("Sheet of the workbook; the others are left out", control), confirm);
+}
+
+// Go on at once, or ask first where the versions made so far would be lost.
+function endsHistory(box, go_on) {
+  const versions = studio.history.versions.length;
+  if (!versions) return go_on();
+  fill(
+    box,
+    el("p", { class: "note warn" }, `The history of ${plural(versions, "version")} ends here, because its rules are about other columns or examples. Save what you want to keep first.`),
+    el("p", { class: "row" }, button("Begin anew", go_on, { class: "primary" }), button("Leave it", () => fill(box), { class: "quiet" })),
+  );
+  box.querySelector("button").focus();
+  return undefined;
+}
 
 function columnTools(box, plan) {
   const find = el("input", {
@@ -265,18 +288,12 @@ function heldOutCard(plan) {
 
 function goOnCard(plan) {
   const confirm = el("div", {});
-  const go_on = () => prepare(plan);
-  const versions = studio.history.versions.length;
-  const main_button = button("Set a part aside and go on", () => {
-    if (!versions) return go_on();
-    fill(
-      confirm,
-      el("p", { class: "note warn" }, `The history of ${plural(versions, "version")} ends here, because its rules are about other columns or examples. Save what you want to keep first.`),
-      el("p", { class: "row" }, button("Begin anew", go_on, { class: "primary" }), button("Leave it", () => fill(confirm), { class: "quiet" })),
-    );
-    confirm.querySelector("button").focus();
-    return undefined;
-  }, { class: "primary" });
+  const main_button = button("Set a part aside and go on", () => endsHistory(confirm, () => prepare(plan)), { class: "primary" });
+  const drop_another = () => {
+    studio.looked = false;
+    refresh();
+    holders.get("data").querySelector("h2").focus();
+  };
   return el(
     "section",
     { class: "card" },
@@ -290,11 +307,7 @@ function goOnCard(plan) {
       : el("p", { class: "soft" }, "You can change everything about the columns later; a new history then begins."),
     el("div", {}, main_button),
     confirm,
-    el("p", {}, button("Drop another table", () => {
-      studio.looked = false;
-      refresh();
-      holders.get("data").querySelector("h2").focus();
-    }, { class: "quiet" })),
+    el("p", {}, button("Drop another table", () => endsHistory(confirm, drop_another), { class: "quiet" })),
   );
 }
 
