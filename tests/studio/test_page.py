@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from fuzz.seeds import workbook
-from tests.data.formats.test_xlsx import sheet
+from tests.data.formats.test_xlsx import book_of, sheet
 from tests.report.test_access import CHECK
 from tests.report.test_access import axe as axe
 from tests.studio.conftest import Client, songs
@@ -354,9 +354,9 @@ SECTIONS = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_no_violation_of_accessibility(visit, studio, axe, scheme):
-    page = visit(studio, color_scheme=scheme)
+@pytest.mark.parametrize(("scheme", "width"), [("light", 1280), ("dark", 390)])
+def test_no_violation_of_accessibility(visit, studio, axe, scheme, width):
+    page = visit(studio, color_scheme=scheme, viewport={"width": width, "height": 844})
     page.locator("article.rule").first.wait_for()
     # The page's own policy lets no other script in, so axe comes through the debugger.
     page.evaluate(axe)
@@ -372,6 +372,106 @@ def test_no_violation_of_accessibility(visit, studio, axe, scheme):
     page.get_by_role("button", name="Close").click()
     page.get_by_role("button", name="Write a rule").click()
     assert page.evaluate(CHECK) == [], "writer"
+
+
+def with_twins(empty: Studio) -> None:
+    """Give a studio two rules that can be joined, and one with a group that has a name."""
+    client = Client(empty)
+    client.upload(songs())
+    client.ask("prepare", {"labels": ["calm", "happy", "loud"], "identifier": "title"})
+    client.learn(max_rules=1)
+    for text in (
+        'calm <- at least 2 of "quiet" (tempo <= 90, level <= -12, genre = jazz)',
+        "happy <- genre = folk, level > -30",
+        "happy <- tempo > 118, level > -30",
+    ):
+        client.ask("change", {"step": {"do": "insert", "at": 0, "text": text}})
+
+
+@pytest.mark.parametrize(("scheme", "width"), [("light", 1280), ("dark", 390)])
+def test_joining_and_groups_are_accessible(visit, empty, axe, scheme, width):
+    with_twins(empty)
+    page = visit(empty, "rules", color_scheme=scheme, viewport={"width": width, "height": 844})
+    page.locator("article.rule").first.wait_for()
+    page.evaluate(axe)
+    card = page.get_by_role("region", name="Join rules")
+    page.get_by_role("checkbox", name="Join rule 1 with others").check()
+    card.get_by_text("Choose another rule").wait_for()
+    assert page.evaluate(CHECK) == [], "one rule chosen"
+    page.get_by_role("checkbox", name="Join rule 2 with others").check()
+    card.locator(".would-do").wait_for()
+    assert card.is_visible()
+    assert card.evaluate("card => card.getBoundingClientRect().top < innerHeight"), "it is in sight"
+    assert page.evaluate(CHECK) == [], "two rules chosen"
+    page.get_by_role("checkbox", name="Join rule 3 with others").check()
+    card.locator(".warn").wait_for()
+    assert page.evaluate(CHECK) == [], "rules that cannot be joined"
+    page.get_by_role("button", name="Change rule 3", exact=True).click()
+    page.get_by_role("region", name="Add a condition").wait_for()
+    assert page.get_by_role("dialog").locator(".members li").count() == 3
+    assert page.evaluate(CHECK) == [], "group editor"
+    assert page.evaluate("() => document.documentElement.scrollWidth") <= width
+
+
+def test_rules_are_joined_and_a_group_is_changed_by_keyboard_alone(visit, empty):
+    with_twins(empty)
+    page = visit(empty, "rules")
+    count = len(rules_when_there(page))
+    for number in (1, 2):
+        page.get_by_role("checkbox", name=f"Join rule {number} with others").focus()
+        page.keyboard.press("Space")
+    page.locator(".effects .would-do").wait_for()
+    page.keyboard.press("Tab")  # the card follows the rule that was chosen last
+    page.keyboard.type("lively")
+    joined = 'happy <- any of "lively" (tempo > 118, genre = folk), level > -30'
+    page.get_by_text(joined).wait_for()
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    page.wait_for_function("count => polyrule.data.models[0].rules.length === count", arg=count - 1)
+    assert rules(page)[0] == joined
+    page.get_by_role("button", name="Change rule 2", exact=True).focus()
+    page.keyboard.press("Enter")
+    drawer = page.get_by_role("dialog")
+    drawer.get_by_label("How many of the group must hold").focus()
+    page.keyboard.press("ArrowUp")
+    drawer.get_by_text('calm <- any of "quiet" (tempo <= 90, level <= -12, genre = jazz)').wait_for()
+    drawer.get_by_role("button", name="Remove genre is jazz from the group").focus()
+    page.keyboard.press("Enter")
+    drawer.get_by_text('calm <- any of "quiet" (tempo <= 90, level <= -12)').wait_for()
+    assert page.evaluate("() => Boolean(document.activeElement.closest('.condition-editor'))"), "the keyboard is lost"
+    drawer.get_by_role("button", name="Apply", exact=True).focus()
+    page.keyboard.press("Enter")
+    page.wait_for_function(
+        "text => polyrule.data.models[0].rules[1].text === text", arg='calm <- any of "quiet" (tempo <= 90, level <= -12)'
+    )
+
+
+def test_a_sheet_of_a_workbook_is_chosen_and_a_history_is_not_lost_unasked(visit, empty):
+    patients = sheet(["age", "sick"], *([number % 40, int(number % 40 > 25)] for number in range(60)))
+    visits = sheet(["day", "late", "seen"], *([number % 7, number % 2, number % 5] for number in range(40)))
+    book = book_of(Cover=sheet(["Study"], [None, "internal"]), Patients=patients, Visits=visits)
+    page = visit(empty)
+    page.get_by_label("Table", exact=True).set_input_files({"name": "ward.xlsx", "mimeType": "", "buffer": book})
+    section = in_section(page, "data")
+    section.get_by_text("ward.xlsx, Patients: 60 examples").wait_for()  # a title page is no table
+    control = section.get_by_label("Sheet of the workbook")
+    control.select_option("Visits")
+    section.get_by_text("ward.xlsx, Visits: 40 examples").wait_for()
+    control.select_option("Patients")
+    section.get_by_text("ward.xlsx, Patients: 60 examples").wait_for()
+    section.get_by_role("button", name="Set a part aside and go on").click()
+    in_section(page, "learn").get_by_text("others are held out").wait_for()
+    Client(empty).learn(max_rules=1)
+    assert "sheet='Patients'" in empty.session.script()
+    page.reload()
+    section = go(page, "Data", "data")
+    control.select_option("Visits")
+    section.get_by_text("The history of 1 version ends here").wait_for()
+    section.get_by_role("button", name="Leave it").click()
+    section.get_by_role("button", name="Drop another table").click()
+    section.get_by_text("The history of 1 version ends here").wait_for()
+    assert len(empty.session.project.versions) == 1
+    assert empty.session.intake.origin.sheet == "Patients"
 
 
 def test_nothing_sticks_out_of_a_phone(visit, studio):

@@ -8,12 +8,13 @@ import subprocess
 import sys
 
 import pytest
+from tests.data.formats.test_xlsx import book_of, sheet
 from tests.studio.conftest import LABELS, learn, learned_session, songs
 
 import polyrule
 from polyrule import datasets
 from polyrule.data import read
-from polyrule.errors import OptionError, PolyruleError
+from polyrule.errors import DataError, OptionError, PolyruleError
 from polyrule.model.files import dumps, loads
 from polyrule.studio.columns import looks_like
 from polyrule.studio.launch import open_studio
@@ -21,6 +22,44 @@ from polyrule.studio.learn import Recipe
 from polyrule.studio.saving import FILES, make_file
 from polyrule.studio.session import Session
 from polyrule.studio.tables import Origin, Setup, file_ending
+
+
+def test_another_sheet_is_looked_at_only_if_it_can_be_read(tmp_path):
+    rows = [["age", "sick"], *([number % 40, int(number % 40 > 25)] for number in range(60))]
+    cover, patients = sheet(["Study"], [None, "internal"]), sheet(*rows)
+    (tmp_path / "ward.xlsx").write_bytes(book_of(Cover=cover, Patients=patients, Visits=sheet(["day"], [1], [2])))
+    (tmp_path / "new.xlsx").write_bytes(book_of(Notes=cover, Patients=sheet(*rows[:30])))
+    session = Session(tmp_path / "ward.studio.json")
+    found = session.take(Origin.of_file(tmp_path / "ward.xlsx"))
+    assert (found["sheet"], [name for name, _ in found["sheets"]]) == ("Patients", ["Cover", "Patients", "Visits"])
+    session.take(Origin.of_file(tmp_path / "new.xlsx"), "test")
+    assert session.columns()["second"] == "new.xlsx, Patients"
+    with pytest.raises(DataError, match="a value stands outside the 1 columns"):
+        session.choose_sheet({"sheet": "Cover"})
+    with pytest.raises(OptionError, match="no such sheet"):
+        session.choose_sheet({"sheet": "patients"})
+    assert session.columns()["file"] == "ward.xlsx, Patients"
+    assert [one["name"] for one in session.choose_sheet({"sheet": "Visits"})["columns"]] == ["day"]
+    session.choose_sheet({"sheet": "Patients"})
+    session.prepare({"labels": ["sick"]})
+    assert [len(part) for part in session.bench.parts] == [60, 29]
+    learn(session, max_rules=1)
+    assert "train = read('ward.xlsx', sheet='Patients'" in session.script()
+    again = Session(tmp_path / "ward.studio.json")
+    again.resume()
+    assert again.columns()["file"] == "ward.xlsx, Patients"
+    assert [len(part) for part in again.bench.parts] == [60, 29]
+
+
+def test_findings_are_about_what_a_person_wrote_and_has_not_said_yet(tmp_path):
+    lines = [f"r{n},2024-03-{n % 28 + 1:02} 12:{n % 60:02},{n % 3},{n % 2}" for n in range(60)]
+    (tmp_path / "logs.csv").write_text("\n".join(["id,time,size,sick", *lines]), encoding="utf-8")
+    session = Session()
+    found = session.take(Origin.of_file(tmp_path / "logs.csv"))["findings"]
+    assert found == ["column 'time' holds times of day, which are not used: rules see the day, year, month and weekday"]
+    session.prepare({"labels": ["sick"]})
+    assert any("'id' has a value of its own" in text for text in session.state()["findings"])
+    assert not any("year" in text for text in session.state()["findings"])
 
 
 def test_a_first_look_guesses_what_columns_are(tmp_path):

@@ -194,6 +194,8 @@ def _about_features(data: Dataset, columns: list[_Column]) -> list[Finding]:
     rows = len(data)
     like_identifiers, constant, mostly_missing = [], [], []
     for feature, column in zip(data.features, columns, strict=True):
+        if feature.part:  # nobody wrote it, and a year may well be the same throughout
+            continue
         if rows and column.missing > MISSING_SHARE * rows:
             mostly_missing.append(feature.name)
         if rows > 1 and column.distinct <= 1:

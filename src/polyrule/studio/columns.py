@@ -12,6 +12,7 @@ import numpy as np
 from polyrule.arrays import Floats
 from polyrule.data import Dataset
 from polyrule.data.formats.blocks import Column
+from polyrule.data.formats.date_columns import TIMES
 from polyrule.data.names import visible
 from polyrule.data.tags import likely_separator
 from polyrule.report.features import summarise as feature_entry
@@ -41,7 +42,11 @@ def describe_columns(look: Look, start: int = 0, find: str = "") -> dict[str, An
         "found": len(entries),
         "total": len(columns) + len(lists) + len(named),
         "named": list(named),
-        "findings": [*(_remark(column) for column in look.odd if column.kind != "nested"), *findings(data)],
+        "findings": [
+            *(_remark(column) for column in look.odd if column.kind != "nested"),
+            *(visible(f"column {name!r} holds {TIMES}: rules see the day, year, month and weekday") for name in look.timed),
+            *findings(data, names_seen=True),
+        ],
     }
 
 
@@ -75,12 +80,23 @@ def _remark(column: Column) -> str:
     return visible(f"column {column.name!r} holds {column.remark}; it is read as categories until you {said}")
 
 
-def findings(data: Dataset, test: Dataset | None = None) -> list[str]:
-    """Return what in the data would mislead a learner; of very large data a part is looked at."""
+def findings(data: Dataset, test: Dataset | None = None, names_seen: bool = False) -> list[str]:
+    """Return what in the data would mislead a learner; of very large data a part is looked at.
+
+    Where the page proposes a column as the name of the examples (`names_seen`), there is no need to warn of it.
+    """
     if len(data) > MOST_DESCRIBED:
         some = data[np.linspace(0, len(data) - 1, MOST_DESCRIBED).astype(np.int64)]
-        return [f"of {MOST_DESCRIBED:,} examples: {text}" for text in findings(some)]
-    return [visible(finding.message) for finding in data.describe(test).findings]
+        return [f"of {MOST_DESCRIBED:,} examples: {text}" for text in findings(some, names_seen=names_seen)]
+    found = data.describe(test).findings
+    place = {feature.name: j for j, feature in enumerate(data.features)} if names_seen else {}
+    return [
+        visible(one.message)
+        for one in found
+        if not names_seen
+        or one.kind != "identifier-like feature"
+        or any(looks_like(data, place[name]) != "identifier" for name in one.names)
+    ]
 
 
 def looks_like(data: Dataset, column: int) -> str:

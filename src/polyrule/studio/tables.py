@@ -15,6 +15,7 @@ import scipy.sparse as sp
 from polyrule.data import Dataset, read
 from polyrule.data.dates import DATE_FORMS
 from polyrule.data.formats.blocks import Column
+from polyrule.data.formats.date_columns import TIMES
 from polyrule.data.names import visible
 from polyrule.data.reading import file_columns, sheet_names
 from polyrule.data.sniff import _ENDINGS, _PACKED
@@ -140,6 +141,8 @@ class Look:
         What has to be said so that the file can be read at all.
     odd : tuple of Column
         Columns about which something has to be said.
+    timed : tuple of str
+        Columns of dates with times of day.
     sheets : tuple of str
         The sheets among which a workbook lets one choose.
     """
@@ -148,6 +151,7 @@ class Look:
     named: tuple[str, ...]
     setup: Setup
     odd: tuple[Column, ...] = ()
+    timed: tuple[str, ...] = ()
     sheets: tuple[str, ...] = ()
 
 
@@ -186,7 +190,9 @@ def _first_look(origin: Origin) -> Look:
 
 
 def _look(origin: Origin, reading: dict[str, Any]) -> Look:
-    odd = tuple(column for column in _columns(origin, reading) if column.kind in ODD)
+    columns = _columns(origin, reading)
+    odd = tuple(column for column in columns if column.kind in ODD)
+    timed = tuple(column.name for column in columns if column.remark == TIMES)
     for option in ("nominal", "drop"):
         if names := [column.name for column in odd if ODD[column.kind] == option]:
             reading = {**reading, option: names}
@@ -197,7 +203,7 @@ def _look(origin: Origin, reading: dict[str, Any]) -> Look:
         data, named = load(origin, Setup({"labels": None, **reading})), ()
     if not len(data):
         raise DataError(f"{origin.name}: has no rows")
-    return Look(data, named, Setup(reading), odd)
+    return Look(data, named, Setup(reading), odd, timed)
 
 
 #: what is done with columns that cannot be read as they are, until a person says something else

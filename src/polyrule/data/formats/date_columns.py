@@ -2,9 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 from polyrule.data.columns import shorten
-from polyrule.data.dates import DateForms
+from polyrule.data.dates import DateForms, are_dates
 from polyrule.data.formats.blocks import Column, ColumnKind, Hints
+
+TIMES = "times of day, which are not used"
+
+
+def column_of_text(name: str, sample: Sequence[Any]) -> Column:
+    """Describe a column of text: dates written as 2021-03-05 in its first rows, or categories.
+
+    >>> column_of_text("at", ["2021-03-05 14:30:00", None]).remark
+    'times of day, which are not used'
+    """
+    if not are_dates(sample):
+        return Column(name, "nominal")
+    return Column(name, "auto-date", remark=TIMES if any(":" in str(cell) for cell in sample) else "")
 
 
 def column_of_dates(name: str, kind: ColumnKind, dates: DateForms, asked: str | None, hints: Hints) -> Column | None:
@@ -26,4 +42,4 @@ def column_of_dates(name: str, kind: ColumnKind, dates: DateForms, asked: str | 
         return Column(name, "mixed", remark=remark, advice="pass " + " or ".join(f"dates={form!r}" for form in forms))
     if dates.slashes:
         hints.dates = forms[0]
-    return Column(name, kind, date_form=forms[0])
+    return Column(name, kind, date_form=forms[0], remark=TIMES if ":" in (dates.example or "") else "")

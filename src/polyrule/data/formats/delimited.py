@@ -11,9 +11,9 @@ import numpy as np
 
 from polyrule.budget import MOST_COLUMNS
 from polyrule.data.columns import shorten
-from polyrule.data.dates import DATE_FORMS, DateForms, are_dates
+from polyrule.data.dates import DATE_FORMS, DateForms
 from polyrule.data.formats.blocks import CELLS_AT_ONCE, Block, Column, DenseBlock, Hints
-from polyrule.data.formats.date_columns import column_of_dates
+from polyrule.data.formats.date_columns import column_of_dates, column_of_text
 from polyrule.data.formats.encoders import WORDS, Place, parse_number
 from polyrule.data.formats.number_style import NumberStyle, other_style
 from polyrule.data.formats.numbers import dense_numbers
@@ -245,7 +245,7 @@ class DelimitedReader:
         other = other_style(sample, style)
         if other is not None:
             return Column(name, "mixed", remark=other[0], advice=other[1])
-        return Column(name, "auto-date" if are_dates(sample) else "nominal")
+        return column_of_text(name, sample)
 
 
 def _end_of_rows(text: bytes) -> int:

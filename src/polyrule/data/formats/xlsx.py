@@ -8,9 +8,9 @@ from itertools import islice
 from typing import Any
 
 from polyrule.data.columns import category_text, shorten
-from polyrule.data.dates import DateForms, are_dates
+from polyrule.data.dates import DateForms
 from polyrule.data.formats.blocks import CELLS_AT_ONCE, Block, Column, DenseBlock, Hints
-from polyrule.data.formats.date_columns import column_of_dates
+from polyrule.data.formats.date_columns import column_of_dates, column_of_text
 from polyrule.data.formats.delimited import DelimitedOptions
 from polyrule.data.formats.workbook import Row, Workbook
 from polyrule.data.sources import Source
@@ -69,7 +69,7 @@ class XlsxReader:
         if all(isinstance(value, float) for value in known):
             return Column(name, "auto")
         dates = column_of_dates(name, "auto-date", DateForms(known), self._options.dates, self.hints)
-        return dates or Column(name, "auto-date" if are_dates(known) else "nominal")
+        return dates or column_of_text(name, known)
 
     def _rows(self) -> Iterator[Row]:
         """Rows of data, without what stands for a missing value."""

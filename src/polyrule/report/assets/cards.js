@@ -54,8 +54,7 @@ function partFigures(rule, part) {
       {},
       el("b", {}, whole(found.right)),
       words[0],
-      el("b", {}, whole(found.wrong)),
-      words[1],
+      el("span", { class: "nowrap" }, el("b", {}, whole(found.wrong)), words[1]),
       found.right + found.wrong > 0 && el("span", { class: "soft nowrap" }, ` (${precisionText(found)})`),
     ),
     total !== null && [

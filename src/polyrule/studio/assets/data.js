@@ -124,7 +124,7 @@ function sheetChooser(seen) {
     control.value = seen.sheet; // until it has been read
     endsHistory(confirm, trying(async () => taken(await ask("choose_sheet", { sheet }), "train")));
   });
-  return el("div", { class: "grid" }, field("Sheet of the workbook; the others are left out", control), confirm);
+  return el("div", { class: "grid" }, el("div", { class: "filters" }, field("Sheet of the workbook; the others are left out", control)), confirm);
 }
 
 // Go on at once, or ask first where the versions made so far would be lost.

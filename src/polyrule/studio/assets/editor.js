@@ -57,7 +57,9 @@ function openEditor(number) {
     }
   });
   const redraw = () => {
+    const refocused = keptPlace(conditions_box);
     fill(conditions_box, draft.body.map((_, at) => conditionEditor(draft, at, count, redraw)), !draft.body.length && el("p", { class: "always" }, "Without conditions it always applies."));
+    refocused();
     count();
   };
   const lists = el("div", { class: "grid" }, el("p", { class: "soft" }, "Looking for conditions …"));
@@ -72,6 +74,15 @@ function openEditor(number) {
   );
   redraw();
   suggestConditions(number, lists);
+}
+
+// Where the keyboard is among the controls of a box, to be found again after it is drawn anew.
+function keptPlace(box) {
+  const controls = () => [...box.querySelectorAll("button, input, select")];
+  const place = controls().indexOf(document.activeElement);
+  return () => {
+    if (place >= 0) (controls()[Math.min(place, controls().length - 1)] ?? drawer.querySelector("button")).focus();
+  };
 }
 
 // A condition as the server knows it: by the column of the table instead of the place among the features shown.

@@ -10,16 +10,18 @@ function workSection() {
   let shown = Math.max(CARDS, studio.shownCards ?? 0);
   const draw_cards = () => {
     const rest = chosen.rules.length - shown;
+    studio.joins.clear();
+    drawJoining(joining);
     fill(cards, chosen.rules.slice(0, shown).map((_, number) => workCard(number)),
       rest > 0 && button(`Show ${whole(Math.min(CARDS, rest))} more of ${whole(rest)}`, () => { shown = studio.shownCards = shown + CARDS; draw_cards(); }, { class: "more" }));
   };
-  draw_cards();
   const joining = el("div", {});
-  drawJoining(joining);
+  draw_cards();
   cards.addEventListener("change", ({ target }) => {
     if (target.dataset.joins === undefined) return;
     if (target.checked) studio.joins.add(Number(target.dataset.joins));
     else studio.joins.delete(Number(target.dataset.joins));
+    target.closest("article").after(joining); // beside what was chosen last, and next for the keyboard
     drawJoining(joining);
   });
   const why = el("input", { type: "text", value: studio.why, maxlength: "2000", placeholder: "optional", "data-focus": "why", on: { input: () => (studio.why = why.value) } });
@@ -33,7 +35,6 @@ function workSection() {
         ? el("div", { class: "field buttons" }, button("Write a rule", openWriter, { "data-focus": "write" }))
         : el("p", { class: "soft" }, "The rules of a scorecard are weighed together, so none is moved, written or joined by itself: change points, remove rules, or learn again."),
       field("Why the next change? It goes into the history", why, { class: "field grow" })),
-    joining,
     chosen.rules.length ? cards : el("p", { class: "note" }, "The list has no rules. Write one, or learn again."),
     defaultsWords(chosen),
   ];
@@ -49,7 +50,7 @@ function scoreStrip() {
   const [train, held] = model().parts;
   const item = (name) => el("li", {}, el("span", { class: "soft" }, MEASURE_WORDS[name]), el("b", {}, score(held.scores[name])), el("span", { class: "soft nowrap" }, `training ${score(train.scores[name])}`));
   const stats = model().statistics;
-  return el("section", { class: "strip", "aria-label": "Scores" },
+  return el("section", { class: "strip", "aria-label": "Scores", tabindex: "0" },
     el("ul", {}, el("li", {}, el("b", {}, "Held out"), el("span", { class: "soft nowrap" }, plural(data.parts[1].examples, "example"))), ["micro_f1", "macro_f1", "micro_precision", "micro_recall", "subset_accuracy"].map(item),
       el("li", {}, el("span", { class: "soft" }, "Size"), el("b", {}, plural(stats.rules, "rule")), el("span", { class: "soft nowrap" }, plural(stats.conditions, "condition")))));
 }
