@@ -72,11 +72,11 @@ def walk(page: Any, session: Session) -> None:
 
 
 def take(page: Any, name: str) -> None:
-    """Store what is seen, with few colours."""
+    """Store what is seen, with few colours but the small bright ones among them."""
     page.evaluate("() => { document.activeElement?.blur(); scrollTo(0, 0); }")
     picture = HERE / "_static" / f"{name}.png"
     page.screenshot(path=picture)
-    Image.open(picture).convert("RGB").quantize(48).save(picture, optimize=True)
+    Image.open(picture).convert("RGB").quantize(64, Image.Quantize.MAXCOVERAGE, kmeans=3).save(picture, optimize=True)
 
 
 if __name__ == "__main__":

@@ -442,7 +442,8 @@ def test_rules_are_joined_and_a_group_is_changed_by_keyboard_alone(visit, empty)
     drawer.get_by_role("button", name="Apply", exact=True).focus()
     page.keyboard.press("Enter")
     page.wait_for_function(
-        "text => polyrule.data.models[0].rules[1].text === text", arg='calm <- any of "quiet" (tempo <= 90, level <= -12)'
+        "text => polyrule.data.models[0].rules[1].text === text",
+        arg='calm <- any of "quiet" (tempo <= 90, level <= -12)',
     )
 
 

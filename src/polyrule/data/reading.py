@@ -344,7 +344,9 @@ def _refuse_other_style(reader: Reader, j: int, cells: Sequence[Any], lines: Seq
 
 
 def _with_label_file(data: Dataset, opened: _Opened, label_file: Any) -> Dataset:
-    second = _Opened(label_file, Roles(), replace(opened.delimited, sheet=None), None, opened.encoding, opened.max_bytes, data.name)
+    second = _Opened(
+        label_file, Roles(), replace(opened.delimited, sheet=None), None, opened.encoding, opened.max_bytes, data.name
+    )
     second.roles = Roles(labels=list(range(len(second.reader.columns))))
     found = _read_whole(second)
     if len(found) != len(data):

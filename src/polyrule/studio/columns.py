@@ -44,7 +44,10 @@ def describe_columns(look: Look, start: int = 0, find: str = "") -> dict[str, An
         "named": list(named),
         "findings": [
             *(_remark(column) for column in look.odd if column.kind != "nested"),
-            *(visible(f"column {name!r} holds {TIMES}: rules see the day, year, month and weekday") for name in look.timed),
+            *(
+                visible(f"column {name!r} holds {TIMES}: rules see the day, year, month and weekday")
+                for name in look.timed
+            ),
             *findings(data, names_seen=True),
         ],
     }

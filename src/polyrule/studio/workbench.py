@@ -30,7 +30,7 @@ from polyrule.studio.tally import Covers, Tally, known_truth, tally, tally_label
 #: versions whose counts are kept
 MOST_TALLIES = 12
 #: label decisions that resampling may count while a person waits
-MOST_COUNTED = 200_000_000
+MOST_COUNTED = 40_000_000
 #: examples that a page gets at once
 MOST_ROWS = 25
 #: names of features that no rule tests, as many as a page gets

@@ -126,7 +126,9 @@ def book_of(**sheets):
     numbered = list(enumerate(sheets.items(), 1))
     states = {"notes": ' state="hidden"'}
     main = "".join(f'<sheet name="{name}"{states.get(name, "")} r:id="s{n}"/>' for n, (name, _) in numbered)
-    related = "".join(f'<Relationship Id="s{n}" Type="x/worksheet" Target="worksheets/own{n}.xml"/>' for n, _ in numbered)
+    related = "".join(
+        f'<Relationship Id="s{n}" Type="x/worksheet" Target="worksheets/own{n}.xml"/>' for n, _ in numbered
+    )
     parts = {f"worksheets/own{n}": content for n, (_, content) in numbered}
     parts["workbook"] = f"<workbook>{main}</workbook>".encode()
     return workbook(**parts, relations=f"<Relationships>{related}</Relationships>".encode())

@@ -64,7 +64,9 @@ class Workbook:
         self._epoch, ids, self.sheets = self._main(main)
         self.sheet = sheet if sheet is not None else next(iter(self.sheets), "")
         if sheet is not None and sheet not in ids:
-            raise DataError(f"{self.name}: there is no sheet {shorten(sheet)}; there are {listing(self.sheets)} (sheet=)")
+            raise DataError(
+                f"{self.name}: there is no sheet {shorten(sheet)}; there are {listing(self.sheets)} (sheet=)"
+            )
         found = self._related(related, "Id").get(ids.get(self.sheet, ""))
         if found is None:
             raise DataError(f"{self.name}: the workbook has no sheet")
