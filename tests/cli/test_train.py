@@ -8,6 +8,7 @@ import tomllib
 
 import pytest
 from tests.cli.helpers import READING, ok, ok_json, run
+from tests.data.formats.test_xlsx import book_of, sheet
 
 from polyrule import BinaryRelevanceRuleClassifier, RuleListClassifier
 from polyrule.cli.learner_options import parameter_texts
@@ -289,3 +290,15 @@ def test_a_model_that_is_not_saved_says_so(songs, tmp_path):
     assert "not saved" not in run(*words, "-o", tmp_path / "m.json").stderr
     assert "not saved" not in run(*words, "-q").stderr
     assert "not saved" not in run(*words, "--json").stderr
+
+
+def test_a_sheet_of_a_workbook_is_named(tmp_path):
+    rows = [["age", "sick"], *([number % 40, int(number % 40 > 25)] for number in range(60))]
+    book = tmp_path / "ward.xlsx"
+    book.write_bytes(book_of(Cover=sheet(["Study"], [1]), Patients=sheet(*rows)))
+    model = tmp_path / "model.json"
+    ok("train", book, "--sheet", "Patients", "--labels", "sick", "-o", model)
+    assert [feature.name for feature in RuleList.load(model).features] == ["age"]
+    refused = run("train", book, "--sheet", "Patient", "--labels", "sick")
+    assert refused.exit_code == 1
+    assert "there is no sheet 'Patient'; there are 'Cover', 'Patients' (--sheet)" in refused.stderr

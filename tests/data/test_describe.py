@@ -1,3 +1,5 @@
+import io
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -5,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from polyrule import datasets
-from polyrule.data import Dataset, Feature, Table
+from polyrule.data import Dataset, Feature, Table, read
 from polyrule.data.describe import row_keys
 
 NAN = float("nan")
@@ -112,3 +114,10 @@ def test_unknown_labels_are_counted_apart(sparse):
     assert "2 of 10 labels are unknown" in messages
     assert "label 'a' is always present" in messages
     assert "label 'b' is never present" in messages
+
+
+def test_what_nobody_wrote_is_no_finding():
+    rows = "".join(f"2024-03-{number + 1:02},{number % 3},7,{number % 2}\n" for number in range(28))
+    data = read(io.BytesIO(f"on,size,same,sick\n{rows}".encode()), labels=["sick"])
+    assert [feature.name for feature in data.features if feature.part] == ["on year", "on month", "on weekday"]
+    assert kinds(data.describe())["constant feature"] == ("same",)

@@ -8,6 +8,7 @@ import subprocess
 import sys
 
 import pytest
+from fuzz.seeds import workbook
 from tests.data.formats.test_xlsx import book_of, sheet
 from tests.studio.conftest import LABELS, learn, learned_session, songs
 
@@ -53,10 +54,17 @@ def test_another_sheet_is_looked_at_only_if_it_can_be_read(tmp_path):
 
 def test_findings_are_about_what_a_person_wrote_and_has_not_said_yet(tmp_path):
     lines = [f"r{n},2024-03-{n % 28 + 1:02} 12:{n % 60:02},{n % 3},{n % 2}" for n in range(60)]
-    (tmp_path / "logs.csv").write_text("\n".join(["id,time,size,sick", *lines]), encoding="utf-8")
+    table = [line.split(",") for line in ["id,time,size,sick", *lines]]
+    objects = [json.dumps(dict(zip(table[0], [*row[:2], *map(int, row[2:])], strict=True))) for row in table[1:]]
+    (tmp_path / "logs.jsonl").write_text("\n".join(objects), encoding="utf-8")
+    (tmp_path / "logs.xlsx").write_bytes(workbook(sheet(table[0], *([*r[:2], *map(int, r[2:])] for r in table[1:]))))
+    (tmp_path / "logs.csv").write_text("\n".join(map(",".join, table)), encoding="utf-8")
     session = Session()
-    found = session.take(Origin.of_file(tmp_path / "logs.csv"))["findings"]
-    assert found == ["column 'time' holds times of day, which are not used: rules see the day, year, month and weekday"]
+    for name in ("logs.jsonl", "logs.xlsx", "logs.csv"):
+        found = session.take(Origin.of_file(tmp_path / name))["findings"]
+        assert found == [
+            "column 'time' holds times of day, which are not used: rules see the day, year, month and weekday"
+        ]
     session.prepare({"labels": ["sick"]})
     assert any("'id' has a value of its own" in text for text in session.state()["findings"])
     assert not any("year" in text for text in session.state()["findings"])

@@ -13,7 +13,7 @@ from polyrule.data.columns import shorten
 from polyrule.data.dates import DateForms, day_of
 from polyrule.data.documents import distinct_members
 from polyrule.data.formats.blocks import CELLS_AT_ONCE, Block, Column, ColumnKind, DenseBlock, Hints
-from polyrule.data.formats.date_columns import column_of_dates
+from polyrule.data.formats.date_columns import TIMES, column_of_dates
 from polyrule.data.formats.delimited import DelimitedOptions
 from polyrule.data.lines import line_blocks
 from polyrule.data.sources import Source
@@ -64,13 +64,17 @@ class JsonLinesReader:
         kinds: dict[str, tuple[ColumnKind | None, int]] = {}
         remarks: dict[str, str] = {}
         no_dates: set[str] = set()  # that is, none written as 2021-12-31
+        timed: set[str] = set()
         forms: dict[str, DateForms] = {}
         for objects, lines in self._objects():
             for found, line in zip(objects, lines, strict=True):
                 for key, value in found.items():
                     kind = _kind(value)
-                    if kind == "nominal" and key not in no_dates and (value in (True, False) or day_of(value) is None):
-                        no_dates.add(key)
+                    if kind == "nominal" and key not in no_dates:
+                        if value in (True, False) or day_of(value) is None:
+                            no_dates.add(key)
+                        elif ":" in value:
+                            timed.add(key)
                     if kind == "nominal" and (key not in forms or forms[key].left):
                         forms.setdefault(key, DateForms()).see(value)
                     before, first = kinds.get(key, (None, line))
@@ -87,7 +91,8 @@ class JsonLinesReader:
         for key, (kind, _) in kinds.items():
             dates = column_of_dates(key, "date", forms[key], self._dates, self.hints) if kind == "nominal" else None
             is_date = kind == "nominal" and key not in no_dates
-            plain = Column(key, "date" if is_date else kind or "numeric")
+            remark = TIMES if is_date and key in timed else ""
+            plain = Column(key, "date" if is_date else kind or "numeric", remark=remark)
             columns.append(Column(key, "mixed", remark=remarks[key]) if key in remarks else dates or plain)
         return columns
 
