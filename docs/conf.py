@@ -75,7 +75,12 @@ html_show_sourcelink = False
 pygments_style = "default"
 pygments_dark_style = "github-dark"
 copybutton_exclude = ".linenos, .gp, .go"
+GITHUB = "https://github.com/polyrule/polyrule/"
 html_theme_options = {
+    "source_repository": GITHUB,
+    "source_branch": "main",
+    "source_directory": "docs/",
+    "footer_icons": [{"name": "GitHub", "url": GITHUB, "html": "GitHub", "class": ""}],
     "light_css_variables": {"color-brand-primary": "#0b5fa5", "color-brand-content": "#0b5fa5"},
     "dark_css_variables": {"color-brand-primary": "#7cb8f0", "color-brand-content": "#7cb8f0"},
 }
