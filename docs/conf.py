@@ -30,6 +30,7 @@ extensions = [
     "glossary_links",
     "live_reports",
     "method_table",
+    "notebooks",
     "outside_links",
     "page_meta",
     "public_names",

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import re
 import sys
-from pathlib import Path
+
+from readme import ROOT, block, share
 
 from polyrule import RuleEnsembleClassifier, RuleListClassifier, datasets
 from polyrule.data import read
 from polyrule.evaluation import score
-from readme import ROOT, block, share
 
 DOCS = ROOT / "docs"
 PAGES = (DOCS / "lists.md", DOCS / "ensemble.md")

@@ -6,13 +6,16 @@ It stands in an ``eval-rst`` block, because docstrings are reStructuredText::
        :kinds: functions
        :first: get, available
 
-``:without:`` names what another page describes.
+``:without:`` names what another page describes. Under a name stand the pages of the gallery and the guides that use it.
 """
 
 from __future__ import annotations
 
 import inspect
+import re
+from functools import cache
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 from docutils import nodes
@@ -22,6 +25,7 @@ from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
 KINDS = ("functions", "classes", "data")
+MOST_PAGES = 6
 
 
 def kind_of(value: Any) -> str | None:
@@ -40,6 +44,17 @@ def names_of(module: str, kinds: list[str], first: list[str], without: list[str]
     return sorted(chosen, key=lambda item: (order.get(item[0], len(order)), KINDS.index(item[1])))  # type: ignore[arg-type]
 
 
+@cache
+def words_in_cells(docs: Path) -> dict[str, set[str]]:
+    """Return page -> words of its code, for the gallery, then the guides."""
+    pages = [page for folder in ("gallery", "howto") for page in sorted((docs / folder).glob("*.md"))]
+    cells = re.compile(r"^```(?:\{code-cell\}|python)\n(.*?)^```", re.MULTILINE | re.DOTALL)
+    return {
+        f"/{page.parent.name}/{page.stem}": set(re.findall(r"\w+", " ".join(cells.findall(page.read_text("utf-8")))))
+        for page in pages
+    }
+
+
 class PublicNames(SphinxDirective):
     """Hands every name over to autodoc."""
 
@@ -54,6 +69,9 @@ class PublicNames(SphinxDirective):
         for name, kind in names_of(module, kinds, self._words("first"), self._words("without")):
             entry = {"classes": "autoclass", "functions": "autofunction", "data": "autodata"}[kind]
             lines += [f".. {entry}:: {module}.{name}", ""]
+            used = [page for page, words in words_in_cells(Path(self.env.srcdir)).items() if name in words]
+            if used and kind != "data":
+                lines += ["In use: " + ", ".join(f":doc:`{page}`" for page in used[:MOST_PAGES]), ""]
         holder = nodes.container()
         self.state.nested_parse(StringList(lines, source=f"{module} (public names)"), 0, holder)
         return holder.children

@@ -1,6 +1,7 @@
 """Write the tables of three pages that come from the rows beside this file: ``python docs/results/tables.py``.
 
-The rows are made by `polyrule experiment` (field, folds) and by benchmarks: `list_defaults.py`, `quality.py`, `peers.py`.
+The rows are made by `polyrule experiment` (field, folds) and by `list_defaults.py`, `quality.py` and `peers.py` of the
+benchmarks.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import re
 import sys
 from collections.abc import Callable
 from functools import partial
+from importlib import import_module
 from pathlib import Path
 from statistics import fmean
 
@@ -22,7 +24,7 @@ MADE = re.compile(
     r"(<!-- (\w+): made by docs/results/tables.py -->\n\n).*?(?=<!-- end of what is made -->\n)", re.DOTALL
 )
 sys.path.insert(0, str(HERE.parents[1] / "benchmarks"))
-import peers
+peers = import_module("peers")
 
 FOLDS = 10
 Cells = dict[str, dict[str, float]]  # learner -> data set -> number
@@ -55,7 +57,7 @@ ENSEMBLES = {
     "boomer": "BOOMER, 1,000 rules",
     "forest": "label-powerset forest",
 }
-# Table in ensemble.md: the measure that decisions were tuned for, the column of the rows, how it is written, who is left out.
+# Table in ensemble.md: the measure decided for, the column of the rows, how it is written, who is left out.
 QUALITY = {
     "quality_micro": ("micro-f1", "micro-f1", "share", ()),
     "quality_macro": ("macro-f1", "macro-f1", "share", ()),
