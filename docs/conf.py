@@ -9,9 +9,9 @@ from pathlib import Path
 from polyrule.version import __version__
 
 sys.path.insert(0, str(Path(__file__).resolve().parent / "_ext"))
-# Cells call `polyrule` as a shell does: find the one of this environment.
+# Cells call `polyrule` as a shell does: find the one of this environment. A page is 90 letters wide on a laptop.
 os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
-os.environ.update(NO_COLOR="1", COLUMNS="110", POLYRULE_DOCS=str(Path(__file__).resolve().parent))
+os.environ.update(NO_COLOR="1", COLUMNS="90", POLYRULE_DOCS=str(Path(__file__).resolve().parent))
 
 project = "polyrule"
 author = "The polyrule authors"

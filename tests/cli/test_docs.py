@@ -55,7 +55,7 @@ def test_the_explanation_in_the_documentation_is_what_comes_out(tmp_path, monkey
     for name in ("wines.csv", "new-wines.csv"):
         shutil.copy(DOCS / "tutorial" / name, name)
     section = (DOCS / "cli.md").read_text(encoding="utf-8").partition("## Explaining")[2]
-    block = section.split("```")[1].strip("\n")
+    block = section.split("```")[1].removeprefix("text").strip("\n")
     commands = [line.removeprefix("$ ") for line in block.splitlines() if line.startswith("$ ")]
     shown = [line for line in block.splitlines() if not line.startswith("$ ")]
     train, explain = commands
