@@ -6,7 +6,8 @@ It stands in an ``eval-rst`` block, because docstrings are reStructuredText::
        :kinds: functions
        :first: get, available
 
-``:without:`` names what another page describes. Under a name stand the pages of the gallery and the guides that use it.
+``:without:`` names what another page describes. Every class and function names the pages of the gallery and the guides
+that use it.
 """
 
 from __future__ import annotations
@@ -55,6 +56,14 @@ def words_in_cells(docs: Path) -> dict[str, set[str]]:
     }
 
 
+def add_uses(app: Sphinx, what: str, path: str, _value: Any, _options: Any, lines: list[str]) -> None:
+    """Add the pages that use a class or function to the end of its description."""
+    name = path.rpartition(".")[2]
+    used = [page for page, words in words_in_cells(Path(app.srcdir)).items() if name in words]
+    if used and what in ("class", "function"):
+        lines += ["", "In use: " + ", ".join(f":doc:`{page}`" for page in used[:MOST_PAGES]), ""]
+
+
 class PublicNames(SphinxDirective):
     """Hands every name over to autodoc."""
 
@@ -69,9 +78,6 @@ class PublicNames(SphinxDirective):
         for name, kind in names_of(module, kinds, self._words("first"), self._words("without")):
             entry = {"classes": "autoclass", "functions": "autofunction", "data": "autodata"}[kind]
             lines += [f".. {entry}:: {module}.{name}", ""]
-            used = [page for page, words in words_in_cells(Path(self.env.srcdir)).items() if name in words]
-            if used and kind != "data":
-                lines += ["In use: " + ", ".join(f":doc:`{page}`" for page in used[:MOST_PAGES]), ""]
         holder = nodes.container()
         self.state.nested_parse(StringList(lines, source=f"{module} (public names)"), 0, holder)
         return holder.children
@@ -83,4 +89,7 @@ class PublicNames(SphinxDirective):
 def setup(app: Sphinx) -> dict[str, bool]:
     """Register the directive."""
     app.add_directive("public-names", PublicNames)
+    app.connect(
+        "autodoc-process-docstring", add_uses, priority=900
+    )  # after napoleon, which would take it for a section
     return {"parallel_read_safe": True, "parallel_write_safe": True}
