@@ -9,9 +9,9 @@ from pathlib import Path
 from polyrule.version import __version__
 
 sys.path.insert(0, str(Path(__file__).resolve().parent / "_ext"))
-# Cells call `polyrule` as a shell does: find the one of this environment.
+# Cells call `polyrule` as a shell does: find the one of this environment. A page is 90 letters wide on a laptop.
 os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
-os.environ.update(NO_COLOR="1", COLUMNS="110", POLYRULE_DOCS=str(Path(__file__).resolve().parent))
+os.environ.update(NO_COLOR="1", COLUMNS="90", POLYRULE_DOCS=str(Path(__file__).resolve().parent))
 
 project = "polyrule"
 author = "The polyrule authors"
@@ -30,6 +30,7 @@ extensions = [
     "glossary_links",
     "live_reports",
     "method_table",
+    "notebooks",
     "outside_links",
     "page_meta",
     "public_names",
@@ -75,7 +76,12 @@ html_show_sourcelink = False
 pygments_style = "default"
 pygments_dark_style = "github-dark"
 copybutton_exclude = ".linenos, .gp, .go"
+GITHUB = "https://github.com/polyrule/polyrule/"
 html_theme_options = {
+    "source_repository": GITHUB,
+    "source_branch": "main",
+    "source_directory": "docs/",
+    "footer_icons": [{"name": "GitHub", "url": GITHUB, "html": "GitHub", "class": ""}],
     "light_css_variables": {"color-brand-primary": "#0b5fa5", "color-brand-content": "#0b5fa5"},
     "dark_css_variables": {"color-brand-primary": "#7cb8f0", "color-brand-content": "#7cb8f0"},
 }

@@ -60,9 +60,9 @@ def make_card() -> str:
 
 
 def block(words: str, lines: list[str]) -> str:
-    """Return a paragraph and a code block."""
-    said = fill(words, WIDTH, break_long_words=False, break_on_hyphens=False)
-    return f"{said}\n\n```\n" + "\n".join(lines) + "\n```\n\n"
+    """Return a paragraph, if there is one, and a code block."""
+    said = fill(words, WIDTH, break_long_words=False, break_on_hyphens=False) + "\n\n" if words else ""
+    return f"{said}```text\n" + "\n".join(lines) + "\n```\n\n"
 
 
 def share(number: float) -> str:

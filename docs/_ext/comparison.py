@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import re
 from pathlib import Path
 from statistics import fmean
 
@@ -12,38 +11,37 @@ from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
 OURS = ("rule list", "weighted rules")
-# The columns of the table in ensemble.md: what each is called here, and its size.
-LEARNERS = (
-    (OURS[1], "30 rules"),
-    (OURS[1], "100 rules"),
-    ("BOOMER", "1,000 rules"),
-    ("label-powerset forest", "100 trees"),
-)
-HEADER = "| data | 30 rules | 100 rules | BOOMER, 1,000 rules | label-powerset forest |"
+# Learners in the rows: what each is called here, and its size.
+LEARNERS = {
+    "ours-30": (OURS[1], "30 rules"),
+    "ours-100": (OURS[1], "100 rules"),
+    "boomer": ("BOOMER", "1,000 rules"),
+    "forest": ("label-powerset forest", "100 trees"),
+}
+SOURCES = ("list_defaults.csv", "quality.csv")
 
 
 def means(docs: Path) -> list[tuple[str, str, float, float]]:
     """Learner, size and mean micro F1 over the eight data sets of the paper, and over those without genbase."""
-    with (docs / "results" / "list_defaults.csv").open(encoding="utf-8") as stream:
-        rows = [row for row in csv.DictReader(stream) if row["split"] == "train-test"]
+    lists, weighted = (_read(docs / "results" / name) for name in SOURCES)
     found = []
     for setting, name in (("default", OURS[0]), ("paper", "rule list of the paper")):
-        own = {row["data"]: row for row in rows if row["setting"] == setting}
-        size = f"{fmean(float(row['rules']) for row in own.values()):.0f} rules"
-        values = {data: float(row["micro_f1"]) for data, row in own.items()}
-        others = [value for data, value in values.items() if data != "genbase"]
-        found.append((name, size, fmean(values.values()), fmean(others)))
-    text = (docs / "ensemble.md").read_text(encoding="utf-8")
-    table = text.partition(f"\nMicro-F1:\n\n{HEADER}\n")[2].partition("\n\n")[0]
-    over_all, without = (_numbers(table, title) for title in (r"\*\*mean\*\*", "mean without genbase"))
-    return sorted([*found, *zip(*zip(*LEARNERS, strict=True), over_all, without, strict=True)], key=lambda row: -row[2])
+        own = [row for row in lists if row["split"] == "train-test" and row["setting"] == setting]
+        size = f"{fmean(float(row['rules']) for row in own):.0f} rules"
+        found.append((name, size, *_means({row["data"]: float(row["micro_f1"]) for row in own})))
+    for learner, (name, size) in LEARNERS.items():
+        own = [row for row in weighted if row["learner"] == learner and row["tuned_for"] == "micro-f1"]
+        found.append((name, size, *_means({row["data"]: float(row["micro-f1"]) for row in own})))
+    return sorted(found, key=lambda row: -row[2])
 
 
-def _numbers(table: str, title: str) -> list[float]:
-    row = re.search(rf"^\| {title} \| (.*) \|$", table, re.MULTILINE)
-    if row is None:
-        raise ValueError(f"the table of micro-F1 in ensemble.md has no row {title}")
-    return [float(cell) for cell in row.group(1).split(" | ")]
+def _read(path: Path) -> list[dict[str, str]]:
+    with path.open(encoding="utf-8") as stream:
+        return list(csv.DictReader(stream))
+
+
+def _means(values: dict[str, float]) -> tuple[float, float]:
+    return fmean(values.values()), fmean(value for data, value in values.items() if data != "genbase")
 
 
 class Comparison(SphinxDirective):
@@ -55,8 +53,8 @@ class Comparison(SphinxDirective):
         for name, size, *values in means(Path(self.env.srcdir)):
             bold = "**" if name in OURS else ""
             lines.append(f"| {bold}{name}{bold} | {size} | " + " | ".join(f"{value:.3f}" for value in values) + " |")
-        for source in ("ensemble.md", "results/list_defaults.csv"):
-            self.env.note_dependency(source)
+        for source in SOURCES:
+            self.env.note_dependency(f"results/{source}")
         return self.parse_text_to_nodes("\n".join(lines))
 
 

@@ -6,13 +6,17 @@ It stands in an ``eval-rst`` block, because docstrings are reStructuredText::
        :kinds: functions
        :first: get, available
 
-``:without:`` names what another page describes.
+``:without:`` names what another page describes. Every class and function names the pages of the gallery and the guides
+that use it.
 """
 
 from __future__ import annotations
 
 import inspect
+import re
+from functools import cache
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 from docutils import nodes
@@ -22,6 +26,7 @@ from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
 KINDS = ("functions", "classes", "data")
+MOST_PAGES = 6
 
 
 def kind_of(value: Any) -> str | None:
@@ -38,6 +43,25 @@ def names_of(module: str, kinds: list[str], first: list[str], without: list[str]
     chosen = [(name, kind) for name, kind in found if kind in kinds and name not in without]
     order = {name: position for position, name in enumerate(first)}
     return sorted(chosen, key=lambda item: (order.get(item[0], len(order)), KINDS.index(item[1])))  # type: ignore[arg-type]
+
+
+@cache
+def words_in_cells(docs: Path) -> dict[str, set[str]]:
+    """Return page -> words of its code, for the gallery, then the guides."""
+    pages = [page for folder in ("gallery", "howto") for page in sorted((docs / folder).glob("*.md"))]
+    cells = re.compile(r"^```(?:\{code-cell\}|python)\n(.*?)^```", re.MULTILINE | re.DOTALL)
+    return {
+        f"/{page.parent.name}/{page.stem}": set(re.findall(r"\w+", " ".join(cells.findall(page.read_text("utf-8")))))
+        for page in pages
+    }
+
+
+def add_uses(app: Sphinx, what: str, path: str, _value: Any, _options: Any, lines: list[str]) -> None:
+    """Add the pages that use a class or function to the end of its description."""
+    name = path.rpartition(".")[2]
+    used = [page for page, words in words_in_cells(Path(app.srcdir)).items() if name in words]
+    if used and what in ("class", "function"):
+        lines += ["", "In use: " + ", ".join(f":doc:`{page}`" for page in used[:MOST_PAGES]), ""]
 
 
 class PublicNames(SphinxDirective):
@@ -65,4 +89,7 @@ class PublicNames(SphinxDirective):
 def setup(app: Sphinx) -> dict[str, bool]:
     """Register the directive."""
     app.add_directive("public-names", PublicNames)
+    app.connect(
+        "autodoc-process-docstring", add_uses, priority=900
+    )  # after napoleon, which would take it for a section
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,9 +1,17 @@
-"""Write the tables of docs/results.md that come from the rows beside this file: ``python docs/results/tables.py``."""
+"""Write the tables of three pages that come from the rows beside this file: ``python docs/results/tables.py``.
+
+The rows are made by `polyrule experiment` (field, folds) and by `list_defaults.py`, `quality.py` and `peers.py` of the
+benchmarks.
+"""
 
 from __future__ import annotations
 
 import csv
 import re
+import sys
+from collections.abc import Callable
+from functools import partial
+from importlib import import_module
 from pathlib import Path
 from statistics import fmean
 
@@ -11,11 +19,13 @@ from polyrule.evaluation import compare_learners
 from polyrule.evaluation.intervals import mean_interval
 
 HERE = Path(__file__).resolve().parent
-PAGE = HERE.parent / "results.md"
+PAGES = tuple(HERE.parent / name for name in ("results.md", "lists.md", "ensemble.md"))
 MADE = re.compile(
-    r"(<!-- (list_defaults|field|folds): made by docs/results/tables.py -->\n\n).*?(?=<!-- end of what is made -->\n)",
-    re.DOTALL,
+    r"(<!-- (\w+): made by docs/results/tables.py -->\n\n).*?(?=<!-- end of what is made -->\n)", re.DOTALL
 )
+sys.path.insert(0, str(HERE.parents[1] / "benchmarks"))
+peers = import_module("peers")
+
 FOLDS = 10
 Cells = dict[str, dict[str, float]]  # learner -> data set -> number
 PER_DATA_SET = {
@@ -41,6 +51,23 @@ SIDE_BY_SIDE = (
     ("conditions a rule", "conditions", ".1f"),
     ("labels a head", "labels", ".1f"),
 )
+ENSEMBLES = {
+    "ours-30": "30 rules",
+    "ours-100": "100 rules",
+    "boomer": "BOOMER, 1,000 rules",
+    "forest": "label-powerset forest",
+}
+# Table in ensemble.md: the measure decided for, the column of the rows, how it is written, who is left out.
+QUALITY = {
+    "quality_micro": ("micro-f1", "micro-f1", "share", ()),
+    "quality_macro": ("macro-f1", "macro-f1", "share", ()),
+    "quality_subset": ("subset", "subset", "share", ()),
+    "quality_calibration": ("micro-f1", "calibration_error", "share", ("ours-100",)),
+    "quality_log_loss": ("micro-f1", "log_loss", "share", ("ours-100",)),
+    "quality_brier": ("micro-f1", "brier", "share", ("ours-100",)),
+    "quality_time": ("micro-f1", "cpu_s", ".1f", ()),
+    "quality_memory": ("micro-f1", "mb", ".0f", ()),
+}
 SAME_AS_ANOTHER = "polyrule list tuned"  # it chose f0.5 everywhere, and would count twice in the ranks
 
 
@@ -162,16 +189,69 @@ def side_by_side(rows: list[dict[str, str]]) -> str:
     for title, column, form in SIDE_BY_SIDE:
         for setting in ("paper", "default"):
             numbers = [float(found[setting, name][column]) for name in names]
-            texts = [f"{n:.3f}".lstrip("0") if form == "share" else f"{n:{form}}" for n in [*numbers, fmean(numbers)]]
-            lines.append(_line([f"{title}, {setting}", *texts]))
+            lines.append(_line([f"{title}, {setting}", *(_number(n, form) for n in [*numbers, fmean(numbers)])]))
     return "\n".join(lines) + "\n"
+
+
+def settings(rows: list[dict[str, str]]) -> str:
+    """Return the settings that were compared by cross-validation on the training parts: micro-F1 and rules."""
+    rows = [row for row in rows if row["split"] == "3-fold"]
+    names = list(dict.fromkeys(row["data"] for row in rows))
+    lines = [_line(["setting", *names, "mean"]), _line(["---"] * (len(names) + 2))]
+    for setting in dict.fromkeys(row["setting"] for row in rows):
+        own = {row["data"]: row for row in rows if row["setting"] == setting}
+        scores = [float(own[name]["micro_f1"]) for name in names]
+        texts = [f"{_number(s, 'share')} ({float(own[n]['rules']):.0f})" for s, n in zip(scores, names, strict=True)]
+        lines.append(_line([setting, *texts, _number(fmean(scores), "share")]))
+    return "\n".join(lines) + "\n"
+
+
+def quality(kind: str, rows: list[dict[str, str]]) -> str:
+    """Return one table of ensembles beside peers, with means, or the sum of times."""
+    tuned, column, form, without = QUALITY[kind]
+    found = {
+        (row["learner"], row["data"]): float(row[column]) for row in rows if row["tuned_for"] == tuned and row[column]
+    }
+    learners = [learner for learner in ENSEMBLES if learner not in without]
+    names = list(dict.fromkeys(name for _, name in found))
+    lines = [_line(["data", *(ENSEMBLES[learner] for learner in learners)]), _line(["---"] * (len(learners) + 1))]
+    lines += [_line([name, *(_number(found[learner, name], form) for learner in learners)]) for name in names]
+    rest = [name for name in names if name != "genbase"]
+    ends: list[tuple[str, Callable[[list[float]], float], list[str]]] = [("**mean**", fmean, names)]
+    if form == "share":
+        ends.append(("mean without genbase", fmean, rest))
+    if column == "cpu_s":
+        ends = [("**sum**", sum, names)]
+    for title, over, some in ends:
+        lines.append(_line([title, *(_number(over([found[one, name] for name in some]), form) for one in learners)]))
+    return "\n".join(lines) + "\n"
+
+
+def _number(value: float, form: str) -> str:
+    return f"{value:.3f}".removeprefix("0") if form == "share" else f"{value:{form}}"
+
+
+MAKERS: dict[str, tuple[str, Callable[[list[dict[str, str]]], str]]] = {
+    "field": ("field", field),
+    "folds": ("folds", folds),
+    "list_defaults": ("list_defaults", side_by_side),
+    "list_settings": ("list_defaults", settings),
+    "peers": ("peers", peers.table),
+    "peers_by_data": ("peers", peers.by_data),
+    **{kind: ("quality", partial(quality, kind)) for kind in QUALITY},
+}
 
 
 def page_with_tables(page: str) -> str:
     """Return the page with its tables made anew."""
-    makers = {"field": field, "folds": folds, "list_defaults": side_by_side}
-    return MADE.sub(lambda match: match[1] + makers[match[2]](read_rows(match[2])) + "\n", page)
+
+    def made(match: re.Match[str]) -> str:
+        rows, maker = MAKERS[match[2]]
+        return match[1] + maker(read_rows(rows)) + "\n"
+
+    return MADE.sub(made, page)
 
 
 if __name__ == "__main__":
-    PAGE.write_text(page_with_tables(PAGE.read_text(encoding="utf-8")), encoding="utf-8")
+    for place in PAGES:
+        place.write_text(page_with_tables(place.read_text(encoding="utf-8")), encoding="utf-8")

@@ -302,3 +302,33 @@ def test_a_sheet_of_a_workbook_is_named(tmp_path):
     refused = run("train", book, "--sheet", "Patient", "--labels", "sick")
     assert refused.exit_code == 1
     assert "there is no sheet 'Patient'; there are 'Cover', 'Patients' (--sheet)" in refused.stderr
+
+
+def test_labels_that_would_be_wrong_too_often_are_kept_out(tmp_path):
+    table = tmp_path / "signs.csv"
+    rows = (
+        (signs % 10, signs // 10 % 10, signs // 100 % 2) for signs in range(400)
+    )  # b tells `poor` in every second case only
+    lines = [f"{a},{b},{int(a > 6)},{int(b > 4 and chance)}" for a, b, chance in rows]
+    table.write_text("\n".join(["a,b,good,poor", *lines]) + "\n")
+    loose, strict = (
+        ok_json("train", table, "--labels", "good,poor", "--min-precision", least)["rules"] for least in ("0", "0.8")
+    )
+    assert {rule["head"] for rule in loose} == {"good", "poor"}
+    assert min(rule["expected"] for rule in loose) < 0.8
+    assert {rule["head"] for rule in strict} == {"good"}
+    assert min(rule["expected"] for rule in strict) >= 0.8
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("--min-precision", "1.5"), "--min-precision must be a share from 0 to 1, got 1.5"),
+        (("--min-precision", "0.5", "--prune", "none"), "--min-precision is for lists whose rules are chosen"),
+        (("--min-precision", "0.5", "--learner", "ensemble"), "--min-precision is no option of the learner 'ensemble'"),
+    ],
+)
+def test_a_share_that_cannot_be_kept_is_refused(songs, words, told):
+    result = run("train", songs, *READING, *words)
+    assert result.exit_code == 1
+    assert told in result.stderr

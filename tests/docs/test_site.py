@@ -145,3 +145,24 @@ def test_the_table_of_methods_is_complete(monkeypatch) -> None:
     assert len(estimators) == 3
     assert all(owned["from_rules"][place] for place in estimators)
     assert all(text for _, text, _ in table.rows_of(classes))
+
+
+def test_pages_that_use_a_name_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("sphinx")
+    monkeypatch.syspath_prepend(str(DOCS / "_ext"))
+    found = import_module("public_names").words_in_cells(DOCS)
+    pages = {page for page, words in found.items() if "name_features" in words}
+    assert pages == {"/gallery/documentation", "/howto/text-to-tags"}
+
+
+def test_a_page_of_cells_can_be_taken_home(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("myst_nb")
+    monkeypatch.syspath_prepend(str(DOCS / "_ext"))
+    notebooks = import_module("notebooks")
+    source = [(DOCS / "gallery" / "documentation.md").read_text(encoding="utf-8")]
+    notebooks.add_link(None, "gallery/documentation", source)
+    assert 'href="documentation.ipynb"' in source[0]
+    for page in ("ensemble.md", "tutorial/index.md"):  # no cells; cells that need files of the site
+        source = [(DOCS / page).read_text(encoding="utf-8")]
+        notebooks.add_link(None, page, source)
+        assert ".ipynb" not in source[0]
