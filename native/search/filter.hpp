@@ -79,7 +79,8 @@ class CountFilter : public Filter {
   }
 
   bool rules_out(Count weight, Count of, Count least_tp) override {
-    if (!monotone_ || always_) return false;
+    // of the fewest positives a weight alone tells too little
+    if (!monotone_ || always_ || is_by_precision(form_.formula)) return false;
     return rules_out(light_, weight, weight, of, least_tp) || rules_out(heavy_, of - weight, of, of - weight, least_tp);
   }
 
