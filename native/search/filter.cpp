@@ -68,7 +68,7 @@ void CountFilter::reach_by_weight(float covered, float left_out) {
 Filter::Verdict CountFilter::decide(bool leaving, bool stretch, double& tp) {
   if (form_.kind == HeadKind::micro) {
     if (largest_) return judge_faultless(tp);
-    if (!(form_.formula != Formula::m_estimate ? micro_lanes_.judge(reach_, leaving) : shares_reach(leaving)))
+    if (!(form_.formula != Formula::m_estimate ? micro_lanes_.judge(reach_, leaving, stretch) : shares_reach(leaving)))
       return Verdict::no;
     return Verdict::perhaps;
   }

@@ -35,9 +35,8 @@ POLYRULE_INLINE Some root_of(const Some& x) {
 
 // What is found about all literals: the smallest and the largest x, the largest sum of all counts of a literal, the
 // largest sum of gains of a literal by itself, the smallest and the largest s. Over a stretch, the smallest share that
-// the sum of all counts is at every boundary of that at best, that this is of the largest, and that TP+FP at best is of
-// the largest.
-enum Found { kLowX, kLowS, kLeastTotal, kOfMostTotal, kOfMostCovered, kHighX, kHighS, kMost, kAlone, kFound };
+// the sum of all counts is at every boundary of that at best, that this is of the largest, and the largest x there is.
+enum Found { kLowX, kLowS, kLeastTotal, kOfMostTotal, kHighX, kHighS, kMost, kAlone, kMostX, kFound };
 
 // How far a literal exceeds what it needs by itself, in counts.
 POLYRULE_INLINE Some exceeds(Formula formula, const Some& level, const Some& below, const Some& tp, const Some& fp,
@@ -114,7 +113,8 @@ void prepare(const float* reach, const float* barred, std::size_t n, Formula for
       see(kOfMostTotal,
           total / larger_of(load<Some>(reach + 9 * n + e) + load<Some>(reach + 2 * n + e) + load<Some>(reach + n + e),
                             one));
-      see(kOfMostCovered, predicted / larger_of(load<Some>(reach + e) + load<Some>(reach + 4 * n + e), one));
+      const Some covered = load<Some>(reach + e) + load<Some>(reach + 4 * n + e);
+      see(kMostX, covered / larger_of(load<Some>(reach + 8 * n + e), one));
     }
   alignas(64) float parts[kLabels];
   for (std::size_t k = 0; k < kFound; ++k) {
@@ -170,7 +170,7 @@ void MicroLanes::set_labels(const std::vector<float>& barred, std::size_t labels
 
 void MicroLanes::set_level(const Form& form, const Fraction& level, bool exact) {
   slack_ = exact ? 1e-9 : 2e-6;
-  formula_ = form.formula;
+  formula_ = form_ = form.formula;
   bounded_ = is_concave(formula_, level.num < 0);
   level_ = lowered_level(formula_, level);
 }
@@ -197,7 +197,7 @@ double MicroLanes::needed(const Literal& l, double level, double x) const {
   return l.total * least_share(formula_, level, x, l.positives / l.total);
 }
 
-bool MicroLanes::judge(const Reach& reach, bool side) {
+bool MicroLanes::judge(const Reach& reach, bool side, bool stretch) {
   if (!bounded_) return true;
   reach_ = &reach;
   listed_ = false;
@@ -207,10 +207,11 @@ bool MicroLanes::judge(const Reach& reach, bool side) {
             found);
   };
   scale_ = 1;
+  formula_ = form_;
   look(level_);
   if (found[kHighX] < found[kLowX]) return false;  // no literal is usable
-  const double level = level_over_stretch(found);
-  if (level < level_ || scale_ < 1) look(level);
+  const double level = stretch ? level_over_stretch(found) : level_;
+  if (level != level_ || scale_ < 1) look(level);
   // Sums of a few products of rounded numbers, none of them larger than all counts times the tilt.
   const auto slack = [&](float tilt) { return 2e-6f * found[kMost] * (8 + 4 * std::abs(tilt)); };
   if (double(found[kAlone]) + double(slack(0)) >= 0 && single_reaches(level)) return true;
@@ -238,16 +239,17 @@ bool MicroLanes::judge(const Reach& reach, bool side) {
   return false;
 }
 
-// Of what a value is divided by, over a stretch only so much is certain: of the squared sum of all counts for WRAcc; of
-// the share of positives, and of 1 over that of what is covered, where a measure grows with the precision.
+// Over a stretch of WRAcc's N * N only so much is certain. A measure that grows with the precision does not exceed what
+// it is for the precision at best, the smallest s and, for Klösgen's, the largest x, whose root is then a number.
 double MicroLanes::level_over_stretch(const float* found) {
   constexpr double kRoom = 1 - 1e-6;
   const double total = double(found[kLeastTotal]) * kRoom;
-  if (formula_ == Formula::wracc) return level_ > 0 && total < kRoom ? level_ * total * total : level_;
+  if (formula_ == Formula::wracc) return level_ > 0 ? level_ * total * total : level_;
   if (!is_by_precision(formula_)) return level_;
-  scale_ = double(found[kOfMostTotal]) < 1 ? double(found[kOfMostTotal]) * kRoom : 1;
-  const double covered = total * double(found[kOfMostCovered]);
-  return formula_ == Formula::klosgen && covered < kRoom ? level_ * std::sqrt(covered) * kRoom : level_;
+  scale_ = std::min(1.0, double(found[kOfMostTotal])) * kRoom;
+  if (formula_ != Formula::klosgen) return level_;
+  formula_ = Formula::added_value;
+  return level_ / std::sqrt(std::max(1e-12, double(found[kMostX]))) * kRoom;
 }
 
 // The same with s cut into intervals, too: in each, h is taken from a chord.

@@ -28,7 +28,7 @@ class MicroLanes {
 
   // Whether some head may reach the level, of a body or of any body of a stretch. `side`: of the boundary, whose bodies
   // are alike.
-  bool judge(const Reach& reach, bool side);
+  bool judge(const Reach& reach, bool side, bool stretch);
 
  private:
   struct Literal {
@@ -67,7 +67,7 @@ class MicroLanes {
   bool parts_reach(double level, const Box& box, Tilt& tilt, double slack, int times) const;
   bool box_reaches(const Box& box, Tilt& tilt, double slack) const;
 
-  Formula formula_ = Formula::none;
+  Formula form_ = Formula::none, formula_ = Formula::none;  // what is measured, and what that is over a stretch
   bool bounded_ = false;
   double level_ = 0;
   double slack_ = 0;  // of sums in doubles, as a share of the counts

@@ -1,9 +1,9 @@
 """Bounds for correlations and associations of heads whose literals differ in what they cover.
 
-For a head let t, x and s be the shares of TP, of TP + FP and of TP + FN in all its counts: means over its literals. Each
-of these measures is at least λ >= 0 exactly if t is at least some h(x, s) that is concave in x and in s. So a head reaches
-λ only if ψ = t - h(x, s), taken for each literal at the head's x, is on average not negative; and as ψ is convex in x, it
-is enough to look at the smallest and the largest x. See docs/theory.md.
+For a head let t, x and s be the shares of TP, of TP + FP and of TP + FN in all its counts: means over its literals.
+Each of these measures is at least λ >= 0 exactly if t is at least some h(x, s) that is concave in x and in s. So a head
+reaches λ only if ψ = t - h(x, s), taken for each literal at the head's x, is on average not negative; and as ψ is
+convex in x, it is enough to look at the smallest and the largest x. See docs/theory.md.
 
 Plain NumPy in doubles, with slack: made to rule heads out, never to decide between them.
 """

@@ -1,4 +1,4 @@
-"""Measures of how far a rule and its labels go together: one polynomial of the counts over another, or over its root."""
+"""Measures of how far a rule and its labels go together: a polynomial of the counts over another, or over its root."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ class Association(Measure):
 
     With x = (TP + FP) / N, s = (TP + FN) / N and t = TP / N, the shares of what is covered, positive and both:
     ``added_value`` is t/x - s, ``klosgen`` √x·(t/x - s), ``lift`` t / (x·s), ``cosine`` t / √(x·s), ``certainty``
-    (t/x - s) / (1 - s), which is 1 - 1/conviction, ``kappa`` Cohen's, ``yule_q`` (r - 1) / (r + 1) for the odds ratio r.
-    Values with a root are kept to 256 binary places, and compare as the true ones do, like Matthews' correlation.
+    (t/x - s) / (1 - s), which is 1 - 1/conviction, ``kappa`` Cohen's, ``yule_q`` (r - 1) / (r + 1) for the odds ratio
+    r. Values with a root are kept to 256 binary places, and compare as the true ones do, like Matthews' correlation.
 
     Examples
     --------

@@ -229,7 +229,9 @@ def _association(case: Case) -> Verdict | None:
         reason = "what is covered being the same, the value is the mediant of the single values"
         return Verdict("decomposable", "A", reason)
     if case.measure.name == "certainty":
-        return Verdict("anti-monotone", "A", "a mediant of single values, to which labels that all examples have add 0/0")
+        return Verdict(
+            "anti-monotone", "A", "a mediant of single values, to which labels that all examples have add 0/0"
+        )
     if case.measure.name == "cosine":
         return Verdict("anti-monotone", "H", "all literals of a best head have equal counts")
     return None
