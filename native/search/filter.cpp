@@ -52,7 +52,11 @@ void CountFilter::reach_by_weight(float covered, float left_out) {
     const float unset[] = {float(label.kinds[kAbsent]), float(label.kinds[kPresent])};
     const float present = float(label.kinds[kPresent] + label.kinds[kPresentSet]),
                 absent = float(label.kinds[kAbsent] + label.kinds[kAbsentSet]);
-    const float tn = float(label.absent) - stays(absent), fn = float(label.present) - std::min(present, covered);
+    // where TP + FN counts, its fewest: what is set already may be covered first
+    const float known = is_by_precision(form_.formula)
+                            ? std::min(unset[1], covered) + std::min(float(label.kinds[kPresentSet]), covered)
+                            : std::min(present, covered);
+    const float tn = float(label.absent) - stays(absent), fn = float(label.present) - known;
     for (int v = 0; v < 2; ++v) {
       const std::size_t first = std::size_t(1 - v) * Reach::kNumbers;
       at(first + Reach::kTp)[e] = std::min(unset[v], covered);

@@ -79,8 +79,7 @@ class CountFilter : public Filter {
   }
 
   bool rules_out(Count weight, Count of, Count least_tp) override {
-    // of the fewest positives a weight alone tells too little
-    if (!monotone_ || always_ || is_by_precision(form_.formula)) return false;
+    if (!monotone_ || always_) return false;
     return rules_out(light_, weight, weight, of, least_tp) || rules_out(heavy_, of - weight, of, of - weight, least_tp);
   }
 

@@ -69,9 +69,7 @@ def test_the_reference_finds_the_samegrown(chosen: dict[str, Any]) -> None:
     assert grown(NativeEngine(*arguments, limits={"stretch_rows": 4}), 3) == expected
 
 
-@pytest.mark.parametrize(
-    "measure", ["wracc", "matthews", "rate_difference", *(name for name in SPECS if name != "cosine")]
-)
+@pytest.mark.parametrize("measure", ["wracc", "matthews", "rate_difference", *sorted({*SPECS} - {"cosine"})])
 @pytest.mark.parametrize("most", [None, 7])
 def test_a_body_that_covers_everything_has_heads_that_all_tie(measure: str, most: int | None) -> None:
     """With 30 labels, partly set, trying all heads of the empty body would never end."""

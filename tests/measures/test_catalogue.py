@@ -270,7 +270,5 @@ def test_klosgen_has_three_exponents():
     assert measures.get("klosgen") == measures.get("Klösgen") == measures.get("klosgen:0.5") == measures.klosgen()
     assert measures.get("klosgen0").name == "added_value"
     assert measures.get("klosgen1").name == "wracc"
-    with pytest.raises(
-        MeasureError, match=r"klosgen: the exponent must be 0, 0.5 or 1, got 0.3; for another one write"
-    ):
+    with pytest.raises(MeasureError, match=r"the exponent must be 0, 0.5 or 1, got 0.3; for another one write"):
         measures.get("klosgen0.3")

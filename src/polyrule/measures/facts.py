@@ -229,9 +229,7 @@ def _association(case: Case) -> Verdict | None:
         reason = "what is covered being the same, the value is the mediant of the single values"
         return Verdict("decomposable", "A", reason)
     if case.measure.name == "certainty":
-        return Verdict(
-            "anti-monotone", "A", "a mediant of single values, to which labels that all examples have add 0/0"
-        )
+        return Verdict("anti-monotone", "A", "a mediant of single values, but for labels that all examples have")
     if case.measure.name == "cosine":
         return Verdict("anti-monotone", "H", "all literals of a best head have equal counts")
     return None
@@ -256,7 +254,7 @@ def _function(case: Case) -> Callable[..., object] | None:
 
 
 MONOTONE_IN_TP = (weighted_relative_accuracy, m_estimate_from_counts, true_minus_false_positive_rate)
-#: Linear over linear in TP and FN, with a positive denominator, where TP + FP and TN + FN are the same for all literals.
+#: Linear over linear in TP and FN, with a positive denominator, where TP + FP and TN + FN are the same for all.
 MEDIANTS = ("klosgen", "added_value", "kappa", "lift")
 PROOFS: tuple[Callable[[Case], Verdict | None], ...] = (
     _subset_accuracy,

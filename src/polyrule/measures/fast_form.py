@@ -60,8 +60,8 @@ class FastForm:
     max_head_size : int or None
     formula : str
         What is measured where it is no ratio measure: ``wracc``, ``rate_difference``, ``m_estimate``, ``matthews``,
-        the name of an association, ``function`` for one whose values are asked for (of an expression, doubles in their order), or ``ratio`` for a
-        function that is ordered like num / den.
+        the name of an association, ``function`` for one whose values are asked for (of an expression, doubles in their
+        order), or ``ratio`` for a function that is ordered like num / den.
     m : (int, int)
         Numerator and denominator of the m-estimate's m.
 
