@@ -24,6 +24,7 @@ import numpy as np
 from polyrule import RuleListClassifier, datasets
 from polyrule.errors import PolyruleError
 from polyrule.measures import FunctionMeasure
+from polyrule.measures.association import SPECS
 
 RESULTS = Path(__file__).resolve().parent / "results"
 DATA = ["emotions", "yeast", "CAL500", "birds", "medical"]
@@ -57,6 +58,8 @@ ROWS: dict[str, dict[str, Any]] = {
     "rate_difference": {"measure": "rate_difference"},
     "matthews": {"measure": "matthews"},
     "m2": {"measure": "m2"},
+    **{name: {"measure": name} for name in SPECS},
+    "klosgen, label-wise": {"measure": "klosgen", "averaging": "label"},
     "matthews, label-wise": {"measure": "matthews", "averaging": "label"},
     "precision, example-wise": {"measure": "precision", "averaging": "example"},
     "f0.5, example-wise": {"measure": "f0.5", "averaging": "example"},

@@ -99,6 +99,13 @@ Form make_form(const std::string& kind, const std::string& scope, const std::vec
                                   {"rate_difference", Formula::rate_difference},
                                   {"m_estimate", Formula::m_estimate},
                                   {"matthews", Formula::matthews},
+                                  {"klosgen", Formula::klosgen},
+                                  {"added_value", Formula::added_value},
+                                  {"cosine", Formula::cosine},
+                                  {"kappa", Formula::kappa},
+                                  {"yule_q", Formula::yule_q},
+                                  {"lift", Formula::lift},
+                                  {"certainty", Formula::certainty},
                                   {"function", Formula::function}});
   form.scope = choose<Scope>("scope", scope, {{"head", Scope::head}, {"all", Scope::all}, {"full", Scope::full}});
   form.measured = !formula.empty();

@@ -27,6 +27,9 @@ class Beaten {
 
   explicit Beaten(Formula formula) : formula_(formula) {}
 
+  // Whether a head may win that is worth less than 0.
+  void set_negative(bool negative) { negative_ = negative; }
+
   // Looks at literals in label order, at most kMost, for heads whose x lies in an interval.
   void look(const std::vector<MicroItem>& items, const double x[2]) {
     labels_.clear();
@@ -49,10 +52,12 @@ class Beaten {
     if (a.e == b.e) return false;
     const bool first = a.tp > b.tp || (a.tp == b.tp && a.place < b.place);
     const bool fewer = a.tp >= b.tp && a.fn <= b.fn;
-    if (formula_ == Formula::rate_difference || formula_ == Formula::matthews) return first && fewer && a.fp <= b.fp;
-    if (a.tp + a.fp != b.tp + b.fp) return false;
+    if (is_monotone(formula_, negative_)) return first && fewer && a.fp <= b.fp && a.tn >= b.tn;
+    if (a.tp + a.fp != b.tp + b.fp || a.total != b.total) return false;
     if (formula_ == Formula::m_estimate) return first && a.tp + a.fn >= b.tp + b.fn;
+    if (formula_ == Formula::kappa || formula_ == Formula::certainty) return false;
     if (first && fewer) return true;
+    if (formula_ == Formula::lift) return false;
     const auto gains = [&](double at) {
       return (a.tp - b.tp) * (1 - at) - (a.fn - b.fn) * at > 1e-9 * (a.total + b.total);
     };
@@ -85,6 +90,7 @@ class Beaten {
 
  private:
   Formula formula_;
+  bool negative_ = true;
   std::vector<Label> labels_;
 };
 

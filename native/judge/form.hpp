@@ -27,7 +27,21 @@ class Ceilings;
 enum class HeadKind { singles, subset, ratio, counted, micro, example };
 enum class Scope { head, all, full };
 // What `counted` and `micro` measure; `function` asks the valuer.
-enum class Formula { none, wracc, rate_difference, m_estimate, matthews, function };
+enum class Formula {
+  none,
+  wracc,
+  rate_difference,
+  m_estimate,
+  matthews,
+  klosgen,
+  added_value,
+  cosine,
+  kappa,
+  yule_q,
+  lift,
+  certainty,
+  function
+};
 
 struct Form {
   HeadKind kind = HeadKind::singles;

@@ -74,64 +74,161 @@ class Valuer {
   std::vector<double> values_;
 };
 
-// A number that compares like the value: for Matthews' correlation its square with the sign, for a function the order
-// of its doubles, else the value itself.
-inline Fraction formula_value(const Form& form, const Counts& c) {
-  const Wide tp = c.tp, fp = c.fp, tn = c.tn, fn = c.fn;
-  const Wide total = tp + fp + tn + fn;
-  const auto ratio = [](Wide num, Wide den) { return den == 0 ? Fraction{0, 1} : Fraction{num, den}; };
-  switch (form.formula) {
-    case Formula::wracc:
-      return ratio(tp * tn - fp * fn, total * total);
-    case Formula::rate_difference: {
-      const Wide positives = std::max<Wide>(tp + fn, 1), negatives = std::max<Wide>(fp + tn, 1);
-      return ratio(tp * negatives - fp * positives, positives * negatives);
-    }
-    case Formula::m_estimate:
-      return ratio(form.m_den * tp * total + form.m_num * (tp + fn), total * (form.m_den * (tp + fp) + form.m_num));
-    case Formula::matthews: {
-      const Wide top = tp * tn - fp * fn;
-      return ratio(top < 0 ? -top * top : top * top, (tp + fp) * (tp + fn) * (tn + fp) * (tn + fn));
-    }
-    case Formula::function:
-      return {Valuer::in_order(form.valuer->value(c)), 1};
-    case Formula::none:
-      break;
-  }
-  return ratio(linear<Wide>(form.num, c), linear<Wide>(form.den, c));
+// Whether a measure of counts is compared by its square, which has its sign.
+inline bool is_squared(Formula formula) {
+  return formula == Formula::matthews || formula == Formula::klosgen || formula == Formula::cosine;
 }
 
-// Whether a number stands for the largest value there is, which only heads without an error have.
+// Top and bottom of such a number, of integers or doubles; the value is 0 where the bottom is.
+template <class Number>
+struct Parts {
+  Number top, bottom;
+};
+
+template <class Number>
+Parts<Number> formula_parts(const Form& form, Number tp, Number fp, Number tn, Number fn) {
+  const Number total = tp + fp + tn + fn, covered = tp + fp, positives = tp + fn, excess = tp * tn - fp * fn;
+  const auto squared = [](Number x) { return x < 0 ? -x * x : x * x; };
+  switch (form.formula) {
+    case Formula::wracc:
+      return {excess, total * total};
+    case Formula::rate_difference: {
+      const Number some = std::max<Number>(positives, 1), others = std::max<Number>(fp + tn, 1);
+      return {tp * others - fp * some, some * others};
+    }
+    case Formula::m_estimate: {
+      const Number m = Number(form.m_num), of = Number(form.m_den);
+      return {of * tp * total + m * positives, total * (of * covered + m)};
+    }
+    case Formula::matthews:
+      return {squared(excess), covered * positives * (tn + fp) * (tn + fn)};
+    case Formula::klosgen:
+      return {squared(excess), covered * total * total * total};
+    case Formula::added_value:
+      return {excess, covered * total};
+    case Formula::cosine:
+      return {tp * tp, covered * positives};
+    case Formula::kappa:
+      return {2 * excess, covered * (fp + tn) + positives * (tn + fn)};
+    case Formula::yule_q:
+      return {excess, tp * tn + fp * fn};
+    case Formula::lift:
+      return {tp * total, covered * positives};
+    case Formula::certainty:
+      return {excess, covered * (fp + tn)};
+    case Formula::none:
+    case Formula::function:
+      break;
+  }
+  return {0, 1};
+}
+
+// A number that compares like the value: its square with the sign where the value is a root, for a function the order
+// of its doubles, else the value itself.
+inline Fraction formula_value(const Form& form, const Counts& c) {
+  if (form.formula == Formula::function) return {Valuer::in_order(form.valuer->value(c)), 1};
+  const Parts<Wide> parts = form.formula == Formula::none
+                                ? Parts<Wide>{linear<Wide>(form.num, c), linear<Wide>(form.den, c)}
+                                : formula_parts<Wide>(form, c.tp, c.fp, c.tn, c.fn);
+  return parts.bottom == 0 ? Fraction{0, 1} : Fraction{parts.top, parts.bottom};
+}
+
+// Whether a number stands for the largest value there is. Only heads without an error have it; by Yule's Q, heads
+// without a false positive or without a false negative; by the certainty, heads without a false positive.
 inline bool is_largest(Formula formula, const Fraction& value) {
-  if (formula == Formula::wracc) return value.num * 4 == value.den;
-  return (formula == Formula::rate_difference || formula == Formula::matthews) && value.num == value.den;
+  switch (formula) {
+    case Formula::wracc:
+      return value.num * 4 == value.den;
+    case Formula::rate_difference:
+    case Formula::matthews:
+    case Formula::cosine:
+    case Formula::kappa:
+    case Formula::yule_q:
+    case Formula::certainty:
+      return value.num == value.den;
+    default:
+      return false;
+  }
+}
+
+// Whether a literal with or without errors of either kind may be in a head of the largest value.
+inline bool may_be_faultless(Formula formula, bool has_fp, bool has_fn) {
+  if (formula == Formula::certainty) return !has_fp;
+  return formula == Formula::yule_q ? !(has_fp && has_fn) : !has_fp && !has_fn;
 }
 
 // The value that such a number stands for.
 inline double shown_value(const Form& form, const Fraction& value) {
   if (form.formula == Formula::function) return Valuer::from_order(static_cast<Count>(value.num));
   const double number = as_double(value);
-  return form.formula == Formula::matthews ? std::copysign(std::sqrt(std::abs(number)), number) : number;
+  return is_squared(form.formula) ? std::copysign(std::sqrt(std::abs(number)), number) : number;
 }
 
 // The same in doubles, up to a relative error of about 1e-14 of the largest part.
 inline double formula_estimate(const Form& form, double tp, double fp, double tn, double fn) {
-  const double total = tp + fp + tn + fn;
-  const auto ratio = [](double num, double den) { return den > 0 ? num / den : 0; };
-  switch (form.formula) {
-    case Formula::wracc:
-      return ratio(tp * tn - fp * fn, total * total);
+  const Parts<double> parts = formula_parts<double>(form, tp, fp, tn, fn);
+  return parts.bottom > 0 ? parts.top / parts.bottom : 0;
+}
+
+// By a measure of summed counts that is neither a ratio nor the m-estimate: the least share of true positives with
+// which a head reaches a level, if a share x is covered and a share s positive. It is concave in each of the two where
+// `is_concave` says so. The level is that of the value, not of its square (docs/theory.md).
+inline double least_share(Formula formula, double level, double x, double s) {
+  const auto root = [](double y) { return std::sqrt(std::max(0.0, y)); };
+  const double product = x * s;
+  switch (formula) {
     case Formula::rate_difference:
-      return ratio(tp, tp + fn) - ratio(fp, fp + tn);
-    case Formula::m_estimate: {
-      const double m = double(form.m_num) / double(form.m_den);
-      return ratio(tp + m * ratio(tp + fn, total), tp + fp + m);
+      return product + level * (s - s * s);
+    case Formula::matthews:
+      return product + level * root((x - x * x) * (s - s * s));
+    case Formula::klosgen:
+      return product + level * root(x);
+    case Formula::added_value:
+      return product + level * x;
+    case Formula::cosine:
+      return level * root(product);
+    case Formula::kappa:
+      return product + level * ((x + s) / 2 - product);
+    case Formula::yule_q: {
+      const double both = x + s, apart = x - s, below = 1 - level, sides = both * 2 * level + below;
+      const double square = below * (below + level * 2 * both * (2 - both)) + level * 2 * (1 + level) * apart * apart;
+      return 2 * (1 + level) * product / (sides + root(square) + 1e-30);
     }
-    default: {
-      const double top = tp * tn - fp * fn;
-      return ratio(top * std::abs(top), (tp + fp) * (tp + fn) * (tn + fp) * (tn + fn));
-    }
+    case Formula::lift:
+      return level * product;
+    case Formula::certainty:
+      return product + level * (x - product);
+    default:
+      return product + level;
   }
+}
+
+// The level itself, a little lowered so that rounding rules nothing out.
+inline double lowered_level(Formula formula, const Fraction& level) {
+  const double number = as_double(level), value = is_squared(formula) ? std::sqrt(std::max(number, 0.0)) : number;
+  return value - 1e-12 * std::max(1.0, std::abs(value));
+}
+
+// Whether it is linear in s.
+inline bool is_linear(Formula formula) {
+  return formula != Formula::rate_difference && formula != Formula::matthews && formula != Formula::cosine &&
+         formula != Formula::yule_q;
+}
+
+// Whether it is concave at a level, which at least those of 0 and more are.
+inline bool is_concave(Formula formula, bool negative) {
+  return !negative || (is_linear(formula) && formula != Formula::klosgen) || formula == Formula::m_estimate;
+}
+
+// Whether the value grows with the precision TP / (TP + FP), for given shares x and s, and with a smaller s.
+inline bool is_by_precision(Formula formula) {
+  return formula == Formula::klosgen || formula == Formula::added_value || formula == Formula::lift;
+}
+
+// Whether the values of a level or more never fall with TP and TN nor rise with FP and FN.
+inline bool is_monotone(Formula formula, bool negative) {
+  return formula == Formula::rate_difference || formula == Formula::matthews || formula == Formula::yule_q ||
+         formula == Formula::cosine || (!negative && (formula == Formula::kappa || formula == Formula::certainty));
 }
 
 }  // namespace polyrule

@@ -1,4 +1,4 @@
-// The best head by a measure of its summed counts that is no ratio: WRAcc, rate difference, Matthews, m-estimate.
+// The best head by a measure of its summed counts that is no ratio: correlations, associations, the m-estimate.
 #pragma once
 
 #include <algorithm>
@@ -26,22 +26,28 @@ class MicroHeads {
 
   // The best head of literals in label order (`= 1` first), or none if a level is given that no head reaches.
   Head best(const std::vector<Literal>& literals, std::size_t most_labels, const Fraction* level) {
-    if (all_are_worth_nothing(literals)) return level && level->num > 0 ? Head{} : largest(literals, most_labels);
+    if (all_are_equal(literals)) {
+      Head all = largest(literals, most_labels);
+      return level && compare(*level, all.value) > 0 ? Head{} : all;
+    }
     literals_ = &literals;
     most_ = most_labels;
     has_target_ = level != nullptr;
     if (level) set_target(*level);
     std::vector<MicroItem> open;
-    const bool faultless = level && is_largest(form_.formula, *level);
     for (std::uint32_t i = 0; i < literals.size(); ++i) {
       const Counts& c = literals[i].counts;
-      if (faultless && c.fp + c.fn > 0) continue;
       open.push_back({double(c.tp), double(c.fp), double(c.tn), double(c.fn), literals[i].literal.label, i});
       slack_ += 1e-11 * double(c.tp + c.fp + c.tn + c.fn + 1);
       fixed_ = {open.back()};
       try_fixed(c);
     }
     fixed_.clear();
+    if (has_target_ && is_largest(form_.formula, target_)) {
+      if (take_faultless()) return best_;
+      std::erase_if(open,
+                    [&](const MicroItem& item) { return !may_be_faultless(form_.formula, item.fp > 0, item.fn > 0); });
+    }
     if (most_ > 1) halve(std::move(open), {});
     return best_;
   }
@@ -49,9 +55,9 @@ class MicroHeads {
  private:
   static constexpr double kFew = 1024;  // heads that are tried one by one
 
-  // Whether every head has the value 0, because nothing is left uncovered.
-  bool all_are_worth_nothing(const std::vector<Literal>& literals) const {
-    if (form_.formula == Formula::m_estimate) return false;
+  // Whether every head has the same value, because nothing is left uncovered.
+  bool all_are_equal(const std::vector<Literal>& literals) const {
+    if (form_.formula == Formula::m_estimate || form_.formula == Formula::cosine) return false;
     const bool rates = form_.formula == Formula::rate_difference;
     return std::all_of(literals.begin(), literals.end(), [&](const Literal& l) {
       return l.counts.tn == 0 && l.counts.fn == 0 && (!rates || l.counts.fp > 0);
@@ -59,12 +65,37 @@ class MicroHeads {
   }
 
   // The head that wins where all are equal: as many labels as may be, with the most true positives.
-  static Head largest(const std::vector<Literal>& literals, std::size_t most_labels) {
-    Head head{{0, 1}, 0, {}};
+  Head largest(const std::vector<Literal>& literals, std::size_t most_labels) const {
+    Head head;
     for (const Literal& l : literals) join(head.literals, l.literal);
     keep_most_right(head.literals, most_labels);
     head.tp = total_tp(head.literals);
+    Counts sum;
+    for (const Literal& l : literals)
+      if (std::any_of(head.literals.begin(), head.literals.end(), [&](const HeadLiteral& taken) {
+            return taken.label == l.literal.label && taken.value == l.literal.value;
+          }))
+        sum = {sum.tp + l.counts.tp, sum.fp + l.counts.fp, sum.tn + l.counts.tn, sum.fn + l.counts.fn};
+    head.value = formula_value(form_, sum);
     return head;
+  }
+
+  // Where the target is the largest value there is, literals without an error decide: all heads of those tie. False if
+  // a head of them falls short all the same, having no true negative.
+  bool take_faultless() {
+    for (const bool by_fp : {true, false}) {
+      if (!by_fp && form_.formula != Formula::yule_q) break;
+      std::vector<Literal> faultless;
+      for (const Literal& l : *literals_)
+        if (may_be_faultless(form_.formula, l.counts.fp > 0, l.counts.fn > 0) &&
+            (by_fp ? l.counts.fp : l.counts.fn) == 0)
+          faultless.push_back(l);
+      if (faultless.empty()) continue;
+      Head head = largest(faultless, most_);
+      if (compare(head.value, target_) != 0) return false;
+      if (!best_.any() || outranks(head.literals, best_.literals)) best_ = std::move(head);
+    }
+    return true;
   }
 
   void halve(std::vector<MicroItem> open, const MicroBox& box) {
@@ -200,6 +231,7 @@ class MicroHeads {
     has_target_ = true;
     lowered_ = as_double(value) - 1e-12;
     gains_.set_level(value);
+    beaten_.set_negative(value.num < 0);
   }
 
   const Form& form_;

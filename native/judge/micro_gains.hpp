@@ -1,15 +1,13 @@
-// Which literals may be in a head that reaches a level, by a measure of summed counts that is no ratio: WRAcc, rate
-// difference, Matthews, m-estimate.
+// Which literals may be in a head that reaches a level, by a measure of summed counts that is no ratio.
 //
-// For a head let N be all its counts, t = TP/N, x = (TP+FP)/N, s = (TP+FN)/N. Then TP*TN - FP*FN = (t - x*s)*N*N, and a
-// value of at least l >= 0 means t - x*s - l*p(x)*f(s) >= 0, where p is 1 or (Matthews) the root of x*(1-x), and f is 1
-// (WRAcc), s*(1-s) (rate difference) or its root: concave. All of t, x, s are means over the head's literals, weighted
-// by their counts. Heads are looked for box by box, a box being an interval of x and one of s that the head's own lie
-// in. For a given x what is left is a mean over the literals, once f is taken literal by literal or, in a box, from its
-// chord: a sum of gains, one per literal, that must reach 0. It is convex in x, so it must do so at an end of the
-// interval. Two more sums may be added: x less that of the end, which is 0 where the end is the head's own x, times any
-// number, and what s exceeds the smallest in the box by, or falls short of the largest, times a number >= 0:
-// the tilts. The m-estimate is such a sum, with m*(s - l) as a constant, largest for the largest s (docs/theory.md).
+// For a head let N be all its counts, t = TP/N, x = (TP+FP)/N, s = (TP+FN)/N. A value of at least l >= 0 means t >=
+// h(x, s), the `least_share`, which is concave in x and in s. All of t, x, s are means over the head's literals,
+// weighted by their counts. Heads are looked for box by box, a box being an interval of x and one of s that the head's
+// own lie in. For a given x what is left is a mean over the literals, once h is taken literal by literal or, in a box,
+// from its chord: a sum of gains, one per literal, that must reach 0. It is convex in x, so it must do so at an end of
+// the interval. Two more sums may be added: x less that of the end, which is 0 where the end is the head's own x, times
+// any number, and what s exceeds the smallest in the box by, or falls short of the largest, times a number >= 0: the
+// tilts. The m-estimate is such a sum, with m*(s - l) as a constant, largest for the largest s (docs/theory.md).
 #pragma once
 
 #include <algorithm>
@@ -56,11 +54,8 @@ class MicroGains {
   explicit MicroGains(const Form& form) : formula_(form.formula), m_(double(form.m_num) / double(form.m_den)) {}
 
   void set_level(const Fraction& level) {
-    level_ = double(level.num) / double(level.den);
-    if (formula_ == Formula::matthews) level_ = std::sqrt(std::max(level_, 0.0));
-    level_ -= 1e-12;
-    // Below 0 the inequality turns round for a concave f.
-    bounded_ = level.num >= 0 || formula_ == Formula::wracc || formula_ == Formula::m_estimate;
+    level_ = lowered_level(formula_, level);
+    bounded_ = is_concave(formula_, level.num < 0);
   }
   bool bounded() const { return bounded_; }
 
@@ -107,7 +102,7 @@ class MicroGains {
 
   // The box cut down to what the literals last seen allow, in two. False if it is too small for that to help.
   bool split(MicroBox& low, MicroBox& high) const {
-    const bool by_x = formula_ == Formula::wracc || (formula_ != Formula::m_estimate && x_[1] - x_[0] > s_[1] - s_[0]);
+    const bool by_x = formula_ != Formula::m_estimate && (is_linear(formula_) || x_[1] - x_[0] > s_[1] - s_[0]);
     const double* side = by_x ? x_ : s_;
     if (side[1] - side[0] < 1e-4) return false;
     low = high = MicroBox{{x_[0], x_[1]}, {s_[0], s_[1]}, false};
@@ -213,14 +208,9 @@ class MicroGains {
     s_[1] = std::min(s[1], box.s[1] + kRoom);
     chords_ = !box.whole;
     if (s_[1] < s_[0] || (formula_ != Formula::m_estimate && x_[1] < x_[0])) return false;
-    const auto f = [&](double y) {
-      const double spread = std::max(0.0, y * (1 - y));
-      return formula_ == Formula::matthews ? std::sqrt(spread) : spread;
-    };
-    for (int end = 0; end < 2; ++end)
-      cost_[end] = level_ * (formula_ == Formula::matthews ? std::sqrt(std::max(0.0, x_[end] * (1 - x_[end]))) : 1);
     if (!diagonal_reaches()) return false;
-    if (chords_ && formula_ != Formula::wracc) chord_.through(s_, f(s_[0]), f(s_[1]));
+    if (chords_)
+      for (int end = 0; end < 2; ++end) chord_[end].through(s_, least(x_[end], s_[0]), least(x_[end], s_[1]));
     for (auto* items : {&open, &fixed})
       for (MicroItem& item : *items) item.untilted = {{gain(item, 0), gain(item, 1)}};
     return true;
@@ -229,25 +219,21 @@ class MicroGains {
   // Whether the level could be reached in the box if TP were as large as may be: t is neither above x nor above s. Then
   // what lies nearest to x = s is worth most.
   bool diagonal_reaches() const {
-    if (!bounded_ || formula_ == Formula::m_estimate || formula_ == Formula::wracc) return true;
-    const bool below = x_[1] < s_[0];
-    const bool above = x_[0] > s_[1];
+    if (!bounded_ || formula_ == Formula::m_estimate) return true;
+    const bool below = x_[1]<s_[0], above = x_[0]> s_[1];
     if (!below && !above) return true;
     const double x = below ? x_[1] : x_[0], s = below ? s_[0] : s_[1];
-    const double value = below ? x / s : (1 - x) / (1 - s);
-    const double other = below ? (1 - s) / (1 - x) : s / x;
-    return (formula_ == Formula::matthews ? std::sqrt(value * other) : value) >= level_ - 1e-9;
+    return std::min(x, s) >= least(x, s) - 1e-9;
   }
+
+  double least(double x, double s) const { return least_share(formula_, level_, x, s); }
 
   double constant() const { return formula_ == Formula::m_estimate ? m_ * (s_[1] - level_) : 0; }
 
   double gain(const MicroItem& item, int end) const {
     if (formula_ == Formula::m_estimate) return item.tp - level_ * (item.tp + item.fp);
-    const double positives = item.tp + item.fn, total = item.total, left = item.tp - x_[end] * positives;
-    if (formula_ == Formula::wracc) return left - level_ * total;
-    if (chords_) return left - cost_[end] * chord_(positives, total);
-    const double spread = positives * (total - positives);
-    return left - cost_[end] * (formula_ == Formula::matthews ? std::sqrt(spread) : spread / total);
+    const double positives = item.tp + item.fn, total = item.total;
+    return item.tp - (chords_ ? chord_[end](positives, total) : total * least(x_[end], positives / total));
   }
 
   // A straight line between the ends of a concave curve, times the counts.
@@ -263,8 +249,8 @@ class MicroGains {
   Formula formula_;
   double m_, level_ = 0;
   bool bounded_ = false, chords_ = false;
-  double seen_x_[2] = {1, 0}, x_[2] = {0, 1}, s_[2] = {0, 1}, cost_[2] = {0, 0};
-  Chord chord_;
+  double seen_x_[2] = {1, 0}, x_[2] = {0, 1}, s_[2] = {0, 1};
+  Chord chord_[2];      // by end of the interval of x
   double largest_ = 0;  // counts of a literal
 };
 

@@ -25,9 +25,11 @@ void CountFilter::set_level(const Fraction& level) {
   if (form_.rho.empty()) levels_.set_group(whole_);
   largest_ = rounding() == 0 && is_largest(form_.formula, level);
   micro_lanes_.set_level(form_, level, rounding() == 0);
-  lowered_ = as_double(level) - 1e-13;  // formulas and their parts lie between -1 and 1
-  monotone_ = form_.formula == Formula::none ? levels_.is_monotone(reach_.right_counts_more, reach_.wrong_counts_more)
-                                             : form_.formula != Formula::wracc || level.num >= 0;
+  const double value = as_double(level);
+  lowered_ = value - 1e-13 * std::max(1.0, std::abs(value));
+  monotone_ = form_.formula == Formula::none
+                  ? levels_.is_monotone(reach_.right_counts_more, reach_.wrong_counts_more)
+                  : level.num >= 0 || form_.formula == Formula::m_estimate || is_monotone(form_.formula, true);
 }
 
 bool CountFilter::rules_out(Weights& known, Count weight, Count covered, Count left_out, Count least_tp) {
@@ -50,7 +52,11 @@ void CountFilter::reach_by_weight(float covered, float left_out) {
     const float unset[] = {float(label.kinds[kAbsent]), float(label.kinds[kPresent])};
     const float present = float(label.kinds[kPresent] + label.kinds[kPresentSet]),
                 absent = float(label.kinds[kAbsent] + label.kinds[kAbsentSet]);
-    const float tn = float(label.absent) - stays(absent), fn = float(label.present) - std::min(present, covered);
+    // where TP + FN counts, its fewest: what is set already may be covered first
+    const float known = is_by_precision(form_.formula)
+                            ? std::min(unset[1], covered) + std::min(float(label.kinds[kPresentSet]), covered)
+                            : std::min(present, covered);
+    const float tn = float(label.absent) - stays(absent), fn = float(label.present) - known;
     for (int v = 0; v < 2; ++v) {
       const std::size_t first = std::size_t(1 - v) * Reach::kNumbers;
       at(first + Reach::kTp)[e] = std::min(unset[v], covered);
@@ -66,7 +72,8 @@ void CountFilter::reach_by_weight(float covered, float left_out) {
 Filter::Verdict CountFilter::decide(bool leaving, bool stretch, double& tp) {
   if (form_.kind == HeadKind::micro) {
     if (largest_) return judge_faultless(tp);
-    if (!(MicroLanes::applies(form_) ? micro_lanes_.judge(reach_, leaving) : shares_reach(leaving))) return Verdict::no;
+    if (!(form_.formula != Formula::m_estimate ? micro_lanes_.judge(reach_, leaving, stretch) : shares_reach(leaving)))
+      return Verdict::no;
     return Verdict::perhaps;
   }
   if (form_.formula != Formula::none) return any_literal(stretch) ? Verdict::perhaps : Verdict::no;
@@ -75,14 +82,19 @@ Filter::Verdict CountFilter::decide(bool leaving, bool stretch, double& tp) {
 }
 
 Filter::Verdict CountFilter::judge_faultless(double& tp) const {
-  tp = 0;
+  double right[2] = {0, 0};  // of heads without false positives, without false negatives
   for (std::size_t e = 0; e < labels_.size(); ++e) {
-    double most = 0;
-    for (int v = 0; v < 2; ++v)
-      if (labels_[e].allowed[v] && reach_.of(v, Reach::kFp)[e] <= 0 && reach_.of(v, Reach::kFn)[e] <= 0)
-        most = std::max(most, double(reach_.of(v, Reach::kTp)[e]));
-    tp += most;
+    double most[2] = {0, 0};
+    for (int v = 0; v < 2; ++v) {
+      const bool has_fp = reach_.of(v, Reach::kFp)[e] > 0, has_fn = reach_.of(v, Reach::kFn)[e] > 0;
+      if (!labels_[e].allowed[v] || !may_be_faultless(form_.formula, has_fp, has_fn)) continue;
+      const double own = double(reach_.of(v, Reach::kTp)[e]);
+      if (!has_fp) most[0] = std::max(most[0], own);
+      if (!has_fn) most[1] = std::max(most[1], own);
+    }
+    right[0] += most[0], right[1] += most[1];
   }
+  tp = std::max(right[0], right[1]);
   return tp > 0 ? Verdict::tie : Verdict::no;
 }
 
@@ -333,7 +345,15 @@ bool CountFilter::any_literal(bool stretch) const {
 
 double CountFilter::most_of(double tp, double fp, double tn, double fn, std::size_t e, int v) const {
   const double total = std::max(1.0, double(reach_.least_total()[e]));
-  if (form_.formula == Formula::wracc) return std::max(0.0, tp * tn - fp * fn) / (total * total);
+  const double excess = std::max(0.0, tp * tn - fp * fn) / (total * total);
+  if (form_.formula == Formula::wracc) return excess;
+  if (form_.formula == Formula::klosgen || form_.formula == Formula::added_value) {
+    const double covered = std::max(1e-9, reach_.least_covered(e) / double(state_.working_weight));
+    const double most = std::min(1.0, reach_.most_covered(e) / total), precision = tp / (tp + fp);
+    if (form_.formula == Formula::added_value) return std::min(excess / covered, precision);
+    return std::min(excess * excess / covered, precision * precision * most);
+  }
+  if (form_.formula == Formula::lift) return tp / (tp + fp) / (reach_.least_positives(v, e) / reach_.most_total(e));
   if (form_.formula != Formula::m_estimate) return formula_estimate(form_, tp, fp, tn, fn);
   const double m = double(form_.m_num) / double(form_.m_den);
   const double share = std::min(1.0, double(reach_.most_positives(v)[e]) / total);

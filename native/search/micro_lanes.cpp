@@ -33,66 +33,108 @@ POLYRULE_INLINE Some root_of(const Some& x) {
   return load<Some>(number);
 }
 
+// What is found about all literals: the smallest and the largest x, the largest sum of all counts of a literal, the
+// largest sum of gains of a literal by itself, the smallest and the largest s. Over a stretch, the smallest share that
+// the sum of all counts is at every boundary of that at best, that this is of the largest, and the largest x there is.
+enum Found { kLowX, kLowS, kLeastTotal, kOfMostTotal, kHighX, kHighS, kMost, kAlone, kMostX, kFound };
+
+// How far a literal exceeds what it needs by itself, in counts.
+POLYRULE_INLINE Some exceeds(Formula formula, const Some& level, const Some& below, const Some& tp, const Some& fp,
+                             const Some& tn, const Some& fn, const Some& positives, const Some& total) {
+  const Some covered = tp + fp, x = covered / total, product = x * positives, left = tp - product;
+  switch (formula) {
+    case Formula::rate_difference:
+      return left - level * positives * (total - positives) / total;
+    case Formula::matthews:
+      return left - level * root_of(product * (total - covered) * ((total - positives) / total));
+    case Formula::klosgen:
+      return left - level * root_of(covered * total);
+    case Formula::added_value:
+      return left - level * covered;
+    case Formula::cosine:
+      return tp - level * root_of(covered * positives);
+    case Formula::kappa:
+      return left - level * ((covered + positives) * 0.5f - product);
+    case Formula::yule_q:  // by its definition: roots of small differences are too rough in singles
+      return tp * (tn / total) * below - fp * (fn / total) * (level + 1.0f);
+    case Formula::lift:
+      return tp - level * product;
+    case Formula::certainty:
+      return left - level * (covered - product);
+    default:
+      return left - level * total;
+  }
+}
+
 // For every literal (`= 1`, then `= 0`), by label: TP, TP+FN, F, TP+FP and all counts. Where a literal is barred, TP is
-// far below 0. `found`: the smallest and the largest x, the largest sum of all counts of a literal, the largest sum of
-// gains of a literal by itself, the smallest share of all counts that are there at every boundary, the smallest and the
-// largest s.
+// far below 0. `scale`: of the fewest TP+FN, where these count.
 POLYRULE_VECTOR_CLONES
-void prepare(const float* reach, const float* barred, std::size_t n, Formula formula, float level, float* out,
-             float* found) {
-  const bool matthews = formula == Formula::matthews, wracc = formula == Formula::wracc;
+void prepare(const float* reach, const float* barred, std::size_t n, Formula formula, double level, float scale,
+             float* out, float* found) {
   const Some zero{}, one = fill<Some>(1.0f), never = fill<Some>(kNever);
-  Some low = one + one, high = -one, most = zero, alone = -never, share = one, low_s = low, high_s = high;
+  const Some wanted = fill<Some>(float(level)), below = fill<Some>(float(1 - level));
+  Some smallest[kHighX], largest[kFound - kHighX];
+  const bool fewest = is_by_precision(formula);
+  for (Some& number : smallest) number = one + one;
+  for (Some& number : largest) number = -never;
   for (std::size_t e = 0; e < n; e += kLabels)
     for (std::size_t v = 0; v < 2; ++v) {
       const float* at = reach + v * 4 * n + e;
       const Some tp = load<Some>(at), fp = load<Some>(at + n), tn = load<Some>(at + 2 * n), fn = load<Some>(at + 3 * n);
-      const Some bar = load<Some>(barred + v * n + e), predicted = tp + fp, positives = tp + fn,
-                 total = predicted + tn + fn;
+      const Some bar = load<Some>(barred + v * n + e), predicted = tp + fp;
+      const Some least = fewest ? (v == 0 ? tp : load<Some>(reach + n + e)) + fn : tp + fn;
+      const Some positives = least * scale, total = predicted + tn + fn;
       const Some safe = larger_of(total, one), x = predicted / safe, t = tp - bar;
-      const Some spread = larger_of(positives * (total - positives), zero);
-      const Some f = wracc ? total : matthews ? root_of(spread) : spread / safe;
-      const Some c = matthews ? root_of(larger_of(x * (one - x), zero)) * level : fill<Some>(level);
+      Some f = total;
+      if (formula == Formula::rate_difference) f = larger_of(positives * (total - positives), zero) / safe;
+      else if (formula == Formula::matthews) f = root_of(positives * (total - positives));
+      else if (formula == Formula::cosine) f = root_of(positives * total);
+      else if (formula == Formula::certainty) f = total - positives;
       float* to = out + v * kParts * n + e;
       store(to, t);
       store(to + n, positives);
       store(to + 2 * n, f);
       store(to + 3 * n, predicted);
       store(to + 4 * n, total);
-      alone = larger_of(alone, t - x * positives - c * f);
       const auto free = bar == zero;
-      low = smaller_of(low, select(free, x, one + one));
-      high = larger_of(high, select(free, x, -one));
       const Some s = positives / safe;
-      low_s = smaller_of(low_s, select(free, s, one + one));
-      high_s = larger_of(high_s, select(free, s, -one));
-      most = larger_of(most, total);
-      share = smaller_of(share, select(free, load<Some>(reach + 8 * n + e) / safe, one));
+      const auto see = [&](std::size_t k, const Some& number) POLYRULE_ALWAYS {
+        if (k < kHighX) smallest[k] = smaller_of(smallest[k], select(free, number, one + one));
+        else largest[k - kHighX] = larger_of(largest[k - kHighX], select(free, number, -never));
+      };
+      see(kLowX, x);
+      see(kHighX, x);
+      see(kLowS, s);
+      see(kHighS, s);
+      see(kMost, total);
+      see(kAlone, exceeds(formula, wanted, below, tp, fp, tn, fn, positives, safe));
+      see(kLeastTotal, load<Some>(reach + 8 * n + e) / safe);
+      if (!fewest) continue;
+      see(kOfMostTotal,
+          total / larger_of(load<Some>(reach + 9 * n + e) + load<Some>(reach + 2 * n + e) + load<Some>(reach + n + e),
+                            one));
+      const Some covered = load<Some>(reach + e) + load<Some>(reach + 4 * n + e);
+      see(kMostX, covered / larger_of(load<Some>(reach + 8 * n + e), one));
     }
-  alignas(64) float parts[7][kLabels];
-  store(parts[0], low);
-  store(parts[1], high);
-  store(parts[2], most);
-  store(parts[3], alone);
-  store(parts[4], share);
-  store(parts[5], low_s);
-  store(parts[6], high_s);
-  for (std::size_t k = 0; k < 7; ++k)
-    found[k] = k == 0 || k == 4 || k == 5 ? *std::min_element(parts[k], parts[k] + kLabels)
-                                          : *std::max_element(parts[k], parts[k] + kLabels);
+  alignas(64) float parts[kLabels];
+  for (std::size_t k = 0; k < kFound; ++k) {
+    store(parts, k < kHighX ? smallest[k] : largest[k - kHighX]);
+    found[k] = k < kHighX ? *std::min_element(parts, parts + kLabels) : *std::max_element(parts, parts + kLabels);
+  }
 }
 
 // By lane, the sum of the two largest sums of different labels, the second only if it is below 0: no head of several
 // labels has more.
 POLYRULE_VECTOR_CLONES
-void largest(const float* numbers, std::size_t n, std::size_t labels, const float* x_lanes, const float* c_lanes,
-             const float* m_lanes, float* out) {
-  const Vector x = load<Vector>(x_lanes), c = load<Vector>(c_lanes), m = load<Vector>(m_lanes), mx = m * x, zero = {};
+void largest(const float* numbers, std::size_t n, std::size_t labels, const float* x_lanes, const float* a_lanes,
+             const float* c_lanes, const float* m_lanes, float* out) {
+  const Vector x = load<Vector>(x_lanes), a = load<Vector>(a_lanes), c = load<Vector>(c_lanes),
+               m = load<Vector>(m_lanes), mx = m * x, zero = {};
   Vector best = fill<Vector>(-kNever), second = best;
   for (std::size_t e = 0; e < labels; ++e) {
     const float *one = numbers + e, *none = one + kParts * n;
-    const Vector present = m * one[3 * n] + one[0] - x * one[n] - c * one[2 * n] - mx * one[4 * n];
-    const Vector absent = m * none[3 * n] + none[0] - x * none[n] - c * none[2 * n] - mx * none[4 * n];
+    const Vector present = m * one[3 * n] + one[0] - a * one[n] - c * one[2 * n] - mx * one[4 * n];
+    const Vector absent = m * none[3 * n] + none[0] - a * none[n] - c * none[2 * n] - mx * none[4 * n];
     const Vector here = larger(present, absent);
     second = larger(second, select(best > here, here, best));
     best = larger(best, here);
@@ -128,70 +170,98 @@ void MicroLanes::set_labels(const std::vector<float>& barred, std::size_t labels
 
 void MicroLanes::set_level(const Form& form, const Fraction& level, bool exact) {
   slack_ = exact ? 1e-9 : 2e-6;
-  formula_ = form.formula;
-  bounded_ = level.num >= 0 || formula_ == Formula::wracc;
-  level_ = as_double(level);
-  if (formula_ == Formula::matthews) level_ = std::sqrt(std::max(level_, 0.0));
-  level_ -= 1e-12;
+  formula_ = form_ = form.formula;
+  bounded_ = is_concave(formula_, level.num < 0);
+  level_ = lowered_level(formula_, level);
 }
 
-double MicroLanes::root(double x) const {
-  return formula_ == Formula::matthews ? std::sqrt(std::max(0.0, x * (1 - x))) : 1;
+MicroLanes::Terms MicroLanes::terms(double level, double x, double low, double high) const {
+  switch (formula_) {
+    case Formula::rate_difference:
+      return {x, level};
+    case Formula::matthews:
+      return {x, level * std::sqrt(std::max(0.0, x * (1 - x)))};
+    case Formula::cosine:
+      return {0, level * std::sqrt(x)};
+    case Formula::certainty:
+      return {x, level * x};
+    default: {  // F is N: straight lines in s, and for Yule's Q the chord
+      const double first = least_share(formula_, level, x, low), last = least_share(formula_, level, x, high);
+      const double slope = high - low > 1e-9 ? (last - first) / (high - low) : 0;
+      return {slope, std::min(first - slope * low, last - slope * high)};
+    }
+  }
 }
 
-double MicroLanes::f(double positives, double total) const {
-  if (formula_ == Formula::wracc) return total;
-  const double spread = std::max(0.0, positives * (total - positives));
-  return formula_ == Formula::matthews ? std::sqrt(spread) : spread / total;
+double MicroLanes::needed(const Literal& l, double level, double x) const {
+  return l.total * least_share(formula_, level, x, l.positives / l.total);
 }
 
-bool MicroLanes::judge(const Reach& reach, bool side) {
+bool MicroLanes::judge(const Reach& reach, bool side, bool stretch) {
   if (!bounded_) return true;
   reach_ = &reach;
   listed_ = false;
-  float found[7];
-  prepare(reach.numbers.data(), barred_.data(), stride_, formula_, static_cast<float>(level_), numbers_.data(), found);
-  if (found[1] < found[0]) return false;  // no literal is usable
-  // Of WRAcc's N * N over a stretch only so much is certain.
-  const double share = formula_ == Formula::wracc && level_ > 0 ? double(found[4]) * (1 - 1e-6) : 1;
-  const double level = level_ * share * share;
-  if (share < 1)
-    prepare(reach.numbers.data(), barred_.data(), stride_, formula_, static_cast<float>(level), numbers_.data(), found);
+  float found[kFound];
+  const auto look = [&](double level) {
+    prepare(reach.numbers.data(), barred_.data(), stride_, formula_, level, static_cast<float>(scale_), numbers_.data(),
+            found);
+  };
+  scale_ = 1;
+  formula_ = form_;
+  look(level_);
+  if (found[kHighX] < found[kLowX]) return false;  // no literal is usable
+  const double level = stretch ? level_over_stretch(found) : level_;
+  if (level != level_ || scale_ < 1) look(level);
   // Sums of a few products of rounded numbers, none of them larger than all counts times the tilt.
-  const auto slack = [&](float tilt) { return 2e-6f * found[2] * (8 + 4 * std::abs(tilt)); };
-  if (double(found[3]) + double(slack(0)) >= 0 && single_reaches(level)) return true;
+  const auto slack = [&](float tilt) { return 2e-6f * found[kMost] * (8 + 4 * std::abs(tilt)); };
+  if (double(found[kAlone]) + double(slack(0)) >= 0 && single_reaches(level)) return true;
   // rounding must not leave out an end
-  const double low = std::max(0.0, double(found[0]) - 1e-6), high = std::min(1.0, double(found[1]) + 1e-6);
-  alignas(64) float x[kLanes], c[kLanes], m[kLanes], reached[kLanes];
+  const double low = std::max(0.0, double(found[kLowX]) - 1e-6), high = std::min(1.0, double(found[kHighX]) + 1e-6);
+  const double low_s = std::max(0.0, double(found[kLowS]) - 1e-6), high_s = std::min(1.0, double(found[kHighS]) + 1e-6);
+  alignas(64) float x[kLanes], a[kLanes], c[kLanes], m[kLanes], reached[kLanes];
   double ends[kIntervals + 1];
   for (std::size_t i = 0; i <= kIntervals; ++i) {
     ends[i] = low + (high - low) * double(i) / double(kIntervals);
-    const float at = static_cast<float>(ends[i]), cost = static_cast<float>(level * root(ends[i]));
-    if (i > 0) x[2 * i - 1] = at, c[2 * i - 1] = cost, m[2 * i - 1] = tilts_[side][i - 1];
-    if (i < kIntervals) x[2 * i] = at, c[2 * i] = cost, m[2 * i] = tilts_[side][i];
+    const Terms at = terms(level, ends[i], low_s, high_s);
+    const auto put = [&](std::size_t lane, std::size_t interval) {
+      x[lane] = static_cast<float>(ends[i]), m[lane] = tilts_[side][interval];
+      a[lane] = static_cast<float>(at.a), c[lane] = static_cast<float>(at.c);
+    };
+    if (i > 0) put(2 * i - 1, i - 1);
+    if (i < kIntervals) put(2 * i, i);
   }
-  largest(numbers_.data(), stride_, labels_, x, c, m, reached);
+  largest(numbers_.data(), stride_, labels_, x, a, c, m, reached);
   for (std::size_t i = 0; i < kIntervals; ++i) {
     const float most = std::max(reached[2 * i], reached[2 * i + 1]) + slack(m[2 * i]);
     if (most < 0 || !several_reach(level, ends[i], ends[i + 1], tilts_[side][i])) continue;
-    if (formula_ == Formula::wracc || boxes_reach(level, &ends[i], double(found[5]), double(found[6]), boxes_[side][i]))
-      return true;
+    if (is_linear(formula_) || boxes_reach(level, &ends[i], low_s, high_s, boxes_[side][i])) return true;
   }
   return false;
 }
 
-// The same with s cut into intervals, too: in each, F is taken from a chord.
+// Over a stretch of WRAcc's N * N only so much is certain. A measure that grows with the precision does not exceed what
+// it is for the precision at best, the smallest s and, for Klösgen's, the largest x, whose root is then a number.
+double MicroLanes::level_over_stretch(const float* found) {
+  constexpr double kRoom = 1 - 1e-6;
+  const double total = double(found[kLeastTotal]) * kRoom;
+  if (formula_ == Formula::wracc) return level_ > 0 ? level_ * total * total : level_;
+  if (!is_by_precision(formula_)) return level_;
+  scale_ = std::min(1.0, double(found[kOfMostTotal])) * kRoom;
+  if (formula_ != Formula::klosgen) return level_;
+  formula_ = Formula::added_value;
+  return level_ / std::sqrt(std::max(1e-12, double(found[kMostX]))) * kRoom;
+}
+
+// The same with s cut into intervals, too: in each, h is taken from a chord.
 bool MicroLanes::boxes_reach(double level, const double x[2], double low, double high,
                              std::array<Tilt, kIntervals>& tilts) {
-  low = std::max(0.0, low - 1e-6);
-  high = std::min(1.0, high + 1e-6);
   Box boxes[kIntervals];
   alignas(64) float a[kLanes], b[kLanes], c[kLanes], reached[kLanes];
   for (std::size_t i = 0; i < kIntervals; ++i) {
     const double width = (high - low) / kIntervals;
-    boxes[i] = box_of(x[0], x[1], low + width * double(i), low + width * double(i + 1));
+    boxes[i] = box_of(level, x[0], x[1], low + width * double(i), low + width * double(i + 1));
     for (std::size_t end = 0; end < 2; ++end) {
-      const Line line(boxes[i], end, level * root(x[end]), tilts[i]);
+      const Line line(boxes[i], end, tilts[i]);
       a[2 * i + end] = static_cast<float>(line.a);
       b[2 * i + end] = static_cast<float>(line.b);
       c[2 * i + end] = static_cast<float>(line.c);
@@ -211,23 +281,26 @@ bool MicroLanes::boxes_reach(double level, const double x[2], double low, double
   return false;
 }
 
-MicroLanes::Box MicroLanes::box_of(double x0, double x1, double s0, double s1) const {
-  Box box{{x0, x1}, {s0, s1}};
-  const double first = f(s0, 1), last = f(s1, 1);
-  box.slope = (last - first) / std::max(1e-9, s1 - s0);
-  box.constant = first - box.slope * s0 - 1e-9;
+MicroLanes::Box MicroLanes::box_of(double level, double x0, double x1, double s0, double s1) const {
+  Box box{{x0, x1}, {s0, s1}, {}, {}};
+  for (std::size_t end = 0; end < 2; ++end) {
+    const double first = least_share(formula_, level, box.x[end], s0),
+                 last = least_share(formula_, level, box.x[end], s1);
+    box.slope[end] = (last - first) / std::max(1e-9, s1 - s0);
+    box.constant[end] = first - box.slope[end] * s0 - 1e-9;
+  }
   return box;
 }
 
 // A box that may reach the level is cut into four, a few times.
 bool MicroLanes::parts_reach(double level, const Box& box, Tilt& tilt, double slack, int times) const {
-  if (!box_reaches(level, box, tilt, slack)) return false;
+  if (!box_reaches(box, tilt, slack)) return false;
   if (times == 0) return true;
   const double x[] = {box.x[0], (box.x[0] + box.x[1]) / 2, box.x[1]},
                s[] = {box.s[0], (box.s[0] + box.s[1]) / 2, box.s[1]};
   for (std::size_t i = 0; i < 4; ++i) {
     Tilt own = tilt;
-    const Box part = box_of(x[i / 2], x[i / 2 + 1], s[i % 2], s[i % 2 + 1]);
+    const Box part = box_of(level, x[i / 2], x[i / 2 + 1], s[i % 2], s[i % 2 + 1]);
     if (parts_reach(level, part, own, slack, times - 1)) return true;
   }
   return false;
@@ -235,11 +308,11 @@ bool MicroLanes::parts_reach(double level, const Box& box, Tilt& tilt, double sl
 
 // Whether a head of several labels may whose x and s lie in a box. Tilts move against what the largest sum exceeds the
 // box by, as far as would bring it below 0 if the same literals were the largest again.
-bool MicroLanes::box_reaches(double level, const Box& box, Tilt& tilt, double slack) const {
+bool MicroLanes::box_reaches(const Box& box, Tilt& tilt, double slack) const {
   for (int turn = 0; turn < 6; ++turn) {
     double highest = -kNever, over[2] = {0, 0};
     for (std::size_t end = 0; end < 2; ++end) {
-      const Line line(box, end, level * root(box.x[end]), tilt);
+      const Line line(box, end, tilt);
       const auto sum = [&](const Literal& l) {
         return l.tp + line.a * l.predicted - line.b * l.positives - line.c * l.total;
       };
@@ -287,18 +360,17 @@ void MicroLanes::list() {
   for (std::uint32_t e = 0; e < labels_; ++e)
     for (const int v : {1, 0}) {
       const auto of = [&](Reach::Number number) { return double(reach_->of(v, number)[e]); };
-      const double tp = of(Reach::kTp), predicted = tp + of(Reach::kFp), positives = tp + of(Reach::kFn);
-      const double total = predicted + of(Reach::kTn) + of(Reach::kFn);
+      const double tp = of(Reach::kTp), predicted = tp + of(Reach::kFp), fn = of(Reach::kFn);
+      const double positives = is_by_precision(formula_) ? scale_ * double(reach_->least_positives(v, e)) : tp + fn;
       if (tp > 0 && barred_[std::size_t(1 - v) * stride_ + e] == 0)
-        literals_.push_back({e, tp, predicted, positives, total, f(positives, total)});
+        literals_.push_back({e, tp, predicted, positives, predicted + of(Reach::kTn) + fn});
     }
 }
 
 bool MicroLanes::single_reaches(double level) {
   list();
   for (const Literal& l : literals_) {
-    const double x = l.predicted / l.total;
-    if (l.tp - x * l.positives - level * root(x) * l.f >= -slack_ * (l.total + 1)) return true;
+    if (l.tp - needed(l, level, l.predicted / l.total) >= -slack_ * (l.total + 1)) return true;
   }
   return false;
 }
@@ -306,10 +378,10 @@ bool MicroLanes::single_reaches(double level) {
 // Whether a head of several labels may, with its x in an interval; finds a tilt that suits this body.
 bool MicroLanes::several_reach(double level, double low, double high, float& tilt) {
   list();
-  const double middle = (low + high) / 2, at_middle = level * root(middle);
+  const double middle = (low + high) / 2;
   double most = std::numeric_limits<double>::infinity(), least = -most;
   for (const Literal& l : literals_) {
-    const double sum = l.tp - middle * l.positives - at_middle * l.f, lean = l.predicted - middle * l.total;
+    const double sum = l.tp - needed(l, level, middle), lean = l.predicted - middle * l.total;
     if (lean > 0) most = std::min(most, -sum / lean);
     else if (lean < 0) least = std::max(least, -sum / lean);
   }
@@ -320,11 +392,10 @@ bool MicroLanes::several_reach(double level, double low, double high, float& til
   if (!(std::abs(m) < 1e6)) return true;
   tilt = static_cast<float>(m);
   for (const double x : {low, high}) {
-    const double at = level * root(x);
     double best = -kNever, second = best, slack = 0;
     std::uint32_t of = UINT32_MAX;
     for (const Literal& l : literals_) {
-      const double sum = l.tp - x * l.positives - at * l.f + m * (l.predicted - x * l.total);
+      const double sum = l.tp - needed(l, level, x) + m * (l.predicted - x * l.total);
       slack = std::max(slack, slack_ * (l.total + 1) * (8 + 4 * std::abs(m)));
       if (l.label == of) best = std::max(best, sum);
       else if (sum > best) second = best, best = sum, of = l.label;

@@ -24,6 +24,14 @@ struct Reach {
   const float* least_total() const { return numbers.data() + 8 * stride; }
   const float* most_positives(int value) const { return numbers.data() + std::size_t(10 - value) * stride; }
 
+  // The smallest and the largest TP + FP, the largest sum of all four counts, and the smallest TP + FN.
+  float least_covered(std::size_t e) const { return of(1, kFp)[e] + of(0, kFp)[e]; }
+  float most_covered(std::size_t e) const { return of(1, kTp)[e] + of(0, kTp)[e]; }
+  float most_total(std::size_t e) const { return most_positives(1)[e] + of(1, kTn)[e] + of(1, kFp)[e]; }
+  float least_positives(int value, std::size_t e) const {
+    return of(1, value ? kTp : kFp)[e] + of(value, kFn)[e];  // as rows join, none is lost but what is set already
+  }
+
   std::size_t stride;
   // Whether a row that is right counts at least as much as one that is left out rightly, and one that is wrong takes
   // away at least as much as one that is left out wrongly: then no row is counted twice.

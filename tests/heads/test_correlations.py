@@ -10,8 +10,9 @@ from polyrule.heads.correlations import Branches
 from polyrule.heads.space import HeadSpace
 from polyrule.heads.valuation import valuation
 from polyrule.measures import Objective
+from polyrule.measures.association import SPECS
 
-FORMULAS = ("wracc", "rate_difference", "matthews")
+FORMULAS = ("wracc", "rate_difference", "matthews", *SPECS)
 SEEDS = st.integers(0, 2**32 - 1)
 
 

@@ -13,6 +13,7 @@ from polyrule.kernels.engine import GrowOptions
 from polyrule.kernels.native import NativeEngine
 from polyrule.kernels.reference import ReferenceEngine
 from polyrule.measures import Objective
+from polyrule.measures.association import SPECS
 from polyrule.native import native
 
 pytestmark = pytest.mark.skipif(native is None, reason="no compiled kernels")
@@ -46,7 +47,7 @@ def test_lifted_heads_of_many_labels(measure: str, scope: str, lift: str) -> Non
         assert grown(NativeEngine(*data, objective, options), 2) == expected
 
 
-@pytest.mark.parametrize("measure", ["wracc", "rate_difference", "matthews", "m2"])
+@pytest.mark.parametrize("measure", ["wracc", "rate_difference", "matthews", "m2", *SPECS])
 def test_correlations_of_heads_whose_labels_are_partly_set(measure: str) -> None:
     several = 0
     for seed in range(6):
@@ -75,7 +76,7 @@ def _world_with_alike_labels(rng: np.random.Generator) -> tuple[Table, Any, Any]
     return Table.from_array(values, kinds), truth.astype(np.uint8), weights
 
 
-@pytest.mark.parametrize("measure", ["wracc", "rate_difference", "matthews", "m2"])
+@pytest.mark.parametrize("measure", ["wracc", "rate_difference", "matthews", "m2", *SPECS])
 def test_what_is_beaten_is_not_missed(measure: str) -> None:
     several = 0
     for seed in range(12):

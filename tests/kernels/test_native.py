@@ -25,6 +25,7 @@ from polyrule.kernels.engine import Candidate, GrowOptions, OutOfTime
 from polyrule.kernels.native import NativeEngine
 from polyrule.kernels.reference import ReferenceEngine
 from polyrule.measures import FunctionMeasure, Lift, Objective, RatioMeasure, get
+from polyrule.measures.association import SPECS
 from polyrule.native import native
 
 pytestmark = pytest.mark.skipif(native is None, reason="the compiled kernels are not built")
@@ -59,7 +60,7 @@ OBJECTIVES = [
     Objective(RatioMeasure("lenient", (1, 1, 0, 0, 0), (2, 1, 0, 0, 1)), averaging="label"),
 ]
 OBJECTIVES += [Objective(get(name), averaging="label") for name in ("wracc", "rate_difference", "m2", "matthews")]
-OBJECTIVES += [Objective(get(name)) for name in ("wracc", "rate_difference", "m0.5", "matthews")]
+OBJECTIVES += [Objective(get(name)) for name in ("wracc", "rate_difference", "m0.5", "matthews", *SPECS)]
 OBJECTIVES += [
     Objective(get("matthews"), averaging="label", max_head_size=2),
     Objective(FunctionMeasure("steep", lambda tp, fp, tn, fn: tp * np.sqrt(tp) / (1 + fp) - fn), averaging="label"),
@@ -203,7 +204,7 @@ def test_lifted_heads_of_many_labels(measure: str, lift: str) -> None:
         learn_both(few, Objective(measure, lift=lift), GrowOptions(max_conditions=2), rounds=2)
 
 
-@pytest.mark.parametrize("measure", ["wracc", "rate_difference", "matthews", "m2", "m0"])
+@pytest.mark.parametrize("measure", ["wracc", "rate_difference", "matthews", "m2", "m0", *SPECS])
 @FEW
 @given(seed=st.integers(0, 2**32 - 1), negative=st.booleans(), limit=st.sampled_from([None, 2]))
 def test_heads_by_summed_counts(measure: str, seed: int, negative: bool, limit: int | None) -> None:

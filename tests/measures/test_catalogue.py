@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import itertools
 import math
 import pickle
 from fractions import Fraction as F
@@ -8,11 +9,12 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sklearn.metrics import fbeta_score, jaccard_score, matthews_corrcoef
+from sklearn.metrics import cohen_kappa_score, fbeta_score, jaccard_score, matthews_corrcoef
 
 from polyrule import measures
 from polyrule.errors import MeasureError
 from polyrule.measures import FunctionMeasure, RatioMeasure
+from polyrule.measures.association import SPECS
 
 COUNTS = st.tuples(*[st.integers(0, 12)] * 4)
 
@@ -33,9 +35,18 @@ ROWS = [
     ("m0", F(3, 4)),
     ("wracc", F(1, 10)),
     ("rate_difference", F(2, 5)),
+    ("added_value", F(1, 4)),
+    ("kappa", F(2, 5)),
+    ("yule_q", F(5, 7)),
+    ("lift", F(3, 2)),
+    ("certainty", F(1, 2)),
     ("subset", F(7, 10)),
     ("tp/(tp+fp+0.5*fn)", F(3, 5)),
 ]
+
+
+# Roots, by their squares for the same counts.
+ROOTS = {"matthews": F(10 * 10, 4 * 5 * 5 * 6), "klosgen": F(10 * 10, 4 * 10**3), "cosine": F(3 * 3, 4 * 5)}
 
 
 @pytest.mark.parametrize(("name", "value"), ROWS)
@@ -49,7 +60,7 @@ def test_one_value_of_every_measure(name, value):
 
 
 def test_every_registered_measure_has_a_row():
-    assert set(measures.available()) <= {name for name, _ in ROWS} | {"matthews"}
+    assert set(measures.available()) <= {name for name, _ in ROWS} | set(ROOTS)
 
 
 @given(COUNTS)
@@ -192,3 +203,72 @@ def test_functions_compare_by_identity_and_give_exact_doubles():
     measure = FunctionMeasure("tenth", tenth)
     assert measure.value(1, 0, 0, 0) == F(0.1)
     assert measure != FunctionMeasure("tenth", tenth)
+
+
+@pytest.mark.parametrize("name", ROOTS)
+@given(left=COUNTS, right=COUNTS)
+def test_roots_compare_as_their_squares_do(name, left, right):
+    measure = measures.get(name)
+    assert math.isclose(measure.value(3, 1, 4, 2) ** 2, ROOTS[name])
+
+    def signed_square(tp, fp, tn, fn):
+        total, top = tp + fp + tn + fn, tp if name == "cosine" else tp * tn - fp * fn
+        square = {
+            "matthews": (tp + fp) * (tp + fn) * (tn + fp) * (tn + fn),
+            "klosgen": (tp + fp) * total**3,
+            "cosine": (tp + fp) * (tp + fn),
+        }[name]
+        return F(top * abs(top), square) if square else F(0)
+
+    a, b = signed_square(*left), signed_square(*right)
+    x, y = measure.value(*left), measure.value(*right)
+    assert ((a > b) - (a < b)) == ((x > y) - (x < y))
+
+
+@given(COUNTS)
+def test_associations_are_what_they_are_said_to_be(counts):
+    """By shares and by other people's formulas; infinite odds and convictions are 1 here."""
+    tp, fp, tn, fn = counts
+    total = sum(counts)
+    if tp == 0:
+        return
+    x, s, precision = F(tp + fp, total), F(tp + fn, total), F(tp, tp + fp)
+
+    def value(name):
+        return measures.get(name).value(*counts)
+
+    assert value("lift") == precision / s
+    assert value("added_value") == precision - s
+    assert value("leverage") == x * (precision - s)
+    assert float(value("klosgen")) == pytest.approx(math.sqrt(x) * float(precision - s), abs=1e-12)
+    assert float(value("cosine")) == pytest.approx(math.sqrt(precision * F(tp, tp + fn)), abs=1e-12)
+    if 0 < s < 1:
+        assert value("informedness") == F(tp, tp + fn) - F(fp, fp + tn)
+        truth, said = np.repeat([1, 0, 0, 1], counts), np.repeat([1, 1, 0, 0], counts)
+        assert float(value("kappa")) == pytest.approx(cohen_kappa_score(truth, said), abs=1e-12)
+    if fp and s < 1:
+        assert value("conviction") == 1 - 1 / ((1 - s) / (1 - precision))
+    if fp and fn:
+        odds = F(tp * tn, fp * fn)
+        assert value("odds_ratio") == (odds - 1) / (odds + 1)
+    elif tn:
+        assert value("odds_ratio") == 1
+        assert fp or value("conviction") == 1
+
+
+@given(COUNTS, COUNTS)
+def test_no_association_exceeds_its_bound(one, other):
+    low, high = tuple(map(min, one, other)), tuple(map(max, one, other))
+    for name in SPECS:
+        bound = measures.get(name).upper_bound(low, high)
+        assert bound is not None
+        for counts in itertools.product(*zip(low, high, strict=True)):
+            assert measures.get(name).value(*counts) <= bound, (name, counts)
+
+
+def test_klosgen_has_three_exponents():
+    assert measures.get("klosgen") == measures.get("Klösgen") == measures.get("klosgen:0.5") == measures.klosgen()
+    assert measures.get("klosgen0").name == "added_value"
+    assert measures.get("klosgen1").name == "wracc"
+    with pytest.raises(MeasureError, match=r"the exponent must be 0, 0.5 or 1, got 0.3; for another one write"):
+        measures.get("klosgen0.3")

@@ -36,6 +36,13 @@ TABLE = {
     "laplace": {"head": "A D A D", "all": "A A A A", "full": "A A A A"},
     "m2": {"head": "x D D D", "all": "A A A A", "full": "A A A A"},
     "rate_difference": {"head": "x D x D", "all": "x A x A", "full": "A A x A"},
+    "klosgen": {"head": "D D D D", "all": "x A x D", "full": "A A D D"},
+    "added_value": {"head": "D D D D", "all": "x A x D", "full": "A A D D"},
+    "cosine": {"head": "A D x D", "all": "A? A x A", "full": "A A x A"},
+    "kappa": {"head": "D D D D", "all": "x A x D", "full": "A A D D"},
+    "yule_q": {"head": "A? D D D", "all": "x A x D", "full": "A A D D"},
+    "lift": {"head": "D D A? D", "all": "x A x A", "full": "A A x A"},
+    "certainty": {"head": "A D D D", "all": "x A x D", "full": "A A D D"},
     "tp - fp": {"head": "A D A D", "all": "A A A A", "full": "A A A A"},
     "subset": {"head": "A A A A", "all": "x x x x", "full": "x x x x"},
 }

@@ -38,8 +38,8 @@ class RuleListClassifier(RuleClassifier):
     ----------
     measure : str or Measure
         What a rule is judged by while it grows: "precision", "recall", "f1", "f0.5", "hamming", "jaccard", "laplace",
-        "m2", "wracc", "matthews", "rate-difference", "subset", an expression such as "tp/(tp+fp+0.5*fn)", or a
-        `Measure`.
+        "m2", "wracc", "matthews", "rate-difference", "klosgen", "kappa", "subset", an expression such as
+        "tp/(tp+fp+0.5*fn)", or a `Measure`.
     prune : str or None
         What the list as a whole is judged by when rules are chosen: "f1", another F-measure such as "f0.5" or "f2",
         or "hamming". None keeps the list as it was grown.

@@ -1,10 +1,9 @@
-"""Bounds for WRAcc, the rate difference and Matthews' correlation of heads whose literals differ in what they cover.
+"""Bounds for correlations and associations of heads whose literals differ in what they cover.
 
-For a head let t, x and s be the shares of TP, of TP + FP and of TP + FN in all its counts. The three measures are
-(t - x·s) / f with f = 1, s·(1 - s) and √(x(1-x)s(1-s)), and t, x and s are means over the head's literals. As f is
-concave in s, a head reaches a level λ >= 0 only if ψ(x) = t - x·s - λ·f(x, s), taken for each literal at the head's x,
-is on average not negative; and as ψ is convex in x, it is enough to look at the smallest and the largest x. See
-docs/theory.md.
+For a head let t, x and s be the shares of TP, of TP + FP and of TP + FN in all its counts: means over its literals.
+Each of these measures is at least λ >= 0 exactly if t is at least some h(x, s) that is concave in x and in s. So a head
+reaches λ only if ψ = t - h(x, s), taken for each literal at the head's x, is on average not negative; and as ψ is
+convex in x, it is enough to look at the smallest and the largest x. See docs/theory.md.
 
 Plain NumPy in doubles, with slack: made to rule heads out, never to decide between them.
 """
@@ -16,6 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from polyrule.measures.association import Association
 from polyrule.measures.base import Measure
 from polyrule.measures.matthews import Matthews
 from polyrule.measures.rational import RationalMeasure, true_minus_false_positive_rate, weighted_relative_accuracy
@@ -26,9 +26,9 @@ SLACK = 1e-9
 
 
 def formula_of(measure: Measure) -> str | None:
-    """Return ``wracc``, ``rate_difference`` or ``matthews`` if the measure is one of these."""
-    if isinstance(measure, Matthews):
-        return "matthews"
+    """Return ``wracc``, ``rate_difference``, ``matthews`` or the name of an association if the measure is one."""
+    if isinstance(measure, (Matthews, Association)):
+        return measure.name
     if not isinstance(measure, RationalMeasure):
         return None
     return {weighted_relative_accuracy: "wracc", true_minus_false_positive_rate: "rate_difference"}.get(
@@ -48,18 +48,31 @@ class Shares:
         self.s = (counts[0] + counts[3]) / total
 
     def psi(self, formula: str, level: Any, x: Any) -> Floats:
-        """Return t - x·s - λ·f(x, s) of every literal."""
-        return np.asarray(self.t - x * self.s - level * denominator(formula, x, self.s))
+        """Return t - h(x, s) of every literal."""
+        return np.asarray(self.t - least_share(formula, level, x, self.s))
 
 
-def denominator(formula: str, x: Any, s: Any) -> Floats:
-    """Return f(x, s)."""
-    if formula == "wracc":
-        return np.ones(np.broadcast_shapes(np.shape(x), np.shape(s)))
-    spread = np.clip(s * (1 - s), 0, None)
-    if formula == "rate_difference":
-        return np.asarray(spread + 0 * x)
-    return np.asarray(np.sqrt(np.clip(x * (1 - x), 0, None) * spread))
+def least_share(formula: str, level: Any, x: Any, s: Any) -> Floats:
+    """Return h(x, s): the share of true positives from which on a head of these margins reaches the level."""
+    if formula == "yule_q":  # Plackett's copula: the odds ratio is (1 + level) / (1 - level)
+        sides, product = 1 - level + 2 * level * (x + s), (1 + level) * x * s
+        root = np.sqrt(np.clip(sides * sides - 8 * level * product, 0, None))
+        return np.asarray(2 * product / np.maximum(sides + root, 1e-300))
+    if formula == "lift":
+        return np.asarray(level * x * s)
+    if formula == "cosine":
+        return np.asarray(level * np.sqrt(x * s))
+    spread_x, spread_s = np.clip(x * (1 - x), 0, None), np.clip(s * (1 - s), 0, None)
+    factor = {
+        "wracc": 1.0,
+        "klosgen": np.sqrt(x),
+        "added_value": x,
+        "rate_difference": spread_s,
+        "matthews": np.sqrt(spread_x * spread_s),
+        "certainty": x * (1 - s),
+        "kappa": (x + s) / 2 - x * s,
+    }[formula]
+    return np.asarray(x * s + level * factor)
 
 
 def _ends(x: Floats, usable: Mask, axes: tuple[int, ...]) -> tuple[Floats, Floats]:

@@ -54,7 +54,7 @@ def _exact_form(objective: Objective, rows: int, labels: int, total_weight: int)
     if native is None or rows >= 2**31 or not 0 < total_weight <= LARGEST_TOTAL:
         return None
     form = objective.fast_form(labels, total_weight)
-    if form is not None and form.formula == "matthews":
+    if form is not None and form.formula in ("matthews", "klosgen", "cosine"):
         # squares of correlations need four counts; averages are rounded, which must not join different values
         small = total_weight * labels <= LARGEST_TOTAL if objective.averaging == "micro" else total_weight < 2**15
         return form if small else None

@@ -1,5 +1,6 @@
 """Counts, measures, averagings and scopes; what is proved about them; checking a user's own."""
 
+from polyrule.measures.association import Association
 from polyrule.measures.base import Measure
 from polyrule.measures.catalogue import (
     available,
@@ -7,6 +8,7 @@ from polyrule.measures.catalogue import (
     get,
     hamming,
     jaccard,
+    klosgen,
     laplace,
     m_estimate,
     matthews,
@@ -32,6 +34,7 @@ __all__ = [
     "AVERAGINGS",
     "SCOPES",
     "SEARCHES",
+    "Association",
     "FastForm",
     "FunctionMeasure",
     "Lift",
@@ -50,6 +53,7 @@ __all__ = [
     "get",
     "hamming",
     "jaccard",
+    "klosgen",
     "laplace",
     "m_estimate",
     "matthews",

@@ -10,9 +10,11 @@ import math
 import re
 from collections.abc import Callable
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 from polyrule.errors import MeasureError
+from polyrule.measures.association import SPECS, Association
 from polyrule.measures.base import Measure
 from polyrule.measures.function import FunctionMeasure
 from polyrule.measures.matthews import Matthews
@@ -129,6 +131,24 @@ def rate_difference() -> RationalMeasure:
     return RationalMeasure("rate_difference", true_minus_false_positive_rate, monotone=True)
 
 
+def klosgen(exponent: Any = 0.5) -> Measure:
+    """Klösgen's measure: what is covered, as a share and to a power, times the gain in precision over the prior.
+
+    The exponent 0 is the added value, 1 is WRAcc. Others would be roots that cannot be compared exactly.
+
+    >>> klosgen(), klosgen(0), klosgen(1)
+    (Association('klosgen'), Association('added_value'), RationalMeasure('wracc'))
+    """
+    known = {Fraction(0): "added_value", Fraction(1, 2): "klosgen", Fraction(1): "wracc"}
+    exact = _parameter("klosgen", "the exponent", exponent)
+    if exact not in known:
+        raise MeasureError(
+            f"klosgen: the exponent must be 0, 0.5 or 1, got {exponent}; for another one write an expression such as "
+            f"'((tp+fp)/(tp+fp+tn+fn))**{exponent} * (tp/(tp+fp) - (tp+fn)/(tp+fp+tn+fn))'"
+        )
+    return get(known[exact])
+
+
 def subset() -> SubsetAccuracy:
     """Subset accuracy.
 
@@ -147,6 +167,7 @@ FIXED: dict[str, Callable[[], Measure]] = {
     "wracc": wracc,
     "matthews": matthews,
     "rate_difference": rate_difference,
+    **{name: partial(Association, name) for name in SPECS},
     "subset": subset,
 }
 
@@ -154,6 +175,7 @@ FIXED: dict[str, Callable[[], Measure]] = {
 PARAMETRIC: tuple[tuple[str, str, Callable[..., Measure]], ...] = (
     (r"f[_:]?(-?(?:0|[1-9]\d*)(?:\.\d*)?|-?\.\d+|inf)", "f<beta>", lambda beta: f(math.inf if beta == "inf" else beta)),
     (r"m[_:]?(-?\d+(?:\.\d*)?)(?::(-?\d*\.?\d+))?", "m<m>[:<prior>]", m_estimate),
+    (r"klosgen[_:]?(-?\d*\.?\d+)", "klosgen<exponent>", klosgen),
 )
 
 ALIASES = {
@@ -164,6 +186,17 @@ ALIASES = {
     "f_measure": "f1",
     "weighted_relative_accuracy": "wracc",
     "m_estimate": "m2",
+    "leverage": "wracc",
+    "informedness": "rate_difference",
+    "youden": "rate_difference",
+    "klösgen": "klosgen",
+    "kloesgen": "klosgen",
+    "cohen_kappa": "kappa",
+    "cohens_kappa": "kappa",
+    "yules_q": "yule_q",
+    "odds_ratio": "yule_q",
+    "conviction": "certainty",
+    "certainty_factor": "certainty",
 }
 
 EXAMPLES = ("f1", "f0.5", "f2", "m2")
@@ -173,8 +206,8 @@ def available() -> tuple[str, ...]:
     """Return the names `get` knows, those with a parameter by examples.
 
     >>> available()
-    ('precision', 'recall', 'hamming', 'jaccard', 'laplace', 'wracc', 'matthews', 'rate_difference', 'subset',
-     'f1', 'f0.5', 'f2', 'm2')
+    ('precision', 'recall', 'hamming', 'jaccard', 'laplace', 'wracc', 'matthews', 'rate_difference', 'klosgen',
+     'added_value', 'cosine', 'kappa', 'yule_q', 'lift', 'certainty', 'subset', 'f1', 'f0.5', 'f2', 'm2')
     """
     return tuple(FIXED) + EXAMPLES
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from polyrule.measures.association import SPECS, Association
 from polyrule.measures.base import Measure
 from polyrule.measures.expression import ExpressionMeasure
 from polyrule.measures.grammar import VARIABLES
@@ -95,7 +96,11 @@ def is_constant(measure: Measure) -> bool:
 
 def _constant(case: Case) -> Verdict | None:
     """TP·TN - FP·FN is 0 for a single cell, and for an example that has only TP and FP or only TN and FN."""
-    product = isinstance(case.measure, Matthews) or _function(case) is weighted_relative_accuracy
+    product = (
+        isinstance(case.measure, Matthews)
+        or _function(case) is weighted_relative_accuracy
+        or (isinstance(case.measure, Association) and SPECS[case.measure.name].dependence)
+    )
     one_sided = case.averaging == "macro" or (case.averaging == "example" and case.scope != "all")
     if not (product and one_sided):
         return None
@@ -181,9 +186,7 @@ def _example_all(a: Row, b: Row, case: Case) -> Verdict | None:
 
 def _other_full(case: Case) -> Verdict | None:
     measure = case.measure
-    known = isinstance(measure, (Matthews, RationalMeasure)) and (
-        isinstance(measure, Matthews) or _function(case) in MONOTONE_IN_TP
-    )
+    known = isinstance(measure, (Matthews, Association)) or _function(case) in MONOTONE_IN_TP
     if case.scope != "full" or case.averaging != "micro" or not known:
         return None
     linear = _function(case) in (weighted_relative_accuracy, m_estimate_from_counts)
@@ -216,6 +219,22 @@ def _fixed_positives(case: Case) -> Verdict | None:
     return None
 
 
+def _association(case: Case) -> Verdict | None:
+    """With nothing set all literals cover the same share, and some measures are then ratios of linear functions."""
+    if not isinstance(case.measure, Association) or not case.nothing_set:
+        return None
+    if (case.averaging, case.scope) != ("micro", "head"):
+        return None
+    if case.measure.name in MEDIANTS:
+        reason = "what is covered being the same, the value is the mediant of the single values"
+        return Verdict("decomposable", "A", reason)
+    if case.measure.name == "certainty":
+        return Verdict("anti-monotone", "A", "a mediant of single values, but for labels that all examples have")
+    if case.measure.name == "cosine":
+        return Verdict("anti-monotone", "H", "all literals of a best head have equal counts")
+    return None
+
+
 def _by_lemma(case: Case) -> Verdict | None:
     """What a machine proved, for expressions whose values are exact."""
     measure = case.measure
@@ -235,6 +254,8 @@ def _function(case: Case) -> Callable[..., object] | None:
 
 
 MONOTONE_IN_TP = (weighted_relative_accuracy, m_estimate_from_counts, true_minus_false_positive_rate)
+#: Linear over linear in TP and FN, with a positive denominator, where TP + FP and TN + FN are the same for all.
+MEDIANTS = ("klosgen", "added_value", "kappa", "lift")
 PROOFS: tuple[Callable[[Case], Verdict | None], ...] = (
     _subset_accuracy,
     _same_for_all,
@@ -245,5 +266,6 @@ PROOFS: tuple[Callable[[Case], Verdict | None], ...] = (
     _other_full,
     _m_estimate,
     _fixed_positives,
+    _association,
     _by_lemma,
 )

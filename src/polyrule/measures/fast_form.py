@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from polyrule.measures.association import SPECS, Association
 from polyrule.measures.base import Measure
 from polyrule.measures.expression import ExpressionMeasure
 from polyrule.measures.function import FunctionMeasure
@@ -32,7 +33,7 @@ LARGEST_LIFT = 1 << 36
 HAMMING: tuple[Row, Row] = ((0, 1, 0, 1, 0), (0, 1, 1, 1, 1))
 
 KINDS = ("singles", "subset", "ratio", "counted", "micro", "alone", "example")
-FORMULAS = ("", "wracc", "rate_difference", "m_estimate", "matthews", "function", "ratio")
+FORMULAS = ("", "wracc", "rate_difference", "m_estimate", "matthews", *SPECS, "function", "ratio")
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,8 +60,8 @@ class FastForm:
     max_head_size : int or None
     formula : str
         What is measured where it is no ratio measure: ``wracc``, ``rate_difference``, ``m_estimate``, ``matthews``,
-        ``function`` for one whose values are asked for (of an expression, doubles in their order), or ``ratio`` for a
-        function that is ordered like num / den.
+        the name of an association, ``function`` for one whose values are asked for (of an expression, doubles in their
+        order), or ``ratio`` for a function that is ordered like num / den.
     m : (int, int)
         Numerator and denominator of the m-estimate's m.
 
@@ -159,6 +160,8 @@ def _counted_form(objective: Objective, n_labels: int, weight: int) -> FastForm 
 def _formula(measure: Measure, most: int) -> tuple[str, tuple[int, int]] | None:
     if isinstance(measure, Matthews):
         return "matthews", (0, 1)
+    if isinstance(measure, Association):
+        return measure.name, (0, 1)
     if isinstance(measure, FunctionMeasure):
         return "function", (0, 1)
     if isinstance(measure, ExpressionMeasure):

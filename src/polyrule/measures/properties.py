@@ -11,6 +11,7 @@ E  example-wise values that are averages of single ones, or linear over a common
 L  a lemma about the measure itself, proved by machine: with an identity that everyone can check, or by z3
 F  scope full: TP + FP, TN and FN are the same for all heads, the value is a monotone function of TP
 G  never falls when the head grows
+H  nothing set: the literals of a best head have equal counts, and its parts are as good
 """
 
 from __future__ import annotations
@@ -68,7 +69,7 @@ class Properties:
     @property
     def proved(self) -> bool:
         """Whether the kind is proved rather than only not refuted."""
-        return self.fact in ("A", "B", "C", "D", "E", "F", "G", "L")
+        return self.fact in ("A", "B", "C", "D", "E", "F", "G", "H", "L")
 
     @property
     def best_search(self) -> str:

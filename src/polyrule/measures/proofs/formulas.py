@@ -5,6 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from functools import reduce
 
+from polyrule.measures.association import SPECS, Association
 from polyrule.measures.base import Measure
 from polyrule.measures.expression import ExpressionMeasure
 from polyrule.measures.grammar import VARIABLES, Node, tree
@@ -38,6 +39,8 @@ def order_of(measure: Measure) -> Node | None:
         return Node("/", (_sum(measure.numerator), _sum(measure.denominator)))
     if isinstance(measure, Matthews):
         return tree(MATTHEWS)
+    if isinstance(measure, Association):
+        return tree(SPECS[measure.name].written)
     if isinstance(measure, RationalMeasure) and measure.function in FORMULAS:
         m = f"({measure.parameters[0]})" if measure.parameters else ""
         return tree(FORMULAS[measure.function].format(m=m))

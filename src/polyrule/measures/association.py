@@ -1,0 +1,176 @@
+"""Measures of how far a rule and its labels go together: a polynomial of the counts over another, or over its root."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from polyrule.measures.base import Counts, Measure
+from polyrule.measures.matthews import BITS, root_of
+
+Bound = Callable[[Counts, Counts], Fraction]
+
+
+class Association(Measure):
+    """A named measure of association; 0 where its denominator is 0.
+
+    With x = (TP + FP) / N, s = (TP + FN) / N and t = TP / N, the shares of what is covered, positive and both:
+    ``added_value`` is t/x - s, ``klosgen`` √x·(t/x - s), ``lift`` t / (x·s), ``cosine`` t / √(x·s), ``certainty``
+    (t/x - s) / (1 - s), which is 1 - 1/conviction, ``kappa`` Cohen's, ``yule_q`` (r - 1) / (r + 1) for the odds ratio
+    r. Values with a root are kept to 256 binary places, and compare as the true ones do, like Matthews' correlation.
+
+    Examples
+    --------
+    >>> Association("lift").value(3, 1, 4, 2), Association("kappa").value(3, 1, 4, 2)
+    (Fraction(3, 2), Fraction(2, 5))
+    """
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.monotone = SPECS[name].monotone
+        self.rounded = SPECS[name].rooted
+
+    def in_units(self, unit: Fraction) -> Association:
+        """It is made of shares, which are the same in every unit."""
+        return self
+
+    def value(self, tp: int, fp: int, tn: int, fn: int) -> Fraction:
+        """Return the exact value, or a root to 256 binary places."""
+        spec = SPECS[self.name]
+        top, bottom = spec.top(tp, fp, tn, fn), spec.bottom(tp, fp, tn, fn)
+        if top == 0 or bottom == 0:
+            return Fraction(0)
+        if not spec.rooted:
+            return Fraction(top, bottom)
+        root = root_of(Fraction(top * top, bottom))
+        return root if top > 0 else -root
+
+    def values(self, tp: Any, fp: Any, tn: Any, fn: Any) -> npt.NDArray[np.float64]:
+        """Return the values of arrays of counts as doubles."""
+        counts = [np.asarray(x, dtype=np.float64) for x in (tp, fp, tn, fn)]
+        spec = SPECS[self.name]
+        top, bottom = spec.top(*counts), spec.bottom(*counts)
+        if spec.rooted:
+            bottom = np.sqrt(bottom)
+        return np.asarray(np.divide(top, bottom, out=np.zeros(np.shape(bottom)), where=bottom != 0))
+
+    def upper_bound(self, low: Counts, high: Counts) -> Fraction | None:
+        """Bound by the ends of the counts."""
+        bound = SPECS[self.name].bound
+        return super().upper_bound(low, high) if bound is None else bound(low, high)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Association) and self.name == other.name
+
+    def __hash__(self) -> int:
+        return hash((Association, self.name))
+
+    def __repr__(self) -> str:
+        return f"Association({self.name!r})"
+
+
+@dataclass(frozen=True)
+class Spec:
+    """Top and bottom as functions of (tp, fp, tn, fn), numbers or arrays; `rooted`: the root of the bottom is meant.
+
+    `dependence`: whether the value is 0 exactly where TP·TN = FP·FN, or the bottom is 0. `written`: an expression that
+    orders counts alike. `bound`: see `Measure.upper_bound`; not needed where the value is monotone.
+    """
+
+    top: Callable[..., Any]
+    bottom: Callable[..., Any]
+    written: str
+    rooted: bool = False
+    monotone: bool = False
+    dependence: bool = True
+    bound: Bound | None = None
+
+
+def _excess(tp: Any, fp: Any, tn: Any, fn: Any) -> Any:
+    return tp * tn - fp * fn
+
+
+def _best_precision(low: Counts, high: Counts) -> Fraction:
+    return Fraction(high[0], high[0] + low[1]) if high[0] else Fraction(0)
+
+
+def _least_prior(low: Counts, high: Counts) -> Fraction:
+    positives = low[0] + low[3]
+    return Fraction(positives, positives + high[1] + high[2]) if positives else Fraction(0)
+
+
+def _gain_bound(low: Counts, high: Counts) -> Fraction:
+    return max(Fraction(0), _best_precision(low, high) - _least_prior(low, high))
+
+
+def _klosgen_bound(low: Counts, high: Counts) -> Fraction:
+    covered = high[0] + high[1]
+    share = Fraction(covered, covered + low[2] + low[3]) if covered else Fraction(0)
+    return (root_of(share) + Fraction(1, 1 << (BITS - 8))) * _gain_bound(low, high)
+
+
+def _lift_bound(low: Counts, high: Counts) -> Fraction:
+    """Precision over the prior, or recall over what is covered; a head with a true positive has x, s > 0."""
+    recall = Fraction(high[0], high[0] + low[3]) if high[0] else Fraction(0)
+    by_prior = _best_precision(low, high) * (1 + Fraction(high[1] + high[2], max(1, low[0] + low[3])))
+    return min(by_prior, recall * (1 + Fraction(high[2] + high[3], max(1, low[0] + low[1]))))
+
+
+def _where_positive(name: str) -> Bound:
+    """Values that are not negative grow with TP and TN and fall with FP and FN; the others are below 0."""
+    return lambda low, high: max(Fraction(0), Association(name).value(high[0], low[1], high[2], low[3]))
+
+
+SPECS: dict[str, Spec] = {
+    "klosgen": Spec(
+        _excess,
+        lambda tp, fp, tn, fn: (tp + fp) * (tp + fp + tn + fn) ** 3,
+        "(tp*tn - fp*fn) / sqrt((tp+fp) * (tp+fp+tn+fn)**3)",
+        rooted=True,
+        bound=_klosgen_bound,
+    ),
+    "added_value": Spec(
+        _excess,
+        lambda tp, fp, tn, fn: (tp + fp) * (tp + fp + tn + fn),
+        "(tp*tn - fp*fn) / ((tp+fp) * (tp+fp+tn+fn))",
+        bound=_gain_bound,
+    ),
+    "cosine": Spec(
+        lambda tp, fp, tn, fn: tp,
+        lambda tp, fp, tn, fn: (tp + fp) * (tp + fn),
+        "tp**2 / ((tp+fp) * (tp+fn))",
+        rooted=True,
+        monotone=True,
+        dependence=False,
+    ),
+    "kappa": Spec(
+        lambda tp, fp, tn, fn: 2 * (tp * tn - fp * fn),
+        lambda tp, fp, tn, fn: (tp + fp) * (fp + tn) + (tp + fn) * (tn + fn),
+        "(tp*tn - fp*fn) / ((tp+fp)*(fp+tn) + (tp+fn)*(tn+fn))",
+        bound=_where_positive("kappa"),
+    ),
+    "yule_q": Spec(
+        _excess,
+        lambda tp, fp, tn, fn: tp * tn + fp * fn,
+        "(tp*tn - fp*fn) / (tp*tn + fp*fn)",
+        monotone=True,
+    ),
+    "lift": Spec(
+        lambda tp, fp, tn, fn: tp * (tp + fp + tn + fn),
+        lambda tp, fp, tn, fn: (tp + fp) * (tp + fn),
+        "tp * (tp+fp+tn+fn) / ((tp+fp) * (tp+fn))",
+        dependence=False,
+        bound=_lift_bound,
+    ),
+    "certainty": Spec(
+        _excess,
+        lambda tp, fp, tn, fn: (tp + fp) * (fp + tn),
+        "(tp*tn - fp*fn) / ((tp+fp) * (fp+tn))",
+        bound=_where_positive("certainty"),
+    ),
+}
