@@ -24,6 +24,10 @@ class Association(Measure):
     (t/x - s) / (1 - s), which is 1 - 1/conviction, ``kappa`` Cohen's, ``yule_q`` (r - 1) / (r + 1) for the odds ratio
     r. Values with a root are kept to 256 binary places, and compare as the true ones do, like Matthews' correlation.
 
+    Parameters
+    ----------
+    name : {"added_value", "klosgen", "lift", "cosine", "certainty", "kappa", "yule_q"}
+
     Examples
     --------
     >>> Association("lift").value(3, 1, 4, 2), Association("kappa").value(3, 1, 4, 2)
