@@ -14,13 +14,17 @@ from polyrule.measures.rational import RationalMeasure, true_minus_false_positiv
 
 
 def alike_values(valuation: Valuation, space: HeadSpace) -> dict[Literal, Fraction] | None:
-    """Return the single values where fact H applies: equal margins, and one of the values positive; else None."""
+    """Return the single values where fact H applies: equal margins, and one of the values positive; else None.
+
+    Where labels are unknown on some rows, literals may cover as many and count over fewer.
+    """
     objective = valuation.objective
     if not isinstance(valuation, MicroValuation) or objective.scope != "head" or not objective.lift.is_none:
         return None
     if not is_correlation(objective.measure):
         return None
-    if len({sum(valuation.delta[literal][:2]) for literal in space.literals}) > 1:
+    margins = {(sum(counts[:2]), sum(counts)) for counts in map(valuation.delta.__getitem__, space.literals)}
+    if len(margins) > 1:
         return None
     singles = {literal: valuation.value((literal,)) for literal in space.literals}
     return singles if max(singles.values()) > 0 else None

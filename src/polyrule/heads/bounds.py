@@ -51,6 +51,8 @@ def bounds_for(valuation: Valuation, space: HeadSpace, labels: list[int]) -> Bou
         concave = formula is not None and valuation.objective.scope == "head" and valuation.objective.lift.is_none
         return CorrelationBounds(plain, formula, space) if concave and formula is not None else plain
     assert isinstance(valuation, ExampleValuation)
+    if valuation.world.has_unknown:
+        return None  # an added label moves every count of an example that knows it, and none of one that does not
     return ExampleBounds(valuation, space, labels)
 
 

@@ -19,6 +19,7 @@ from polyrule.heads.space import HeadSpace
 from polyrule.heads.valuation import ExampleValuation
 from polyrule.measures.base import Measure
 from polyrule.measures.counting import Head
+from polyrule.measures.matthews import round_average
 from polyrule.measures.ratio import RatioMeasure
 
 ROUNDS = 8
@@ -92,7 +93,7 @@ class ExampleBounds:
             for row, weight in zip(self._as_right_as_can_be(counts, depth, j), self.valuation.weights, strict=True):
                 weight_of[tuple(row)] = weight_of.get(tuple(row), 0) + weight
             mean = sum((measure.value(*row) * weight for row, weight in weight_of.items()), Fraction(0)) / total
-            mean *= self.valuation.rho(size + j)
+            mean = (round_average(mean) if measure.rounded else mean) * self.valuation.rho(size + j)
             highest = mean if highest is None else max(highest, mean)
         assert highest is not None
         return highest
