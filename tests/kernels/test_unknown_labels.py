@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.kernels.strategies import Problem, problems
+from tests.kernels.test_native import OBJECTIVES, NativeEngine, assert_same
 
 from polyrule.kernels.engine import GrowOptions
 from polyrule.kernels.reference import ReferenceEngine
 from polyrule.native import native
-from tests.kernels.test_native import OBJECTIVES, NativeEngine, assert_same
-from tests.kernels.strategies import Problem, problems
 
 pytestmark = pytest.mark.skipif(native is None, reason="the compiled kernels are not built")
 
