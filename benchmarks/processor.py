@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-import polyrule.scale.count as counting
+import polyrule.scale.row_counts as counting
 import polyrule.scale.decide as deciding
 import polyrule.scale.engine as engines
 

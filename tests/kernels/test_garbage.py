@@ -19,7 +19,7 @@ import scipy.sparse as sp
 
 import polyrule.kernels.native as kernel_module
 import polyrule.model.predict as predict_module
-import polyrule.scale.count as count_module
+import polyrule.scale.row_counts as count_module
 import polyrule.scale.decide as decide_module
 from polyrule import Feature, RuleListClassifier, Table
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from polyrule import measures
-from polyrule.measures.counting import UNSET, head_value
+from polyrule.measures.definition import UNSET, head_value
 from polyrule.measures.profiles import LABELS, Profiles, complete_sizes, label_profiles, profile_batches
 from polyrule.measures.small_worlds import Batch, heads_over, profile_values, usable_heads
 from polyrule.measures.trial import Trial, as_head, extent, find_witness

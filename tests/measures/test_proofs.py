@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from tests.measures.random_expressions import STORED, expressions
 
 from polyrule import measures
-from polyrule.measures.counting import head_value
+from polyrule.measures.definition import head_value
 from polyrule.measures.grammar import tree
 from polyrule.measures.proofs import known_proof, proof_of, recheck, settle
 from polyrule.measures.proofs.directions import is_monotone, one_way

@@ -8,7 +8,7 @@ import click
 
 from polyrule.cli.command import command, json_option
 from polyrule.cli.output import print_json, warn
-from polyrule.cli.reading import data_argument, data_options, load_data
+from polyrule.cli.arguments import data_argument, data_options, load_data
 from polyrule.cli.text import fit
 
 if TYPE_CHECKING:

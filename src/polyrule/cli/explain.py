@@ -12,7 +12,7 @@ import click
 
 from polyrule.cli.command import command, json_option
 from polyrule.cli.output import print_json, warn
-from polyrule.cli.reading import (
+from polyrule.cli.arguments import (
     check_known,
     data_argument,
     data_options,

@@ -11,7 +11,7 @@ import click
 
 from polyrule.cli.command import command, json_option
 from polyrule.cli.output import print_json, write_text
-from polyrule.cli.reading import check_known, load_model, model_argument
+from polyrule.cli.arguments import check_known, load_model, model_argument
 from polyrule.cli.text import fit
 from polyrule.spreadsheet import safe_cell
 

@@ -10,7 +10,7 @@ import click
 
 from polyrule.cli.command import command
 from polyrule.cli.output import note
-from polyrule.cli.reading import benchmark_name, load_model
+from polyrule.cli.arguments import benchmark_name, load_model
 from polyrule.errors import DataError, OptionError
 
 _MODEL, _PROJECT = "polyrule-model", "polyrule-studio"

@@ -17,7 +17,7 @@ from polyrule.cli.command import command, json_option
 from polyrule.cli.learner_options import learner_options, limit_options, make_learner, speaking_options
 from polyrule.cli.output import cannot_write, check_place, note, print_json, warn
 from polyrule.cli.progress import counting_progress, learning_progress
-from polyrule.cli.reading import (
+from polyrule.cli.arguments import (
     align_labels,
     data_argument,
     data_options,

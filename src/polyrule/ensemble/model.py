@@ -28,8 +28,8 @@ from polyrule.native import native
 
 if TYPE_CHECKING:
     from polyrule.data.dataset import Dataset
-    from polyrule.ensemble.explaining import EnsembleExplanation
-    from polyrule.ensemble.verifying import EnsembleVerification
+    from polyrule.ensemble.explain import EnsembleExplanation
+    from polyrule.ensemble.verify import EnsembleVerification
     from polyrule.model.flips import Flip
 
 
@@ -252,12 +252,12 @@ class RuleEnsemble(ModelTools, Derived):
         return np.asarray(expit(self.worth * model.scores(table)))
 
     def explain(self, example: Any, row: int | None = None, *, digits: int | None = None) -> EnsembleExplanation:
-        """Say for one example which rules added what to which label; see `polyrule.ensemble.explaining.explain`.
+        """Say for one example which rules added what to which label; see `polyrule.ensemble.explain.explain`.
 
         `example` is one example (a mapping from feature name to value, a frame with one row, an array of values), or
         with `row` (counted from 0) a frame, table, array or data set that holds it.
         """
-        from polyrule.ensemble.explaining import explain
+        from polyrule.ensemble.explain import explain
         from polyrule.model.one_example import one_example
 
         return explain(*one_example(self, example, row), digits=digits)
@@ -299,8 +299,8 @@ class RuleEnsemble(ModelTools, Derived):
         return editing.tune_decision(self, data, decision=decision, optimize=optimize)
 
     def verify(self, data: Any, y: Any = None, *, learn: bool = True) -> EnsembleVerification:
-        """Check the ensemble against its training data; see `polyrule.ensemble.verifying.verify`."""
-        from polyrule.ensemble.verifying import verify
+        """Check the ensemble against its training data; see `polyrule.ensemble.verify.verify`."""
+        from polyrule.ensemble.verify import verify
 
         return verify(self, labelled(self, data, y), learn=learn)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from polyrule.estimators.base import TrainingData
-from polyrule.estimators.counting import packed_training
+from polyrule.estimators.packed_training import packed_training
 from polyrule.estimators.rule_classifier import RuleClassifier
 from polyrule.kernels.engine import GrowOptions
 from polyrule.learning.forewarn import warn_about_measure

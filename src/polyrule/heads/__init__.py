@@ -4,7 +4,7 @@ from polyrule.heads.certificate import certify
 from polyrule.heads.result import HeadResult, Node
 from polyrule.heads.search import best_head, search
 from polyrule.heads.soundness import check_search
-from polyrule.heads.verify import verify_certificate
+from polyrule.heads.certificate_check import verify_certificate
 from polyrule.heads.world import LabelCounts, World, evaluate
 
 __all__ = [

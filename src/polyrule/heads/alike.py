@@ -8,7 +8,7 @@ from polyrule.heads.result import Rank, rank
 from polyrule.heads.space import HeadSpace, Literal
 from polyrule.heads.valuation import MicroValuation, Valuation
 from polyrule.measures.base import Counts
-from polyrule.measures.counting import Head
+from polyrule.measures.definition import Head
 from polyrule.measures.matthews import Matthews
 from polyrule.measures.rational import RationalMeasure, true_minus_false_positive_rate
 

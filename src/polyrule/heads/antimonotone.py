@@ -7,7 +7,7 @@ from fractions import Fraction
 from polyrule.heads.result import Rank, rank
 from polyrule.heads.space import HeadSpace
 from polyrule.heads.valuation import Valuation
-from polyrule.measures.counting import Head
+from polyrule.measures.definition import Head
 
 Seen = dict[Head, tuple[Fraction | None, str]]
 

@@ -23,7 +23,7 @@ from polyrule.heads.valuation import (
     Valuation,
 )
 from polyrule.measures.base import Counts
-from polyrule.measures.counting import Head
+from polyrule.measures.definition import Head
 
 
 class Bounds(Protocol):

@@ -8,7 +8,7 @@ B, C);
 ``subset``   the weight that every usable literal treats rightly; the head's literals have one and the same set (fact D)
 ``heads``    no short proof is known; only the number of heads, for a verifier that tries them all
 
-`polyrule.heads.verify` checks them without any of the searches.
+`polyrule.heads.certificate_check` checks them without any of the searches.
 """
 
 from __future__ import annotations

@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from fractions import Fraction
 
-from polyrule.heads.bound import BranchAndBound
+from polyrule.heads.branch_and_bound import BranchAndBound
 from polyrule.heads.result import HeadResult, Rank, rank
 from polyrule.heads.space import HeadSpace
 from polyrule.heads.valuation import Valuation, valuation
 from polyrule.heads.world import World
-from polyrule.measures.counting import Head
+from polyrule.measures.definition import Head
 from polyrule.measures.objective import Objective
 from polyrule.measures.ratio import RatioMeasure
 

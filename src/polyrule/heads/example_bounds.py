@@ -18,7 +18,7 @@ from polyrule.arrays import Floats, Ints
 from polyrule.heads.space import HeadSpace
 from polyrule.heads.valuation import ExampleValuation
 from polyrule.measures.base import Measure
-from polyrule.measures.counting import Head
+from polyrule.measures.definition import Head
 from polyrule.measures.matthews import round_average
 from polyrule.measures.ratio import RatioMeasure
 

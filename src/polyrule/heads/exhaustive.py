@@ -10,7 +10,7 @@ from polyrule.errors import OptionError
 from polyrule.heads.result import Rank, rank
 from polyrule.heads.space import HeadSpace
 from polyrule.heads.valuation import Valuation
-from polyrule.measures.counting import Head
+from polyrule.measures.definition import Head
 
 LARGEST = 1_100_000  # a little over 20 labels with positive literals, or 12 with both
 

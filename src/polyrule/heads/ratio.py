@@ -11,7 +11,7 @@ from polyrule.heads.result import Rank, rank
 from polyrule.heads.sizewise import SizeForm
 from polyrule.heads.space import HeadSpace, Literal
 from polyrule.heads.valuation import Valuation
-from polyrule.measures.counting import Head
+from polyrule.measures.definition import Head
 
 Gain = Callable[[Literal], Fraction]
 

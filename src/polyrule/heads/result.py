@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from fractions import Fraction
 
-from polyrule.measures.counting import Head
+from polyrule.measures.definition import Head
 
 Rank = tuple[Fraction, int, int, tuple[int, ...], tuple[int, ...]]
 

@@ -8,7 +8,7 @@ from fractions import Fraction
 from polyrule.errors import OptionError
 from polyrule.heads.alike import alike_values, search_alike
 from polyrule.heads.antimonotone import search_antimonotone
-from polyrule.heads.bound import search_bound
+from polyrule.heads.branch_and_bound import search_bound
 from polyrule.heads.exhaustive import search_exhaustive
 from polyrule.heads.linear import LinearForm, linear_form
 from polyrule.heads.ratio import search_ratio
@@ -19,7 +19,7 @@ from polyrule.heads.soundness import case_of, is_average, require_sound
 from polyrule.heads.space import HeadSpace
 from polyrule.heads.valuation import MicroValuation, SubsetValuation, Valuation, valuation
 from polyrule.heads.world import World
-from polyrule.measures.counting import Head
+from polyrule.measures.definition import Head
 from polyrule.measures.facts import prove
 from polyrule.measures.objective import SEARCHES, Objective
 

@@ -8,7 +8,7 @@ from fractions import Fraction
 from polyrule.heads.result import Rank, rank
 from polyrule.heads.space import HeadSpace, Literal
 from polyrule.heads.valuation import SubsetValuation, Valuation
-from polyrule.measures.counting import Head
+from polyrule.measures.definition import Head
 
 
 def search_decomposable(space: HeadSpace, valuation: Valuation) -> tuple[Head, Rank, dict[Literal, Fraction]]:

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from polyrule.heads.world import World
 from polyrule.measures.base import Counts
-from polyrule.measures.counting import NOTHING, Head, cell
+from polyrule.measures.definition import NOTHING, Head, cell
 from polyrule.measures.matthews import round_average
 from polyrule.measures.objective import Objective
 from polyrule.measures.subset import SubsetAccuracy

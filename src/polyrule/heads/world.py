@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from polyrule.errors import DataError
-from polyrule.measures.counting import Head, head_value
+from polyrule.measures.definition import Head, head_value
 from polyrule.measures.objective import Objective
 
 

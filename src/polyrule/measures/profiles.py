@@ -17,7 +17,7 @@ from math import comb
 import numpy as np
 import numpy.typing as npt
 
-from polyrule.measures.counting import UNSET
+from polyrule.measures.definition import UNSET
 from polyrule.measures.small_worlds import Batch
 
 Ints = npt.NDArray[np.int64]

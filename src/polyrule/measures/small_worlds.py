@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from polyrule.measures.base import Measure
-from polyrule.measures.counting import UNSET, cell
+from polyrule.measures.definition import UNSET, cell
 from polyrule.measures.subset import SubsetAccuracy
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from polyrule.measures.base import Measure
-from polyrule.measures.counting import UNSET, Head, head_value
+from polyrule.measures.definition import UNSET, Head, head_value
 from polyrule.measures.profiles import Profiles, complete_sizes, profile_batches, random_profiles
 from polyrule.measures.small_worlds import (
     ABSENT,

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from itertools import groupby
 
-from polyrule.measures.counting import UNSET, Head
+from polyrule.measures.definition import UNSET, Head
 
 MOST_ROWS = 12  # a world with more examples is written with repetitions
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from polyrule.scale.coded import KINDS, Counts
-from polyrule.scale.count import fill_usual
+from polyrule.scale.row_counts import fill_usual
 from polyrule.scale.questions import CountRows
 
 

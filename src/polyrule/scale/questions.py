@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from polyrule.scale.coded import Body, Counts, Layout, Members, Range
-from polyrule.scale.count import count_rows
+from polyrule.scale.row_counts import count_rows
 from polyrule.scale.state import BlockState
 
 Ints = npt.NDArray[np.int64]

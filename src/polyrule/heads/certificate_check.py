@@ -13,7 +13,7 @@ from typing import Any
 
 from polyrule.heads.alike import is_correlation
 from polyrule.heads.world import World, evaluate
-from polyrule.measures.counting import Head, cell
+from polyrule.measures.definition import Head, cell
 from polyrule.measures.objective import Objective
 from polyrule.measures.ratio import RatioMeasure
 from polyrule.measures.subset import SubsetAccuracy

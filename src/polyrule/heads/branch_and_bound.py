@@ -14,7 +14,7 @@ from polyrule.heads.bounds import Bounds, bounds_for
 from polyrule.heads.result import Rank, rank
 from polyrule.heads.space import HeadSpace
 from polyrule.heads.valuation import SubsetValuation, Valuation
-from polyrule.measures.counting import Head
+from polyrule.measures.definition import Head
 
 Seen = dict[Head, tuple[Fraction | None, str]]
 LARGEST_UNBOUNDED = 2_000_000
