@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-import polyrule.scale.row_counts as counting
 import polyrule.scale.decide as deciding
 import polyrule.scale.engine as engines
+import polyrule.scale.row_counts as counting
 
 
 def compile_native() -> None:

@@ -15,7 +15,7 @@ from playwright.sync_api import sync_playwright
 
 from polyrule.studio.launch import Studio
 from polyrule.studio.session import Session
-from polyrule.studio.tables import Origin
+from polyrule.studio.setup import Origin
 
 HERE = Path(__file__).resolve().parent
 

@@ -7,7 +7,7 @@ import scipy.sparse as sp
 from polyrule import Dataset, RuleListClassifier, Table
 from polyrule.data.sparse import check_sparse
 from polyrule.errors import DataError
-from polyrule.evaluation.counts import label_matrix
+from polyrule.evaluation.confusion import label_matrix
 
 RANDOM = np.random.default_rng(0)
 X = (RANDOM.random((30, 4)) < 0.5) * RANDOM.random((30, 4))

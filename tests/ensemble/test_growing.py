@@ -14,7 +14,7 @@ from polyrule.data.table import Table
 from polyrule.ensemble.building import Builder, BuildOptions
 from polyrule.ensemble.gain import Slopes, reference_best_conditions
 from polyrule.ensemble.growing import Growth, grow
-from polyrule.ensemble.lessons import plain_lesson
+from polyrule.ensemble.soft_targets import plain_examples
 
 
 def plain_greedy(
@@ -78,8 +78,8 @@ def test_both_sides_of_the_first_condition_are_tried() -> None:
     table = Table.from_array(X)
     binning = Binning.of(table, 16)
     truth = (X[:, [0]] > 0.5) & (X[:, [1]] > 0.5)
-    lesson = plain_lesson(list(binning.columns(table)), truth.astype(np.uint8), np.ones(400))
-    builder = Builder(binning, lesson, BuildOptions(max_rules=1, spare=0.0))
+    examples = plain_examples(list(binning.columns(table)), truth.astype(np.uint8), np.ones(400))
+    builder = Builder(binning, examples, BuildOptions(max_rules=1, spare=0.0))
     builder.build()
     (body,) = builder.bodies
     assert {(test.feature, test.kind) for test in body.tests} == {(0, ABOVE), (1, ABOVE)}
@@ -93,10 +93,10 @@ def test_rules_to_spare_are_taken_out_again_and_the_rest_fits_better() -> None:
     both = (X[:, 0] > 0.5).astype(float) + (X[:, 1] > 0.5)
     truth = (np.column_stack([both == 2, both == 1]) ^ (rng.random((400, 2)) < 0.1)).astype(np.uint8)
     binning = Binning.of(table, 16)
-    lesson = plain_lesson(list(binning.columns(table)), truth, np.ones(400))
+    examples = plain_examples(list(binning.columns(table)), truth, np.ones(400))
     reached = {}
     for spare in (0.0, 1.0):
-        builder = Builder(binning, lesson, BuildOptions(max_rules=3, spare=spare, growth=Growth(max_conditions=2)))
+        builder = Builder(binning, examples, BuildOptions(max_rules=3, spare=spare, growth=Growth(max_conditions=2)))
         counts = []
         builder.build(lambda rules, _, counts=counts: bool(counts.append(rules)))
         assert counts == list(range(1, 4 + (3 if spare else 0)))
@@ -114,8 +114,8 @@ def test_where_no_label_gains_much_rules_are_sought_that_gain_enough_for_an_entr
     table = Table.from_array(X)
     truth = ((X[:, [0]] > 0.5) ^ (rng.random((200, 1)) < 0.3)).astype(np.uint8)
     binning = Binning.of(table, 16)
-    lesson = plain_lesson(list(binning.columns(table)), truth, np.ones(200))
+    examples = plain_examples(list(binning.columns(table)), truth, np.ones(200))
     for cost, expected in ((0.1, 2), (1000.0, 0)):
-        builder = Builder(binning, lesson, BuildOptions(max_rules=2, label_cost=cost, search_cost=1000.0))
+        builder = Builder(binning, examples, BuildOptions(max_rules=2, label_cost=cost, search_cost=1000.0))
         builder.build()
         assert len(builder.bodies) == expected

@@ -9,9 +9,9 @@ from polyrule.data import Table
 from polyrule.ensemble.building import BuildOptions
 from polyrule.ensemble.calibration import Calibration
 from polyrule.ensemble.learning import deal, learn, shortest_good
-from polyrule.ensemble.lessons import Teaching
 from polyrule.ensemble.options import LearnOptions
 from polyrule.ensemble.parts import Setting
+from polyrule.ensemble.soft_targets import Teaching
 
 
 def test_folds_share_out_every_label_set() -> None:

@@ -28,11 +28,11 @@ def world(seed: int, labels: int = 4) -> tuple[BinnedTable, Slopes, np.ndarray]:
     table = random_table(rng, 40)
     binning = Binning.of(table, 64)
     binned = BinnedTable.of(binning, binning.columns(table))
-    shunned = np.array([rng.integers(-1, count) for count in binned.count], dtype=np.int32)
+    forbidden = np.array([rng.integers(-1, count) for count in binned.count], dtype=np.int32)
     chance = rng.random((40, labels))
     slopes = fixed(chance - rng.integers(0, 2, chance.shape), chance * (1 - chance), 1.0, float(rng.random() < 0.5) / 3)
     chosen = np.flatnonzero(rng.random(40) < 0.7).astype(np.int32)
-    return dataclasses.replace(binned, shunned=shunned), slopes, chosen
+    return dataclasses.replace(binned, forbidden=forbidden), slopes, chosen
 
 
 def conditions_on(binned: BinnedTable, feature: int) -> list[BinTest]:
@@ -43,7 +43,7 @@ def conditions_on(binned: BinnedTable, feature: int) -> list[BinTest]:
 
 
 def obvious(binned: BinnedTable, rows: np.ndarray, slopes: Slopes) -> list[float]:
-    """Try every condition that does not hold for the shunned value, and differs from the one before it."""
+    """Try every condition that does not hold for the forbidden value, and differs from the one before it."""
     gains = []
     for feature in range(len(binned.count)):
         best, seen = -1.0, set()
@@ -52,8 +52,8 @@ def obvious(binned: BinnedTable, rows: np.ndarray, slopes: Slopes) -> list[float
             known = (test.kind, covered.tobytes())
             new = known not in seen
             seen.add(known)
-            shunned = binned.shunned[feature]
-            if shunned >= 0 and holds(test, np.array([shunned]), int(binned.count[feature]))[0]:
+            forbidden = binned.forbidden[feature]
+            if forbidden >= 0 and holds(test, np.array([forbidden]), int(binned.count[feature]))[0]:
                 continue
             if new and 0 < len(covered) < len(rows):
                 best = max(best, slopes.gain(covered))
@@ -63,15 +63,15 @@ def obvious(binned: BinnedTable, rows: np.ndarray, slopes: Slopes) -> list[float
 
 @given(st.integers(0, 10**6))
 @settings(max_examples=80, deadline=None)
-def test_the_search_finds_the_best_condition_that_does_not_hold_for_the_shunned_value(seed) -> None:
+def test_the_search_finds_the_best_condition_that_does_not_hold_for_the_forbidden_value(seed) -> None:
     binned, slopes, rows = world(seed)
     found = reference_best_conditions(binned, rows, slopes)
     gains = np.where(found.gain < 0, -1.0, found.gain)  # negative where there is no condition
     assert gains == pytest.approx(obvious(binned, rows, slopes), abs=1e-9)
     for feature in np.flatnonzero(found.gain >= 0).tolist():
         test = BinTest(feature, int(found.kind[feature]), int(found.bin[feature]))
-        shunned = binned.shunned[feature]
-        assert shunned < 0 or not holds(test, np.array([shunned]), int(binned.count[feature]))[0]
+        forbidden = binned.forbidden[feature]
+        assert forbidden < 0 or not holds(test, np.array([forbidden]), int(binned.count[feature]))[0]
 
 
 @needs_native
@@ -91,7 +91,7 @@ def test_native_finds_the_same(seed, everything) -> None:
 
 @given(st.integers(0, 10**6))
 @settings(max_examples=40, deadline=None)
-def test_an_opposite_covers_the_other_known_values_and_never_the_shunned_one(seed) -> None:
+def test_an_opposite_covers_the_other_known_values_and_never_the_forbidden_one(seed) -> None:
     binned, _, _ = world(seed)
     every = np.arange(binned.rows, dtype=np.int32)
     for feature, count in enumerate(binned.count.tolist()):
@@ -99,8 +99,8 @@ def test_an_opposite_covers_the_other_known_values_and_never_the_shunned_one(see
         for test in conditions_on(binned, feature):
             other = binned.opposite(test)
             if other is None:
-                free = dataclasses.replace(binned, shunned=np.full_like(binned.shunned, -1)).opposite(test)
-                assert free is None or holds(free, binned.shunned[[feature]], count)[0]
+                free = dataclasses.replace(binned, forbidden=np.full_like(binned.forbidden, -1)).opposite(test)
+                assert free is None or holds(free, binned.forbidden[[feature]], count)[0]
                 assert free is not None or (test.kind == CATEGORY and count != 2)
                 continue
             both = np.concatenate([binned.covered(test, every), binned.covered(other, every)])

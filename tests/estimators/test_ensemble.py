@@ -183,15 +183,15 @@ def test_a_decision_can_be_changed_without_refitting(fitted) -> None:
 def test_swaps_never_make_the_training_loss_worse() -> None:
     from polyrule.bins.binning import Binning
     from polyrule.ensemble.building import Builder, BuildOptions
-    from polyrule.ensemble.lessons import plain_lesson
+    from polyrule.ensemble.soft_targets import plain_examples
 
     X, Y = planted(300)
     table = Table.from_array(X)
     binning = Binning.of(table, 16)
     reached = []
     for swaps in (0, 10):
-        lesson = plain_lesson(binning.columns(table), Y.astype(float), np.ones(len(Y)))
-        builder = Builder(binning, lesson, BuildOptions(max_rules=5, label_cost=0.0, swaps=swaps))
+        examples = plain_examples(binning.columns(table), Y.astype(float), np.ones(len(Y)))
+        builder = Builder(binning, examples, BuildOptions(max_rules=5, label_cost=0.0, swaps=swaps))
         builder.build()
         builder.refitted(2.0)
         reached.append(builder.solver.objective())

@@ -10,7 +10,7 @@ from tests.kernels.growing import grown
 
 from polyrule.data.table import Feature, Table
 from polyrule.heads import World, best_head, search
-from polyrule.heads.coverage import excluding_never_helps, no_condition_wins
+from polyrule.heads.no_condition import excluding_never_helps, no_condition_wins
 from polyrule.kernels.engine import GrowOptions
 from polyrule.kernels.judge import Judge
 from polyrule.kernels.reference import ReferenceEngine

@@ -16,8 +16,8 @@ from polyrule.data.table import Feature
 from polyrule.errors import OptionError
 from polyrule.learning import alternatives
 from polyrule.learning.alternatives import Alternatives, bits_of, joined
+from polyrule.learning.body_pool import Pool, counted_as
 from polyrule.learning.composing import Composition, Pruning
-from polyrule.learning.pool import Pool, counted_as
 from polyrule.learning.selection import Costs
 from polyrule.learning.verify import certify, verify
 from polyrule.model.conditions import holds

@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from polyrule.data.table import Table
-from polyrule.learning import pool
+from polyrule.learning import body_pool
+from polyrule.learning.body_pool import Covers, Pool
 from polyrule.learning.composing import cell_gains, gain_line
-from polyrule.learning.pool import Covers, Pool
 from polyrule.learning.selection import Chosen, Costs, Selection
 from polyrule.model.conditions import holds
 from polyrule.model.rule import NumericCondition
@@ -140,12 +140,12 @@ def test_the_first_rule_adds_most(seed):
 def test_sums_over_covers_are_those_of_the_definition(seed, examples, columns, threads):
     random = np.random.default_rng(seed)
     slow = random.random((random.integers(1, 150), examples)) < random.random()
-    covers = Covers(pool.packed_rows(slow), examples, threads)
+    covers = Covers(body_pool.packed_rows(slow), examples, threads)
     rows = random.random(examples) < random.choice([0.0, 0.1, 1.0])
     worth = random.integers(-(2**40), 2**40, (examples, columns)).astype(float)
     expected = (slow & rows).astype(np.int64) @ worth.astype(np.int64)
     np.testing.assert_array_equal(covers.sums(rows, worth), expected)
-    np.testing.assert_array_equal(pool.plain_sums(covers, rows, worth), expected)
+    np.testing.assert_array_equal(body_pool.plain_sums(covers, rows, worth), expected)
 
 
 def test_covers_are_those_of_the_conditions():

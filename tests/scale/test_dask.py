@@ -32,7 +32,7 @@ from polyrule.kernels.reference import ReferenceEngine
 from polyrule.measures import Objective
 from polyrule.scale.coded import Layout, Range, Step
 from polyrule.scale.counter import LocalCounter
-from polyrule.scale.parcel import unpacked
+from polyrule.scale.parcel import unpacked_answer
 from polyrule.scale.questions import CountRows
 from polyrule.scale.workers import Share, add_up, answer_share
 
@@ -265,7 +265,7 @@ def test_counts_arrive_as_they_were_sent(problem: Problem, usual: list[int], sca
     shares = [Share([block], labels) for block in packed.blocks]
     whole = Share(list(packed.blocks), labels).answer(steps, question)
     sent = [pickle.loads(pickle.dumps(answer_share(share, steps, question))) for share in shares]
-    found = unpacked(add_up(sent))
+    found = unpacked_answer(add_up(sent))
     np.testing.assert_array_equal(found.kinds, whole.kinds)
     np.testing.assert_array_equal(found.weight, whole.weight)
     assert found.kinds.dtype == np.int64

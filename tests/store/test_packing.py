@@ -23,10 +23,10 @@ from polyrule.data.table import Feature, Table
 from polyrule.errors import DataError, OptionError, OutputError
 from polyrule.store import pack_table
 from polyrule.store.bins import bins_of
-from polyrule.store.cuts import CutFinder
+from polyrule.store.cut_points import CutFinder
 from polyrule.store.folder import write_block
 from polyrule.store.packing import _Packer
-from polyrule.store.sources import join_features
+from polyrule.store.pieces import join_features
 
 
 @settings(max_examples=60, deadline=None)

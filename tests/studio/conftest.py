@@ -13,7 +13,7 @@ import pytest
 
 from polyrule.studio.launch import Studio
 from polyrule.studio.session import Session
-from polyrule.studio.tables import Origin
+from polyrule.studio.setup import Origin
 
 LABELS = ["calm", "happy", "loud"]
 

@@ -10,7 +10,7 @@ import pytest
 from polyrule.errors import OptionError, PolyruleError
 from polyrule.model.conditions import holds
 from polyrule.model.rule import GroupCondition, NominalCondition, NumericCondition
-from polyrule.studio import ask, refine
+from polyrule.studio import ask, rule_changes
 from polyrule.studio.bits import first, unpack
 from polyrule.studio.steps import apply, said
 
@@ -59,13 +59,13 @@ def test_a_wrongly_predicted_label_is_taken_back_before_it_is_set(session):
 
 def test_conditions_are_ranked_by_what_they_do(session):
     model, bench = replace(session.project.model, rules=()).insert(0, "loud <- tempo > 60"), session.bench
-    found = refine.conditions(bench, model, 0)
+    found = rule_changes.conditions(bench, model, 0)
     assert [one["text"] for one in found["drop"]] == ["tempo > 60"]
     assert found["add"][0]["text"].startswith("level > -1")
     for one in [*found["add"], *found["drop"]]:
         assert one["effect"] == bench.effect(model, apply(model, one["step"]))
     with pytest.raises(OptionError, match="there is no rule"):
-        refine.conditions(bench, model, 99)
+        rule_changes.conditions(bench, model, 99)
 
 
 def test_large_data_is_thinned_evenly():
@@ -197,7 +197,7 @@ def test_alternatives_and_members_are_ranked_by_what_they_would_do(session):
         session.change({"step": {"do": "remove", "rule": 0}})
     session.change({"step": {"do": "insert", "at": 0, "text": "happy <- tempo > 140"}})
     bench, model = session.bench, session.project.model
-    found = refine.conditions(bench, model, 0)
+    found = rule_changes.conditions(bench, model, 0)
     assert found["widen"]
     for one in found["widen"]:
         assert one["effect"] == bench.effect(model, apply(model, one["step"]))
@@ -206,7 +206,7 @@ def test_alternatives_and_members_are_ranked_by_what_they_would_do(session):
     assert any("any of (tempo >" in text and "genre = folk" in text for text in texts)
     text = "happy <- any of (tempo > 115, genre = folk, level > 5)"
     session.change({"step": {"do": "replace", "rule": 0, "text": text}})
-    drop = refine.conditions(bench, session.project.model, 0)["drop"]
+    drop = rule_changes.conditions(bench, session.project.model, 0)["drop"]
     assert drop[0]["step"]["text"] == "happy <- any of (tempo > 115, genre = folk)"
     assert len(drop) == 4
 

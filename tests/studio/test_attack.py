@@ -310,7 +310,7 @@ def test_whatever_is_asked_the_answer_is_a_result_or_a_sentence(studio, client):
 def test_hostile_readers_of_setup_and_recipe():
     from polyrule.errors import PolyruleError
     from polyrule.studio.learn import Recipe
-    from polyrule.studio.tables import Setup
+    from polyrule.studio.setup import Setup
 
     chance = random.Random(2)
     values = [

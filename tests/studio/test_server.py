@@ -100,7 +100,7 @@ def test_a_draft_that_makes_no_sense_is_an_answer(client):
 def test_a_studio_that_ends_leaves_no_listener_behind(empty, caplog, monkeypatch):
     """Ending while a forest grows is no error; the page's stream of events just ends."""
     go_on = threading.Event()
-    monkeypatch.setattr("polyrule.studio.workers.references", lambda *_: go_on.wait(60) and [])
+    monkeypatch.setattr("polyrule.studio.background.references", lambda *_: go_on.wait(60) and [])
     client = Client(empty)
     client.upload(songs())
     client.ask("prepare", {"labels": LABELS, "identifier": "title"})

@@ -17,12 +17,12 @@ from polyrule import datasets
 from polyrule.data import read
 from polyrule.errors import DataError, OptionError, PolyruleError
 from polyrule.model.files import dumps, loads
-from polyrule.studio.columns import looks_like
+from polyrule.studio.column_summary import looks_like
 from polyrule.studio.launch import open_studio
 from polyrule.studio.learn import Recipe
 from polyrule.studio.saving import FILES, make_file
 from polyrule.studio.session import Session
-from polyrule.studio.tables import Origin, Setup, file_ending
+from polyrule.studio.setup import Origin, Setup, file_ending
 
 
 def test_another_sheet_is_looked_at_only_if_it_can_be_read(tmp_path):

@@ -13,7 +13,7 @@ from polyrule.evaluation.scores import score
 from polyrule.report import ensemble_summary
 from polyrule.report.run import run
 from polyrule.studio import bits
-from polyrule.studio.tables import dense
+from polyrule.studio.setup import dense
 from polyrule.studio.tally import Covers, tally
 from polyrule.studio.workbench import Workbench
 

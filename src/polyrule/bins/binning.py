@@ -198,7 +198,7 @@ class BinnedTable:
         The listed entries of feature f are ``starts[f]:starts[f + 1]``.
     direction : ndarray of int8
         Per feature, 1 or -1 if scores may only rise or only fall with it, else 0.
-    shunned : ndarray of int32
+    forbidden : ndarray of int32
         Per feature, a code that no condition may hold for, else -1.
     """
 
@@ -212,7 +212,7 @@ class BinnedTable:
     listed_codes: Codes
     rows: int
     direction: npt.NDArray[np.int8]
-    shunned: npt.NDArray[np.int32]
+    forbidden: npt.NDArray[np.int32]
 
     @classmethod
     def of(
@@ -230,7 +230,7 @@ class BinnedTable:
         features = len(binning.features)
         slot = np.full(features, -1, dtype=np.int32)
         usual = np.full(features, -1, dtype=np.int32)
-        shunned = np.full(features, -1, dtype=np.int32)
+        forbidden = np.full(features, -1, dtype=np.int32)
         count = np.array(binning.counts, dtype=np.int32)
         dense: list[Codes] = []
         rows: list[Ints32] = []
@@ -242,7 +242,7 @@ class BinnedTable:
             tally = np.bincount(column, minlength=1)
             common = int(np.argmax(tally))
             if presence:
-                shunned[j] = binning.absent(j, tally)
+                forbidden[j] = binning.absent(j, tally)
             if tally[common] >= _LISTED_SHARE * total:
                 usual[j] = common
                 others = np.flatnonzero(column != common).astype(np.int32)
@@ -264,7 +264,7 @@ class BinnedTable:
             listed_codes=np.concatenate(codes).astype(np.uint16) if codes else np.empty(0, dtype=np.uint16),
             rows=total,
             direction=np.zeros(features, dtype=np.int8) if direction is None else direction,
-            shunned=shunned,
+            forbidden=forbidden,
         )
 
     def only(self, features: Sequence[int]) -> BinnedTable:
@@ -284,7 +284,7 @@ class BinnedTable:
             listed_codes=np.concatenate([self.listed_codes[entries] for entries in kept]),
             rows=self.rows,
             direction=self.direction[places],
-            shunned=self.shunned[places],
+            forbidden=self.forbidden[places],
         )
 
     def sign(self, tests: Iterable[AnyTest]) -> int:
@@ -303,8 +303,8 @@ class BinnedTable:
             other = BinTest(test.feature, CATEGORY, 1 - test.bin) if bins == 2 else None
         else:
             other = BinTest(test.feature, ABOVE if test.kind == AT_MOST else AT_MOST, test.bin)
-        shunned = np.array([self.shunned[test.feature]])
-        return None if other is None or (shunned[0] >= 0 and holds(other, shunned, bins)[0]) else other
+        forbidden = np.array([self.forbidden[test.feature]])
+        return None if other is None or (forbidden[0] >= 0 and holds(other, forbidden, bins)[0]) else other
 
     def column(self, feature: int) -> Codes:
         """Codes of one feature for all rows."""

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from polyrule.cli.arguments import data_argument, data_options, load_data
 from polyrule.cli.command import command, json_option
 from polyrule.cli.output import print_json, warn
-from polyrule.cli.arguments import data_argument, data_options, load_data
 from polyrule.cli.text import fit
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ def data(data: str, test_data: str | None, columns: bool, as_json: bool, **readi
       polyrule data genbase:train --test genbase:test
     """
     from polyrule.data.describe import describe
-    from polyrule.data.results import text_table
+    from polyrule.data.result_tables import text_table
 
     dataset = load_data(data, reading, unlabelled=True)
     test = None if test_data is None else load_data(test_data, reading, dataset.features)

@@ -11,9 +11,16 @@ from typing import Any
 
 import click
 
+from polyrule.cli.arguments import (
+    data_argument,
+    data_options,
+    load_labelled,
+    load_model,
+    load_rule_list,
+    model_argument,
+)
 from polyrule.cli.command import Command, Group, json_option
 from polyrule.cli.output import cannot_write, note, print_json, warn
-from polyrule.cli.arguments import data_argument, data_options, load_labelled, load_model, load_rule_list, model_argument
 from polyrule.cli.text import fit, plural
 from polyrule.errors import ModelError, OptionError
 

@@ -10,8 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from polyrule.cli.command import command, json_option
-from polyrule.cli.output import print_json, warn
 from polyrule.cli.arguments import (
     check_known,
     data_argument,
@@ -22,6 +20,8 @@ from polyrule.cli.arguments import (
     model_argument,
     with_known,
 )
+from polyrule.cli.command import command, json_option
+from polyrule.cli.output import print_json, warn
 from polyrule.cli.text import fit
 from polyrule.errors import DataError, OptionError, UnseenCategoryWarning, did_you_mean
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import click
 
+from polyrule.cli.arguments import load_model, model_argument
 from polyrule.cli.command import command
 from polyrule.cli.output import note, print_json, write_file, write_text
-from polyrule.cli.arguments import load_model, model_argument
 from polyrule.errors import OptionError
 
 _LANGUAGES = ["python", "sql", "javascript", "c", "onnx"]

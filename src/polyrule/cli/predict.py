@@ -8,11 +8,11 @@ from typing import Any
 
 import click
 
+from polyrule.cli.arguments import data_argument, data_options, load_chunks, load_column, load_model, model_argument
 from polyrule.cli.command import command
 from polyrule.cli.output import check_place, note
 from polyrule.cli.prediction_files import FORMATS, format_of, open_writer
 from polyrule.cli.progress import counting_progress
-from polyrule.cli.arguments import data_argument, data_options, load_chunks, load_column, load_model, model_argument
 
 
 @command("predict")

@@ -7,9 +7,9 @@ from typing import Any
 
 import click
 
+from polyrule.cli.arguments import data_options, load_labelled, load_model
 from polyrule.cli.command import command
 from polyrule.cli.output import check_place, note, write_text
-from polyrule.cli.arguments import data_options, load_labelled, load_model
 from polyrule.errors import OptionError
 
 

@@ -9,9 +9,9 @@ from typing import Any
 
 import click
 
+from polyrule.cli.arguments import check_known, load_model, model_argument
 from polyrule.cli.command import command, json_option
 from polyrule.cli.output import print_json, write_text
-from polyrule.cli.arguments import check_known, load_model, model_argument
 from polyrule.cli.text import fit
 from polyrule.spreadsheet import safe_cell
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import click
 
+from polyrule.cli.arguments import benchmark_name, load_model
 from polyrule.cli.command import command
 from polyrule.cli.output import note
-from polyrule.cli.arguments import benchmark_name, load_model
 from polyrule.errors import DataError, OptionError
 
 _MODEL, _PROJECT = "polyrule-model", "polyrule-studio"
@@ -98,7 +98,7 @@ def _fill(session: Any, kind: str, what: str | None, data: str | None, test: str
 
 
 def _origin(text: str) -> Any:
-    from polyrule.studio.tables import Origin
+    from polyrule.studio.setup import Origin
 
     if benchmark_name(text) is not None:
         return Origin("benchmark", text)

@@ -13,10 +13,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from polyrule.cli.command import command, json_option
-from polyrule.cli.learner_options import learner_options, limit_options, make_learner, speaking_options
-from polyrule.cli.output import cannot_write, check_place, note, print_json, warn
-from polyrule.cli.progress import counting_progress, learning_progress
 from polyrule.cli.arguments import (
     align_labels,
     data_argument,
@@ -27,6 +23,10 @@ from polyrule.cli.arguments import (
     reading_names,
     remember_reading,
 )
+from polyrule.cli.command import command, json_option
+from polyrule.cli.learner_options import learner_options, limit_options, make_learner, speaking_options
+from polyrule.cli.output import cannot_write, check_place, note, print_json, warn
+from polyrule.cli.progress import counting_progress, learning_progress
 from polyrule.cli.show import rule_records
 from polyrule.cli.text import fit, plural
 from polyrule.errors import DataError, DataWarning, MeasureWarning, ModelWarning, OptionError
@@ -229,7 +229,7 @@ def _test(model: Any, train: Dataset, test: Dataset) -> Any:
 def _cross_validate(estimator: Any, data: Dataset, folds: int, seed: int, quiet: bool) -> Any:
     from sklearn.base import clone
 
-    from polyrule.data.results import MissingExtraError
+    from polyrule.data.result_tables import MissingExtraError
     from polyrule.evaluation.cross_validation import cross_validate
 
     plain = clone(estimator).set_params(callback=None)

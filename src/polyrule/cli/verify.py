@@ -7,9 +7,16 @@ from typing import Any
 
 import click
 
+from polyrule.cli.arguments import (
+    data_argument,
+    data_options,
+    load_labelled,
+    load_model,
+    load_rule_list,
+    model_argument,
+)
 from polyrule.cli.command import command, json_option
 from polyrule.cli.output import note, print_json
-from polyrule.cli.arguments import data_argument, data_options, load_labelled, load_model, load_rule_list, model_argument
 from polyrule.cli.text import fit
 
 #: True as far as it was checked, but not all of it was.

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 from dask.distributed import CancelledError, Client
 
 from polyrule.scale.coded import Step
-from polyrule.scale.parcel import unpacked
+from polyrule.scale.parcel import unpacked_answer
 from polyrule.scale.questions import Question
 from polyrule.scale.workers import Share, StoreBlocks, add_up, answer_share
 from polyrule.store import Store
@@ -62,7 +62,7 @@ class DaskCounter:
         answers = [submit(answer_share, share, self.steps, question, pure=False) for share in self._shares]
         while len(answers) > FAN:
             answers = [submit(add_up, answers[i : i + FAN], pure=False) for i in range(0, len(answers), FAN)]
-        return unpacked(add_up(self.client.gather(answers)))
+        return unpacked_answer(add_up(self.client.gather(answers)))
 
 
 def again(call: Callable[[], Answer], lost: Callable[[], None] = lambda: None) -> Answer:

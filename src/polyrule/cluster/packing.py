@@ -20,7 +20,7 @@ from polyrule.scale.workers import add_up
 from polyrule.store import Block, Packed
 from polyrule.store.bins import Bins, check_max_bins, code_type, nominal_bins, quantiles, ranks
 from polyrule.store.packed import label_words
-from polyrule.store.sources import join_features
+from polyrule.store.pieces import join_features
 
 
 def pack_collections(

@@ -15,7 +15,7 @@ from polyrule.bins.tests import AnyTest, meaning, renumbered, satisfied, single_
 from polyrule.data.table import Table
 from polyrule.ensemble.gain import Slopes, new_memory
 from polyrule.ensemble.growing import Body, Growth, grow
-from polyrule.ensemble.lessons import Lesson
+from polyrule.ensemble.soft_targets import TrainingExamples
 from polyrule.ensemble.weights import Solver
 
 _PRUNING_ROUNDS = 12
@@ -83,12 +83,12 @@ Watcher = Callable[[int, float], bool]
 
 
 class Builder:
-    """Chooses rules for one lesson."""
+    """Chooses rules for one set of training examples."""
 
     def __init__(
         self,
         binning: Binning,
-        lesson: Lesson,
+        examples: TrainingExamples,
         options: BuildOptions,
         threads: int = 1,
         kept: Sequence[Kept] = (),
@@ -97,10 +97,10 @@ class Builder:
     ) -> None:
         self.options = options
         self._growth = replace(options.growth, threads=threads)
-        self.table = BinnedTable.of(binning, lesson.columns, direction, options.presence)
+        self.table = BinnedTable.of(binning, examples.columns, direction, options.presence)
         self.solver = Solver(
-            lesson.targets,
-            lesson.weights,
+            examples.targets,
+            examples.weights,
             options.ridge,
             options.grown + len(kept) + 1,
             threads,

@@ -167,7 +167,7 @@ def best_conditions(
         table.listed_codes, np.ascontiguousarray(rows), slopes.gradient, slopes.curvature, slopes.root, offset,
         slopes.ridge * slopes.scale, slopes.cost * slopes.scale, threads,
         slopes.memory if len(rows) == table.rows and whole and not sign and not offset.any() else None, slopes.versions,
-        table.direction, table.shunned, sign,
+        table.direction, table.forbidden, sign,
     )  # fmt: skip
     return BestConditions(np.asarray(found[0]) / slopes.scale, np.asarray(found[1]), np.asarray(found[2]))
 
@@ -188,18 +188,18 @@ def reference_best_conditions(
         bins = int(table.count[feature])
         histogram = np.zeros((bins + 1, sums.shape[1]), dtype=np.int64)
         np.add.at(histogram, table.column(feature)[rows], sums)
-        shunned = int(table.shunned[feature])
+        forbidden = int(table.forbidden[feature])
         if table.nominal[feature]:
-            if shunned >= 0:
-                histogram[shunned] = 0  # a condition without rows is none
+            if forbidden >= 0:
+                histogram[forbidden] = 0  # a condition without rows is none
             candidates = [(CATEGORY, histogram[:bins], sign)]
         else:
             below = np.cumsum(histogram[: bins - 1], axis=0) if bins > 1 else histogram[:0]
             above = sums.sum(axis=0) - histogram[bins] - below
             again = np.flatnonzero(histogram[1 : len(below), -1] == 0) + 1  # the same rows as the threshold before
             below[again] = above[again] = 0
-            if shunned >= 0:
-                below[shunned:] = above[:shunned] = 0
+            if forbidden >= 0:
+                below[forbidden:] = above[:forbidden] = 0
             direction = int(table.direction[feature])
             low, high = (sign if not wanted or wanted == sign else wanted for wanted in (-direction, direction))
             candidates = [(AT_MOST, below, low), (ABOVE, above, high)]

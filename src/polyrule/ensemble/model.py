@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import expit
 
-from polyrule.data.results import frame_of_rows
+from polyrule.data.result_tables import frame_of_rows
 from polyrule.data.table import Feature, Table
 from polyrule.ensemble import editing, printing
 from polyrule.ensemble.decisions import Decision

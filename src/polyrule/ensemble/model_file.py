@@ -8,7 +8,7 @@ from polyrule.data.table import Feature
 from polyrule.ensemble.decisions import KINDS, Decision
 from polyrule.ensemble.model import Entry, RuleEnsemble, WeightedRule
 from polyrule.model.files import Codec
-from polyrule.model.reading import Node
+from polyrule.model.info import Node
 from polyrule.model.rule_list_file import Vocabulary, decode_body, encode_condition, plain_number
 
 

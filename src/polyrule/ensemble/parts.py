@@ -15,10 +15,10 @@ from polyrule.ensemble.building import Builder, covers_of
 from polyrule.ensemble.calibration import Calibration
 from polyrule.ensemble.control import Control
 from polyrule.ensemble.decisions import SET_KINDS
-from polyrule.ensemble.lessons import Lesson, Lessons, plain_lesson
 from polyrule.ensemble.model import WeightedRule
 from polyrule.ensemble.options import LearnOptions
 from polyrule.ensemble.scorecard import to_points
+from polyrule.ensemble.soft_targets import SoftTargets, TrainingExamples, plain_examples
 from polyrule.model.rule import plain_conditions
 
 # A table with more cells than this is not taught; large data is less noisy, too.
@@ -68,7 +68,7 @@ class Part:
         taught = options.teaching is not None and cells <= _LARGEST_TAUGHT and len(table) >= _FEWEST_TAUGHT
         builder = self._taught(table, truth, weights, options, threads) if taught else None
         if builder is None:
-            builder = self._builder(plain_lesson(self.binning.columns(table), truth, weights), options, threads)
+            builder = self._builder(plain_examples(self.binning.columns(table), truth, weights), options, threads)
             self._build(builder, options, 0, 1)
         self._keep(builder, options)
 
@@ -95,11 +95,11 @@ class Part:
     def _taught(
         self, table: Table, truth: Bytes, weights: Floats, options: LearnOptions, threads: int
     ) -> Builder | None:
-        """Learn from each lesson and keep the rules that fit theirs best: greedy choices are partly luck."""
+        """Learn from each set of targets and keep the rules that fit theirs best: greedy choices are partly luck."""
         assert options.teaching is not None
         control, number = self._control, self._number
         control.tell(number, "teacher", 0.0)
-        lessons = Lessons(
+        soft_targets = SoftTargets(
             self.binning,
             table,
             truth,
@@ -111,13 +111,13 @@ class Part:
             final=number == 0,
             text=options.text,
         )
-        self.teacher = lessons.teacher.slopes
-        attempts = options.restarts if number == 0 and lessons.wanted else 1
+        self.teacher = soft_targets.teacher.slopes
+        attempts = options.restarts if number == 0 and soft_targets.wanted else 1
         best: Builder | None = None
         for attempt in range(attempts):
-            builder = self._builder(lessons.lesson(attempt), options, threads)
+            builder = self._builder(soft_targets.examples(attempt), options, threads)
             if attempt == attempts - 1:
-                del lessons  # it takes memory, and has nothing more to say
+                del soft_targets  # it takes memory, and has nothing more to say
             self._build(builder, options, attempt, attempts)
             if best is None or builder.solver.objective() < best.solver.objective():
                 best = builder
@@ -125,10 +125,10 @@ class Part:
                 break
         return best
 
-    def _builder(self, lesson: Lesson, options: LearnOptions, threads: int) -> Builder:
-        labels = lesson.targets.shape[1]
+    def _builder(self, examples: TrainingExamples, options: LearnOptions, threads: int) -> Builder:
+        labels = examples.targets.shape[1]
         kept = [(tuple(self.binning.test(c) for c in rule.body), _mask(rule, labels)) for rule in options.start]
-        return Builder(self.binning, lesson, options.build, threads, kept, options.allowed, options.direction)
+        return Builder(self.binning, examples, options.build, threads, kept, options.allowed, options.direction)
 
     def _build(self, builder: Builder, options: LearnOptions, attempt: int, attempts: int) -> None:
         """Choose the rules, telling of each."""

@@ -11,7 +11,7 @@ import numpy as np
 from scipy.special import logit
 
 from polyrule.arrays import Bytes, Matrix
-from polyrule.ensemble.curves import f1_curves, smoothed
+from polyrule.ensemble.cut_curves import f1_curves, smoothed
 
 _HEIGHTS = np.linspace(-3.5, 2.0, 56)
 _TILTS = (0.0, 0.25, 0.5, 0.75, 1.0)

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from scipy.special import logit
 
 from polyrule.arrays import Bytes, Ints, Matrix
-from polyrule.ensemble.curves import accuracy_curves, f1_curves, smoothed
+from polyrule.ensemble.cut_curves import accuracy_curves, f1_curves, smoothed
 from polyrule.ensemble.decisions import (
     KINDS,
     SET_KINDS,

@@ -18,9 +18,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from polyrule.arrays import Bools
 from polyrule.data.dataset import Dataset
+from polyrule.data.estimator_input import read_features, read_training_features
 from polyrule.data.fingerprint import fingerprint
 from polyrule.data.frames import column_names, open_frame
-from polyrule.data.inputs import read_features, read_training_features
 from polyrule.data.label_columns import split_labels, without_columns
 from polyrule.data.labels import UNKNOWN, has_unknown
 from polyrule.data.sparse import check_sparse

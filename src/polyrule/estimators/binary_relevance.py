@@ -6,10 +6,10 @@ from polyrule.estimators.base import TrainingData
 from polyrule.estimators.packed_training import packed_training
 from polyrule.estimators.rule_classifier import RuleClassifier
 from polyrule.kernels.engine import GrowOptions
-from polyrule.learning.forewarn import warn_about_measure
 from polyrule.learning.learners import Learner
 from polyrule.learning.progress import Callback, telling
 from polyrule.learning.separate import Reason, SeparateOptions
+from polyrule.learning.warn import warn_about_measure
 from polyrule.measures import Measure, Objective, get
 from polyrule.model import RuleList
 from polyrule.scale.counting import Counting

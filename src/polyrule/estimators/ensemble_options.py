@@ -12,9 +12,9 @@ from polyrule.ensemble.building import BuildOptions
 from polyrule.ensemble.decisions import KINDS
 from polyrule.ensemble.gain import native_kernel
 from polyrule.ensemble.growing import Growth
-from polyrule.ensemble.lessons import Teaching
 from polyrule.ensemble.measures import MEASURES
 from polyrule.ensemble.options import LearnOptions
+from polyrule.ensemble.soft_targets import Teaching
 from polyrule.ensemble.tuning import check_monotone
 from polyrule.errors import OptionError
 

@@ -14,12 +14,12 @@ from polyrule.estimators.rule_classifier import RuleClassifier
 from polyrule.kernels.engine import GrowOptions
 from polyrule.learning.composing import LONGEST_BODY, Composition, Pruning, dense_truth
 from polyrule.learning.constraints import Constraints
-from polyrule.learning.forewarn import warn_about_measure
 from polyrule.learning.learners import Learner
 from polyrule.learning.progress import Callback, telling
 from polyrule.learning.restricted import grow_restricted
 from polyrule.learning.separate import Reason, SeparateOptions
 from polyrule.learning.thresholds import check_kind, shorten
+from polyrule.learning.warn import warn_about_measure
 from polyrule.measures import Lift, Measure, Objective, get
 from polyrule.model import RuleList
 from polyrule.model.bodies import check_table

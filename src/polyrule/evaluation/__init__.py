@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from polyrule.evaluation.encoding import MatrixEncoder
     from polyrule.evaluation.importance import Importances, importances
     from polyrule.evaluation.label_powerset import LabelPowersetClassifier
-    from polyrule.evaluation.learned_again import Stability, stability
+    from polyrule.evaluation.model_stability import Stability, stability
     from polyrule.evaluation.resampling import resample_scores
     from polyrule.evaluation.scores import MEASURES, Scores, score
     from polyrule.evaluation.simple_models import simple_predictions
@@ -55,7 +55,7 @@ __getattr__ = lazy_names(
         "MajorityClassifier": "baseline",
         "MatrixEncoder": "encoding",
         "Scores": "scores",
-        "Stability": "learned_again",
+        "Stability": "model_stability",
         "compare_learners": "statistics",
         "compare_with_baseline": "baseline",
         "cross_validate": "cross_validation",
@@ -63,7 +63,7 @@ __getattr__ = lazy_names(
         "resample_scores": "resampling",
         "score": "scores",
         "simple_predictions": "simple_models",
-        "stability": "learned_again",
+        "stability": "model_stability",
     },
 )
 

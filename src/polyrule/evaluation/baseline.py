@@ -12,10 +12,10 @@ import numpy.typing as npt
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
-from polyrule.data.results import make_frame, text_table
+from polyrule.data.result_tables import make_frame, text_table
 from polyrule.data.table import Table
 from polyrule.errors import DataError
-from polyrule.evaluation.counts import known_labels
+from polyrule.evaluation.confusion import known_labels
 from polyrule.evaluation.scores import LOWER_IS_BETTER, MEASURES, Scores, measure_words, score
 from polyrule.evaluation.simple_models import simple_predictions
 

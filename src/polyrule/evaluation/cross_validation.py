@@ -11,8 +11,8 @@ import numpy as np
 from sklearn.base import clone
 
 from polyrule.data.dataset import Dataset
-from polyrule.data.results import frame_of_rows, text_table
-from polyrule.evaluation.counts import ConfusionCounts
+from polyrule.data.result_tables import frame_of_rows, text_table
+from polyrule.evaluation.confusion import ConfusionCounts
 from polyrule.evaluation.folds import make_folds, take_rows
 from polyrule.evaluation.intervals import Interval, mean_interval
 from polyrule.evaluation.scores import MEASURES, Scores, measure_words, score

@@ -12,7 +12,7 @@ from sklearn.model_selection import KFold
 
 from polyrule.arrays import Ints
 from polyrule.data.dataset import Dataset
-from polyrule.data.results import MissingExtraError
+from polyrule.data.result_tables import MissingExtraError
 from polyrule.errors import OptionError
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from polyrule.data.labels import UNKNOWN
-from polyrule.data.results import make_frame
+from polyrule.data.result_tables import make_frame
 from polyrule.data.table import Table
 from polyrule.evaluation.figures.canvas import new_axes
 from polyrule.evaluation.resampling import draw

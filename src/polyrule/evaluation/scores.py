@@ -8,9 +8,9 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
-from polyrule.data.results import make_frame, text_table
+from polyrule.data.result_tables import make_frame, text_table
 from polyrule.errors import OptionError
-from polyrule.evaluation.counts import ConfusionCounts, count, label_names_or_default
+from polyrule.evaluation.confusion import ConfusionCounts, count, label_names_or_default
 
 RATIOS = ("precision", "recall", "f1", "jaccard")
 AVERAGES = ("micro", "macro", "example")

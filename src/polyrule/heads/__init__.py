@@ -1,10 +1,10 @@
 """Given a body, the best head: the exact searches and the choice among them."""
 
 from polyrule.heads.certificate import certify
+from polyrule.heads.certificate_check import verify_certificate
 from polyrule.heads.result import HeadResult, Node
 from polyrule.heads.search import best_head, search
 from polyrule.heads.soundness import check_search
-from polyrule.heads.certificate_check import verify_certificate
 from polyrule.heads.world import LabelCounts, World, evaluate
 
 __all__ = [

@@ -5,15 +5,15 @@ from __future__ import annotations
 from fractions import Fraction
 
 from polyrule.heads.result import Rank, rank
-from polyrule.heads.space import HeadSpace, Literal
+from polyrule.heads.space import HeadSpace
 from polyrule.heads.valuation import MicroValuation, Valuation
 from polyrule.measures.base import Counts
-from polyrule.measures.definition import Head
+from polyrule.measures.definition import Head, LabelValue
 from polyrule.measures.matthews import Matthews
 from polyrule.measures.rational import RationalMeasure, true_minus_false_positive_rate
 
 
-def alike_values(valuation: Valuation, space: HeadSpace) -> dict[Literal, Fraction] | None:
+def alike_values(valuation: Valuation, space: HeadSpace) -> dict[LabelValue, Fraction] | None:
     """Return the single values where fact H applies: equal margins, and one of the values positive; else None.
 
     Where labels are unknown on some rows, literals may cover as many and count over fewer.
@@ -37,7 +37,7 @@ def is_correlation(measure: object) -> bool:
     )
 
 
-def search_alike(space: HeadSpace, valuation: Valuation, singles: dict[Literal, Fraction]) -> tuple[Head, Rank]:
+def search_alike(space: HeadSpace, valuation: Valuation, singles: dict[LabelValue, Fraction]) -> tuple[Head, Rank]:
     """Return the best head: the most labels among the best literals that have the same counts.
 
     >>> from polyrule.heads import World, search
@@ -49,7 +49,7 @@ def search_alike(space: HeadSpace, valuation: Valuation, singles: dict[Literal, 
     """
     assert isinstance(valuation, MicroValuation)
     level = max(singles.values())
-    groups: dict[Counts, dict[int, Literal]] = {}
+    groups: dict[Counts, dict[int, LabelValue]] = {}
     for literal in space.literals:  # of a label's two literals, ``label = 1`` comes first and stays
         if singles[literal] == level:
             groups.setdefault(valuation.delta[literal], {}).setdefault(literal[0], literal)

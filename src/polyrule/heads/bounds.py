@@ -13,7 +13,7 @@ import numpy as np
 
 from polyrule.heads.correlations import Branches, formula_of
 from polyrule.heads.example_bounds import ExampleBounds
-from polyrule.heads.singles import label_sets
+from polyrule.heads.single_literals import label_sets
 from polyrule.heads.space import HeadSpace
 from polyrule.heads.valuation import (
     ExampleValuation,

@@ -17,10 +17,10 @@ from fractions import Fraction
 from typing import Any
 
 from polyrule.heads.alike import alike_values
-from polyrule.heads.linear import LinearForm, linear_form
-from polyrule.heads.ratio import dinkelbach
+from polyrule.heads.dinkelbach import dinkelbach
+from polyrule.heads.linear_form import LinearForm, linear_form
 from polyrule.heads.search import best_head
-from polyrule.heads.singles import search_decomposable, search_subset
+from polyrule.heads.single_literals import search_decomposable, search_subset
 from polyrule.heads.soundness import known_properties
 from polyrule.heads.space import HeadSpace
 from polyrule.heads.valuation import SubsetValuation, Valuation, valuation

@@ -13,13 +13,12 @@ from typing import Any
 
 from polyrule.heads.alike import is_correlation
 from polyrule.heads.world import World, evaluate
-from polyrule.measures.definition import Head, cell
+from polyrule.measures.definition import Head, LabelValue, cell
 from polyrule.measures.objective import Objective
 from polyrule.measures.ratio import RatioMeasure
 from polyrule.measures.subset import SubsetAccuracy
 
-Literal = tuple[int, int]
-Terms = dict[Literal, tuple[Fraction, Fraction]]
+Terms = dict[LabelValue, tuple[Fraction, Fraction]]
 MOST_HEADS = 20_000
 
 
@@ -118,7 +117,7 @@ class _Check:
         best = [literal for literal in self.literals if true[literal] == max(true.values())]
         groups = [[s for s in best if counts[s] == c] for c in {counts[s] for s in best}]
 
-        def size(group: list[Literal]) -> tuple[int, int]:
+        def size(group: list[LabelValue]) -> tuple[int, int]:
             labels = min(len({label for label, _ in group}), self.most)
             return labels, labels * self.tp[group[0]]
 
@@ -128,13 +127,13 @@ class _Check:
             problems.append(f"{list(self.head)} is not the largest and first head of best literals with equal counts")
         return problems
 
-    def _first(self, group: list[Literal], size: int) -> Head:
-        present: dict[int, Literal] = {}
+    def _first(self, group: list[LabelValue], size: int) -> Head:
+        present: dict[int, LabelValue] = {}
         for literal in sorted(group, key=lambda s: (s[0], -s[1])):
             present.setdefault(literal[0], literal)
         return tuple(present[label] for label in sorted(present)[:size])
 
-    def _counts(self, literal: Literal) -> tuple[int, int, int, int]:
+    def _counts(self, literal: LabelValue) -> tuple[int, int, int, int]:
         w, total = self.world, [0, 0, 0, 0]
         for e in range(len(w.truth)):
             label = literal[0]
@@ -236,7 +235,7 @@ class _Check:
         own = {sets[literal] for literal in self.head}
         if len(own) != 1 or weights[self.head[0]] != top:
             return [*problems, "the head's literals do not share one largest set of right examples"]
-        groups: dict[frozenset[int], list[Literal]] = {}
+        groups: dict[frozenset[int], list[LabelValue]] = {}
         for literal, members in sets.items():
             if weights[literal] == top:
                 groups.setdefault(members, []).append(literal)
@@ -246,7 +245,7 @@ class _Check:
         )
         return problems if best == self.head else [*problems, f"the head {list(best)} is as good and comes first"]
 
-    def _right(self, literal: Literal) -> frozenset[int]:
+    def _right(self, literal: LabelValue) -> frozenset[int]:
         label, v = literal
         w = self.world
         right = []
@@ -279,11 +278,11 @@ class _Check:
                 return [f"the head {list(other)} with {found} is better"]
         return []
 
-    def _canonical(self, best: dict[Literal, Fraction]) -> list[str]:
+    def _canonical(self, best: dict[LabelValue, Fraction]) -> list[str]:
         merged = self._merged(list(best))
         return [] if merged == self.head else [f"by the tie rules the best head is {list(merged)}"]
 
-    def _merged(self, literals: list[Literal]) -> Head:
+    def _merged(self, literals: list[LabelValue]) -> Head:
         leaders: dict[int, tuple[int, int]] = {}
         for label, v in literals:
             leaders[label] = max(leaders.get(label, (0, 0)), (self.tp[label, v], v))
@@ -310,7 +309,7 @@ def _dot(row: Sequence[int], counts: Sequence[int]) -> int:
     return sum(x * y for x, y in zip(row, counts, strict=True))
 
 
-def _differences(what: str, claimed: dict[Literal, Any], true: dict[Literal, Any]) -> list[str]:
+def _differences(what: str, claimed: dict[LabelValue, Any], true: dict[LabelValue, Any]) -> list[str]:
     if claimed.keys() != true.keys():
         return [f"a {what} is given for {sorted(claimed)}, needed for {sorted(true)}"]
     return [f"the {what} of {s} is {true[s]}, not {claimed[s]}" for s in true if claimed[s] != true[s]]

@@ -9,11 +9,11 @@ from polyrule.errors import OptionError
 from polyrule.heads.alike import alike_values, search_alike
 from polyrule.heads.antimonotone import search_antimonotone
 from polyrule.heads.branch_and_bound import search_bound
+from polyrule.heads.dinkelbach import search_ratio
 from polyrule.heads.exhaustive import search_exhaustive
-from polyrule.heads.linear import LinearForm, linear_form
-from polyrule.heads.ratio import search_ratio
+from polyrule.heads.linear_form import LinearForm, linear_form
 from polyrule.heads.result import HeadResult, Node, Rank
-from polyrule.heads.singles import search_decomposable, search_label_sets, search_subset
+from polyrule.heads.single_literals import search_decomposable, search_label_sets, search_subset
 from polyrule.heads.sizewise import SizeForm, size_form
 from polyrule.heads.soundness import case_of, is_average, require_sound
 from polyrule.heads.space import HeadSpace

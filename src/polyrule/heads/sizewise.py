@@ -14,9 +14,10 @@ from functools import lru_cache
 
 import numpy as np
 
-from polyrule.heads.space import HeadSpace, Literal
+from polyrule.heads.space import HeadSpace
 from polyrule.heads.valuation import ExampleValuation, Valuation
 from polyrule.measures.base import Counts, Measure
+from polyrule.measures.definition import LabelValue
 
 Line = tuple[Fraction, Fraction, Fraction]
 Ranges = tuple[int, ...]
@@ -27,7 +28,7 @@ class SizeForm:
     """Per head size the constant and the gain of every literal; entry 0 belongs to heads of one label."""
 
     constants: list[Fraction]
-    gains: list[dict[Literal, Fraction]]
+    gains: list[dict[LabelValue, Fraction]]
 
 
 def size_form(valuation: Valuation, space: HeadSpace) -> SizeForm | None:
@@ -95,7 +96,7 @@ class _Examples:
             found.append(line)
         return found
 
-    def additive(self, lines: list[Line]) -> tuple[Fraction, dict[Literal, Fraction]]:
+    def additive(self, lines: list[Line]) -> tuple[Fraction, dict[LabelValue, Fraction]]:
         """Sum the lines of all examples into one constant and a gain per literal."""
         constant = sum((int(w) * c for w, (c, _, _) in zip(self.weights, lines, strict=True)), Fraction(0))
         gains = dict.fromkeys(self.literals, Fraction(0))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from polyrule.errors import UnsoundSearchError
 from polyrule.heads.alike import alike_values
-from polyrule.heads.linear import LinearForm
+from polyrule.heads.linear_form import LinearForm
 from polyrule.heads.sizewise import SizeForm
 from polyrule.heads.space import HeadSpace
 from polyrule.heads.valuation import SubsetValuation, Valuation

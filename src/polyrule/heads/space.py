@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from polyrule.heads.world import World
+from polyrule.measures.definition import LabelValue
 from polyrule.measures.objective import Objective
-
-Literal = tuple[int, int]
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,13 +26,13 @@ class HeadSpace:
     5
     """
 
-    choices: dict[int, list[Literal]]
+    choices: dict[int, list[LabelValue]]
     max_size: int
 
     @classmethod
     def of(cls, world: World, objective: Objective, min_tp: int = 1) -> HeadSpace:
         """Collect the usable literals of a world."""
-        choices: dict[int, list[Literal]] = {}
+        choices: dict[int, list[LabelValue]] = {}
         for literal in world.literals(min_tp):
             if objective.negative or literal[1] == 1:
                 choices.setdefault(literal[0], []).append(literal)
@@ -46,7 +45,7 @@ class HeadSpace:
         return list(self.choices)
 
     @property
-    def literals(self) -> list[Literal]:
+    def literals(self) -> list[LabelValue]:
         """All usable literals, in label order."""
         return [literal for literals in self.choices.values() for literal in literals]
 

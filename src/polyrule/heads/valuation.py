@@ -14,12 +14,10 @@ import numpy.typing as npt
 
 from polyrule.heads.world import World
 from polyrule.measures.base import Counts
-from polyrule.measures.definition import NOTHING, Head, cell
+from polyrule.measures.definition import NOTHING, Head, LabelValue, cell
 from polyrule.measures.matthews import round_average
 from polyrule.measures.objective import Objective
 from polyrule.measures.subset import SubsetAccuracy
-
-Literal = tuple[int, int]
 
 
 class Valuation(ABC):
@@ -60,7 +58,7 @@ class MicroValuation(Valuation):
         super().__init__(world, objective)
         outside = [outside_counts(world, objective.scope, label) for label in range(world.n_labels)]
         self.base: Counts = _sum(outside)
-        self.delta: dict[Literal, Counts] = {
+        self.delta: dict[LabelValue, Counts] = {
             (label, value): _minus(literal_counts(world, label, value), outside[label])
             for label in range(world.n_labels)
             for value in (0, 1)
@@ -80,7 +78,7 @@ class LabelValuation(Valuation):
 
     def __init__(self, world: World, objective: Objective) -> None:
         super().__init__(world, objective)
-        self.single: dict[Literal, Fraction] = {
+        self.single: dict[LabelValue, Fraction] = {
             (label, value): self._label_value(label, value) for label in range(world.n_labels) for value in (0, 1)
         }
         self.outside: list[Fraction] | None = None
@@ -174,7 +172,7 @@ class SubsetValuation(Valuation):
         open_cells = covered[:, None] & (assigned == -1)
         free = ~covered[:, None] & absent
         self.absent = [_bits(absent[:, label]) for label in range(world.n_labels)]
-        self.right: dict[Literal, int] = {
+        self.right: dict[LabelValue, int] = {
             (label, value): _bits(
                 (open_cells[:, label] & (truth[:, label] == value)) | free[:, label] | unknown[:, label]
             )

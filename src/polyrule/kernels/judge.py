@@ -19,7 +19,7 @@ import numpy as np
 
 from polyrule.arrays import Bools, Ints
 from polyrule.heads import HeadResult, World, best_head
-from polyrule.heads.coverage import no_condition_wins
+from polyrule.heads.no_condition import no_condition_wins
 from polyrule.kernels.bounds import Bounds, hamming_bounds, is_example_hamming, monotone_bounds, ratio_bounds
 from polyrule.kernels.cuts import Batch
 from polyrule.kernels.singles import CountedValues, RatioValues, SingleValues, lowered

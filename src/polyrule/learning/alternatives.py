@@ -16,7 +16,7 @@ import numpy as np
 
 from polyrule.arrays import Bools, Floats, Ints
 from polyrule.data.table import Table
-from polyrule.learning.pool import Body, Covers
+from polyrule.learning.body_pool import Body, Covers
 from polyrule.learning.selection import Costs
 from polyrule.model.conditions import said_shorter
 from polyrule.model.rule import (

@@ -27,14 +27,14 @@ from polyrule.data.table import Table
 from polyrule.errors import OptionError
 from polyrule.kernels.engine import Candidate, Engine
 from polyrule.learning.alternatives import Alternatives, Rules
+from polyrule.learning.body_pool import Body, Covers, Pool, counted_as
 from polyrule.learning.constraints import Constraints
 from polyrule.learning.derived import DerivedTable
 from polyrule.learning.expecting import expected
 from polyrule.learning.learners import Learner
-from polyrule.learning.opinions import best_cut, out_of_bag
-from polyrule.learning.pool import Body, Covers, Pool, counted_as
+from polyrule.learning.out_of_bag import best_cut, out_of_bag
 from polyrule.learning.progress import Callback
-from polyrule.learning.second_look import SecondLook
+from polyrule.learning.revising import Reviser
 from polyrule.learning.selection import QUANTUM, Chosen, Costs, Selection
 from polyrule.learning.separate import Clock, Learning, Reason, SeparateOptions, unscaled
 from polyrule.learning.thresholds import Shortener
@@ -170,7 +170,7 @@ class Composition:
         needed = _shortest(sizes, covers, allowed)
         bodies, covers = tuple(bodies[number] for number in needed), covers.only(needed)
         allowed = np.ones((len(bodies), len(self.names)), dtype=bool) if allowed is None else allowed[needed]
-        model = SecondLook(self, bodies, covers, allowed, sizes[needed]).best()
+        model = Reviser(self, bodies, covers, allowed, sizes[needed]).best()
         if self.start:
             model.info["pruning"]["kept"] = len(self.start)
         proof = proof_of(Objective(self.learner.objective.measure, negative=False))  # as bodies are grown

@@ -18,9 +18,9 @@ from polyrule.errors import OptionError
 from polyrule.heads.soundness import check_search
 from polyrule.kernels.dispatch import make_engine
 from polyrule.kernels.engine import Candidate, Engine, GrowOptions
-from polyrule.learning.forewarn import warn_about_rules, warn_about_time
 from polyrule.learning.progress import Callback
 from polyrule.learning.separate import Learning, Reason, SeparateOptions, unscaled
+from polyrule.learning.warn import warn_about_rules, warn_about_time
 from polyrule.measures import Objective
 from polyrule.measures.proofs import proof_of
 from polyrule.model.rule_list import RuleList

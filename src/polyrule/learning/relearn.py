@@ -157,7 +157,7 @@ def _obstacle(model: Any) -> str:
 def _learned(model: Any, data: Dataset) -> Any:
     """Learn a model again; where it was ended early, as many rules."""
     # Whoever checks a model looks for this here, below the estimators; pyproject.toml names it as an exception.
-    from polyrule.estimators.again import learner_of
+    from polyrule.estimators.from_model import learner_of
 
     info, kept = model.info, kept_rules(model)
     most = len(model.rules) - kept if info.get("stopped") in _ENDED else None

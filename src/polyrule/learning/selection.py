@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from polyrule.arrays import Bools, Floats, Ints
-from polyrule.learning.pool import Covers
+from polyrule.learning.body_pool import Covers
 
 Matrix = Floats  # whole numbers below 2**53, which doubles add without rounding in any order
 

@@ -22,8 +22,8 @@ from polyrule.data.fingerprint import examples_of, fingerprint, is_of_examples
 from polyrule.data.table import Table
 from polyrule.errors import ModelError
 from polyrule.heads.certificate import certify as certify_head
-from polyrule.heads.search import best_head
 from polyrule.heads.certificate_check import verify_certificate
+from polyrule.heads.search import best_head
 from polyrule.heads.world import World, evaluate
 from polyrule.learning.findings import DATA, Finding, Verification
 from polyrule.learning.relearn import list_statements, relearn

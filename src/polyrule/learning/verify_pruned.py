@@ -18,10 +18,10 @@ from polyrule.data.labels import UNKNOWN
 from polyrule.data.row_order import by_content
 from polyrule.data.table import Table
 from polyrule.errors import ModelError
+from polyrule.learning.body_pool import counted_as
 from polyrule.learning.composing import Pruning, cell_gains, digest_of, targets_of
 from polyrule.learning.findings import Finding, Verification
-from polyrule.learning.opinions import out_of_bag
-from polyrule.learning.pool import counted_as
+from polyrule.learning.out_of_bag import out_of_bag
 from polyrule.learning.relearn import kept_rules
 from polyrule.learning.separate import unscaled
 from polyrule.model.conditions import holds

@@ -10,7 +10,10 @@ from polyrule.measures.base import Counts, Measure
 from polyrule.measures.matthews import round_average
 from polyrule.measures.subset import SubsetAccuracy
 
-Head = tuple[tuple[int, int], ...]
+LabelValue = tuple[int, int]
+"""What a head says about one label: its index, and 0 or 1."""
+
+Head = tuple[LabelValue, ...]
 UNSET = -1
 NOTHING: Counts = (0, 0, 0, 0)
 TP, FP, TN, FN = (1, 0, 0, 0), (0, 1, 0, 0), (0, 0, 1, 0), (0, 0, 0, 1)

@@ -21,8 +21,7 @@ from polyrule.data.documents import feature_record, is_sealed, parse, read_featu
 from polyrule.data.table import Feature
 from polyrule.errors import ModelError
 from polyrule.model.atomic import atomic_write
-from polyrule.model.info import decode_info
-from polyrule.model.reading import Node
+from polyrule.model.info import Node, decode_info
 from polyrule.model.rule import group_of
 
 FORMAT = "polyrule-model"

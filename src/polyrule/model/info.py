@@ -5,11 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from polyrule.data import documents
 from polyrule.errors import ModelError
-from polyrule.model.reading import Node
 
 DEEPEST = 40
 _LARGEST = 2**63 - 1
+
+
+class Node(documents.Node):
+    """A value inside a model file, and the way there; errors are about the model."""
+
+    error = ModelError
 
 
 def _text(node: Node) -> object:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, overload
 import numpy as np
 import numpy.typing as npt
 
-from polyrule.data.results import frame_of_rows
+from polyrule.data.result_tables import frame_of_rows
 from polyrule.data.table import Feature
 from polyrule.errors import ModelError
 from polyrule.model import editing, printing

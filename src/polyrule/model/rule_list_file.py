@@ -11,7 +11,7 @@ from polyrule.data.columns import shorten
 from polyrule.data.table import Feature
 from polyrule.model.conditions import chosen
 from polyrule.model.files import Codec, plain_json
-from polyrule.model.reading import Node
+from polyrule.model.info import Node
 from polyrule.model.rule import (
     LONGEST_NAME,
     Condition,

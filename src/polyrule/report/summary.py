@@ -13,7 +13,7 @@ from polyrule.evaluation.scores import MEASURES
 from polyrule.model.narrowing import used_features
 from polyrule.model.rounding import with_gaps
 from polyrule.model.rule import plain_conditions
-from polyrule.report import comparison, examples, features, matters, scoring
+from polyrule.report import comparison, examples, features, importance_summary, scoring
 from polyrule.report.inputs import Inputs, Part, learned_from_others
 from polyrule.report.kinds import kind_of, signed_rules
 from polyrule.report.page import MOST_TEXT, embed, without_text
@@ -83,7 +83,7 @@ def summarise(
             entry["parts"][-1]["interval"] = {
                 name: [round(bound, 4) for bound in resampled.interval(name, at)] for name in MEASURES
             }
-        entry["importance"] = matters.summarise(model, inputs, slots, resamples)
+        entry["importance"] = importance_summary.summarise(model, inputs, slots, resamples)
     if resampled is not None and len(inputs.models) > 1:
         summary["level"] = scoring.level_with_best([m["parts"][-1]["scores"] for m in summary["models"]], resampled)
     taken = len(embed(without_text(summary))) + sum(min(len(m["text"]), MOST_TEXT) for m in summary["models"])

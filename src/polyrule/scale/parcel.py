@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from polyrule.scale.coded import KINDS, Counts
-from polyrule.scale.row_counts import fill_usual
 from polyrule.scale.questions import CountRows
+from polyrule.scale.row_counts import fill_usual
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -57,13 +57,13 @@ class Parcel:
         return Counts(kinds, weight)
 
 
-def for_the_journey(answer: Any, question: Any) -> Any:
+def packed_answer(answer: Any, question: Any) -> Any:
     """Make tables of counts small; other answers are."""
     return Parcel.of(answer, question.usual) if isinstance(question, CountRows) else answer
 
 
-def unpacked(answer: Any) -> Any:
-    """Return what `for_the_journey` was given."""
+def unpacked_answer(answer: Any) -> Any:
+    """Return what `packed_answer` was given."""
     return answer.counts() if isinstance(answer, Parcel) else answer
 
 

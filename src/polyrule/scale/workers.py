@@ -15,7 +15,7 @@ from typing import Any
 
 from polyrule.errors import DataError
 from polyrule.scale.coded import Step
-from polyrule.scale.parcel import for_the_journey
+from polyrule.scale.parcel import packed_answer
 from polyrule.scale.questions import Question
 from polyrule.scale.states import States, room_for_blocks
 from polyrule.store import Block, Store
@@ -99,7 +99,7 @@ def open_store(path: str, fingerprint: str) -> Store:
 
 def answer_share(share: Share, steps: tuple[Step, ...], question: Question[Any]) -> Any:
     """Ask a share; the answer is made small for its journey."""
-    return for_the_journey(share.answer(steps, question), question)
+    return packed_answer(share.answer(steps, question), question)
 
 
 def add_up(answers: list[Any]) -> Any:

@@ -21,11 +21,11 @@ from polyrule.data.table import Feature
 from polyrule.errors import DataError
 from polyrule.locks import hold
 from polyrule.store.bins import Bins, check_max_bins, code_type, nominal_bins
-from polyrule.store.cuts import CutFinder
+from polyrule.store.cut_points import CutFinder
 from polyrule.store.folder import Store, StoredBlocks, block_file, write_block, write_bytes, writing
 from polyrule.store.header import HEADER, MOST_WEIGHT, VERSION, BlockRecord, Header, read_block
 from polyrule.store.packed import Block, label_words
-from polyrule.store.sources import Pieces, open_pieces
+from polyrule.store.pieces import Pieces, open_pieces
 
 logger = logging.getLogger(__name__)
 

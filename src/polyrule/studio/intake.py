@@ -11,9 +11,9 @@ from typing import Any, TypeVar
 from polyrule.data import Dataset
 from polyrule.data.names import visible
 from polyrule.errors import DataError, OptionError
-from polyrule.model.reading import Node
-from polyrule.studio.columns import describe_columns
-from polyrule.studio.tables import (
+from polyrule.model.info import Node
+from polyrule.studio.column_summary import describe_columns
+from polyrule.studio.setup import (
     Look,
     Origin,
     Setup,

@@ -12,8 +12,8 @@ from polyrule.errors import PolyruleError
 from polyrule.estimators.ensemble import RuleEnsembleClassifier
 from polyrule.estimators.rule_list import RuleListClassifier
 from polyrule.model.conditions import fits
+from polyrule.model.info import Node
 from polyrule.model.printing import format_rule
-from polyrule.model.reading import Node
 from polyrule.model.rule import LabelCondition
 from polyrule.model.rule_list import RuleList
 from polyrule.studio.jobs import Job

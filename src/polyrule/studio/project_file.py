@@ -19,8 +19,7 @@ from polyrule.kinds import load as _kinds  # makes every kind of model known
 from polyrule.locks import try_lock
 from polyrule.model.atomic import atomic_write
 from polyrule.model.files import dumps, loads
-from polyrule.model.info import check_depth
-from polyrule.model.reading import Node
+from polyrule.model.info import Node, check_depth
 from polyrule.studio.project import Project, Version
 
 FORMAT = "polyrule-studio"

@@ -8,8 +8,8 @@ from typing import Any
 from polyrule.data.names import visible
 from polyrule.studio.learn import Recipe
 from polyrule.studio.project import Project
+from polyrule.studio.setup import MOST_STRATIFIED, Origin, Setup
 from polyrule.studio.steps import code
-from polyrule.studio.tables import MOST_STRATIFIED, Origin, Setup
 from polyrule.version import __version__
 
 

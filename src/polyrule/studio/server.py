@@ -22,7 +22,7 @@ from polyrule.errors import LimitError, OptionError, PolyruleError
 from polyrule.studio import page
 from polyrule.studio.saving import FILES, make_file
 from polyrule.studio.session import Session
-from polyrule.studio.tables import Origin, file_ending
+from polyrule.studio.setup import Origin, file_ending
 
 logger = logging.getLogger(__name__)
 #: bytes of a question; a table comes by another way

@@ -16,19 +16,19 @@ from polyrule.data import Dataset
 from polyrule.data.names import visible
 from polyrule.ensemble.model import RuleEnsemble
 from polyrule.errors import OptionError
-from polyrule.model.reading import Node
+from polyrule.model.info import Node
 from polyrule.studio.alone import alone
-from polyrule.studio.columns import findings
+from polyrule.studio.background import Workers
+from polyrule.studio.column_summary import findings
 from polyrule.studio.comparing import judged
 from polyrule.studio.intake import Intake
 from polyrule.studio.learn import Recipe
 from polyrule.studio.project import Project
 from polyrule.studio.project_file import Encoder, read_project, save_project
-from polyrule.studio.questions import Questions
+from polyrule.studio.queries import Questions
 from polyrule.studio.script import script
-from polyrule.studio.tables import Origin, Setup, aligned
+from polyrule.studio.setup import Origin, Setup, aligned
 from polyrule.studio.workbench import Workbench
-from polyrule.studio.workers import Workers
 
 
 class Session:

@@ -7,7 +7,7 @@ from typing import Any
 from polyrule.errors import OptionError
 from polyrule.model.bodies import ABOVE, AT_MOST, CATEGORY, GROUP, IN, LABEL, MISSING
 from polyrule.model.conditions import chosen, said_shorter, tidy
-from polyrule.model.reading import Node
+from polyrule.model.info import Node
 from polyrule.model.rule import (
     Condition,
     FeatureCondition,

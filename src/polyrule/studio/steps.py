@@ -11,8 +11,8 @@ from typing import Any
 
 from polyrule.ensemble.model import RuleEnsemble
 from polyrule.errors import OptionError
+from polyrule.model.info import Node
 from polyrule.model.printing import format_name, rule_text
-from polyrule.model.reading import Node
 from polyrule.model.rule import Rule, group_of
 from polyrule.model.rule_list import RuleList
 

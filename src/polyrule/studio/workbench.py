@@ -23,8 +23,8 @@ from polyrule.report.features import summarise as feature_entry
 from polyrule.report.inputs import Part
 from polyrule.report.kinds import kind_of
 from polyrule.studio.bits import Words, count, first, pack
+from polyrule.studio.setup import dense
 from polyrule.studio.steps import said
-from polyrule.studio.tables import dense
 from polyrule.studio.tally import Covers, Tally, known_truth, tally, tally_labels
 
 #: versions whose counts are kept

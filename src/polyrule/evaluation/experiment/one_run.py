@@ -13,7 +13,7 @@ from polyrule.data.dataset import Dataset
 from polyrule.data.reading import read
 from polyrule.data.table import Table
 from polyrule.errors import DataError, OptionError
-from polyrule.evaluation.counts import ConfusionCounts
+from polyrule.evaluation.confusion import ConfusionCounts
 from polyrule.evaluation.experiment.memory import PeakMemory
 from polyrule.evaluation.experiment.plan import Run
 from polyrule.evaluation.experiment.recipe import Recipe, import_name, make_estimator

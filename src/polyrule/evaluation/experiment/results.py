@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from polyrule.data.results import frame_of_rows
+from polyrule.data.result_tables import frame_of_rows
 from polyrule.errors import PolyruleError
-from polyrule.evaluation.counts import ConfusionCounts
+from polyrule.evaluation.confusion import ConfusionCounts
 from polyrule.evaluation.experiment.plan import plan_runs
 from polyrule.evaluation.experiment.spec import ComparisonSpec, ExperimentSpec
 from polyrule.evaluation.experiment.store import Row, RowStore

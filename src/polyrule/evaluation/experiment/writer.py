@@ -8,7 +8,7 @@ import logging
 from pathlib import Path
 from typing import Any
 
-from polyrule.data.results import MissingExtraError
+from polyrule.data.result_tables import MissingExtraError
 from polyrule.evaluation.experiment.page import results_page
 from polyrule.evaluation.experiment.published import models_beside_published, performance_beside_published
 from polyrule.evaluation.experiment.report_tables import (

@@ -60,7 +60,7 @@ class Teaching:
 
 
 @dataclass(frozen=True, eq=False)
-class Lesson:
+class TrainingExamples:
     """What the rules are fitted to: bins of one feature after the other, soft targets and weights of the examples."""
 
     columns: Iterable[Codes]
@@ -68,13 +68,13 @@ class Lesson:
     weights: Floats
 
 
-def plain_lesson(columns: Iterable[Codes], truth: Bytes, weights: Floats) -> Lesson:
+def plain_examples(columns: Iterable[Codes], truth: Bytes, weights: Floats) -> TrainingExamples:
     """Return the training examples as they are."""
-    return Lesson(columns, truth.astype(np.float32), weights)
+    return TrainingExamples(columns, truth.astype(np.float32), weights)
 
 
-class Lessons:
-    """Lessons from one teacher.
+class SoftTargets:
+    """Soft targets from one teacher.
 
     Parameters
     ----------
@@ -88,7 +88,7 @@ class Lessons:
     stop : callable
         See `Teacher`.
     final : bool
-        Whether these are the lessons of the final model, which has more to learn from.
+        Whether these are the targets of the final model, which has more to learn from.
     text : bool
         Whether the table looks like text, of which no mixed examples are made.
     """
@@ -130,20 +130,20 @@ class Lessons:
             self._codes = binning.codes(table)
             self._near = neighbours(matrix, options.neighbours, np.random.default_rng([seed, 2]))
 
-    def lesson(self, number: int = 0) -> Lesson:
+    def examples(self, number: int = 0) -> TrainingExamples:
         """Return the training examples and mixed ones, other ones for every `number`.
 
         The mixed examples together weigh as much as the real ones.
         """
         if not self.wanted:
-            return Lesson(self.binning.columns(self.table), self.targets, self.weights)
+            return TrainingExamples(self.binning.columns(self.table), self.targets, self.weights)
         random = np.random.default_rng([self.seed, 0, number])
         mixed, sources = mix(self._codes, self._near, self.wanted, self.options.exchange, random)
         shown = list(self.design.features)
         opinions = self.teacher.predict(self.design.matrix(mixed[shown], self.wanted))
         weights = self.weights[sources]
         weights *= self.weights.sum() / weights.sum()
-        return Lesson(
+        return TrainingExamples(
             np.hstack([self._codes, mixed]),
             np.vstack([self.targets, opinions]),
             np.concatenate([self.weights, weights]),

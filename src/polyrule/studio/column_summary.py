@@ -16,7 +16,7 @@ from polyrule.data.formats.date_columns import TIMES
 from polyrule.data.names import visible
 from polyrule.data.tags import likely_separator
 from polyrule.report.features import summarise as feature_entry
-from polyrule.studio.tables import ODD, Look
+from polyrule.studio.setup import ODD, Look
 
 #: examples in which odd things are looked for
 MOST_DESCRIBED = 50_000

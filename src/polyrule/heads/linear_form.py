@@ -9,9 +9,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
-from polyrule.heads.space import HeadSpace, Literal
+from polyrule.heads.space import HeadSpace
 from polyrule.heads.valuation import ExampleValuation, LabelValuation, MicroValuation, Valuation
 from polyrule.measures.base import Counts
+from polyrule.measures.definition import LabelValue
 from polyrule.measures.ratio import RatioMeasure
 from polyrule.measures.rational import (
     RationalMeasure,
@@ -27,9 +28,9 @@ class LinearForm:
 
     top: Fraction
     bottom: Fraction
-    terms: dict[Literal, tuple[Fraction, Fraction]]
+    terms: dict[LabelValue, tuple[Fraction, Fraction]]
 
-    def value(self, head: tuple[Literal, ...]) -> Fraction:
+    def value(self, head: tuple[LabelValue, ...]) -> Fraction:
         """Return the value of a head."""
         top = sum((self.terms[literal][0] for literal in head), self.top)
         bottom = sum((self.terms[literal][1] for literal in head), self.bottom)
@@ -118,7 +119,7 @@ def _rational_form(valuation: MicroValuation, space: HeadSpace, measure: Rationa
     return None
 
 
-def _equal_margins(deltas: dict[Literal, Counts]) -> bool:
+def _equal_margins(deltas: dict[LabelValue, Counts]) -> bool:
     """Whether all literals predict on the same weight and leave out the same weight: nothing set on what they cover."""
     return len({(d[0] + d[1], d[2] + d[3]) for d in deltas.values()}) == 1
 

@@ -21,7 +21,7 @@ from polyrule.data.reading import file_columns, sheet_names
 from polyrule.data.sniff import _ENDINGS, _PACKED
 from polyrule.data.splits import train_test_split
 from polyrule.errors import DataError, LimitError, OptionError
-from polyrule.model.reading import Node
+from polyrule.model.info import Node
 
 #: examples up to which the held-out part is stratified; beyond them chance spreads labels well enough, and at once
 MOST_STRATIFIED = 50_000

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from polyrule.errors import ModelError, OptionError
+from polyrule.model.info import Node
 from polyrule.model.printing import rule_text
-from polyrule.model.reading import Node
 from polyrule.model.rule_list import RuleList
-from polyrule.studio import ask, refine
+from polyrule.studio import ask, rule_changes
 from polyrule.studio.alone import alone
 from polyrule.studio.bits import Words, pack
 from polyrule.studio.comparing import compare
@@ -94,7 +94,7 @@ class Questions:
     def conditions(self, value: Any) -> dict[str, Any]:
         """Return which conditions of a rule could be dropped, and which added."""
         rule = Node(value, "conditions").fields(("rule",))["rule"].whole(0, 10**6)
-        return refine.conditions(self._bench(), self._list(), rule)
+        return rule_changes.conditions(self._bench(), self._list(), rule)
 
     @alone
     def complete(self, value: Any) -> dict[str, Any]:

@@ -6,12 +6,12 @@ from collections.abc import Iterable
 from fractions import Fraction
 
 from polyrule.heads.result import Rank, rank
-from polyrule.heads.space import HeadSpace, Literal
+from polyrule.heads.space import HeadSpace
 from polyrule.heads.valuation import SubsetValuation, Valuation
-from polyrule.measures.definition import Head
+from polyrule.measures.definition import Head, LabelValue
 
 
-def search_decomposable(space: HeadSpace, valuation: Valuation) -> tuple[Head, Rank, dict[Literal, Fraction]]:
+def search_decomposable(space: HeadSpace, valuation: Valuation) -> tuple[Head, Rank, dict[LabelValue, Fraction]]:
     """Evaluate the single literals and merge those that reach the best value; the merged head has that value too."""
     singles = {literal: valuation.plain((literal,)) for literal in space.literals}
     top = max(singles.values())
@@ -19,7 +19,7 @@ def search_decomposable(space: HeadSpace, valuation: Valuation) -> tuple[Head, R
     return head, rank(top, head, valuation.tp(head)), singles
 
 
-def search_subset(space: HeadSpace, valuation: SubsetValuation) -> tuple[Head, Rank, dict[Literal, int]]:
+def search_subset(space: HeadSpace, valuation: SubsetValuation) -> tuple[Head, Rank, dict[LabelValue, int]]:
     """Group the literals by the set of examples they treat rightly; the best head is a group of the largest set.
 
     Adding a label can only take examples away, so no head is better than a single literal, and a head is as good as
@@ -32,10 +32,10 @@ def search_subset(space: HeadSpace, valuation: SubsetValuation) -> tuple[Head, R
 
 
 def _best_groups(
-    literals: list[Literal], space: HeadSpace, valuation: SubsetValuation, among: int
-) -> tuple[list[Head], int, dict[Literal, int]]:
+    literals: list[LabelValue], space: HeadSpace, valuation: SubsetValuation, among: int
+) -> tuple[list[Head], int, dict[LabelValue, int]]:
     """Group literals by what they get right among some examples; return the largest groups as heads, and weights."""
-    groups: dict[int, list[Literal]] = {}
+    groups: dict[int, list[LabelValue]] = {}
     for literal in literals:
         groups.setdefault(valuation.right[literal] & among, []).append(literal)
     weights = {examples: valuation.weight(examples) for examples in groups}
@@ -82,7 +82,7 @@ def label_sets(valuation: SubsetValuation) -> dict[tuple[int, ...], int]:
     return sets
 
 
-def merge(literals: Iterable[Literal], space: HeadSpace, valuation: Valuation) -> Head:
+def merge(literals: Iterable[LabelValue], space: HeadSpace, valuation: Valuation) -> Head:
     """Join literals that are equally good: per label the one with more TP, ``= 1`` on a tie; most TP first."""
     by_label: dict[int, tuple[int, int]] = {}
     for literal in literals:

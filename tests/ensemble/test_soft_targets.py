@@ -1,4 +1,4 @@
-"""Lessons: soft targets without the example itself, and mixed examples."""
+"""Soft targets without the example itself, and mixed examples."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ import pytest
 
 from polyrule.bins.binning import Binning
 from polyrule.data import Feature, Table
-from polyrule.ensemble import lessons as module
-from polyrule.ensemble.lessons import Lessons, Teaching, mix, neighbours
+from polyrule.ensemble import soft_targets as module
+from polyrule.ensemble.soft_targets import SoftTargets, Teaching, mix, neighbours
 from polyrule.teacher import design as designs
 from polyrule.teacher.design import Design
 
@@ -27,53 +27,55 @@ def world(seed: int = 0, rows: int = 150):
     return Binning.of(table, 32), table, noisy.astype(np.uint8), truth
 
 
-def lessons(rows: int = 150, weights=None, seed: int = 0, threads: int = 1, final: bool = False, **options) -> Lessons:
+def targets_of(
+    rows: int = 150, weights=None, seed: int = 0, threads: int = 1, final: bool = False, **options
+) -> SoftTargets:
     binning, table, noisy, _ = world(rows=rows)
     every = np.ones(rows) if weights is None else weights
-    return Lessons(binning, table, noisy, every, Teaching(trees=30, **options), seed, threads, final=final)
+    return SoftTargets(binning, table, noisy, every, Teaching(trees=30, **options), seed, threads, final=final)
 
 
 def test_targets_lie_between_label_and_estimate_and_are_nearer_the_truth() -> None:
     _, _, noisy, truth = world(rows=400)
-    lesson = lessons(400, rounds=0).lesson()
-    assert ((lesson.targets >= noisy / 2) & (lesson.targets <= (noisy + 1) / 2)).all()
+    examples = targets_of(400, rounds=0).examples()
+    assert ((examples.targets >= noisy / 2) & (examples.targets <= (noisy + 1) / 2)).all()
     flipped = noisy != truth
-    assert np.abs(lesson.targets - truth)[flipped].mean() < 0.8  # a wrong label is believed less than a label
+    assert np.abs(examples.targets - truth)[flipped].mean() < 0.8  # a wrong label is believed less than a label
 
 
 def test_mixed_examples_weigh_as_much_as_the_real_ones() -> None:
     weights = np.random.default_rng(0).integers(1, 4, 150).astype(float)
-    lesson = lessons(weights=weights, rounds=2).lesson()
-    assert lesson.targets.shape == (450, 2)
-    assert np.array_equal(lesson.weights[:150], weights)
-    assert lesson.weights[150:].sum() == pytest.approx(weights.sum())
-    assert ((lesson.targets >= 0) & (lesson.targets <= 1)).all()
+    examples = targets_of(weights=weights, rounds=2).examples()
+    assert examples.targets.shape == (450, 2)
+    assert np.array_equal(examples.weights[:150], weights)
+    assert examples.weights[150:].sum() == pytest.approx(weights.sum())
+    assert ((examples.targets >= 0) & (examples.targets <= 1)).all()
 
 
 def test_no_more_examples_than_the_limit() -> None:
-    assert lessons(limit=170).lesson().targets.shape[0] == 170
-    assert lessons(limit=100).lesson().targets.shape[0] == 150
+    assert targets_of(limit=170).examples().targets.shape[0] == 170
+    assert targets_of(limit=100).examples().targets.shape[0] == 150
 
 
 def test_the_final_model_learns_from_more_mixed_examples_unless_they_would_be_very_many(monkeypatch) -> None:
     weights = np.random.default_rng(0).integers(1, 4, 150).astype(float)
-    lesson = lessons(weights=weights, rounds=2, draws=4, final=True).lesson()
-    assert lesson.targets.shape == (150 + 4 * 300, 2)
-    assert lesson.weights[150:].sum() == pytest.approx(weights.sum())
-    assert lessons(rounds=2, limit=250, final=True).lesson().targets.shape[0] == 150 + 3 * 100
-    assert lessons(rounds=2, limit=100, final=True).lesson().targets.shape[0] == 150
+    examples = targets_of(weights=weights, rounds=2, draws=4, final=True).examples()
+    assert examples.targets.shape == (150 + 4 * 300, 2)
+    assert examples.weights[150:].sum() == pytest.approx(weights.sum())
+    assert targets_of(rounds=2, limit=250, final=True).examples().targets.shape[0] == 150 + 3 * 100
+    assert targets_of(rounds=2, limit=100, final=True).examples().targets.shape[0] == 150
     monkeypatch.setattr(module, "_MOST_TARGETS", 2 * 500)
-    assert lessons(rounds=2, final=True).lesson().targets.shape[0] == 500
+    assert targets_of(rounds=2, final=True).examples().targets.shape[0] == 500
     monkeypatch.setattr(module, "_MOST_TARGETS", 2 * 200)  # the other models get 300 anyway
-    assert lessons(rounds=2, final=True).lesson().targets.shape[0] == 450
+    assert targets_of(rounds=2, final=True).examples().targets.shape[0] == 450
     monkeypatch.setattr(module, "_LARGEST_MIXED", 5 * 320)
-    assert lessons(rounds=2, final=True).lesson().targets.shape[0] == 320
+    assert targets_of(rounds=2, final=True).examples().targets.shape[0] == 320
 
 
-def test_lessons_depend_on_the_seed_only_and_differ_in_their_mixed_examples() -> None:
-    first, again = lessons(seed=5), lessons(seed=5, threads=3)
-    assert np.array_equal(first.lesson().targets, again.lesson().targets)
-    one, two = first.lesson(0), first.lesson(1)
+def test_targets_depend_on_the_seed_only_and_differ_in_their_mixed_examples() -> None:
+    first, again = targets_of(seed=5), targets_of(seed=5, threads=3)
+    assert np.array_equal(first.examples().targets, again.examples().targets)
+    one, two = first.examples(0), first.examples(1)
     assert np.array_equal(one.targets[:150], two.targets[:150])
     assert np.array_equal(one.columns[:, :150], two.columns[:, :150])
     assert not np.array_equal(one.columns[:, 150:], two.columns[:, 150:])

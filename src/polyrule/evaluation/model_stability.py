@@ -11,9 +11,9 @@ import numpy.typing as npt
 from sklearn.base import clone
 
 from polyrule.data.dataset import Dataset
-from polyrule.data.results import make_frame
+from polyrule.data.result_tables import make_frame
 from polyrule.data.table import Table
-from polyrule.estimators.again import learner_of
+from polyrule.estimators.from_model import learner_of
 from polyrule.evaluation.resampling import draw
 from polyrule.model.bodies import FlatBodies, covers
 from polyrule.model.narrowing import used_features

@@ -6,14 +6,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 
-from polyrule.heads.linear import LinearForm
+from polyrule.heads.linear_form import LinearForm
 from polyrule.heads.result import Rank, rank
 from polyrule.heads.sizewise import SizeForm
-from polyrule.heads.space import HeadSpace, Literal
+from polyrule.heads.space import HeadSpace
 from polyrule.heads.valuation import Valuation
-from polyrule.measures.definition import Head
+from polyrule.measures.definition import Head, LabelValue
 
-Gain = Callable[[Literal], Fraction]
+Gain = Callable[[LabelValue], Fraction]
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ def dinkelbach(space: HeadSpace, valuation: Valuation, form: LinearForm, least: 
     while True:
         here = level
 
-        def gain(literal: Literal, at: Fraction = here) -> Fraction:
+        def gain(literal: LabelValue, at: Fraction = here) -> Fraction:
             a, b = form.terms[literal]
             return a - at * b
 

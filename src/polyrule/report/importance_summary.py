@@ -7,7 +7,7 @@ from typing import Any
 
 from polyrule.errors import OptionError
 from polyrule.evaluation.importance import Importance, importances
-from polyrule.evaluation.learned_again import Stability, stability
+from polyrule.evaluation.model_stability import Stability, stability
 from polyrule.report.inputs import Inputs
 
 

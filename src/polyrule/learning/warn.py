@@ -18,7 +18,7 @@ from polyrule.data.table import Table
 from polyrule.data.unseen import depth_of_caller
 from polyrule.errors import DataWarning, MeasureWarning, ModelWarning, OptionError, SlowSearchWarning
 from polyrule.heads import World, best_head
-from polyrule.heads.coverage import excluding_never_helps
+from polyrule.heads.no_condition import excluding_never_helps
 from polyrule.measures import FunctionMeasure, Objective, SubsetAccuracy
 from polyrule.measures.remarks import remarks
 from polyrule.model.constants import shortfall
