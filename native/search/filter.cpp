@@ -332,13 +332,14 @@ double CountFilter::most_right(const Group& size, std::size_t side) {
 }
 
 bool CountFilter::any_literal(bool stretch) const {
+  const double least = lowered_ - rounding() * std::max(1.0, std::abs(lowered_));
   for (std::size_t e = 0; e < labels_.size(); ++e)
     for (int v = 0; v < 2; ++v) {
       const auto of = [&](Reach::Number number) { return double(reach_.of(v, number)[e]); };
       const double tp = of(Reach::kTp), fp = of(Reach::kFp), tn = of(Reach::kTn), fn = of(Reach::kFn);
       if (!labels_[e].allowed[v] || tp <= 0) continue;
       const double value = stretch ? most_of(tp, fp, tn, fn, e, v) : formula_estimate(form_, tp, fp, tn, fn);
-      if (value >= lowered_ - rounding()) return true;
+      if (value >= least) return true;
     }
   return false;
 }
@@ -353,7 +354,8 @@ double CountFilter::most_of(double tp, double fp, double tn, double fn, std::siz
     if (form_.formula == Formula::added_value) return std::min(excess / covered, precision);
     return std::min(excess * excess / covered, precision * precision * most);
   }
-  if (form_.formula == Formula::lift) return tp / (tp + fp) / (reach_.least_positives(v, e) / reach_.most_total(e));
+  if (form_.formula == Formula::lift)  // in doubles: a quotient of singles is rounded too far
+    return tp / (tp + fp) * double(reach_.most_total(e)) / double(reach_.least_positives(v, e));
   if (form_.formula != Formula::m_estimate) return formula_estimate(form_, tp, fp, tn, fn);
   const double m = double(form_.m_num) / double(form_.m_den);
   const double share = std::min(1.0, double(reach_.most_positives(v)[e]) / total);

@@ -244,3 +244,10 @@ def test_counts_that_singles_round(measure: str, X: str, Y: str, less: list[int]
         make(*arguments, Objective(measure), GrowOptions()).grow() for make in (native_engine, ReferenceEngine)
     )
     assert (mine.value, tuple(mine.head), mine.body) == (other.value, tuple(other.head), other.body)
+
+
+def test_lift_ties_whose_quotients_singles_round_apart() -> None:
+    """Two rules of value 3/2; the second is right more often."""
+    table = Table.from_array(np.array([[0, 3], [nan, 0], [7, 0]]))
+    arguments = table, np.array([[0], [1], [1]], dtype=np.uint8), np.ones(3, np.int64), Objective("lift"), GrowOptions()
+    same_rules(arguments, [(0.01, True)])
