@@ -22,9 +22,10 @@ from polyrule.measures import Objective
 
 @dataclass
 class Result:
-    """What a comparison showed: rules compared by kind, and the first thing that differs."""
+    """What a comparison showed: rules compared by kind, with how many of the reference, and what differs first."""
 
     rules: Counter[str] = field(default_factory=Counter)
+    of_reference: int = 0
     step: int | None = None
     what: str = ""
     found: Any = None
@@ -36,22 +37,8 @@ class Result:
         return self.step is not None
 
 
-#: Without the searchers of plain measures the compiled engine tries every boundary: slow, and quicker than NumPy.
-GENERAL = {"plain": 0}
-PLAIN = {"precision", "f0.5", "f1", "recall", "hamming", "jaccard", "laplace"}
-
-
-def is_quick(world: World) -> bool:
-    """Whether the general search can stand in for the reference; what it finds for groups, all engines have from it."""
-    plain = set(world.objective) <= {"measure", "negative"} and world.objective.get("measure") in PLAIN
-    return world.fit is None and plain
-
-
-def compare(world: World, twin: bool = False, quick: bool = False) -> Result | None:
-    """Compare on one world; None where no second engine can do it.
-
-    The engines are held against the reference, or, if it may be `quick`, a plain measure's against the general search.
-    """
+def compare(world: World, twin: bool = False) -> Result | None:
+    """Compare the compiled engine, with each set of limits, and the `twin` with the reference; None without either."""
     if world.fit is not None:
         return _compare_fits(world)
     arguments = world.arguments()
@@ -61,14 +48,10 @@ def compare(world: World, twin: bool = False, quick: bool = False) -> Result | N
         supported = False
     if not supported and not twin:
         return None
-    if quick and supported and not twin and is_quick(world):
-        engines: dict[str, Any] = {"reference": native_engine(*arguments, limits=GENERAL)}
-        engines["native, quick"] = native_engine(*arguments, n_jobs=world.threads)
-        engines["native, limits, quick"] = native_engine(*arguments, limits=world.limits, n_jobs=world.threads)
-        return _follow(world, engines | _permuted(world))
-    engines = {"reference": ReferenceEngine(*arguments)}
+    engines: dict[str, Any] = {"reference": ReferenceEngine(*arguments)}
     if supported:
-        engines["native"] = native_engine(*arguments, limits=world.limits, n_jobs=world.threads)
+        for number, limits in enumerate((world.limits, *world.more)):
+            engines[f"native: {number}"] = native_engine(*arguments, limits=limits, n_jobs=world.threads)
         engines |= _permuted(world)
     if twin:
         engines["twin"] = TwinEngine(*arguments)
@@ -113,6 +96,7 @@ def _follow(world: World, engines: dict[str, Any]) -> Result:
         if not reference.has_unset or not reference.remaining:
             break
         expected = _grow(reference, what, literal)
+        result.of_reference += 1
         for name in others:
             try:
                 found = _grow(engines[name], what, literal)
@@ -120,7 +104,7 @@ def _follow(world: World, engines: dict[str, Any]) -> Result:
                 found = error
             if not _same(found, expected):
                 return _different(result, step, f"{what} ({name})", _shown(found), _shown(expected))
-            result.rules[f"{what} ({name})"] += 1
+            result.rules[f"{what} ({name.partition(':')[0]})"] += 1
         if expected is None:
             break
         outcome = reference.commit(expected, *commit)
@@ -180,6 +164,7 @@ def _compare_fits(world: World) -> Result | None:
         if _list(model) != _list(reference):
             return _different(result, 0, kind, _list(model), _list(reference))
         result.rules[kind] += len(model)
+    result.of_reference += len(reference)
     dense = np.array(world.X, dtype=float).reshape(len(world.X), len(world.kinds))
     predicted = reference.predict(world.table()).tolist()
     by_hand = [slow_predict(reference, row) for row in dense]

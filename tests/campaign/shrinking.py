@@ -34,6 +34,8 @@ def _still(world: World, differs: Callable[[World], bool]) -> bool:
 
 def _smaller(world: World) -> Iterator[World]:
     """Simpler worlds, the boldest cuts first."""
+    if world.more:
+        yield from (replace(world, limits=limits, more=[]) for limits in (world.limits, *world.more))
     if world.order:
         yield replace(world, order=[])
     for part in _parts(len(world.X)):

@@ -10,6 +10,7 @@ from tests.campaign.__main__ import world_of
 from tests.campaign.comparing import Result, compare
 from tests.campaign.programs import program
 from tests.campaign.shrinking import shrink
+from tests.campaign.tally import Tally, kept
 from tests.campaign.worlds import World
 
 from polyrule.native import native
@@ -61,3 +62,24 @@ def test_shrinking_keeps_what_matters() -> None:
     assert len(small.X) == 2
     assert not small.steps
     assert not small.limits
+
+
+def test_a_tally_goes_on_where_it_ended(tmp_path) -> None:
+    one = Tally("core", 3, worlds=100, of_reference=40, cpu_minutes=0.5)
+    one.rules["grow (native)"] = 240
+    one.save(tmp_path)
+    again = kept(tmp_path, "core", 3)
+    assert again == one
+    again.add(Tally("core", 3, worlds=100, of_reference=2, rules=one.rules.copy()))
+    assert (again.worlds, again.of_reference, again.rules.total()) == (200, 42, 480)
+    assert kept(tmp_path, "another core", 3).worlds == 0
+
+
+def test_rules_differ_only_in_limits_that_are_tried_beside_others() -> None:
+    """A set of limits that differs is found among the others, and the shrunk world has it alone."""
+    world = next(w for w, small in (world_of(0, n) for n in range(1, 60)) if not small and w.fit is None and w.steps)
+    odd = world.more[2] | {"sorted_rows": 7}
+    world = World(**vars(world) | {"more": [*world.more[:2], odd]})
+    small = shrink(world, lambda candidate: odd in (candidate.limits, *candidate.more), seconds=5)
+    assert small.limits == odd
+    assert not small.more

@@ -30,6 +30,7 @@ SEARCHED: list[dict[str, Any]] = [
     *({"measure": name, "averaging": "example"} for name in ("hamming", "hamming", "jaccard", "f0.5", "f1")),
     *({"measure": name, "averaging": "label"} for name in ("wracc", "rate_difference", "matthews", "m2", *SPECS)),
 ]
+MORE = 5  # sets of limits beside the first: they cost little beside the reference
 COMMITS: list[Commit] = [(0.01, True), (None, False), (0.3, False), (0.3, True), (0.0, True), (1.0, True)]
 
 
@@ -39,7 +40,8 @@ class World:
 
     `kinds` holds the kind of each column and how many categories it has. A step is (what, literal, commit): what is
     "grow", "literal" or "single". A world with `fit` is a whole fit of that estimator with these parameters instead; if
-    it is `counted`, also from bins. With an `order`, the same must come out of the rows in that order.
+    it is `counted`, also from bins. With an `order`, the same must come out of the rows in that order; and with each
+    set of limits in `more`, beside `limits`.
     """
 
     X: list[list[float]]
@@ -56,6 +58,7 @@ class World:
     fit: tuple[str, dict[str, Any]] | None = None
     counted: bool = False
     order: list[int] = field(default_factory=list)
+    more: list[dict[str, float]] = field(default_factory=list)
 
     def table(self) -> Table:
         """The features."""
@@ -106,9 +109,9 @@ class World:
         return tuple(name for name, holds in found.items() if holds)
 
 
-def draw(rng: np.random.Generator, fits: float = 0.15, small: bool = False) -> World:
+def draw(rng: np.random.Generator, fits: float = 0.06, small: bool = False) -> World:
     """Draw a world; `fits` is the share of whole fits."""
-    searched = not small and rng.random() < 0.2
+    searched = not small and rng.random() < 0.05  # their heads take the reference ten times as long
     data = draw_data(rng, small, most_labels=8 if searched else None)
     if rng.random() < 0.15:
         data["order"] = rng.permutation(len(data["X"])).tolist()
@@ -118,10 +121,19 @@ def draw(rng: np.random.Generator, fits: float = 0.15, small: bool = False) -> W
         return World(**data, fit=(name, parameters), counted=counted)
     objective = _searched(rng) if searched else _objective(rng)
     options = _options(rng)
-    labels = len(data["Y"][0])
-    steps = _steps(rng, labels)
-    world = World(**data, objective=objective, options=options, steps=steps, threads=2 if rng.random() < 0.1 else 1)
-    return world if rng.random() < 0.4 else World(**(vars(world) | {"limits": draw_limits(rng)}))
+    steps = _steps(rng, len(data["Y"][0]))[: _affordable(data, options)]
+    threads = 2 if rng.random() < 0.1 else 1
+    limits = {} if rng.random() < 0.4 else draw_limits(rng)
+    # without the searchers of plain measures the compiled engine tries every boundary
+    more = [draw_limits(rng) | ({"plain": 0} if number == 0 else {}) for number in range(MORE)]
+    return World(**data, objective=objective, options=options, steps=steps, threads=threads, limits=limits, more=more)
+
+
+def _affordable(data: dict[str, Any], options: dict[str, Any]) -> int:
+    """Return how many steps a world may have: where one takes the reference long, others are worth more than a next."""
+    work = len(data["X"]) * len(data["kinds"]) * options.get("beam_width", 1)
+    work *= (4 if "max_members" in options else 1) * (8 if len(data["Y"][0]) > 5 else 1)
+    return max(1, 4000 // work)
 
 
 def _searched(rng: np.random.Generator) -> dict[str, Any]:
