@@ -10,7 +10,7 @@ import pytest
 
 from polyrule.data import Feature, read, read_chunks, to_table
 from polyrule.data.dates import day_of, format_date, part_of
-from polyrule.errors import DataError, OptionError
+from polyrule.errors import DataError, DataWarning, OptionError
 from polyrule.model import RuleList, parse_rule
 
 PLANS = ["basic", "plus", "pro"]
@@ -83,6 +83,22 @@ def test_a_model_reads_dates_from_everywhere(tmp_path):
         model.predict(pd.DataFrame({"on": ["soon"], "plan": ["basic"]}))
     with pytest.raises(DataError, match="held dates when the model was fitted, but numbers were given"):
         model.predict(pd.DataFrame({"on": [3.0], "plan": ["basic"]}))
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow"])
+def test_frames_hold_dates_as_text(library):
+    make = {"pandas": "DataFrame", "polars": "DataFrame", "pyarrow": "table"}[library]
+    frame = getattr(pytest.importorskip(library), make)
+    written = to_table(frame({"on": ["2021-03-05", None, "31.12.2021"], "word": ["2021-03-05", "soon", "late"]}))
+    assert written.feature_names == ("on", "on year", "on month", "on weekday", "word")
+    np.testing.assert_array_equal(written.column(0), [day_of("2021-03-05"), np.nan, day_of("2021-12-31")])
+    again = to_table(frame({"on": ["05.03.2021"], "word": ["soon"]}), features=written.features)
+    np.testing.assert_array_equal(again.values[0], [*written.values[0, :4], 2])
+
+
+def test_frames_with_dates_that_may_be_read_in_two_ways_say_so():
+    with pytest.warns(DataWarning, match="'on' holds dates such as '3/14/2021' as text.*to_datetime"):
+        assert to_table(pd.DataFrame({"on": ["3/14/2021", "4/3/2021"]})).features[0].kind == "nominal"
 
 
 def test_text_that_only_begins_with_dates_stays_text():

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from polyrule.arrays import Floats
-from polyrule.data.dates import day_of, part_of
+from polyrule.data.dates import clear_day, part_of
 from polyrule.data.table import Feature
 from polyrule.errors import DataError
 
@@ -143,7 +143,7 @@ def encode_column(
 def _encode_dates(values: Sequence[Any] | npt.NDArray[Any], feature: Feature) -> Floats:
     days = np.empty(len(values))
     for row, value in enumerate(values):
-        day = np.nan if is_missing(value) else day_of(value)
+        day = np.nan if is_missing(value) else clear_day(value)
         if day is None:
             raise DataError(
                 f"column {feature.column!r}, row {row}: expected a date such as 2021-03-05, got {shorten(value)}"

@@ -119,6 +119,15 @@ def iso_date(text: str, form: str | None) -> str | None:
         return None
 
 
+def clear_day(value: Any) -> float | None:
+    """Return the day of a date, or of text that can only mean one: 2021-12-31 or 31.12.2021, but not 3/4/2021.
+
+    >>> clear_day("31.12.2021") == clear_day("2021-12-31") == clear_day(datetime.date(2021, 12, 31))
+    True
+    """
+    return day_of((isinstance(value, str) and iso_date(value, None)) or value)
+
+
 class DateForms:
     """In which forms all cells seen so far are dates; none where they are no dates with points or slashes.
 

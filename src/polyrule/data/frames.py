@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import datetime
+import warnings
 from collections.abc import Sequence
 from typing import Any, Literal
 
@@ -20,11 +20,12 @@ from polyrule.data.columns import (
     infer_column,
     is_missing,
     listing,
+    shorten,
 )
-from polyrule.data.dates import date_features
+from polyrule.data.dates import DateForms, clear_day, date_features
 from polyrule.data.table import Feature, Table
-from polyrule.data.unseen import UnseenCategories
-from polyrule.errors import DataError, did_you_mean
+from polyrule.data.unseen import UnseenCategories, depth_of_caller
+from polyrule.errors import DataError, DataWarning, did_you_mean
 
 Others = Literal["refuse", "skip"]
 """What to do with named columns that a model does not ask for."""
@@ -240,13 +241,21 @@ def python_values(series: nw.Series[Any]) -> list[Any]:
 
 
 def _holds_dates(series: nw.Series[Any]) -> bool:
-    """Whether a column holds dates; pandas keeps those without a time of day as objects."""
+    """Whether a column holds dates: as such, as objects (pandas, where there is no time of day), or as clear text."""
     if series.dtype in (nw.Datetime, nw.Date):
         return True
-    if series.dtype != nw.Object:
+    if series.dtype not in (nw.Object, nw.String):
         return False
     known = [value for value in python_values(series) if not is_missing(value)]
-    return bool(known) and all(isinstance(value, datetime.date) for value in known)
+    forms = DateForms(known)
+    if unclear := forms.slashes and bool(forms.left):
+        warnings.warn(
+            f"column {series.name!r} holds dates such as {shorten(known[0])} as text, which may be a day or a month "
+            "first: turn them into dates (pandas.to_datetime, polars' str.to_date) for rules to test them as such",
+            DataWarning,
+            stacklevel=depth_of_caller(),
+        )
+    return bool(known) and not unclear and all(clear_day(value) is not None for value in known)
 
 
 def _is_ordered(series: nw.Series[Any]) -> bool:

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from polyrule.data import Feature, read, read_chunks
+from polyrule.data.formats.delimited import MISSING
 from polyrule.data.formats.encoders import parse_number
 from polyrule.errors import DataError, OptionError
 
@@ -38,6 +39,8 @@ def test_quotes_newlines_and_spaces():
 def test_missing_values_and_what_stands_for_them():
     data = table("a,b\n1,x\n?,NA\n,y\n")
     np.testing.assert_array_equal(data.X.values, [[1, 0], [NAN, NAN], [NAN, 1]])
+    exported = table("a,b\n1,x\n\\N,\\N\n#N/A,<NA>\nn/a,y\n")  # by databases, spreadsheets, pandas
+    np.testing.assert_array_equal(exported.X.values, [[1, 0], [NAN, NAN], [NAN, NAN], [NAN, 1]])
     namibia = table("a,b\n1,x\n2,NA\n", missing=["-"])
     assert namibia.features[1].categories == ("NA", "x")
 
@@ -241,7 +244,7 @@ def test_random_tables_are_read_as_pythons_csv_module_reads_them(rows):
     assert len(data) == len(kept)
     for j in range(len(names)):
         column = [row[j].strip() for row in kept]
-        known = [None if cell in ("", "?", "NA", "N/A", "NaN", "nan", "null", "NULL") else cell for cell in column]
+        known = [None if cell in MISSING else cell for cell in column]
         categories = data.features[j].categories
         assert list(categories) == sorted({cell for cell in known if cell is not None})
         codes = data.X.values[:, j]

@@ -21,7 +21,8 @@ from polyrule.data.lines import LONGEST_LINE, LineBlock, line_blocks
 from polyrule.data.sources import Source
 from polyrule.errors import DataError, OptionError
 
-MISSING = ("", "?", "NA", "N/A", "NaN", "nan", "null", "NULL")
+MISSING = ("", "?", "NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "null", "NULL", r"\N")
+"""Cells that mean "missing" unless the user says otherwise; databases export ``\\N``, spreadsheets ``#N/A``."""
 _DELIMITERS = (",", "\t", ";", "|")
 LONGEST_CELL = 131_072
 """Characters of one cell; the csv module reads no longer ones."""
