@@ -6,8 +6,7 @@ from hypothesis import strategies as st
 
 from polyrule.data.dates import part_of, year_start
 from polyrule.data.table import Feature
-from polyrule.model.conditions import holds_in, tidy
-from polyrule.model.implied_dates import without_implied_dates
+from polyrule.model.conditions import holds_in, tidy, without_implied_dates
 from polyrule.model.rule import NumericCondition
 
 FEATURES = (Feature("on", "date"), Feature("on year", part="year"), Feature("off", "date"))

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.special import expit
 
-from polyrule.teacher.blending import Blend, log_odds
+from polyrule.teacher.teacher import Blend, log_odds
 
 
 def world(seed: int = 0, rows: int = 3000) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:

@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_array, validate_data
 from polyrule.data.dataset import Dataset
 from polyrule.data.encode import to_table
 from polyrule.data.frames import check_distinct, column_names, is_frame, open_frame
+from polyrule.data.labelspec import choose_columns
 from polyrule.data.sparse import check_sparse
 from polyrule.data.table import Feature, Table
 from polyrule.errors import DataError, OptionError
@@ -90,3 +91,39 @@ def renamed(features: Sequence[Feature], names: Sequence[str]) -> tuple[Feature,
     if any(feature.part for feature in features):
         raise OptionError("names: features with dates have the names of their columns; rename those of the frame")
     return tuple(replace(feature, name=name) for feature, name in zip(features, names, strict=True))
+
+
+def split_labels(frame: Any, labels: Any) -> tuple[Any, Any]:
+    """Return the features and the labels of a frame, each as a frame of the same library.
+
+    Parameters
+    ----------
+    frame : pandas, polars or pyarrow frame
+    labels : list of names and positions, or a text such as ``"mood_*"``
+        As for files: see `polyrule.data.labelspec`.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> X, Y = split_labels(pd.DataFrame({"size": [1, 2], "red": [0, 1], "blue": [1, 1]}), ["blue", "red"])
+    >>> list(X.columns), list(Y.columns)
+    (['size'], ['blue', 'red'])
+    """
+    if not is_frame(frame):
+        raise OptionError("labels= names columns of a data frame; for other data pass the labels as y")
+    opened = open_frame(frame)
+    names = column_names(opened)
+    chosen = choose_columns(labels, names).positions
+    if not chosen:
+        raise DataError("labels= names no column; name at least one")
+    rest = [position for position in range(len(names)) if position not in set(chosen)]
+    return opened[:, rest].to_native(), opened[:, chosen].to_native()
+
+
+def without_columns(frame: Any, names: Sequence[str]) -> Any:
+    """Return a frame without columns of these names, as far as it has them; what is no frame stays as it is."""
+    if not names or not is_frame(frame):
+        return frame
+    opened = open_frame(frame)
+    kept = [position for position, name in enumerate(column_names(opened)) if name not in set(names)]
+    return frame if len(kept) == len(opened.columns) else opened[:, kept].to_native()

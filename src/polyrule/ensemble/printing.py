@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 from polyrule.data.notebook import html_table
 from polyrule.data.table import Feature
 from polyrule.ensemble.decisions import chance
-from polyrule.model.conditions import tidy
-from polyrule.model.implied_dates import without_implied_dates
+from polyrule.model.conditions import tidy, without_implied_dates
 from polyrule.model.narrowing import used_features
 from polyrule.model.printing import format_body, format_coverage, format_name, format_number, rounding_lines
 from polyrule.model.rule import size_of

@@ -18,15 +18,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from polyrule.arrays import Bools
 from polyrule.data.dataset import Dataset
-from polyrule.data.estimator_input import read_features, read_training_features
+from polyrule.data.estimator_input import read_features, read_training_features, split_labels, without_columns
 from polyrule.data.fingerprint import fingerprint
 from polyrule.data.frames import column_names, open_frame
-from polyrule.data.label_columns import split_labels, without_columns
 from polyrule.data.labels import UNKNOWN, has_unknown
 from polyrule.data.sparse import check_sparse
 from polyrule.data.table import Feature, Table
-from polyrule.data.tag_targets import rows_right
-from polyrule.data.targets import Target, read_target
+from polyrule.data.targets import Target, read_target, rows_right
 from polyrule.data.vocabulary import arrange_labels
 from polyrule.data.weights import integer_weights
 from polyrule.errors import DataError, OptionError

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from polyrule.estimators.base import TrainingData
-from polyrule.estimators.packed_training import packed_training
-from polyrule.estimators.rule_classifier import RuleClassifier
+from polyrule.estimators.rule_classifier import RuleClassifier, packed_training
 from polyrule.kernels.engine import GrowOptions
 from polyrule.learning.learners import Learner
 from polyrule.learning.progress import Callback, telling

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -11,6 +12,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from polyrule.data.table import Table
+from polyrule.errors import OptionError
 from polyrule.estimators.base import RuleEstimator, TrainingData
 from polyrule.learning.progress import Callback
 from polyrule.learning.separate import Reason
@@ -20,6 +22,9 @@ from polyrule.model.predict import predict as run_rules
 from polyrule.model.probability import predict_proba as rule_probabilities
 from polyrule.model.rounding import with_gaps
 from polyrule.scale.counting import Counting
+from polyrule.store import Packed, Store, pack_table
+from polyrule.store.coded_table import unpack, unpack_values
+from polyrule.store.packed import BLOCK_ROWS
 
 logger = logging.getLogger(__name__)
 
@@ -126,3 +131,35 @@ class RuleClassifier(RuleEstimator):
         )
         path.data[:] = 1
         return path
+
+
+def packed_training(training: TrainingData, counting: Counting) -> TrainingData:
+    """Pack a table where bins are asked for; say so where an option does not fit the data."""
+    table = training.table
+    if isinstance(table, Packed):
+        if counting.max_bins is not None:
+            raise OptionError("max_bins is chosen when data is packed; leave it out to fit a store")
+        if counting.refine and isinstance(table, Store) and not table.has_values:
+            raise OptionError("refine=True needs the original values; pack the data with keep_values=True")
+        return training
+    if counting.max_bins is None:
+        counting.check_used()
+        return training
+    t = training
+    packed = pack_table(
+        table, t.truth, t.weights, t.target.names, counting.max_bins, BLOCK_ROWS, keep_values=counting.refine
+    )
+    return replace(training, table=packed, truth=None)
+
+
+def examples_of(training: TrainingData, counting: Counting) -> TrainingData:
+    """Return packed data as a table of codes, or of values where thresholds are looked for between them."""
+    if not isinstance(training.table, Packed):
+        return training
+    table, truth, weights = unpack(training.table)
+    return replace(
+        training,
+        table=unpack_values(training.table) if counting.refine else table,
+        truth=truth,
+        weights=weights,
+    )

@@ -18,8 +18,7 @@ import numpy as np
 
 from polyrule.arrays import Bools, Bytes, Floats, Ints
 from polyrule.data.table import Feature, Table
-from polyrule.model.conditions import chosen, tidy
-from polyrule.model.implied_dates import without_implied_dates
+from polyrule.model.conditions import chosen, tidy, without_implied_dates
 from polyrule.model.rule import (
     Condition,
     FeatureCondition,

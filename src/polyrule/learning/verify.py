@@ -28,8 +28,7 @@ from polyrule.heads.world import World, evaluate
 from polyrule.learning.findings import DATA, Finding, Verification
 from polyrule.learning.relearn import list_statements, relearn
 from polyrule.learning.verify_pruned import PrunedCheck
-from polyrule.measures.lift import Lift
-from polyrule.measures.objective import Objective
+from polyrule.measures.objective import Lift, Objective
 from polyrule.measures.proofs import recheck
 from polyrule.measures.proofs.smt import load as load_z3
 from polyrule.measures.ratio import exact_number

@@ -21,9 +21,8 @@ from polyrule.measures.catalogue import (
 from polyrule.measures.check import MeasureReport, check
 from polyrule.measures.fast_form import FastForm
 from polyrule.measures.function import FunctionMeasure
-from polyrule.measures.lift import Lift
 from polyrule.measures.matthews import Matthews
-from polyrule.measures.objective import AVERAGINGS, SCOPES, SEARCHES, Objective
+from polyrule.measures.objective import AVERAGINGS, SCOPES, SEARCHES, Lift, Objective
 from polyrule.measures.properties import Properties
 from polyrule.measures.ratio import RatioMeasure
 from polyrule.measures.rational import RationalMeasure

@@ -12,6 +12,7 @@ import numpy.typing as npt
 if TYPE_CHECKING:
     from polyrule.measures.properties import Properties
 
+
 Counts = tuple[int, int, int, int]
 
 
@@ -50,8 +51,6 @@ class Measure(ABC):
         >>> get("laplace").in_units(Fraction(1, 10)).value(5, 0, 0, 0) == Fraction(3, 2) / Fraction(5, 2)
         True
         """
-        from polyrule.measures.units import MeasureInUnits
-
         return MeasureInUnits(self, unit)
 
     @abstractmethod
@@ -90,7 +89,9 @@ class Measure(ABC):
         nothing_set : bool
             Whether no label has been set yet by an earlier rule. Some facts only hold then.
         """
-        from polyrule.measures.properties import properties_of
+        from polyrule.measures.properties import (
+            properties_of,  # proofs speak of measures, and a measure is asked for them
+        )
 
         return properties_of(self, averaging, scope, negative=negative, nothing_set=nothing_set)
 
@@ -104,3 +105,40 @@ def _distinct_rows(table: npt.NDArray[np.int64]) -> tuple[npt.NDArray[np.int64],
     powers = base ** np.arange(3, -1, -1, dtype=np.int64)
     _, first, inverse = np.unique(table @ powers, return_index=True, return_inverse=True)
     return table[first], inverse.ravel()
+
+
+class MeasureInUnits(Measure):
+    """Any measure, for counts in units of so many examples.
+
+    Parameters
+    ----------
+    measure : Measure
+        Its `value` is asked for fractions where a count stands for no whole number of examples.
+    unit : Fraction
+    """
+
+    def __init__(self, measure: Measure, unit: Fraction) -> None:
+        self.name = measure.name
+        self.monotone = measure.monotone
+        self.rounded = measure.rounded
+        self.measure = measure
+        self.unit = unit
+
+    def value(self, tp: int, fp: int, tn: int, fn: int) -> Fraction:
+        """Return the value of that many examples."""
+        return self.measure.value(*self._examples((tp, fp, tn, fn)))
+
+    def upper_bound(self, low: Counts, high: Counts) -> Fraction | None:
+        """Ask the measure for its own bound."""
+        return self.measure.upper_bound(self._examples(low), self._examples(high))
+
+    def properties(
+        self, averaging: str = "micro", scope: str = "head", negative: bool = True, nothing_set: bool = True
+    ) -> Properties:
+        """Say what is proved about the measure: it holds for counts of any size."""
+        return self.measure.properties(averaging, scope, negative, nothing_set)
+
+    def _examples(self, counts: Counts) -> Counts:
+        exact = [count * self.unit for count in counts]
+        tp, fp, tn, fn = (int(x) if x.denominator == 1 else x for x in exact)
+        return tp, fp, tn, fn  # type: ignore[return-value]

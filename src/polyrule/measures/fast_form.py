@@ -10,8 +10,8 @@ from polyrule.measures.association import SPECS, Association
 from polyrule.measures.base import Measure
 from polyrule.measures.expression import ExpressionMeasure
 from polyrule.measures.function import FunctionMeasure
-from polyrule.measures.lift import SCALE
 from polyrule.measures.matthews import Matthews
+from polyrule.measures.objective import SCALE
 from polyrule.measures.properties import SCOPES
 from polyrule.measures.ratio import RatioMeasure, Row
 from polyrule.measures.rational import (
