@@ -11,7 +11,8 @@ import scipy.sparse as sp
 from polyrule.data import Dataset, Feature, Table
 from polyrule.data.dates import date_features, part_of
 from polyrule.ensemble.decisions import Decision
-from polyrule.ensemble.model import Entry, RuleEnsemble, WeightedRule
+from polyrule.ensemble.model import RuleEnsemble
+from polyrule.ensemble.weighted_rule import Entry, WeightedRule
 from polyrule.model import (
     GroupCondition,
     LabelCondition,

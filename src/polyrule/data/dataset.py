@@ -12,6 +12,7 @@ import scipy.sparse as sp
 from polyrule.data.describe import Description, describe
 from polyrule.data.label_matrix import LabelMatrix
 from polyrule.data.labels import to_labels
+from polyrule.data.notebook import html_dataset
 from polyrule.data.sparse import check_sparse
 from polyrule.data.table import Feature, Table
 from polyrule.errors import DataError
@@ -84,8 +85,6 @@ class Dataset:
         return f"Dataset({self.name!r}: {rows} examples x {columns} features, {len(self.label_names)} labels)"
 
     def _repr_html_(self) -> str:
-        from polyrule.data.notebook import html_dataset
-
         return html_dataset(self)
 
     def __getitem__(self, rows: Any) -> Dataset:

@@ -12,6 +12,8 @@ import scipy.sparse as sp
 from polyrule.arrays import Bools, Floats, Matrix
 from polyrule.data.fingerprint import examples_of, fingerprint
 from polyrule.data.labels import require_known
+from polyrule.ensemble.tuning import Evidence, check_monotone, choose
+from polyrule.ensemble.weighted_rule import Entry
 from polyrule.ensemble.weights import INTERCEPT_RIDGE
 from polyrule.errors import ModelError
 from polyrule.model.flips import place_of
@@ -37,8 +39,6 @@ def remove(ensemble: RuleEnsemble, index: int) -> RuleEnsemble:
 
 def reweigh(ensemble: RuleEnsemble, index: int, label: int | str, weight: float) -> RuleEnsemble:
     """Return the ensemble with another weight of a label in the rule at `index`; 0 takes it out of the head."""
-    from polyrule.ensemble.model import Entry
-
     index = _position(ensemble, index)
     place = place_of(ensemble.label_names, label, "label")
     if isinstance(weight, bool) or not np.isfinite(weight):
@@ -94,8 +94,6 @@ def refit(
 
     Of an ensemble learned with `monotone`, weights of the wrong sign leave their heads, rules without any the model.
     """
-    from polyrule.ensemble.model import Entry
-
     if ensemble.unit != 1:
         raise ModelError("the points of a scorecard cannot be refitted; refit the ensemble it was made from")
     ridge = float(ensemble.info.get("ridge", 1.0) if ridge is None else ridge)
@@ -155,8 +153,6 @@ def tune_decision(
     optimize : {"micro-f1", "macro-f1", "example-f1", "subset", "hamming"}
         What for.
     """
-    from polyrule.ensemble.tuning import Evidence, check_monotone, choose
-
     check_monotone(ensemble.info.get("monotone"), decision)
     _, truth, weights = training(ensemble, data)
     model, table = fit_to(ensemble, data.X)

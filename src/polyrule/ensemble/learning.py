@@ -19,10 +19,11 @@ from polyrule.data.row_order import by_content
 from polyrule.data.table import Table
 from polyrule.ensemble.calibration import Calibration
 from polyrule.ensemble.control import Callback, Control
-from polyrule.ensemble.model import Entry, RuleEnsemble, WeightedRule
+from polyrule.ensemble.model import RuleEnsemble
 from polyrule.ensemble.options import LearnOptions
 from polyrule.ensemble.parts import Part, Setting
 from polyrule.ensemble.tuning import Evidence, choose
+from polyrule.ensemble.weighted_rule import Entry, WeightedRule
 from polyrule.ensemble.weights import loss
 
 # Share of the cross-validated log loss that shorter heads may cost.

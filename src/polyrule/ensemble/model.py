@@ -17,78 +17,24 @@ from polyrule.data.result_tables import frame_of_rows
 from polyrule.data.table import Feature, Table
 from polyrule.ensemble import editing, printing
 from polyrule.ensemble.decisions import Decision
+from polyrule.ensemble.explain import EnsembleExplanation, explain
+from polyrule.ensemble.flips import smallest_flip
 from polyrule.ensemble.predict import FlatWeights, scores_flat, scores_native
+from polyrule.ensemble.verify import EnsembleVerification, verify
+from polyrule.ensemble.weighted_rule import WeightedRule
 from polyrule.errors import ModelError
+from polyrule.model import files
 from polyrule.model.bodies import check_table, covers, run
 from polyrule.model.conditions import fits
 from polyrule.model.narrowing import Derived, fit_to
-from polyrule.model.rule import Condition, FeatureCondition, group_of
+from polyrule.model.one_example import one_example
+from polyrule.model.rule import FeatureCondition
 from polyrule.model.tools import ModelTools, labelled
 from polyrule.native import native
 
 if TYPE_CHECKING:
     from polyrule.data.dataset import Dataset
-    from polyrule.ensemble.explain import EnsembleExplanation
-    from polyrule.ensemble.verify import EnsembleVerification
     from polyrule.model.flips import Flip
-
-
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """One label of a head and what the rule adds to its score.
-
-    Parameters
-    ----------
-    label : int
-        Number of the label.
-    weight : float
-        In log-odds, or for a scorecard in points.
-
-    Examples
-    --------
-    >>> Entry(label=0, weight=1.5)
-    Entry(label=0, weight=1.5)
-    """
-
-    label: int
-    weight: float
-
-
-@dataclass(frozen=True, slots=True)
-class WeightedRule:
-    """``calm +1.2, happy −0.8 <- body``: if the body holds, the weights are added to the labels' scores.
-
-    Parameters
-    ----------
-    head : tuple of Entry
-        At least one, in label order.
-    body : tuple of conditions
-        All must hold; empty means always.
-    coverage : float or None
-        Weight of the training examples that the body covers.
-
-    Examples
-    --------
-    >>> from polyrule.model import NumericCondition
-    >>> slow = WeightedRule((Entry(0, 1.5), Entry(1, -0.5)), (NumericCondition(0, "<=", 90),), coverage=42)
-    >>> slow.is_multi_label
-    True
-    """
-
-    head: tuple[Entry, ...]
-    body: tuple[Condition, ...] = ()
-    coverage: float | None = None
-
-    def __post_init__(self) -> None:
-        labels = [entry.label for entry in self.head]
-        if not labels or labels != sorted(set(labels)):
-            raise ModelError("the head of a weighted rule needs distinct labels in label order")
-        group_of(self.body)
-
-    @property
-    def is_multi_label(self) -> bool:
-        """Whether the rule weighs more than one label."""
-        return len(self.head) > 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,6 +61,7 @@ class RuleEnsemble(ModelTools, Derived):
 
     Examples
     --------
+    >>> from polyrule.ensemble import Entry
     >>> from polyrule.model import NumericCondition
     >>> slow = WeightedRule((Entry(0, 3),), (NumericCondition(0, "<=", 90),), coverage=42)
     >>> model = RuleEnsemble((slow,), (Feature("tempo"),), ("calm",), (-1,), Decision("threshold", (0,)))
@@ -257,15 +204,10 @@ class RuleEnsemble(ModelTools, Derived):
         `example` is one example (a mapping from feature name to value, a frame with one row, an array of values), or
         with `row` (counted from 0) a frame, table, array or data set that holds it.
         """
-        from polyrule.ensemble.explain import explain
-        from polyrule.model.one_example import one_example
-
         return explain(*one_example(self, example, row), digits=digits)
 
     def smallest_flip(self, example: Any, label: int | str, row: int | None = None, **options: Any) -> Flip:
         """Find the smallest change of one example that flips a label; see `polyrule.ensemble.flips.smallest_flip`."""
-        from polyrule.ensemble.flips import smallest_flip
-
         return smallest_flip(self, example, label, row, **options)
 
     def remove(self, index: int) -> RuleEnsemble:
@@ -300,21 +242,15 @@ class RuleEnsemble(ModelTools, Derived):
 
     def verify(self, data: Any, y: Any = None, *, learn: bool = True) -> EnsembleVerification:
         """Check the ensemble against its training data; see `polyrule.ensemble.verify.verify`."""
-        from polyrule.ensemble.verify import verify
-
         return verify(self, labelled(self, data, y), learn=learn)
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the ensemble to a JSON model file, whole or not at all."""
-        from polyrule.model import files
-
         files.save(self, path)
 
     @classmethod
     def load(cls, path: str | PathLike[str], *, check: bool = True) -> RuleEnsemble:
         """Read an ensemble that `save` wrote; `check=False` accepts a file edited by hand on purpose."""
-        from polyrule.model import files
-
         model = files.load(path, check=check)
         if not isinstance(model, cls):
             raise ModelError(f"{path}: holds a model of kind {files.kind_of(model)!r}, not a rule ensemble")
@@ -324,8 +260,6 @@ class RuleEnsemble(ModelTools, Derived):
         """Return the ensemble as plain JSON values, as a model file holds it."""
         import json
 
-        from polyrule.model import files
-
         document: dict[str, Any] = json.loads(files.dumps(self))
         return document
 
@@ -333,8 +267,6 @@ class RuleEnsemble(ModelTools, Derived):
     def from_dict(cls, document: dict[str, Any]) -> RuleEnsemble:
         """Return the ensemble that `to_dict` described, equal to the bit."""
         import json
-
-        from polyrule.model import files
 
         model = files.loads(json.dumps(document), source="document")
         if not isinstance(model, cls):

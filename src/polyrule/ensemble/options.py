@@ -11,8 +11,8 @@ from polyrule.arrays import Bools
 from polyrule.bins.binning import looks_like_text
 from polyrule.data.table import Table
 from polyrule.ensemble.building import BuildOptions
-from polyrule.ensemble.model import WeightedRule
 from polyrule.ensemble.soft_targets import Teaching
+from polyrule.ensemble.weighted_rule import WeightedRule
 
 _RIDGES = (0.3, 1.0, 3.0, 10.0)
 # A word is a strong sign: weights shrink less, while rules are chosen and afterwards.

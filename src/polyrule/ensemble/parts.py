@@ -15,10 +15,10 @@ from polyrule.ensemble.building import Builder, covers_of
 from polyrule.ensemble.calibration import Calibration
 from polyrule.ensemble.control import Control
 from polyrule.ensemble.decisions import SET_KINDS
-from polyrule.ensemble.model import WeightedRule
 from polyrule.ensemble.options import LearnOptions
 from polyrule.ensemble.scorecard import to_points
 from polyrule.ensemble.soft_targets import SoftTargets, TrainingExamples, plain_examples
+from polyrule.ensemble.weighted_rule import WeightedRule
 from polyrule.model.rule import plain_conditions
 
 # A table with more cells than this is not taught; large data is less noisy, too.

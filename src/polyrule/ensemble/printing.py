@@ -14,7 +14,8 @@ from polyrule.model.printing import format_body, format_coverage, format_name, f
 from polyrule.model.rule import size_of
 
 if TYPE_CHECKING:
-    from polyrule.ensemble.model import RuleEnsemble, WeightedRule
+    from polyrule.ensemble.model import RuleEnsemble
+    from polyrule.ensemble.weighted_rule import WeightedRule
 
 
 _MOST_NAMED = 10

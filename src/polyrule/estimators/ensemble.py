@@ -17,8 +17,9 @@ from polyrule.data.labels import require_known
 from polyrule.data.table import Table
 from polyrule.ensemble.control import Callback
 from polyrule.ensemble.learning import learn
-from polyrule.ensemble.model import RuleEnsemble, WeightedRule
+from polyrule.ensemble.model import RuleEnsemble
 from polyrule.ensemble.tuning import Evidence, check_monotone, choose
+from polyrule.ensemble.weighted_rule import WeightedRule
 from polyrule.errors import ModelError, OptionError
 from polyrule.estimators.base import RuleEstimator, TrainingData
 from polyrule.estimators.ensemble_options import folds_of, options_of

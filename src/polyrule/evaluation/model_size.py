@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from polyrule.evaluation.mlrl import count_rules
 from polyrule.model.rule import size_of
 
 
@@ -108,6 +109,4 @@ def _mlrl_rules(model: Any) -> ModelSize | None:
     inner = getattr(model, "model_", None)
     if inner is None or not hasattr(inner, "visit"):
         return None
-    from polyrule.evaluation.mlrl import count_rules  # only where the peer is installed
-
     return ModelSize(**count_rules(inner))

@@ -1,7 +1,7 @@
 """Counts, measures, averagings and scopes; what is proved about them; checking a user's own."""
 
 from polyrule.measures.association import Association
-from polyrule.measures.base import Measure
+from polyrule.measures.base import AVERAGINGS, SCOPES, Measure
 from polyrule.measures.catalogue import (
     available,
     f,
@@ -22,7 +22,7 @@ from polyrule.measures.check import MeasureReport, check
 from polyrule.measures.fast_form import FastForm
 from polyrule.measures.function import FunctionMeasure
 from polyrule.measures.matthews import Matthews
-from polyrule.measures.objective import AVERAGINGS, SCOPES, SEARCHES, Lift, Objective
+from polyrule.measures.objective import SEARCHES, Lift, Objective
 from polyrule.measures.properties import Properties
 from polyrule.measures.ratio import RatioMeasure
 from polyrule.measures.rational import RationalMeasure

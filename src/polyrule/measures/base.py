@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 
 Counts = tuple[int, int, int, int]
+AVERAGINGS = ("micro", "label", "example", "macro")
+SCOPES = ("head", "all", "full")
 
 
 class Measure(ABC):

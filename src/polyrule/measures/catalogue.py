@@ -16,6 +16,7 @@ from typing import Any
 from polyrule.errors import MeasureError
 from polyrule.measures.association import SPECS, Association
 from polyrule.measures.base import Measure
+from polyrule.measures.expression import parse
 from polyrule.measures.function import FunctionMeasure
 from polyrule.measures.matthews import Matthews
 from polyrule.measures.ratio import RatioMeasure, exact_number
@@ -244,8 +245,6 @@ def get(measure: str | Measure | Callable[..., Any]) -> Measure:
         if match := re.fullmatch(pattern, measure.strip().lower() if name not in ALIASES.values() else name):
             return constructor(*match.groups())
     if re.search(r"\b(tp|fp|tn|fn)\b", measure, re.IGNORECASE):
-        from polyrule.measures.expression import parse
-
         return parse(measure)
     raise MeasureError(_unknown(measure, name))
 

@@ -8,11 +8,11 @@ from dataclasses import dataclass, replace
 from typing import Any, cast
 
 from polyrule.errors import OptionError
-from polyrule.measures.base import Measure
+from polyrule.measures.base import AVERAGINGS, SCOPES, Measure
 from polyrule.measures.catalogue import get
 from polyrule.measures.facts import Case
 from polyrule.measures.proofs import Settled, settle
-from polyrule.measures.properties import AVERAGINGS, SCOPES, Properties, properties_of, proved, refuted
+from polyrule.measures.properties import Properties, properties_of, proved, refuted
 from polyrule.measures.remarks import remarks
 
 FURTHER = 5  # times as many worlds, before a measure is called perhaps decomposable

@@ -7,12 +7,10 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from polyrule.measures.association import SPECS, Association
-from polyrule.measures.base import Measure
+from polyrule.measures.base import SCOPES, Measure
 from polyrule.measures.expression import ExpressionMeasure
 from polyrule.measures.function import FunctionMeasure
 from polyrule.measures.matthews import Matthews
-from polyrule.measures.objective import SCALE
-from polyrule.measures.properties import SCOPES
 from polyrule.measures.ratio import RatioMeasure, Row
 from polyrule.measures.rational import (
     RationalMeasure,
@@ -108,7 +106,9 @@ def fast_form(objective: Objective, n_labels: int, weight: int = 0) -> FastForm 
     rho = (
         None
         if objective.lift.is_none
-        else tuple(SCALE if size == 0 else objective.lift.steps(size, n_labels) for size in range(n_labels + 1))
+        else tuple(
+            objective.lift.SCALE if size == 0 else objective.lift.steps(size, n_labels) for size in range(n_labels + 1)
+        )
     )
     if isinstance(measure, SubsetAccuracy):
         if objective.scope != "head" or rho is not None:

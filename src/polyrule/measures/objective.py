@@ -5,23 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from math import isfinite, log
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from polyrule.errors import OptionError
-from polyrule.measures.base import Measure
+from polyrule.measures.base import AVERAGINGS, SCOPES, Measure
 from polyrule.measures.catalogue import get
+from polyrule.measures.fast_form import FastForm, fast_form
 
 if TYPE_CHECKING:
-    from polyrule.measures.fast_form import FastForm
     from polyrule.measures.properties import Properties
 
 
-AVERAGINGS = ("micro", "label", "example", "macro")
-SCOPES = ("head", "all", "full")
 SEARCHES = ("auto", "exhaustive", "antimonotone", "decomposable", "ratio", "subset", "bound")
-
-
-SCALE = 1 << 30
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +48,8 @@ class Lift:
     >>> print(Lift.none(), Lift.root(4))
     none root:4
     """
+
+    SCALE: ClassVar[int] = 1 << 30
 
     kind: str = "none"
     k: float = 0.0
@@ -143,11 +140,11 @@ class Lift:
 
     def steps(self, size: int, n_labels: int) -> int:
         """Return ρ(size) in whole steps of 2**-30."""
-        return round(self.factor(size, n_labels) * SCALE)
+        return round(self.factor(size, n_labels) * self.SCALE)
 
     def rho(self, size: int, n_labels: int) -> Fraction:
         """Return ρ(size) as the exact fraction every engine uses."""
-        return Fraction(self.steps(size, n_labels), SCALE)
+        return Fraction(self.steps(size, n_labels), self.SCALE)
 
     def __str__(self) -> str:
         if self.kind == "peak":
@@ -229,8 +226,6 @@ class Objective:
 
         `weight` is the total weight of the examples; some forms hold up to a largest one.
         """
-        from polyrule.measures.fast_form import fast_form
-
         return fast_form(self, n_labels, weight)
 
     def __str__(self) -> str:

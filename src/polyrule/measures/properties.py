@@ -20,16 +20,13 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from polyrule.errors import OptionError
-from polyrule.measures.base import Measure
+from polyrule.measures.base import AVERAGINGS, SCOPES, Measure
 from polyrule.measures.expression import ExpressionMeasure
 from polyrule.measures.facts import Case, Verdict, prove
 from polyrule.measures.proofs import Proof
 from polyrule.measures.subset import SubsetAccuracy
 from polyrule.measures.trial import extent, find_witness
 from polyrule.measures.witness import Witness
-
-AVERAGINGS = ("micro", "label", "example", "macro")
-SCOPES = ("head", "all", "full")
 
 
 @dataclass(frozen=True)

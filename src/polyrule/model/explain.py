@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, overload
 import numpy as np
 import numpy.typing as npt
 
+from polyrule.data.notebook import html_table
 from polyrule.data.result_tables import frame_of_rows
 from polyrule.data.table import Table
 from polyrule.errors import ModelError
@@ -144,9 +145,23 @@ class Explanation:
         return str(self)  # what a console shows
 
     def _repr_html_(self) -> str:
-        from polyrule.model.notebook import html_explanation
-
-        return html_explanation(self)
+        rows = []
+        for reason in self.labels:
+            why = ", ".join(map(str, reason.checks)) or ("always" if reason.rule is not None else "the default")
+            rows.append(
+                [
+                    printing.format_name(reason.label),
+                    "present" if reason.value else "absent",
+                    "no rule" if reason.rule is None else f"rule {reason.rule + 1}",
+                    why,
+                    f"{printing.format_number(reason.tp)} of {printing.format_number(reason.tp + reason.fp)}",
+                ]
+            )
+        near = [
+            f"rule {miss.rule + 1} would lead to {', '.join(miss.would_set)} if {' and '.join(map(str, miss.missing))}"
+            for miss in self.near
+        ]
+        return html_table(["label", "predicted", "set by", "because", "right in training"], rows, below=near)
 
     def __str__(self) -> str:
         width = min(30, max((len(printing.format_name(reason.label)) for reason in self.labels), default=0))

@@ -20,6 +20,7 @@ from polyrule.data.documents import checksum as _checksum  # noqa: F401 - whoeve
 from polyrule.data.documents import feature_record, is_sealed, parse, read_feature, sealed
 from polyrule.data.table import Feature
 from polyrule.errors import ModelError
+from polyrule.lazy import import_late
 from polyrule.model.atomic import atomic_write
 from polyrule.model.info import Node, decode_info
 from polyrule.model.rule import group_of
@@ -48,22 +49,18 @@ class Codec:
     optional: tuple[str, ...] = ()
 
 
-# The model class's KIND -> how to get its codec; a later stage adds its kinds here (see `polyrule.kinds`).
-_KINDS: dict[str, Callable[[], Codec]] = {}
+# The model class's KIND -> the module with its `CODEC`; a later stage adds its kinds here (see `polyrule.kinds`).
+_KINDS = {"rule-list": "polyrule.model.rule_list_file"}
 
 
-def register(kind: str, codec: Callable[[], Codec]) -> None:
-    """Make a kind of model known; its codec is asked for when the first such model is read or written."""
-    _KINDS[kind] = codec
+def register(kind: str, module: str) -> None:
+    """Make a kind of model known; its module is imported when the first such model is read or written."""
+    _KINDS[kind] = module
 
 
-def _rule_list_codec() -> Codec:
-    from polyrule.model.rule_list_file import CODEC
-
-    return CODEC
-
-
-register("rule-list", _rule_list_codec)
+def _codec(kind: str) -> Codec:
+    found: Codec = import_late(_KINDS[kind]).CODEC
+    return found
 
 
 def save(model: Any, path: str | os.PathLike[str]) -> None:
@@ -134,7 +131,7 @@ def dumps(model: Any) -> str:
         "info": plain_json(model.info, "info"),
         "labels": list(model.label_names),
         "features": [feature_record(feature) for feature in model.features],
-        **_KINDS[kind]().encode(model),
+        **_codec(kind).encode(model),
     }
     return sealed(document)
 
@@ -163,7 +160,7 @@ def loads(text: str, *, source: str = "model", check: bool = True) -> Any:
             f"{source}: the content does not match its checksum, so it was changed or damaged after it was written; if"
             " you edited it on purpose, seal it again with 'polyrule edit seal'"
         )
-    codec = _KINDS[kind]()
+    codec = _codec(kind)
     shared = ("format", "version", "kind", "info", "labels", "features", "checksum")
     members = root.fields((*shared[:-1], *codec.members), ("checksum", *codec.optional))
     labels = tuple(node.text() for node in members["labels"])

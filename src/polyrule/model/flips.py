@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
+from polyrule.data.notebook import html_table
 from polyrule.errors import ModelError, did_you_mean
 from polyrule.model import printing
 from polyrule.model.cells import Domain, Grid, Trial
@@ -118,9 +119,13 @@ class Flip:
         return str(self)  # what a console shows
 
     def _repr_html_(self) -> str:
-        from polyrule.model.notebook import html_flip
-
-        return html_flip(self)
+        if not self.changes:
+            return html_table([], [], above=[str(self)])
+        becomes = "present" if self.becomes else "absent"
+        least = "The smallest change" if self.exact else "A change"
+        rows = [[printing.format_name(c.name), c.old_text, c.requirement] for c in self.changes]
+        start = f"{least} that makes {printing.format_name(self.label)} {becomes}:"
+        return html_table(["feature", "now", "needed"], rows, above=[start])
 
     def __str__(self) -> str:
         name = printing.format_name(self.label)

@@ -9,6 +9,7 @@ from operator import mul
 from typing import Any
 from typing import Literal as Choice
 
+from polyrule.data.notebook import html_table
 from polyrule.errors import ModelError
 
 
@@ -289,9 +290,14 @@ class Rule:
         return f"<Rule {self}>"
 
     def _repr_html_(self) -> str:
-        from polyrule.model.notebook import html_rule
+        from polyrule.model.printing import format_number, format_share  # printing is about rules
 
-        return html_rule(self)
+        # positions of labels and features: their names are kept by the list the rule stands in
+        head, _, rest = str(self).partition(" <- ")
+        marks = ", ".join(["stop"] * self.stop + [self.origin] * (self.origin != "learned"))
+        expected = "" if self.expected is None else format_share(self.expected)
+        row = [head, rest.partition("   (")[0], format_number(self.tp), format_number(self.fp), expected, marks]
+        return html_table(["head", "body", "TP", "FP", "expect", ""], [row])
 
     @property
     def tp(self) -> float:

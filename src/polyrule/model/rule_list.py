@@ -15,10 +15,13 @@ import numpy.typing as npt
 from polyrule.data.result_tables import frame_of_rows
 from polyrule.data.table import Feature
 from polyrule.errors import ModelError
-from polyrule.model import editing, printing
+from polyrule.model import editing, files, printing
 from polyrule.model import predict as prediction
 from polyrule.model.conditions import fits
+from polyrule.model.explain import Explanation, explain
+from polyrule.model.flips import Flip, smallest_flip
 from polyrule.model.narrowing import Derived, fit_to
+from polyrule.model.one_example import one_example
 from polyrule.model.probability import ChanceTables, predict_proba
 from polyrule.model.rule import FeatureCondition, LabelCondition, Rule
 from polyrule.model.statistics import records, statistics
@@ -26,8 +29,6 @@ from polyrule.model.tools import ModelTools, labelled
 
 if TYPE_CHECKING:
     from polyrule.data.dataset import Dataset
-    from polyrule.model.explain import Explanation
-    from polyrule.model.flips import Flip
 
 
 @dataclass(frozen=True, eq=False)
@@ -161,9 +162,6 @@ class RuleList(ModelTools, Derived):
         `example` is one example (a mapping from feature name to value, a frame with one row, an array of values), or
         with `row` (counted from 0) a frame, table, array or data set that holds it.
         """
-        from polyrule.model.explain import explain
-        from polyrule.model.one_example import one_example
-
         return explain(*one_example(self, example, row), near=near, digits=digits)
 
     def smallest_flip(self, example: Any, label: int | str, row: int | None = None, **options: Any) -> Flip:
@@ -172,8 +170,6 @@ class RuleList(ModelTools, Derived):
         `example` is one example (a mapping from feature name to value, a frame with one row, an array of values), or
         with `row` (counted from 0) a frame, table, array or data set that holds it.
         """
-        from polyrule.model.flips import smallest_flip
-
         return smallest_flip(self, example, label, row, **options)
 
     def verify(self, data: Any, y: Any = None, *, learn: bool = True) -> Any:
@@ -182,15 +178,11 @@ class RuleList(ModelTools, Derived):
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the list to a JSON model file, whole or not at all; see `polyrule.model.files`."""
-        from polyrule.model import files
-
         files.save(self, path)
 
     @classmethod
     def load(cls, path: str | PathLike[str], *, check: bool = True) -> RuleList:
         """Read a list that `save` wrote; `check=False` accepts a file edited by hand on purpose."""
-        from polyrule.model import files
-
         model = files.load(path, check=check)
         if not isinstance(model, cls):
             kind = files.kind_of(model)

@@ -10,8 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from polyrule.arrays import Bools
-from polyrule.ensemble.model import RuleEnsemble, WeightedRule
+from polyrule.ensemble.model import RuleEnsemble
 from polyrule.ensemble.printing import format_ensemble
+from polyrule.ensemble.weighted_rule import WeightedRule
 from polyrule.model.rule import Literal, Rule
 from polyrule.report import label_graph
 from polyrule.report.inputs import Part

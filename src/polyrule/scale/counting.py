@@ -12,6 +12,7 @@ from polyrule.kernels.engine import Engine, GrowOptions
 from polyrule.measures import Objective
 from polyrule.scale.counter import Counter, LocalCounter
 from polyrule.scale.engine import CountedEngine
+from polyrule.scale.gpu import GpuCounter
 from polyrule.scale.refine import RefiningEngine
 from polyrule.scale.state import BlockState
 from polyrule.store.bins import check_max_bins
@@ -68,8 +69,6 @@ def counted_engine(
     if counting.maker is not None:
         counter = counting.maker(packed)
     elif counting.device == "cuda":
-        from polyrule.scale.gpu import GpuCounter
-
         counter = GpuCounter(packed, counting.refine)
     else:
         counter = LocalCounter(packed, n_jobs)

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from polyrule.kernels.singles import RatioValues
 from polyrule.native import native
 from polyrule.scale.coded import Counts
+from polyrule.scale.gpu import decide_on_device
 
 Ints = npt.NDArray[np.int64]
 
@@ -40,8 +41,6 @@ def decide(
     `occurs` is the weight of every bin in the working set; `single` says that a head holds one label.
     """
     if not isinstance(counts.weight, np.ndarray):
-        from polyrule.scale.gpu import decide_on_device
-
         return decide_on_device(counts, occurs, columns, allowed, total, values, min_coverage, single)
     assert native is not None
     found: tuple[int, int, bool] | None = native.decide_counts(

@@ -8,6 +8,7 @@ import numpy as np
 
 from polyrule.native import native
 from polyrule.scale.coded import KINDS, Counts, Layout
+from polyrule.scale.gpu_count import count_on_device
 from polyrule.scale.state import BlockState
 
 
@@ -21,8 +22,6 @@ def count_rows(
 ) -> Counts:
     """Count some rows of a block by column, bin, label and kind."""
     if state.xp is not np:
-        from polyrule.scale.gpu_count import count_on_device
-
         return count_on_device(state, rows, layout, usual, occurring)
     if compiled and native is not None and hasattr(native, "count_rows"):
         return _compiled(state, rows, layout, usual)

@@ -20,6 +20,7 @@ from polyrule.data.names import visible
 from polyrule.data.reading import file_columns, sheet_names
 from polyrule.data.sniff import _ENDINGS, _PACKED
 from polyrule.data.splits import train_test_split
+from polyrule.datasets import load as load_benchmark
 from polyrule.errors import DataError, LimitError, OptionError
 from polyrule.model.info import Node
 
@@ -218,8 +219,6 @@ def _columns(origin: Origin, reading: dict[str, Any]) -> list[Column]:
 def load(origin: Origin, setup: Setup, features: Any = None) -> Dataset:
     """Read the data with everything that is said about it."""
     if origin.kind == "benchmark":
-        from polyrule.datasets import load as load_benchmark
-
         name, _, part = origin.name.partition(":")
         return load_benchmark(name, part=part or None)  # type: ignore[arg-type]
     shown = origin.name

@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from multiprocessing.connection import Connection
 from typing import Any
 
+from polyrule.evaluation.experiment.one_run import execute
 from polyrule.evaluation.experiment.plan import Run
 
 
@@ -33,8 +34,6 @@ def child_main(
 
 def _outcome(run: Run, score_options: Mapping[str, float], threads: int) -> dict[str, Any]:
     from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]  # comes with scikit-learn
-
-    from polyrule.evaluation.experiment.one_run import execute
 
     try:
         with threadpool_limits(threads):

@@ -12,6 +12,7 @@ from typing import Any
 from polyrule.data.dataset import Dataset
 from polyrule.data.reading import read
 from polyrule.data.table import Table
+from polyrule.datasets import load
 from polyrule.errors import DataError, OptionError
 from polyrule.evaluation.confusion import ConfusionCounts
 from polyrule.evaluation.experiment.memory import PeakMemory
@@ -78,8 +79,6 @@ def load_parts(run: Run) -> tuple[Dataset, Dataset]:
     if run.fold is None and run.data.test:
         return _load_files(run.data)
     if run.fold is None and not run.data.make and not run.data.file:
-        from polyrule.datasets import load
-
         return load(run.data.source, part="train"), load(run.data.source, part="test")
     data = load_data(run.data)
     if run.fold is None:
@@ -96,8 +95,6 @@ def load_data(spec: DataSpec) -> Dataset:
     if spec.file:
         return _read(spec.source, **spec.parameters)
     if not spec.make:
-        from polyrule.datasets import load
-
         return load(spec.source)
     made: Any = import_name(spec.source)(**spec.parameters)
     if isinstance(made, Dataset):

@@ -6,24 +6,22 @@ comments, from which everything has been removed that could end them.
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable
 from importlib import import_module
-from types import ModuleType
 from typing import Any
 
 from polyrule.errors import OptionError
+from polyrule.model.exports.graph import input_arrays
 from polyrule.model.files import kind_of
 from polyrule.model.narrowing import fit_to
 
 # Language -> ending of its files.
 LANGUAGES = {"python": "py", "sql": "sql", "javascript": "js", "c": "c"}
 
-# Kind of model -> how to get the package with one module per language, each with a function `export(model, **options)`.
-_PACKAGES: dict[str, Callable[[], ModuleType]] = {}
+# Kind of model -> the package with one module per language, each with a function `export(model, **options)`.
+_PACKAGES = {"rule-list": __name__}
 
 
-def register(kind: str, package: Callable[[], ModuleType]) -> None:
+def register(kind: str, package: str) -> None:
     """Make the exports of a kind of model known; see `polyrule.kinds`."""
     _PACKAGES[kind] = package
 
@@ -52,8 +50,7 @@ def export(model: Any, language: str, **options: Any) -> str:
     """
     if language not in LANGUAGES:
         raise OptionError(f"no export to {language!r}; there is {', '.join(LANGUAGES)}")
-    package = _PACKAGES[kind_of(model)]()
-    return str(import_module(f"{package.__name__}.{language}").export(model, **options))
+    return str(import_module(f"{_PACKAGES[kind_of(model)]}.{language}").export(model, **options))
 
 
 def export_onnx(model: Any) -> bytes:
@@ -63,8 +60,7 @@ def export_onnx(model: Any) -> bytes:
     nominal feature, where every text that is no category counts as missing. Outputs are ``labels`` and
     ``probabilities``, for an ensemble ``scores``, too. `onnx_inputs` makes the inputs from a table, frame or data set.
     """
-    package = _PACKAGES[kind_of(model)]()
-    return bytes(import_module(f"{package.__name__}.onnx").export(model))
+    return bytes(import_module(f"{_PACKAGES[kind_of(model)]}.onnx").export(model))
 
 
 def onnx_inputs(model: Any, X: Any) -> dict[str, Any]:
@@ -79,9 +75,4 @@ def onnx_inputs(model: Any, X: Any) -> dict[str, Any]:
     >>> onnx_inputs(model, [["light"], [None]])
     {'hue': array([['light'], ['']], dtype=object)}
     """
-    from polyrule.model.exports.graph import input_arrays
-
     return input_arrays(*fit_to(model, X))
-
-
-register("rule-list", lambda: sys.modules[__name__])
