@@ -48,6 +48,13 @@ def test_workflows_run_only_what_was_reviewed():
     assert installed == ['--upgrade "pip>=25.1"', "--group release"]
 
 
+def test_what_is_pinned_is_kept_up_to_date():
+    """Pins of actions and of Python's tools are renewed by machine; releases 1 of the build backend are admitted."""
+    renewed = (ROOT / ".github/dependabot.yml").read_text(encoding="utf-8")
+    assert re.findall(r"package-ecosystem: (\S+)", renewed) == ["github-actions", "pip"]
+    assert "scikit-build-core>=0.11,<2" in PROJECT["build-system"]["requires"]
+
+
 def test_what_is_embedded_has_its_notice():
     """Wheels carry the licence of the project and of every data set in them."""
     patterns = PROJECT["project"]["license-files"]

@@ -287,6 +287,41 @@ def test_a_stored_proof_cannot_cost_more_than_finding_one():
         assert not recheck(measure, proof_of(measures.Objective(measure)))
 
 
+PRODUCT = "tp*tp / ((tp+fp)*(tp+fn))"  # precision times recall
+PRODUCTS = [PRODUCT, "(tp/(tp+fp)) * (tp/(tp+fn))", "tp/(tp+fp) * tp/(tp+fn)", "sqrt(tp/(tp+fp)) * sqrt(tp/(tp+fn))"]
+IMBALANCES = ["abs(fp-fn)/(tp+fp+fn)", "max(fp-fn, fn-fp)/(tp+fp+fn)", "abs((tp+fp)-(tp+fn))/((tp+fp)+(tp+fn)-tp)"]
+
+
+@pytest.mark.parametrize("negative", [True, False])
+@pytest.mark.parametrize("nothing_set", [True, False])
+@pytest.mark.parametrize("expression", [*PRODUCTS, *IMBALANCES])
+def test_products_and_imbalances_are_not_called_perhaps_decomposable(expression, nothing_set, negative):
+    """Two labels of equal value, precision 1 and recall 1/4, say, and the other way round, are worth less together."""
+    entry = measures.check(expression, budget=400, negative=negative).entry("micro", "head", nothing_set)
+    witness = entry.properties.witness
+    assert entry.properties.kind != "decomposable"
+    assert witness is not None
+    assert witness.claim == "decomposable"
+    assert witness.values[0] == witness.values[1] > witness.values[-1]
+
+
+def test_the_counterexample_by_hand():
+    truth, covered = [[1, 1], [1, 0], [1, 0], [1, 0]], [True, True, False, False]
+    unset, weights, product = [[-1, -1]] * 4, [1] * 4, measures.get(PRODUCT)
+    heads = [((0, 1),), ((1, 1),), ((0, 1), (1, 1))]
+    values = [head_value(product, "micro", "head", truth, covered, unset, weights, head) for head in heads]
+    assert values == [Fraction(1, 2), Fraction(1, 2), Fraction(9, 20)]
+
+
+@pytest.mark.parametrize("negative", [True, False])
+def test_labels_that_tie_are_looked_for(negative):
+    """It takes six examples, some of them set, until labels on both sides of one half tie."""
+    entry = measures.check("abs(tp+fp-tn-fn)/(tp+fp+tn+fn)", negative=negative).entry("micro", "head", False)
+    assert entry.properties.kind != "decomposable"
+    assert str(entry.properties.witness).endswith("{1}=1/3, {2}=1/3 but {1,2}=1/9")
+
+
 def test_more_worlds_are_looked_at_before_perhaps_decomposable_is_said():
-    entry = measures.check("(tp/(tp+fp)) * (tp/(tp+fn))", budget=60).entry("example", "head")
+    """In an example that is covered recall is 1, so this is precision, which is decomposable where nothing is set."""
+    entry = measures.check(PRODUCT, budget=60).entry("example", "head")
     assert str(entry).startswith("example head  open, perhaps decomposable: no counterexample in 300 small worlds")

@@ -8,7 +8,7 @@ examples, nothing set, are 81 thousand profiles and 7.7 million matrices, even i
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from itertools import combinations_with_replacement
@@ -23,6 +23,7 @@ from polyrule.measures.small_worlds import Batch
 Ints = npt.NDArray[np.int64]
 LABELS = (2, 3)
 BATCH = 2048
+TIED_EXAMPLES = 8
 
 
 @dataclass(frozen=True, eq=False)
@@ -144,11 +145,32 @@ def random_profiles(budget: int, nothing_set: bool, seed: int = 0) -> Iterator[P
         yield _random(rng, min(budget - start, BATCH // 2), nothing_set)
 
 
+def tied_profiles(values: Callable[..., npt.NDArray[np.float64]], nothing_set: bool) -> Iterator[Profiles]:
+    """Yield worlds of two labels that tie, though their counts differ, by a measure of counts over a head's labels.
+
+    There a measure gives itself away by which heads of equal literals are worth less or more; random worlds hardly tie.
+    """
+    for examples in range(2, TIED_EXAMPLES + 1):
+        for inside in range(examples, 0, -1):
+            kinds = _with_tn(label_profiles(inside, examples - inside, nothing_set, "head"), examples - inside)
+            kinds = kinds[kinds[:, 1] > 0]
+            found = values(*kinds[:, [1, 0, 5, 4]].T)
+            order = np.argsort(found, kind="stable")
+            for step in (1, 2, 4, 8, 16):
+                one, other = order[:-step], order[step:]
+                tied = np.isclose(found[one], found[other], rtol=1e-11, atol=1e-11)
+                if tied.any():
+                    yield _profiles(np.stack([kinds[one[tied]], kinds[other[tied]]], axis=1))
+
+
+def _with_tn(kinds: Ints, outside: int) -> Ints:
+    return np.concatenate([kinds, outside - kinds[:, 4:]], axis=1)
+
+
 @cache
 def _complete(labels: int, inside: int, outside: int, nothing_set: bool, scope: str) -> Ints:
     """Return all worlds up to the order of labels: (worlds, labels, 6), the last column TN."""
-    kinds = label_profiles(inside, outside, nothing_set, scope)
-    kinds = np.concatenate([kinds, outside - kinds[:, 4:]], axis=1)
+    kinds = _with_tn(label_profiles(inside, outside, nothing_set, scope), outside)
     chosen = np.array(list(combinations_with_replacement(range(len(kinds)), labels)))
     return np.asarray(kinds[chosen])
 

@@ -8,13 +8,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
+from itertools import chain
 
 import numpy as np
 import numpy.typing as npt
 
 from polyrule.measures.base import Measure
 from polyrule.measures.definition import UNSET, Head, head_value
-from polyrule.measures.profiles import Profiles, complete_sizes, profile_batches, random_profiles
+from polyrule.measures.profiles import Profiles, complete_sizes, profile_batches, random_profiles, tied_profiles
 from polyrule.measures.small_worlds import (
     ABSENT,
     COMPLETE,
@@ -63,6 +64,8 @@ def find_witness(
     seen = 0
     profiles = by_profiles(measure, averaging)
     some = random_profiles(budget, nothing_set) if large and profiles else _worlds(budget, nothing_set, scope, profiles)
+    if profiles and scope == "head" and claim == "decomposable":
+        some = chain(some, tied_profiles(measure.quick_values, nothing_set))
     for batch in some:
         witness = trial.run(batch)
         seen += len(batch)
