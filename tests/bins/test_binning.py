@@ -8,8 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.ensemble.worlds import random_table
 
-from polyrule.bins.binning import BinnedTable, Binning
-from polyrule.bins.round_numbers import simplest_between
+from polyrule.bins.binning import BinnedTable, Binning, simplest_between
 from polyrule.bins.tests import ABOVE, AT_MOST, CATEGORY, BinTest, holds, simplify
 from polyrule.data import Feature, Table
 from polyrule.model import NominalCondition, NumericCondition

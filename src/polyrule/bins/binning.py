@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -10,7 +11,6 @@ import numpy as np
 import numpy.typing as npt
 
 from polyrule.arrays import Codes, Floats, Ints, Ints32
-from polyrule.bins.round_numbers import simplest_between
 from polyrule.bins.tests import (
     ABOVE,
     AT_MOST,
@@ -337,3 +337,29 @@ def looks_like_text(table: Table) -> bool:
     some = table[np.arange(0, len(table), 1 + (len(table) - 1) // _LOOKED_AT)]
     usual = sum(int(some.spans(j)[2].max(initial=0)) for j in range(table.shape[1]))
     return usual >= USUAL_SHARE * len(some) * table.shape[1]
+
+
+def simplest_between(low: float, high: float) -> float:
+    """Return the number t with low <= t < high that has the fewest decimals; of those the one nearest the middle.
+
+    Examples
+    --------
+    >>> simplest_between(0.3471, 0.3518), simplest_between(3, 4), simplest_between(118.2, 397.9)
+    (0.35, 3.5, 300.0)
+    """
+    low, high = float(low), float(high)
+    middle = low + (high - low) / 2
+    gap = high - low
+    if not math.isfinite(middle) or not gap > 0:
+        return low
+    coarsest = math.floor(math.log10(gap)) + 1
+    for exponent in range(coarsest, coarsest - 3, -1):
+        candidate = _rounded(middle, exponent)
+        if low < candidate < high:
+            return candidate
+    return middle if low <= middle < high else low
+
+
+def _rounded(number: float, exponent: int) -> float:
+    """Round to a multiple of 10**exponent, written so that no stray binary digits appear."""
+    return float(round(number, -exponent)) if abs(exponent) < 300 else number

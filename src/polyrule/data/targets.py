@@ -1,4 +1,7 @@
-"""What scikit-learn calls y: a label matrix, or the classes of a binary or multi-class problem, as 0/1 labels."""
+"""What scikit-learn calls y, as 0/1 labels: a label matrix, the classes of a problem with one label, or words.
+
+Words are a column of texts such as ``jazz;calm``, or for every example a list or set of labels.
+"""
 
 from __future__ import annotations
 

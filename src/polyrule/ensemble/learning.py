@@ -15,7 +15,7 @@ from threadpoolctl import threadpool_info, threadpool_limits  # type: ignore[imp
 
 from polyrule.arrays import Bools, Bytes, Floats, Ints, Matrix
 from polyrule.bins.tests import meaning
-from polyrule.data.row_order import by_content
+from polyrule.data.fingerprint import by_content
 from polyrule.data.table import Table
 from polyrule.ensemble.calibration import Calibration
 from polyrule.ensemble.control import Callback, Control

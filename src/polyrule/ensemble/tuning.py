@@ -12,7 +12,6 @@ import numpy.typing as npt
 from scipy.special import logit
 
 from polyrule.arrays import Bytes, Ints, Matrix
-from polyrule.ensemble.cut_curves import accuracy_curves, f1_curves, smoothed
 from polyrule.ensemble.decisions import (
     KINDS,
     SET_KINDS,
@@ -22,8 +21,7 @@ from polyrule.ensemble.decisions import (
     membership,
     seen_label_sets,
 )
-from polyrule.ensemble.measures import MEASURES, micro_f1
-from polyrule.ensemble.rare_labels import rare_label_cuts
+from polyrule.ensemble.measures import MEASURES, accuracy_curves, f1_curves, micro_f1, smoothed
 from polyrule.errors import OptionError
 
 _GRID = np.round(logit(np.arange(5, 81) / 100), 9)  # rounded: last digits differ between versions of SciPy
@@ -258,3 +256,36 @@ def _best_cut(predicted: Iterable[Bytes], truth: Bytes, weights: Matrix, optimiz
     good = np.flatnonzero(asked >= asked.max() - _SLACK.get(optimize, 0.0) - 1e-12)
     best = good[rest[good] >= rest[good].max() - 1e-12]
     return float(_GRID[best[np.argmin(np.abs(_GRID[best]))]])
+
+
+_HEIGHTS = np.linspace(-3.5, 2.0, 56)
+_TILTS = (0.0, 0.25, 0.5, 0.75, 1.0)
+_MOVES = np.linspace(-2.0, 2.0, 41)
+_PRIOR_EXAMPLES = 30.0
+
+
+def rare_label_cuts(scores: Matrix, truth: Bytes, weights: Matrix) -> Matrix:
+    """Return a cut for every label, for macro-F1, where five examples count as much as five hundred.
+
+    A cut tuned on five examples is mostly luck. So all cuts first lie on one line over the labels' log-odds of being
+    present at all; then each label moves away from the line as far as its own examples speak for it: its F1 is
+    averaged with that of all labels, which weighs as much as a few examples.
+
+    Parameters
+    ----------
+    scores : ndarray, shape (examples, labels)
+        Log-odds of examples that the model did not see.
+    truth : ndarray of uint8, same shape
+    weights : ndarray, shape (examples,)
+    """
+    present = weights @ truth
+    usual = np.round(logit((present + 0.5) / (weights.sum() + 1)), 9)
+    best, line = -1.0, np.zeros(truth.shape[1])
+    for tilt in _TILTS:
+        heights = smoothed(f1_curves(scores - tilt * usual, truth, weights, _HEIGHTS).mean(axis=1))
+        if heights.max() > best + 1e-12:
+            best = float(heights.max())
+            line = _HEIGHTS[int(np.argmax(heights))] + tilt * usual
+    own = f1_curves(scores - line, truth, weights, _MOVES)
+    shrunk = (present * own + _PRIOR_EXAMPLES * own.mean(axis=1, keepdims=True)) / (present + _PRIOR_EXAMPLES)
+    return np.asarray(line + _MOVES[np.argmax(smoothed(shrunk), axis=0)])

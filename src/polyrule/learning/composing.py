@@ -21,8 +21,8 @@ from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from polyrule.arrays import Bools, Bytes, Ints, Matrix
 from polyrule.bins.binning import FEWEST_WORDS, looks_like_text
+from polyrule.data.fingerprint import by_content
 from polyrule.data.labels import UNKNOWN
-from polyrule.data.row_order import by_content
 from polyrule.data.table import Table
 from polyrule.errors import OptionError
 from polyrule.kernels.engine import Candidate, Engine

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from polyrule.arrays import Bools, Bytes, Ints, Matrix
+from polyrule.data.fingerprint import by_content
 from polyrule.data.labels import UNKNOWN
-from polyrule.data.row_order import by_content
 from polyrule.data.table import Table
 from polyrule.errors import ModelError
 from polyrule.learning.body_pool import counted_as
