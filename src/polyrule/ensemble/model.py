@@ -26,8 +26,7 @@ from polyrule.errors import ModelError
 from polyrule.model import files
 from polyrule.model.bodies import check_table, covers, run
 from polyrule.model.conditions import fits
-from polyrule.model.narrowing import Derived, fit_to
-from polyrule.model.one_example import one_example
+from polyrule.model.narrowing import Derived, fit_to, one_example
 from polyrule.model.rule import FeatureCondition
 from polyrule.model.tools import ModelTools, labelled
 from polyrule.native import native

@@ -29,7 +29,7 @@ from polyrule.data.vocabulary import arrange_labels
 from polyrule.data.weights import integer_weights
 from polyrule.errors import DataError, OptionError
 from polyrule.model.flips import Flip
-from polyrule.model.one_example import as_record
+from polyrule.model.narrowing import as_record
 from polyrule.model.tools import is_pair, labelled
 from polyrule.native import warn_if_slow
 from polyrule.store import Packed

@@ -2,18 +2,31 @@
 
 Labels are decided one after the other: left out, or in the head with one of their literals. `Bounds` says what the
 best head below such a decision could reach; where that is worse than the best head found so far, the branch is cut
-off.
+off. A bound speaks about heads that add j >= 1 of the labels still open to the literals already chosen. It is taken for
+every j, because a head of known size is bounded much better, and because a lift depends on the size.
 """
 
 from __future__ import annotations
 
 from fractions import Fraction
+from typing import Protocol
+
+import numpy as np
 
 from polyrule.errors import OptionError
-from polyrule.heads.bounds import Bounds, bounds_for
+from polyrule.heads.correlations import Branches, formula_of
+from polyrule.heads.example_bounds import ExampleBounds
 from polyrule.heads.result import Rank, rank
-from polyrule.heads.space import HeadSpace
-from polyrule.heads.valuation import SubsetValuation, Valuation
+from polyrule.heads.single_literals import label_sets
+from polyrule.heads.valuation import (
+    ExampleValuation,
+    LabelValuation,
+    MicroValuation,
+    SubsetValuation,
+    Valuation,
+)
+from polyrule.heads.world import HeadSpace
+from polyrule.measures.base import Counts
 from polyrule.measures.definition import Head
 
 Seen = dict[Head, tuple[Fraction | None, str]]
@@ -112,3 +125,175 @@ class BranchAndBound:
 def search_bound(space: HeadSpace, valuation: Valuation) -> tuple[Head, Rank, Seen]:
     """Return the best head, its rank and what happened to each head met."""
     return BranchAndBound(space, valuation).run()
+
+
+class Bounds(Protocol):
+    """Bounds for one world, objective and order of labels."""
+
+    def limit(self, head: Head, depth: int, most: int, target: Fraction) -> Fraction | float:
+        """Bound every head that adds at least one label from ``labels[depth:]`` and has at most `most` labels.
+
+        A float is exact up to a relative error of 1e-9. Once the bound is known not to be below `target` it may be
+        loose.
+        """
+
+
+def bounds_for(valuation: Valuation, space: HeadSpace, labels: list[int]) -> Bounds | None:
+    """Return the bounds that fit the objective, or None if nothing is known."""
+    if isinstance(valuation, SubsetValuation):
+        return SubsetBounds(valuation, space, labels)
+    if isinstance(valuation, LabelValuation):
+        return LabelBounds(valuation, space, labels)
+    if isinstance(valuation, MicroValuation):
+        if valuation.objective.measure.upper_bound((0, 0, 0, 0), (1, 1, 1, 1)) is None:
+            return None
+        plain = MicroBounds(valuation, space, labels)
+        formula = formula_of(valuation.objective.measure)
+        concave = formula is not None and valuation.objective.scope == "head" and valuation.objective.lift.is_none
+        return CorrelationBounds(plain, formula, space) if concave and formula is not None else plain
+    assert isinstance(valuation, ExampleValuation)
+    if valuation.world.has_unknown:
+        return None  # an added label moves every count of an example that knows it, and none of one that does not
+    return ExampleBounds(valuation, space, labels)
+
+
+class MicroBounds:
+    """Each of the four counts lies between its smallest and its largest sum over j of the open labels."""
+
+    def __init__(self, valuation: MicroValuation, space: HeadSpace, labels: list[int]) -> None:
+        self.valuation = valuation
+        self.labels = labels
+        options = [[valuation.delta[literal] for literal in space.choices[label]] for label in labels]
+        self.low = [_prefix_sums(options[depth:], least=True) for depth in range(len(labels))]
+        self.high = [_prefix_sums(options[depth:], least=False) for depth in range(len(labels))]
+
+    def limit(self, head: Head, depth: int, most: int, target: Fraction) -> Fraction:
+        """Take the largest bound over j."""
+        counts = self.valuation.counts(head)
+        measure = self.valuation.objective.measure
+        best: Fraction | None = None
+        for j in range(1, most - len(head) + 1):
+            low, high = _plus(counts, self.low[depth][j]), _plus(counts, self.high[depth][j])
+            bound = measure.upper_bound(low, high)
+            assert bound is not None
+            bound *= self.valuation.rho(len(head) + j)
+            best = bound if best is None else max(best, bound)
+            if best > target:
+                return best
+        assert best is not None
+        return best
+
+
+class CorrelationBounds:
+    """Rules out branches by gains that are convex in what is covered, then by the counts as for any measure."""
+
+    def __init__(self, plain: MicroBounds, formula: str, space: HeadSpace) -> None:
+        self.plain = plain
+        self.labels = plain.labels
+        delta = plain.valuation.delta
+        counts = np.array([[delta[label, value] for value in (0, 1)] for label in range(len(delta) // 2)])
+        usable = np.zeros(counts.shape[:2], dtype=bool)
+        for literal in space.literals:
+            usable[literal] = True
+        tp, fp, tn, fn = np.moveaxis(counts, -1, 0)
+        self.branches = Branches(formula, tp, fp, tn, fn, usable)
+
+    def limit(self, head: Head, depth: int, most: int, target: Fraction) -> Fraction | float:
+        """Answer with something below the target where the branch cannot reach it."""
+        if target >= 0 and not self.branches.may_reach(float(target), list(head), self.labels[depth:]):
+            return float(target) - 1.0
+        return self.plain.limit(head, depth, most, target)
+
+
+class LabelBounds:
+    """Label values are independent, so the j largest gains are a bound that is reached."""
+
+    def __init__(self, valuation: LabelValuation, space: HeadSpace, labels: list[int]) -> None:
+        self.valuation = valuation
+        outside = valuation.outside
+        best = [
+            max(valuation.single[s] - (outside[label] if outside else 0) for s in space.choices[label])
+            for label in labels
+        ]
+        self.sums: list[list[Fraction]] = []
+        for depth in range(len(labels)):
+            sums = [Fraction(0)]
+            for gain in sorted(best[depth:], reverse=True):
+                sums.append(sums[-1] + gain)
+            self.sums.append(sums)
+
+    def limit(self, head: Head, depth: int, most: int, target: Fraction) -> Fraction:
+        """Take the largest over j of the mean with the j largest gains."""
+        v = self.valuation
+        if v.outside is None:
+            chosen = sum((v.single[s] for s in head), Fraction(0))
+        else:
+            chosen = sum((v.single[s] - v.outside[s[0]] for s in head), v.total_outside)
+        limits = []
+        for j in range(1, most - len(head) + 1):
+            size = len(head) + j
+            mean = (chosen + self.sums[depth][j]) / (size if v.outside is None else v.world.n_labels)
+            limits.append(mean * v.rho(size))
+        # Averages of roots are rounded to 128 places; one step covers that.
+        return max(limits) + (Fraction(1, 1 << 100) if v.objective.measure.rounded else 0)
+
+
+class SubsetBounds:
+    """Examples already wrong stay wrong; with scope ``all`` or ``full`` the right ones share one label set."""
+
+    def __init__(self, valuation: SubsetValuation, space: HeadSpace, labels: list[int]) -> None:
+        self.valuation = valuation
+        self.space = space
+        self.labels = labels
+        self.total = valuation.world.total_weight
+        self.open_scope = valuation.objective.scope == "head"
+        usable = set(space.choices)
+        self.hopeless = valuation.everyone  # examples not ruled out by labels that can never be in a head
+        if not self.open_scope:
+            for label, absent in enumerate(valuation.absent):
+                if label not in usable:
+                    self.hopeless &= absent
+        # With scope all or full, a head gets covered examples of one label set right, next to uncovered ones.
+        outside = valuation.everyone & ~sum(label_sets(valuation).values())
+        self.groups = [group | outside for group in label_sets(valuation).values()] or [outside]
+
+    def _alive(self, head: Head, depth: int) -> int:
+        v = self.valuation
+        alive = self.hopeless
+        for literal in head:
+            alive &= v.right[literal]
+        if not self.open_scope:
+            said = {label for label, _ in head}
+            for label in self.labels[:depth]:
+                if label not in said:
+                    alive &= v.absent[label]
+        return alive
+
+    def limit(self, head: Head, depth: int, most: int, target: Fraction) -> Fraction:
+        """Bound the weight of the examples that can still be right, per number of labels added."""
+        v = self.valuation
+        alive = self._alive(head, depth)
+        sizes = range(len(head) + 1, most + 1)
+        if not self.open_scope:
+            weight = max((v.weight(alive & group) for group in self.groups), default=0)
+            return Fraction(weight, self.total) * max(v.rho(size) for size in sizes)
+        # A head with j more labels is right on no more examples than its j-th best label alone.
+        left = sorted(
+            (max(v.weight(alive & v.right[s]) for s in self.space.choices[x]) for x in self.labels[depth:]),
+            reverse=True,
+        )
+        return max(Fraction(left[j], self.total) * v.rho(size) for j, size in enumerate(sizes))
+
+
+def _prefix_sums(options: list[list[Counts]], least: bool) -> list[Counts]:
+    """Return, for j = 0, 1, …, the smallest or largest sum of each count over j of the labels."""
+    pick = min if least else max
+    columns = [sorted((pick(d[c] for d in option) for option in options), reverse=not least) for c in range(4)]
+    sums: list[Counts] = [(0, 0, 0, 0)]
+    for row in zip(*columns, strict=True):
+        sums.append(_plus(sums[-1], row))
+    return sums
+
+
+def _plus(left: Counts, right: Counts) -> Counts:
+    return left[0] + right[0], left[1] + right[1], left[2] + right[2], left[3] + right[3]

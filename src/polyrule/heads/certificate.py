@@ -16,15 +16,12 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Any
 
-from polyrule.heads.alike import alike_values
-from polyrule.heads.dinkelbach import dinkelbach
-from polyrule.heads.linear_form import LinearForm, linear_form
+from polyrule.heads.ratio_search import LinearForm, dinkelbach, linear_form
 from polyrule.heads.search import best_head
-from polyrule.heads.single_literals import search_decomposable, search_subset
+from polyrule.heads.single_literals import alike_values, search_decomposable, search_subset
 from polyrule.heads.soundness import known_properties
-from polyrule.heads.space import HeadSpace
 from polyrule.heads.valuation import SubsetValuation, Valuation, valuation
-from polyrule.heads.world import World
+from polyrule.heads.world import HeadSpace, World
 from polyrule.measures.objective import Objective
 from polyrule.measures.ratio import RatioMeasure
 

@@ -11,9 +11,9 @@ from fractions import Fraction
 from itertools import product
 from typing import Any
 
-from polyrule.heads.alike import is_correlation
 from polyrule.heads.world import World, evaluate
 from polyrule.measures.definition import Head, LabelValue, cell
+from polyrule.measures.facts import is_correlation
 from polyrule.measures.objective import Objective
 from polyrule.measures.ratio import RatioMeasure
 from polyrule.measures.subset import SubsetAccuracy

@@ -15,8 +15,8 @@ import numpy as np
 import numpy.typing as npt
 
 from polyrule.arrays import Floats, Ints
-from polyrule.heads.space import HeadSpace
 from polyrule.heads.valuation import ExampleValuation
+from polyrule.heads.world import HeadSpace
 from polyrule.measures.base import Measure
 from polyrule.measures.definition import Head
 from polyrule.measures.matthews import round_average

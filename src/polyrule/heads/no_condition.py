@@ -11,9 +11,8 @@ from fractions import Fraction
 
 from polyrule.heads.branch_and_bound import BranchAndBound
 from polyrule.heads.result import HeadResult, Rank, rank
-from polyrule.heads.space import HeadSpace
 from polyrule.heads.valuation import Valuation, valuation
-from polyrule.heads.world import World
+from polyrule.heads.world import HeadSpace, World
 from polyrule.measures.definition import Head
 from polyrule.measures.objective import Objective
 from polyrule.measures.ratio import RatioMeasure

@@ -6,19 +6,21 @@ from collections.abc import Callable, Mapping
 from fractions import Fraction
 
 from polyrule.errors import OptionError
-from polyrule.heads.alike import alike_values, search_alike
-from polyrule.heads.antimonotone import search_antimonotone
 from polyrule.heads.branch_and_bound import search_bound
-from polyrule.heads.dinkelbach import search_ratio
-from polyrule.heads.exhaustive import search_exhaustive
-from polyrule.heads.linear_form import LinearForm, linear_form
+from polyrule.heads.enumeration import search_antimonotone, search_exhaustive
+from polyrule.heads.ratio_search import LinearForm, linear_form, search_ratio
 from polyrule.heads.result import HeadResult, Node, Rank
-from polyrule.heads.single_literals import search_decomposable, search_label_sets, search_subset
+from polyrule.heads.single_literals import (
+    alike_values,
+    search_alike,
+    search_decomposable,
+    search_label_sets,
+    search_subset,
+)
 from polyrule.heads.sizewise import SizeForm, size_form
 from polyrule.heads.soundness import case_of, is_average, require_sound
-from polyrule.heads.space import HeadSpace
 from polyrule.heads.valuation import MicroValuation, SubsetValuation, Valuation, valuation
-from polyrule.heads.world import World
+from polyrule.heads.world import HeadSpace, World
 from polyrule.measures.definition import Head
 from polyrule.measures.facts import prove
 from polyrule.measures.objective import SEARCHES, Objective

@@ -1,4 +1,4 @@
-"""The searches that look at single literals only: `decomposable` (facts A, C, E) and `subset` (fact D)."""
+"""The searches that look at single literals only: `decomposable` (facts A, C, E), `subset` (fact D), equals (H)."""
 
 from __future__ import annotations
 
@@ -6,9 +6,11 @@ from collections.abc import Iterable
 from fractions import Fraction
 
 from polyrule.heads.result import Rank, rank
-from polyrule.heads.space import HeadSpace
-from polyrule.heads.valuation import SubsetValuation, Valuation
+from polyrule.heads.valuation import MicroValuation, SubsetValuation, Valuation
+from polyrule.heads.world import HeadSpace
+from polyrule.measures.base import Counts
 from polyrule.measures.definition import Head, LabelValue
+from polyrule.measures.facts import is_correlation
 
 
 def search_decomposable(space: HeadSpace, valuation: Valuation) -> tuple[Head, Rank, dict[LabelValue, Fraction]]:
@@ -91,3 +93,40 @@ def merge(literals: Iterable[LabelValue], space: HeadSpace, valuation: Valuation
         by_label[label] = max(by_label.get(label, offer), offer)
     order = sorted((-tp, label, value) for label, (tp, value) in by_label.items())
     return tuple(sorted((label, value) for _, label, value in order[: space.max_size]))
+
+
+def alike_values(valuation: Valuation, space: HeadSpace) -> dict[LabelValue, Fraction] | None:
+    """Return the single values where fact H applies: equal margins, and one of the values positive; else None.
+
+    Where labels are unknown on some rows, literals may cover as many and count over fewer.
+    """
+    objective = valuation.objective
+    if not isinstance(valuation, MicroValuation) or objective.scope != "head" or not objective.lift.is_none:
+        return None
+    if not is_correlation(objective.measure):
+        return None
+    margins = {(sum(counts[:2]), sum(counts)) for counts in map(valuation.delta.__getitem__, space.literals)}
+    if len(margins) > 1:
+        return None
+    singles = {literal: valuation.value((literal,)) for literal in space.literals}
+    return singles if max(singles.values()) > 0 else None
+
+
+def search_alike(space: HeadSpace, valuation: Valuation, singles: dict[LabelValue, Fraction]) -> tuple[Head, Rank]:
+    """Return the best head: the most labels among the best literals that have the same counts.
+
+    >>> from polyrule.heads import World, search
+    >>> from polyrule.measures import Objective
+    >>> world = World.from_text(covered="110 110", uncovered="001 000 101")
+    >>> result = search(world, Objective("matthews"))
+    >>> result.strategy, result.head, str(result.value)
+    ('alike', ((1, 1),), '1')
+    """
+    assert isinstance(valuation, MicroValuation)
+    level = max(singles.values())
+    groups: dict[Counts, dict[int, LabelValue]] = {}
+    for literal in space.literals:  # of a label's two literals, ``label = 1`` comes first and stays
+        if singles[literal] == level:
+            groups.setdefault(valuation.delta[literal], {}).setdefault(literal[0], literal)
+    heads = [tuple(sorted(group.values())[: space.max_size]) for group in groups.values()]
+    return max(((head, rank(level, head, valuation.tp(head))) for head in heads), key=lambda found: found[1])

@@ -14,8 +14,8 @@ from functools import lru_cache
 
 import numpy as np
 
-from polyrule.heads.space import HeadSpace
 from polyrule.heads.valuation import ExampleValuation, Valuation
+from polyrule.heads.world import HeadSpace
 from polyrule.measures.base import Counts, Measure
 from polyrule.measures.definition import LabelValue
 

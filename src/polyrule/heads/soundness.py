@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from polyrule.errors import UnsoundSearchError
-from polyrule.heads.alike import alike_values
-from polyrule.heads.linear_form import LinearForm
+from polyrule.heads.ratio_search import LinearForm
+from polyrule.heads.single_literals import alike_values
 from polyrule.heads.sizewise import SizeForm
-from polyrule.heads.space import HeadSpace
 from polyrule.heads.valuation import SubsetValuation, Valuation
+from polyrule.heads.world import HeadSpace
 from polyrule.measures.facts import Case, prove
 from polyrule.measures.objective import Objective
 from polyrule.measures.properties import Properties

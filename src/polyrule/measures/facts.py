@@ -269,3 +269,10 @@ PROOFS: tuple[Callable[[Case], Verdict | None], ...] = (
     _association,
     _by_lemma,
 )
+
+
+def is_correlation(measure: object) -> bool:
+    """Whether the measure is (t - x·s) / f(s) with a strictly concave f; see docs/theory.md."""
+    return isinstance(measure, Matthews) or (
+        isinstance(measure, RationalMeasure) and measure.function is true_minus_false_positive_rate
+    )

@@ -21,7 +21,7 @@ from polyrule.errors import ModelError, did_you_mean
 from polyrule.model import printing
 from polyrule.model.cells import Domain, Grid, Trial
 from polyrule.model.explain import example_row
-from polyrule.model.one_example import one_example
+from polyrule.model.narrowing import one_example
 from polyrule.model.reasons import ListSearch
 
 if TYPE_CHECKING:

@@ -20,8 +20,7 @@ from polyrule.model import predict as prediction
 from polyrule.model.conditions import fits
 from polyrule.model.explain import Explanation, explain
 from polyrule.model.flips import Flip, smallest_flip
-from polyrule.model.narrowing import Derived, fit_to
-from polyrule.model.one_example import one_example
+from polyrule.model.narrowing import Derived, fit_to, one_example
 from polyrule.model.probability import ChanceTables, predict_proba
 from polyrule.model.rule import FeatureCondition, LabelCondition, Rule
 from polyrule.model.statistics import records, statistics
