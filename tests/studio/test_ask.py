@@ -117,16 +117,15 @@ def test_rows_share_rules(session):
 )
 def test_a_rule_put_together_wrongly_is_an_answer_or_refused(session, body):
     try:
-        answer = session.questions.shape({"rule": 0, "head": [[0, 1]], "body": body})
+        answer = session.questions.shape({"rule": 0, "body": body})
     except PolyruleError:
         return
     assert "problem" in answer
 
 
 def test_a_rule_put_together_on_the_page_is_the_rule_that_is_stored(session):
-    answer = session.questions.shape(
-        {"rule": 0, "head": [[1, 0], [0, 1]], "body": [[1, 0, 90.5], [0, 0, 120], [4, 2, [2, 0]]]}
-    )
+    session.change({"step": {"do": "insert", "at": 0, "text": "calm, !happy <- true"}})
+    answer = session.questions.shape({"rule": 0, "body": [[1, 0, 90.5], [0, 0, 120], [4, 2, [2, 0]]]})
     assert answer["text"] == "calm, ¬happy <- 90.5 < tempo <= 120, genre in {jazz, folk}".replace(
         "jazz, folk", "folk, rock"
     )
@@ -212,10 +211,11 @@ def test_alternatives_and_members_are_ranked_by_what_they_would_do(session):
 
 
 def test_a_group_put_together_on_the_page(session):
+    session.change({"step": {"do": "insert", "at": 0, "text": "calm <- true"}})
     group = [6, 1, [[0, 0, 90], [4, 2, [0]], [1, 1, -12.5]], "mine"]
-    answer = session.questions.shape({"rule": 0, "head": [[0, 1]], "body": [group]})
+    answer = session.questions.shape({"rule": 0, "body": [group]})
     assert answer["text"] == 'calm <- any of "mine" (tempo <= 90, genre = folk, level > -12.5)'
-    one = session.questions.shape({"rule": 0, "head": [[0, 1]], "body": [[6, 1, [[0, 0, 90]], ""]]})
+    one = session.questions.shape({"rule": 0, "body": [[6, 1, [[0, 0, 90]], ""]]})
     assert one["text"] == "calm <- tempo <= 90"
     for body in ([[6, 1, [], ""]], [[6, 1, [[3, 0, 1], [0, 0, 1]], ""]], [group, [6, 1, [[0, 0, 80], [1, 1, 3]], ""]]):
-        assert session.questions.shape({"rule": 0, "head": [[0, 1]], "body": body})["problem"]
+        assert session.questions.shape({"rule": 0, "body": body})["problem"]

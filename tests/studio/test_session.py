@@ -17,12 +17,14 @@ from polyrule import datasets
 from polyrule.data import read
 from polyrule.errors import DataError, OptionError, PolyruleError
 from polyrule.model.files import dumps, loads
+from polyrule.report import build
 from polyrule.studio.column_summary import looks_like
 from polyrule.studio.launch import open_studio
 from polyrule.studio.learn import Recipe
 from polyrule.studio.saving import FILES, make_file
 from polyrule.studio.session import Session
 from polyrule.studio.setup import Origin, Setup, file_ending
+from polyrule.studio.steps import apply, said
 
 
 def test_another_sheet_is_looked_at_only_if_it_can_be_read(tmp_path):
@@ -267,6 +269,22 @@ def test_the_script_of_a_scorecard_gives_the_same_model(tmp_path):
     rule = session.project.model.rules[0]
     session.change({"step": {"do": "reweigh", "rule": 0, "label": rule.head[0].label, "weight": 2.0}})
     session.change({"step": {"do": "remove", "rule": 1}})
+    for text in ("calm +2, happy −1 <- tempo <= 90, level > -30", "calm +1, happy −3 <- genre = folk, level > -30"):
+        session.change({"step": {"do": "insert", "at": 1, "text": text}})
+    session.change({"step": {"do": "join", "rules": [1, 2], "name": "slow or folk"}})
+    session.change({"step": {"do": "split", "rule": 1, "label": 0}})
+    session.change({"step": {"do": "move", "rule": 1, "to": 0}})
+    session.change({"step": {"do": "replace", "rule": 2, "text": "loud +2.5 <- level > -11"}})
+    assert_script_repeats(session)
+    session.change({"step": {"do": "insert", "at": 0, "text": "calm +1, happy −1 <- tempo <= 99"}})
+    session.change({"step": {"do": "note", "rule": 0, "pinned": True, "name": "kept"}})
+    session.change({"step": {"do": "insert", "at": 1, "text": "loud +1 <- tempo > 99, tempo <= 99"}})
+    session.change({"step": {"do": "note", "rule": 1, "pinned": True}})
+    learn(session, kind="scorecard", max_rules=3, pinned=True)
+    again = next(at for at, rule in enumerate(session.project.model.rules) if rule.body[0].threshold == 99)
+    assert [entry.label for entry in session.project.model.rules[again].head] == [0, 1]
+    assert session.project.current.notes[said(session.project.model, again)] == {"pinned": True, "name": "kept"}
+    assert "got 0 points beside the others are left out: 2." in session.workers.job.events[-1]["result"]["warnings"][-1]
     assert_script_repeats(session)
 
 
@@ -335,14 +353,29 @@ def test_a_model_waits_for_its_data(session, tmp_path):
     assert other.project.model.rules == model.rules
 
 
-def test_a_scorecard_is_not_changed_as_a_list_is(tmp_path):
-    session = learned_session(tmp_path, kind="scorecard", max_rules=3)
-    for step in ({"do": "move", "rule": 0, "to": 1}, {"do": "insert", "at": 0, "text": "calm <- true"}):
-        with pytest.raises(OptionError, match="scorecard"):
-            session.change({"step": step})
-    with pytest.raises(OptionError, match="rule lists"):
-        session.questions.suggest({"part": 0, "filter": "wrong"})
-    assert "view" in session.questions.labels()
+def test_the_rules_of_a_scorecard_are_worked_on_like_others(tmp_path):
+    session = learned_session(tmp_path, kind="scorecard", max_rules=2, max_conditions=2)
+    bench, ask = session.bench, session.questions
+    assert "view" in ask.labels()
+    draft = ask.shape({"rule": 0, "body": [[0, 0, 90]], "weights": [[2, -1], [0, 3], [1, 0]]})
+    assert draft["text"] == "calm +3, loud −1 <- tempo <= 90"
+    assert draft["effect"] == bench.effect(session.project.model, session.project.model.replace(0, draft["text"]))
+    assert ask.shape({"rule": 0, "body": [], "weights": [[0, 0]]})["problem"]
+    assert ask.trial({"step": {"do": "insert", "at": 0, "text": "calm <- true"}})["problem"]
+    for found in (ask.suggest({"part": 0, "filter": "wrong"})["suggestions"], *ask.conditions({"rule": 1}).values()):
+        for one in found:
+            after = apply(session.project.model, one["step"])
+            assert one["effect"] == bench.effect(session.project.model, after)
+    assert len(ask.suggest({"part": 0, "filter": "wrong"})["suggestions"]) > 0
+    session.change({"step": {"do": "note", "rule": 1, "name": "second", "comment": "as expected"}})
+    notes = [rule.get("note") for rule in summarise(session)["rules"]]
+    assert notes == [None, {"name": "second", "comment": "as expected"}]
+
+
+def summarise(session):
+    """What a report says about the model as it is saved."""
+    model, train, test = session.parts()
+    return build({"model": model}, train, test).summary["models"][0]
 
 
 def test_setup_survives_its_own_words():

@@ -63,7 +63,7 @@ def test_an_ensemble_is_counted_as_the_report_counts_it(seed):
     ):
         assert found.labels.tolist() == model.predict(part.table).tolist()
         assert found.covers.tolist() == expected.covers.tolist()
-        assert (found.right.tolist(), found.wrong.tolist()) == (expected.agree.tolist(), expected.differ.tolist())
+        assert (found.right.tolist(), found.wrong.tolist()) == (expected.right.tolist(), expected.wrong.tolist())
 
 
 def test_an_effect_is_the_difference_of_two_tallies():

@@ -17,15 +17,15 @@ from polyrule.ensemble.weighted_rule import Entry
 from polyrule.ensemble.weights import INTERCEPT_RIDGE
 from polyrule.errors import ModelError
 from polyrule.model.flips import place_of
-from polyrule.model.grouping import Body, with_member, with_name, without_member
+from polyrule.model.grouping import Body, joined_bodies, with_member, with_name, without_member
 from polyrule.model.narrowing import fit_to
-from polyrule.model.parsing import as_member
+from polyrule.model.parsing import as_member, parse_weighted
 from polyrule.model.rounding import with_gaps
 from polyrule.model.rule import FeatureCondition, NumericCondition, plain_conditions
 
 if TYPE_CHECKING:
     from polyrule.data.dataset import Dataset
-    from polyrule.ensemble.model import RuleEnsemble
+    from polyrule.ensemble.model import RuleEnsemble, WeightedRule
 
 _MOST_STEPS = 100
 _DIGITS = 9
@@ -35,6 +35,66 @@ def remove(ensemble: RuleEnsemble, index: int) -> RuleEnsemble:
     """Return the ensemble without the rule at `index` (from 0; negative counts from the end)."""
     index = _position(ensemble, index)
     return _changed(ensemble, ensemble.rules[:index] + ensemble.rules[index + 1 :])
+
+
+def move(ensemble: RuleEnsemble, index: int, to: int) -> RuleEnsemble:
+    """Return the ensemble with the rule at `index` standing at `to`: another order to read, the same sums."""
+    index, to = _position(ensemble, index), _position(ensemble, to)
+    rules = list(ensemble.rules)
+    rules.insert(to, rules.pop(index))
+    return _changed(ensemble, rules)
+
+
+def insert(ensemble: RuleEnsemble, index: int, rule: WeightedRule | str) -> RuleEnsemble:
+    """Return the ensemble with a rule, given as such or as text, put before the one at `index`.
+
+    An index equal to the length appends.
+
+    Examples
+    --------
+    >>> from polyrule.data import Feature
+    >>> from polyrule.ensemble.decisions import Decision
+    >>> from polyrule.ensemble.model import RuleEnsemble
+    >>> model = RuleEnsemble((), (Feature("tempo"),), ("calm",), (-1,), Decision("threshold", (0,)))
+    >>> print(insert(model, 0, "calm +3 <- tempo <= 90").format_rule(0))
+    calm +3 <- tempo <= 90
+    """
+    if not -len(ensemble) <= index <= len(ensemble):
+        raise ModelError(f"there is no place {index} in an ensemble of {len(ensemble)} rules")
+    index = index if index >= 0 else len(ensemble) + index
+    return _changed(ensemble, (*ensemble.rules[:index], _as_rule(ensemble, rule), *ensemble.rules[index:]))
+
+
+def replace_rule(ensemble: RuleEnsemble, index: int, rule: WeightedRule | str) -> RuleEnsemble:
+    """Return the ensemble with another rule, given as such or as text, at `index`."""
+    index = _position(ensemble, index)
+    return _changed(ensemble, (*ensemble.rules[:index], _as_rule(ensemble, rule), *ensemble.rules[index + 1 :]))
+
+
+def join(ensemble: RuleEnsemble, *indices: int) -> RuleEnsemble:
+    """Return the ensemble with rules that differ in one condition joined to one, with the weights of the first.
+
+    Where several of them fire, their weights are then added once.
+    """
+    places = sorted({_position(ensemble, index) for index in indices})
+    rules = [ensemble.rules[place] for place in places]
+    if len(rules) < 2:
+        raise ModelError("joining takes at least two rules")
+    if len({tuple((entry.label, entry.weight > 0) for entry in rule.head) for rule in rules}) > 1:
+        raise ModelError("only rules that weigh the same labels, with the same signs, can be joined")
+    one = replace(rules[0], body=joined_bodies([rule.body for rule in rules]), coverage=None)
+    kept = [one if place == places[0] else rule for place, rule in enumerate(ensemble.rules) if place not in places[1:]]
+    return _changed(ensemble, kept)
+
+
+def recount(ensemble: RuleEnsemble, data: Any) -> RuleEnsemble:
+    """Return the ensemble with what each rule covers counted anew on `data`; weights stay as they are."""
+    model, table = fit_to(ensemble, data)
+    given = getattr(data, "weights", None)
+    weights = np.ones(len(table)) if given is None else np.asarray(given, dtype=np.float64)
+    covers = weights @ model.fired(table)
+    rules = tuple(replace(rule, coverage=float(weight)) for rule, weight in zip(ensemble.rules, covers, strict=True))
+    return with_gaps(replace(ensemble, rules=rules), table)
 
 
 def reweigh(ensemble: RuleEnsemble, index: int, label: int | str, weight: float) -> RuleEnsemble:
@@ -246,6 +306,17 @@ def _with_body(ensemble: RuleEnsemble, index: int, change: Callable[[Body], Body
     rule = ensemble.rules[index]
     changed = replace(rule, body=change(rule.body), coverage=None)
     return _changed(ensemble, (*ensemble.rules[:index], changed, *ensemble.rules[index + 1 :]))
+
+
+def _as_rule(ensemble: RuleEnsemble, rule: WeightedRule | str) -> WeightedRule:
+    from polyrule.ensemble.model import Entry, WeightedRule
+
+    if not isinstance(rule, str):
+        return rule
+    weights, body = parse_weighted(rule, ensemble.features, ensemble.label_names)
+    if not all(weights.values()):
+        raise ModelError(f"rule {rule.strip()[:80]!r}: a weight of 0 says nothing; leave the label out")
+    return WeightedRule(tuple(Entry(label, weights[label]) for label in sorted(weights)), body)
 
 
 def _position(ensemble: RuleEnsemble, index: int) -> int:

@@ -213,6 +213,26 @@ class RuleEnsemble(ModelTools, Derived):
         """Return the ensemble without the rule at `index`; `refit` gives the others new weights."""
         return editing.remove(self, index)
 
+    def move(self, index: int, to: int) -> RuleEnsemble:
+        """Return the ensemble with the rule at `index` standing at `to`: another order to read, the same sums."""
+        return editing.move(self, index, to)
+
+    def insert(self, index: int, rule: WeightedRule | str) -> RuleEnsemble:
+        """Return the ensemble with a rule put before the one at `index`; see `polyrule.ensemble.editing.insert`."""
+        return editing.insert(self, index, rule)
+
+    def replace(self, index: int, rule: WeightedRule | str) -> RuleEnsemble:
+        """Return the ensemble with another rule, given as such or as text, at `index`."""
+        return editing.replace_rule(self, index, rule)
+
+    def join(self, *indices: int) -> RuleEnsemble:
+        """Return the ensemble with rules that differ in one condition joined to one, with the weights of the first."""
+        return editing.join(self, *indices)
+
+    def recount(self, data: Any) -> RuleEnsemble:
+        """Return the ensemble with what each rule covers counted anew on `data`; weights stay as they are."""
+        return editing.recount(self, data)
+
     def reweigh(self, index: int, label: int | str, weight: float) -> RuleEnsemble:
         """Return the ensemble with another weight of a label in the rule at `index`; 0 takes it out of the head."""
         return editing.reweigh(self, index, label, weight)

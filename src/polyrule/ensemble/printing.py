@@ -65,6 +65,11 @@ def format_weighted_rule(
     return text
 
 
+def weighted_text(rule: WeightedRule, features: Sequence[Feature], label_names: Sequence[str]) -> str:
+    """Return what a rule says and nothing else: text that reads back as the same rule, weights in full."""
+    return f"{format_weighted_head(rule, label_names, 17)} <- {format_conditions(rule, features, label_names)}"
+
+
 def format_ensemble(
     ensemble: RuleEnsemble, *, numbers: bool = True, counts: bool = True, digits: int | None = None
 ) -> str:

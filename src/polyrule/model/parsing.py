@@ -36,7 +36,7 @@ _NEGATION = re.compile(r"[!~]\s*+|not(?:\s++|$)")
 _SIGNS = ("<=", ">", "=", "<", ">=")
 _WORDS = re.compile("[a-z, ]*")
 _MARKS = ("stop", "hand", "edited", "learned")
-_COUNTS = re.compile(r"TP [\d.e+-]++, FP [\d.e+-]++(?:, [^()]*+)?|not counted")
+_COUNTS = re.compile(r"TP [\d.e+-]++, FP [\d.e+-]++(?:, [^()]*+)?|not counted|covers (?:weight )?[\d.e+-]++")
 _GROUP = re.compile(r"(?:any|at least (\d{1,9})) of(?=[\s({]|$)\s*+")
 
 
@@ -83,6 +83,20 @@ def parse_rule(text: str, features: Sequence[Feature], label_names: Sequence[str
     return reader.rule()
 
 
+def parse_weighted(
+    text: str, features: Sequence[Feature], label_names: Sequence[str]
+) -> tuple[dict[int, float], tuple[Condition, ...]]:
+    """Read a rule whose labels have weights, as `parse_rule` reads others; return the weights by label, and the body.
+
+    >>> parse_weighted("calm +3, happy −0.5 <- tempo <= 90", [Feature("tempo")], ["calm", "happy"])
+    ({0: 3.0, 1: -0.5}, (NumericCondition(feature=0, op='<=', threshold=90.0, between=None),))
+    """
+    allowed = current_limits()
+    allowed.check_bytes("rule", len(text.encode("utf-8", "surrogatepass")))
+    allowed.check_time("rule")
+    return _Reader(text, features, label_names).weighted()
+
+
 def as_member(model: Any, given: FeatureCondition | str) -> FeatureCondition:
     """Return a condition on a feature of a model, given as such or as text; a name alone means that it is there.
 
@@ -116,12 +130,34 @@ class _Reader:
         literals = sorted((self._literal(part) for part in self._parts(head, "head")), key=lambda x: x.label)
         if len({literal.label for literal in literals}) < len(literals):
             self.fail("a label occurs twice in the head")
-        whole_body = "".join(body).strip()
-        parts = [] if whole_body in ("", "true") else self._parts(body, "body")
+        return Rule(tuple(literals), self._whole_body(body), stop=stop, origin="hand")
+
+    def weighted(self) -> tuple[dict[int, float], tuple[Condition, ...]]:
+        """Read a rule of an ensemble: the weights of its labels, and its body."""
+        text, stop = self._strip(self.text)
+        if stop:
+            self.fail("rules whose weights add up have no [stop]")
+        head, body = self._halves(self._tokens(text))
+        weights: dict[int, float] = {}
+        for part in self._parts(head, "head"):
+            *name, weight = [*part[:-1], *part[-1].rsplit(maxsplit=1)]
+            if not weight.startswith(("+", "-", "−")) or not name:
+                self.fail("every label has its weight behind it, with a sign: 'calm +2, happy -1 <- ...'")
+            label = self._index(self.label_names, self._name(name), "label")
+            if label in weights:
+                self.fail("a label occurs twice in the head")
+            weights[label] = self._number([weight.replace("−", "-")])
+        conditions = self._whole_body(body)
+        if any(isinstance(condition, LabelCondition) for condition in conditions):
+            self.fail("rules whose weights add up test features only, such as 'jam = 1'")
+        return weights, conditions
+
+    def _whole_body(self, tokens: list[str]) -> tuple[Condition, ...]:
+        parts = [] if "".join(tokens).strip() in ("", "true") else self._parts(tokens, "body")
         conditions = tuple(condition for part in parts for condition in self._body(part))
         if sum(isinstance(condition, GroupCondition) for condition in conditions) > 1:
             self.fail("a rule has at most one group ('any of', 'at least 2 of')")
-        return Rule(tuple(literals), conditions, stop=stop, origin="hand")
+        return conditions
 
     def member(self) -> FeatureCondition:
         """Read the text as one condition on a feature, or as the name of one that says yes or no."""

@@ -11,12 +11,12 @@ import numpy.typing as npt
 
 from polyrule.arrays import Bools
 from polyrule.ensemble.model import RuleEnsemble
-from polyrule.ensemble.printing import format_ensemble
+from polyrule.ensemble.printing import format_ensemble, weighted_text
 from polyrule.ensemble.weighted_rule import WeightedRule
 from polyrule.model.rule import Literal, Rule
 from polyrule.report import label_graph
 from polyrule.report.inputs import Part
-from polyrule.report.list_summary import condition_entry
+from polyrule.report.list_summary import condition_entry, note_entry
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,14 +27,14 @@ class EnsembleRun:
     ----------
     labels : ndarray of uint8, shape (examples, labels)
     covers : ndarray, one entry per rule
-    agree, differ : ndarray, shape (rules, labels)
+    right, wrong : ndarray, shape (rules, labels)
         For labels of a rule's head, the covered examples on which the label is, or is not, as the weight's sign says.
     """
 
     labels: npt.NDArray[np.uint8]
     covers: npt.NDArray[np.int64]
-    agree: npt.NDArray[np.int64]
-    differ: npt.NDArray[np.int64]
+    right: npt.NDArray[np.int64]
+    wrong: npt.NDArray[np.int64]
 
 
 def signed_rule(rule: WeightedRule) -> Rule:
@@ -52,14 +52,14 @@ def run_fired(model: RuleEnsemble, part: Part, fired: Bools) -> EnsembleRun:
     """Count what the ensemble does, from which rule covers which example."""
     present, known = (fired.T.astype(np.int64) @ part.astype(np.int64) for part in (part.present, part.known))
     covers = fired.sum(axis=0, dtype=np.int64)
-    agree, differ = np.zeros_like(present), np.zeros_like(present)
+    right, wrong = np.zeros_like(present), np.zeros_like(present)
     for number, rule in enumerate(model.rules):
         for entry in rule.head:
             there = present[number, entry.label]
             away = known[number, entry.label] - there
-            agree[number, entry.label] = there if entry.weight > 0 else away
-            differ[number, entry.label] = away if entry.weight > 0 else there
-    return EnsembleRun(model.predict(part.table), covers, agree, differ)
+            right[number, entry.label] = there if entry.weight > 0 else away
+            wrong[number, entry.label] = away if entry.weight > 0 else there
+    return EnsembleRun(model.predict(part.table), covers, right, wrong)
 
 
 def summarise(
@@ -80,7 +80,10 @@ def summarise(
             "bonuses": list(model.decision.every_bonus),
         },
         "statistics": {name: float(value) for name, value in statistics.items()},
-        "rules": [_rule(rule, number, runs, slots) for number, rule in enumerate(model.rules)],
+        "rules": [
+            _rule(rule, number, runs, slots) | note_entry(model, rule, weighted_text)
+            for number, rule in enumerate(model.rules)
+        ],
         "graph": label_graph.summarise(map(signed_rule, model.rules), len(model.label_names)) if graph else None,
         "text": format_ensemble(model),
     }
@@ -124,7 +127,7 @@ def _rule(rule: WeightedRule, number: int, runs: Sequence[EnsembleRun], slots: M
 
 
 def _on_part(rule: WeightedRule, number: int, result: EnsembleRun) -> dict[str, Any]:
-    pairs = [[int(result.agree[number, e.label]), int(result.differ[number, e.label])] for e in rule.head]
+    pairs = [[int(result.right[number, e.label]), int(result.wrong[number, e.label])] for e in rule.head]
     return {
         "covers": int(result.covers[number]),
         "sets": int(result.covers[number]),

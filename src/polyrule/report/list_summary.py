@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -50,7 +50,10 @@ def summarise(
         "defaults": [int(value) for value in model.defaults],
         "default_counts": [[_count(present), _count(absent)] for present, absent in model.default_counts],
         "statistics": {name: _count(value) for name, value in model.statistics().items()},
-        "rules": [_rule(rule, number, runs, slots) | _note(model, number) for number, rule in enumerate(model.rules)],
+        "rules": [
+            _rule(rule, number, runs, slots) | note_entry(model, rule, rule_text)
+            for number, rule in enumerate(model.rules)
+        ],
         "always": list(constants(model)),
         "graph": label_graph.summarise(model.rules, len(model.label_names)) if graph else None,
         "text": format_list(model),
@@ -115,18 +118,13 @@ def _rule(rule: Rule, number: int, runs: Sequence[RuleCounts], slots: Mapping[in
     }
 
 
-def _note(model: RuleList, number: int) -> dict[str, Any]:
+def note_entry(model: Any, rule: Any, text_of: Callable[..., str]) -> dict[str, Any]:
     """What people said about a rule: `info["notes"]` of a model holds a name and a comment by what the rule says."""
     notes = model.info.get("notes")
-    text = rule_text(model.rules[number], model.features, model.label_names) if isinstance(notes, dict) else ""
-    found = notes.get(text) if isinstance(notes, dict) else None
+    found = notes.get(text_of(rule, model.features, model.label_names)) if isinstance(notes, dict) else None
     if not isinstance(found, dict):
         return {}
-    said = (
-        {key: found[key] for key in ("name", "comment") if isinstance(found.get(key), str)}
-        if isinstance(found, dict)
-        else {}
-    )
+    said = {key: found[key] for key in ("name", "comment") if isinstance(found.get(key), str)}
     return {"note": said} if said else {}
 
 

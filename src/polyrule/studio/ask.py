@@ -14,17 +14,16 @@ import numpy as np
 
 from polyrule.arrays import Ints
 from polyrule.data.table import Table
-from polyrule.errors import OptionError
+from polyrule.ensemble.model import Entry, RuleEnsemble, WeightedRule
 from polyrule.kernels.dispatch import make_engine
 from polyrule.kernels.engine import GrowOptions
 from polyrule.learning.thresholds import shorten
 from polyrule.measures import Objective, get
 from polyrule.model.conditions import tidy
-from polyrule.model.printing import rule_text
 from polyrule.model.rule import Condition, Literal, Rule
 from polyrule.model.rule_list import RuleList
 from polyrule.studio.bits import Words, count, unpack
-from polyrule.studio.steps import apply
+from polyrule.studio.steps import apply, text_of
 from polyrule.studio.workbench import Workbench
 
 #: examples on which candidates are looked for
@@ -33,6 +32,8 @@ MOST_SEARCHED = 4000
 MOST_SUGGESTED = 8
 #: labels for which rules are suggested at once
 MOST_LABELS = 4
+#: points that are tried for a suggested rule of a scorecard; half as much log-odds for other ensembles
+MOST_POINTS = 10
 _MEASURES = ("f1", "precision")
 
 
@@ -46,30 +47,25 @@ class Target:
 
 
 def suggest(
-    bench: Workbench, model: RuleList, rows: Words, label: int | None = None, value: int | None = None
+    bench: Workbench, model: Any, rows: Words, label: int | None = None, value: int | None = None
 ) -> list[dict[str, Any]]:
     """Return rules that would set right what is wrong on these training examples, best first.
 
     With `label` and `value`, only rules for that label, or that make labels present (1) or absent (0).
     Each entry is a step ("insert" with place and text), the rule's text, and its effect on both parts.
     """
-    if not isinstance(model, RuleList):
-        raise OptionError("rules are suggested for rule lists; a scorecard weighs all its rules together")
     found: dict[str, dict[str, Any]] = {}
     for target in _targets(bench, model, rows, label, value):
         for body in _bodies(bench, target):
-            rule = Rule((Literal(target.label, target.value),), body, origin="hand")
-            text = said(rule, model)
+            rule = _rule(bench, model, target, body)
+            if rule is None:
+                continue
+            text = text_of(rule, model)
             step = {"do": "insert", "at": _place(bench, model, target, body), "text": text}
             if text not in found:
                 effect = bench.effect(model, apply(model, step))
                 found[text] = {"step": step, "text": text, "label": target.label, "effect": effect}
     return sorted(filter(helps, found.values()), key=merit)[:MOST_SUGGESTED]
-
-
-def said(rule: Rule, model: RuleList) -> str:
-    """Return what a rule says in the names of a model."""
-    return rule_text(rule, model.features, model.label_names)
 
 
 def merit(one: dict[str, Any]) -> tuple[float, int, int, str]:
@@ -85,7 +81,7 @@ def helps(one: dict[str, Any]) -> bool:
     return bool(train["scores"]["micro_f1"] > train["before"]["micro_f1"])
 
 
-def _targets(bench: Workbench, model: RuleList, rows: Words, label: int | None, value: int | None) -> list[Target]:
+def _targets(bench: Workbench, model: Any, rows: Words, label: int | None, value: int | None) -> list[Target]:
     """What is wrong on the chosen examples, label by label, the most frequent first."""
     run, part = bench.tallies(model)[0], bench.covers[0]
     found = []
@@ -132,8 +128,35 @@ def _short(body: tuple[Condition, ...], table: Table) -> tuple[Condition, ...]:
     return shorten(RuleList((rule,), table.features, ("y",)), table).rules[0].body
 
 
-def _place(bench: Workbench, model: RuleList, target: Target, body: Sequence[Condition]) -> int:
+def _rule(bench: Workbench, model: Any, target: Target, body: tuple[Condition, ...]) -> Rule | WeightedRule | None:
+    """The rule that gives a label its value where a body holds; in an ensemble with the weight that mends most."""
+    if isinstance(model, RuleList):
+        return Rule((Literal(target.label, target.value),), body, origin="hand")
+    part, run = bench.covers[0], bench.tallies(model)[0]
+    rows = np.flatnonzero(unpack(part.body(body), part.rows))
+    truth, absent = (unpack(side[target.label], part.rows)[rows] for side in (part.present, part.absent))
+    known, cut = truth | absent, _cut(model, target.label)
+    sums = np.full(len(rows), model.intercepts[target.label], dtype=np.float64)
+    for rule, fired in zip(model.rules, run.fired, strict=True):
+        weight = sum(entry.weight for entry in rule.head if entry.label == target.label)
+        sums += weight * unpack(fired, part.rows)[rows] if weight else 0.0
+    steps = (1 if target.value else -1) * np.arange(1, MOST_POINTS + 1) * (1.0 if model.is_scorecard else 0.5)
+    right = [int((((sums + weight >= cut) == truth) & known).sum()) for weight in steps]
+    best = int(np.argmax(right))
+    if right[best] <= int((((sums >= cut) == truth) & known).sum()):
+        return None
+    return WeightedRule((Entry(target.label, float(steps[best])),), body)
+
+
+def _cut(model: RuleEnsemble, label: int) -> float:
+    """The sum from which a label is present, or where sets are compared, from which it is more likely than not."""
+    return 0.0 if model.decision.uses_sets else float(model.decision.cuts[label])
+
+
+def _place(bench: Workbench, model: Any, target: Target, body: Sequence[Condition]) -> int:
     """Before the first rule that sets the label on an example to be mended; at the end if none does."""
+    if not isinstance(model, RuleList):
+        return len(model.rules)
     mine = bench.covers[0].body(body) & target.rows
     run = bench.tallies(model)[0]
     for number, rule in enumerate(model.rules):

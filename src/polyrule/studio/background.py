@@ -11,6 +11,7 @@ from polyrule.model.rule_list import RuleList
 from polyrule.studio.alone import alone
 from polyrule.studio.jobs import Job
 from polyrule.studio.learn import Recipe, learn
+from polyrule.studio.project import meaning
 from polyrule.studio.reference_models import references
 from polyrule.studio.steps import said
 from polyrule.studio.workbench import Workbench
@@ -50,17 +51,24 @@ class Workers:
         session.require_idle()
         members = dict(Node(value, "learn").mapping())
         keeps = members.pop("pinned", False) is True
-        if keeps and session.project.at >= 0 and isinstance(session.project.model, RuleList):
-            members["keep"] = self._pinned()
+        if keeps and session.project.at >= 0:
+            kind = "list" if isinstance(session.project.model, RuleList) else "scorecard"
+            members["keep"] = self._pinned() if members.get("kind") == kind else []
         names = {feature.name for feature in bench.train.features}
         monotone = {name: way for name, way in session.intake.setup.monotone.items() if name in names}
         recipe = Recipe.from_json(members, monotone, self.threads)
-        before = session.project.model if recipe.keep else None
+        before: Any = session.project.model if recipe.keep else None
 
         def work(job: Job) -> dict[str, Any] | None:
             model, warned = learn(recipe, bench.train, before, job)
             if job.cancelled:
                 return None
+            there = {meaning(rule)[1] for rule in model.rules}
+            gone = [at + 1 for at in recipe.keep if meaning(before.rules[at])[1] not in there]
+            if gone:
+                warned.append(
+                    f"Pinned rules that got 0 points beside the others are left out: {', '.join(map(str, gone))}."
+                )
             found = session.learned(model, recipe)
             return {**found, "warnings": [visible(text) for text in warned]}
 

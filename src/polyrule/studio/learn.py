@@ -15,7 +15,6 @@ from polyrule.model.conditions import fits
 from polyrule.model.info import Node
 from polyrule.model.printing import format_rule
 from polyrule.model.rule import LabelCondition
-from polyrule.model.rule_list import RuleList
 from polyrule.studio.jobs import Job
 
 #: what the slider between precision and recall offers, from one to the other
@@ -61,7 +60,7 @@ class Recipe:
         if threads is not None:
             options["n_jobs"] = threads
         keep = tuple(item.whole(0, 1_000_000) for item in members["keep"]) if members["keep"].value else ()
-        return cls(kind, options, keep if kind == "list" else ())
+        return cls(kind, options, keep)
 
     def step(self) -> dict[str, Any]:
         """Return the step that a project keeps."""
@@ -79,10 +78,18 @@ class Recipe:
         if not self.keep:
             return [f"model = {name}({given}).fit(train).model_"]
         chosen = ", ".join(map(str, self.keep)) + ","
+        unit = "" if self.kind == "list" else ", unit=1.0"  # points are given anew
         return [
-            f"kept = replace(model, rules=tuple(model.rules[at] for at in ({chosen})))",
+            f"kept = replace(model, rules=tuple(model.rules[at] for at in ({chosen})){unit})",
             f"model = {name}({given}).fit(train, start=kept).model_",
         ]
+
+    def start(self, before: Any) -> Any:
+        """Return the rules that stay, as a model to go on from; those of a scorecard get other points."""
+        if not self.keep:
+            return None
+        unit = {} if self.kind == "list" else {"unit": 1.0}
+        return replace(before, rules=tuple(before.rules[at] for at in self.keep), **unit)
 
     def words(self, model: Any) -> str:
         """Say what was learned, for the history."""
@@ -99,14 +106,11 @@ def learn(recipe: Recipe, train: Dataset, before: Any, job: Job) -> tuple[Any, l
     warned: list[str] = []
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
+        start = recipe.start(before)
         if recipe.kind == "list":
-            start = None
-            if recipe.keep:
-                assert isinstance(before, RuleList)
-                start = replace(before, rules=tuple(before.rules[at] for at in recipe.keep))
             model: Any = RuleListClassifier(**recipe.options, callback=watch).fit(train, start=start).model_
         else:
-            model = RuleEnsembleClassifier(**recipe.options, callback=watch).fit(train).model_
+            model = RuleEnsembleClassifier(**recipe.options, callback=watch).fit(train, start=start).model_
         for one in caught:
             if one.category.__module__ == PolyruleError.__module__ and str(one.message) not in warned:
                 warned.append(str(one.message))

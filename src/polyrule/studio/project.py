@@ -12,6 +12,8 @@ from datetime import UTC, datetime
 from typing import Any
 
 from polyrule.errors import OptionError
+from polyrule.model.conditions import tidy
+from polyrule.model.rule import GroupCondition
 from polyrule.studio.steps import Step, apply, read_step, said, words
 
 Note = dict[str, Any]
@@ -78,7 +80,7 @@ class Project:
     def opened(self, model: Any, what: str, by: str = "", step: Step | None = None, why: str = "") -> Project:
         """Return the project with a model that was learned or brought along."""
         parent = self.at if self.at >= 0 else None
-        kept = {text: note for text, note in self._notes().items() if text in _texts(model)}
+        kept = _kept_notes(self.current, model) if self.at >= 0 else {}
         brought = model.info.get("notes")
         notes = kept | (_readable_notes(brought) if isinstance(brought, dict) else {})
         return self._with(Version(model, step or {"do": "open"}, what, why, by, _now(), parent, notes))
@@ -122,9 +124,6 @@ class Project:
             place = self.versions[place].parent
         return found[::-1]
 
-    def _notes(self) -> Mapping[str, Note]:
-        return self.current.notes if self.at >= 0 else {}
-
     def _with(self, version: Version) -> Project:
         return Project((*self.versions, version), len(self.versions))
 
@@ -150,6 +149,20 @@ def _moved_notes(before: Version, model: Any, step: Step) -> dict[str, Note]:
         notes[text] = {key: value for key, value in note.items() if value}
     there = _texts(model)
     return {text: note for text, note in notes.items() if note and text in there}
+
+
+def _kept_notes(before: Version, model: Any) -> dict[str, Note]:
+    """Return the notes on rules that another model has as well; in a scorecard they may have other points there."""
+    notes = {meaning(rule): before.notes.get(said(before.model, at)) for at, rule in enumerate(before.model.rules)}
+    found = {said(model, at): notes.get(meaning(rule)) for at, rule in enumerate(model.rules)}
+    return {text: dict(note) for text, note in found.items() if note}
+
+
+def meaning(rule: Any) -> Any:
+    """Return what a rule says apart from points and names of groups, to find it again in another model."""
+    body = {(frozenset(one.members), one.least) if isinstance(one, GroupCondition) else one for one in tidy(rule.body)}
+    head = [(entry.label, getattr(entry, "value", None)) for entry in rule.head]
+    return tuple(head), frozenset(body), getattr(rule, "stop", False)
 
 
 def _readable_notes(found: dict[str, Any]) -> dict[str, Note]:

@@ -7,17 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from polyrule.ensemble.model import RuleEnsemble
 from polyrule.errors import ModelError, OptionError
 from polyrule.model.info import Node
-from polyrule.model.printing import rule_text
-from polyrule.model.rule_list import RuleList
 from polyrule.studio import ask, rule_changes
 from polyrule.studio.alone import alone
 from polyrule.studio.bits import Words, pack
 from polyrule.studio.comparing import compare
 from polyrule.studio.complete import complete
-from polyrule.studio.shapes import shaped_rule
-from polyrule.studio.steps import apply, read_step, said
+from polyrule.studio.shapes import read_body, read_weights
+from polyrule.studio.steps import apply, read_step, said, text_of
 from polyrule.studio.workbench import Workbench
 
 if TYPE_CHECKING:
@@ -43,12 +42,6 @@ class Questions:
     def _bench(self) -> Workbench:
         return self.session.examples()
 
-    def _list(self) -> RuleList:
-        model = self._project.model
-        if not isinstance(model, RuleList):
-            raise OptionError("this is for rule lists; the rules of a scorecard are weighed together")
-        return model
-
     def intervals(self) -> dict[str, Any]:
         """Return how far the scores on the held-out part could be off; others need not wait for it."""
         with self.lock:
@@ -73,13 +66,15 @@ class Questions:
     @alone
     def shape(self, value: Any) -> dict[str, Any]:
         """Return a rule put together on the page as a step with its text, and what the step would do."""
-        members = Node(value, "shape").fields(("head", "body", "rule"))
-        model = self._list()
+        members = Node(value, "shape").fields(("body", "rule"), ("weights",))
+        model = self._project.model
         index = members["rule"].whole(0, len(model.rules) - 1)
         try:
-            rule = shaped_rule(members["head"], members["body"], model.rules[index])
-            replace(model, rules=(rule,))  # a list checks what its rules name
-            text = rule_text(rule, model.features, model.label_names)
+            rule = replace(model.rules[index], body=read_body(members["body"]))
+            if isinstance(model, RuleEnsemble) and members["weights"].value is not None:
+                rule = replace(rule, head=read_weights(members["weights"]))
+            replace(model, rules=(rule,))  # a model checks what its rules name
+            text = text_of(rule, model)
             return self._tried({"do": "replace", "rule": index, "text": text}) | {"text": text}
         except (ModelError, OptionError) as error:
             return {"problem": str(error)}
@@ -94,7 +89,7 @@ class Questions:
     def conditions(self, value: Any) -> dict[str, Any]:
         """Return which conditions of a rule could be dropped, and which added."""
         rule = Node(value, "conditions").fields(("rule",))["rule"].whole(0, 10**6)
-        return rule_changes.conditions(self._bench(), self._list(), rule)
+        return rule_changes.conditions(self._bench(), self._project.model, rule)
 
     @alone
     def complete(self, value: Any) -> dict[str, Any]:
@@ -123,7 +118,7 @@ class Questions:
             raise OptionError("rules are suggested for training examples only; held-out ones are never learned from")
         label = members["label"].maybe(lambda n: n.whole(0, 10**6))
         value_wanted = {"missed": 1, "extra": 0}.get(str(members["filter"].value))
-        return {"suggestions": ask.suggest(self._bench(), self._list(), words, label, value_wanted)}
+        return {"suggestions": ask.suggest(self._bench(), self._project.model, words, label, value_wanted)}
 
     def _selection(self, value: Any, more: tuple[str, ...] = ()) -> tuple[dict[str, Node], int, Words]:
         """Read which examples are meant: a filter, or the rows themselves."""

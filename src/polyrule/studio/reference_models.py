@@ -53,9 +53,7 @@ def _forest(train: Part, test: Part, threads: int | None) -> Bytes:
 
 
 def _entry(name: str, labels: Bytes, test: Part) -> dict[str, Any]:
-    covers = Covers(test.table, test.truth)
-    none = np.zeros(0, dtype=np.int64)
-    scores = tally_labels(labels, none, [], none, none, covers).scores
+    scores = tally_labels(labels, Covers(test.table, test.truth)).scores
     return {
         "name": name,
         "words": WORDS[name],

@@ -21,11 +21,13 @@ from polyrule.model.rule import (
     LabelCondition,
     NominalCondition,
     NumericCondition,
+    Rule,
 )
-from polyrule.model.rule_list import RuleList
-from polyrule.studio.ask import MOST_SUGGESTED, helps, merit, said, thinned
+from polyrule.report.ensemble_summary import signed_rule
+from polyrule.studio.ask import MOST_SUGGESTED, helps, merit, thinned
 from polyrule.studio.bits import Words, unpack
-from polyrule.studio.steps import apply
+from polyrule.studio.steps import apply, text_of
+from polyrule.studio.tally import Covers
 from polyrule.studio.workbench import Workbench
 
 #: conditions tried in earnest
@@ -36,7 +38,7 @@ Found = tuple[float, int, FeatureCondition]
 """What a condition gains on the examples it was looked for on, its column, and the condition."""
 
 
-def conditions(bench: Workbench, model: RuleList, index: int) -> dict[str, list[dict[str, Any]]]:
+def conditions(bench: Workbench, model: Any, index: int) -> dict[str, list[dict[str, Any]]]:
     """Return for a rule what could be dropped, added and given an alternative, each ranked by what that would do.
 
     Each entry is a step, the condition in words, and the effect on both parts.
@@ -46,7 +48,7 @@ def conditions(bench: Workbench, model: RuleList, index: int) -> dict[str, list[
     rule = model.rules[index]
 
     def tried(body: Body, text: str) -> dict[str, Any]:
-        step = {"do": "replace", "rule": index, "text": said(replace(rule, body=body), model)}
+        step = {"do": "replace", "rule": index, "text": text_of(replace(rule, body=body), model)}
         return {"step": step, "text": text, "effect": bench.effect(model, apply(model, step))}
 
     def named(condition: Condition) -> str:
@@ -75,20 +77,18 @@ def _with(body: Body, at: int, members: tuple[FeatureCondition, ...], old: Group
     return (*body[:at], replace(old, members=members, least=min(old.least, len(members) - 1)), *body[at + 1 :])
 
 
-def _sharper(bench: Workbench, model: RuleList, index: int) -> list[FeatureCondition]:
+def _sharper(bench: Workbench, model: Any, index: int) -> list[FeatureCondition]:
     """Conditions that keep what a rule does right and lose what it does wrong, judged on its own examples."""
     part, run, rule = bench.covers[0], bench.tallies(model)[0], model.rules[index]
     gain = np.zeros(part.rows)
     fired = run.fired[index]
-    for literal in rule.head:
-        agree, differ = part.present[literal.label], part.absent[literal.label]
-        agree, differ = (agree, differ) if literal.value else (differ, agree)
+    for _, agree, differ in _sides(part, rule):
         gain += unpack(fired & agree, part.rows).astype(float) - unpack(fired & differ, part.rows)
     found = _best(bench, gain, fired, beats_all=True)
     return [condition for condition in found if condition not in rule.body]
 
 
-def _wider(bench: Workbench, model: RuleList, index: int) -> list[tuple[Body, Condition, FeatureCondition]]:
+def _wider(bench: Workbench, model: Any, index: int) -> list[tuple[Body, Condition, FeatureCondition]]:
     """Alternatives to a condition: bodies with "any of", the condition, and what would stand beside it.
 
     They are looked for where everything but that condition holds, and are to hold where that sets labels right.
@@ -103,10 +103,8 @@ def _wider(bench: Workbench, model: RuleList, index: int) -> list[tuple[Body, Co
             continue
         beside = part.body((*rule.body[:at], *rule.body[at + 1 :])) & ~part.condition(condition)
         gain = np.zeros(part.rows)
-        for literal in rule.head:
-            agree, differ = part.present[literal.label], part.absent[literal.label]
-            agree, differ = (agree, differ) if literal.value else (differ, agree)
-            wrong = run.wrong_cells[literal.label]
+        for label, agree, differ in _sides(part, rule):
+            wrong = run.wrong_cells[label]
             gain += unpack(beside & wrong & agree, part.rows).astype(float)
             gain -= unpack(beside & ~wrong & differ, part.rows)
         members = condition.members if isinstance(condition, GroupCondition) else (condition,)
@@ -116,6 +114,13 @@ def _wider(bench: Workbench, model: RuleList, index: int) -> list[tuple[Body, Co
                 group = said_shorter(GroupCondition((*members, other), name=name))
                 found.append((tidy((*rule.body[:at], group, *rule.body[at + 1 :])), condition, other))
     return found
+
+
+def _sides(part: Covers, rule: Any) -> Iterator[tuple[int, Words, Words]]:
+    """Each label of a head, the examples on which it is as the rule says, and those on which it is not."""
+    for literal in (rule if isinstance(rule, Rule) else signed_rule(rule)).head:
+        agree, differ = part.present[literal.label], part.absent[literal.label]
+        yield literal.label, *((agree, differ) if literal.value else (differ, agree))
 
 
 def _best(bench: Workbench, gain: Floats, on: Words, beats_all: bool) -> list[FeatureCondition]:

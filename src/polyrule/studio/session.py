@@ -264,7 +264,7 @@ class Session:
 
     def _recounts(self) -> bool:
         """Whether rules were changed since the model was learned or opened, so that their counts are old."""
-        if isinstance(self.project.model, RuleEnsemble) or not self.examples().all_known:
+        if not isinstance(self.project.model, RuleEnsemble) and not self.examples().all_known:
             return False
         for number in reversed(self.project.path()):
             do = self.project.versions[number].step["do"]

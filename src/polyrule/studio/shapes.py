@@ -1,9 +1,10 @@
-"""Rules as the page puts them together: conditions as [kind, column, value], in the numbers of the model's kernels."""
+"""Rules as the page puts them together: points by label, and conditions as [kind, column, value]."""
 
 from __future__ import annotations
 
 from typing import Any
 
+from polyrule.ensemble.model import Entry
 from polyrule.errors import OptionError
 from polyrule.model.bodies import ABOVE, AT_MOST, CATEGORY, GROUP, IN, LABEL, MISSING
 from polyrule.model.conditions import chosen, said_shorter, tidy
@@ -13,25 +14,27 @@ from polyrule.model.rule import (
     FeatureCondition,
     GroupCondition,
     LabelCondition,
-    Literal,
     MissingCondition,
     NominalCondition,
     NumericCondition,
-    Rule,
 )
 
 _MOST = 10**9
 
 
-def shaped_rule(head: Node, body: Node, old: Rule | None = None) -> Rule:
-    """Return the rule that the page describes; it stops where the old one did. Names are checked by its model."""
-    literals = []
-    for node in head:
-        label, value = _items(node, 2)
-        literals.append(Literal(label.whole(0, _MOST), value.whole(0, 1)))
-    literals.sort(key=lambda literal: literal.label)
-    conditions = tuple(_condition(node) for node in body)
-    return Rule(tuple(literals), tidy(conditions), stop=old is not None and old.stop)
+def read_body(node: Node) -> tuple[Condition, ...]:
+    """Return the conditions that the page describes; names are checked by the model that they are put into."""
+    return tidy(tuple(_condition(one) for one in node))
+
+
+def read_weights(node: Node) -> tuple[Entry, ...]:
+    """Return the labels of a weighted rule with the points that the page gives them; those with 0 are left out."""
+    pairs = [_items(one, 2) for one in node]
+    entries = (Entry(label.whole(0, _MOST), float(weight.number())) for label, weight in pairs)
+    kept = tuple(sorted((entry for entry in entries if entry.weight), key=lambda entry: entry.label))
+    if not kept:
+        raise OptionError("at least one label needs points other than 0; or remove the rule")
+    return kept
 
 
 def _condition(node: Node) -> Condition:

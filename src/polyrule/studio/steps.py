@@ -9,12 +9,12 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from polyrule.ensemble.model import RuleEnsemble
+from polyrule.ensemble.model import RuleEnsemble, WeightedRule
+from polyrule.ensemble.printing import weighted_text
 from polyrule.errors import OptionError
 from polyrule.model.info import Node
 from polyrule.model.printing import format_name, rule_text
 from polyrule.model.rule import Rule, group_of
-from polyrule.model.rule_list import RuleList
 
 Step = dict[str, Any]
 #: characters of a rule, a name or a comment that a person may type
@@ -65,12 +65,6 @@ def apply(model: Any, step: Step) -> Any:
     if do == "note":
         _rule(model, step["rule"])
         return model
-    if isinstance(model, RuleEnsemble):
-        if do == "remove":
-            return model.remove(step["rule"])
-        if do == "reweigh":
-            return model.reweigh(step["rule"], _label(model, step["label"]), step["weight"])
-        raise OptionError(f"the rules of a scorecard cannot be changed by {do!r}: remove them or change their points")
     if do == "remove":
         return model.remove(step["rule"])
     if do == "move":
@@ -84,7 +78,9 @@ def apply(model: Any, step: Step) -> Any:
         return model.replace(step["rule"], kept).insert(step["rule"] + 1, alone)
     if do == "join":
         return _joined(model, step)
-    raise OptionError("the labels of a rule list have no points; change the rule instead")
+    if not isinstance(model, RuleEnsemble):
+        raise OptionError("the labels of a rule list have no points; change the rule instead")
+    return model.reweigh(step["rule"], _label(model, step["label"]), step["weight"])
 
 
 def code(model: Any, step: Step) -> list[str]:
@@ -138,33 +134,34 @@ def words(model: Any, step: Step) -> str:
 
 def said(model: Any, index: int) -> str:
     """Return what a rule says, without counts: the key of its name and comment, and what a person edits."""
-    rule = _rule(model, index)
-    return (
-        rule_text(rule, model.features, model.label_names)
-        if isinstance(rule, Rule)
-        else model.format_rule(index, counts=False)
-    )
+    return text_of(_rule(model, index), model)
 
 
-def split_texts(model: RuleList, index: int, label: int) -> tuple[str, str]:
+def text_of(rule: Rule | WeightedRule, model: Any) -> str:
+    """Return what a rule says in the names of a model; it reads back as the same rule."""
+    write: Any = rule_text if isinstance(rule, Rule) else weighted_text
+    return str(write(rule, model.features, model.label_names))
+
+
+def split_texts(model: Any, index: int, label: int) -> tuple[str, str]:
     """Return a rule without one of its labels, and the rule for that label alone."""
     rule = _rule(model, index)
     kept = tuple(literal for literal in rule.head if literal.label != label)
     alone = tuple(literal for literal in rule.head if literal.label == label)
     if not alone or not kept:
         raise OptionError(f"rule {index + 1} has no such label beside others, so there is nothing to split off")
-    return tuple(rule_text(replace(rule, head=head), model.features, model.label_names) for head in (kept, alone))  # type: ignore[return-value]
+    return text_of(replace(rule, head=kept), model), text_of(replace(rule, head=alone), model)
 
 
-def _joined(model: RuleList, step: Step) -> RuleList:
-    """Return the list with some rules joined to one, and its group named."""
+def _joined(model: Any, step: Step) -> Any:
+    """Return the model with some rules joined to one, and its group named."""
     if len(step["rules"]) < 2:
         raise OptionError("choose at least two rules to join")
     joined, name = model.join(*step["rules"]), _group_name(model, step)
     return joined.name_group(step["rules"][0], name) if name else joined
 
 
-def _group_name(model: RuleList, step: Step) -> str:
+def _group_name(model: Any, step: Step) -> str:
     """Return what the group of joined rules shall be called; values of one feature make a set, which has no name."""
     name: str = step.get("name", "").strip()
     return name if name and group_of(model.join(*step["rules"]).rules[step["rules"][0]].body) else ""

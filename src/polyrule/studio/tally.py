@@ -1,4 +1,4 @@
-"""Running a rule list over packed examples: what `polyrule.report.run` counts, within milliseconds.
+"""Running a model over packed examples: what `polyrule.report.run` counts, within milliseconds.
 
 A condition is asked once and its answer kept, so that a change of one rule asks one new question; running the list then
 is a few operations on words per rule and label.
@@ -7,7 +7,7 @@ is a few operations on words per rule and label.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -16,6 +16,7 @@ import numpy as np
 from polyrule.arrays import Bytes, Ints
 from polyrule.data.labels import UNKNOWN
 from polyrule.data.table import Table
+from polyrule.ensemble.model import RuleEnsemble
 from polyrule.model.conditions import holds
 from polyrule.model.rule import Condition, FeatureCondition, GroupCondition, InputCondition, LabelCondition
 from polyrule.model.rule_list import RuleList
@@ -175,10 +176,28 @@ def tally(model: RuleList, part: Covers) -> Tally:
     return Tally(part, predicted, unset, fired, covers, sets, right, wrong)
 
 
-def tally_labels(labels: Bytes, covers: Any, fired: list[Words], agree: Ints, differ: Ints, part: Covers) -> Tally:
-    """Return the same account of a model whose labels are known already, such as an ensemble."""
-    unset = np.zeros((part.labels, len(part.every)), dtype=np.uint64)
-    return Tally(part, pack(labels.T == 1), unset, fired, covers, covers, agree, differ)
+def tally_sums(model: RuleEnsemble, part: Covers) -> Tally:
+    """Add up the weights of an ensemble over all examples of a part, in the order of its rules."""
+    fired = [part.body(rule.body) for rule in model.rules]
+    covers = np.array([count(words) for words in fired], dtype=np.int64)
+    right, wrong = (np.zeros((len(fired), part.labels), dtype=np.int64) for _ in range(2))
+    sums = np.repeat(np.array(model.intercepts, dtype=np.float64)[:, None], part.rows, axis=1)
+    for number, (rule, words) in enumerate(zip(model.rules, fired, strict=True)):
+        rows = np.flatnonzero(unpack(words, part.rows))
+        for entry in rule.head:
+            sums[entry.label][rows] += entry.weight
+            there, away = (count(words & side[entry.label]) for side in (part.present, part.absent))
+            right[number, entry.label], wrong[number, entry.label] = (
+                (there, away) if entry.weight > 0 else (away, there)
+            )
+    labels = model.decision.labels(np.ascontiguousarray(sums.T), model.unit)
+    return replace(tally_labels(labels, part), fired=fired, covers=covers, sets=covers, right=right, wrong=wrong)
+
+
+def tally_labels(labels: Bytes, part: Covers) -> Tally:
+    """Return the account of a model of which only the labels are known."""
+    unset, none = np.zeros((part.labels, len(part.every)), dtype=np.uint64), np.zeros(0, dtype=np.int64)
+    return Tally(part, pack(labels.T == 1), unset, [], none, none, none, none)
 
 
 def known_truth(truth: Bytes) -> bool:

@@ -17,15 +17,14 @@ from polyrule.evaluation.resampling import ResampledScores, resample_scores
 from polyrule.model.bodies import check_table
 from polyrule.model.narrowing import used_features
 from polyrule.report import scoring
-from polyrule.report.ensemble_summary import run_fired
 from polyrule.report.examples import chosen_examples
 from polyrule.report.features import summarise as feature_entry
 from polyrule.report.inputs import Part
 from polyrule.report.kinds import kind_of
-from polyrule.studio.bits import Words, count, first, pack
+from polyrule.studio.bits import Words, count, first
 from polyrule.studio.setup import dense
 from polyrule.studio.steps import said
-from polyrule.studio.tally import Covers, Tally, known_truth, tally, tally_labels
+from polyrule.studio.tally import Covers, Tally, known_truth, tally, tally_sums
 
 #: versions whose counts are kept
 MOST_TALLIES = 12
@@ -84,24 +83,14 @@ class Workbench:
         return found
 
     def _tally(self, model: Any, at: int) -> Tally:
-        if not isinstance(model, RuleEnsemble):
-            return tally(model, self.covers[at])
-        part = self.parts[at]
-        fired = model.fired(part.table)
-        result = run_fired(model, part, fired)
-        words = list(pack(fired.T)) if fired.shape[1] else []
-        return tally_labels(result.labels, result.covers, words, result.agree, result.differ, self.covers[at])
+        return (tally_sums if isinstance(model, RuleEnsemble) else tally)(model, self.covers[at])
 
     def view(self, model: Any, notes: Any, name: str = "model", graph: bool = False) -> dict[str, Any]:
         """Return a model with its counts as the page's modules read it; see `polyrule.report.summary`."""
         runs = self.tallies(model)
         used = used_features(model.rules)
         slots = {column: slot for slot, column in enumerate(used)}
-        if isinstance(model, RuleEnsemble):
-            results: Any = [_Agreement(run) for run in runs]
-        else:
-            results = runs
-        entry = kind_of(model).summarise(model, results, slots, graph=graph)
+        entry = kind_of(model).summarise(model, runs, slots, graph=graph)
         for index, rule in enumerate(entry["rules"]):
             text = said(model, index)
             rule |= {"text": text, "note": dict(notes.get(text, {}))}
@@ -231,13 +220,6 @@ def resampled(part: Part, predictions: Sequence[Bytes]) -> ResampledScores:
 def interval_entries(found: ResampledScores, names: Iterable[str], at: int = 0) -> dict[str, list[float]]:
     """Return the 95 % intervals of a model's scores as plain values."""
     return {name: [round(bound, 4) for bound in found.interval(name, at)] for name in names}
-
-
-class _Agreement:
-    """The counts of an ensemble under the names in which the report asks for them."""
-
-    def __init__(self, run: Tally) -> None:
-        self.covers, self.agree, self.differ = run.covers, run.right, run.wrong
 
 
 def _part(key: str, title: str, data: Dataset) -> Part:

@@ -98,10 +98,9 @@ const loadRows = trying(async (asked, box, chosen, again, answers) => {
   fill(
     box,
     el("div", { class: "row actions" },
-      model().kind !== "ensemble" && asked.part === "0" && found.total > 0 && suggest,
+      asked.part === "0" && found.total > 0 && suggest,
       found.total > 0 && shared,
-      model().kind === "ensemble" && el("p", { class: "soft" }, "Rules are suggested for rule lists; those of a scorecard are weighed together."),
-      model().kind !== "ensemble" && asked.part === "1" && el("p", { class: "soft" }, "Rules are suggested for training examples only.")),
+      asked.part === "1" && el("p", { class: "soft" }, "Rules are suggested for training examples only.")),
     rows.length
       ? table("Examples", [el("th", { scope: "col" }, every), "Example", "Predicted", "Truth differs"], rows, { class: "examples-table" })
       : el("p", { class: "note" }, "There are no such examples."),

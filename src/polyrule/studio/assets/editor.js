@@ -32,7 +32,8 @@ const effectText = (effect) =>
 
 function openEditor(number) {
   const rule = model().rules[number];
-  const draft = { rule: number, head: rule.head.map((literal) => [...literal]), body: structuredClone(rule.body), step: null };
+  const scored = model().kind === "ensemble";
+  const draft = { rule: number, weights: new Map(rule.head.map(([label, , , , weight]) => [label, weight])), body: structuredClone(rule.body), step: null };
   const conditions_box = el("div", { class: "grid" });
   const effect = el("div", { class: "effects" });
   const said_box = el("p", { class: "sr", role: "status" });
@@ -44,7 +45,7 @@ function openEditor(number) {
   const count = settled(async (current) => {
     try {
       const body = draft.body.map(asColumns);
-      const answer = await draftOf("shape", { rule: number, head: draft.head.map(([label, value]) => [label, value]), body });
+      const answer = await draftOf("shape", { rule: number, body, ...(scored ? { weights: [...draft.weights] } : {}) });
       if (!current()) return;
       draft.step = answer.step;
       apply.disabled = answer.text === rule.text;
@@ -67,7 +68,7 @@ function openEditor(number) {
     `Change rule ${whole(number + 1)}`,
     () => openEditor(number),
     el("section", { class: "card", "aria-label": "Conditions" }, el("h3", {}, "If"), conditions_box),
-    el("section", { class: "card", "aria-label": "Labels" }, el("h3", {}, "then"), headEditor(number, rule)),
+    el("section", { class: "card", "aria-label": "Labels" }, el("h3", {}, scored ? "then add" : "then"), scored && pointsEditor(draft, count), headEditor(number, rule)),
     el("section", { class: "card sticky", "aria-label": "What it would do" }, el("h3", {}, "What this would do"), effect, said_box, el("div", { class: "row" }, apply, button("Cancel", () => drawer.close(), { class: "quiet" }))),
     lists,
     el("details", {}, el("summary", {}, "Change it as text"), ruleWriter(rule.text, (text) => ({ do: "replace", rule: number, text }), "Apply the text", `Changed rule ${number + 1}`)),
@@ -108,6 +109,7 @@ const suggestConditions = trying(async (number, box) => {
 });
 
 function headEditor(number, rule) {
+  if (model().kind === "ensemble" && rule.head.length < 2) return null;
   return el(
     "ul",
     { class: "plain heads" },
@@ -226,32 +228,30 @@ function thresholdEditor(draft, at, feature, changed, redraw) {
   return [high > low || steps ? [picture, slider] : null, el("div", { class: "row threshold-row" }, side, input), wrong];
 }
 
-// A scorecard: points of each label of a rule.
-function openPoints(number) {
-  const rule = model().rules[number];
-  openDrawer(
-    `Points of rule ${whole(number + 1)}`,
-    () => openPoints(number),
-    el("section", { class: "card" }, el("h3", {}, "If"), bodyList(rule)),
-    el("section", { class: "card" }, el("h3", {}, "then add"),
-      rule.head.map(([label, , , , weight]) => {
-        const input = el("input", { type: "text", inputmode: "decimal", value: String(weight) });
-        const effect = el("div", {});
-        const step = () => ({ do: "reweigh", rule: number, label, weight: readNumber(input.value) });
-        const count = settled(async (current) => {
-          if (Number.isNaN(readNumber(input.value))) {
-            fill(effect, el("p", { class: "soft" }, `“${input.value}” is no number.`));
-            return;
-          }
-          const found = await draftOf("trial", { step: step() }).catch((error) => ({ error: error.message }));
-          if (current()) fill(effect, found.error ? el("p", { class: "note warn" }, found.error) : effectWords(found.effect));
-        });
-        input.addEventListener("input", count);
-        return el("div", { class: "points-row" }, field(data.labels[label], input), button("Apply", async () => {
-          if (Number.isNaN(readNumber(input.value))) return;
-          drawer.close();
-          await change(step(), `Changed the points of rule ${number + 1}`);
-        }, { "aria-label": `Apply the points of ${data.labels[label]}` }), effect);
-      })),
-  );
+// Points of each label of a rule; 0 takes a label out, and labels that are not there yet can be added.
+function pointsEditor(draft, count) {
+  const box = el("div", { class: "grid" });
+  const row = (label) => {
+    const wrong = el("p", { class: "soft", role: "status" });
+    const input = el("input", { type: "text", inputmode: "decimal", value: String(draft.weights.get(label)), on: { input: () => {
+      const number = readNumber(input.value);
+      fill(wrong, Number.isNaN(number) ? `“${input.value}” is no number.` : number === 0 ? "0 points: the label leaves the rule." : "");
+      if (Number.isNaN(number)) return;
+      draft.weights.set(label, number);
+      count();
+    } } });
+    return el("div", { class: "points-row" }, field(`Points for ${data.labels[label]}`, input), wrong);
+  };
+  const draw_rows = () => {
+    const others = data.labels.map((name, label) => [label, name]).filter(([label]) => !draft.weights.has(label));
+    const more = select([["", "choose a label"], ...others], "", (label) => {
+      draft.weights.set(Number(label), 1);
+      draw_rows();
+      box.querySelectorAll("input")[draft.weights.size - 1].focus();
+      count();
+    });
+    fill(box, [...draft.weights.keys()].map(row), others.length > 0 && field("Points for another label", more));
+  };
+  draw_rows();
+  return box;
 }

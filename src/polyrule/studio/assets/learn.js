@@ -54,26 +54,26 @@ function learnForm(wish, redraw, progress) {
   };
   const form_focus = (value) => document.querySelector(`[data-focus="kind-${value}"]`)?.focus();
   const list = wish.kind === "list";
-  const pins = studio.hasModel && model().kind !== "ensemble" ? model().rules.filter((rule) => rule.note?.pinned).length : 0;
+  const pins = studio.hasModel && (model().kind === "ensemble") === (wish.kind === "scorecard") ? model().rules.filter((rule) => rule.note?.pinned).length : 0;
   const keep = el("input", { type: "checkbox", checked: wish.pinned, on: { change: () => (wish.pinned = keep.checked) } });
   return [
     el("fieldset", {}, el("legend", {}, "What to learn"),
       kind("list", "A rule list", "Rules that can be read one by one and changed by hand."),
-      kind("scorecard", "A scorecard", "Rules whose points are added up; often more accurate, harder to change.")),
+      kind("scorecard", "A scorecard", "Rules whose points are added up; often more accurate, but no rule decides alone.")),
     range("Most rules:", "max_rules", 1, list ? NO_LIMIT : 30, (value) => (list && value >= NO_LIMIT ? "as many as pay" : String(value))),
     range("Most conditions in a rule:", "max_conditions", 1, 6, String),
     list && range("Simplicity:", "simplicity", 0, SIMPLICITIES.length - 1, (value) => (SIMPLICITIES[value] < 1 ? "more, finer rules" : SIMPLICITIES[value] > 1 ? "fewer, simpler rules" : "balanced") + ` (${SIMPLICITIES[value]})`),
     list && range("Precision or recall:", "balance", 0, BALANCES.length - 1, (value) => BALANCES[value][1]),
     !list && range("Most points of a label:", "points", 1, 10, String),
-    list && pins > 0 && el("label", { class: "check" }, keep, ` keep ${plural(pins, "pinned rule")} and learn what ${pins === 1 ? "it leaves" : "they leave"} open`),
+    pins > 0 && el("label", { class: "check" }, keep, ` keep ${plural(pins, "pinned rule")} ${list ? `and learn what ${pins === 1 ? "it leaves" : "they leave"} open` : "beside others, with points that fit together"}`),
     el("div", { class: "row" }, button("Learn", () => startLearning(wish, progress), { class: "primary", "data-focus": "learn" })),
   ];
 }
 
 const startLearning = trying(async (wish, progress) => {
   const list = wish.kind === "list";
-  const asked = { kind: wish.kind, max_conditions: wish.max_conditions, max_rules: list && wish.max_rules >= NO_LIMIT ? null : wish.max_rules };
-  if (list) Object.assign(asked, { simplicity: SIMPLICITIES[wish.simplicity], balance: BALANCES[wish.balance][0], pinned: wish.pinned });
+  const asked = { kind: wish.kind, pinned: wish.pinned, max_conditions: wish.max_conditions, max_rules: list && wish.max_rules >= NO_LIMIT ? null : wish.max_rules };
+  if (list) Object.assign(asked, { simplicity: SIMPLICITIES[wish.simplicity], balance: BALANCES[wish.balance][0] });
   else asked.points = wish.points;
   studio.job = (await ask("learn", asked)).job;
   await watch(studio.job, progress);

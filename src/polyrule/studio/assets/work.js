@@ -31,11 +31,9 @@ function workSection() {
     tunedWords(),
     studio.warnings?.length > 0 && el("section", { class: "note warn", "aria-label": "Warnings" }, el("ul", {}, studio.warnings.map((text) => el("li", {}, text)))),
     el("div", { class: "filters work-tools" },
-      chosen.kind !== "ensemble"
-        ? el("div", { class: "field buttons" }, button("Write a rule", openWriter, { "data-focus": "write" }))
-        : el("p", { class: "soft" }, "The rules of a scorecard are weighed together, so none is moved, written or joined by itself: change points, remove rules, or learn again."),
+      el("div", { class: "field buttons" }, button("Write a rule", openWriter, { "data-focus": "write" })),
       field("Why the next change? It goes into the history", why, { class: "field grow" })),
-    chosen.rules.length ? cards : el("p", { class: "note" }, "The list has no rules. Write one, or learn again."),
+    chosen.rules.length ? cards : el("p", { class: "note" }, "There are no rules. Write one, or learn again."),
     defaultsWords(chosen),
   ];
 }
@@ -70,14 +68,14 @@ function workCard(number) {
     el("div", { class: "then" }, el("h4", {}, list ? "then" : "then add"), ruleHead(rule, (label) => ({ on: { click: () => openLabelWhole(label) } }))),
     el("div", { class: "facts" }, allFigures(rule)),
     el("div", { class: "row actions" },
-      list ? act("Change", "change", () => openEditor(number)) : act("Points", "points", () => openPoints(number)),
-      list && act("Up", "up", () => change({ do: "move", rule: number, to: number - 1 }, `Rule ${number + 1} moved up`).then(() => refocus("up", number - 1)), { disabled: number === 0 }),
-      list && act("Down", "down", () => change({ do: "move", rule: number, to: number + 1 }, `Rule ${number + 1} moved down`).then(() => refocus("down", number + 1)), { disabled: number === last }),
-      list && act(rule.note.pinned ? "Unpin" : "Pin", "pin", () => change({ do: "note", rule: number, pinned: !rule.note.pinned }, rule.note.pinned ? "Unpinned" : "Pinned"), { title: "Pinned rules stay when you learn again" }),
+      act("Change", "change", () => openEditor(number)),
+      act("Up", "up", () => change({ do: "move", rule: number, to: number - 1 }, `Rule ${number + 1} moved up`).then(() => refocus("up", number - 1)), { disabled: number === 0 }),
+      act("Down", "down", () => change({ do: "move", rule: number, to: number + 1 }, `Rule ${number + 1} moved down`).then(() => refocus("down", number + 1)), { disabled: number === last }),
+      act(rule.note.pinned ? "Unpin" : "Pin", "pin", () => change({ do: "note", rule: number, pinned: !rule.note.pinned }, rule.note.pinned ? "Unpinned" : "Pinned"), { title: list ? "Pinned rules stay when you learn again" : "Pinned rules stay when you learn again, with other points" }),
       act("Name", "name", () => openNote(number)),
       act("Examples", "examples", () => showRows({ filter: "rule", rule: String(number) })),
       act("Remove", "remove", () => change({ do: "remove", rule: number }, `Removed rule ${number + 1}`), { class: "small danger" }),
-      list && last > 0 && el("label", { class: "check" }, el("input", { type: "checkbox", "data-joins": number, "aria-label": `Join rule ${number + 1} with others` }), " join …")),
+      last > 0 && el("label", { class: "check" }, el("input", { type: "checkbox", "data-joins": number, "aria-label": `Join rule ${number + 1} with others` }), " join …")),
   );
 }
 

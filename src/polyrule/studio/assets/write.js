@@ -1,11 +1,12 @@
 // Write a rule as text, with names offered while typing; what it would do is counted as soon as it can be read.
 
 function ruleWriter(start, stepOf, words, said, place = null) {
+  const scored = model().kind === "ensemble";
   const list_id = freshId("offers");
   const effect = el("div", { class: "effects" });
   const input = el("textarea", {
     rows: 3, spellcheck: "false", autocomplete: "off", role: "combobox", "aria-expanded": "false", "aria-controls": list_id, "aria-autocomplete": "list",
-    placeholder: "label <- feature > 3, other feature = value",
+    placeholder: `label${scored ? " +2" : ""} <- feature > 3, other feature = value`,
   });
   input.value = start;
   const list = el("ul", { class: "offer-list", id: list_id, role: "listbox", "aria-label": "Names that fit", hidden: true });
@@ -54,7 +55,7 @@ function ruleWriter(start, stepOf, words, said, place = null) {
     mark(-1);
     if (!input.value.includes("<-") || input.value.trim() === start.trim()) {
       apply.disabled = true;
-      fill(effect, el("p", { class: "soft" }, "A rule is written: label, label <- condition, condition. An absent label has ¬ or ! before it."));
+      fill(effect, el("p", { class: "soft" }, scored ? "A rule is written: label +2, label -1 <- condition, condition. Points that speak against a label are negative." : "A rule is written: label, label <- condition, condition. An absent label has ¬ or ! before it."));
       return;
     }
     try {
