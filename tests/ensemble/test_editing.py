@@ -8,8 +8,9 @@ from tests.report.worlds import random_data, random_ensemble
 
 from polyrule.data import Feature
 from polyrule.ensemble.decisions import Decision
-from polyrule.ensemble.model import Entry, RuleEnsemble, WeightedRule
+from polyrule.ensemble.model import RuleEnsemble
 from polyrule.ensemble.printing import weighted_text
+from polyrule.ensemble.weighted_rule import Entry, WeightedRule
 from polyrule.errors import ModelError
 
 FEATURES = (Feature("tempo"), Feature("a, b", "nominal", ("x", "y, z")))

@@ -13,7 +13,7 @@ from polyrule.arrays import Bools, Floats, Matrix
 from polyrule.data.fingerprint import examples_of, fingerprint
 from polyrule.data.labels import require_known
 from polyrule.ensemble.tuning import Evidence, check_monotone, choose
-from polyrule.ensemble.weighted_rule import Entry
+from polyrule.ensemble.weighted_rule import Entry, WeightedRule
 from polyrule.ensemble.weights import INTERCEPT_RIDGE
 from polyrule.errors import ModelError
 from polyrule.model.flips import place_of
@@ -25,7 +25,7 @@ from polyrule.model.rule import FeatureCondition, NumericCondition, plain_condit
 
 if TYPE_CHECKING:
     from polyrule.data.dataset import Dataset
-    from polyrule.ensemble.model import RuleEnsemble, WeightedRule
+    from polyrule.ensemble.model import RuleEnsemble
 
 _MOST_STEPS = 100
 _DIGITS = 9
@@ -309,8 +309,6 @@ def _with_body(ensemble: RuleEnsemble, index: int, change: Callable[[Body], Body
 
 
 def _as_rule(ensemble: RuleEnsemble, rule: WeightedRule | str) -> WeightedRule:
-    from polyrule.ensemble.model import Entry, WeightedRule
-
     if not isinstance(rule, str):
         return rule
     weights, body = parse_weighted(rule, ensemble.features, ensemble.label_names)

@@ -14,7 +14,8 @@ import numpy as np
 
 from polyrule.arrays import Ints
 from polyrule.data.table import Table
-from polyrule.ensemble.model import Entry, RuleEnsemble, WeightedRule
+from polyrule.ensemble.model import RuleEnsemble
+from polyrule.ensemble.weighted_rule import Entry, WeightedRule
 from polyrule.kernels.dispatch import make_engine
 from polyrule.kernels.engine import GrowOptions
 from polyrule.learning.thresholds import shorten

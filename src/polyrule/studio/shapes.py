@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from polyrule.ensemble.model import Entry
+from polyrule.ensemble.weighted_rule import Entry
 from polyrule.errors import OptionError
 from polyrule.model.bodies import ABOVE, AT_MOST, CATEGORY, GROUP, IN, LABEL, MISSING
 from polyrule.model.conditions import chosen, said_shorter, tidy

@@ -9,8 +9,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from polyrule.ensemble.model import RuleEnsemble, WeightedRule
+from polyrule.ensemble.model import RuleEnsemble
 from polyrule.ensemble.printing import weighted_text
+from polyrule.ensemble.weighted_rule import WeightedRule
 from polyrule.errors import OptionError
 from polyrule.model.info import Node
 from polyrule.model.printing import format_name, rule_text
