@@ -1,0 +1,85 @@
+"""A test beside every module: a file of the same name, examples in the module itself, or a test that imports it.
+
+What remains is reached only through something larger; `THROUGH` says through which tests.
+"""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+TESTS = Path(__file__).resolve().parent
+SOURCE = TESTS.parent / "src" / "polyrule"
+
+# Tests that run a whole command, page, fit or file -> the modules that they test through it.
+THROUGH = {
+    "cli/test_app.py": "cli/command cli/completion cli/output cli/params",
+    "cli/test_change.py": "cli/export cli/head cli/head_svg cli/measure",
+    "cli/test_errors.py": "cli/arguments",
+    "cli/test_inspection.py": "cli/data cli/datasets cli/evaluate cli/explain",
+    "cli/test_predict.py": "cli/prediction_files cli/report",
+    "cli/test_terminal.py": "cli/progress",
+    "data/formats/test_arff.py": "data/formats/arff_header",
+    "data/formats/test_xlsx.py": "data/formats/workbook",
+    "data/test_reading.py": "data/assemble data/layout data/roles data/formats/blocks",
+    "ensemble/test_model.py": "ensemble/model_file ensemble/exports/c ensemble/exports/javascript"
+    " ensemble/exports/python ensemble/exports/sql",
+    "ensemble/test_tools.py": "ensemble/editing model/tools",
+    "estimators/test_ensemble.py": "estimators/ensemble_options",
+    "estimators/test_rule_list.py": "estimators/rule_classifier",
+    "evaluation/experiment/test_results.py": "evaluation/experiment/page evaluation/experiment/writer",
+    "evaluation/experiment/test_runner.py": "evaluation/experiment/child evaluation/experiment/pool",
+    "evaluation/test_model_size.py": "evaluation/mlrl",
+    "heads/test_search.py": "heads/branch_and_bound heads/enumeration heads/example_bounds heads/ratio_search",
+    "learning/test_verify.py": "learning/findings learning/verify_pruned",
+    "measures/test_proofs.py": "measures/proofs/normal_form",
+    "model/exports/test_languages.py": "model/exports/c model/exports/comparing model/exports/javascript"
+    " model/exports/python model/exports/sql",
+    "model/exports/test_onnx.py": "model/exports/graph ensemble/exports/onnx",
+    "model/test_date_flips.py": "model/date_cells",
+    "model/test_files.py": "model/info model/rule_list_file",
+    "model/test_flips.py": "model/reasons",
+    "report/test_plots.py": "report/plots/style",
+    "report/test_summary.py": "report/importance_summary report/kinds report/list_summary",
+    "scale/test_dask.py": "dask",
+    "scale/test_engine.py": "scale/counting scale/decide scale/judge scale/row_counts scale/state",
+    "store/test_packing.py": "cli/pack",
+    "studio/test_command.py": "cli/studio",
+    "studio/test_server.py": "studio/alone studio/intake studio/jobs studio/shapes",
+    "studio/test_session.py": "studio/comparing studio/queries studio/reference_models studio/script",
+}
+
+
+def imported_by_tests() -> set[str]:
+    """Modules that some test imports, or names in a string such as ``polyrule.data.lines.SIZE``."""
+    found = set()
+    for path in TESTS.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ImportFrom) and node.module:
+                found |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
+            elif isinstance(node, ast.Constant) and str(node.value).startswith("polyrule.") and path != Path(__file__):
+                module = str(node.value).rpartition(".")[0]
+                found |= {module, module.rpartition(".")[0]}
+    return found
+
+
+def modules_without_a_test() -> set[str]:
+    imported, found = imported_by_tests(), set()
+    for path in SOURCE.rglob("*.py"):
+        module = path.relative_to(SOURCE).with_suffix("")
+        beside = TESTS / module.parent / f"test_{module.name}.py"
+        dotted = f"polyrule.{module.as_posix().replace('/', '.')}"
+        told = beside.exists() or dotted in imported or ">>> " in path.read_text(encoding="utf-8")
+        if not told and not module.name.startswith("__"):
+            found.add(module.as_posix())
+    return found
+
+
+def test_every_module_has_a_test() -> None:
+    listed = [module for modules in THROUGH.values() for module in modules.split()]
+    assert len(listed) == len(set(listed))
+    assert modules_without_a_test() == set(listed)
+
+
+def test_the_tests_that_run_them_exist() -> None:
+    assert [name for name in THROUGH if not (TESTS / name).exists()] == []
