@@ -59,15 +59,12 @@ def test_joined_bodies_hold_where_any_of_them_does_and_split_ones_where_the_grou
 def test_rules_are_joined_at_the_place_of_the_first_and_are_not_counted():
     model = words("traffic <- night = 1, jam = 1", "noise <- works = 1", "traffic <- queue = 1, night = 1")
     one = model.join(2, 0)
-    assert body_text(one) == "night = 1, any of {jam, queue}"
+    assert body_text(one) == "night, any of {jam, queue}"
     assert one.rules[0].origin == "edited"
     assert one.rules[0].coverage is None
     assert len(one) == 2
-    assert (
-        body_text(one.insert(2, "traffic <- works = 1, night = 1").join(0, 2))
-        == "night = 1, any of {jam, queue, works}"
-    )
-    assert [body_text(one.split_group(0), j) for j in (0, 1)] == ["night = 1, jam = 1", "night = 1, queue = 1"]
+    assert body_text(one.insert(2, "traffic <- works = 1, night = 1").join(0, 2)) == "night, any of {jam, queue, works}"
+    assert [body_text(one.split_group(0), j) for j in (0, 1)] == ["night, jam", "night, queue"]
 
 
 @pytest.mark.parametrize(
@@ -106,14 +103,14 @@ def test_names_that_a_page_could_not_show_are_refused(name):
 
 def test_members_come_and_go():
     model = words("traffic <- any of {jam, queue}, night = 1")
-    assert body_text(model.add_member(0, "works")) == "any of {jam, queue, works}, night = 1"
-    assert body_text(model.remove_member(0, "jam = 1")) == "queue = 1, night = 1"
+    assert body_text(model.add_member(0, "works")) == "any of {jam, queue, works}, night"
+    assert body_text(model.remove_member(0, "jam = 1")) == "queue, night"
     two = words("traffic <- at least 2 of {jam, queue, works}")
-    assert body_text(two.remove_member(0, "works")) == "jam = 1, queue = 1"
+    assert body_text(two.remove_member(0, "works")) == "jam, queue"
     assert without_member((NIGHT, GroupCondition((JAM, QUEUE, WORKS), 2)), JAM) == (NIGHT, QUEUE, WORKS)
     assert body_text(words("traffic <- jam = 1").add_member(0, "¬queue")) == "any of {jam, ¬queue}"
     plain = words("traffic <- jam = 1, night = 1")
-    assert body_text(plain.add_member(0, "queue", beside="jam")) == "any of {jam, queue}, night = 1"
+    assert body_text(plain.add_member(0, "queue", beside="jam")) == "any of {jam, queue}, night"
     with pytest.raises(ModelError, match="beside"):
         plain.add_member(0, "queue")
     with pytest.raises(ModelError, match="no such member"):

@@ -6,10 +6,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.model.strategies import rule_lists
 
-from polyrule.data import Feature
+from polyrule.data import Feature, Table
 from polyrule.data.result_tables import MissingExtraError
 from polyrule.model import LabelCondition, Literal, NominalCondition, NumericCondition, Rule, RuleList, printing
+from polyrule.model.editing import from_text
 from polyrule.model.parsing import parse_rule
+from polyrule.model.printing import format_rule
+from polyrule.model.rounding import with_gaps
 
 
 def test_a_rule_reads_as_in_the_paper():
@@ -144,3 +147,33 @@ def test_explanations_show_themselves_in_a_console():
     told, flip = model.explain([2.0]), model.smallest_flip([2.0], "red")
     assert repr(told) == str(told)
     assert repr(flip) == str(flip)
+
+
+FLAGS = (Feature("laptop", flag=True), Feature("stolen", "nominal", ("0", "1")), Feature("words"))
+
+
+@pytest.mark.parametrize("body", ["laptop", "¬laptop, stolen", "¬stolen, words > 0", "any of (laptop, words > 3)"])
+def test_columns_of_0_and_1_are_named_alone(body):
+    rule = parse_rule(f"loss <- {body}", FLAGS, ["loss"])
+    assert format_rule(rule, FLAGS, ["loss"], counts=False) == f"loss <- {body}"
+    assert parse_rule(f"loss <- {body}".replace("¬", "not "), FLAGS, ["loss"]) == rule
+    assert not any(isinstance(condition, LabelCondition) for condition in rule.body)
+
+
+def test_a_label_of_the_same_name_has_the_bare_name():
+    rule = parse_rule("loss <- laptop, laptop <= 0, stolen = 1", FLAGS, ["loss", "laptop"])
+    assert rule.body == (LabelCondition(1, 1), NumericCondition(0, "<=", 0.0), NominalCondition(1, 1))
+    assert format_rule(rule, FLAGS, ["loss", "laptop"], counts=False) == "loss <- laptop, laptop <= 0, stolen"
+
+
+def test_only_what_training_values_tell_is_named_alone():
+    by_hand = parse_rule("loss <- laptop > 3, words", FLAGS, ["loss"])  # no training example has a 3; words are counted
+    assert format_rule(by_hand, FLAGS, ["loss"], counts=False) == "loss <- laptop > 3, words > 0.5"
+    table = Table.from_array([[0, 0, 0], [1, 1, 1], [1, 0, 2]], FLAGS)
+    rule = parse_rule("loss <- laptop > 0.2, words > 0.4", FLAGS, ["loss"])
+    model = with_gaps(RuleList((rule,), FLAGS, ("loss",)), table)
+    assert [feature.flag for feature in model.features] == [True, False, False]
+    assert model.format(counts=False).splitlines()[0] == "1. loss <- laptop, words > 0.4"
+    other = with_gaps(model, Table.from_array([[2.0, 0, 0]], FLAGS), also=True)
+    assert other.format(counts=False).splitlines()[0] == "1. loss <- laptop > 0.2, words > 0.4"
+    assert from_text(model, str(model)).rules == model.rules  # with its own threshold, which the text does not show

@@ -19,6 +19,7 @@ from polyrule.model import (
     Rule,
     RuleList,
 )
+from polyrule.model.parsing import parse_rule
 from polyrule.report import build
 
 
@@ -201,6 +202,14 @@ def test_members_of_a_group_are_chips_and_what_if_says_which_would_do(visit):
     assert "needs one more of these" in near
     assert page.locator(".outcome .member.holds b").all_inner_texts() == ["jam"]
     assert page.locator(".outcome .member.fails").count() == 3
+
+
+def test_columns_of_0_and_1_are_named_alone(visit):
+    features = (Feature("laptop", flag=True), Feature("stolen", "nominal", ("0", "1")), Feature("lost", flag=True))
+    rule = parse_rule("loss <- laptop, ¬stolen, lost > 0", features, ("loss", "lost"))
+    page = visit(build(RuleList((rule,), features, ("loss", "lost"))), "rules")
+    words = [text.strip() for text in cards(page).first.locator(".words").all_inner_texts()]
+    assert words == ["laptop", "¬stolen", "lost is above 0"]  # a label is called like the last
 
 
 def test_what_if_of_an_ensemble_shows_the_border_of_its_groups(visit):

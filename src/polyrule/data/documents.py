@@ -220,18 +220,23 @@ def feature_record(feature: Feature) -> dict[str, Any]:
         record["categories"] = list(feature.categories)
     if feature.part:
         record["part"] = feature.part
+    if feature.flag:
+        record["flag"] = True
     return record
 
 
 def read_feature(node: Node, others: tuple[str, ...] = ()) -> Feature:
     """Return the feature that `feature_record` described; the `others` are members for somebody else to read."""
-    members = node.fields(("name", "kind"), ("categories", "part", *others))
+    members = node.fields(("name", "kind"), ("categories", "part", "flag", *others))
     kind: Any = members["kind"].choice("numeric", "nominal", "ordinal", "date")
     categories = members["categories"].maybe(lambda n: tuple(item.text() for item in n)) or ()
     if kind in ("numeric", "date") and categories:
         node.fail(f"is {kind} and has categories")
     part = members["part"].maybe(lambda n: n.choice("year", "month", "weekday")) or ""
-    return Feature(members["name"].text(), kind, categories, part)
+    flag = members["flag"].maybe(lambda n: n.flag()) or False
+    if flag and kind != "numeric":
+        node.fail(f"is {kind}, and only a numeric feature can be a flag")
+    return Feature(members["name"].text(), kind, categories, part, flag)
 
 
 def _layout(document: dict[str, Any]) -> str:

@@ -38,6 +38,9 @@ class Feature:
         The values of a nominal or ordinal feature; empty for any other.
     part : str
         "year", "month" or "weekday" where the feature is read from a column of dates, whose name it begins with.
+    flag : bool
+        Whether a numeric feature of a model had no other values than 0 and 1 in training: rules print its name alone.
+        Not part of what makes two features equal.
 
     Examples
     --------
@@ -51,6 +54,7 @@ class Feature:
     kind: FeatureKind = "numeric"
     categories: tuple[str, ...] = ()
     part: str = field(default="", repr=False)
+    flag: bool = field(default=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         if self.kind not in get_args(FeatureKind):

@@ -42,7 +42,7 @@ def name_features(fitted: Fitted, names: Sequence[str] | None = None) -> Fitted:
     >>> model = make_pipeline(CountVectorizer(binary=True), polyrule.RuleListClassifier(teacher=None))
     >>> model = polyrule.name_features(model.fit(texts, topics))
     >>> model[-1].rules_.format_rule(0)
-    'account <- in > 0   (TP 6, FP 0, expect 75 % right)'
+    'account <- in   (TP 6, FP 0, expect 75 % right)'
     """
     inner: Any = getattr(fitted, "best_estimator_", fitted)
     if isinstance(inner, Pipeline):
@@ -55,7 +55,7 @@ def name_features(fitted: Fitted, names: Sequence[str] | None = None) -> Fitted:
     check_is_fitted(inner)
     if names is None:
         raise OptionError("names: a classifier alone does not know what its features are called; give their names")
-    features = renamed(inner.features_, names)
     model: Any = inner.model_
+    features = renamed(model.features, names)
     inner.__dict__.update(features_=features, model_=replace(model, features=features))
     return fitted

@@ -149,6 +149,8 @@ class Cells:
             return [NominalCondition(0, cell)]
         above = replace(self.ends[cell - 1], feature=0, op=">") if cell else None
         below = replace(self.ends[cell], feature=0) if cell < len(self.ends) else None
+        if self.feature.flag and len(self.ends) == 1:
+            return [end for end in (above, below) if end is not None]
         if below is not None and below.between is not None:
             least = math.nextafter(above.threshold, math.inf) if above is not None else -math.inf
             limits = max(below.between[0], least), math.nextafter(below.threshold, math.inf)

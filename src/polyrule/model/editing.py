@@ -11,6 +11,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from polyrule.data.labels import require_known
+from polyrule.data.table import Feature
 from polyrule.errors import ModelError
 from polyrule.model.bodies import check_table
 from polyrule.model.grouping import changed_rule, split_bodies, with_member, with_name, without_member
@@ -24,6 +25,7 @@ from polyrule.model.rule import (
     FeatureCondition,
     GroupCondition,
     Literal,
+    NumericCondition,
     Rule,
     group_of,
 )
@@ -127,7 +129,7 @@ def from_text(rule_list: RuleList, text: str) -> RuleList:
     """
     known: dict[Any, list[Rule]] = {}
     for rule in rule_list.rules:
-        known.setdefault(_meaning(rule), []).append(rule)
+        known.setdefault(_meaning(rule, rule_list.features), []).append(rule)
     rules = []
     for number, line in enumerate(text.splitlines(), start=1):
         if not line.strip() or line.lstrip().startswith(("#", "(")):
@@ -136,7 +138,7 @@ def from_text(rule_list: RuleList, text: str) -> RuleList:
             rule = parse_rule(line, rule_list.features, rule_list.label_names)
         except ModelError as error:
             raise ModelError(f"line {number}: {error}") from error
-        same = known.get(_meaning(rule))
+        same = known.get(_meaning(rule, rule_list.features))
         rules.append(_called(same.pop(0), rule) if same else rule)
     return _with_rules(rule_list, tuple(rules))
 
@@ -188,13 +190,15 @@ def _whole(number: float) -> float:
     return int(number) if number.is_integer() else number
 
 
-def _meaning(rule: Rule) -> Any:
-    body = tuple(map(_as_read, rule.body))
+def _meaning(rule: Rule, features: Sequence[Feature]) -> Any:
+    body = tuple(_as_read(condition, features) for condition in rule.body)
     return tuple((literal.label, literal.value) for literal in rule.head), body, rule.stop
 
 
-def _as_read(condition: Condition) -> Any:
+def _as_read(condition: Condition, features: Sequence[Feature]) -> Any:
     """What tells a condition from others in a text; of a group, its members in their order."""
+    if isinstance(condition, NumericCondition) and features[condition.feature].flag:
+        return as_printed(condition)
     if not isinstance(condition, GroupCondition):
         return condition
     return condition.least, tuple(map(as_printed, condition.members))

@@ -164,8 +164,11 @@ class _Reader:
         parts = self._parts(self._tokens(self.text), "condition")
         if len(parts) > 1:
             self.fail("give one condition; put names with commas in double quotes")
-        bare = not any(token in _SIGNS or token == "{" or token.endswith((" missing", " known")) for token in parts[0])
-        return self._flag(parts[0]) if bare else self._member(parts[0])
+        return self._flag(parts[0]) if self._is_bare(parts[0]) else self._member(parts[0])
+
+    def _is_bare(self, tokens: list[str]) -> bool:
+        """Whether a condition is a name, perhaps with a sign, and nothing else."""
+        return not any(token in _SIGNS or token in "{}" or token.endswith((" missing", " known")) for token in tokens)
 
     def _tokens(self, text: str) -> list[str]:
         tokens = []
@@ -226,20 +229,18 @@ class _Reader:
         except ValueError:
             self.fail(f"{token} is not a well-formed quoted name")
 
-    def _signed(self, tokens: list[str]) -> tuple[int, int]:
-        """Label and value of ``red`` or ``¬red``."""
-        tokens, value = list(tokens), 1
+    def _signed(self, tokens: list[str]) -> tuple[str, int]:
+        """Name and value of ``red`` or ``¬red``."""
         if tokens[0] == "¬":
-            tokens, value = tokens[1:], 0
-        elif not tokens[0].startswith('"'):
-            negation = _NEGATION.match(tokens[0])
-            if negation:
-                rest = tokens[0][negation.end() :]
-                tokens, value = [*([rest] if rest else []), *tokens[1:]], 0
-        return self._index(self.label_names, self._name(tokens), "label"), value
+            return self._name(tokens[1:]), 0
+        negation = None if tokens[0].startswith('"') else _NEGATION.match(tokens[0])
+        if negation is None:
+            return self._name(tokens), 1
+        return self._name([*filter(None, [tokens[0][negation.end() :]]), *tokens[1:]]), 0
 
     def _literal(self, tokens: list[str]) -> Literal:
-        return Literal(*self._signed(tokens))
+        name, value = self._signed(tokens)
+        return Literal(self._index(self.label_names, name, "label"), value)
 
     def _body(self, tokens: list[str]) -> list[Condition]:
         """One condition, the two of an interval, or a group."""
@@ -263,6 +264,8 @@ class _Reader:
         return [GroupCondition(tuple(members), least, name)]
 
     def _member(self, tokens: list[str]) -> FeatureCondition:
+        if self._is_bare(tokens) and self._signed(tokens)[0] in {feature.name for feature in self.features}:
+            return self._flag(tokens)
         made = self._conditions(tokens)
         if len(made) > 1:
             self.fail(f"{' '.join(tokens)!r} is two conditions, and a member of a group is one: a limit on one side")
@@ -272,15 +275,13 @@ class _Reader:
 
     def _flag(self, tokens: list[str]) -> FeatureCondition:
         """Read a member that only says that something is there, or with a sign that it is not."""
-        there = tokens[0] != "¬"
-        index = self._feature(tokens if there else tokens[1:])
+        name, there = self._signed(tokens)
+        index = self._index([feature.name for feature in self.features], name, "feature")
         feature = self.features[index]
         if is_flag(feature):
-            return NominalCondition(index, int(there))
+            return NominalCondition(index, there)
         if feature.kind != "numeric":
-            self.fail(
-                f"feature {feature.name!r} does not say yes or no: write its condition, in '(…)' instead of '{{…}}'"
-            )
+            self.fail(f"feature {name!r} does not say yes or no: write its condition, in a group in '(…)', not '{{…}}'")
         return NumericCondition(index, ">" if there else "<=", 0.5, between=(0.0, 1.0))
 
     def _conditions(self, tokens: list[str]) -> list[Condition]:
@@ -303,10 +304,13 @@ class _Reader:
         return self._index([feature.name for feature in self.features], self._name(tokens), "feature")
 
     def _bare(self, tokens: list[str]) -> Condition:
-        """Read a label, or whether a feature is missing."""
+        """Read a label, the name of a feature that says yes or no, or whether a feature is missing."""
         *rest, verb, state = ["", *tokens[-1].rsplit(maxsplit=2)]
         if verb != "is" or state not in ("missing", "known") or tokens[-1].startswith('"'):
-            return LabelCondition(*self._signed(tokens))
+            name, value = self._signed(tokens)
+            if name not in self.label_names and any(feature.name == name for feature in self.features):
+                return self._flag(tokens)
+            return LabelCondition(self._index(self.label_names, name, "label"), value)
         return MissingCondition(self._feature([*tokens[:-1], *filter(None, rest)]), state == "missing")
 
     def _set(self, tokens: list[str]) -> Condition:

@@ -179,13 +179,21 @@ def format_condition(
 ) -> str:
     """One condition; a label condition is the bare label name, with ``¬`` for absent.
 
-    A threshold of an ordinal feature is printed as the category next to it; one at an end leaves a single category.
+    So is one on a feature of 0 and 1, unless a label has its name. A threshold of an ordinal feature is printed as the
+    category next to it; one at an end leaves a single category.
 
     >>> format_condition(NominalCondition(0, 1), [Feature("religion", "nominal", ("none", "hindu"))], [])
     'religion = hindu'
     >>> format_condition(LabelCondition(0, 0), [], ["yellow"])
     '¬yellow'
+    >>> laptop = Feature("laptop", "nominal", ("0", "1"))
+    >>> [format_condition(NominalCondition(0, 0), [laptop], labels) for labels in ([], ["laptop"])]
+    ['¬laptop', 'laptop = 0']
     """
+    if isinstance(condition, (NominalCondition, NumericCondition)) and is_0_or_1(features[condition.feature]):
+        bare = format_flag(condition, features)
+        if bare is not None and features[condition.feature].name not in label_names:
+            return bare
     match condition:
         case NumericCondition(feature, op, threshold):
             owner = features[feature]
@@ -208,12 +216,12 @@ def format_condition(
 def format_group(group: GroupCondition, features: Sequence[Feature], digits: int | None = None) -> str:
     """Return a group: columns that only say yes or no by their names in braces, other members in parentheses.
 
-    >>> features = [Feature("jam", "nominal", ("0", "1")), Feature("queue", "nominal", ("0", "1")), Feature("age")]
+    >>> features = [Feature("jam", "nominal", ("0", "1")), Feature("queue", "nominal", ("no", "yes")), Feature("age")]
     >>> jam, queue, old = NominalCondition(0, 1), NominalCondition(1, 1), NumericCondition(2, ">", 65)
     >>> format_group(GroupCondition((jam, queue), name="road words"), features)
     'any of "road words" {jam, queue}'
     >>> format_group(GroupCondition((jam, queue, old), 2), features)
-    'at least 2 of (jam = 1, queue = 1, age > 65)'
+    'at least 2 of (jam, queue = yes, age > 65)'
     """
     start = f"{at_least(group.least)} of " + (f"{_quoted(group.name)} " if group.name else "")
     if flags := format_flags(group, features):
@@ -257,6 +265,11 @@ def as_printed(member: FeatureCondition) -> FeatureCondition:
     if isinstance(member, NumericCondition) and parts_0_from_1(member):
         return replace(member, threshold=0.5)
     return member
+
+
+def is_0_or_1(feature: Feature) -> bool:
+    """Whether a feature has no other values than 0 and 1, so that its name alone says which."""
+    return feature.flag or (feature.kind == "nominal" and feature.categories == ("0", "1"))
 
 
 def is_flag(feature: Feature) -> bool:

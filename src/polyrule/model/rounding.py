@@ -9,7 +9,7 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Decimal
 from typing import Any, Protocol, TypeVar
 
 from polyrule.data.table import Feature
-from polyrule.model.rule import GroupCondition, NumericCondition
+from polyrule.model.rule import GroupCondition, NumericCondition, plain_conditions
 
 Model = TypeVar("Model")
 
@@ -69,6 +69,8 @@ class Data(Protocol):
 def with_gaps(model: Model, data: Data, *, also: bool = False) -> Model:
     """Return a model of any kind whose thresholds know between which values of the training data they lie.
 
+    A feature that is tested and has no other values than 0 and 1 there is marked as a flag.
+
     With `also`, these are further examples: however a threshold is rounded, it divides them, too, as it did.
 
     Examples
@@ -103,7 +105,18 @@ def with_gaps(model: Model, data: Data, *, also: bool = False) -> Model:
             return condition
         return replace(condition, between=gap(condition))
 
-    return replace(model, rules=tuple(replace(rule, body=tuple(map(changed, rule.body))) for rule in rules))  # type: ignore
+    def is_flag(index: int) -> bool:
+        place = names[features[index].name] if names else index
+        low, high = data.neighbours(place, -math.ulp(0.0)), data.neighbours(place, 1.0)
+        return low is not None and high is not None and (low[0], high[1]) == (-math.inf, math.inf)
+
+    bodies = [tuple(map(changed, rule.body)) for rule in rules]
+    limits = [c for body in bodies for c in plain_conditions(body) if isinstance(c, NumericCondition)]
+    tested = {condition.feature for condition in limits if condition.between == (0.0, 1.0)}
+    flags = {index for index in tested if (features[index].flag or not also) and is_flag(index)}
+    marked = tuple(replace(f, flag=j in flags) if f.flag or j in flags else f for j, f in enumerate(features))
+    said = (replace(rule, body=body) for rule, body in zip(rules, bodies, strict=True))
+    return replace(model, features=marked, rules=tuple(said))  # type: ignore[type-var]
 
 
 def is_short(number: float, digits: int) -> bool:

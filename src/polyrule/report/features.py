@@ -19,6 +19,8 @@ def summarise(feature: Feature, column: int, table: Table | None) -> dict[str, A
     entry: dict[str, Any] = {"name": feature.name, "kind": feature.kind, "column": column}
     if feature.is_dated:
         entry |= {"date": feature.column, "part": feature.part}
+    if feature.flag:
+        entry["flag"] = True
     if feature.has_categories:
         entry["categories"] = list(feature.categories)
     if table is not None:

@@ -61,7 +61,11 @@ def summarise(
         "generator": f"polyrule {__version__}",
         "labels": list(inputs.label_names),
         "features": [
-            features.summarise(inputs.features[column], column, None if first is None else first.table)
+            features.summarise(
+                max((model.features[column] for model in inputs.models), key=lambda feature: feature.flag),
+                column,
+                None if first is None else first.table,
+            )
             for column in used
         ],
         "feature_total": len(inputs.features),

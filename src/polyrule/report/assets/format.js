@@ -110,6 +110,8 @@ function conditionParts([kind, index, value, shown], data) {
   if (kind === LABEL)
     return { name: data.labels[index], verb: value ? "was set present" : "was set absent", values: [], exact: "" };
   const feature = data.features[index];
+  const bare = !data.labels.includes(feature.name) && bareParts(kind, feature, value, feature.flag && value >= 0 && value < 1);
+  if (bare && (feature.flag || feature.categories.join(" ") === FLAGS[0])) return bare;
   if (kind === CATEGORY) return { name: feature.name, verb: "is", values: [feature.categories[value]], exact: "" };
   if (kind === IN) {
     const names = value.map((code) => feature.categories[code]);
@@ -123,13 +125,17 @@ function conditionParts([kind, index, value, shown], data) {
 
 const FLAGS = ["0 1", "no yes", "n y", "false true", "absent present"];
 
-// A member that only says that something is there, or is not, is known by its name alone.
+// A member of a group that only says that something is there, or is not, is known by its name alone; so is any condition
+// on a feature of 0 and 1 that no label is called like.
 function memberParts(member, counted, data) {
   const [kind, index, value] = member;
   const feature = data.features[index];
+  return bareParts(kind, feature, value, counted && feature.kind === "numeric") || conditionParts(member, data);
+}
+
+function bareParts(kind, feature, value, counted) {
   const flag = kind === CATEGORY && FLAGS.includes(feature.categories.join(" ").toLowerCase());
-  const count = counted && feature.kind === "numeric";
-  if (!flag && !count) return conditionParts(member, data);
+  if (!flag && !(counted && (kind === ABOVE || kind === AT_MOST))) return null;
   const there = flag ? value === 1 : kind === ABOVE;
   return { name: `${there ? "" : "¬"}${feature.name}`, verb: "", values: [], exact: "" };
 }
