@@ -75,8 +75,12 @@ def compared(args: argparse.Namespace, first: int) -> Tally:
     for number in range(first, first + CHUNK):
         world, small = world_of(args.seed, number)
         if not set(args.without) & set(world.tags()):
-            with _patience(args, world, number):
-                result = compare(world, small)
+            try:
+                with _patience(args, world, number):
+                    result = compare(world, small)
+            except Exception as problem:  # of the reference or the estimator: a finding like any other
+                result = None
+                tally.mismatches[_write(args, world, number, Result(what=f"{problem!r}"))] += 1
             if result is not None:
                 tally.rules.update(result.rules)
                 tally.of_reference += result.of_reference

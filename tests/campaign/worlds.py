@@ -30,7 +30,7 @@ SEARCHED: list[dict[str, Any]] = [
     *({"measure": name, "averaging": "example"} for name in ("hamming", "hamming", "jaccard", "f0.5", "f1")),
     *({"measure": name, "averaging": "label"} for name in ("wracc", "rate_difference", "matthews", "m2", *SPECS)),
 ]
-MORE = 5  # sets of limits beside the first: they cost little beside the reference
+MORE = 7  # sets of limits beside the first: they cost little beside the reference
 COMMITS: list[Commit] = [(0.01, True), (None, False), (0.3, False), (0.3, True), (0.0, True), (1.0, True)]
 
 
@@ -117,7 +117,8 @@ def draw(rng: np.random.Generator, fits: float = 0.06, small: bool = False) -> W
         data["order"] = rng.permutation(len(data["X"])).tolist()
     if not searched and rng.random() < fits:
         name, parameters = _fit(rng)
-        counted = bool(rng.random() < 0.3) and "teacher" not in parameters and len(data["X"]) < 255
+        refused = "teacher" in parameters or (parameters["measure"] == "subset" and "lift" in parameters)
+        counted = bool(rng.random() < 0.3) and not refused and len(data["X"]) < 255
         return World(**data, fit=(name, parameters), counted=counted)
     objective = _searched(rng) if searched else _objective(rng)
     options = _options(rng)
@@ -181,8 +182,9 @@ def _options(rng: np.random.Generator) -> dict[str, Any]:
 
 
 def _steps(rng: np.random.Generator, labels: int) -> list[Any]:
-    shares = {"mixed": (0.7, 0.2, 0.1), "grow": (1, 0, 0), "single": (0, 0, 1), "literal": (0, 1, 0)}
-    share = shares[str(rng.choice(["mixed", "mixed", "grow", "single", "literal"]))]
+    shares = {"mixed": (0.75, 0.2, 0.05), "grow": (1, 0, 0), "single": (0, 0, 1), "literal": (0, 1, 0)}
+    # single rules less often: for one, the reference grows as many as there are literals
+    share = shares[str(rng.choice(["mixed"] * 4 + ["grow"] * 3 + ["literal"] * 2 + ["single"]))]
     usual = COMMITS[int(rng.integers(len(COMMITS)))] if rng.random() < 0.6 else None
     steps = []
     for _ in range(int(rng.integers(3, 16))):
