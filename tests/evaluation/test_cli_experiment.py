@@ -3,7 +3,9 @@ import json
 import pytest
 from click.testing import CliRunner
 
+from polyrule.cli.app import app
 from polyrule.cli.experiment import experiment
+from polyrule.evaluation.experiment import load_spec
 
 TEXT = """
 name = "tiny"
@@ -74,6 +76,13 @@ def test_errors_are_one_sentence(spec_file, tmp_path):
     assert "[[data]] number 1: name is missing" in result.output
 
 
-def test_help_shows_examples():
-    result = invoke("--help")
+def test_help_shows_examples(tmp_path):
+    result = CliRunner().invoke(app, ["experiment", "--help"])
     assert "polyrule experiment experiments/paper.toml" in result.output
+    shown = result.output.partition("two learners:\n")[2].partition("Options:")[0]
+    for name in ("songs.csv", "songs-test.csv"):
+        (tmp_path / name).write_text("size,mood_calm\n1,0\n")
+    (tmp_path / "mine.toml").write_text(shown)
+    spec = load_spec(tmp_path / "mine.toml")
+    assert [data.name for data in spec.data] == ["songs"]  # as its file, unless it says otherwise
+    assert [learner.name for learner in spec.learners] == ["list", "ten weighted rules"]

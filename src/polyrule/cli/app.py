@@ -1,7 +1,7 @@
 """The `polyrule` command: which commands there are, and what becomes of errors.
 
 Exit codes: 0 done, 1 something is wrong with the data, the model or an option's value, 2 the command was not used as
-its help says, 130 interrupted.
+its help says, 3 `verify` could not check everything, 130 interrupted.
 """
 
 from __future__ import annotations
@@ -239,7 +239,7 @@ def _version(ctx: click.Context, param: click.Parameter, value: bool) -> None:
     "polyrule",
     cls=App,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
-    epilog="Exit codes: 0 done, 1 wrong data, model or value, 2 wrong usage, 130 interrupted.",
+    epilog="Exit codes: 0 done, 1 wrong data, model or value, 2 wrong usage, 3 not all verified, 130 interrupted.",
 )
 @click.option("--version", is_flag=True, is_eager=True, expose_value=False, callback=_version, help="Show the version.")
 @click.option("--debug", is_flag=True, expose_value=False, help="Show where an error came from; works in every place.")

@@ -53,6 +53,21 @@ def experiment(
       polyrule experiment experiments/paper.toml
       polyrule experiment experiments/field.toml --only flags --workers 2
       polyrule experiment experiments/paper.toml --tables-only
+
+    \b
+    A file of your own data and two learners:
+      name = "mine"
+      [[data]]
+      file = "songs.csv"
+      test = "songs-test.csv"             # or the last third of the rows
+      parameters = {labels = "mood_*"}    # as for polyrule.data.read
+      [[learner]]
+      name = "list"
+      class = "polyrule.RuleListClassifier"
+      [[learner]]
+      name = "ten weighted rules"
+      class = "polyrule.RuleEnsembleClassifier"
+      parameters = {max_rules = 10}
     """
     from polyrule.evaluation.experiment import Results, load_spec, write_results
 

@@ -63,12 +63,12 @@ def export(
     allowed = {"sql": {"table", "keys"}, "c": {"prefix"}}.get(chosen, set())
     for name in sorted(set(given) - allowed):
         raise OptionError(f"--{name.rstrip('s') if name == 'keys' else name} is no option of the export to {chosen}")
-    if chosen == "sql" and not keys:
-        note("without --key the query does not say which row is which; --key COLUMN passes a column through")
     if chosen == "onnx":
         _write_onnx(load_model(model), output, as_json)
         return
     code = export_model(load_model(model), chosen, **given)
+    if chosen == "sql" and not keys:
+        note("without --key the query does not say which row is which; --key COLUMN passes a column through")
     if as_json:
         print_json({"language": chosen, "code": code})
         return

@@ -229,13 +229,13 @@ def parse_spec(
 def _tables(top: Fields, name: str, required: bool = True) -> list[tuple[int, dict[str, Any]]]:
     entries = top.tables(name)
     if required and not entries:
-        raise OptionError(f"{top.where}: at least one [[{name}]] is needed")
+        raise OptionError(f"{top.where}: at least one [[{name}]] is needed; 'polyrule experiment --help' shows a file")
     return list(enumerate(entries, start=1))
 
 
 def _data(fields: Fields, folder: Path) -> DataSpec:
-    name = fields.text("name")
     make, file, test = fields.text("make", ""), fields.text("file", ""), fields.text("test", "")
+    name = fields.text("name", Path(file).stem) if file else fields.text("name")
     source = fields.text("source", name)
     bins = fields.integer("discretise", 0, least=0)
     parameters = fields.table("parameters")
