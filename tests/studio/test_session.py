@@ -18,7 +18,7 @@ from polyrule.data import read
 from polyrule.errors import DataError, OptionError, PolyruleError
 from polyrule.model.files import dumps, loads
 from polyrule.report import build
-from polyrule.studio.column_summary import looks_like
+from polyrule.studio.column_summary import MOST_COLUMNS, looks_like
 from polyrule.studio.launch import open_studio
 from polyrule.studio.learn import Recipe
 from polyrule.studio.saving import FILES, make_file
@@ -86,6 +86,41 @@ def test_a_first_look_guesses_what_columns_are(tmp_path):
     level = seen["columns"][2]
     assert level["histogram"]["missing"] == len(range(3, 240, 17))
     assert sum(level["histogram"]["counts"]) == 240 - level["histogram"]["missing"]
+
+
+@pytest.mark.parametrize(
+    ("cells", "reading", "value"),
+    [
+        (('"7,750"', "338"), {"thousands": ","}, 7750.0),
+        (("7 750", "338"), {"thousands": " "}, 7750.0),
+        (("7'750.5", "338"), {"thousands": "'"}, 7750.5),
+        (('"3,25"', "338"), {"decimal": ","}, 3.25),
+        (('"7.750,5"', "338"), {"decimal": ",", "thousands": "."}, 7750.5),
+    ],
+)
+def test_how_numbers_are_written_is_found_said_and_read(tmp_path, cells, reading, value):
+    lines = [f"{cells[n % 2]},{'a' if n % 3 else 'b'},{n % 2}" for n in range(30)]
+    (tmp_path / "votes.csv").write_text("\n".join(["votes,ward,won", *lines]), encoding="utf-8")
+    session = Session()
+    found = session.take(Origin.of_file(tmp_path / "votes.csv"))
+    assert {name: found["setup"].get(name) for name in reading} == reading
+    assert found["columns"][0]["kind"] == "numeric"
+    assert "numbers are read as in" in found["findings"][0]
+    session.prepare({**found["setup"], "labels": ["won"]})
+    assert session.bench.train.X.column(0).max() == max(value, 338.0)
+    assert reading.items() <= session.intake.setup.reading.items()
+
+
+def test_labels_are_guessed_beyond_the_columns_that_are_shown(tmp_path):
+    names = ",".join(f"f{n}" for n in range(MOST_COLUMNS))
+    tags = ("a;b", "b", "c;a", "a;b;c")
+    rows = (",".join([*("0.5" for _ in range(MOST_COLUMNS)), tags[n % 4]]) for n in range(30))
+    (tmp_path / "wide.csv").write_text("\n".join([f"{names},codes", *rows]), encoding="utf-8")
+    session = Session()
+    found = session.take(Origin.of_file(tmp_path / "wide.csv"))
+    assert len(found["columns"]) == MOST_COLUMNS
+    assert found["beyond"] == [{"name": "codes", "looks": "tags"}]
+    assert session.columns(start=MOST_COLUMNS)["beyond"] == []
 
 
 def test_the_held_out_part_is_set_aside_and_never_learned_from(session):

@@ -99,7 +99,7 @@ class Workers:
             return {"references": entries}
 
         self._scored, self._references = bench, None
-        self.side = Job(work).start()
+        self.side = Job(work, waits=True).start()
         return {"job": self.side.number}
 
     def find_job(self, number: int) -> Job:

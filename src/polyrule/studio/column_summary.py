@@ -22,6 +22,8 @@ from polyrule.studio.setup import ODD, Look
 MOST_DESCRIBED = 50_000
 #: columns that a page is told of at once
 MOST_COLUMNS = 200
+#: columns that are looked at to guess which are labels
+MOST_GUESSED = 5000
 #: categories of a column that a page is told of
 MOST_CATEGORIES = 60
 
@@ -38,11 +40,13 @@ def describe_columns(look: Look, start: int = 0, find: str = "") -> dict[str, An
         "name": visible(data.name),
         "examples": len(data),
         "columns": [make() for make in entries[start : start + MOST_COLUMNS]],
+        "beyond": [] if start or find else _beyond(data, columns[MOST_COLUMNS:MOST_GUESSED]),
         "start": start,
         "found": len(entries),
         "total": len(columns) + len(lists) + len(named),
         "named": list(named),
         "findings": [
+            *_number_words(look.setup.reading),
             *(_remark(column) for column in look.odd if column.kind != "nested"),
             *(
                 visible(f"column {name!r} holds {TIMES}: rules see the day, year, month and weekday")
@@ -51,6 +55,11 @@ def describe_columns(look: Look, start: int = 0, find: str = "") -> dict[str, An
             *findings(data, names_seen=True),
         ],
     }
+
+
+def _beyond(data: Dataset, columns: Sequence[int]) -> list[dict[str, str]]:
+    """What columns look like that the page is not shown at once: labels often stand at the end of a wide table."""
+    return [{"name": data.features[j].name, "looks": looks_like(data, j)} for j in columns]
 
 
 def _entry(data: Dataset, j: int, mixed: set[str]) -> dict[str, Any]:
@@ -76,6 +85,13 @@ def _odd_entry(column: Column) -> dict[str, Any]:
     }
 
 
+def _number_words(reading: dict[str, Any]) -> list[str]:
+    """Say how numbers are read, where that is not as Python writes them."""
+    decimal, thousands = reading.get("decimal", "."), reading.get("thousands", "")
+    example = f"1{thousands}234{decimal}5"
+    return [] if example == "1234.5" else [f"numbers are read as in {example}; change that below"]
+
+
 def _remark(column: Column) -> str:
     if column.kind != "mixed":
         return visible(f"column {column.name!r} holds {column.kind} values, which rules cannot test; it is left out")
@@ -86,19 +102,21 @@ def _remark(column: Column) -> str:
 def findings(data: Dataset, test: Dataset | None = None, names_seen: bool = False) -> list[str]:
     """Return what in the data would mislead a learner; of very large data a part is looked at.
 
-    Where the page proposes a column as the name of the examples (`names_seen`), there is no need to warn of it.
+    Where the page proposes a column as the name of the examples, or as tags (`names_seen`), there is no need to warn of
+    it: an example may have no tag.
     """
     if len(data) > MOST_DESCRIBED:
         some = data[np.linspace(0, len(data) - 1, MOST_DESCRIBED).astype(np.int64)]
         return [f"of {MOST_DESCRIBED:,} examples: {text}" for text in findings(some, names_seen=names_seen)]
     found = data.describe(test).findings
-    place = {feature.name: j for j, feature in enumerate(data.features)} if names_seen else {}
+    if not names_seen:
+        return [visible(one.message) for one in found]
+    place = {feature.name: j for j, feature in enumerate(data.features)}
+    proposed = {"identifier-like feature": "identifier", "missing values": "tags"}
     return [
         visible(one.message)
         for one in found
-        if not names_seen
-        or one.kind != "identifier-like feature"
-        or any(looks_like(data, place[name]) != "identifier" for name in one.names)
+        if one.kind not in proposed or any(looks_like(data, place[name]) != proposed[one.kind] for name in one.names)
     ]
 
 
@@ -146,10 +164,11 @@ def _lists_tags(texts: Sequence[str]) -> bool:
 
 
 def _counts_rows(name: str, known: Floats, rows: int) -> bool:
-    """Whether a column of numbers only tells rows apart: whole, all different, and without a gap or named so."""
+    """Whether numbers only tell rows apart: whole, all different, and in order, without a gap or named so."""
     if len(known) < max(20, rows) or bool((known != np.floor(known)).any()) or len(np.unique(known)) < rows:
         return False
-    return float(known.max() - known.min()) == rows - 1 or _NUMBER_NAME.search(name.lower()) is not None
+    ordered = bool((np.diff(known) > 0).all())
+    return ordered or float(known.max() - known.min()) == rows - 1 or _NUMBER_NAME.search(name.lower()) is not None
 
 
 _NUMBER_NAME = re.compile(r"(^|[ _.-])(id|nr|no|number|index|key|row|rownames|unnamed: 0)$")

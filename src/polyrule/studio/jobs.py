@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import itertools
 import logging
+import os
+import sys
 import threading
 import time
 from collections.abc import Callable
@@ -24,9 +26,12 @@ class Job:
     ----------
     work : callable
         Gets the job; returns what the page is told at the end, or None where it was cancelled.
+    waits : bool
+        Whether it lets everything else go first, where the system can order threads.
     """
 
-    def __init__(self, work: Callable[[Job], dict[str, Any] | None]) -> None:
+    def __init__(self, work: Callable[[Job], dict[str, Any] | None], waits: bool = False) -> None:
+        self.waits = waits
         self.number = next(_NUMBERS)
         self.events: list[dict[str, Any]] = []
         self.stopping = self.cancelled = self.finished = False
@@ -48,6 +53,8 @@ class Job:
             self.events.append({"job": self.number, "elapsed": round(time.monotonic() - self._began, 2), **event})
 
     def _run(self) -> None:
+        if self.waits and sys.platform == "linux":
+            os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), 19)  # of this thread and those it starts
         try:
             result = self._work(self)
             outcome: dict[str, Any] = {"cancelled": True} if result is None else {"result": result}

@@ -21,6 +21,15 @@ from polyrule.studio.jobs import Job
 BALANCES = ("f0.25", "f0.5", "f1", "f2", "f4")
 
 
+#: options in the words of the page
+_WORDS = {
+    "max_rules": "most rules",
+    "max_conditions": "most conditions",
+    "points": "most points",
+    "prune": "chosen for",
+}
+
+
 @dataclass(frozen=True)
 class Recipe:
     """How a model is learned.
@@ -96,7 +105,7 @@ class Recipe:
         kept = f", {len(self.keep)} rules kept" if len(self.keep) > 1 else ", one rule kept" if self.keep else ""
         what = "rule list" if self.kind == "list" else "scorecard"
         shown = {name: value for name, value in self.options.items() if name not in ("n_jobs", "random_state")}
-        given = ", ".join(f"{name} {value}" for name, value in shown.items())
+        given = ", ".join(f"{_WORDS.get(name, name)} {value}" for name, value in shown.items())
         return f"learned a {what} of {len(model)} rules{f' ({given})' if given else ''}{kept}"
 
 

@@ -16,6 +16,7 @@ from polyrule.data import Dataset, read
 from polyrule.data.dates import DATE_FORMS
 from polyrule.data.formats.blocks import Column
 from polyrule.data.formats.date_columns import TIMES
+from polyrule.data.formats.number_style import NumberStyle
 from polyrule.data.names import visible
 from polyrule.data.reading import file_columns, sheet_names
 from polyrule.data.sniff import _ENDINGS, _PACKED
@@ -83,7 +84,7 @@ class Setup:
         """Read what the page or a project file says."""
         lists = ("labels", "drop", "nominal", "numeric", "date")
         texts = ("tags", "tag_separator", "identifier", "weights")
-        optional = (*lists, *texts, "ordinal", "decimal", "dates", "monotone", "share", "seed")
+        optional = (*lists, *texts, "ordinal", "decimal", "thousands", "dates", "monotone", "share", "seed")
         members = Node(value, "setup").fields((), optional)
         reading: dict[str, Any] = {}
         for name in lists:
@@ -97,6 +98,8 @@ class Setup:
             reading["ordinal"] = {key: [n.text() for n in node.member(key)] for key in node.mapping()}
         if members["decimal"].maybe(lambda n: n.choice(".", ",")) == ",":
             reading["decimal"] = ","
+        if (mark := members["thousands"].maybe(lambda n: n.choice(*",. '"))) is not None:
+            reading["thousands"] = mark
         if (form := members["dates"].maybe(lambda n: n.choice(*DATE_FORMS))) is not None:
             reading["dates"] = form
         if "tag_separator" in reading and "tags" not in reading:
@@ -180,14 +183,33 @@ def first_look(origin: Origin) -> tuple[Origin, Look]:
 
 
 def _first_look(origin: Origin) -> Look:
-    """Read a table of which nothing is known; numbers with a decimal comma are found out."""
+    """Read a table of which nothing is known; how its numbers are written is found out."""
     try:
-        return _look(origin, {})
+        look = _look(origin, {})
     except DataError as problem:
         try:
             return _look(origin, {"decimal": ","})
         except DataError:
             raise problem from None
+    styles = {column.advice for column in look.odd} & _STYLES.keys()
+    if len(styles) != 1:  # as written in Python, or in several ways
+        return look
+    try:
+        other = _look(origin, _STYLES[styles.pop()])
+    except DataError:
+        return look
+    return other if len(other.odd) < len(look.odd) else look
+
+
+#: how numbers may be written, by the advice that the reader gives
+_STYLES: dict[str, dict[str, Any]] = {
+    NumberStyle(".", ",").told(): {"thousands": ","},
+    NumberStyle(".", "'").told(): {"thousands": "'"},
+    NumberStyle(".", " ").told(): {"thousands": " "},
+    NumberStyle(",").told(): {"decimal": ","},
+    NumberStyle(",", ".").told(): {"decimal": ",", "thousands": "."},
+    NumberStyle(",", " ").told(): {"decimal": ",", "thousands": " "},
+}
 
 
 def _look(origin: Origin, reading: dict[str, Any]) -> Look:

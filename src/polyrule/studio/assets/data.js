@@ -11,6 +11,8 @@ const PARTS = [
 const KINDS = { numeric: "number", nominal: "category", ordinal: "ordered", date: "date", nested: "list", string: "text", relational: "table" };
 // What can be done with columns that no rule can test.
 const UNTESTED = { nested: ["tags", "drop"], string: ["drop", "identifier"], relational: ["drop"] };
+// By the decimal mark and what stands between thousands.
+const NUMBERS = [".", ".,", ".'", ". ", ",", ",.", ", "].map((style) => [style, `1${style[1] ?? ""}234${style[0]}5`]);
 const DATES = ["day/month/year", "month/day/year"].map((form) => [form, form]);
 
 function dataSection() {
@@ -84,8 +86,8 @@ const drawColumns = trying(async (box) => {
   const status = el("p", { class: "soft", role: "status" });
   const count = () => {
     const labels = [...plan.parts].filter(([, part]) => part === "label").length + seen.named.length;
-    const tags = [...plan.parts.values()].includes("tags");
-    fill(status, labels || tags ? `${tags ? "Labels come from tags" : `${plural(labels, "label")} chosen`}.` : "No label chosen yet: a label is what the rules shall predict.");
+    const tags = [...plan.parts].find(([, part]) => part === "tags")?.[0];
+    fill(status, labels || tags ? `${tags ? `Labels come from the values or tags of ${tags}` : `${plural(labels, "label")} chosen`}.` : "No label chosen yet: a label is what the rules shall predict.");
   };
   count();
   const rows = new Map();
@@ -113,8 +115,8 @@ const drawColumns = trying(async (box) => {
     columnTools(box, plan),
     table("Columns", ["Column", "Values", "Kind", "Missing", "Use it as"], seen.columns.map((column) => columnRow(column, plan, changed, rows)), { class: "columns-table" }),
     seen.found > seen.columns.length && moreColumns(box, seen),
-    status,
-    el("div", { class: "grid two" }, heldOutCard(plan), goOnCard(plan)),
+    el("div", { class: "grid two" }, heldOutCard(plan), readyCard()),
+    goOnBar(plan, status),
   );
 });
 
@@ -161,13 +163,12 @@ function columnTools(box, plan) {
     }
     drawColumns(box);
   };
-  const decimal = el("input", { type: "checkbox", checked: plan.decimal, on: { change: () => (plan.decimal = decimal.checked) } });
   return el(
     "div",
     { class: "filters" },
     field("Find columns", find),
     el("div", { class: "field buttons" }, button("All these are labels", () => all("label")), button("Learn from all these", () => all(null))),
-    el("label", { class: "check" }, decimal, " numbers have a decimal comma"),
+    field("Numbers are written", select(NUMBERS, plan.numbers, (style) => (plan.numbers = style))),
   );
 }
 
@@ -221,7 +222,9 @@ function valuesText(column) {
     return total > 4 ? `${shown}, … (${whole(total)})` : shown;
   }
   const { low, high } = column.histogram;
-  return low === undefined ? "no values" : `${onScale(column, Number(low))} to ${onScale(column, Number(high))}`;
+  if (low === undefined) return "no values";
+  const about = (text) => onScale(column, column.kind === "numeric" ? Number(Number(text).toPrecision(5)) : Number(text));
+  return `${about(low)} to ${about(high)}`;
 }
 
 const KINDS_OF = {
@@ -286,9 +289,16 @@ function heldOutCard(plan) {
   );
 }
 
-function goOnCard(plan) {
+// In sight however many columns there are.
+function goOnBar(plan, status) {
   const confirm = el("div", {});
-  const main_button = button("Set a part aside and go on", () => endsHistory(confirm, () => prepare(plan)), { class: "primary" });
+  return el("div", { class: "card sticky" },
+    el("div", { class: "row" }, status, button("Set a part aside and go on", () => endsHistory(confirm, () => prepare(plan)), { class: studio.ready ? null : "primary" })),
+    confirm);
+}
+
+function readyCard() {
+  const confirm = el("div", {});
   const drop_another = () => {
     studio.looked = false;
     refresh();
@@ -302,10 +312,9 @@ function goOnCard(plan) {
       ? [
           el("p", {}, `${plural(studio.examples[0], "example")} to learn from, ${whole(studio.examples[1])} held out, ${plural(studio.labels.length, "label")}.`),
           studio.findings.length > 0 && el("details", { open: studio.findings.length < 4 }, el("summary", {}, plural(studio.findings.length, "finding")), el("ul", { class: "plain" }, studio.findings.map((one) => el("li", {}, one)))),
-          el("p", { class: "row" }, button("Learn rules", () => go("learn"), { class: "primary" }), el("span", { class: "soft" }, "or change the columns above and")),
+          el("p", { class: "row" }, button("Learn rules", () => go("learn"), { class: "primary" }), el("span", { class: "soft" }, "or change the columns above and set a part aside again.")),
         ]
       : el("p", { class: "soft" }, "You can change everything about the columns later; a new history then begins."),
-    el("div", {}, main_button),
     confirm,
     el("p", {}, button("Drop another table", () => endsHistory(confirm, drop_another), { class: "quiet" })),
   );

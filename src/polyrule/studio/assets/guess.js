@@ -4,7 +4,7 @@ function planOf(seen) {
   const said = seen.setup;
   const plan = {
     parts: new Map(), kinds: new Map(), orders: new Map(), ways: new Map(Object.entries(said.monotone ?? {})),
-    share: said.share, separator: said.tag_separator ?? null, decimal: said.decimal === ",", dates: said.dates ?? "",
+    share: said.share, separator: said.tag_separator ?? null, numbers: (said.decimal ?? ".") + (said.thousands ?? ""), dates: said.dates ?? "",
   };
   for (const kind of ["nominal", "numeric", "date"]) for (const name of said[kind] ?? []) plan.kinds.set(name, kind);
   for (const [name, values] of Object.entries(said.ordinal ?? {})) {
@@ -13,7 +13,7 @@ function planOf(seen) {
   }
   for (const part of ["labels", "drop"]) for (const name of said[part] ?? []) if (!seen.named.includes(name)) plan.parts.set(name, part === "labels" ? "label" : part);
   for (const part of ["tags", "identifier", "weights"]) if (said[part]) plan.parts.set(said[part], part);
-  if (!said.labels && !said.tags) guess(seen.columns, plan.parts, seen.named.length > 0);
+  if (!said.labels && !said.tags) guess([...seen.columns, ...seen.beyond], plan.parts, seen.named.length > 0);
   return plan;
 }
 
@@ -64,7 +64,8 @@ function setupOf(plan) {
   for (const part of ["drop", "identifier", "weights"]) if (chosen(part).length) setup[part] = part === "drop" ? chosen(part) : chosen(part)[0];
   for (const kind of ["nominal", "numeric", "date"]) if (kinds(kind).length) setup[kind] = kinds(kind);
   if (kinds("ordinal").length) setup.ordinal = Object.fromEntries(kinds("ordinal").map((name) => [name, lines(name)]));
-  if (plan.decimal) setup.decimal = ",";
+  if (plan.numbers[0] === ",") setup.decimal = ",";
+  if (plan.numbers[1]) setup.thousands = plan.numbers[1];
   if (plan.dates) setup.dates = plan.dates;
   return setup;
 }

@@ -129,7 +129,7 @@ const compareWithOthers = trying(async (box) => {
         el("th", { scope: "row", title: one.words }, one === mine ? `Your model, ${plural(model().rules.length, "rule")}` : OTHERS[one.name]),
         SHOWN_SCORES.map((name) => el("td", {}, el("b", {}, score(one.scores[name])), one.interval && el("div", { class: "soft nowrap" }, `${score(one.interval[name][0])} to ${score(one.interval[name][1])}`)))));
     fill(box,
-      el("h3", {}, "What is there to be had"),
+      el("h3", {}, "Compared with others"),
       el("p", { class: "soft" }, "Scores on the held-out examples, with 95 % intervals. A model that is not clearly better than one rule per label has learned little; a forest shows what is possible if nobody needs to read it."),
       table("Scores of the model and of others", ["Model", ...SHOWN_SCORES.map((name) => MEASURE_WORDS[name])], rows, { class: "numbers" }),
       waiting && el("p", { class: "soft", role: "status" }, waiting));
