@@ -90,7 +90,7 @@ def rule_records(model: Any, digits: int | None = None) -> list[dict[str, Any]]:
         from polyrule.ensemble.printing import records as weighted
 
         return weighted(model, digits)
-    from polyrule.model.statistics import records
+    from polyrule.model.list_statistics import records
 
     return records(model, digits)
 

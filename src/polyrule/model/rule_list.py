@@ -20,10 +20,10 @@ from polyrule.model import predict as prediction
 from polyrule.model.conditions import fits
 from polyrule.model.explain import Explanation, explain
 from polyrule.model.flips import Flip, smallest_flip
+from polyrule.model.list_statistics import records, statistics
 from polyrule.model.narrowing import Derived, fit_to, one_example
 from polyrule.model.probability import ChanceTables, predict_proba
 from polyrule.model.rule import FeatureCondition, LabelCondition, Rule
-from polyrule.model.statistics import records, statistics
 from polyrule.model.tools import ModelTools, labelled
 
 if TYPE_CHECKING:
@@ -139,7 +139,7 @@ class RuleList(ModelTools, Derived):
         return frame_of_rows(records(self))
 
     def statistics(self) -> dict[str, float]:
-        """Count rules, conditions, heads and stops; see `polyrule.model.statistics.statistics`."""
+        """Count rules, conditions, heads and stops; see `polyrule.model.list_statistics.statistics`."""
         return statistics(self)
 
     def predict(self, X: Any) -> npt.NDArray[np.uint8]:

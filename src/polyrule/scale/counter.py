@@ -7,9 +7,9 @@ from functools import reduce
 from operator import add
 from typing import Protocol, TypeVar
 
+from polyrule.scale.block_states import States, room_for_blocks
 from polyrule.scale.coded import Step
 from polyrule.scale.questions import Question
-from polyrule.scale.states import States, room_for_blocks
 from polyrule.store.packed import Packed
 
 Answer = TypeVar("Answer")

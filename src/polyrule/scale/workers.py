@@ -14,10 +14,10 @@ from operator import add
 from typing import Any
 
 from polyrule.errors import DataError
+from polyrule.scale.block_states import States, room_for_blocks
 from polyrule.scale.coded import Step
 from polyrule.scale.parcel import packed_answer
 from polyrule.scale.questions import Question
-from polyrule.scale.states import States, room_for_blocks
 from polyrule.store import Block, Store
 from polyrule.store.packed import Blocks
 

@@ -6,7 +6,7 @@ from polyrule.ensemble.decisions import AS_GOOD
 from polyrule.ensemble.exports import rule_comment
 from polyrule.ensemble.model import RuleEnsemble
 from polyrule.model.exports.c import name_tables
-from polyrule.model.exports.comparing import c_test
+from polyrule.model.exports.condition_code import c_test
 from polyrule.model.exports.quoting import c_identifier
 
 _HEADER = """/* Weighted multi-label rules, exported by polyrule. C99, no dependencies.

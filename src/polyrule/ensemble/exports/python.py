@@ -5,7 +5,7 @@ from __future__ import annotations
 from polyrule.ensemble.decisions import AS_GOOD
 from polyrule.ensemble.exports import rule_comment
 from polyrule.ensemble.model import RuleEnsemble
-from polyrule.model.exports.comparing import columns_of, python_helpers, python_read, python_test
+from polyrule.model.exports.condition_code import columns_of, python_helpers, python_read, python_test
 from polyrule.model.exports.quoting import python_string
 from polyrule.model.narrowing import used_features
 

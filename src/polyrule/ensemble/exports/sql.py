@@ -8,7 +8,7 @@ from polyrule.ensemble.decisions import AS_GOOD
 from polyrule.ensemble.exports import rule_comment
 from polyrule.ensemble.model import RuleEnsemble
 from polyrule.errors import OptionError
-from polyrule.model.exports.comparing import sql_read, sql_test
+from polyrule.model.exports.condition_code import sql_read, sql_test
 from polyrule.model.exports.quoting import sql_name, sql_number
 from polyrule.model.exports.sql import select
 from polyrule.model.narrowing import used_features

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from polyrule.model import printing
-from polyrule.model.exports.comparing import c_test
+from polyrule.model.exports.condition_code import c_test
 from polyrule.model.exports.quoting import c_identifier, c_string, comment
 from polyrule.model.rule import Condition, LabelCondition, Rule
 from polyrule.model.rule_list import RuleList

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from polyrule.model import printing
-from polyrule.model.exports.comparing import columns_of, javascript_helpers, javascript_read, javascript_test
+from polyrule.model.exports.condition_code import columns_of, javascript_helpers, javascript_read, javascript_test
 from polyrule.model.exports.quoting import comment, javascript_string
 from polyrule.model.narrowing import used_features
 from polyrule.model.rule import Condition, LabelCondition, Rule

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 
 from polyrule.errors import OptionError
 from polyrule.model import printing
-from polyrule.model.exports.comparing import sql_read, sql_test
+from polyrule.model.exports.condition_code import sql_read, sql_test
 from polyrule.model.exports.quoting import comment, sql_name
 from polyrule.model.narrowing import used_features
 from polyrule.model.rule import Condition, LabelCondition, Rule
