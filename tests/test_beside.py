@@ -13,7 +13,7 @@ SOURCE = TESTS.parent / "src" / "polyrule"
 
 # Tests that run a whole command, page, fit or file -> the modules that they test through it.
 THROUGH = {
-    "cli/test_app.py": "cli/command cli/completion cli/output cli/params",
+    "cli/test_app.py": "cli/completion cli/output cli/params",
     "cli/test_change.py": "cli/export cli/head cli/head_svg cli/measure",
     "cli/test_errors.py": "cli/arguments",
     "cli/test_inspection.py": "cli/data cli/datasets cli/evaluate cli/explain",
@@ -29,7 +29,6 @@ THROUGH = {
     "estimators/test_rule_list.py": "estimators/rule_classifier",
     "evaluation/experiment/test_results.py": "evaluation/experiment/page evaluation/experiment/writer",
     "evaluation/experiment/test_runner.py": "evaluation/experiment/child evaluation/experiment/pool",
-    "evaluation/test_model_size.py": "evaluation/mlrl",
     "heads/test_search.py": "heads/branch_and_bound heads/enumeration heads/example_bounds heads/ratio_search",
     "learning/test_verify.py": "learning/findings learning/verify_pruned",
     "measures/test_proofs.py": "measures/proofs/normal_form",

@@ -185,18 +185,6 @@ def format_date(day: float) -> str:
     return datetime.date.fromordinal(int(min(max(np.floor(day), FIRST_DAY), LAST_DAY)) + _EPOCH).isoformat()
 
 
-def parse_date(text: str) -> float:
-    """Return the day that `format_date` wrote.
-
-    >>> parse_date("2021-03-05")
-    18691.0
-    """
-    day = day_of(text)
-    if day is None:
-        raise DataError(f"{text!r} is no date; dates are written as 2021-03-05")
-    return day
-
-
 def with_parts(table: Table) -> Table:
     """Return a table in which the parts of every date stand behind it.
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
+from importlib import import_module
 from typing import Any
 
-from polyrule.evaluation.mlrl import count_rules
 from polyrule.model.rule import size_of
 
 
@@ -109,4 +109,36 @@ def _mlrl_rules(model: Any) -> ModelSize | None:
     inner = getattr(model, "model_", None)
     if inner is None or not hasattr(inner, "visit"):
         return None
-    return ModelSize(**count_rules(inner))
+    return ModelSize(**_count_mlrl(inner))
+
+
+def _count_mlrl(model: Any) -> dict[str, int]:
+    """Walk a model of MLRL-SeCo or BOOMER with its library's visitor; its default rule, without conditions, is none."""
+    base: Any = import_module("mlrl.common.cython.rule_model").RuleModelVisitor
+    bodies: list[int] = []
+    heads: list[int] = []
+
+    class Counter(base):  # type: ignore[misc]
+        def visit_empty_body(self, body: Any) -> None:
+            bodies.append(0)
+
+        def visit_conjunctive_body(self, body: Any) -> None:
+            # a body keeps one array of indices per kind of condition, None where there is none
+            arrays = (getattr(body, name) for name in dir(body) if name.endswith("_indices"))
+            bodies.append(sum(len(array) for array in arrays if array is not None))
+
+        def visit_complete_head(self, head: Any) -> None:
+            heads.append(len(head.scores))
+
+        def visit_partial_head(self, head: Any) -> None:
+            heads.append(len(head.scores))
+
+    model.visit_used(Counter())
+    rules = [(conditions, labels) for conditions, labels in zip(bodies, heads, strict=True) if conditions > 0]
+    return {
+        "rules": len(rules),
+        "conditions": sum(conditions for conditions, _ in rules),
+        "multi_label_rules": sum(labels > 1 for _, labels in rules),
+        "head_literals": sum(labels for _, labels in rules),
+        "label_conditions": 0,
+    }
