@@ -182,6 +182,23 @@ def test_suggested_rules_are_added_and_examples_explained(visit, empty):
     )
 
 
+def test_two_windows_do_not_change_each_others_rules(visit, empty):
+    client = Client(empty)
+    client.upload(songs())
+    client.ask("prepare", {"labels": ["calm", "happy", "loud"], "identifier": "title"})
+    client.learn(max_rules=4)
+    one, other = visit(empty, "rules"), visit(empty, "rules")
+    count = len(rules_when_there(one))
+    kept = rules_when_there(other)
+    one.get_by_role("button", name="Remove rule 1", exact=True).click()
+    one.wait_for_function("count => polyrule.data.models[0].rules.length === count", arg=count - 1)
+    other.get_by_role("button", name="Remove rule 2", exact=True).click()  # by now another rule has this number
+    other.get_by_text("changed in another window").wait_for()
+    assert rules(other) == rules(one) == kept[1:]
+    other.get_by_role("button", name="Remove rule 1", exact=True).click()
+    other.wait_for_function("count => polyrule.data.models[0].rules.length === count", arg=count - 2)
+
+
 def test_labels_are_drawn_and_one_version_is_not_compared(visit, studio):
     page = visit(studio, "labels")
     page.get_by_role("heading", name="How labels depend on each other").wait_for()

@@ -10,6 +10,8 @@ from typing import Any
 from tests.studio.conftest import LABELS, Client, songs
 
 from polyrule.model.files import loads
+from polyrule.studio.launch import Studio
+from polyrule.studio.session import Session
 
 
 def test_the_whole_way(empty):
@@ -95,6 +97,19 @@ def test_errors_are_one_sentence(client):
 
 def test_a_draft_that_makes_no_sense_is_an_answer(client):
     assert "no label" in client.ask("trial", {"step": {"do": "insert", "at": 0, "text": "nothing <- true"}})["problem"]
+
+
+def test_what_a_killed_studio_left_is_swept(tmp_path):
+    path = tmp_path / "work [1].studio.json"
+    folder = tmp_path / "work [1].studio-data"
+    folder.mkdir()
+    left = [tmp_path / ".work [1].studio.json.x1y2.part", folder / ".upload-abc"]
+    kept = [tmp_path / ".other.json.x1y2.part", folder / "0123.csv"]
+    for file in (*left, *kept):
+        file.write_text("x")
+    with Studio(Session(path)):
+        assert not any(file.exists() for file in left)
+        assert all(file.exists() for file in kept)
 
 
 def test_a_studio_that_ends_leaves_no_listener_behind(empty, caplog, monkeypatch):

@@ -11,6 +11,7 @@ import tempfile
 import threading
 import time
 import webbrowser
+from glob import escape
 from pathlib import Path
 from typing import Any
 
@@ -74,10 +75,14 @@ class Studio:
         path = self.session.path
         if path is not None:
             self._rest.enter_context(sole_writer(path))
-            return path.with_name(f"{path.stem}-data")
-        folder = tempfile.mkdtemp(prefix="polyrule-studio-")
+            folder = path.with_name(f"{path.stem}-data")
+            killed = [*path.parent.glob(f".{escape(path.name)}.*.part"), *folder.glob(".upload-*")]
+            for left in killed:  # by a studio that was killed while it wrote
+                left.unlink(missing_ok=True)
+            return folder
+        folder = Path(tempfile.mkdtemp(prefix="polyrule-studio-"))
         self._rest.callback(shutil.rmtree, folder, ignore_errors=True)
-        return Path(folder)
+        return folder
 
     def start(self) -> Studio:
         """Begin to answer; returns when the page can be opened."""

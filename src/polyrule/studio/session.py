@@ -30,6 +30,8 @@ from polyrule.studio.script import script
 from polyrule.studio.setup import Origin, Setup, aligned
 from polyrule.studio.workbench import Workbench
 
+ELSEWHERE = "The model was changed in another window. Here it is as it stands; nothing was done to it from this window."
+
 
 class Session:
     """The state of one studio.
@@ -196,8 +198,10 @@ class Session:
 
     @alone
     def change(self, value: Any) -> dict[str, Any]:
-        """Do one step to the model."""
-        members = Node(value, "change").fields(("step",), ("why",))
+        """Do one step to the model, if it is still the version that the page shows (`at`)."""
+        members = Node(value, "change").fields(("step",), ("why", "at"))
+        if members["at"].maybe(lambda n: n.whole(0, 10**9)) not in (None, self.project.at):
+            return self.view() | {"problem": ELSEWHERE}
         why = members["why"].maybe(Node.text) or ""
         return self._became(self.project.changed(members["step"].value, why[:2000], self.by))
 

@@ -82,9 +82,10 @@ function refresh() {
 
 // Do one step to the model.
 const change = trying(async (step, words) => {
-  const answer = await ask("change", { step, why: studio.why });
-  studio.why = "";
+  const answer = await ask("change", { step, why: studio.why, at: studio.history.at });
+  if (!answer.problem) studio.why = "";
   took(answer);
+  if (answer.problem) throw new Error(answer.problem);
   announce(`${words ?? "Done"}. ${scoreText()}`);
 });
 
