@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from polyrule.cli.output import cannot_write
+from polyrule.data.result_tables import safe_cell
 from polyrule.errors import OptionError
-from polyrule.spreadsheet import safe_cell
 
 FORMATS = ("csv", "tsv", "jsonl", "labels", "parquet")
 _ENDINGS = {

@@ -13,7 +13,7 @@ from polyrule.cli.arguments import check_known, load_model, model_argument
 from polyrule.cli.command import command, json_option
 from polyrule.cli.output import print_json, write_text
 from polyrule.cli.text import fit
-from polyrule.spreadsheet import safe_cell
+from polyrule.data.result_tables import safe_cell
 
 
 @command("show")
@@ -97,7 +97,7 @@ def rule_records(model: Any, digits: int | None = None) -> list[dict[str, Any]]:
 
 def _wanted(model: Any, number: int, labels: tuple[str, ...], features: tuple[str, ...], least: float | None) -> bool:
     from polyrule.model import LabelCondition
-    from polyrule.model.rule import plain_conditions
+    from polyrule.model.narrowing import used_features
 
     rule = model.rules[number]
     if labels:
@@ -106,9 +106,7 @@ def _wanted(model: Any, number: int, labels: tuple[str, ...], features: tuple[st
         if not named & set(labels):
             return False
     if features:
-        tested = {
-            model.features[c.feature].name for c in plain_conditions(rule.body) if not isinstance(c, LabelCondition)
-        }
+        tested = {model.features[feature].name for feature in used_features([rule])}
         if not tested & set(features):
             return False
     return least is None or (rule.coverage or 0) >= least

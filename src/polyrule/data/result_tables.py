@@ -1,4 +1,4 @@
-"""Results as data frames and text tables: pandas where it is installed, else polars, else pyarrow; none is required."""
+"""Results as data frames, text tables and cells: pandas where it is installed, else polars, else pyarrow, or none."""
 
 from __future__ import annotations
 
@@ -58,3 +58,17 @@ def text_table(header: Sequence[str], rows: Sequence[Sequence[str]], left: int =
         return "  ".join(parts).rstrip()
 
     return "\n".join(line(row) for row in cells)
+
+
+_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")
+
+
+def safe_cell(value: Any) -> Any:
+    """Put an apostrophe before a text that a spreadsheet would take for a formula; numbers are left alone.
+
+    >>> safe_cell("=1+1"), safe_cell(" @x"), safe_cell("red"), safe_cell(-1.5)
+    ("'=1+1", "' @x", 'red', -1.5)
+    """
+    if isinstance(value, str) and (value.startswith(_FORMULA) or value.lstrip(" ").startswith(_FORMULA)):
+        return "'" + value
+    return value

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from polyrule.model import printing
+from polyrule.model.narrowing import used_features
 from polyrule.model.rule import LabelCondition, plain_conditions, size_of
 
 if TYPE_CHECKING:
@@ -49,7 +50,7 @@ def statistics(rule_list: RuleList) -> dict[str, float]:
         "literals": len(literals),
         "negative_literals": sum(literal.value == 0 for literal in literals),
         "stops": sum(rule.stop for rule in rules),
-        "features_used": len({c.feature for c in conditions if not isinstance(c, LabelCondition)}),
+        "features_used": len(used_features(rules)),
         "labels_predicted": len({literal.label for literal in literals}),
         "hand_made": sum(rule.origin != "learned" for rule in rules),
     }
