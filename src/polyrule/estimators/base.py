@@ -342,7 +342,7 @@ class RuleEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """
         check_is_fitted(self)
         try:
-            from polyrule.studio import open_studio
+            from polyrule.studio import open_studio  # a later stage; but here a user looks for it
         except ModuleNotFoundError as problem:
             raise OptionError(
                 f'the studio needs the package {problem.name}; install it with pip install "polyrule[studio]"'

@@ -91,9 +91,8 @@ class Measure(ABC):
         nothing_set : bool
             Whether no label has been set yet by an earlier rule. Some facts only hold then.
         """
-        from polyrule.measures.properties import (
-            properties_of,  # proofs speak of measures, and a measure is asked for them
-        )
+        # Proofs speak of measures, and a measure is asked for them.
+        from polyrule.measures.properties import properties_of
 
         return properties_of(self, averaging, scope, negative=negative, nothing_set=nothing_set)
 
