@@ -229,7 +229,7 @@ class MicroHeads {
   void set_target(const Fraction& value) {
     target_ = value;
     has_target_ = true;
-    lowered_ = as_double(value) - 1e-12;
+    lowered_ = as_double(value) - 1e-12 * std::max(1.0, std::abs(as_double(value)));
     gains_.set_level(value);
     beaten_.set_negative(value.num < 0);
   }

@@ -36,7 +36,7 @@ bool CountFilter::rules_out(Weights& known, Count weight, Count covered, Count l
   if (weight <= known.out) return true;
   if (known.version != version_) known.version = version_, known.open = std::numeric_limits<Count>::max();
   if (weight >= known.open) return false;
-  reach_by_weight(float(covered), float(left_out));
+  reach_by_weight(covered, left_out);  // in whole numbers: what is left of large ones may be small
   double tp = 0;
   const Verdict verdict = decide(false, true, tp);
   const bool out = verdict == Verdict::no || (verdict == Verdict::tie && tp < double(least_tp));
@@ -44,28 +44,30 @@ bool CountFilter::rules_out(Weights& known, Count weight, Count covered, Count l
   return out;
 }
 
-void CountFilter::reach_by_weight(float covered, float left_out) {
-  const auto at = [&](std::size_t number) { return reach_.numbers.data() + number * reach_.stride; };
-  const auto stays = [&](float weight) { return std::max(0.0f, weight - left_out); };
+void CountFilter::reach_by_weight(Count covered, Count left_out) {
+  const auto put = [&](std::size_t number, std::size_t e, Count count) {
+    reach_.numbers[number * reach_.stride + e] = float(count);
+  };
+  const auto stays = [&](Count weight) { return std::max<Count>(0, weight - left_out); };
   for (std::size_t e = 0; e < labels_.size(); ++e) {
     const NodeLabel& label = labels_[e];
-    const float unset[] = {float(label.kinds[kAbsent]), float(label.kinds[kPresent])};
-    const float present = float(label.kinds[kPresent] + label.kinds[kPresentSet]),
-                absent = float(label.kinds[kAbsent] + label.kinds[kAbsentSet]);
+    const Count unset[] = {label.kinds[kAbsent], label.kinds[kPresent]};
+    const Count present = label.kinds[kPresent] + label.kinds[kPresentSet],
+                absent = label.kinds[kAbsent] + label.kinds[kAbsentSet];
     // where TP + FN counts, its fewest: what is set already may be covered first
-    const float known = is_by_precision(form_.formula)
-                            ? std::min(unset[1], covered) + std::min(float(label.kinds[kPresentSet]), covered)
+    const Count known = is_by_precision(form_.formula)
+                            ? std::min(unset[1], covered) + std::min<Count>(label.kinds[kPresentSet], covered)
                             : std::min(present, covered);
-    const float tn = float(label.absent) - stays(absent), fn = float(label.present) - known;
+    const Count tn = label.absent - stays(absent), fn = label.present - known;
     for (int v = 0; v < 2; ++v) {
       const std::size_t first = std::size_t(1 - v) * Reach::kNumbers;
-      at(first + Reach::kTp)[e] = std::min(unset[v], covered);
-      at(first + Reach::kFp)[e] = stays(unset[1 - v]);
-      at(first + Reach::kTn)[e] = tn;
-      at(first + Reach::kFn)[e] = fn;
-      at(std::size_t(10 - v))[e] = std::min(unset[v], covered) + float(label.present) - (v ? 0 : stays(present));
+      put(first + Reach::kTp, e, std::min(unset[v], covered));
+      put(first + Reach::kFp, e, stays(unset[1 - v]));
+      put(first + Reach::kTn, e, tn);
+      put(first + Reach::kFn, e, fn);
+      put(std::size_t(10 - v), e, std::min(unset[v], covered) + label.present - (v ? 0 : stays(present)));
     }
-    at(8)[e] = stays(unset[0] + unset[1]) + float(label.present + label.absent) - std::min(present + absent, covered);
+    put(8, e, stays(unset[0] + unset[1]) + label.present + label.absent - std::min(present + absent, covered));
   }
 }
 
@@ -349,7 +351,7 @@ double CountFilter::most_of(double tp, double fp, double tn, double fn, std::siz
   const double excess = std::max(0.0, tp * tn - fp * fn) / (total * total);
   if (form_.formula == Formula::wracc) return excess;
   if (form_.formula == Formula::klosgen || form_.formula == Formula::added_value) {
-    const double covered = std::max(1e-9, reach_.least_covered(e) / double(state_.working_weight));
+    const double covered = std::max(1e-300, double(reach_.least_covered(e)) / double(state_.working_weight));
     const double most = std::min(1.0, reach_.most_covered(e) / total), precision = tp / (tp + fp);
     if (form_.formula == Formula::added_value) return std::min(excess / covered, precision);
     return std::min(excess * excess / covered, precision * precision * most);

@@ -97,7 +97,7 @@ class CountFilter : public Filter {
   bool rules_out(Weights& known, Count weight, Count covered, Count left_out, Count least_tp);
 
   // What the literals have at most in such a body.
-  void reach_by_weight(float covered, float left_out);
+  void reach_by_weight(Count covered, Count left_out);
 
   // Groups with a lane for each.
   struct Block {

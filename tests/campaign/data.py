@@ -12,7 +12,7 @@ KINDS = [
     *("few", "many", "zeros", "block", "nominal", "constant", "extreme", "shifted"),
     *("categories", "ordinal", "date", "month", "weekday"),
 ]
-WEIGHTS = [*["ones"] * 9, *["small", "zeros", "decimals", "huge"] * 2, "floats"]
+WEIGHTS = [*["ones"] * 8, *["small", "zeros", "decimals", "huge"] * 2, "huge", "floats"]
 
 
 def draw_data(rng: np.random.Generator, small: bool, most_labels: int | None = None) -> dict[str, Any]:

@@ -148,7 +148,7 @@ def _searched(rng: np.random.Generator) -> dict[str, Any]:
 
 def _objective(rng: np.random.Generator) -> dict[str, Any]:
     while True:
-        chosen: dict[str, Any] = {"measure": str(rng.choice(COMMON if rng.random() < 0.7 else MEASURES))}
+        chosen: dict[str, Any] = {"measure": str(rng.choice(COMMON if rng.random() < 0.6 else MEASURES))}
         if rng.random() < 0.25:
             chosen["averaging"] = str(rng.choice(AVERAGINGS))
         if rng.random() < 0.25:

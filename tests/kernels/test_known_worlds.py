@@ -251,3 +251,27 @@ def test_lift_ties_whose_quotients_singles_round_apart() -> None:
     table = Table.from_array(np.array([[0, 3], [nan, 0], [7, 0]]))
     arguments = table, np.array([[0], [1], [1]], dtype=np.uint8), np.ones(3, np.int64), Objective("lift"), GrowOptions()
     same_rules(arguments, [(0.01, True)])
+
+
+@pytest.mark.parametrize(
+    ("measure", "X", "Y", "weights"),
+    [
+        ("added_value", [5, 4, 4, 2], [1, 0, 1, 0], [1, 1, 1, 2_147_483_639]),
+        ("yule_q", [2, 1, 0], [0, 1, 0], [2_147_483_627, 1, 1]),
+        ("kappa", [1, 0], [0, 0], [1, 536_870_899]),
+    ],
+)
+def test_small_counts_beside_large_weights(measure: str, X: list[int], Y: list[int], weights: list[int]) -> None:
+    """What is left of a large weight must not be rounded with it."""
+    table = Table.from_array(np.array(X, dtype=float)[:, None], [Feature("a", "nominal", tuple("abcdef"))])
+    arguments = table, np.array(Y, dtype=np.uint8)[:, None], np.array(weights), Objective(measure), GrowOptions()
+    for literal in ((), (0, 1), (0, 0)):
+        mine, other = (make(*arguments) for make in (native_engine, ReferenceEngine))
+        for _ in range(2):
+            found, expected = mine.grow(*literal), other.grow(*literal)
+            if expected is None:
+                assert found is None
+                break
+            assert (found.value, tuple(found.head), found.body) == (expected.value, tuple(expected.head), expected.body)
+            mine.commit(expected, None, False)
+            other.commit(expected, None, False)
