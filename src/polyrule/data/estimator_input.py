@@ -26,7 +26,7 @@ def read_features(estimator: Any, X: Any, features: tuple[Feature, ...]) -> Tabl
     if isinstance(X, Table):
         return to_table(X, features)
     if is_frame(X):
-        column_names(open_frame(X))  # which says more clearly what is wrong with names
+        column_names(X if hasattr(X, "iloc") else open_frame(X))  # which says more clearly what is wrong with names
     validate_data(estimator, X, reset=False, skip_check_array=True)
     return to_table(X, features)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
+from itertools import chain
 from typing import Any, Literal
 
 import narwhals as nw
@@ -79,7 +80,7 @@ def open_frame(data: Any) -> nw.DataFrame[Any]:
     return opened
 
 
-def column_names(frame: nw.DataFrame[Any]) -> list[str]:
+def column_names(frame: Any) -> list[str]:
     """Names of the columns as text; two columns may not end up with the same name."""
     names = [str(name) for name in frame.columns]
     check_distinct(names, "column")
@@ -140,7 +141,10 @@ def _read_columns(
         series = frame.get_column(columns[source]) if source in plain else single[source]
         feature, values[:, target] = _encode_series(series, name, feature, unseen)
         found.append(feature)
-    for targets in together.values():
+    groups = list(together.values())
+    if len(groups) > 1 and hasattr(frame.to_native(), "iloc") and values.size <= _READ_CELLS:
+        groups = [sorted(chain.from_iterable(groups))]  # a few rows: asking pandas costs more than the numbers
+    for targets in groups:
         if not _read_numbers(frame, [sources[target] for target in targets], values, targets):
             for target in targets:
                 check_finite(values[:, target], found[target].name)
@@ -160,16 +164,19 @@ def _plain_numbers(frame: nw.DataFrame[Any], positions: Sequence[int]) -> dict[i
 
 
 def _read_numbers(frame: nw.DataFrame[Any], sources: list[int], values: Any, targets: list[int]) -> bool:
-    """Read columns of one type of numbers together; whether all of them are finite or missing.
+    """Read columns of numbers together; whether all of them are finite or missing.
 
     A piece of the rows is read at a time, which bounds the memory.
     """
     native, size, fine = frame.to_native(), len(frame), True
+    everything = list(range(native.shape[1]))
     step = max(1, _READ_CELLS // len(sources))
     for start in range(0, size, step):
         rows = slice(start, start + step)
         part = native if step >= size else native[rows]
-        numbers = (part.take(sources, axis=1) if hasattr(part, "iloc") else part[:, sources]).to_numpy()
+        if sources != everything:
+            part = part.take(sources, axis=1) if hasattr(part, "iloc") else part[:, sources]
+        numbers = part.to_numpy()
         fine = fine and not np.isinf(numbers).any()
         values[rows, targets] = numbers
     return fine
