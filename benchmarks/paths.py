@@ -18,10 +18,9 @@ from polyrule.kernels.native import NativeEngine
 
 NEVER = 10**12
 WAYS = {
-    "bounds kept along a rule": {"prospects": 0},
+    "bounds kept": {"bounds": 0},
     "first conditions kept between rules": {"first_labels": 1 << 30},
     "search among pure literals": {"pure_search": 0},
-    "drops kept between rules": {"raced_rows": NEVER},
     "counts of the empty body kept": {"kept_rows": NEVER},
 }
 SETS = ["emotions", "scene", "yeast", "medical", "enron", "bibtex:300", "delicious:100", "mediamill:20"]

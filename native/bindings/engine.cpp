@@ -126,13 +126,17 @@ Form make_form(const std::string& kind, const std::string& scope, const std::vec
 
 Limits make_limits(const nb::dict& changed) {
   Limits limits;
-  const std::map<std::string, std::size_t*> sizes = {
-      {"sorted_rows", &limits.sorted_rows},     {"binned_rows", &limits.binned_rows},
-      {"raced_rows", &limits.raced_rows},       {"kept_rows", &limits.kept_rows},
-      {"record_bytes", &limits.record_bytes},   {"table_bytes", &limits.table_bytes},
-      {"threaded_work", &limits.threaded_work}, {"stretch_rows", &limits.stretch_rows},
-      {"prospects", &limits.prospects},         {"first_labels", &limits.first_labels},
-      {"pure_search", &limits.pure_search},     {"plain", &limits.plain}};
+  const std::map<std::string, std::size_t*> sizes = {{"sorted_rows", &limits.sorted_rows},
+                                                     {"binned_rows", &limits.binned_rows},
+                                                     {"kept_rows", &limits.kept_rows},
+                                                     {"record_bytes", &limits.record_bytes},
+                                                     {"table_bytes", &limits.table_bytes},
+                                                     {"threaded_work", &limits.threaded_work},
+                                                     {"stretch_rows", &limits.stretch_rows},
+                                                     {"first_labels", &limits.first_labels},
+                                                     {"bounds", &limits.bounds},
+                                                     {"pure_search", &limits.pure_search},
+                                                     {"plain", &limits.plain}};
   for (const auto& [key, value] : changed) {
     const std::string name = nb::cast<std::string>(key);
     if (name == "lane_capacity") limits.lane_capacity = nb::cast<double>(value);

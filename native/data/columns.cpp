@@ -322,10 +322,11 @@ double Columns::threshold(const Condition& condition, const Bits& working) const
   return midpoint(low, high);
 }
 
-void Columns::follow(std::size_t index, const Bits& working, std::uint64_t version) {
+void Columns::follow(std::size_t index, const std::shared_ptr<const Bits>& now) {
   Column& column = columns_[index];
-  if (column.version == version) return;
-  column.version = version;
+  if (column.followed == now) return;
+  column.followed = now;
+  const Bits& working = *now;
   if (column.shape == Shape::sorted) {
     std::size_t kept = 0;
     std::uint32_t starts = 0;

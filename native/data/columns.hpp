@@ -115,12 +115,12 @@ struct Column {
   std::vector<Row> rows;       // sorted: with kStarts where a distinct value starts
   std::vector<double> values;  // of `rows`, where the table is sparse
   std::vector<Row> missing;
-  std::size_t below = 0;           // listed rows with a value below the block's
-  std::vector<double> own;         // the values by row of a sparse column that is not mostly one value
-  std::vector<std::uint8_t> bins;  // by row
-  std::vector<double> cuts;        // bin b has the values up to cuts[b] and above cuts[b - 1]
-  double lowest = 0, highest = 0;  // in the working set
-  std::uint64_t version = 0;       // of the working set, for sorted rows and the two above
+  std::size_t below = 0;                 // listed rows with a value below the block's
+  std::vector<double> own;               // the values by row of a sparse column that is not mostly one value
+  std::vector<std::uint8_t> bins;        // by row
+  std::vector<double> cuts;              // bin b has the values up to cuts[b] and above cuts[b - 1]
+  double lowest = 0, highest = 0;        // in the working set
+  std::shared_ptr<const Bits> followed;  // the working set that sorted rows and the two above go by
 
   double value_at(std::size_t place) const { return values.empty() ? dense[row_at(place)] : values[place]; }
   Row row_at(std::size_t place) const { return rows[place] & kEntry; }
@@ -157,7 +157,7 @@ class Columns {
     return {condition.test, condition.index, numeric ? threshold(condition, working) : condition.edge};
   }
   // Rows have left the working set: sorted columns drop them, and the extremes of the values are found again.
-  void follow(std::size_t column, const Bits& working, std::uint64_t version);
+  void follow(std::size_t column, const std::shared_ptr<const Bits>& now);
 
  private:
   template <class Fill>

@@ -155,9 +155,13 @@ void Members::count(const std::vector<Row>& rows, std::size_t vectors, Counter* 
     if (recorded > 0) add(rows, 1);
   } else {
     for (int bit = 0; bit < weight_bits_ && recorded > 0; ++bit) {
-      chosen.clear();
-      for (const Row row : rows)
-        if (state_.weights[row] >> bit & 1) chosen.push_back(row);
+      chosen.resize(rows.size());
+      std::size_t size = 0;
+      for (const Row row : rows) {  // nobody can predict the bits: no branch
+        chosen[size] = row;
+        size += static_cast<std::size_t>(state_.weights[row] >> bit & 1);
+      }
+      chosen.resize(size);
       add(chosen, static_cast<Counter>(Counter{1} << bit));
     }
   }

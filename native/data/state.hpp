@@ -1,11 +1,12 @@
 // The training state: which rows still count, and what earlier rules have set on them.
 //
-// Everything that a search remembers between rules is stamped with two numbers from here: `working_version` goes up
-// when rows leave the working set, `label_version[l]` when label l is set on a row. That is the only way a memory
-// becomes stale.
+// Everything that is remembered between rules carries a `Stamp` from here, and `since` says what has changed after it.
+// That is the only way a memory becomes stale.
 #pragma once
 
 #include <algorithm>
+#include <memory>
+#include <span>
 #include <vector>
 
 #include "core/bits.hpp"
@@ -25,6 +26,20 @@ struct StopThreshold {
   Count num = 0, den = 1;
 };
 
+// When something was found out.
+struct Stamp {
+  std::shared_ptr<const Bits> working;  // the working set as it was; none: never
+  std::size_t sets = 0;                 // how often labels had been set
+};
+
+// What has changed since, for what is known of a label.
+struct Change {
+  bool label;                           // it has been set on more rows, or nothing was known
+  bool working;                         // rows have left the working set
+  std::span<const std::uint32_t> sets;  // labels that have been set on more rows: conditions on them cover more
+  bool any() const { return label || working || !sets.empty(); }
+};
+
 // Covered weight of a label by kind, and what is left: covered rows where it is unknown.
 struct KindCounts {
   Count by[kKinds] = {0, 0, 0, 0};
@@ -38,17 +53,15 @@ class State {
   State(std::size_t rows, std::size_t labels, std::vector<Count> weights)
       : rows(rows), labels(labels), weights(std::move(weights)), truth(labels, rows), set(labels, rows),
         ones(labels, rows), working(rows), present(labels, 0), absent(labels, 0), ever_set(labels, 0),
-        label_version(labels, 1) {
+        last_set_(labels, 0) {
     for (std::size_t i = 0; i < rows; ++i) {
       if (this->weights[i] > 0) working.set(i);
       unit = unit && this->weights[i] <= 1;
       total_weight += this->weights[i];
     }
     if (unit) return;
-    // Small weights are counted bit by bit: rows whose weight has a bit are a set.
-    constexpr int kMostPlanes = 12;
+    // Weights are counted bit by bit: rows whose weight has a bit are a set.
     const Count heaviest = *std::max_element(this->weights.begin(), this->weights.end());
-    if (heaviest >> kMostPlanes != 0) return;
     for (int bit = 0; heaviest >> bit != 0; ++bit) {
       planes.emplace_back(rows);
       for (std::size_t i = 0; i < rows; ++i)
@@ -70,8 +83,15 @@ class State {
     return int(truth.test(label, row)) | (int(set.test(label, row)) << 1);
   }
 
+  const Stamp& now() const { return now_; }
+  Change since(const Stamp& stamp, std::size_t label) const {
+    return {!stamp.working || last_set_[label] > stamp.sets, stamp.working != now_.working,
+            std::span(sets_).subspan(stamp.sets)};
+  }
+
   // Recompute what depends on the working set.
   void refresh() {
+    now_.working = std::make_shared<const Bits>(working);
     working_weight = weigh(working.data());
     std::vector<Word> some(working.words());
     for (std::size_t l = 0; l < labels; ++l) {
@@ -88,9 +108,6 @@ class State {
     if (unit) return count_bits(bits, working.words());
     Count total = 0;
     for (std::size_t b = 0; b < planes.size(); ++b) total += count_common(bits, planes[b].data(), working.words()) << b;
-    if (!planes.empty()) return total;
-    for (std::size_t w = 0; w < working.words(); ++w)
-      for_each_bit(bits[w], w * 64, [&](std::size_t i) { total += weights[i]; });
     return total;
   }
 
@@ -107,7 +124,7 @@ class State {
   KindCounts count_kinds(std::size_t label, const Bits& cover, Count cover_weight) const {
     KindCounts out;
     const Word *t = truth[label], *s = set[label];
-    if ((unit || !planes.empty()) && !has_unknown) {
+    if (!has_unknown) {
       Count three[3] = {0, 0, 0};
       if (unit) count_three(cover.data(), t, s, cover.words(), three);
       std::vector<Word> some(unit ? 0 : cover.words());
@@ -177,10 +194,7 @@ class State {
         any = any || leave;
         working.data()[w] &= ~leave;
       }
-      if (any) {
-        ++working_version;
-        refresh();
-      }
+      if (any) refresh();
     }
     return outcome;
   }
@@ -189,15 +203,13 @@ class State {
   const std::vector<Count> weights;
   Count total_weight = 0;
   bool unit = true;          // whether every weight is 0 or 1
-  std::vector<Bits> planes;  // by bit of the weight; none if weights are large
+  std::vector<Bits> planes;  // by bit of the weight; none where every weight is 0 or 1
   bool has_unknown = false;
   BitMatrix truth, set, ones, known;
   Bits working;
   Count working_weight = 0;
   std::vector<Count> present, absent;  // weight of the working rows that have the label, and that lack it
   std::vector<char> ever_set;
-  std::uint64_t working_version = 1;
-  std::vector<std::uint64_t> label_version;
 
  private:
   template <class OnSet>
@@ -213,10 +225,15 @@ class State {
     }
     if (fresh) {
       ever_set[label] = 1;
-      ++label_version[label];
+      sets_.push_back(static_cast<std::uint32_t>(label));
+      now_.sets = last_set_[label] = sets_.size();
     }
     return fresh;
   }
+
+  Stamp now_;
+  std::vector<std::uint32_t> sets_;    // labels, in the order in which they were set on more rows
+  std::vector<std::size_t> last_set_;  // by label
 };
 
 }  // namespace polyrule

@@ -12,14 +12,15 @@ Engine::Engine(Columns columns, State state, Form form, GrowOptions options, Lim
     : state_(std::move(state)), columns_(std::move(columns)), form_(std::move(form)), options_(options),
       limits_(limits), threads_(std::max(1, threads)), members_(columns_, state_, options.label_conditions, limits_),
       sequences_(columns_, limits_), border_sequences_(columns_, limits_),
+      lists_(members_, state_, limits_, options.min_coverage, threads_),
       pure_(limits_.pure_search != 0 && form_.kind == HeadKind::singles && peaks_at_purity(form_)
-                ? std::make_unique<PureSearch>(columns_, state_, members_, sequences_, limits_, options.min_coverage,
+                ? std::make_unique<PureSearch>(columns_, state_, sequences_, lists_, limits_, options.min_coverage,
                                                threads_)
                 : nullptr),
-      lists_(members_, state_, limits_, options.min_coverage, threads_),
       numeric_(columns_, state_, sequences_, limits_, options.min_coverage, threads_, pure_ != nullptr),
       general_(columns_, state_, sequences_, limits_, options.min_coverage, options.label_conditions, threads_),
-      members_search_(columns_, state_, border_sequences_, limits_, options.min_coverage, false, threads_) {
+      members_search_(columns_, state_, border_sequences_, limits_, options.min_coverage, false, threads_),
+      kept_(state_.labels * 2) {
   state_.refresh();
 }
 

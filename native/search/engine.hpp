@@ -14,7 +14,7 @@
 #include "search/general.hpp"
 #include "search/lists.hpp"
 #include "search/numeric.hpp"
-#include "search/pure_search.hpp"
+#include "search/pure.hpp"
 
 namespace polyrule {
 
@@ -62,7 +62,7 @@ class Engine {
       Count tp = 0, weight = 0;
       Bits cover;
     };
-    bool known = false;
+    Stamp stamp;
     std::optional<Grown> grown;
     std::vector<Step> steps;
   };
@@ -71,7 +71,7 @@ class Engine {
   Form alone(Form form, bool one_literal) const;
   bool is_mean_of_singles() const;
   std::optional<Grown> grow_with(const Watch& watch, const LiteralChoice& literal, std::vector<KeptRule::Step>* steps);
-  bool still_best(const KeptRule& rule, std::size_t label, int value, const std::vector<std::size_t>& changed) const;
+  bool still_best(const KeptRule& rule, std::size_t label, int value, std::span<const std::uint32_t> changed) const;
   bool is_plain(const Form& form) const;
   std::vector<NodeLabel> root_labels(const LiteralChoice& literal, const Form& form) const;
   // A body on its way: what it says, its best head, and where the search goes on.
@@ -103,15 +103,12 @@ class Engine {
   const int threads_;
   Members members_;
   Sequences sequences_, border_sequences_;  // bodies along a rule are nested, borders are not
-  const std::unique_ptr<PureSearch> pure_;  // where it can be of use
   ListSearch lists_;
+  const std::unique_ptr<PureSearch> pure_;  // where it can be of use
   NumericSearch numeric_;
   GeneralSearch general_, members_search_;
   std::uint64_t paths_ = 0;
-  // By literal: the rules of the last round of `grow_single`.
-  std::vector<KeptRule> kept_;
-  std::uint64_t kept_working_version_ = 0;
-  std::vector<std::uint64_t> kept_label_version_;
+  std::vector<KeptRule> kept_;  // by literal, the rules of the last round of `grow_single`
 };
 
 }  // namespace polyrule

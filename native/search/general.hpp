@@ -59,7 +59,7 @@ class GeneralScan {
   }
 
   void walk_feature(Column& column) {
-    columns_.follow(index_, state_.working, state_.working_version);
+    columns_.follow(index_, state_.now().working);
     list(column);
     sums_.begin();
     for (const Row row : column.missing)

@@ -52,7 +52,7 @@ class Lines {
   void show(std::size_t index, Judge&& judge, JudgeBins&& judge_bins) {
     Column& column = columns_[index];
     const auto number = static_cast<std::uint32_t>(index);
-    columns_.follow(index, state_.working, state_.working_version);
+    columns_.follow(index, state_.now().working);
     list_missing(column);
     if (sequences_.in_bins(node_, column)) {
       judge_bins(column, missing_, [&](bool leaves, std::uint32_t slot) {

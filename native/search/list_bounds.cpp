@@ -58,6 +58,16 @@ POLYRULE_INLINE std::size_t bound_as_known(const LiteralWeights<Lane>& weights, 
   return bound_all<Unset::fewest>(weights, sizes, present, present_set, absent, counters, found, below);
 }
 
+template <class Counter>
+POLYRULE_INLINE void add_pure_as(const Counter* present, const Counter* absent, std::size_t counters,
+                                 Counter present_mask, Counter absent_mask, std::int64_t* totals) {
+  for (std::size_t k = 0; k < counters; ++k) {
+    const Counter right = absent[k] == 0 ? Counter(present[k] & present_mask) : Counter(0);
+    const Counter right_absent = present[k] == 0 ? Counter(absent[k] & absent_mask) : Counter(0);
+    totals[k] += Counter(right | right_absent);  // one of them is 0
+  }
+}
+
 }  // namespace
 
 POLYRULE_VECTOR_CLONES
@@ -82,6 +92,20 @@ std::size_t bound_conditions(const LiteralWeights<std::int64_t>& weights, const 
                              const std::uint32_t* absent, std::size_t counters, std::uint32_t* found,
                              std::int64_t& below) {
   return bound_as_known(weights, sizes, present, present_set, absent, counters, found, below);
+}
+
+POLYRULE_VECTOR_CLONES
+void add_pure(const std::uint16_t* present, const std::uint16_t* absent, std::size_t counters, bool present_counts,
+              bool absent_counts, std::int64_t* totals) {
+  add_pure_as<std::uint16_t>(present, absent, counters, present_counts ? UINT16_MAX : 0, absent_counts ? UINT16_MAX : 0,
+                             totals);
+}
+
+POLYRULE_VECTOR_CLONES
+void add_pure(const std::uint32_t* present, const std::uint32_t* absent, std::size_t counters, bool present_counts,
+              bool absent_counts, std::int64_t* totals) {
+  add_pure_as<std::uint32_t>(present, absent, counters, present_counts ? UINT32_MAX : 0, absent_counts ? UINT32_MAX : 0,
+                             totals);
 }
 
 }  // namespace polyrule

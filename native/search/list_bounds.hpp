@@ -33,4 +33,11 @@ std::size_t bound_conditions(const LiteralWeights<std::int64_t>& weights, const 
                              const std::uint32_t* absent, std::size_t counters, std::uint32_t* found,
                              std::int64_t& below);
 
+// Adds the rows of a label's literals that are right on all of them: present ones where `present_counts` and there is
+// no absent one, and the other way round.
+void add_pure(const std::uint16_t* present, const std::uint16_t* absent, std::size_t counters, bool present_counts,
+              bool absent_counts, std::int64_t* totals);
+void add_pure(const std::uint32_t* present, const std::uint32_t* absent, std::size_t counters, bool present_counts,
+              bool absent_counts, std::int64_t* totals);
+
 }  // namespace polyrule

@@ -19,7 +19,6 @@ struct ListRoom {
   LineArray<Counter> present, present_set, unset, none;
   LineArray<std::uint32_t> found;
   std::vector<BestLiterals> held;  // by condition
-  std::vector<Row> rows;
   std::vector<Word> absent, absent_set;
 
   explicit ListRoom(const Members& members) : held(members.size()) {
@@ -38,8 +37,9 @@ class LiteralSearch {
   LiteralSearch(const Node& node, const State& state, const Members& members, const Form& form, const Counter* sizes,
                 LabelCounts<Counter>* kept, ListRoom<Counter>& room, double capacity, std::size_t wanted,
                 const Fraction& level)
-      : node_(node), state_(state), members_(members), form_(form), sizes_(sizes), kept_(kept), room_(room),
-        capacity_(capacity), wanted_(wanted), target_(form, level), lane_gains_(form, level), held_(room.held) {
+      : node_(node), state_(state), members_(members), form_(form), sizes_(sizes), kept_(kept != nullptr),
+        counts_(node, state, members, kept), room_(room), capacity_(capacity), wanted_(wanted), target_(form, level),
+        lane_gains_(form, level), held_(room.held) {
     room.absent.resize(node.cover.words());
     for (std::size_t k = 0; k < members_.counters(); k += kVector)
       largest_.push_back(*std::max_element(sizes + k, sizes + k + kVector));
@@ -56,7 +56,7 @@ class LiteralSearch {
     if (compare(level, level_) > 0) set_level(level);
   }
 
-  // All conditions for the literals of a label. note(value, reach, level): what no condition exceeds (prospects.hpp).
+  // All conditions for the literals of a label. note(value, reach, level): what no condition exceeds (memory.hpp).
   template <class Note>
   void look(const NodeLabel& label, Note&& note) {
     const Fraction level = level_;
@@ -147,47 +147,13 @@ class LiteralSearch {
     has_set_ = label.kinds[kPresentSet] > 0 && needs_set();
     has_absent_ = false;
     unset_at_ = nullptr;
-    present_at_ = count_part(label, Part::present, room_.present);
-    present_set_at_ = has_set_ ? count_part(label, Part::present_set, room_.present_set) : room_.none.get();
+    present_at_ = counts_.count(label, Part::present, vectors_, room_.present);
+    present_set_at_ =
+        has_set_ ? counts_.count(label, Part::present_set, vectors_, room_.present_set) : room_.none.get();
     // Where the unset absent rows are counted at little cost, there is no need for bounds, and what the literal reaches
     // is known exactly.
-    if (!kept_) return;
-    const std::size_t rows = rows_in(label, Part::absent);
-    if (std::min(rows, kept_->rows(label.label, Part::absent) - rows) * vectors_ <= kWorthCounting)
-      unset_at_ = count_part(label, Part::absent, room_.unset);
-  }
-
-  // Rows of one part of a label that the node covers.
-  std::size_t rows_in(const NodeLabel& label, Part part) const {
-    if (!state_.unit) return count_rows(state_, node_.cover, label.label, part);
-    return static_cast<std::size_t>(part == Part::present  ? label.kinds[kPresent]
-                                    : part == Part::absent ? label.kinds[kAbsent]
-                                                           : label.kinds[kPresentSet]);
-  }
-
-  // Counts of one part of a label by condition, of its covered rows or as what the others leave of the empty body's.
-  const Counter* count_part(const NodeLabel& label, Part part, LineArray<Counter>& counts) {
-    const std::size_t rows = kept_ ? rows_in(label, part) : 0,
-                      others = kept_ ? kept_->rows(label.label, part) - rows : 0;
-    const Counter* const all = kept_ && others <= rows ? kept_->counts(label.label, part) : nullptr;
-    if (all && others == 0) return all;
-    if (all) find_outside();
-    const Bits& among = all ? outside_ : node_.cover;
-    room_.rows.clear();
-    for (std::size_t w = 0; w < among.words(); ++w)
-      for_each_bit(among.data()[w] & part_rows(state_, label.label, part, w), w * 64,
-                   [&](std::size_t i) { room_.rows.push_back(static_cast<Row>(i)); });
-    members_.count(room_.rows, vectors_, counts.get());
-    if (all)
-      for (std::size_t k = 0; k < vectors_ * kVector; ++k) counts[k] = static_cast<Counter>(all[k] - counts[k]);
-    return counts.get();
-  }
-
-  // Rows of the empty body that are not covered.
-  void find_outside() {
-    if (outside_.words() > 0) return;
-    outside_ = state_.working;
-    for (std::size_t w = 0; w < outside_.words(); ++w) outside_.data()[w] &= ~node_.cover.data()[w];
+    if (kept_ && counts_.work(label, Part::absent) * vectors_ <= kWorthCounting)
+      unset_at_ = counts_.count(label, Part::absent, vectors_, room_.unset);
   }
 
   // Returns the literal's reach.
@@ -254,10 +220,7 @@ class LiteralSearch {
     has_absent_ = true;
     const auto rows = static_cast<std::size_t>(label.kinds[kAbsent]);
     if (4 * rows * vectors_ > count * room_.absent.size()) return;
-    room_.rows.clear();
-    for (std::size_t w = 0; w < room_.absent.size(); ++w)
-      for_each_bit(room_.absent[w], w * 64, [&](std::size_t i) { room_.rows.push_back(static_cast<Row>(i)); });
-    members_.count(room_.rows, vectors_, room_.unset.get());
+    counts_.count_some([&](std::size_t w) { return room_.absent[w]; }, vectors_, room_.unset);
     unset_at_ = room_.unset.get();
   }
 
@@ -266,9 +229,9 @@ class LiteralSearch {
   const Members& members_;
   const Form& form_;
   const Counter* sizes_;
-  LabelCounts<Counter>* kept_;  // null if there are none
+  const bool kept_;  // whether counts of the empty body are
+  NodeCounts<Counter> counts_;
   ListRoom<Counter>& room_;
-  Bits outside_;  // made when it is needed
   const double capacity_;
   const std::size_t wanted_;
   Fraction level_;
@@ -313,88 +276,90 @@ void Sizes<Counter>::follow(const Members& members, const Node& node, Count leas
 ListSearch::ListSearch(const Members& members, const State& state, const Limits& limits, Count min_coverage,
                        int threads)
     : members_(members), state_(state), limits_(limits), min_coverage_(min_coverage), threads_(threads),
-      short_counts_(members, state), long_counts_(members, state), root_(state.labels, limits.prospects != 0),
-      path_(state.labels, limits.prospects != 0), label_version_(state.labels, 0) {}
-
-// What is known of a literal at the empty body stays true while its label and the working set do; only conditions on
-// labels that have been set on more rows must be looked at again.
-void ListSearch::begin_rule(const Form& form) {
-  const bool label_conditions = members_.has_labels();
-  short_counts_.begin_rule();
-  long_counts_.begin_rule();
-  std::vector<std::size_t> changed;
-  for (std::size_t l = 0; l < state_.labels; ++l)
-    if (label_version_[l] != state_.label_version[l]) changed.push_back(l);
-  const bool stale = working_version_ != state_.working_version || num_ != form.num || den_ != form.den ||
-                     // looking at so many label conditions would cost more than the search that prospects may save
-                     (label_conditions && changed.size() * 16 > state_.labels + 64);
-  if (stale) root_.forget();
-  for (const std::size_t l : changed) root_.forget(l);
-  if (!stale && label_conditions)
-    for (const std::size_t l : changed)
-      for (int value = 0; value < 2; ++value) {
-        Bits cover = state_.working;
-        for (std::size_t w = 0; w < cover.words(); ++w) cover.data()[w] &= label_rows(state_, l, value != 0, w);
-        const Count weight = state_.weigh(cover.data());
-        for (std::size_t t = 0; t < state_.labels; ++t) {
-          if (!root_.at(t, 0).known() && !root_.at(t, 1).known()) continue;
-          NodeLabel label;
-          label.present = state_.present[t];
-          label.absent = state_.absent[t];
-          const KindCounts kinds = state_.count_kinds(t, cover, weight);
-          for (int v = 0; v < 2; ++v) {
-            Prospect& prospect = root_.at(t, v);
-            if (!prospect.known()) continue;
-            const Counts c = literal_counts(label, kinds, v);
-            const double gain = double(linear<Wide>(form.num, c)) - prospect.value * double(linear<Wide>(form.den, c));
-            prospect.reach = std::max(prospect.reach, gain + 1e-6 + 1e-9 * std::abs(gain));
-          }
-        }
-      }
-  num_ = form.num;
-  den_ = form.den;
-  working_version_ = state_.working_version;
-  label_version_ = state_.label_version;
-  path_ = root_;
-}
+      short_{{}, {members, state}, {}}, long_{{}, {members, state}, {}},
+      bounds_(state, members.has_labels(), limits.bounds != 0) {}
 
 bool ListSearch::search(const Query& query, Shortlist& best) {
   if (members_.size() == 0) return false;
-  const auto& [watch, node, form, whole] = query;
-  const bool is_short = state_.rows <= UINT16_MAX && state_.total_weight <= UINT16_MAX;
-  if (!LaneLevel::fits(form, state_, limits_.lane_capacity / 16))
-    search_as<std::uint32_t, std::int64_t>(watch, node, node.labels, form, long_sizes_, long_counts_, long_rooms_,
-                                           best);
-  else if (is_short)
-    search_as<std::uint16_t, std::int32_t>(watch, node, node.labels, form, short_sizes_, short_counts_, short_rooms_,
-                                           best);
-  else
-    search_as<std::uint32_t, std::int32_t>(watch, node, node.labels, form, long_sizes_, long_counts_, long_rooms_,
-                                           best);
-  if (node.is_root()) root_ = path_;  // kept for the next rules
+  if (!LaneLevel::fits(query.form, state_, limits_.lane_capacity / 16))
+    search_as<std::uint32_t, std::int64_t>(query, long_, best);
+  else if (is_short()) search_as<std::uint16_t, std::int32_t>(query, short_, best);
+  else search_as<std::uint32_t, std::int32_t>(query, long_, best);
+  if (query.node.is_root()) bounds_.keep_root();
   return false;
 }
 
+template <class Counter>
+LabelCounts<Counter>* ListSearch::kept(Store<Counter>& store) const {
+  return state_.rows >= limits_.kept_rows && store.counts.fits() ? &store.counts : nullptr;
+}
+
+void ListSearch::offer_pure(const Watch& watch, const Node& node, Shortlist& best) {
+  if (members_.size() == 0) return;
+  is_short() ? offer_pure(watch, node, short_, best) : offer_pure(watch, node, long_, best);
+}
+
+template <class Counter>
+void ListSearch::offer_pure(const Watch& watch, const Node& node, Store<Counter>& store, Shortlist& best) {
+  struct Worker {
+    NodeCounts<Counter> counts;
+    LineArray<Counter> present, absent;
+    std::vector<Count> totals;  // by condition
+  };
+  store.sizes.follow(members_, node, min_coverage_);
+  const std::size_t size = members_.counters(), vectors = members_.vectors();
+  const std::size_t work = node.labels.size() * (size + node.rows.size() * vectors / 8);
+  const int threads = work < limits_.threaded_work ? 1 : threads_;
+  std::vector<std::unique_ptr<Worker>> workers(static_cast<std::size_t>(threads_));
+  over_all(watch, node.labels.size(), threads, 1, [&](int w, std::size_t i) {
+    auto& worker = workers[static_cast<std::size_t>(w)];
+    if (!worker) {
+      worker.reset(new Worker{{node, state_, members_, kept(store)}, {}, {}, std::vector<Count>(size, 0)});
+      for (LineArray<Counter>* room : {&worker->present, &worker->absent}) room->resize(size);
+    }
+    auto& [counts, present_room, absent_room, totals] = *worker;
+    const NodeLabel& label = node.labels[i];
+    const Counter* const present = counts.count(label, Part::present, vectors, present_room);
+    const Counter* absent = absent_room.get();
+    const std::size_t unset = counts.rows(label, Part::present) + counts.rows(label, Part::absent);
+    if (node.rows.size() - unset < counts.whole_work(label, Part::absent)) {  // the rest is quicker to count
+      const auto rest = [&](std::size_t word) {
+        return node.cover.data()[word] & (state_.set[label.label][word] | ~state_.known_word(label.label, word));
+      };
+      counts.count_some(rest, vectors, absent_room);
+      for (std::size_t k = 0; k < size; ++k)
+        absent_room[k] = static_cast<Counter>(store.sizes.all()[k] - present[k] - absent_room[k]);
+    } else {
+      absent = counts.count(label, Part::absent, vectors, absent_room);
+    }
+    add_pure(present, absent, size, label.allowed[1], label.allowed[0], totals.data());
+  });
+  for (std::size_t k = 0; k < members_.size(); ++k) {
+    Count total = 0;
+    for (const auto& worker : workers) total += worker ? worker->totals[k] : 0;
+    if (store.sizes.get()[k] > 0 && total >= best.least_tp()) best.offer({{1, 1}, total, members_[k]});
+  }
+}
+
 template <class Counter, class Lane>
-void ListSearch::search_as(const Watch& watch, const Node& node, const std::vector<NodeLabel>& labels, const Form& form,
-                           Sizes<Counter>& sizes, LabelCounts<Counter>& counts, Rooms<Counter>& rooms,
-                           Shortlist& best) {
+void ListSearch::search_as(const Query& query, Store<Counter>& store, Shortlist& best) {
+  const auto& [watch, node, form, whole] = query;
+  auto& [sizes, counts, rooms] = store;
   using Search = LiteralSearch<Counter, Lane>;
   sizes.follow(members_, node, min_coverage_);
   const double capacity = sizeof(Lane) == 4 ? limits_.lane_capacity : kWideCapacity;
-  LabelCounts<Counter>* const kept = state_.rows >= limits_.kept_rows && counts.fits() ? &counts : nullptr;
   rooms.resize(static_cast<std::size_t>(threads_));
   const auto start = [&](std::size_t worker) {
     if (!rooms[worker]) rooms[worker] = std::make_shared<ListRoom<Counter>>(members_);
-    return std::make_unique<Search>(node, state_, members_, form, sizes.get(), kept, *rooms[worker], capacity,
+    return std::make_unique<Search>(node, state_, members_, form, sizes.get(), kept(store), *rooms[worker], capacity,
                                     best.size(), best.level());
   };
-  const std::vector<NodeLabel> ranked = path_.ranked(labels, Target(form, best.level()), node.leading);
+  const std::vector<NodeLabel> ranked = bounds_.ranked(node.labels, Target(form, best.level()), node.leading);
   if (ranked.empty()) return;
   const auto look = [&](Search& search, NodeLabel label) {
-    if (!path_.narrow(label, search.target())) return;
+    if (!bounds_.narrow(label, search.target())) return;
     search.look(label,
-                [&](int v, double reach, const Fraction& level) { path_.note(label, v, reach, as_double(level)); });
+                [&](int v, double reach, const Fraction& level) { bounds_.note(label, v, reach, as_double(level)); });
   };
   std::vector<std::unique_ptr<Search>> searches(static_cast<std::size_t>(threads_));
   searches[0] = start(0);
@@ -402,7 +367,7 @@ void ListSearch::search_as(const Watch& watch, const Node& node, const std::vect
   std::vector<NodeLabel> rest;
   double work = 0;
   for (std::size_t i = 1; i < ranked.size(); ++i)
-    if (NodeLabel label = ranked[i]; path_.narrow(label, searches[0]->target())) {
+    if (NodeLabel label = ranked[i]; bounds_.narrow(label, searches[0]->target())) {
       rest.push_back(label);
       work += double(label.kinds[kPresent]) * double(members_.vectors()) + double(members_.counters()) / 8;
     }

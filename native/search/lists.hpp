@@ -12,7 +12,7 @@
 #include "core/parallel.hpp"
 #include "data/members.hpp"
 #include "search/label_counts.hpp"
-#include "search/prospects.hpp"
+#include "search/memory.hpp"
 #include "search/searcher.hpp"
 
 namespace polyrule {
@@ -24,6 +24,7 @@ class Sizes {
  public:
   void follow(const Members& members, const Node& node, Count least);
   const Counter* get() const { return usable_.get(); }
+  const Counter* all() const { return all_.get(); }  // also those that are not usable
 
  private:
   LineArray<Counter> all_, usable_;
@@ -38,33 +39,37 @@ class ListSearch : public Searcher {
  public:
   ListSearch(const Members& members, const State& state, const Limits& limits, Count min_coverage, int threads);
 
-  // What is known of the empty body is brought up to date.
-  void begin_rule(const Form& form) override;
+  void begin_rule(const Form& form) override { bounds_.begin_rule(form); }
   bool search(const Query& query, Shortlist& best) override;
 
+  // Offers the conditions of a node by the true positives of those literals that have no wrong row then.
+  void offer_pure(const Watch& watch, const Node& node, Shortlist& best);
+
  private:
+  // What counts of one width need.
   template <class Counter>
-  using Rooms = std::vector<std::shared_ptr<ListRoom<Counter>>>;  // by thread
+  struct Store {
+    Sizes<Counter> sizes;
+    LabelCounts<Counter> counts;
+    std::vector<std::shared_ptr<ListRoom<Counter>>> rooms;  // by thread
+  };
 
   template <class Counter, class Lane>
-  void search_as(const Watch& watch, const Node& node, const std::vector<NodeLabel>& labels, const Form& form,
-                 Sizes<Counter>& sizes, LabelCounts<Counter>& kept, Rooms<Counter>& rooms, Shortlist& best);
+  void search_as(const Query& query, Store<Counter>& store, Shortlist& best);
+  template <class Counter>
+  void offer_pure(const Watch& watch, const Node& node, Store<Counter>& store, Shortlist& best);
+  template <class Counter>
+  LabelCounts<Counter>* kept(Store<Counter>& store) const;  // null if counts of the empty body are not
+  bool is_short() const { return state_.rows <= UINT16_MAX && state_.total_weight <= UINT16_MAX; }
 
   const Members& members_;
   const State& state_;
   const Limits& limits_;
   const Count min_coverage_;
   const int threads_;
-  Sizes<std::uint16_t> short_sizes_;
-  Sizes<std::uint32_t> long_sizes_;
-  LabelCounts<std::uint16_t> short_counts_;
-  LabelCounts<std::uint32_t> long_counts_;
-  Rooms<std::uint16_t> short_rooms_;
-  Rooms<std::uint32_t> long_rooms_;
-  Prospects root_, path_;
-  std::array<Count, 5> num_{}, den_{};  // what the root was searched for
-  std::uint64_t working_version_ = 0;
-  std::vector<std::uint64_t> label_version_;
+  Store<std::uint16_t> short_;
+  Store<std::uint32_t> long_;
+  Bounds bounds_;
 };
 
 }  // namespace polyrule

@@ -7,9 +7,8 @@ namespace polyrule {
 namespace {
 
 // Shows all candidates of a column to a sweep.
-template <class Lane, class CanTie, class Found>
-void sweep_column(Lines& lines, Sweep<Lane>& sweep, const Node& node, std::size_t column, CanTie&& can_tie,
-                  Found&& found) {
+template <class CanTie, class Found>
+void sweep_column(Lines& lines, Sweep& sweep, const Node& node, std::size_t column, CanTie&& can_tie, Found&& found) {
   double top = -std::numeric_limits<double>::infinity();
   lines.show(
       column,
@@ -46,31 +45,25 @@ NumericSearch::NumericSearch(Columns& columns, const State& state, Sequences& se
                              Count min_coverage, int threads, bool after_pure)
     : columns_(columns), state_(state), limits_(limits), min_coverage_(min_coverage), threads_(threads),
       after_pure_(after_pure), sequences_(sequences), promise_(columns.size(), 0),
-      path_(state.labels, limits.prospects != 0), first_(state.labels) {
+      bounds_(state, false, limits.bounds != 0), first_(state.labels) {
   for (std::size_t j = 0; j < columns.size(); ++j)
     if (columns[j].shape != Shape::constant && columns[j].shape != Shape::listed) order_.push_back(j);
 }
 
 bool NumericSearch::search(const Query& query, Shortlist& best) {
-  constexpr double kCoarse = 16;  // lanes that can only look at coarser fractions than this rule out too little
   const auto& [watch, node, form, whole] = query;
   const bool is_pure = after_pure_ && peaks_at_purity(form);
   if (!any() || (is_pure && compare(best.level(), {1, 1}) == 0)) return false;
   const bool keeps = node.is_root() && !is_pure && best.size() == 1;  // what is found is kept for the next rules
-  const bool narrow =
-      LaneLevel::fits(form, state_, std::min(limits_.lane_capacity, Sweep<std::int32_t>::kCapacity) / kCoarse);
-  if (keeps && state_.labels >= limits_.first_labels)
-    narrow ? search_first<std::int32_t>(watch, node, node.labels, form, best)
-           : search_first<std::int64_t>(watch, node, node.labels, form, best);
-  else
-    narrow ? search_in_parts<std::int32_t>(watch, node, node.labels, form, best)
-           : search_in_parts<std::int64_t>(watch, node, node.labels, form, best);
+  if (keeps && state_.labels >= limits_.first_labels) search_first(watch, node, node.labels, form, best);
+  else search_in_parts(watch, node, node.labels, form, best);
+  if (node.is_root()) bounds_.keep_root();
   return false;
 }
 
 // Literals whose table stays within the second-level cache or so.
-std::size_t NumericSearch::most_literals(const Node& node, std::size_t lane_bytes) const {
-  const std::size_t fitting = limits_.table_bytes / lane_bytes / std::max<std::size_t>(1, node.slots);
+std::size_t NumericSearch::most_literals(const Node& node) const {
+  const std::size_t fitting = limits_.table_bytes / sizeof(Lane) / std::max<std::size_t>(1, node.slots);
   return std::clamp<std::size_t>(fitting, kLanes, 64) / kLanes * kLanes;
 }
 
@@ -87,13 +80,12 @@ void NumericSearch::over_columns(const Watch& watch, const Node& node, std::size
 
 // Offers the conditions of a node for some literals. `own_best` gets the largest value each of them was seen with, at
 // or above the level.
-template <class Lane>
 void NumericSearch::search_part(const Watch& watch, const Node& node, const std::vector<Literal>& literals,
                                 const Form& form, Shortlist& best, std::vector<Fraction>* own_best,
                                 const std::vector<char>* within) {
   struct Worker {
     Lines lines;
-    Sweep<Lane> sweep;
+    Sweep sweep;
     Shortlist best;
     Fraction level;
     std::vector<Fraction> own;
@@ -158,31 +150,30 @@ void NumericSearch::search_part(const Watch& watch, const Node& node, const std:
     double reach = -std::numeric_limits<double>::infinity();
     for (const auto& worker : workers)
       if (worker) reach = std::max(reach, worker->sweep.reach(i));
-    path_.note(literals[i].label, literals[i].value, reach, as_double(best.level()));
+    bounds_.note(literals[i].label, literals[i].value, reach, as_double(best.level()));
   }
 }
 
-template <class Lane>
 void NumericSearch::search_in_parts(const Watch& watch, const Node& node, const std::vector<NodeLabel>& labels,
                                     const Form& form, Shortlist& best) {
-  const std::size_t most = most_literals(node, sizeof(Lane));
+  const std::size_t most = most_literals(node);
   Shortlist scout = best;  // true positives of one part say nothing, so ties with the level all count
   scout.forget_ties();
   std::vector<Literal> seen;
   std::vector<Fraction> own;
   std::vector<NodeLabel> rest = labels;
   for (bool first = true;; first = false) {
-    rest = path_.ranked(rest, Target(form, scout.level()), node.leading);
+    rest = bounds_.ranked(rest, Target(form, scout.level()), node.leading);
     if (rest.empty()) break;
     std::vector<NodeLabel> part;
     std::size_t taken = 0;
     for (; taken < rest.size() && (part.empty() || literals_of(part).size() + 2 <= most); ++taken)
       part.push_back(rest[taken]);
     const std::vector<Literal> literals = literals_of(part);
-    if (first && taken == rest.size()) return search_part<Lane>(watch, node, literals, form, best, nullptr, nullptr);
+    if (first && taken == rest.size()) return search_part(watch, node, literals, form, best, nullptr, nullptr);
     rest.erase(rest.begin(), rest.begin() + std::ptrdiff_t(taken));
     std::vector<Fraction> values(literals.size(), Fraction{-1, 0});
-    search_part<Lane>(watch, node, literals, form, scout, &values, nullptr);
+    search_part(watch, node, literals, form, scout, &values, nullptr);
     seen.insert(seen.end(), literals.begin(), literals.end());
     own.insert(own.end(), values.begin(), values.end());
   }
@@ -191,15 +182,14 @@ void NumericSearch::search_in_parts(const Watch& watch, const Node& node, const 
   for (std::size_t i = 0; i < seen.size(); ++i)
     if (own[i].den != 0 && compare(own[i], scout.level()) >= 0) winners.push_back(seen[i]);
   if (winners.empty()) return;
-  const std::vector<char> all(columns_.size(), 1);  // the parts have noted the prospects
+  const std::vector<char> all(columns_.size(), 1);  // the parts have noted the bounds
   Shortlist found = best;
   found.raise(scout.level());
-  search_part<Lane>(watch, node, winners, form, found, nullptr, &all);
+  search_part(watch, node, winners, form, found, nullptr, &all);
   best.merge(found);
 }
 
 // Searches some literals, each up to its best value.
-template <class Lane>
 void NumericSearch::find_first(const Watch& watch, const Node& root, const Form& form,
                                const std::vector<Literal>& literals) {
   struct Found {
@@ -229,7 +219,7 @@ void NumericSearch::find_first(const Watch& watch, const Node& root, const Form&
   }
   struct Worker {
     Lines lines;
-    Sweep<Lane> sweep;
+    Sweep sweep;
     std::vector<Found> found;
   };
   std::vector<std::unique_ptr<Worker>> workers(static_cast<std::size_t>(threads_));
@@ -285,17 +275,16 @@ void NumericSearch::find_first(const Watch& watch, const Node& root, const Form&
       first.columns.insert(first.columns.end(), found.columns.begin(), found.columns.end());
     }
     first.value = make_fraction(first.value.num, first.value.den);
-    path_.note(label, value, reach, as_double(first.value));
+    bounds_.note(label, value, reach, as_double(first.value));
   }
 }
 
-template <class Lane>
 void NumericSearch::search_first(const Watch& watch, const Node& root, const std::vector<NodeLabel>& labels,
                                  const Form& form, Shortlist& best) {
   first_.update(state_, form);
   Fraction level = best.level();
   const std::vector<Literal> literals = literals_of(labels);
-  const std::size_t most = most_literals(root, sizeof(Lane));
+  const std::size_t most = most_literals(root);
   for (;;) {
     std::vector<Literal> pending;
     for (const auto& [label, value] : literals)
@@ -306,15 +295,14 @@ void NumericSearch::search_first(const Watch& watch, const Node& root, const std
           !first.exact && first.may_reach(level) && pending.size() < most)
         pending.push_back(literal);
     if (pending.empty()) break;
-    find_first<Lane>(watch, root, form, pending);
+    find_first(watch, root, form, pending);
   }
   std::vector<Literal> winners;
   std::vector<char> within(columns_.size(), 0);
   for (const Literal& literal : literals) {
     const FirstCondition& first = first_.at(literal.label.label, literal.value);
-    Prospect& prospect = path_.at(literal.label.label, literal.value);
-    if (!prospect.known() && first.known && limits_.prospects != 0)
-      prospect = {0, as_double(first.value), literal.label.kinds};
+    if (first.known && !bounds_.at(literal.label.label, literal.value).known())
+      bounds_.note(literal.label, literal.value, 0, as_double(first.value));
     if (!first.exact || compare(first.value, level) != 0) continue;
     winners.push_back(literal);
     for (const std::uint32_t column : first.columns) within[column] = 1;
@@ -322,7 +310,7 @@ void NumericSearch::search_first(const Watch& watch, const Node& root, const std
   if (winners.empty()) return;
   Shortlist found = best;
   found.raise(level);
-  search_part<Lane>(watch, root, winners, form, found, nullptr, &within);
+  search_part(watch, root, winners, form, found, nullptr, &within);
   best.merge(found);
 }
 

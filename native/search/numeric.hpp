@@ -1,16 +1,15 @@
 // The search of numeric columns for the best conditions of a node.
 //
 // A node is searched part by part, the most promising literals first: what they reach rules out most of the others
-// (prospects.hpp). For the empty body, the best value of every literal is kept between rules (first.hpp).
+// (memory.hpp). For the empty body, the best value of every literal is kept between rules.
 #pragma once
 
 #include <memory>
 #include <vector>
 
 #include "core/parallel.hpp"
-#include "search/first.hpp"
 #include "search/lines.hpp"
-#include "search/prospects.hpp"
+#include "search/memory.hpp"
 #include "search/searcher.hpp"
 
 namespace polyrule {
@@ -22,24 +21,20 @@ class NumericSearch : public Searcher {
                 int threads, bool after_pure);
 
   bool any() const { return !order_.empty(); }
-  void begin_rule(const Form&) override { path_.forget(); }
+  void begin_rule(const Form& form) override { bounds_.begin_rule(form); }
   bool search(const Query& query, Shortlist& best) override;
 
  private:
-  template <class Lane>
   void search_in_parts(const Watch& watch, const Node& node, const std::vector<NodeLabel>& labels, const Form& form,
                        Shortlist& best);
-  template <class Lane>
   void search_first(const Watch& watch, const Node& root, const std::vector<NodeLabel>& labels, const Form& form,
                     Shortlist& best);
-  template <class Lane>
   void find_first(const Watch& watch, const Node& root, const Form& form, const std::vector<Literal>& literals);
-  template <class Lane>
   void search_part(const Watch& watch, const Node& node, const std::vector<Literal>& literals, const Form& form,
                    Shortlist& best, std::vector<Fraction>* own_best, const std::vector<char>* within);
   template <class Visit>
   void over_columns(const Watch& watch, const Node& node, std::size_t literals, Visit&& visit);
-  std::size_t most_literals(const Node& node, std::size_t lane_bytes) const;
+  std::size_t most_literals(const Node& node) const;
 
   Columns& columns_;
   const State& state_;
@@ -50,7 +45,7 @@ class NumericSearch : public Searcher {
   Sequences& sequences_;
   std::vector<std::size_t> order_;  // the numeric columns, the most promising first
   std::vector<double> promise_;     // by column, the largest gain of the last search
-  Prospects path_;
+  Bounds bounds_;
   FirstConditions first_;
 };
 

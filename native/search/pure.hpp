@@ -1,24 +1,39 @@
-// Conditions that are lists of rows (data/members.hpp), where only literals without a wrong row count (ties.hpp).
+// The search where only literals without a wrong row count: precision, once it can reach 1.
 //
 // All literals that are right on every row of a condition where their label is unset go into the head, and the
-// condition with the most true positives wins. Literals that are pure in the node are so under every condition: what
-// they add is a sum over rows. A mixed literal counts if the condition leaves out all rows where it is wrong, so at
-// least that many rows must be left out; only for some conditions it must be looked at which literals that are.
+// condition with the most true positives wins. Numeric columns are looked at by `TieScan`, row by row; conditions that
+// are lists of rows are counted label by label (lists.hpp).
 #pragma once
 
-#include <vector>
-
-#include "core/watch.hpp"
-#include "data/members.hpp"
-#include "data/node.hpp"
+#include "core/limits.hpp"
 #include "data/records.hpp"
-#include "judge/shortlist.hpp"
+#include "search/lines.hpp"
+#include "search/lists.hpp"
+#include "search/searcher.hpp"
 
 namespace polyrule {
 
-// Offers the conditions that have enough true positives of pure literals. Rows are at most 65,535, true positives of
-// all labels together fit into 32 bits, and all members are in records.
-void offer_pure(const Watch& watch, const Node& node, const State& state, const Members& members,
-                const Records& records, const std::vector<NodeLabel>& labels, Count min_coverage, Shortlist& best);
+class PureSearch : public Searcher {
+ public:
+  PureSearch(Columns& columns, const State& state, Sequences& sequences, ListSearch& lists, const Limits& limits,
+             Count min_coverage, int threads);
+
+  bool search(const Query& query, Shortlist& best) override;
+  // A rule has set a label on these of the 64 rows from w * 64 on.
+  void set_label(std::size_t label, std::size_t w, Word rows) { records_.set_label(label, w, rows); }
+
+ private:
+  void offer_numeric(const Watch& watch, const Node& node, Shortlist& best);
+
+  Columns& columns_;
+  const State& state_;
+  Sequences& sequences_;
+  ListSearch& lists_;
+  const Limits& limits_;
+  const Count min_coverage_;
+  const int threads_;
+  std::vector<std::size_t> numeric_;  // columns
+  Records records_;
+};
 
 }  // namespace polyrule

@@ -8,29 +8,16 @@
 namespace polyrule {
 
 std::optional<Grown> Engine::grow_single(const Watch& watch) {
-  std::vector<std::size_t> changed;
-  if (kept_working_version_ != state_.working_version) {
-    kept_.assign(state_.labels * 2, {});
-    kept_working_version_ = state_.working_version;
-  } else {
-    for (std::size_t l = 0; l < state_.labels; ++l)
-      if (kept_label_version_[l] != state_.label_version[l]) changed.push_back(l);
-  }
-  for (const std::size_t l : changed) kept_[l * 2] = kept_[l * 2 + 1] = {};
-  for (std::size_t l = 0; l < state_.labels; ++l)
-    for (int v = 0; v < 2; ++v)
-      if (KeptRule& rule = kept_[l * 2 + std::size_t(v)]; rule.known && !still_best(rule, l, v, changed)) rule = {};
-  kept_label_version_ = state_.label_version;
-
   const std::optional<Grown>* best = nullptr;
   for (std::size_t l = 0; l < state_.labels; ++l)
     for (int v = 1; v >= (form_.negative ? 0 : 1); --v) {
       KeptRule& rule = kept_[l * 2 + std::size_t(v)];
-      if (!rule.known) {
-        rule.steps.clear();
+      const Change change = state_.since(rule.stamp, l);
+      if (change.label || change.working || !still_best(rule, l, v, change.sets)) {
+        rule = {};
         rule.grown = grow_with(watch, LiteralChoice({l, v}), &rule.steps);
-        rule.known = true;
       }
+      rule.stamp = state_.now();
       if (!rule.grown) continue;
       if (!best || beats(rule.grown->head, (*best)->head) ||
           (!beats((*best)->head, rule.grown->head) &&
@@ -43,7 +30,7 @@ std::optional<Grown> Engine::grow_single(const Watch& watch) {
 // Whether a rule grown before the labels `changed` were set on more rows would be grown again. A beam, groups, another
 // scope or a least coverage would need more than the steps of one path.
 bool Engine::still_best(const KeptRule& rule, std::size_t label, int value,
-                        const std::vector<std::size_t>& changed) const {
+                        std::span<const std::uint32_t> changed) const {
   if (changed.empty()) return true;
   if (options_.max_members > 0) return false;
   const Form form = form_for(LiteralChoice({label, value}));
@@ -60,9 +47,9 @@ bool Engine::still_best(const KeptRule& rule, std::size_t label, int value,
   for (std::size_t k = 0; k < std::min(rule.steps.size(), options_.max_conditions); ++k) {
     const bool at_end = k + 1 == rule.steps.size();
     const KeptRule::Step &here = rule.steps[k], &next = rule.steps[at_end ? k : k + 1];
-    for (const std::size_t tested : changed)
+    for (const std::uint32_t tested : changed)
       for (int set_to = 0; set_to < 2; ++set_to) {
-        const Condition condition{Test::label, false, static_cast<std::uint32_t>(tested), double(set_to)};
+        const Condition condition{Test::label, false, tested, double(set_to)};
         const Bits cover = covered_by(condition, here.cover, columns_, state_);
         const Count weight = state_.weigh(cover.data());
         if (weight == 0 || weight == here.weight) continue;

@@ -7,7 +7,7 @@ namespace polyrule {
 namespace {
 
 // Width vectors at a time, small enough that all sums stay in registers.
-template <class Lane, std::size_t Count, std::size_t Width>
+template <std::size_t Count, std::size_t Width>
 POLYRULE_INLINE void sweep_some(const std::uint32_t* list, std::size_t size, const Lane* table, std::size_t stride,
                                 bool at_end, Lane* high, Lane* low) {
   using Some = Lanes<Lane, Count>;
@@ -34,78 +34,29 @@ POLYRULE_INLINE void sweep_some(const std::uint32_t* list, std::size_t size, con
   }
 }
 
-template <class Lane>
-POLYRULE_INLINE void sweep_all(const std::uint32_t* list, std::size_t size, const Lane* table, std::size_t stride,
-                               bool at_end, Lane* high, Lane* low) {
-  constexpr std::size_t kEach = 32 / sizeof(Lane);
-  if (stride == 4) return sweep_some<Lane, 4, 1>(list, size, table, stride, at_end, high, low);
+}  // namespace
+
+POLYRULE_VECTOR_CLONES
+void sweep_list(const std::uint32_t* list, std::size_t size, const Lane* table, std::size_t stride, bool at_end,
+                Lane* high, Lane* low) {
+  if (stride == 4) return sweep_some<4, 1>(list, size, table, stride, at_end, high, low);
   std::size_t k = 0;
-  for (; k + 4 * kEach <= stride; k += 4 * kEach)
-    sweep_some<Lane, kEach, 4>(list, size, table + k, stride, at_end, high + k, low + k);
-  for (; k + 2 * kEach <= stride; k += 2 * kEach)
-    sweep_some<Lane, kEach, 2>(list, size, table + k, stride, at_end, high + k, low + k);
-  for (; k < stride; k += kEach) sweep_some<Lane, kEach, 1>(list, size, table + k, stride, at_end, high + k, low + k);
+  for (; k + 4 * kLanes <= stride; k += 4 * kLanes)
+    sweep_some<kLanes, 4>(list, size, table + k, stride, at_end, high + k, low + k);
+  for (; k + 2 * kLanes <= stride; k += 2 * kLanes)
+    sweep_some<kLanes, 2>(list, size, table + k, stride, at_end, high + k, low + k);
+  for (; k < stride; k += kLanes) sweep_some<kLanes, 1>(list, size, table + k, stride, at_end, high + k, low + k);
 }
 
-template <class Lane>
-POLYRULE_INLINE void sum_all(const std::uint8_t* bins, const Row* rows, std::size_t size, bool by_row,
-                             const Lane* table, std::size_t stride, Lane* sums) {
+POLYRULE_VECTOR_CLONES
+void sum_bins(const std::uint8_t* bins, const Row* rows, std::size_t size, bool by_row, const Lane* table,
+              std::size_t stride, Lane* sums) {
   using Four = Lanes<Lane, 4>;
   for (std::size_t p = 0; p < size; ++p) {
     const Lane* add = table + (by_row ? std::size_t(rows[p]) : p) * stride;
     Lane* sum = sums + std::size_t(bins[rows[p]]) * stride;
     for (std::size_t k = 0; k < stride; k += 4) store(sum + k, load<Four>(sum + k) + load<Four>(add + k));
   }
-}
-
-POLYRULE_VECTOR_CLONES
-void sweep_narrow(const std::uint32_t* list, std::size_t size, const std::int32_t* table, std::size_t stride,
-                  bool at_end, std::int32_t* high, std::int32_t* low) {
-  sweep_all(list, size, table, stride, at_end, high, low);
-}
-
-POLYRULE_VECTOR_CLONES
-void sweep_wide(const std::uint32_t* list, std::size_t size, const std::int64_t* table, std::size_t stride, bool at_end,
-                std::int64_t* high, std::int64_t* low) {
-  sweep_all(list, size, table, stride, at_end, high, low);
-}
-
-POLYRULE_VECTOR_CLONES
-void sum_narrow(const std::uint8_t* bins, const Row* rows, std::size_t size, bool by_row, const std::int32_t* table,
-                std::size_t stride, std::int32_t* sums) {
-  sum_all(bins, rows, size, by_row, table, stride, sums);
-}
-
-POLYRULE_VECTOR_CLONES
-void sum_wide(const std::uint8_t* bins, const Row* rows, std::size_t size, bool by_row, const std::int64_t* table,
-              std::size_t stride, std::int64_t* sums) {
-  sum_all(bins, rows, size, by_row, table, stride, sums);
-}
-
-}  // namespace
-
-template <>
-void sweep_list<std::int32_t>(const std::uint32_t* list, std::size_t size, const std::int32_t* table,
-                              std::size_t stride, bool at_end, std::int32_t* high, std::int32_t* low) {
-  sweep_narrow(list, size, table, stride, at_end, high, low);
-}
-
-template <>
-void sweep_list<std::int64_t>(const std::uint32_t* list, std::size_t size, const std::int64_t* table,
-                              std::size_t stride, bool at_end, std::int64_t* high, std::int64_t* low) {
-  sweep_wide(list, size, table, stride, at_end, high, low);
-}
-
-template <>
-void sum_bins<std::int32_t>(const std::uint8_t* bins, const Row* rows, std::size_t size, bool by_row,
-                            const std::int32_t* table, std::size_t stride, std::int32_t* sums) {
-  sum_narrow(bins, rows, size, by_row, table, stride, sums);
-}
-
-template <>
-void sum_bins<std::int64_t>(const std::uint8_t* bins, const Row* rows, std::size_t size, bool by_row,
-                            const std::int64_t* table, std::size_t stride, std::int64_t* sums) {
-  sum_wide(bins, rows, size, by_row, table, stride, sums);
 }
 
 }  // namespace polyrule

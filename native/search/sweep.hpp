@@ -17,14 +17,14 @@ namespace polyrule {
 
 inline constexpr std::size_t kLanes = 8;
 
+using Lane = std::int32_t;
+
 // Extremes of the running sums over a list at the starts of distinct values (and at its end, if asked for). A slot of
 // the table has `stride` numbers: 4, or a multiple of kLanes; each starts at a multiple of 16 bytes.
-template <class Lane>
 void sweep_list(const std::uint32_t* list, std::size_t size, const Lane* table, std::size_t stride, bool at_end,
                 Lane* high, Lane* low);
 
 // sums[bin] gets what the covered rows of each bin add up to; stride as above.
-template <class Lane>
 void sum_bins(const std::uint8_t* bins, const Row* rows, std::size_t size, bool by_row, const Lane* table,
               std::size_t stride, Lane* sums);
 
@@ -50,23 +50,20 @@ struct Literal {
   int value;
 };
 
-template <class Lane>
+// Where gains do not fit into lanes, they are scaled down and rounded. No sum is then off by more than a half for each
+// row, which is added to what a literal reaches.
 class Sweep {
  public:
-  static constexpr double kCapacity =
-      sizeof(Lane) == 4 ? 2147483648.0 / 3.1 : kWideCapacity;  // kernels add up to three sums
-
   Sweep(const Node& node, const State& state, const Form& form, double capacity, std::vector<Literal> literals)
-      : node_(node), state_(state), form_(form), capacity_(std::min(capacity, kCapacity)),
-        literals_(std::move(literals)), lanes_(literals_.size()),
-        reach_(literals_.size(), -std::numeric_limits<double>::infinity()) {
+      : node_(node), state_(state), form_(form), capacity_(capacity), literals_(std::move(literals)),
+        lanes_(literals_.size()), reach_(literals_.size(), -std::numeric_limits<double>::infinity()) {
     stride_ = literals_.size() <= 4 ? 4 : (literals_.size() + kLanes - 1) / kLanes * kLanes;
     table_.assign(node.slots * stride_, Lane(0));
     for (LineArray<Lane>* lanes : {&high_, &low_}) lanes->resize(stride_);
   }
 
   const std::vector<Literal>& literals() const { return literals_; }
-  // The largest G / q seen so far of a literal, over all candidates; see prospects.hpp.
+  // The largest G / q seen so far of a literal, over all candidates; see memory.hpp.
   double reach(std::size_t literal) const { return reach_[literal]; }
   // The largest G / q of the last column.
   double top() const { return top_; }
@@ -80,22 +77,17 @@ class Sweep {
     // Row by row, so that every line of the table is written once.
     std::vector<const std::uint8_t*> kinds(labels);
     for (std::size_t i = 0; i < labels; ++i) kinds[i] = kinds_of(i);
-    const auto fill = [&](std::uint32_t slot) {
+    each_slot([&](std::uint32_t slot) {
       Lane* out = table_.get() + slot * stride_;
-      const Lane w = state_.unit ? Lane(1) : static_cast<Lane>(state_.weights[node_.row(slot)]);
-      for (std::size_t i = 0; i < labels; ++i) out[i] = lanes_[i].add[kinds[i][slot]] * w;
-    };
-    each_slot(fill);
+      for (std::size_t i = 0; i < labels; ++i) out[i] = lane_gain(lanes_[i], kinds[i][slot], slot);
+    });
   }
 
   // One literal gets a level of its own.
   void set_level(std::size_t i, const Fraction& level) {
     set_lane(i, level);
     const std::uint8_t* kinds = kinds_of(i);
-    each_slot([&](std::uint32_t slot) {
-      const Lane w = state_.unit ? Lane(1) : static_cast<Lane>(state_.weights[node_.row(slot)]);
-      table_[slot * stride_ + i] = lanes_[i].add[kinds[slot]] * w;
-    });
+    each_slot([&](std::uint32_t slot) { table_[slot * stride_ + i] = lane_gain(lanes_[i], kinds[slot], slot); });
   }
 
   // The literals whose boundaries are being shown, or one of them, must reach more from here on. Ties count again.
@@ -145,12 +137,20 @@ class Sweep {
  private:
   struct LaneState {
     Fraction level;
-    Lane add[kKinds + 1];
+    double add[kKinds + 1];  // what a row of weight 1 adds, before it is rounded
+    Lane unit[kKinds + 1];   // and after
     Count empty = 0, full = 0;
-    Lane least = 0, most = 0;  // that a row of weight 1 adds
+    double least = 0, most = 0;  // of `add`
     double scale = 1;
-    bool exact = true;
+    Count room = 0;  // what rounding may change in a sum; 0: lanes are exact
   };
+
+  Lane lane_gain(const LaneState& lane, int kind, std::uint32_t slot) const {
+    if (state_.unit) return lane.unit[kind];
+    const Count weight = state_.weights[node_.row(slot)];
+    return lane.room == 0 ? static_cast<Lane>(lane.unit[kind] * weight)
+                          : static_cast<Lane>(std::lrint(lane.add[kind] * double(weight)));
+  }
 
   // A literal with exact counts, and with gains at the level that it must reach now. Sums of 64 bits leave lanes of 32
   // behind: where those can only look at a fraction below the level, most of what passes them does not reach it.
@@ -165,22 +165,27 @@ class Sweep {
 
   void set_lane(std::size_t i, const Fraction& at) {
     const auto& [label, v] = literals_[i];
-    const LaneLevel level(form_, double(node_.weight), state_, at, capacity_);
-    const Gains gains(form_, level.value);
+    const Gains gains(form_, at);
+    const double largest =
+        largest_sum(form_, double(node_.weight), state_, std::abs(as_double(at)), 1) * double(at.den);
+    const double down = largest < capacity_ ? 1 : 0.9 * capacity_ / largest;
     LaneState& lane = lanes_[i];
     lane.level = at;
-    for (int k = 0; k <= kKinds; ++k) lane.add[k] = static_cast<Lane>(gains.slope[v][k]);
+    for (int k = 0; k <= kKinds; ++k) {
+      lane.add[k] = double(gains.slope[v][k]) * down;
+      lane.unit[k] = static_cast<Lane>(std::lrint(lane.add[k]));
+    }
     lane.least = *std::min_element(lane.add, lane.add + kKinds + 1);
     lane.most = *std::max_element(lane.add, lane.add + kKinds + 1);
-    lane.empty = static_cast<Count>(gains.empty_sum(label));
-    lane.full = static_cast<Count>(gains.sum(label, label.kinds, v));
-    lane.scale = double(level.value.den);
-    lane.exact = level.exact;
+    lane.empty = static_cast<Count>(std::ceil(double(gains.empty_sum(label)) * down));
+    lane.full = static_cast<Count>(std::ceil(double(gains.sum(label, label.kinds, v)) * down));
+    lane.scale = double(at.den) * down;
+    lane.room = down < 1 ? static_cast<Count>(node_.rows.size()) / 2 + 2 : 0;
   }
 
   void aim(Followed& f, const Fraction& at) const {
     const auto& [label, v] = literals_[f.literal];
-    const LaneLevel level(form_, double(node_.weight), state_, at, Sweep<std::int64_t>::kCapacity);
+    const LaneLevel level(form_, double(node_.weight), state_, at, kWideCapacity);
     const Gains gains(form_, level.value);
     f.empty = f.whole = static_cast<Count>(gains.empty_sum(label));
     f.sum = 0;
@@ -228,12 +233,12 @@ class Sweep {
     for (std::size_t i = 0; i < literals_.size(); ++i) {
       Count whole = lanes_[i].full;
       for (const std::uint32_t slot : missing) whole -= add_at(i, slot);
-      const Count most = peak(i, whole);
+      const Count most = peak(i, whole) + lanes_[i].room;
       const double reach = double(most) / lanes_[i].scale;
       reach_[i] = std::max(reach_[i], reach);
       top_ = std::max(top_, reach);
       if (most < 0) continue;
-      all_exact_ = all_exact_ && lanes_[i].exact;
+      all_exact_ = all_exact_ && lanes_[i].room == 0;
       followed_.emplace_back(i);
     }
   }
@@ -297,7 +302,11 @@ class Sweep {
 
   void weigh_bins(const Column& column) {
     weights_.assign(Column::kMissingBin + 1, 0);
-    for (const Row row : node_.rows) weights_[column.bins[row]] += state_.unit ? 1 : state_.weights[row];
+    filled_.assign(Column::kMissingBin + 1, 0);
+    for (const Row row : node_.rows) {
+      weights_[column.bins[row]] += state_.unit ? 1 : state_.weights[row];
+      ++filled_[column.bins[row]];
+    }
   }
 
   // The largest gain that a boundary in or next to a bin can have. Inside, only the weight of a bin and the sum of its
@@ -307,10 +316,10 @@ class Sweep {
     double most = -0x1p62, left = 0;
     for (std::size_t b = 0; b < bins; ++b) {
       if (weights_[b] == 0) continue;
-      const double sum = double(sums_[b * stride_ + i]), rise = gaining(lane, sum, double(weights_[b]));
-      double here = std::max(double(lane.empty) + left + rise, double(whole) - (left + sum - rise));
-      if (sizeof(Lane) > 4) here += 1e-12 * (std::abs(double(lane.empty)) + std::abs(double(whole)) + std::abs(left));
-      if (here >= 0) open[b] = 1;
+      const double sum = double(sums_[b * stride_ + i]), off = lane.room > 0 ? double(filled_[b]) / 2 : 0;
+      const double rise = gaining(lane, sum + off, double(weights_[b]));
+      const double here = std::max(double(lane.empty) + left + rise, double(whole) - (left + sum - rise));
+      if (here + double(lane.room) >= 0) open[b] = 1;
       most = std::max(most, here);
       left += sum;
     }
@@ -321,8 +330,7 @@ class Sweep {
   static double gaining(const LaneState& lane, double sum, double weight) {
     if (lane.most <= 0) return 0;
     if (lane.least >= 0) return sum;
-    const double most = double(lane.most), least = double(lane.least);
-    return std::ceil(most * (sum - least * weight) / (most - least) * (1 + 1e-12));
+    return std::ceil(lane.most * (sum - lane.least * weight) / (lane.most - lane.least) * (1 + 1e-12));
   }
 
   template <class Show, class Sort>
@@ -378,7 +386,7 @@ class Sweep {
   std::size_t stride_ = 0;
   LineArray<Lane> table_;  // by slot, what it adds to every lane
   LineArray<Lane> high_, low_, sums_;
-  std::vector<Count> weights_;  // by bin
+  std::vector<Count> weights_, filled_;  // by bin, its weight and its rows
   std::vector<std::uint32_t> binned_;
   std::vector<std::pair<std::uint32_t, std::vector<std::uint8_t>>> kinds_;
   std::vector<Followed> followed_;

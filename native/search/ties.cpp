@@ -65,7 +65,7 @@ std::size_t join_until_drop(const RaceRows& rows, std::size_t from, std::size_t 
 }
 
 TieScan::TieScan(const Node& node, const State& state, const Records& records, Columns& columns, Sequences& sequences,
-                 const std::vector<NodeLabel>& labels, Count min_coverage)
+                 Count min_coverage)
     : node_(node), state_(state), columns_(columns), sequences_(sequences), words_(records.words()),
       stride_(node.is_root() ? records.stride() : 2 * words_), min_coverage_(min_coverage), most_(state.labels, 0),
       start_(words_), race_(words_) {
@@ -83,7 +83,7 @@ TieScan::TieScan(const Node& node, const State& state, const Records& records, C
       weights_[node.is_root() ? node.rows[p] : p] = state.weights[node.rows[p]];
   }
   for (RaceWord& word : start_) word.seen[0] = word.seen[1] = ~Word{0};
-  for (const NodeLabel& label : labels) {
+  for (const NodeLabel& label : node.labels) {
     const std::size_t l = label.label;
     for (int v = 0; v < 2; ++v)
       if (label.usable(v)) {
@@ -97,7 +97,7 @@ TieScan::TieScan(const Node& node, const State& state, const Records& records, C
 
 void TieScan::column(std::size_t index, Shortlist& best) {
   const Column& column = columns_[index];
-  columns_.follow(index, state_.working, state_.working_version);
+  columns_.follow(index, state_.now().working);
   lay_out(index, column);
   if (size_ == 0) return;
   misses_ = size_ < node_.rows.size();

@@ -41,7 +41,7 @@ std::size_t join_until_drop(const RaceRows& rows, std::size_t from, std::size_t 
 class TieScan {
  public:
   TieScan(const Node& node, const State& state, const Records& records, Columns& columns, Sequences& sequences,
-          const std::vector<NodeLabel>& labels, Count min_coverage);
+          Count min_coverage);
 
   // Both directions of a numeric column.
   void column(std::size_t index, Shortlist& best);

@@ -8,7 +8,6 @@
 #include "core/natural.hpp"
 #include "core/parallel.hpp"
 #include "core/tally.hpp"
-#include "core/transpose.hpp"
 
 using namespace polyrule;
 
@@ -131,17 +130,6 @@ TEST_CASE("a tally counts every bit of the listed records") {
     tally(records.data(), kStride, rows.data(), listed, 2, counts.data());
     CHECK(counts == expected);
   }
-}
-
-TEST_CASE("transposing changes rows and columns, and twice changes nothing") {
-  Word words[64], before[64];
-  for (Word& word : words) word = numbers();
-  std::copy(words, words + 64, before);
-  transpose(words);
-  for (std::size_t i = 0; i < 64; ++i)
-    for (std::size_t k = 0; k < 64; ++k) REQUIRE((words[i] >> k & 1) == (before[k] >> i & 1));
-  transpose(words);
-  CHECK(std::equal(words, words + 64, before));
 }
 
 TEST_CASE("parallel work is done once each, and an exception comes back") {

@@ -17,7 +17,6 @@ LOWER: dict[str, list[float]] = {
     "lane_capacity": [400.0, 5000.0],
     "sorted_rows": [1, 16],
     "binned_rows": [1, 8],
-    "raced_rows": [1, 20],
     "kept_rows": [0, 20],
     "record_bytes": [0, 64],
     "table_bytes": [0],

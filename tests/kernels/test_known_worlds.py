@@ -18,7 +18,7 @@ from polyrule.native import native
 
 pytestmark = pytest.mark.skipif(native is None, reason="the compiled kernels are not built")
 nan = float("nan")
-KEPT = {"raced_rows": 1, "kept_rows": 0, "sorted_rows": 1, "binned_rows": 1, "first_labels": 0}
+KEPT = {"kept_rows": 0, "sorted_rows": 1, "binned_rows": 1, "first_labels": 0}
 
 
 @pytest.mark.parametrize("seed", [104, 169, 448])

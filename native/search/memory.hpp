@@ -1,9 +1,13 @@
-// What is known about how far a literal can get, so that it need not be searched in every node.
+// What is remembered of literals: how far they can get, and by which condition, so that they need not be searched in
+// every node and for every rule.
+//
+// Whatever is kept between rules has the stamp of the training state it was found in (data/state.hpp).
 #pragma once
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <optional>
 #include <vector>
 
 #include "judge/literals.hpp"
@@ -42,9 +46,9 @@ struct Target {
 // A search over all conditions of a node gives every literal's `reach`: no condition makes num - value * den larger. It
 // bounds the literal in every node below, too. A condition c covers C & c in a node with cover C, and A & c in an
 // ancestor with cover A; the two differ by rows of A that are not in C, so the sum cannot grow by more than what the
-// bad rows among those have cost. The same holds for the next rule as long as neither the label nor the working set has
-// changed. Doubles are enough, with some slack: a literal that is searched in vain costs time, nothing else.
-struct Prospect {
+// bad rows among those have cost. Doubles are enough, with some slack: a literal that is searched in vain costs time,
+// nothing else.
+struct Bound {
   double reach = std::numeric_limits<double>::infinity();
   double value = 0;  // of the measure, when the reach was found; at a lower value more is possible
   KindCounts kinds;
@@ -70,17 +74,38 @@ struct Prospect {
   }
 };
 
-// By literal, 2 * label + value.
-class Prospects {
+// What a memory was made for.
+class Remembered {
  public:
-  explicit Prospects(std::size_t labels, bool remembers = true) : known_(labels * 2), remembers_(remembers) {}
+  // Whether the form is another one than last time.
+  bool is_new(const Form& form) {
+    const bool same = num_ == form.num && den_ == form.den;
+    num_ = form.num;
+    den_ = form.den;
+    return !same;
+  }
 
-  Prospect& at(std::size_t label, int value) { return known_[label * 2 + std::size_t(value)]; }
-  const Prospect& at(std::size_t label, int value) const { return known_[label * 2 + std::size_t(value)]; }
-  void forget() { known_.assign(known_.size(), {}); }
-  void forget(std::size_t label) { at(label, 0) = at(label, 1) = {}; }
+ private:
+  std::array<Count, 5> num_{}, den_{};
+};
+
+// The bounds of all literals: those of the empty body, which are kept between rules, and those along the path of a
+// rule.
+class Bounds {
+ public:
+  // `label_conditions`: whether conditions on labels are among those that are bounded.
+  Bounds(const State& state, bool label_conditions, bool remembers)
+      : state_(state), label_conditions_(label_conditions), remembers_(remembers), root_(state.labels * 2),
+        path_(state.labels * 2) {}
+
+  // A rule starts: the bounds of the empty body are brought up to date.
+  void begin_rule(const Form& form);
+  // The empty body has been searched.
+  void keep_root() { root_ = path_; }
+
+  const Bound& at(std::size_t label, int value) const { return path_[label * 2 + std::size_t(value)]; }
   void note(const NodeLabel& label, int value, double reach, double at_value) {
-    if (remembers_) at(label.label, value) = {reach, at_value, label.kinds};
+    if (remembers_) path_[label.label * 2 + std::size_t(value)] = {reach, at_value, label.kinds};
   }
 
   // Drops the literals that cannot reach the target; false if none of the label is left.
@@ -91,31 +116,51 @@ class Prospects {
     return label.allowed[0] || label.allowed[1];
   }
 
-  double promise(const NodeLabel& label, const Target& target) const {
-    double most = -std::numeric_limits<double>::infinity();
-    for (int v = 0; v < 2; ++v)
-      if (label.allowed[v]) most = std::max(most, at(label.label, v).optimistic(label, v, target));
-    return most;
-  }
-
   // The labels that can reach the target, the `leading` and then the most promising ones first.
   std::vector<NodeLabel> ranked(const std::vector<NodeLabel>& labels, const Target& target,
-                                const std::vector<std::uint32_t>& leading) const {
-    std::vector<std::pair<double, NodeLabel>> found;
-    for (NodeLabel label : labels) {
-      if (!narrow(label, target)) continue;
-      const bool leads = std::find(leading.begin(), leading.end(), label.label) != leading.end();
-      found.push_back({leads ? std::numeric_limits<double>::infinity() : promise(label, target), label});
-    }
-    std::stable_sort(found.begin(), found.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
-    std::vector<NodeLabel> out;
-    for (auto& [promise, label] : found) out.push_back(std::move(label));
-    return out;
-  }
+                                const std::vector<std::uint32_t>& leading) const;
 
  private:
-  std::vector<Prospect> known_;
-  bool remembers_;
+  double promise(const NodeLabel& label, const Target& target) const;
+  void look_at_conditions_on(std::size_t label, const Form& form);
+
+  const State& state_;
+  const bool label_conditions_, remembers_;
+  std::vector<Bound> root_, path_;  // by literal, 2 * label + value
+  Remembered for_;
+  Stamp stamp_;
+};
+
+// The best first condition of a literal on a numeric column.
+struct FirstCondition {
+  bool known = false;  // whether no first condition exceeds `value`
+  bool below = false;  // whether none reaches it, either
+  bool exact = false;  // whether those on `columns`, and no others, reach it
+  Fraction value;
+  std::vector<std::uint32_t> columns;
+  std::optional<Condition> witness;  // one that was the best, to start from next time
+
+  bool may_reach(const Fraction& level) const {
+    const int order = known ? compare(value, level) : 1;
+    return order > 0 || (order == 0 && !below);
+  }
+};
+
+// Those of all literals, kept between rules. A rule only changes the labels of its head, and rows that leave the
+// working set are mostly done with. So what a single condition can make of the other literals stays true, and only
+// literals that changed are searched again, each at a value of its own, until its best value is known exactly.
+class FirstConditions {
+ public:
+  explicit FirstConditions(std::size_t labels) : known_(labels * 2) {}
+
+  FirstCondition& at(std::size_t label, int value) { return known_[label * 2 + std::size_t(value)]; }
+  // Forgets what has become stale since the last call.
+  void update(const State& state, const Form& form);
+
+ private:
+  std::vector<FirstCondition> known_;
+  Remembered for_;
+  Stamp stamp_;
 };
 
 }  // namespace polyrule
