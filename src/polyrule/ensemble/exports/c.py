@@ -6,7 +6,7 @@ from polyrule.ensemble.decisions import AS_GOOD
 from polyrule.ensemble.exports import rule_comment
 from polyrule.ensemble.model import RuleEnsemble
 from polyrule.model.exports.c import name_tables
-from polyrule.model.exports.condition_code import c_test
+from polyrule.model.exports.condition_code import c_body
 from polyrule.model.exports.quoting import c_identifier
 
 _HEADER = """/* Weighted multi-label rules, exported by polyrule. C99, no dependencies.
@@ -36,8 +36,7 @@ def export(model: RuleEnsemble, prefix: str = "polyrule") -> str:
     ]
     lines += [f"  s[{label}] = {float(start)!r};" for label, start in enumerate(model.intercepts)]
     for index, rule in enumerate(model.rules):
-        test = " && ".join(c_test(condition, model.features) for condition in rule.body) or "1"  # type: ignore[arg-type]
-        lines += [f"  /* {rule_comment(model, index)} */", f"  if ({test}) {{"]
+        lines += [f"  /* {rule_comment(model, index)} */", f"  if ({c_body(rule.body, model.features)}) {{"]
         lines += [f"    s[{entry.label}] += {float(entry.weight)!r};" for entry in rule.head]
         lines.append("  }")
     lines += ["}", "", f"void {prefix}_predict(const double *x, unsigned char *y) {{", f"  double s[{max(1, width)}];"]

@@ -5,8 +5,8 @@ from __future__ import annotations
 from polyrule.ensemble.decisions import AS_GOOD
 from polyrule.ensemble.exports import rule_comment
 from polyrule.ensemble.model import RuleEnsemble
-from polyrule.model.exports.condition_code import columns_of, javascript_helpers, javascript_read, javascript_test
-from polyrule.model.exports.quoting import javascript_string
+from polyrule.model.exports.condition_code import columns_of, javascript_body, javascript_helpers, javascript_read
+from polyrule.model.exports.javascript import name_array
 from polyrule.model.narrowing import used_features
 
 _HEADER = """// Weighted multi-label rules, exported by polyrule. Needs nothing but JavaScript.
@@ -67,8 +67,8 @@ if (typeof module !== "undefined") module.exports = polyrule;
 def export(model: RuleEnsemble) -> str:
     """Return the source of a script that defines ``polyrule.predict`` and exports it where there are modules."""
     used = used_features(model.rules)
-    lines = [_HEADER, _names("FEATURES", columns_of(model.features, used))]
-    lines.append(_names("LABELS", list(model.label_names)))
+    lines = [_HEADER, name_array("FEATURES", columns_of(model.features, used))]
+    lines.append(name_array("LABELS", list(model.label_names)))
     decision = model.decision
     lines.append(
         f"  const CUTS = [{', '.join(repr(float(cut)) for cut in decision.every_cut(len(model.label_names)))}];"
@@ -82,8 +82,7 @@ def export(model: RuleEnsemble) -> str:
     for j in used:
         lines.append(f"    const x{j} = {javascript_read(model.features[j])};")
     for index, rule in enumerate(model.rules):
-        test = " && ".join(javascript_test(condition, model.features) for condition in rule.body) or "true"  # type: ignore[arg-type]
-        lines += [f"    // {rule_comment(model, index)}", f"    if ({test}) {{"]
+        lines += [f"    // {rule_comment(model, index)}", f"    if ({javascript_body(rule.body, model.features)}) {{"]
         lines += [f"      s[{entry.label}] += {float(entry.weight)!r};" for entry in rule.head]
         lines.append("    }")
     lines += ["    return s;", "  };"]
@@ -91,7 +90,3 @@ def export(model: RuleEnsemble) -> str:
         lines.append(_SUBSET if decision.kind == "subset" else _EXPECTED_F1)
     lines += [_SETS if decision.uses_sets else _CUTS, _FOOTER.rstrip("\n")]
     return "\n".join(lines) + "\n"
-
-
-def _names(variable: str, names: list[str]) -> str:
-    return "\n".join([f"  const {variable} = [", *(f"    {javascript_string(name)}," for name in names), "  ];"])

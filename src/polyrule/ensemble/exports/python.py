@@ -5,8 +5,8 @@ from __future__ import annotations
 from polyrule.ensemble.decisions import AS_GOOD
 from polyrule.ensemble.exports import rule_comment
 from polyrule.ensemble.model import RuleEnsemble
-from polyrule.model.exports.condition_code import columns_of, python_helpers, python_read, python_test
-from polyrule.model.exports.quoting import python_string
+from polyrule.model.exports.condition_code import columns_of, python_body, python_helpers, python_read
+from polyrule.model.exports.python import name_tuple
 from polyrule.model.narrowing import used_features
 
 _HEADER = '''"""Weighted multi-label rules, exported by polyrule. Needs nothing but Python.
@@ -64,8 +64,8 @@ def export(model: RuleEnsemble) -> str:
     """Return the source of a module with ``predict(row)``, ``scores(row)``, ``FEATURES`` and ``LABELS``."""
     used = used_features(model.rules)
     lines = [_HEADER, "import math\n"] if model.decision.kind == "expected-f1" else [_HEADER]
-    lines += [_names("FEATURES", columns_of(model.features, used))]
-    lines.append(_names("LABELS", list(model.label_names)))
+    lines += [name_tuple("FEATURES", columns_of(model.features, used))]
+    lines.append(name_tuple("LABELS", list(model.label_names)))
     decision = model.decision
     lines.append(f"_CUTS = ({''.join(f'{float(cut)!r}, ' for cut in decision.every_cut(len(model.label_names)))})")
     if decision.uses_sets:
@@ -81,13 +81,8 @@ def export(model: RuleEnsemble) -> str:
     for j in used:
         lines.append(f"    x{j} = {python_read(model.features[j])}")
     for index, rule in enumerate(model.rules):
-        test = " and ".join(python_test(condition, model.features) for condition in rule.body) or "True"  # type: ignore[arg-type]
-        lines += [f"    # {rule_comment(model, index)}", f"    if {test}:"]
+        lines += [f"    # {rule_comment(model, index)}", f"    if {python_body(rule.body, model.features)}:"]
         lines += [f"        s[{entry.label}] += {float(entry.weight)!r}" for entry in rule.head]
     lines += ["    return s", "", "", "def scores(row):", "    return dict(zip(LABELS, _sums(row)))", ""]
     lines.append(_SETS + (_SUBSET if decision.kind == "subset" else _EXPECTED_F1) if decision.uses_sets else _CUTS)
     return "\n".join(lines)
-
-
-def _names(variable: str, names: list[str]) -> str:
-    return "\n".join([f"{variable} = (", *(f"    {python_string(name)}," for name in names), ")"])

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from polyrule.model import printing
-from polyrule.model.exports.condition_code import c_test
+from polyrule.model.exports.condition_code import c_body, head_of
 from polyrule.model.exports.quoting import c_identifier, c_string, comment
-from polyrule.model.rule import Condition, LabelCondition, Rule
+from polyrule.model.rule import Rule
 from polyrule.model.rule_list import RuleList
 
 _HEADER = """/* A multi-label rule list, exported by polyrule. C99, no dependencies.
@@ -92,19 +92,10 @@ def _strings(name: str, texts: list[str], storage: str = "") -> str:
 
 def _rule_lines(model: RuleList, number: int, rule: Rule) -> list[str]:
     text = printing.format_rule(rule, model.features, model.label_names, counts=False)
-    head = {literal.label: literal.value for literal in rule.head}
-    if model.full:
-        head = {label: head.get(label, 0) for label in range(len(model.label_names))}
-    test = " && ".join(_test(model, condition) for condition in rule.body) or "1"
+    test = c_body(rule.body, model.features)
     lines = [f"  /* {number}: {comment(text)} */", f"  if ({test}) {{"]
     lines.append("    fresh = 0;")
-    lines += [f"    fresh |= set_label(y, {label}, {value});" for label, value in head.items()]
+    lines += [f"    fresh |= set_label(y, {label}, {value});" for label, value in head_of(model, rule).items()]
     if rule.stop:
         lines.append("    if (fresh) return;")
     return [*lines, "  }"]
-
-
-def _test(model: RuleList, condition: Condition) -> str:
-    if isinstance(condition, LabelCondition):
-        return f"y[{condition.label}] == {condition.value}"
-    return c_test(condition, model.features)

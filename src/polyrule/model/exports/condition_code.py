@@ -7,12 +7,24 @@ no category counts as missing, as it does here. The variable of feature 3 is ``x
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
+from typing import Any
 
 from polyrule.data.dates import MONTHS, WEEKDAYS, format_date
 from polyrule.data.table import Feature
 from polyrule.model.conditions import accepted
 from polyrule.model.exports.quoting import javascript_string, python_string, sql_name, sql_number, sql_string
-from polyrule.model.rule import FeatureCondition, GroupCondition, InputCondition, MissingCondition, NumericCondition
+from polyrule.model.rule import (
+    Condition,
+    FeatureCondition,
+    GroupCondition,
+    InputCondition,
+    LabelCondition,
+    MissingCondition,
+    NumericCondition,
+    Rule,
+)
+from polyrule.model.rule_list import RuleList
 
 Features = Sequence[Feature]
 
@@ -22,6 +34,12 @@ _BOOLEAN = ("False", "True")
 def columns_of(features: Features, used: Sequence[int]) -> list[str]:
     """Return the columns that a row must have; several features may be read from one column of dates."""
     return list(dict.fromkeys(features[j].column for j in used))
+
+
+def head_of(model: RuleList, rule: Rule) -> dict[int, int]:
+    """Return what a rule sets, by label; a full list sets what its heads leave out to 0."""
+    head = {literal.label: literal.value for literal in rule.head}
+    return {label: head.get(label, 0) for label in range(len(model.label_names))} if model.full else head
 
 
 def _names(condition: FeatureCondition, feature: Feature) -> list[str]:
@@ -102,6 +120,17 @@ def c_test(condition: InputCondition, features: Features) -> str:
             return f"{x} {'!=' if missing else '=='} {x}"
     equal = [f"{x} == {code}" for code in accepted(condition, features[condition.feature])]
     return equal[0] if len(equal) == 1 else f"({' || '.join(equal)})"
+
+
+def _body(test: Any, both: str, equal: str, always: str, body: Sequence[Condition], features: Features) -> str:
+    """Return a body as one expression, where the label 3 that earlier rules set is ``y[3]``."""
+    tests = (f"y[{c.label}] {equal} {c.value}" if isinstance(c, LabelCondition) else test(c, features) for c in body)
+    return both.join(tests) or always
+
+
+python_body = partial(_body, python_test, " and ", "==", "True")
+javascript_body = partial(_body, javascript_test, " && ", "===", "true")
+c_body = partial(_body, c_test, " && ", "==", "1")
 
 
 READ_PYTHON = """

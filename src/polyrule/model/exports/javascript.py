@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 from polyrule.model import printing
-from polyrule.model.exports.condition_code import columns_of, javascript_helpers, javascript_read, javascript_test
+from polyrule.model.exports.condition_code import (
+    columns_of,
+    head_of,
+    javascript_body,
+    javascript_helpers,
+    javascript_read,
+)
 from polyrule.model.exports.quoting import comment, javascript_string
 from polyrule.model.narrowing import used_features
-from polyrule.model.rule import Condition, LabelCondition, Rule
+from polyrule.model.rule import Rule
 from polyrule.model.rule_list import RuleList
 
 _HEADER = """// A multi-label rule list, exported by polyrule. Needs nothing but JavaScript.
@@ -46,8 +52,8 @@ if (typeof module !== "undefined") module.exports = polyrule;
 def export(model: RuleList) -> str:
     """Return the source of a script that defines ``polyrule.predict`` and exports it where there are modules."""
     used = used_features(model.rules)
-    lines = [_HEADER, _names("FEATURES", columns_of(model.features, used))]
-    lines.append(_names("LABELS", list(model.label_names)))
+    lines = [_HEADER, name_array("FEATURES", columns_of(model.features, used))]
+    lines.append(name_array("LABELS", list(model.label_names)))
     lines += [f"  const DEFAULTS = [{', '.join(map(str, model.defaults))}];"]
     lines.append(javascript_helpers(model.features, used) + _HELPERS)
     lines += ["  const run = (row) => {", f"    const y = new Array({len(model.label_names)}).fill(null);"]
@@ -58,22 +64,14 @@ def export(model: RuleList) -> str:
     return "\n".join([*lines, "    return y;", "  };", _FOOTER.strip("\n")]) + "\n"
 
 
-def _names(variable: str, names: list[str]) -> str:
+def name_array(variable: str, names: list[str]) -> str:
+    """Return a constant with names as an array."""
     return "\n".join([f"  const {variable} = [", *(f"    {javascript_string(name)}," for name in names), "  ];"])
 
 
 def _rule_lines(model: RuleList, number: int, rule: Rule) -> list[str]:
     text = printing.format_rule(rule, model.features, model.label_names, counts=False)
-    head = {literal.label: literal.value for literal in rule.head}
-    if model.full:
-        head = {label: head.get(label, 0) for label in range(len(model.label_names))}
-    call = f"set(y, [{', '.join(f'[{label}, {value}]' for label, value in head.items())}])"
-    test = " && ".join(_test(model, condition) for condition in rule.body) or "true"
+    call = f"set(y, [{', '.join(f'[{label}, {value}]' for label, value in head_of(model, rule).items())}])"
+    test = javascript_body(rule.body, model.features)
     action = f"if ({call}) return y;" if rule.stop else f"{call};"
     return [f"    // {number}: {comment(text)}", f"    if ({test}) {{", f"      {action}", "    }"]
-
-
-def _test(model: RuleList, condition: Condition) -> str:
-    if isinstance(condition, LabelCondition):
-        return f"y[{condition.label}] === {condition.value}"
-    return javascript_test(condition, model.features)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from polyrule.model import printing
-from polyrule.model.exports.condition_code import columns_of, python_helpers, python_read, python_test
+from polyrule.model.exports.condition_code import columns_of, head_of, python_body, python_helpers, python_read
 from polyrule.model.exports.quoting import comment, python_string
 from polyrule.model.narrowing import used_features
-from polyrule.model.rule import Condition, LabelCondition, Rule
+from polyrule.model.rule import Rule
 from polyrule.model.rule_list import RuleList
 
 _HEADER = '''"""A multi-label rule list, exported by polyrule. Needs nothing but Python.
@@ -31,8 +31,8 @@ def _set(y, head):
 def export(model: RuleList) -> str:
     """Return the source of a module with ``predict(row)``, ``FEATURES`` and ``LABELS``."""
     used = used_features(model.rules)
-    lines = [_HEADER, _names("FEATURES", columns_of(model.features, used))]
-    lines.append(_names("LABELS", list(model.label_names)))
+    lines = [_HEADER, name_tuple("FEATURES", columns_of(model.features, used))]
+    lines.append(name_tuple("LABELS", list(model.label_names)))
     lines += [f"_DEFAULTS = ({''.join(f'{value}, ' for value in model.defaults)})"]
     lines += [python_helpers(model.features, used) + _HELPERS, ""]
     lines += ["def _run(row):", f"    y = [None] * {len(model.label_names)}"]
@@ -46,29 +46,20 @@ def export(model: RuleList) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _names(variable: str, names: list[str]) -> str:
+def name_tuple(variable: str, names: list[str]) -> str:
+    """Return a variable with names as a tuple."""
     return "\n".join([f"{variable} = (", *(f"    {python_string(name)}," for name in names), ")"])
 
 
 def _rule_lines(model: RuleList, number: int, rule: Rule) -> list[str]:
     text = printing.format_rule(rule, model.features, model.label_names, counts=False)
-    head = {literal.label: literal.value for literal in rule.head}
-    if model.full:
-        head = {label: head.get(label, 0) for label in range(len(model.label_names))}
-    pairs = "".join(f"({label}, {value}), " for label, value in head.items())
+    pairs = "".join(f"({label}, {value}), " for label, value in head_of(model, rule).items())
     call = f"_set(y, ({pairs}))"
-    test = " and ".join(_test(model, condition) for condition in rule.body)
     lines = [f"    # {number}: {comment(text, unicode=True)}"]
     indent = "    "
-    if test:
-        lines.append(f"    if {test}:")
+    if rule.body:
+        lines.append(f"    if {python_body(rule.body, model.features)}:")
         indent += "    "
     if rule.stop:
         return [*lines, f"{indent}if {call}:", f"{indent}    return y"]
     return [*lines, f"{indent}{call}"]
-
-
-def _test(model: RuleList, condition: Condition) -> str:
-    if isinstance(condition, LabelCondition):
-        return f"y[{condition.label}] == {condition.value}"
-    return python_test(condition, model.features)

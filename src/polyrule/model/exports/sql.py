@@ -13,7 +13,7 @@ from collections.abc import Sequence
 
 from polyrule.errors import OptionError
 from polyrule.model import printing
-from polyrule.model.exports.condition_code import sql_read, sql_test
+from polyrule.model.exports.condition_code import head_of, sql_read, sql_test
 from polyrule.model.exports.quoting import comment, sql_name
 from polyrule.model.narrowing import used_features
 from polyrule.model.rule import Condition, LabelCondition, Rule
@@ -74,9 +74,7 @@ class _Plan:
     def __init__(self, model: RuleList) -> None:
         self.model = model
         width = len(model.label_names)
-        self.heads = [{literal.label: literal.value for literal in rule.head} for rule in model.rules]
-        if model.full:
-            self.heads = [{label: head.get(label, 0) for label in range(width)} for head in self.heads]
+        self.heads = [head_of(model, rule) for rule in model.rules]
         self.writers: list[list[int]] = [[] for _ in range(width)]
         for number, head in enumerate(self.heads):
             for label in head:
