@@ -302,9 +302,13 @@ def test_an_example_can_be_typed_and_missing_values_are_understood(visit):
     page = visit(build(model, random_data(model, 30, 3)), "whatif")
     page.get_by_role("button", name="Blank").click()
     assert "every value is missing" in page.locator("#section-whatif").inner_text()
-    number = page.locator(".feature input[type=number]").first
+    number = page.locator(".feature input[inputmode=decimal]").first
     assert number.input_value() == ""
-    number.fill("0.25")
+    number.fill("0,25 m")  # nothing is set by what is no number
+    assert number.get_attribute("aria-invalid") == "true"
+    assert page.locator(".feature.changed").count() == 0
+    number.fill("0,25")
+    assert number.get_attribute("title") == "read as 0.25"
     nominal = page.locator(".feature select").first
     nominal.select_option(index=2)
     assert page.locator(".feature.changed").count() == 2

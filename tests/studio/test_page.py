@@ -145,6 +145,13 @@ def test_rules_are_joined_and_their_group_changed(visit, empty):
     assert members.count() == 2
     drawer.get_by_label("Name of the group").fill("")
     drawer.get_by_text("happy <- any of (tempo > 118, genre = folk), level > -30").wait_for()
+    drawer.locator("summary", has_text="Threshold of tempo").click()
+    drawer.get_by_label("Threshold of tempo, typed").fill("121")
+    drawer.get_by_text("happy <- any of (tempo > 121, genre = folk), level > -30").wait_for()
+    assert "121" in members.nth(0).inner_text()
+    drawer.get_by_label("Side of the threshold of tempo").select_option("at most")
+    drawer.get_by_text("happy <- any of (tempo <= 121, genre = folk), level > -30").wait_for()
+    assert drawer.get_by_label("Threshold of tempo, typed").is_visible()
     members.nth(0).get_by_role("button").click()
     drawer.get_by_text("happy <- genre = folk, level > -30").wait_for()
     drawer.get_by_role("button", name="Cancel", exact=True).click()

@@ -14,6 +14,7 @@ STYLES = ("tokens.css", "layout.css", "controls.css", "rules.css", "sections.css
 SCRIPTS = (
     "dom.js",
     "format.js",
+    "numbers.js",
     "rules.js",
     "cells.js",
     "flips.js",

@@ -311,18 +311,21 @@ function dateControl(value, set) {
 
 function numberControl(feature, value, set) {
   const text = (number) => (Number.isNaN(number) ? "" : String(number));
-  const read = () => (input.value === "" ? NaN : Number(input.value));
   const input = el("input", {
-    type: "number",
-    step: "any",
+    type: "text",
+    inputmode: "decimal",
+    autocomplete: "off",
     value: text(value),
     placeholder: "missing",
     on: {
       input: () => {
-        if (!input.validity.badInput) {
-          set(read());
-          if (slider && input.value !== "") slider.value = input.value;
-        }
+        const number = readNumber(input.value);
+        const unread = Number.isNaN(number) && input.value.trim() !== "";
+        input.setAttribute("aria-invalid", String(unread));
+        input.title = unread ? "This is no number." : /[.,]/.test(input.value) ? `read as ${number}` : "";
+        if (unread) return;
+        set(number);
+        if (slider && !Number.isNaN(number)) slider.value = number;
       },
     },
   });
@@ -342,10 +345,12 @@ function numberControl(feature, value, set) {
             input: () => {
               const at = Number(slider.value),
                 gap = (high - low) / 500;
-              input.value = bounds.values?.every(Number.isInteger)
+              const number = bounds.values?.every(Number.isInteger)
                 ? Math.round(at)
                 : Number((Math.round(at / gap) * gap).toPrecision(6));
-              set(read());
+              input.value = number;
+              input.removeAttribute("aria-invalid");
+              set(number);
             },
           },
         })

@@ -79,7 +79,7 @@ function openEditor(number) {
 
 // Where the keyboard is among the controls of a box, to be found again after it is drawn anew.
 function keptPlace(box) {
-  const controls = () => [...box.querySelectorAll("button, input, select")];
+  const controls = () => [...box.querySelectorAll("button, input, select")].filter((one) => !one.closest("details:not([open])"));
   const place = controls().indexOf(document.activeElement);
   return () => {
     if (place >= 0) (controls()[Math.min(place, controls().length - 1)] ?? drawer.querySelector("button")).focus();
@@ -162,10 +162,12 @@ function groupEditor(draft, at, count, redraw, drop) {
   const remove = (place) => () => {
     members.splice(place, 1);
     group[4]?.splice(place, 1);
+    group.open = null;
     if (members.length === 1) draft.body[at] = members[0];
     else group[1] = Math.min(group[1], members.length - 1);
     redraw();
   };
+  const words = members.map((member) => el("span", {}, conditionWords(member, data)));
   const least = select(members.slice(1).map((_, number) => [number + 1, number ? `at least ${number + 1} of` : "any of"]), group[1], (value) => {
     group[1] = Number(value);
     count();
@@ -173,9 +175,20 @@ function groupEditor(draft, at, count, redraw, drop) {
   least.setAttribute("aria-label", "How many of the group must hold");
   const name = el("input", { type: "text", maxlength: "200", value: group[3] ?? "", placeholder: "optional", on: { input: () => { group[3] = name.value; count(); } } });
   return el("div", { class: "condition-editor" }, el("div", { class: "row spread" }, least, drop),
-    el("ul", { class: "plain members" }, members.map((member, place) => el("li", { class: "chip" }, conditionWords(member, data),
+    el("ul", { class: "plain members" }, members.map((member, place) => el("li", { class: "chip" }, words[place],
       button("×", remove(place), { class: "quiet small", "aria-label": `Remove ${conditionText(member, data)} from the group` })))),
+    members.map((member, place) => (member[0] === AT_MOST || member[0] === ABOVE) && memberThreshold(group, place, words[place], count, redraw)),
     field("Name of the group", name));
+}
+
+// The threshold of a member; it stays open while it is changed.
+function memberThreshold(group, place, words, count, redraw) {
+  const members = group[2];
+  const feature = data.features[members[place][1]];
+  const box = el("details", { open: group.open === place, on: { toggle: () => { if (box.open) group.open = place; } } },
+    el("summary", {}, `Threshold of ${feature.name}`),
+    thresholdEditor({ body: members }, place, feature, () => { fill(words, conditionWords(members[place], data)); count(); }, redraw));
+  return box;
 }
 
 // A threshold: drag it along the histogram, slide it, or type it.
