@@ -1,13 +1,115 @@
 #include "count/covers.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <vector>
 
+#include "core/lanes.hpp"
 #include "core/parallel.hpp"
 
 namespace polyrule {
 namespace {
 
-constexpr std::size_t kChunk = 64;  // bodies that a thread takes at a time
+constexpr std::size_t kChunk = 1024;                           // bodies that a thread takes at a time
+constexpr std::size_t kLanes = 16;                             // columns that are added at a time
+constexpr std::size_t kFewColumns = 3;                         // are summed one by one
+constexpr std::size_t kFewBodies = 32;                         // for which no tables of sums are made
+constexpr double kNarrow = 511;                                // 64 such numbers fit into 16 bits,
+constexpr std::size_t kMostNarrowRows = std::size_t{1} << 22;  // and so many into 32
+
+using Short = Lanes<std::int16_t, kLanes>;
+using Long = Lanes<std::int32_t, kLanes>;
+
+// Covers of some bodies; only words that hold a row that counts are looked at, for the rows of one rule are few.
+struct Bodies {
+  const Word* covers;
+  std::size_t words;
+  const Word* rows;
+  std::vector<std::size_t> used;  // places of these words
+  std::size_t first, last;        // which bodies
+};
+
+// For each four rows of a word, the sums of all sixteen choices among them.
+struct FourRows {
+  Short choice[256];
+
+  void make(const double* worth, std::size_t columns, std::size_t lanes, Word rows) {
+    for (std::size_t four = 0; four < 16; ++four) {
+      Short* sums = choice + 16 * four;
+      sums[0] = Short{};
+      for (std::size_t k = 0; k < 4; ++k) {
+        const std::size_t row = 4 * four + k, chosen = std::size_t{1} << k;
+        Short own{};
+        if (rows >> row & 1)
+          for (std::size_t lane = 0; lane < lanes; ++lane)
+            own[lane] = static_cast<std::int16_t>(worth[row * columns + lane]);
+        for (std::size_t others = 0; others < chosen; ++others) sums[chosen + others] = sums[others] + own;
+      }
+    }
+  }
+};
+
+POLYRULE_VECTOR_CLONES void add_word(const Bodies& bodies, std::size_t word, const FourRows& table,
+                                     std::int32_t* sums) {
+  for (std::size_t body = bodies.first; body < bodies.last; ++body, sums += kLanes) {
+    Word bits = bodies.covers[body * bodies.words + word] & bodies.rows[word];
+    if (!bits) continue;
+    Short sum{};
+    while (bits) {
+      const int place = std::countr_zero(bits) & ~3;
+      sum += table.choice[4 * static_cast<std::size_t>(place) + (bits >> place & 15)];
+      bits &= ~(Word{15} << place);
+    }
+    Long total;
+    std::memcpy(&total, sums, sizeof total);
+    total += convert<Long>(sum);
+    std::memcpy(sums, &total, sizeof total);
+  }
+}
+
+void sum_narrow(const Bodies& bodies, const double* worth, std::size_t columns, double* out) {
+  FourRows table;
+  for (std::size_t column = 0; column < columns; column += kLanes) {
+    const std::size_t lanes = std::min(kLanes, columns - column);
+    std::vector<std::int32_t> sums((bodies.last - bodies.first) * kLanes);
+    for (const std::size_t word : bodies.used) {
+      table.make(worth + word * 64 * columns + column, columns, lanes, bodies.rows[word]);
+      add_word(bodies, word, table, sums.data());
+    }
+    for (std::size_t body = bodies.first; body < bodies.last; ++body)
+      std::copy_n(sums.data() + (body - bodies.first) * kLanes, lanes, out + body * columns + column);
+  }
+}
+
+// One column: for each eight rows of a word, the sums of all choices among them.
+void sum_column(const Bodies& bodies, const double* worth, std::size_t columns, double* out) {
+  double table[8][256];
+  for (std::size_t body = bodies.first; body < bodies.last; ++body) out[body * columns] = 0;
+  for (const std::size_t word : bodies.used) {
+    const Word rows = bodies.rows[word];
+    for (std::size_t eight = 0; eight < 8; ++eight) {
+      table[eight][0] = 0;
+      for (std::size_t k = 0; k < 8; ++k) {
+        const std::size_t row = 8 * eight + k, chosen = std::size_t{1} << k;
+        const double own = rows >> row & 1 ? worth[(word * 64 + row) * columns] : 0;
+        for (std::size_t others = 0; others < chosen; ++others)
+          table[eight][chosen + others] = table[eight][others] + own;
+      }
+    }
+    for (std::size_t body = bodies.first; body < bodies.last; ++body) {
+      const Word bits = bodies.covers[body * bodies.words + word] & rows;
+      if (!bits) continue;
+      double even = 0, odd = 0;
+      for (std::size_t eight = 0; eight < 8; eight += 2) {
+        even += table[eight][bits >> 8 * eight & 255];
+        odd += table[eight + 1][bits >> 8 * (eight + 1) & 255];
+      }
+      out[body * columns] += even + odd;
+    }
+  }
+}
 
 // Four rows at a time, so that the sums are read and written less often.
 POLYRULE_VECTOR_CLONES void add_rows(const double* worth, std::size_t columns, const std::size_t* rows,
@@ -24,36 +126,49 @@ POLYRULE_VECTOR_CLONES void add_rows(const double* worth, std::size_t columns, c
   }
 }
 
-void sum_one(const Word* cover, std::size_t words, const Word* rows, const double* worth, std::size_t columns,
-             double* out) {
-  if (columns == 1) {
-    double sum = 0;
-    for (std::size_t w = 0; w < words; ++w)
-      for_each_bit(cover[w] & rows[w], w * 64, [&](std::size_t row) { sum += worth[row]; });
-    *out = sum;
-    return;
-  }
-  std::fill(out, out + columns, 0.0);
+void sum_wide(const Bodies& bodies, const double* worth, std::size_t columns, double* out) {
   std::size_t found[64];
-  for (std::size_t w = 0; w < words; ++w) {
-    std::size_t count = 0;
-    for_each_bit(cover[w] & rows[w], w * 64, [&](std::size_t row) { found[count++] = row; });
-    if (count) add_rows(worth, columns, found, count, out);
+  for (std::size_t body = bodies.first; body < bodies.last; ++body) {
+    double* sums = out + body * columns;
+    std::fill(sums, sums + columns, 0.0);
+    for (const std::size_t word : bodies.used) {
+      std::size_t count = 0;
+      for_each_bit(bodies.covers[body * bodies.words + word] & bodies.rows[word], word * 64,
+                   [&](std::size_t row) { found[count++] = row; });
+      if (count) add_rows(worth, columns, found, count, sums);
+    }
   }
+}
+
+bool all_narrow(const Bodies& bodies, const double* worth, std::size_t columns) {
+  if (bodies.words * 64 > kMostNarrowRows) return false;
+  for (const std::size_t word : bodies.used) {
+    double largest = 0;
+    for_each_bit(bodies.rows[word], word * 64, [&](std::size_t row) {
+      for (std::size_t k = 0; k < columns; ++k) largest = std::max(largest, std::abs(worth[row * columns + k]));
+    });
+    if (!(largest <= kNarrow)) return false;
+  }
+  return true;
 }
 
 }  // namespace
 
 void cover_sums(const Word* covers, std::size_t bodies, std::size_t words, const Word* rows, const double* worth,
                 std::size_t columns, int threads, double* out) {
-  // Only words in which there is a row are looked at: the rows of one rule are few.
-  std::size_t first = 0, last = words;
-  while (first < last && !rows[first]) ++first;
-  while (last > first && !rows[last - 1]) --last;
+  Bodies every{covers, words, rows, {}, 0, bodies};
+  for (std::size_t word = 0; word < words; ++word)
+    if (rows[word]) every.used.push_back(word);
+  const bool plain = bodies < kFewBodies, few = columns <= kFewColumns;
+  const bool narrow = !plain && !few && all_narrow(every, worth, columns);
   parallel_for((bodies + kChunk - 1) / kChunk, threads, [&](std::size_t chunk) {
-    for (std::size_t body = chunk * kChunk; body < std::min(bodies, (chunk + 1) * kChunk); ++body)
-      sum_one(covers + body * words + first, last - first, rows + first, worth + first * 64 * columns, columns,
-              out + body * columns);
+    Bodies some = every;
+    some.first = chunk * kChunk;
+    some.last = std::min(bodies, (chunk + 1) * kChunk);
+    if (narrow) sum_narrow(some, worth, columns, out);
+    else if (plain || !few) sum_wide(some, worth, columns, out);
+    else
+      for (std::size_t k = 0; k < columns; ++k) sum_column(some, worth + k, columns, out + k);
   });
 }
 
