@@ -1,6 +1,7 @@
 #include "count/covers.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstdint>
 #include <cstring>
@@ -15,6 +16,7 @@ namespace {
 constexpr std::size_t kChunk = 1024;                           // bodies that a thread takes at a time
 constexpr std::size_t kLanes = 16;                             // columns that are added at a time
 constexpr std::size_t kFewColumns = 3;                         // are summed one by one
+constexpr std::size_t kManyRows = 8;                           // of a word, from which on tables of sums pay
 constexpr std::size_t kFewBodies = 32;                         // for which no tables of sums are made
 constexpr double kNarrow = 511;                                // 64 such numbers fit into 16 bits,
 constexpr std::size_t kMostNarrowRows = std::size_t{1} << 22;  // and so many into 32
@@ -83,28 +85,25 @@ void sum_narrow(const Bodies& bodies, const double* worth, std::size_t columns, 
   }
 }
 
-// One column: for each eight rows of a word, the sums of all choices among them.
+// One column, of numbers of any size: the sums of all choices among eight rows.
 void sum_column(const Bodies& bodies, const double* worth, std::size_t columns, double* out) {
-  double table[8][256];
+  double choice[8][256];
   for (std::size_t body = bodies.first; body < bodies.last; ++body) out[body * columns] = 0;
   for (const std::size_t word : bodies.used) {
     const Word rows = bodies.rows[word];
-    for (std::size_t eight = 0; eight < 8; ++eight) {
-      table[eight][0] = 0;
-      for (std::size_t k = 0; k < 8; ++k) {
-        const std::size_t row = 8 * eight + k, chosen = std::size_t{1} << k;
-        const double own = rows >> row & 1 ? worth[(word * 64 + row) * columns] : 0;
-        for (std::size_t others = 0; others < chosen; ++others)
-          table[eight][chosen + others] = table[eight][others] + own;
-      }
+    for (std::size_t row = 0; row < 64; ++row) {
+      double* sums = choice[row / 8];
+      const std::size_t chosen = std::size_t{1} << row % 8;
+      const double own = rows >> row & 1 ? worth[(word * 64 + row) * columns] : 0;
+      sums[0] = 0;
+      for (std::size_t others = 0; others < chosen; ++others) sums[chosen + others] = sums[others] + own;
     }
     for (std::size_t body = bodies.first; body < bodies.last; ++body) {
       const Word bits = bodies.covers[body * bodies.words + word] & rows;
-      if (!bits) continue;
       double even = 0, odd = 0;
       for (std::size_t eight = 0; eight < 8; eight += 2) {
-        even += table[eight][bits >> 8 * eight & 255];
-        odd += table[eight + 1][bits >> 8 * (eight + 1) & 255];
+        even += choice[eight][bits >> 8 * eight & 255];
+        odd += choice[eight + 1][bits >> (8 * eight + 8) & 255];
       }
       out[body * columns] += even + odd;
     }
@@ -126,18 +125,35 @@ POLYRULE_VECTOR_CLONES void add_rows(const double* worth, std::size_t columns, c
   }
 }
 
-void sum_wide(const Bodies& bodies, const double* worth, std::size_t columns, double* out) {
+// Row by row: for numbers of any size, and where bodies cover few rows.
+void sum_rows(const Bodies& bodies, const double* worth, std::size_t columns, double* out) {
   std::size_t found[64];
   for (std::size_t body = bodies.first; body < bodies.last; ++body) {
-    double* sums = out + body * columns;
+    double *sums = out + body * columns, only = 0;
     std::fill(sums, sums + columns, 0.0);
     for (const std::size_t word : bodies.used) {
-      std::size_t count = 0;
-      for_each_bit(bodies.covers[body * bodies.words + word] & bodies.rows[word], word * 64,
-                   [&](std::size_t row) { found[count++] = row; });
-      if (count) add_rows(worth, columns, found, count, sums);
+      const Word bits = bodies.covers[body * bodies.words + word] & bodies.rows[word];
+      if (columns == 1) {
+        for_each_bit(bits, word * 64, [&](std::size_t row) { only += worth[row]; });
+      } else if (bits) {
+        std::size_t count = 0;
+        for_each_bit(bits, word * 64, [&](std::size_t row) { found[count++] = row; });
+        add_rows(worth, columns, found, count, sums);
+      }
     }
+    if (columns == 1) *sums = only;
   }
+}
+
+// Whether some of the bodies cover so many rows that tables of sums pay.
+bool dense(const Bodies& bodies) {
+  std::size_t looked_at = 0, covered = 0;
+  for (std::size_t body = bodies.first; body < bodies.last; body += 16)
+    for (const std::size_t word : bodies.used) {
+      covered += static_cast<std::size_t>(std::popcount(bodies.covers[body * bodies.words + word] & bodies.rows[word]));
+      ++looked_at;
+    }
+  return covered >= kManyRows * looked_at;
 }
 
 bool all_narrow(const Bodies& bodies, const double* worth, std::size_t columns) {
@@ -159,14 +175,14 @@ void cover_sums(const Word* covers, std::size_t bodies, std::size_t words, const
   Bodies every{covers, words, rows, {}, 0, bodies};
   for (std::size_t word = 0; word < words; ++word)
     if (rows[word]) every.used.push_back(word);
-  const bool plain = bodies < kFewBodies, few = columns <= kFewColumns;
-  const bool narrow = !plain && !few && all_narrow(every, worth, columns);
+  const bool few = columns <= kFewColumns, tables = bodies >= kFewBodies && dense(every);
+  const bool narrow = tables && !few && all_narrow(every, worth, columns);
   parallel_for((bodies + kChunk - 1) / kChunk, threads, [&](std::size_t chunk) {
     Bodies some = every;
     some.first = chunk * kChunk;
     some.last = std::min(bodies, (chunk + 1) * kChunk);
     if (narrow) sum_narrow(some, worth, columns, out);
-    else if (plain || !few) sum_wide(some, worth, columns, out);
+    else if (!tables || !few) sum_rows(some, worth, columns, out);
     else
       for (std::size_t k = 0; k < columns; ++k) sum_column(some, worth + k, columns, out + k);
   });

@@ -83,7 +83,8 @@ class Alternatives:
         """Bodies with a group, as they grow; one label after the other."""
         singles = np.array([number for number, body in enumerate(self.bodies) if len(body) == 1], dtype=np.int64)
         members = self.covers.only(singles)
-        bits = np.array([bits_of(self._condition(number), self.table) for number in singles.tolist()])
+        counts: dict[int, int] = {}
+        bits = np.array([bits_of(self._condition(number), self.table, counts) for number in singles.tolist()])
         fits = None if self.allowed is None else self.allowed[singles]
         starts = self._starts(singles)[: max(1, _MOST_CELLS // len(self.gains))]
         step = max(1, _BLOCK_CELLS // len(self.gains))
@@ -149,8 +150,10 @@ class Alternatives:
             live = np.array([column for column in live[good] if len(groups[column]) < self.most], dtype=np.int64)
 
 
-def bits_of(condition: FeatureCondition, table: Table) -> int:
+def bits_of(condition: FeatureCondition, table: Table, counts: dict[int, int] | None = None) -> int:
     """Return how many bits it takes to say which test of its feature a condition is, few or many.
+
+    How many values a feature has is looked up in `counts`, if it is there, and put there.
 
     Examples
     --------
@@ -164,12 +167,14 @@ def bits_of(condition: FeatureCondition, table: Table) -> int:
     categories = len(table.features[condition.feature].categories)
     if isinstance(condition, SetCondition):
         return min(categories, _MOST_BITS)
-    if not categories:
+    known = {} if counts is None else counts
+    if not categories and condition.feature not in known:
         column = table.column(condition.feature)
         for values in (column[:_FEW_ROWS], column):
-            categories = len(np.unique(values[~np.isnan(values)]))
-            if categories > 1 << _MOST_BITS:
+            known[condition.feature] = len(np.unique(values[~np.isnan(values)]))
+            if known[condition.feature] > 1 << _MOST_BITS:
                 break
+    categories = categories or known[condition.feature]
     return min(max(1, (categories - 1).bit_length()), _MOST_BITS)
 
 

@@ -29,8 +29,11 @@ class Pool:
     def __init__(self, table: Table) -> None:
         self._table = table
         self._most = max(_FEWEST, _MOST_CELLS // max(1, len(table)))
-        self._bodies: dict[frozenset[Condition], Body] = {frozenset(): ()}
-        self._masks: dict[Condition, Words] = {}
+        # Conditions are numbered: numbers are compared far quicker.
+        self._numbers: dict[Condition, int] = {}
+        self._masks: list[Words] = []
+        self._bodies: dict[frozenset[int], Body] = {frozenset(): ()}
+        self._packed: list[Words] = [packed_rows(np.ones(len(table), dtype=bool))]
 
     def __len__(self) -> int:
         return len(self._bodies)
@@ -43,30 +46,32 @@ class Pool:
     def add(self, bodies: Iterable[Body], *, parts: bool = True) -> None:
         """Take in bodies, and their parts, up to what memory allows; conditions on labels are left out."""
         for body in bodies:
-            kept = tuple(condition for condition in body if not isinstance(condition, LabelCondition))
-            for part in _parts(kept) if parts else [kept]:
+            kept = [condition for condition in body if not isinstance(condition, LabelCondition)]
+            named = {self._number(condition): condition for condition in kept}
+            for part in _parts(tuple(named)) if parts else [tuple(named)]:
                 if len(self) >= self._most:
                     return
-                self._bodies.setdefault(frozenset(part), part)
+                if frozenset(part) not in self._bodies:
+                    self._bodies[frozenset(part)] = tuple(named[number] for number in part)
+                    rest = self._packed[0] if not part else self._masks[part[0]]
+                    for number in part[1:]:
+                        rest = rest & self._masks[number]
+                    self._packed.append(rest)
 
     def covers(self, threads: int = 1) -> Covers:
         """Which body covers which example."""
-        packed = np.empty((len(self), -(-len(self._table) // 64)), dtype=np.uint64)
-        everything = packed_rows(np.ones(len(self._table), dtype=bool))
-        for number, body in enumerate(self._bodies.values()):
-            packed[number] = everything
-            for condition in body:
-                packed[number] &= self._mask(condition)
-        return Covers(packed, len(self._table), threads)
+        return Covers(np.array(self._packed), len(self._table), threads)
 
-    def _mask(self, condition: Condition) -> Words:
-        if condition not in self._masks:
-            if isinstance(condition, GroupCondition) and condition.least == 1:  # members are known, or soon will be
-                mask = np.bitwise_or.reduce([self._mask(member) for member in condition.members])
+    def _number(self, condition: Condition) -> int:
+        number = self._numbers.get(condition)
+        if number is None:
+            if isinstance(condition, GroupCondition) and condition.least == 1:
+                mask = np.bitwise_or.reduce([self._masks[self._number(member)] for member in condition.members])
             else:
                 mask = packed_rows(holds(condition, self._table))
-            self._masks[condition] = mask
-        return self._masks[condition]
+            self._masks.append(mask)
+            number = self._numbers[condition] = len(self._masks) - 1
+        return number
 
 
 class Covers:
@@ -169,7 +174,7 @@ def plain_sums(covers: Covers, rows: Bools, worth: Floats) -> Floats:
     )
 
 
-def _parts(body: Body) -> Iterable[Body]:
+def _parts(body: tuple[int, ...]) -> Iterable[tuple[int, ...]]:
     """Beginnings of a body as they grew, and all parts of those that are short; longer ones first."""
     for length in range(len(body), 0, -1):
         if length > _LONGEST:

@@ -40,6 +40,7 @@ from polyrule.learning.separate import Clock, Learning, Reason, SeparateOptions,
 from polyrule.learning.thresholds import Shortener
 from polyrule.measures import Objective, get
 from polyrule.measures.proofs import proof_of
+from polyrule.measures.ratio import exact_number
 from polyrule.model.conditions import holds
 from polyrule.model.predict import predict
 from polyrule.model.rule import Literal, Rule, size_of
@@ -194,13 +195,14 @@ class Composition:
         assert self.opinion is not None
         return best_cut(self.opinion, self.truth, self.weights)[0]
 
-    @property
+    @cached_property
     def known(self) -> Bools:
         """Cells whose label is known; the others count nowhere."""
         return np.asarray(self.truth != UNKNOWN)
 
+    @cached_property
     def targets(self) -> Matrix:
-        """Return what the list shall say; see `targets_of`."""
+        """What the list shall say; see `targets_of`."""
         return targets_of(np.where(self.known, self.truth, 0), self.opinion)
 
     def _grown(self) -> tuple[Pool, Reason]:
@@ -210,13 +212,15 @@ class Composition:
         if self.opinion is not None:
             versions.append((self.opinion >= self._cut).astype(np.uint8))
         measures = dict.fromkeys([self.learner.objective.measure, get("f1")])
+        usual, least = self.learner.growing, Fraction(self._least) * self.scale
+        growing = replace(usual, min_coverage=max(exact_number(usual.min_coverage), least))
         for truth, table, measure, body in self._tasks(versions, measures):
             options = SeparateOptions(0, max_rules=_LONGEST_LIST, all_stay=True)
             learning = Learning(options, self.scale, self.callback, truth.shape[1])
             learning.clock = self.clock
-            learner = replace(self.learner, objective=Objective(measure, negative=False))
+            learner = replace(self.learner, objective=Objective(measure, negative=False), growing=growing)
             engine = learner.engine(table, truth, self.weights, self.scale)
-            learning.run(engine, _patient(engine, self._least()), int(self.weights.sum()))
+            learning.run(engine, _patient(engine, self._least), int(self.weights.sum()))
             pool.add(self._kept(body(rule.body)) for rule in learning.rules)
             if learning.reason not in ("complete", "max_rules"):
                 return pool, learning.reason
@@ -224,7 +228,7 @@ class Composition:
 
     def _alternatives(self, pool: Pool) -> Iterator[Body]:
         """Bodies with a group, grown at about the value that the list will reach."""
-        targets, every = self.targets(), self.weights[:, None].astype(np.float64)
+        targets, every = self.targets, self.weights[:, None].astype(np.float64)
         level, squared = round(QUANTUM * 0.6), self.pruning.beta_squared
         if self.opinion is not None:
             level = _level(targets, every, self.opinion >= self._cut, squared)
@@ -246,24 +250,27 @@ class Composition:
     ) -> Iterator[tuple[Bytes, Table, Any, Callable[[Body], Body]]]:
         """What lists are grown from: labels that may use the same features are grown together.
 
-        The last entry translates the bodies that are found to those of the table.
+        Labels that are too rare to earn a rule are left out. The last entry translates the bodies that are found to
+        those of the table.
         """
-        groups = [(None, None)] if self.constraints is None else self.constraints.groups()
+        groups = [(None, range(len(self.names)))] if self.constraints is None else self.constraints.groups()
         for truth in versions:
             derived = DerivedTable(self.table, truth, self.weights)
+            present = self.weights @ (truth == 1).astype(np.int64)
             for features, labels in groups:
                 table = derived.table
                 table = table if features is None else table.emptied(derived.allowed(features))
-                some = truth if labels is None else np.ascontiguousarray(truth[:, labels])
-                for measure in measures:
-                    yield some, table, measure, derived.body
+                some = truth[:, [label for label in labels if present[label] >= self._least]]
+                for measure in measures if some.shape[1] else ():
+                    yield np.ascontiguousarray(some), table, measure, derived.body
 
     def _kept(self, body: Body) -> Body:
         return body if self.constraints is None else self.constraints.kept(body)
 
+    @cached_property
     def _least(self) -> float:
-        """Return the weight that a rule must get right to earn the price of a rule with one condition and one label."""
-        costs = self._costs(self.targets())
+        """The weight that a rule must get right to earn the price of a rule with one condition and one label."""
+        costs = self._costs(self.targets)
         return (costs.rule + costs.condition + costs.literal) / (2 * QUANTUM)
 
     def _costs(self, targets: Matrix) -> Costs:
@@ -299,11 +306,11 @@ class Composition:
         Labels with a `floor` are chosen as for a list of at least that value. With rules that were chosen `before`, and
         the value they were chosen for, go on from there.
         """
-        targets, squared = self.targets(), self.pruning.beta_squared
+        targets, squared = self.targets, self.pruning.beta_squared
         every = self.weights[:, None].astype(np.float64)
         costs = self._costs(targets)
         level = QUANTUM // 2 if squared is None else round(QUANTUM * 0.6)
-        taken, given, _ = self._taken()
+        taken, given, _ = self._taken
         free = self.known & ~taken
         all_rows = np.ones(len(free), dtype=bool)
         # Gains are a straight line in the targets, so that bodies are summed up once for all levels.
@@ -336,7 +343,7 @@ class Composition:
 
     def trial(self, covers: Covers, lengths: Ints, allowed: Bools, labels: Ints, level: int, floor: Ints) -> Selection:
         """Return an empty selection for some labels only, each with a floor of its own."""
-        targets = self.targets()
+        targets = self.targets
         costs, taken = self._costs(targets), self.taken
         gains = cell_gains(targets[:, labels], self.pruning.beta_squared, np.maximum(level, floor))
         gains = np.where(self.known[:, labels], self.weights[:, None] * gains, 0.0)
@@ -344,7 +351,7 @@ class Composition:
 
     def settled(self, rules: Rules, level: int, floor: Ints) -> Rules:
         """Return rules without what does not earn its price, the rule that adds most first."""
-        targets, bodies = self.targets(), [body for body, _ in rules]
+        targets, bodies = self.targets, [body for body, _ in rules]
         sizes = np.array([counted_as(body, self.table.features) for body in bodies])
         heads = np.zeros((len(rules), len(self.names)), dtype=bool)
         for head, (_, labels) in zip(heads, rules, strict=True):
@@ -367,8 +374,9 @@ class Composition:
     @property
     def taken(self) -> Bools:
         """Cells that the rules at the start leave no other."""
-        return self._taken()[0]
+        return self._taken[0]
 
+    @cached_property
     def _taken(self) -> tuple[Bools, Bools, Bools]:
         """Cells that the rules at the start leave no other, those they make present, and those they leave unset."""
         if self.start is None or not len(self.start):
@@ -382,7 +390,7 @@ class Composition:
 
     def counted(self, rules: Rules, covers: list[Bools]) -> RuleList:
         """Return the list with its counts on the training labels and the chances that follow from the targets."""
-        taken, _, left = self._taken()
+        taken, _, left = self._taken
         unset = ~taken
         kept = () if self.start is None else self.start.rules
         short = Shortener(self.table).condition if self.pruning.short else _same
@@ -397,7 +405,7 @@ class Composition:
             weight = unscaled(int(self.weights[covered].sum()), self.scale)
             made.append(Rule(tuple(head), tuple(map(short, body)), coverage=weight))
         unset |= left
-        rest = [self._counts(label, unset[:, label]) for label in range(len(self.names))]
+        rest = self._counts(slice(None), unset)
         # Where no rule sets a label it is absent: that is what the search flatters.
         absent = [
             expected(wrong, right, tested, None if told is None else right + wrong - told)
@@ -413,20 +421,22 @@ class Composition:
 
     def literal(self, label: int, mine: Bools, searched: int) -> Literal:
         """Return a present label with what is true of the examples on which it is set, and what to expect of others."""
-        right, wrong, told = self._counts(label, mine)
+        ((right, wrong, told),) = self._counts(slice(label, label + 1), mine[:, None])
         return Literal(label, 1, right, wrong, round(expected(right, wrong, searched, told), 4))
 
-    def _counts(self, label: int, mine: Bools) -> tuple[float, float, float | None]:
-        """Return the weight of examples with a label and of those without, and the first as a teacher tells it."""
-        mine = mine & self.known[:, label]
-        weights = self.weights[mine]
-        right = unscaled(int(weights[self.truth[mine, label] == 1].sum()), self.scale)
-        wrong = unscaled(int(weights[self.truth[mine, label] == 0].sum()), self.scale)
+    def _counts(self, labels: slice, mine: Bools) -> list[tuple[float, float, float | None]]:
+        """Per label, the weight of examples with it and of those without, and the first as a teacher tells it."""
+        weights, truth = self.weights.astype(np.float64), self.truth[:, labels]  # products of doubles are quick
+        right, wrong = (
+            [unscaled(int(sum_), self.scale) for sum_ in weights @ (mine & (truth == value)).astype(np.float64)]
+            for value in (1, 0)
+        )
         if self.opinion is None:
-            return right, wrong, None
+            return [(one, other, None) for one, other in zip(right, wrong, strict=True)]
         # In whole numbers, so that the order of examples does not matter.
-        answers = np.rint(QUANTUM * self.opinion[mine, label]).astype(np.int64)
-        return right, wrong, float(unscaled(int(weights @ answers), self.scale)) / QUANTUM
+        answers = weights @ np.where(mine, np.rint(QUANTUM * self.opinion[:, labels]), 0.0)
+        told = [float(unscaled(int(sum_), self.scale)) / QUANTUM for sum_ in answers]
+        return list(zip(right, wrong, told, strict=True))
 
 
 def _shortest(sizes: Ints, covers: Covers, allowed: Bools | None) -> Ints:

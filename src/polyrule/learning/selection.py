@@ -71,14 +71,18 @@ class Selection:
         widest: int | None = None,
         alone: Matrix | None = None,
     ) -> None:
-        self.covers, self.costs, self.allowed = covers, costs, allowed
+        # Most is asked label by label, so each label's numbers lie side by side.
+        self.covers, self.costs = covers, costs
+        self.allowed = None if allowed is None else np.asfortranarray(allowed)
         self.widest = gains.shape[1] if widest is None else min(widest, gains.shape[1])
-        self.gains = np.where(taken, 0.0, gains)
+        self.gains = np.asfortranarray(np.where(taken, 0.0, gains))
         self.price = costs.rule + costs.condition * lengths.astype(np.float64)
         self.count = np.zeros(gains.shape, dtype=np.int32)
-        self.alone = covers.sums(np.ones(len(gains), dtype=bool), self.gains) if alone is None else alone
+        if alone is None:
+            alone = covers.sums(np.ones(len(gains), dtype=bool), self.gains)
+        self.alone = np.asfortranarray(alone)
         self._laid: dict[int, tuple[frozenset[tuple[int, bool]], list[int]]] = {}
-        self.scores = self.alone.copy()
+        self.scores = self.alone.copy(order="F")
         self.worth = np.maximum(self._surplus(slice(None)), 0.0).sum(axis=1)
         self.rules: list[Chosen] = []
 
@@ -165,21 +169,19 @@ class Selection:
         return changed
 
     def _relearn(self, label: int, most: int | None) -> bool:
-        old = list(dict.fromkeys(rule.body for rule in self.rules if label in rule.labels))
-        shared: dict[int, set[int]] = {}
+        heads: dict[int, set[int]] = {}
         for rule in self.rules:
-            others = set(rule.labels) - {label}
-            if others:
-                shared.setdefault(rule.body, set()).update(others)
-        prices = self.price + self.costs.literal
-        for body, others in shared.items():
-            prices[body] = np.inf if len(others) >= self.widest else self.costs.literal
-        if self.allowed is not None:
-            prices[~self.allowed[:, label]] = np.inf
-        known = frozenset((body, len(others) >= self.widest) for body, others in shared.items())
+            heads.setdefault(rule.body, set()).update(rule.labels)
+        old = [body for body, labels in heads.items() if label in labels]
+        others = ((body, len(labels) - (label in labels)) for body, labels in heads.items())
+        shared = {body: size >= self.widest for body, size in others if size}
+        known = frozenset(shared.items())
         if label not in self._laid or self._laid[label][0] != known:
-            self._laid[label] = known, self.bodies_for(label, prices)
+            self._laid[label] = known, self.bodies_for(label, self._prices(label, shared))
         new = self._laid[label][1]
+        if set(new) == set(old):
+            return False
+        prices = self._prices(label, shared)
         before, after = self._worth(label, old, prices), self._worth(label, new, prices)
         rules = len(shared) + len(set(new) - set(shared))
         if after <= before or (most is not None and rules > max(most, len(self.rules))):
@@ -188,10 +190,19 @@ class Selection:
         for place in reversed([number for number, rule in enumerate(self.rules) if rule.body in touched]):
             self.remove(place)
         for body in touched:
-            labels = shared.get(body, set()) | ({label} if body in new else set())
+            labels = heads.get(body, set()) - {label} | ({label} if body in new else set())
             if labels:
                 self.add(Chosen(body, tuple(sorted(labels))))
         return True
+
+    def _prices(self, label: int, shared: dict[int, bool]) -> Matrix:
+        """Return what it costs to lay a label over each body, given the bodies others use and whether they are full."""
+        prices = self.price + self.costs.literal
+        for body, full in shared.items():
+            prices[body] = np.inf if full else self.costs.literal
+        if self.allowed is not None:
+            prices[~self.allowed[:, label]] = np.inf
+        return prices
 
     def bodies_for(self, label: int, prices: Matrix) -> list[int]:
         """Cover the examples that one label should have, greedily, and drop what turns out not to be needed."""

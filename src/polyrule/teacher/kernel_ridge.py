@@ -85,8 +85,8 @@ class KernelRidge:
         size = len(self._marks)
         curvature, moments = _RIDGE * np.eye(size), np.zeros((size, truth.shape[1]))
         blocks = [slice(first, first + _BLOCK) for first in range(0, len(design), _BLOCK)]
-        for block in blocks:
-            features = self._features(design[block])
+        seen = [self._features(design[block]) for block in blocks]
+        for block, features in zip(blocks, seen, strict=True):
             weighted = features * share[block, None]
             curvature += features.T @ weighted
             moments += weighted.T @ (truth[block] - self._start)
@@ -94,9 +94,7 @@ class KernelRidge:
         slopes = solve_triangular(upper, solve_triangular(upper, moments, trans="T"))
         self._influence = solve_triangular(self._root, slopes)
         left_out = np.empty(truth.shape, dtype=np.float32)
-        for block in blocks:
-            if len(blocks) > 1:  # all of them at once would take too much memory
-                features = self._features(design[block])
+        for block, features in zip(blocks, seen, strict=True):
             pull = share[block] * (solve_triangular(upper, features.T, trans="T") ** 2).sum(axis=0)
             surplus = truth[block] - self._start - features @ slopes
             left_out[block] = truth[block] - surplus / (1 - np.minimum(pull, 1 - 1e-6))[:, None]

@@ -14,6 +14,7 @@ from polyrule.bins.binning import FEWEST_WORDS, USUAL_SHARE
 _RIDGES = (0.3, 1.0, 3.0)
 _MOST_COLUMNS = 1500
 _MOST_EXAMPLES = 20_000
+_MOST_JUDGED = 1000  # examples, to find the best penalty
 _BLOCK = 2000
 _BLOCK_CELLS = 1_000_000
 
@@ -36,7 +37,8 @@ class LinearRidge:
     """Words speak for labels one by one, rare words more, long texts no more than short ones.
 
     Entries count by the logarithm of their distance from the column's usual value, times the inverse frequency of an
-    unusual one; each row is brought to length 1. The penalty is the one with the smallest error on left-out examples.
+    unusual one; each row is brought to length 1. The penalty is the one with the smallest error on some
+    examples, each left out.
 
     Parameters
     ----------
@@ -61,17 +63,17 @@ class LinearRidge:
         share = weights / weights.mean()
         self._start = share @ truth / share.sum()
         words = self._words(design)
-        fitted = slice(0, _MOST_EXAMPLES)
-        tried = _fit(words[fitted], truth[fitted], self._start, share[fitted])
-        # Estimates of all examples are dear to keep, so those of the chosen penalty are made once more.
+        fitted, judged = slice(0, _MOST_EXAMPLES), slice(0, _MOST_JUDGED)
+        regression = _Regression(words[fitted], truth[fitted], self._start, share[fitted])
+        some, right, weight = words[judged], truth[judged], share[judged]
         errors = [
             sum(
-                float(share[block] @ ((said - truth[block]) ** 2).sum(axis=1, dtype=np.float64))
-                for block, said in self._without(words, truth, *fit)
+                float(weight[block] @ ((said - right[block]) ** 2).sum(axis=1, dtype=np.float64))
+                for block, said in self._without(some, right, *regression.fit(ridge, _MOST_JUDGED))
             )
-            for fit in tried
+            for ridge in _RIDGES
         ]
-        self._slopes, pull = tried[int(np.argmin(errors))]
+        self._slopes, pull = regression.fit(_RIDGES[int(np.argmin(errors))])
         self.left_out = np.empty(truth.shape, dtype=np.float32)
         for block, said in self._without(words, truth, self._slopes, pull):
             self.left_out[block] = said
@@ -102,37 +104,34 @@ class LinearRidge:
         return sp.csr_array(sp.diags_array(1 / np.where(length > 0, length, 1)) @ words)
 
 
-def _fit(words: sp.csr_array, truth: Bytes, start: Floats, share: Floats) -> list[tuple[Matrix, Floats]]:
-    """Per penalty, slopes of the weighted ridge regression and how far each example pulls its estimate to itself."""
-    root = sp.csr_array(sp.diags_array(np.sqrt(share)) @ words)
-    examples, columns = root.shape
-    if columns <= examples:
-        moments = np.zeros((columns, truth.shape[1]))
-        for block in _blocks(examples, truth.shape[1]):
-            moments += root[block].T @ (np.sqrt(share[block])[:, None] * (truth[block] - start))
-        gram = (root.T @ root).toarray()
-        return [_by_columns(root, gram, moments, ridge) for ridge in _RIDGES]
-    kernel, surplus = (root @ root.T).toarray(), np.sqrt(share)[:, None] * (truth - start)
-    return [_by_examples(root, kernel, surplus, ridge) for ridge in _RIDGES]
+class _Regression:
+    """Weighted ridge regression by words, or by examples where those are fewer."""
 
+    def __init__(self, words: sp.csr_array, truth: Bytes, start: Floats, share: Floats) -> None:
+        self._root = root = sp.csr_array(sp.diags_array(np.sqrt(share)) @ words)
+        self._by_examples = root.shape[1] > root.shape[0]
+        if self._by_examples:
+            self._products: Matrix = (root @ root.T).toarray()
+            self._moments: Matrix = np.sqrt(share)[:, None] * (truth - start)
+            return
+        self._products = (root.T @ root).toarray()
+        self._moments = np.zeros((root.shape[1], truth.shape[1]))
+        for block in _blocks(len(truth), truth.shape[1]):
+            self._moments += root[block].T @ (np.sqrt(share[block])[:, None] * (truth[block] - start))
 
-def _by_columns(root: sp.csr_array, gram: Matrix, moments: Matrix, ridge: float) -> tuple[Matrix, Floats]:
-    curvature = gram.copy()
-    curvature[np.diag_indices_from(curvature)] += ridge
-    upper = cholesky(curvature, overwrite_a=True)
-    pull = np.empty(root.shape[0])
-    for block in _blocks(len(pull), len(gram)):
-        pull[block] = (solve_triangular(upper, root[block].toarray().T, trans="T") ** 2).sum(axis=0)
-    return solve_triangular(upper, solve_triangular(upper, moments, trans="T")), pull
-
-
-def _by_examples(root: sp.csr_array, kernel: Matrix, surplus: Matrix, ridge: float) -> tuple[Matrix, Floats]:
-    bent = kernel.copy()
-    bent[np.diag_indices_from(bent)] += ridge
-    upper = cholesky(bent, overwrite_a=True)
-    influence = solve_triangular(upper, solve_triangular(upper, surplus, trans="T"))
-    inverse = solve_triangular(upper, np.eye(len(kernel)))
-    return np.asarray(root.T @ influence), 1 - ridge * (inverse**2).sum(axis=1)
+    def fit(self, ridge: float, first: int | None = None) -> tuple[Matrix, Floats]:
+        """Return slopes, and how far each example, or each of the first so many, pulls its estimate to itself."""
+        curvature, root = self._products.copy(), self._root
+        curvature[np.diag_indices_from(curvature)] += ridge
+        upper = cholesky(curvature, overwrite_a=True)
+        slopes = solve_triangular(upper, solve_triangular(upper, self._moments, trans="T"))
+        if self._by_examples:
+            inverse = solve_triangular(upper, np.eye(len(upper)))
+            return np.asarray(root.T @ slopes), (1 - ridge * (inverse**2).sum(axis=1))[:first]
+        pull = np.empty(root.shape[0])[:first]
+        for block in _blocks(len(pull), len(upper)):
+            pull[block] = (solve_triangular(upper, root[:first][block].toarray().T, trans="T") ** 2).sum(axis=0)
+        return slopes, pull
 
 
 def _blocks(rows: int, columns: int) -> list[slice]:

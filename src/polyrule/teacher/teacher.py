@@ -25,10 +25,10 @@ from polyrule.teacher.kernel_ridge import KernelRidge
 
 _TREES = 100
 _TREES_FOR_TEXT = 60  # there the linear member knows what more trees would
-_BLENDED_CELLS = 400_000
+_BLENDED_CELLS = 100_000
 _BLOCK_CELLS = 1_000_000
 # Estimates are rounded to multiples of this, so that the last digits of a machine's arithmetic stay without effect.
-_GRAIN = 2.0**-16
+GRAIN = 2.0**-16
 
 
 class Member(Protocol):
@@ -99,7 +99,7 @@ class Teacher:
         said = [member.left_out for member in self._members.values()]
         for member in self._members.values():
             del member.left_out
-        # A few hundred thousand estimates are plenty for a handful of slopes.
+        # A hundred thousand estimates are plenty for a handful of slopes.
         every = slice(None, None, max(1, truth.size // _BLENDED_CELLS))
         self._blend = Blend.fit(
             [estimates[every].astype(np.float64) for estimates in said], truth[every].astype(np.float64), weights[every]
@@ -119,7 +119,7 @@ class Teacher:
         for first in range(0, len(blended), step):
             block = slice(first, first + step)
             estimates = self._blend.apply([estimates[block].astype(np.float64) for estimates in said])
-            blended[block] = np.rint(estimates / _GRAIN) * _GRAIN
+            blended[block] = np.rint(estimates / GRAIN) * GRAIN
         return blended
 
 
