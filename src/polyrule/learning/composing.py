@@ -47,7 +47,8 @@ from polyrule.model.rule import Literal, Rule, size_of
 from polyrule.model.rule_list import RuleList
 
 LONGEST_BODY = 3  # conditions of a pruned list, where the user sets no limit
-TRUST = 0.5  # share of the teacher's opinion in a target
+TRUST = 0.5  # share of the teacher's opinion in a target,
+_RARE = 2  # less of it for labels that are hardly more frequent than this: of those it knows little
 _LONGEST_LIST = 1000
 _PATIENCE = 20  # rules in a row that are too small to be chosen
 _ROUNDS = 3  # of finding the value that the list reaches
@@ -205,6 +206,11 @@ class Composition:
         """What the list shall say; see `targets_of`."""
         return targets_of(np.where(self.known, self.truth, 0), self.opinion)
 
+    @property
+    def _honest(self) -> Matrix:
+        """Targets of new examples: those of the training examples flatter a list, the teacher alone is too careful."""
+        return self.targets if self.opinion is None else np.rint((self.targets + QUANTUM * self.opinion) / 2)
+
     def _grown(self) -> tuple[Pool, Reason]:
         """Return the bodies of lists grown from the labels and from the teacher's opinion, by two measures each."""
         pool = Pool(self.table)
@@ -332,7 +338,7 @@ class Composition:
                     break
             selection.settle()
             rules = selection.rules
-            reached = _level(targets, every, self.known & np.where(taken, given, selection.count > 0), squared)
+            reached = _level(self._honest, every, self.known & np.where(taken, given, selection.count > 0), squared)
             if squared is None or reached == level:
                 break
             used, level = level, reached
@@ -468,12 +474,15 @@ def targets_of(truth: Bytes, opinion: Matrix | None) -> Matrix:
 
     Examples
     --------
-    >>> targets_of(np.array([[1, 0]], dtype=np.uint8), np.array([[0.5, 0.25]]))
-    array([[192.,  32.]])
+    >>> targets_of(np.array([[1, 0], [1, 0]], dtype=np.uint8), np.array([[0.5, 0.25], [1.0, 0.25]]))
+    array([[224.,   0.],
+           [256.,   0.]])
     """
     if opinion is None:
         return QUANTUM * truth.astype(np.float64)
-    return np.rint(QUANTUM * ((1 - TRUST) * truth + TRUST * opinion))
+    present = truth.sum(axis=0, dtype=np.int64)
+    trust = TRUST * present / (present + _RARE)
+    return np.rint(QUANTUM * ((1 - trust) * truth + trust * opinion))
 
 
 def digest_of(targets: Matrix) -> str:
