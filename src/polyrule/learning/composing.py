@@ -482,7 +482,7 @@ def targets_of(truth: Bytes, opinion: Matrix | None) -> Matrix:
         return QUANTUM * truth.astype(np.float64)
     present = truth.sum(axis=0, dtype=np.int64)
     trust = TRUST * present / (present + _RARE)
-    return np.rint(QUANTUM * ((1 - trust) * truth + trust * opinion))
+    return np.asarray(np.rint(QUANTUM * ((1 - trust) * truth + trust * opinion)))
 
 
 def digest_of(targets: Matrix) -> str:
