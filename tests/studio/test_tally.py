@@ -53,11 +53,13 @@ def test_a_tally_is_what_the_report_counts(seed, rules, full, unknown):
             assert value == pytest.approx(scored[name], abs=1e-12), name
 
 
+@pytest.mark.parametrize("kind", ["threshold", "per-label", "subset", "expected-f1"])
 @pytest.mark.parametrize("seed", range(4))
-def test_an_ensemble_is_counted_as_the_report_counts_it(seed):
-    model = random_ensemble(seed, rules=6)
+def test_an_ensemble_is_counted_as_the_report_counts_it(seed, kind):
+    model = random_ensemble(seed, kind, rules=6)
     train, test = random_data(model, 60, seed), random_data(model, 40, seed + 1)
     bench = Workbench(train, test)
+    bench.tallies(model.reweigh(1, model.rules[1].head[0].label, 9.5))  # what is kept of one model serves another
     for part, found, expected in zip(
         bench.parts, bench.tallies(model), ensemble_summary.predictions(model, bench.parts), strict=True
     ):

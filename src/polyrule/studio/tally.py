@@ -7,13 +7,13 @@ is a few operations on words per rule and label.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from polyrule.arrays import Bytes, Ints
+from polyrule.arrays import Bytes, Floats, Ints
 from polyrule.data.labels import UNKNOWN
 from polyrule.data.table import Table
 from polyrule.ensemble.model import RuleEnsemble
@@ -41,6 +41,7 @@ class Covers:
         self.every = pack(np.ones(self.rows, dtype=bool))
         self.present, self.absent = pack(truth.T == 1), pack(truth.T == 0)
         self._asked: dict[FeatureCondition, Words] = {}
+        self.decided: dict[Any, Words] = {}  # of labels of an ensemble, by all that decides one
 
     @cached_property
     def judged(self) -> Words:
@@ -181,17 +182,40 @@ def tally_sums(model: RuleEnsemble, part: Covers) -> Tally:
     fired = [part.body(rule.body) for rule in model.rules]
     covers = np.array([count(words) for words in fired], dtype=np.int64)
     right, wrong = (np.zeros((len(fired), part.labels), dtype=np.int64) for _ in range(2))
-    sums = np.repeat(np.array(model.intercepts, dtype=np.float64)[:, None], part.rows, axis=1)
     for number, (rule, words) in enumerate(zip(model.rules, fired, strict=True)):
-        rows = np.flatnonzero(unpack(words, part.rows))
         for entry in rule.head:
-            sums[entry.label][rows] += entry.weight
             there, away = (count(words & side[entry.label]) for side in (part.present, part.absent))
             right[number, entry.label], wrong[number, entry.label] = (
                 (there, away) if entry.weight > 0 else (away, there)
             )
-    labels = model.decision.labels(np.ascontiguousarray(sums.T), model.unit)
-    return replace(tally_labels(labels, part), fired=fired, covers=covers, sets=covers, right=right, wrong=wrong)
+    if model.decision.uses_sets:
+        sums = np.stack([_sums(model, label, fired, part) for label in range(part.labels)], axis=1)
+        predicted = pack(model.decision.labels(sums, model.unit).T == 1)
+    else:
+        predicted = np.stack([_decided(model, label, fired, part) for label in range(part.labels)])
+    return Tally(part, predicted, np.zeros_like(predicted), fired, covers, covers, right, wrong)
+
+
+def _sums(model: RuleEnsemble, label: int, fired: Sequence[Words], part: Covers) -> Floats:
+    """What the weights of one label add up to."""
+    sums = np.full(part.rows, model.intercepts[label], dtype=np.float64)
+    for rule, words in zip(model.rules, fired, strict=True):
+        for entry in rule.head:
+            if entry.label == label:
+                np.add(sums, entry.weight, out=sums, where=unpack(words, part.rows))
+    return sums
+
+
+def _decided(model: RuleEnsemble, label: int, fired: Sequence[Words], part: Covers) -> Words:
+    """Where a label is present; a change of one rule leaves the labels alone that it does not weigh."""
+    cut = model.decision.cuts[label]
+    weighed = tuple((r.body, entry.weight) for r in model.rules for entry in r.head if entry.label == label)
+    key = model.intercepts[label], cut, weighed
+    kept = part.decided.pop(key, None)
+    part.decided[key] = kept if kept is not None else pack(_sums(model, label, fired, part) >= cut)
+    if len(part.decided) > MOST_KEPT:
+        del part.decided[next(iter(part.decided))]
+    return part.decided[key]
 
 
 def tally_labels(labels: Bytes, part: Covers) -> Tally:
