@@ -34,6 +34,15 @@ def test_options_of_reading_are_remembered(model, tmp_path):
     assert "high  present" in ok("explain", model, tmp_path / "test.csv", "--row-id", "b")
 
 
+def test_the_separator_is_found_in_few_rows_too(tmp_path):
+    train, test = tmp_path / "train.csv", tmp_path / "test.csv"
+    train.write_text("size,mood\n" + '1,"calm, sad"\n2,calm\n8,happy\n9,"happy, rare"\n' * 2)
+    test.write_text('size,mood\n1,"calm, sad"\n')
+    ok("train", train, "--tags", "mood", "-o", tmp_path / "model.json")
+    assert polyrule.load(tmp_path / "model.json").label_names == ("calm", "happy", "rare", "sad")
+    assert ok_json("evaluate", tmp_path / "model.json", test)["per_label"]["present"] == [1, 0, 0, 1]
+
+
 def test_what_is_said_wins_over_what_is_remembered(model, tmp_path):
     (tmp_path / "other.csv").write_text(TEST.replace("|", "/").replace(",", ".").replace("mood", "feel"))
     words = ["--tags", "feel", "--tag-separator", "/", "--decimal", "."]

@@ -110,7 +110,7 @@ def _collector(reader: Reader, roles: Roles, tags_column: int | None) -> TagColl
         separator = roles.tag_separator
         if separator is None:
             first = next(iter(reader.blocks([False] * len(reader.columns))), None)
-            separator = find_separator([] if first is None else first.column(tags_column, ""))
+            separator = find_separator([] if first is None else first.column(tags_column, ""), known)
         return TagCollector(separator, known, None if known is None else Counter())
     if not reader.hints.lists_labels or roles.labels is None:
         return None

@@ -43,13 +43,25 @@ def likely_separator(texts: Iterable[str], separators: Sequence[str] = (*SEPARAT
     return None
 
 
-def find_separator(cells: Iterable[Any]) -> str:
+def find_separator(cells: Iterable[Any], known: Sequence[str] | None = None) -> str:
     """Return what separates tags in a column that holds some, as far as these cells show it.
+
+    Since it is known that they are tags, one that occurs in two different cells is enough, or one that is `known`.
 
     >>> find_separator(["jazz;calm", "calm", None, "jazz", "jazz;calm;slow", "slow"])
     ';'
+    >>> find_separator(["calm, sad", "calm", "happy"]), find_separator(["Smith, John", "Miller, Jane"])
+    (',', '|')
+    >>> find_separator(["calm; sad"], ["calm", "happy"])
+    ';'
     """
-    return likely_separator((cell for cell in cells if isinstance(cell, str)), SEPARATORS) or SEPARATORS[0]
+    texts = {cell for cell in cells if isinstance(cell, str)}
+    for separator in filter(None, (likely_separator(texts, SEPARATORS), *SEPARATORS)):
+        tags = Counter(part for text in texts for part in {part.strip() for part in text.split(separator)})
+        parted = {part.strip() for text in texts if separator in text for part in text.split(separator)}
+        if parted and (max(tags.values()) > 1 if known is None else not parted.isdisjoint(known)):
+            return separator
+    return SEPARATORS[0]
 
 
 def warn_about_strange_tags(strange: Counter[str], source: str) -> None:
