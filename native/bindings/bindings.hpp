@@ -15,5 +15,6 @@ using Vector = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 void register_engine(nb::module_& m);
 void register_predict(nb::module_& m);
 void register_covers(nb::module_& m);
+void register_ensemble(nb::module_& m);
 
 }  // namespace polyrule

@@ -1,7 +1,5 @@
 #include "bindings/bindings.hpp"
 #include "count/bindings.hpp"
-#include "ensemble/gain.hpp"
-#include "ensemble/logistic.hpp"
 
 NB_MODULE(_native, m) {
   m.doc() = "Compiled kernels of polyrule; use them through polyrule.kernels and polyrule.model.";
@@ -9,7 +7,6 @@ NB_MODULE(_native, m) {
   polyrule::register_engine(m);
   polyrule::register_predict(m);
   polyrule::register_covers(m);
-  polyrule::register_gain(m);
-  polyrule::register_logistic(m);
+  polyrule::register_ensemble(m);
   polyrule_count::register_count(m);
 }

@@ -4,32 +4,21 @@
 // `polyrule.ensemble.logistic` does the same operations in the same order.
 #include "ensemble/logistic.hpp"
 
-#include <nanobind/ndarray.h>
-#include <nanobind/stl/tuple.h>
-
 #include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <tuple>
 #include <vector>
 
 #include "core/bits.hpp"
 #include "core/parallel.hpp"
-#include "ensemble/arrays.hpp"
-
-namespace nb = nanobind;
-using namespace nb::literals;
 
 namespace polyrule {
 namespace {
 
 using Whole = std::int64_t;
-
-template <class T, int Dims>
-using Writable = nb::ndarray<T, nb::ndim<Dims>, nb::c_contig, nb::device::cpu>;
 
 constexpr std::size_t kBlock = 512;            // rows at a time: their numbers stay in the nearest cache
 constexpr double kMagic = 6755399441055744.0;  // 1.5 * 2^52: adding it rounds to a whole number
@@ -151,16 +140,6 @@ POLYRULE_VECTOR_CLONES void bends(const double* __restrict chances, const double
   for (std::size_t r = 0; r < rows; ++r) found[r] = contributed(weights[r], chances[r] * (1.0 - chances[r]));
 }
 
-// What a model of additive rules is fitted to. Covers: one row of 0 and 1 per rule, the intercept first.
-struct Problem {
-  const std::uint8_t* covers;
-  const float* targets;  // [labels][rows]
-  const double* weights;
-  std::size_t rows;
-
-  const std::uint8_t* cover(std::size_t rule) const { return covers + rule * rows; }
-};
-
 // One label's numbers for a block of rows.
 struct Desk {
   double scores[kBlock], away[kBlock], chances[kBlock];
@@ -172,11 +151,11 @@ struct Column {
   std::vector<std::size_t> rules;
   std::vector<double> weights;
 
-  Column(const double* coefficients, const bool* support, std::size_t size, std::size_t labels, std::size_t place) {
-    for (std::size_t k = 0; k < size; ++k)
-      if (support[k * labels + place]) {
+  Column(const Weights& given, std::size_t place) {
+    for (std::size_t k = 0; k < given.size; ++k)
+      if (given.support[k * given.count + place]) {
         rules.push_back(k);
-        weights.push_back(coefficients[k * labels + place]);
+        weights.push_back(given.coefficients[k * given.count + place]);
       }
   }
 };
@@ -274,165 +253,105 @@ void invert_diagonal(const double* parts, std::size_t size, double* found) {
   }
 }
 
-Problem checked(const Array<std::uint8_t, 2>& covers, const Array<float, 2>& targets, const Array<double, 1>& weights,
-                const Array<std::int64_t, 1>& labels, const Array<double, 2>& coefficients,
-                const Array<bool, 2>& support) {
-  const std::size_t rows = covers.shape(1);
-  if (targets.shape(1) != rows || weights.shape(0) != rows) throw nb::value_error("one entry per row is needed");
-  if (coefficients.shape(0) > covers.shape(0) || coefficients.shape(1) != labels.shape(0) ||
-      support.shape(0) != coefficients.shape(0) || support.shape(1) != labels.shape(0))
-    throw nb::value_error("coefficients and support need a row per rule and a column per label");
-  for (std::size_t l = 0; l < labels.shape(0); ++l)
-    if (labels.data()[l] < 0 || static_cast<std::size_t>(labels.data()[l]) >= targets.shape(0))
-      throw nb::index_error("no such label");
-  return {covers.data(), targets.data(), weights.data(), rows};
-}
-
-std::size_t label_at(const Array<std::int64_t, 1>& labels, std::size_t place) {
-  return static_cast<std::size_t>(labels.data()[place]);
-}
-
-auto logistic_values(const Array<std::uint8_t, 2>& covers, const Array<float, 2>& targets,
-                     const Array<double, 1>& weights, const Array<std::int64_t, 1>& labels,
-                     const Array<double, 2>& coefficients, const Array<bool, 2>& support, double unit, int threads) {
-  const Problem problem = checked(covers, targets, weights, labels, coefficients, support);
-  const std::size_t size = coefficients.shape(0), count = labels.shape(0);
-  std::vector<double> values(count), slopes(size * count, 0.0);
-  {
-    const nb::gil_scoped_release release;
-    parallel_for(count, std::max(1, threads), [&](std::size_t l) {
-      const auto desk = std::make_unique<Desk>();
-      std::vector<Whole> sums;
-      const Column column(coefficients.data(), support.data(), size, count, l);
-      const float* wanted = problem.targets + label_at(labels, l) * problem.rows;
-      values[l] = static_cast<double>(evaluate(problem, column, wanted, unit, *desk, sums)) / (unit / 64);
-      for (std::size_t i = 0; i < sums.size(); ++i)
-        slopes[column.rules[i] * count + l] = static_cast<double>(sums[i]) / unit;
-    });
+// Runs work(place, parts, rules) for every label whose matrix, penalties added, can be split; tells which could not.
+template <class Work>
+std::vector<std::uint8_t> each_split(const double* matrix, const Weights& given, const double* penalties,
+                                     const Work& work) {
+  std::vector<std::uint8_t> good(given.count, 1);
+  std::vector<double> parts, column;
+  for (std::size_t l = 0; l < given.count; ++l) {
+    std::vector<std::size_t> rules;
+    for (std::size_t k = 0; k < given.size; ++k)
+      if (given.support[k * given.count + l]) rules.push_back(k);
+    const std::size_t inside = rules.size();
+    parts.assign(matrix, matrix + inside * inside);
+    matrix += inside * inside;
+    for (std::size_t i = 0; i < inside; ++i) parts[i * inside + i] += penalties[rules[i]] + kLeastCurvature;
+    good[l] = split(parts.data(), inside, column);
+    if (good[l]) work(l, parts.data(), rules);
   }
-  return std::make_tuple(give(std::move(values)), give(std::move(slopes)));
+  return good;
 }
 
-auto logistic_curvatures(const Array<std::uint8_t, 2>& covers, const Array<float, 2>& targets,
-                         const Array<double, 1>& weights, const Array<std::int64_t, 1>& labels,
-                         const Array<double, 2>& coefficients, const Array<bool, 2>& support, double unit,
-                         int threads) {
-  const Problem problem = checked(covers, targets, weights, labels, coefficients, support);
-  const std::size_t size = coefficients.shape(0), count = labels.shape(0);
-  std::vector<double> matrices;
-  {
-    const nb::gil_scoped_release release;
-    std::vector<Column> columns;
-    std::vector<std::size_t> starts(1, 0);
-    for (std::size_t l = 0; l < count; ++l) {
-      columns.emplace_back(coefficients.data(), support.data(), size, count, l);
-      starts.push_back(starts.back() + columns.back().rules.size() * columns.back().rules.size());
-    }
-    matrices.resize(starts.back());
-    parallel_for(count, std::max(1, threads), [&](std::size_t l) {
-      const auto desk = std::make_unique<Desk>();
-      bend(problem, columns[l], unit, *desk, matrices.data() + starts[l]);
-    });
+}  // namespace
+
+std::size_t matrix_cells(const Weights& given) {
+  std::size_t cells = 0;
+  for (std::size_t l = 0; l < given.count; ++l) {
+    std::size_t inside = 0;
+    for (std::size_t k = 0; k < given.size; ++k) inside += given.support[k * given.count + l];
+    cells += inside * inside;
   }
-  return give(std::move(matrices));
+  return cells;
 }
 
-void logistic_slopes(const Array<std::uint8_t, 2>& covers, const Array<float, 2>& targets,
-                     const Array<double, 1>& weights, const Array<std::int64_t, 1>& labels,
-                     const Array<double, 2>& coefficients, const Array<bool, 2>& support, double scale,
-                     const Writable<std::int32_t, 2>& gradient, const Writable<std::int32_t, 2>& curvature,
-                     int threads) {
-  const Problem problem = checked(covers, targets, weights, labels, coefficients, support);
-  const std::size_t size = coefficients.shape(0), count = labels.shape(0), every = targets.shape(0);
-  if (gradient.shape(0) != problem.rows || gradient.shape(1) != every || curvature.shape(0) != problem.rows ||
-      curvature.shape(1) != every)
-    throw nb::value_error("gradient and curvature need a row per example and a column per label");
-  const nb::gil_scoped_release release;
-  parallel_for(count, std::max(1, threads), [&](std::size_t l) {
+void logistic_values(const Problem& problem, const Weights& given, double unit, int threads, double* values,
+                     double* slopes) {
+  parallel_for(given.count, std::max(1, threads), [&](std::size_t l) {
     const auto desk = std::make_unique<Desk>();
-    const Column column(coefficients.data(), support.data(), size, count, l);
-    const std::size_t label = label_at(labels, l);
-    const float* wanted = problem.targets + label * problem.rows;
+    std::vector<Whole> sums;
+    const Column column(given, l);
+    values[l] = static_cast<double>(evaluate(problem, column, problem.wanted(given.labels[l]), unit, *desk, sums)) /
+                (unit / 64);
+    for (std::size_t i = 0; i < sums.size(); ++i)
+      slopes[column.rules[i] * given.count + l] = static_cast<double>(sums[i]) / unit;
+  });
+}
+
+std::vector<double> logistic_curvatures(const Problem& problem, const Weights& given, double unit, int threads) {
+  std::vector<Column> columns;
+  std::vector<std::size_t> starts(1, 0);
+  for (std::size_t l = 0; l < given.count; ++l) {
+    columns.emplace_back(given, l);
+    starts.push_back(starts.back() + columns.back().rules.size() * columns.back().rules.size());
+  }
+  std::vector<double> matrices(starts.back());
+  parallel_for(given.count, std::max(1, threads), [&](std::size_t l) {
+    const auto desk = std::make_unique<Desk>();
+    bend(problem, columns[l], unit, *desk, matrices.data() + starts[l]);
+  });
+  return matrices;
+}
+
+void logistic_slopes(const Problem& problem, const Weights& given, double scale, int threads, std::size_t every,
+                     std::int32_t* gradient, std::int32_t* curvature) {
+  parallel_for(given.count, std::max(1, threads), [&](std::size_t l) {
+    const auto desk = std::make_unique<Desk>();
+    const Column column(given, l);
+    const std::size_t label = static_cast<std::size_t>(given.labels[l]);
+    const float* wanted = problem.wanted(given.labels[l]);
     each_block(problem, column, *desk, [&](std::size_t first, std::size_t rows) {
       surpluses(desk->chances, wanted + first, problem.weights + first, scale, desk->first, rows);
       bends(desk->chances, problem.weights + first, scale, desk->second, rows);
       for (std::size_t r = 0; r < rows; ++r) {
-        gradient.data()[(first + r) * every + label] = static_cast<std::int32_t>(desk->first[r]);
-        curvature.data()[(first + r) * every + label] = static_cast<std::int32_t>(std::max<Whole>(desk->second[r], 1));
+        gradient[(first + r) * every + label] = static_cast<std::int32_t>(desk->first[r]);
+        curvature[(first + r) * every + label] = static_cast<std::int32_t>(std::max<Whole>(desk->second[r], 1));
       }
     });
   });
 }
 
-// Runs work(place, parts, rules) for every label whose matrix, penalties added, can be split; tells which could not.
-template <class Work>
-std::vector<std::uint8_t> each_split(const Array<double, 1>& matrices, const Array<bool, 2>& support,
-                                     const Array<double, 1>& penalties, const Work& work) {
-  const std::size_t size = support.shape(0), count = support.shape(1);
-  if (penalties.shape(0) != size) throw nb::value_error("one penalty per rule is needed");
-  std::vector<std::vector<std::size_t>> rules(count);
-  std::size_t total = 0;
-  for (std::size_t l = 0; l < count; ++l) {
-    for (std::size_t k = 0; k < size; ++k)
-      if (support.data()[k * count + l]) rules[l].push_back(k);
-    total += rules[l].size() * rules[l].size();
-  }
-  if (matrices.shape(0) != total) throw nb::value_error("matrices and support do not fit together");
-  std::vector<std::uint8_t> good(count, 1);
-  std::vector<double> parts, column;
-  const double* matrix = matrices.data();
-  for (std::size_t l = 0; l < count; ++l) {
-    const std::size_t inside = rules[l].size();
-    parts.assign(matrix, matrix + inside * inside);
-    matrix += inside * inside;
-    for (std::size_t i = 0; i < inside; ++i) parts[i * inside + i] += penalties.data()[rules[l][i]] + kLeastCurvature;
-    good[l] = split(parts.data(), inside, column);
-    if (good[l]) work(l, parts.data(), rules[l]);
-  }
-  return good;
+std::vector<std::uint8_t> newton_steps(const double* matrices, const Weights& given, const double* penalties,
+                                       const double* gradient, double* steps) {
+  std::vector<double> values;
+  return each_split(matrices, given, penalties,
+                    [&](std::size_t l, const double* parts, const std::vector<std::size_t>& rules) {
+                      values.resize(rules.size());
+                      for (std::size_t i = 0; i < rules.size(); ++i) values[i] = gradient[rules[i] * given.count + l];
+                      solve(parts, rules.size(), values.data());
+                      for (std::size_t i = 0; i < rules.size(); ++i) steps[rules[i] * given.count + l] = values[i];
+                    });
 }
 
-auto newton_steps(const Array<double, 1>& matrices, const Array<bool, 2>& support, const Array<double, 1>& penalties,
-                  const Array<double, 2>& gradient) {
-  const std::size_t size = support.shape(0), count = support.shape(1);
-  if (gradient.shape(0) != size || gradient.shape(1) != count)
-    throw nb::value_error("gradient and support need the same shape");
-  std::vector<double> steps(size * count, 0.0), values;
-  auto good = each_split(matrices, support, penalties,
-                         [&](std::size_t l, const double* parts, const std::vector<std::size_t>& rules) {
-                           values.resize(rules.size());
-                           for (std::size_t i = 0; i < rules.size(); ++i)
-                             values[i] = gradient.data()[rules[i] * count + l];
-                           solve(parts, rules.size(), values.data());
-                           for (std::size_t i = 0; i < rules.size(); ++i) steps[rules[i] * count + l] = values[i];
-                         });
-  return std::make_tuple(give(std::move(steps)), give(std::move(good)));
-}
-
-auto inverse_diagonals(const Array<double, 1>& matrices, const Array<bool, 2>& support,
-                       const Array<double, 1>& penalties) {
-  const std::size_t size = support.shape(0), count = support.shape(1);
-  std::vector<double> found(size * count, 0.0), values;
-  auto good = each_split(matrices, support, penalties,
-                         [&](std::size_t l, const double* parts, const std::vector<std::size_t>& rules) {
-                           values.resize(rules.size());
-                           invert_diagonal(parts, rules.size(), values.data());
-                           for (std::size_t i = 0; i < rules.size(); ++i) found[rules[i] * count + l] = values[i];
-                         });
-  return std::make_tuple(give(std::move(found)), give(std::move(good)));
-}
-
-}  // namespace
-
-void register_logistic(nb::module_& m) {
-  m.def("logistic_values", &logistic_values, "covers"_a, "targets"_a, "weights"_a, "labels"_a, "coefficients"_a,
-        "support"_a, "unit"_a, "threads"_a);
-  m.def("logistic_curvatures", &logistic_curvatures, "covers"_a, "targets"_a, "weights"_a, "labels"_a, "coefficients"_a,
-        "support"_a, "unit"_a, "threads"_a);
-  m.def("logistic_slopes", &logistic_slopes, "covers"_a, "targets"_a, "weights"_a, "labels"_a, "coefficients"_a,
-        "support"_a, "scale"_a, "gradient"_a, "curvature"_a, "threads"_a);
-  m.def("newton_steps", &newton_steps, "matrices"_a, "support"_a, "penalties"_a, "gradient"_a);
-  m.def("inverse_diagonals", &inverse_diagonals, "matrices"_a, "support"_a, "penalties"_a);
+std::vector<std::uint8_t> inverse_diagonals(const double* matrices, const Weights& given, const double* penalties,
+                                            double* found) {
+  std::vector<double> values;
+  return each_split(matrices, given, penalties,
+                    [&](std::size_t l, const double* parts, const std::vector<std::size_t>& rules) {
+                      values.resize(rules.size());
+                      invert_diagonal(parts, rules.size(), values.data());
+                      for (std::size_t i = 0; i < rules.size(); ++i) found[rules[i] * given.count + l] = values[i];
+                    });
 }
 
 }  // namespace polyrule

@@ -1,10 +1,50 @@
-// The logistic loss of additive rules: its value, slopes and curvatures, and the Newton steps that lower it.
+// The loss of additive rules with weighted heads, its derivatives, and Newton's steps, label by label.
 #pragma once
 
-#include <nanobind/nanobind.h>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
 
 namespace polyrule {
 
-void register_logistic(nanobind::module_& m);
+// What a model of additive rules is fitted to. Covers: one row of 0 and 1 per rule, the intercept first.
+struct Problem {
+  const std::uint8_t* covers;
+  const float* targets;  // [labels][rows]
+  const double* weights;
+  std::size_t rows;
+
+  const std::uint8_t* cover(std::size_t rule) const { return covers + rule * rows; }
+  const float* wanted(std::int64_t label) const { return targets + static_cast<std::size_t>(label) * rows; }
+};
+
+// Weights of some labels, [rules][labels], and which of them there may be.
+struct Weights {
+  const std::int64_t* labels;
+  std::size_t size, count;  // rules, labels
+  const double* coefficients;
+  const bool* support;
+};
+
+// Cells of all matrices: per label, one row and column for every rule that may weigh it.
+std::size_t matrix_cells(const Weights& given);
+
+// Loss of each label, and its derivatives by the weights, [rules][labels]; both are given as zeros.
+void logistic_values(const Problem& problem, const Weights& given, double unit, int threads, double* values,
+                     double* slopes);
+
+// Second derivatives, one matrix after the other.
+std::vector<double> logistic_curvatures(const Problem& problem, const Weights& given, double unit, int threads);
+
+// First and second derivatives by every score, in whole units, into the labels' columns of [rows][every].
+void logistic_slopes(const Problem& problem, const Weights& given, double scale, int threads, std::size_t every,
+                     std::int32_t* gradient, std::int32_t* curvature);
+
+// Solve (matrix + penalties) step = gradient for every label, or find the diagonals of the inverses; return which of
+// the matrices were positive definite. Coefficients are not looked at.
+std::vector<std::uint8_t> newton_steps(const double* matrices, const Weights& given, const double* penalties,
+                                       const double* gradient, double* steps);
+std::vector<std::uint8_t> inverse_diagonals(const double* matrices, const Weights& given, const double* penalties,
+                                            double* found);
 
 }  // namespace polyrule

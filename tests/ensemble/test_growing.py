@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.ensemble.test_gain import world
+from tests.ensemble.test_gain import fixed, world
 
 from polyrule.arrays import Ints32
 from polyrule.bins.binning import BinnedTable, Binning
@@ -22,7 +22,7 @@ def plain_greedy(
 ) -> tuple[BinTest, ...]:
     """Add the best allowed condition of any feature until none raises the gain enough."""
     rows = rows_of(table, tests)
-    gain = slopes.gain(rows) if tests else 0.0
+    gain = slopes.gain(slopes.sums(rows)) if tests else 0.0
     while True:
         found = reference_best_conditions(table, rows, slopes)
         least = options.enough(gain, len(table.slot)) if tests else 0.0
@@ -56,9 +56,23 @@ def test_greedy_growth_is_the_plain_one(seed: int, longest: int) -> None:
         other = table.opposite(expected[0])
         starts = [expected] if other is None else [expected, plain_greedy(table, slopes, options, (other,))]
         assert body.tests in starts
-        assert body.gain >= max(slopes.gain(rows_of(table, tests)) for tests in starts) - 1e-9
+        assert body.gain >= max(slopes.gain(slopes.sums(rows_of(table, tests))) for tests in starts) - 1e-9
         assert len(body.tests) <= longest
-        assert np.isclose(body.gain, slopes.gain(body.rows))
+        assert np.isclose(body.gain, slopes.gain(slopes.sums(body.rows)))
+
+
+def test_of_many_labels_those_that_a_body_tells_most_about_judge_how_it_goes_on() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.random((300, 3))
+    both = (X[:, 0] > 0.5) & (X[:, 1] > 0.5)
+    truth = rng.random((300, 50)) < 0.1
+    truth[:, 49] = both  # every label gains a little by something, this one much by both conditions
+    chance = np.broadcast_to(truth.mean(axis=0), truth.shape)
+    binning = Binning.of(Table.from_array(X), 16)
+    table = BinnedTable.of(binning, binning.columns(Table.from_array(X)))
+    body = grow(table, fixed(chance - truth, chance * (1 - chance), 1.0, 0.5), Growth(max_conditions=2))
+    assert body is not None
+    assert {(test.feature, test.kind) for test in body.tests} == {(0, ABOVE), (1, ABOVE)}
 
 
 @given(st.integers(0, 10**6))

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
 from polyrule.data import Table
+from polyrule.ensemble import learning
 from polyrule.ensemble.building import BuildOptions
 from polyrule.ensemble.calibration import Calibration
 from polyrule.ensemble.learning import deal, learn, shortest_good
@@ -27,6 +30,28 @@ def test_folds_share_out_every_label_set() -> None:
 @pytest.mark.parametrize(("examples", "folds"), [(3, 1), (4, 2), (9, 4), (100, 4)])
 def test_few_examples_make_few_folds(examples: int, folds: int) -> None:
     assert deal(np.zeros((examples, 1), dtype=np.uint8), 4, 0).max() + 1 == folds
+
+
+def test_large_data_has_no_teacher_and_cross_validates_on_some(monkeypatch: pytest.MonkeyPatch) -> None:
+    sizes = []
+
+    class Noting(learning.Part):
+        def __init__(self, table: Table, *given: Any) -> None:
+            sizes.append(len(table))
+            super().__init__(table, *given)
+
+    monkeypatch.setattr(learning, "Part", Noting)
+    rng = np.random.default_rng(0)
+    X = rng.random((240, 3))
+    truth = (X[:, :2] > 0.5).astype(np.uint8)
+    given = (Table.from_array(X), truth, np.ones(240), ("a", "b"), LearnOptions(build=BuildOptions(max_rules=2)))
+    for enough, taught, expected in ((100, 239, [240, 80, 80, 80]), (160, 240, [240, 160, 160, 160])):
+        monkeypatch.setattr(learning, "_ENOUGH", enough)
+        monkeypatch.setattr(learning, "_MOST_TAUGHT", taught)
+        model = learn(*given).model
+        assert ("teacher" in model.info) == (taught == 240)
+        assert sizes == expected
+        sizes.clear()
 
 
 def test_shorter_heads_may_cost_next_to_nothing() -> None:

@@ -56,7 +56,7 @@ def obvious(binned: BinnedTable, rows: np.ndarray, slopes: Slopes) -> list[float
             if forbidden >= 0 and holds(test, np.array([forbidden]), int(binned.count[feature]))[0]:
                 continue
             if new and 0 < len(covered) < len(rows):
-                best = max(best, slopes.gain(covered))
+                best = max(best, slopes.gain(slopes.sums(covered)))
         gains.append(best)
     return gains
 

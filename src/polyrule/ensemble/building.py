@@ -116,7 +116,7 @@ class Builder:
             rows: Ints32 = np.arange(self.table.rows, dtype=np.int32)
             for test in tests:
                 rows = self.table.covered(test, rows)
-            self.bodies.append(Body(tests, rows, 0.0))
+            self.bodies.append(Body(tests, rows, np.zeros((2, 0), dtype=np.int64), 0.0))
             self.solver.add(rows, head, self.table.sign(tests))
             self.solver.solve(np.flatnonzero(head), steps=2)
 
@@ -182,7 +182,7 @@ class Builder:
             if body is None:
                 continue
             sign = self.table.sign(body.tests)
-            head = self._head(priced.label_gains(body.rows, sign))
+            head = self._head(priced.label_gains(priced.sums(body.rows), sign))
             if self._allowed is not None:
                 head &= self._allowed[[test.feature for test in single_tests(body.tests)]].all(axis=0)
             if head.any():

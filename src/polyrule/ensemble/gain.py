@@ -88,22 +88,25 @@ class Slopes:
 
     def sums(self, rows: Ints32) -> npt.NDArray[np.int64]:
         """Gradient and curvature of every label over `rows`, shape (2, labels)."""
+        if native is not None:
+            found = native.slope_sums(self.gradient, self.curvature, np.ascontiguousarray(rows))
+            return np.asarray(found).reshape(2, -1)
         both = (self.gradient[rows], self.curvature[rows])
         return np.stack([some.sum(axis=0, dtype=np.int64) for some in both])
 
-    def label_gains(self, rows: Ints32, sign: int = 0) -> npt.NDArray[np.float64]:
-        """Gain of every label for a rule that covers `rows`, before the price of the head entry.
+    def label_gains(self, sums: npt.NDArray[np.int64], sign: int = 0) -> npt.NDArray[np.float64]:
+        """Gain of every label for a rule whose rows have these `sums`, before the price of the head entry.
 
         With a `sign`, labels whose weight would have the other one gain nothing.
         """
-        g, h = self.sums(rows).astype(np.float64)
+        g, h = sums.astype(np.float64)
         free = h - h * h * (1.0 / self.root.astype(np.float64))
         gains = g * g / (free + self.ridge * self.scale) * 0.5 / self.scale
         return np.asarray(np.where(g * sign < 0, gains, 0.0) if sign else gains)
 
-    def gain(self, rows: Ints32, sign: int = 0) -> float:
-        """Gain of the best head for a rule that covers `rows`, with weights of one `sign` where it is not 0."""
-        return math.fsum(np.maximum(self.label_gains(rows, sign) - self.cost, 0))
+    def gain(self, sums: npt.NDArray[np.int64], sign: int = 0) -> float:
+        """Gain of the best head for a rule whose rows have these `sums`, with weights of one `sign` where not 0."""
+        return math.fsum(np.maximum(self.label_gains(sums, sign) - self.cost, 0))
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,6 +138,7 @@ def best_conditions(
     whole: bool = False,
     sign: int = 0,
     offset: npt.NDArray[np.int64] | None = None,
+    judges: npt.NDArray[np.int64] | None = None,
 ) -> BestConditions:
     """Find for every feature the condition that has the largest gain where it decides about `rows`.
 
@@ -156,26 +160,36 @@ def best_conditions(
         Which sign the weights of the body must have, 0 for any; see `BinnedTable.sign`.
     offset : ndarray of int64, shape (2, labels), optional
         Gradient and curvature of other rows, which are covered whatever the condition is.
+    judges : ndarray of int64, optional
+        Labels whose gains count; all of them where None.
     """
     if offset is None:
         offset = np.zeros((2, len(slopes.root)), dtype=np.int64)
     kernel = native_kernel()
     if kernels == "reference" or kernel is None:
-        return reference_best_conditions(table, rows, slopes, sign, offset)
+        return reference_best_conditions(table, rows, slopes, sign, offset, judges)
+    remembering = whole and len(rows) == table.rows and judges is None and not sign and not offset.any()
     found = kernel(
         table.dense, table.slot, table.count, table.nominal, table.usual, table.starts, table.listed_rows,
-        table.listed_codes, np.ascontiguousarray(rows), slopes.gradient, slopes.curvature, slopes.root, offset,
-        slopes.ridge * slopes.scale, slopes.cost * slopes.scale, threads,
-        slopes.memory if len(rows) == table.rows and whole and not sign and not offset.any() else None, slopes.versions,
-        table.direction, table.forbidden, sign,
+        table.listed_codes, table.direction, table.forbidden, np.ascontiguousarray(rows), slopes.gradient,
+        slopes.curvature, np.arange(len(slopes.root)) if judges is None else judges, slopes.root, offset,
+        slopes.ridge * slopes.scale, slopes.cost * slopes.scale, sign, slopes.memory if remembering else None,
+        slopes.versions, threads,
     )  # fmt: skip
     return BestConditions(np.asarray(found[0]) / slopes.scale, np.asarray(found[1]), np.asarray(found[2]))
 
 
 def reference_best_conditions(
-    table: BinnedTable, rows: Ints32, slopes: Slopes, sign: int = 0, offset: npt.NDArray[np.int64] | None = None
+    table: BinnedTable,
+    rows: Ints32,
+    slopes: Slopes,
+    sign: int = 0,
+    offset: npt.NDArray[np.int64] | None = None,
+    judges: npt.NDArray[np.int64] | None = None,
 ) -> BestConditions:
     """Plain NumPy form of the native kernel; every number comes out the same."""
+    if judges is not None:
+        slopes, offset = slopes.some(judges), None if offset is None else offset[:, judges]
     added = np.zeros((2, len(slopes.root)), dtype=np.int64) if offset is None else offset
     sums = np.hstack(
         [slopes.gradient[rows], slopes.curvature[rows], np.ones((len(rows), 1), dtype=np.int32)], dtype=np.int64
@@ -234,11 +248,14 @@ def _gains(
 ) -> npt.NDArray[np.float64]:
     labels = slopes.gradient.shape[1]
     ridge, cost = slopes.ridge * slopes.scale, slopes.cost * slopes.scale
-    total = np.zeros(len(sums))
-    for label in range(labels):  # one after the other, as the native kernel adds
+    gains = np.zeros((labels + (-labels) % 8, len(sums)))
+    for label in range(labels):
         g = (sums[:, label] + offset[0, label]).astype(np.float64)
         h = (sums[:, labels + label] + offset[1, label]).astype(np.float64)
         free = h - h * h * (1.0 / float(slopes.root[label]))
         gain = np.maximum(g * g / (free + ridge) * 0.5 - cost, 0)
-        total += np.where(g * sign < 0, gain, 0) if sign else gain
+        gains[label] = np.where(g * sign < 0, gain, 0) if sign else gain
+    total = np.zeros(len(sums))
+    for a, b, c, d, e, f, g, h in gains.reshape(len(gains) // 8, 8, len(sums)):  # in the order of the native kernel
+        total += ((a + b) + (c + d)) + ((e + f) + (g + h))
     return np.where((sums[:, -1] > 0) & (sums[:, -1] < rows), total, -1.0)

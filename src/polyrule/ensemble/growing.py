@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from polyrule.arrays import Ints, Ints32
 from polyrule.bins.binning import BinnedTable
@@ -18,7 +19,9 @@ from polyrule.bins.tests import AnyTest, BinGroup, BinTest, how_many, simplify, 
 from polyrule.ensemble.gain import BestConditions, Slopes, best_conditions
 
 # Members of groups are sought among the features that gain most at the start: a quarter of them, or so many.
-_FEW = 100
+_FEW = 40
+# No head is longer before it is pruned: of more labels, those that a body tells most about judge what it goes on with.
+_MOST_JUDGES = 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,10 +64,11 @@ class Growth:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Body:
-    """A body while it is searched for: its tests, the rows it covers, its gain."""
+    """A body while it is searched for: its tests, the rows it covers, their slopes added up, and what it gains."""
 
     tests: tuple[AnyTest, ...]
     rows: Ints32
+    sums: npt.NDArray[np.int64]
     gain: float
 
 
@@ -145,7 +149,7 @@ class Search:
 
     def best(self) -> Body | None:
         """Return the best of all bodies that the search meets."""
-        start = Step(Body((), self._every, 0.0), ())
+        start = Step(Body((), self._every, self.slopes.sums(self._every[:0]), 0.0), ())
         found = self._scan(start, self._all)
         if self.options.max_members > 1 and len(found.features) > _FEW:
             telling = np.argsort(-found.best.gain, kind="stable")[: max(_FEW, len(found.features) // 4)]
@@ -171,7 +175,7 @@ class Search:
         for test in (self.table.opposite(first) for body in firsts for first in single_tests(body.tests)):
             if test is not None:
                 rows = self.table.covered(test, self._every)
-                bodies.append(Body((test,), rows, self.slopes.gain(rows, self.table.sign((test,)))))
+                bodies.append(self._body((test,), rows))
         return [body for body in bodies if body.gain > 0]
 
     def _leading(self, offers: Iterable[Body]) -> list[Body]:
@@ -182,7 +186,7 @@ class Search:
         return list(grown.values())[: self.options.beam_width]
 
     def steps(self, body: Body) -> Iterator[Step]:
-        """Ways to go on with a body: one more condition, or one more member of its group; a condition may begin one."""
+        """Ways to go on with a body: a condition more, or a member more of a group, which the last one may begin."""
         tests, most = body.tests, self.options.max_members
         yield Step(body, tests)
         group = next((test for test in tests if isinstance(test, BinGroup)), None)
@@ -193,8 +197,8 @@ class Search:
                 yield Step(body, others, group.members, group.least + 1)
             return
         singles = tuple(single_tests(tests))
-        for place, test in enumerate(singles if most > 1 else ()):
-            yield Step(body, tests[:place] + tests[place + 1 :], (test,))
+        if most > 1 and singles:
+            yield Step(body, tests[:-1], singles[-1:])
         if most > 2 and len(singles) == 2:
             yield Step(body, (), singles, 2)
 
@@ -210,16 +214,17 @@ class Search:
         """Find the best condition on each feature."""
         body, slopes, options = step.body, self.slopes, self.options
         sign, whole = self.table.sign(body.tests), columns is self._all
-        if self._judged_by_some(step):
-            order = np.argsort(-slopes.label_gains(body.rows, sign), kind="stable")
-            slopes = slopes.some(np.sort(order[: options.judging]))
-        least = options.enough(slopes.gain(body.rows, sign), len(self._all.features)) if body.tests else 0.0
+        gains, judges = slopes.label_gains(body.sums, sign), None
+        most = options.judging if step.members else _MOST_JUDGES
+        if body.tests and most < len(gains):
+            judges = np.sort(np.argsort(-gains, kind="stable")[:most])
+            gains = gains[judges]
+        reached = math.fsum(np.maximum(gains - slopes.cost, 0))
+        least = options.enough(reached, len(self._all.features)) if body.tests else 0.0
         sure, border = step.rows(self.table)
-        given = (columns.table, border, slopes, options.threads, options.kernels, whole, sign, slopes.sums(sure))
+        offset = slopes.sums(sure)
+        given = (columns.table, border, slopes, options.threads, options.kernels, whole, sign, offset, judges)
         return Found(best_conditions(*given), columns.features, least, sure, border)
-
-    def _judged_by_some(self, step: Step) -> bool:
-        return bool(step.members) and self.options.judging < len(self.slopes.root)
 
     def _bodies(self, step: Step, found: Found) -> Iterator[Body]:
         body, options, best = step.body, self.options, found.best
@@ -232,9 +237,11 @@ class Search:
             if len(tests) > options.max_conditions or not step.takes(test):
                 continue
             rows = np.sort(np.concatenate([found.sure, self.table.covered(test, found.border)]))
-            gain = float(best.gain[place])
-            if self._judged_by_some(step):
-                gain = self.slopes.gain(rows, self.table.sign(tests))
-            if gain > body.gain:
+            longer = self._body(tests, rows)
+            if longer.gain > body.gain:
                 taken += 1
-                yield Body(tests, rows, gain)
+                yield longer
+
+    def _body(self, tests: tuple[AnyTest, ...], rows: Ints32) -> Body:
+        sums = self.slopes.sums(rows)
+        return Body(tests, rows, sums, self.slopes.gain(sums, self.table.sign(tests)))

@@ -6,7 +6,7 @@ import math
 import platform
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import scipy
@@ -33,7 +33,11 @@ _NOTHING = 0.003
 _PLENTY = 20_000
 # Labels, or features, of all examples; above either, parts are learned one after the other: memory is not for wasting.
 _LARGEST_SIDE_BY_SIDE = (1_000_000, 4_000_000)
-_MOST_EVIDENCE = 4_000_000  # labels of all examples
+_MOST_EVIDENCE = 1_000_000  # labels of all examples
+# Of more examples a model of the cross-validation is learned from some: it serves to choose a handful of numbers.
+_ENOUGH = 100_000
+# More examples than these need no teacher: thirty rules cannot chase the noise of so many.
+_MOST_TAUGHT = 200_000
 _BLOCK_CELLS = 1_000_000
 _DIGITS = 9  # of a weight in the model: the last ones depend on the processor
 
@@ -80,6 +84,8 @@ def learn(
     table, truth, weights = table[order], truth[order], weights[order]
     fold = None if fold is None else fold[order]
     options = options.for_table(table)
+    if len(table) > _MOST_TAUGHT:
+        options = replace(options, teaching=None)
     if fold is None:
         fold = deal(truth, options.folds, options.seed)
     held: list[Bools] = [fold == number for number in range(int(fold.max(initial=-1)) + 1)]
@@ -95,8 +101,12 @@ def learn(
         rows = wanted[number]
         if control.leaves_out(number):
             return None
-        given = (table, truth, weights) if rows.all() else (table[rows], truth[rows], weights[rows])
-        part = Part(*given, options, number, control, inner)
+        if number:
+            some = np.flatnonzero(rows)
+            some = some[:: 1 + (len(some) - 1) // _ENOUGH]
+            part = Part(table[some], truth[some], weights[some], options, number, control, inner)
+        else:
+            part = Part(table, truth, weights, options, number, control, inner)
         control.finish(number)
         return part
 

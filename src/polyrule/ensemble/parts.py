@@ -60,7 +60,8 @@ class Part:
         control.begin(number)
         self._number, self._control = number, control
         if number > 0:  # it only serves to choose penalties and the decision
-            options = replace(options, build=replace(options.build, spare=0.0))
+            growth = options.build.growth if options.text else replace(options.build.growth, max_members=1)
+            options = replace(options, build=replace(options.build, spare=0.0, growth=growth))
         kept = (condition for rule in options.start for condition in plain_conditions(rule.body))
         self.binning = Binning.of(table, options.max_bins, kept)
         self.teacher: dict[str, float] = {}

@@ -1,0 +1,188 @@
+// The search for an ensemble's conditions, and the fit of its weights, as Python calls them.
+#include <nanobind/stl/tuple.h>
+
+#include <memory>
+#include <tuple>
+#include <vector>
+
+#include "bindings/bindings.hpp"
+#include "ensemble/gain.hpp"
+#include "ensemble/logistic.hpp"
+
+namespace polyrule {
+namespace {
+
+template <class T, int Dims>
+using Array = nb::ndarray<const T, nb::ndim<Dims>, nb::c_contig, nb::device::cpu>;
+template <class T, int Dims>
+using Writable = nb::ndarray<T, nb::ndim<Dims>, nb::c_contig, nb::device::cpu>;
+
+template <class T>
+nb::ndarray<nb::numpy, T> give(std::vector<T> values) {
+  auto owned = std::make_unique<std::vector<T>>(std::move(values));
+  std::vector<T>* kept = owned.release();
+  nb::capsule owner(kept, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
+  return nb::ndarray<nb::numpy, T>(kept->data(), {kept->size()}, owner);
+}
+
+void check_rows(const Array<std::int32_t, 1>& rows, std::size_t examples) {
+  for (std::size_t k = 0; k < rows.shape(0); ++k)
+    if (rows.data()[k] < 0 || static_cast<std::size_t>(rows.data()[k]) >= examples)
+      throw nb::index_error("no such row");
+}
+
+Slopes checked(const Array<std::int32_t, 2>& gradient, const Array<std::int32_t, 2>& curvature) {
+  if (curvature.shape(0) != gradient.shape(0) || curvature.shape(1) != gradient.shape(1))
+    throw nb::value_error("gradient and curvature need the same shape");
+  return {gradient.data(), curvature.data(), gradient.shape(1)};
+}
+
+auto py_best_conditions(const Array<Code, 2>& dense, const Array<std::int32_t, 1>& slot,
+                        const Array<std::int32_t, 1>& count, const Array<std::uint8_t, 1>& nominal,
+                        const Array<std::int32_t, 1>& usual, const Array<std::int64_t, 1>& starts,
+                        const Array<std::int32_t, 1>& listed_rows, const Array<Code, 1>& listed_codes,
+                        const Array<std::int8_t, 1>& direction, const Array<std::int32_t, 1>& forbidden,
+                        const Array<std::int32_t, 1>& rows, const Array<std::int32_t, 2>& gradient,
+                        const Array<std::int32_t, 2>& curvature, const Array<std::int64_t, 1>& judges,
+                        const Array<std::int64_t, 1>& root, const Array<std::int64_t, 2>& offset, double ridge,
+                        double cost, int sign, Memory* memory, const Array<std::int64_t, 1>& versions, int threads) {
+  const Slopes slopes = checked(gradient, curvature);
+  const std::size_t features = slot.shape(0), labels = slopes.labels, examples = gradient.shape(0);
+  if (count.shape(0) != features || nominal.shape(0) != features || usual.shape(0) != features ||
+      direction.shape(0) != features || forbidden.shape(0) != features || starts.shape(0) != features + 1)
+    throw nb::value_error("bins: one entry per feature is needed");
+  if (root.shape(0) != labels) throw nb::value_error("gradient and curvature need one column per label");
+  if (offset.shape(0) != 2 || offset.shape(1) != labels)
+    throw nb::value_error("offset needs a gradient and a curvature per label");
+  check_rows(rows, examples);
+  for (std::size_t i = 0; i < judges.shape(0); ++i)
+    if (judges.data()[i] < 0 || static_cast<std::size_t>(judges.data()[i]) >= labels)
+      throw nb::index_error("no such label");
+  if (memory && (rows.shape(0) != examples || versions.shape(0) != labels))
+    throw nb::value_error("only gains of all rows are remembered, with a version per label");
+  const Bins bins{dense.data(),     slot.data(),      count.data(),       nominal.data(),
+                  usual.data(),     starts.data(),    listed_rows.data(), listed_codes.data(),
+                  direction.data(), forbidden.data(), examples,           features};
+  const Asked asked{rows.data(), rows.shape(0), judges.data(), judges.shape(0), root.data(), offset.data(),
+                    ridge,       cost,          sign};
+  std::vector<Best> best;
+  {
+    const nb::gil_scoped_release release;
+    best = best_conditions(bins, slopes, asked, memory, versions.data(), threads);
+  }
+  std::vector<double> gains(features);
+  std::vector<std::int32_t> cuts(features);
+  std::vector<std::uint8_t> tests(features);
+  for (std::size_t f = 0; f < features; ++f) gains[f] = best[f].gain, cuts[f] = best[f].bin, tests[f] = best[f].test;
+  return std::make_tuple(give(std::move(gains)), give(std::move(cuts)), give(std::move(tests)));
+}
+
+auto py_slope_sums(const Array<std::int32_t, 2>& gradient, const Array<std::int32_t, 2>& curvature,
+                   const Array<std::int32_t, 1>& rows) {
+  const Slopes slopes = checked(gradient, curvature);
+  check_rows(rows, gradient.shape(0));
+  return give(slope_sums(slopes, rows.data(), rows.shape(0)));
+}
+
+struct Fit {
+  Problem problem;
+  Weights weights;
+};
+
+Fit checked(const Array<std::uint8_t, 2>& covers, const Array<float, 2>& targets, const Array<double, 1>& weights,
+            const Array<std::int64_t, 1>& labels, const Array<double, 2>& coefficients, const Array<bool, 2>& support) {
+  const std::size_t rows = covers.shape(1);
+  if (targets.shape(1) != rows || weights.shape(0) != rows) throw nb::value_error("one entry per row is needed");
+  if (coefficients.shape(0) > covers.shape(0) || coefficients.shape(1) != labels.shape(0) ||
+      support.shape(0) != coefficients.shape(0) || support.shape(1) != labels.shape(0))
+    throw nb::value_error("coefficients and support need a row per rule and a column per label");
+  for (std::size_t l = 0; l < labels.shape(0); ++l)
+    if (labels.data()[l] < 0 || static_cast<std::size_t>(labels.data()[l]) >= targets.shape(0))
+      throw nb::index_error("no such label");
+  return {{covers.data(), targets.data(), weights.data(), rows},
+          {labels.data(), coefficients.shape(0), labels.shape(0), coefficients.data(), support.data()}};
+}
+
+auto py_logistic_values(const Array<std::uint8_t, 2>& covers, const Array<float, 2>& targets,
+                        const Array<double, 1>& weights, const Array<std::int64_t, 1>& labels,
+                        const Array<double, 2>& coefficients, const Array<bool, 2>& support, double unit, int threads) {
+  const Fit fit = checked(covers, targets, weights, labels, coefficients, support);
+  std::vector<double> values(fit.weights.count, 0.0), slopes(fit.weights.size * fit.weights.count, 0.0);
+  {
+    const nb::gil_scoped_release release;
+    logistic_values(fit.problem, fit.weights, unit, threads, values.data(), slopes.data());
+  }
+  return std::make_tuple(give(std::move(values)), give(std::move(slopes)));
+}
+
+auto py_logistic_curvatures(const Array<std::uint8_t, 2>& covers, const Array<float, 2>& targets,
+                            const Array<double, 1>& weights, const Array<std::int64_t, 1>& labels,
+                            const Array<double, 2>& coefficients, const Array<bool, 2>& support, double unit,
+                            int threads) {
+  const Fit fit = checked(covers, targets, weights, labels, coefficients, support);
+  std::vector<double> matrices;
+  {
+    const nb::gil_scoped_release release;
+    matrices = logistic_curvatures(fit.problem, fit.weights, unit, threads);
+  }
+  return give(std::move(matrices));
+}
+
+void py_logistic_slopes(const Array<std::uint8_t, 2>& covers, const Array<float, 2>& targets,
+                        const Array<double, 1>& weights, const Array<std::int64_t, 1>& labels,
+                        const Array<double, 2>& coefficients, const Array<bool, 2>& support, double scale,
+                        const Writable<std::int32_t, 2>& gradient, const Writable<std::int32_t, 2>& curvature,
+                        int threads) {
+  const Fit fit = checked(covers, targets, weights, labels, coefficients, support);
+  const std::size_t rows = fit.problem.rows, every = targets.shape(0);
+  if (gradient.shape(0) != rows || gradient.shape(1) != every || curvature.shape(0) != rows ||
+      curvature.shape(1) != every)
+    throw nb::value_error("gradient and curvature need a row per example and a column per label");
+  const nb::gil_scoped_release release;
+  logistic_slopes(fit.problem, fit.weights, scale, threads, every, gradient.data(), curvature.data());
+}
+
+Weights checked(const Array<double, 1>& matrices, const Array<bool, 2>& support, const Array<double, 1>& penalties) {
+  const Weights given{nullptr, support.shape(0), support.shape(1), nullptr, support.data()};
+  if (penalties.shape(0) != given.size) throw nb::value_error("one penalty per rule is needed");
+  if (matrices.shape(0) != matrix_cells(given)) throw nb::value_error("matrices and support do not fit together");
+  return given;
+}
+
+auto py_newton_steps(const Array<double, 1>& matrices, const Array<bool, 2>& support, const Array<double, 1>& penalties,
+                     const Array<double, 2>& gradient) {
+  const Weights given = checked(matrices, support, penalties);
+  if (gradient.shape(0) != given.size || gradient.shape(1) != given.count)
+    throw nb::value_error("gradient and support need the same shape");
+  std::vector<double> steps(given.size * given.count, 0.0);
+  auto good = newton_steps(matrices.data(), given, penalties.data(), gradient.data(), steps.data());
+  return std::make_tuple(give(std::move(steps)), give(std::move(good)));
+}
+
+auto py_inverse_diagonals(const Array<double, 1>& matrices, const Array<bool, 2>& support,
+                          const Array<double, 1>& penalties) {
+  const Weights given = checked(matrices, support, penalties);
+  std::vector<double> found(given.size * given.count, 0.0);
+  auto good = inverse_diagonals(matrices.data(), given, penalties.data(), found.data());
+  return std::make_tuple(give(std::move(found)), give(std::move(good)));
+}
+
+}  // namespace
+
+void register_ensemble(nb::module_& m) {
+  nb::class_<Memory>(m, "GainMemory").def(nb::init<>());
+  m.def("best_conditions", &py_best_conditions, "dense"_a, "slot"_a, "count"_a, "nominal"_a, "usual"_a, "starts"_a,
+        "listed_rows"_a, "listed_codes"_a, "direction"_a, "forbidden"_a, "rows"_a, "gradient"_a, "curvature"_a,
+        "judges"_a, "root"_a, "offset"_a, "ridge"_a, "cost"_a, "sign"_a, "memory"_a.none(), "versions"_a, "threads"_a);
+  m.def("slope_sums", &py_slope_sums, "gradient"_a, "curvature"_a, "rows"_a);
+  m.def("logistic_values", &py_logistic_values, "covers"_a, "targets"_a, "weights"_a, "labels"_a, "coefficients"_a,
+        "support"_a, "unit"_a, "threads"_a);
+  m.def("logistic_curvatures", &py_logistic_curvatures, "covers"_a, "targets"_a, "weights"_a, "labels"_a,
+        "coefficients"_a, "support"_a, "unit"_a, "threads"_a);
+  m.def("logistic_slopes", &py_logistic_slopes, "covers"_a, "targets"_a, "weights"_a, "labels"_a, "coefficients"_a,
+        "support"_a, "scale"_a, "gradient"_a, "curvature"_a, "threads"_a);
+  m.def("newton_steps", &py_newton_steps, "matrices"_a, "support"_a, "penalties"_a, "gradient"_a);
+  m.def("inverse_diagonals", &py_inverse_diagonals, "matrices"_a, "support"_a, "penalties"_a);
+}
+
+}  // namespace polyrule
