@@ -89,7 +89,7 @@ def parse_weighted(
     """Read a rule whose labels have weights, as `parse_rule` reads others; return the weights by label, and the body.
 
     >>> parse_weighted("calm +3, happy −0.5 <- tempo <= 90", [Feature("tempo")], ["calm", "happy"])
-    ({0: 3.0, 1: -0.5}, (NumericCondition(feature=0, op='<=', threshold=90.0, between=None),))
+    ({0: 3.0, 1: -0.5}, (NumericCondition(feature=0, op='<=', threshold=90.0),))
     """
     allowed = current_limits()
     allowed.check_bytes("rule", len(text.encode("utf-8", "surrogatepass")))
