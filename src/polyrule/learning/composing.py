@@ -49,7 +49,8 @@ from polyrule.model.rule_list import RuleList
 LONGEST_BODY = 3  # conditions of a pruned list, where the user sets no limit
 TRUST = 0.5  # share of the teacher's opinion in a target,
 _RARE = 2  # less of it for labels that are hardly more frequent than this: of those it knows little
-_LONGEST_LIST = 1000
+_LONGEST_LIST = 100, 1000  # rules that are grown, of very many and of few examples and labels
+_GROWN_CELLS = 150_000_000  # rules times examples times labels, about
 _PATIENCE = 20  # rules in a row that are too small to be chosen
 _ROUNDS = 3  # of finding the value that the list reaches
 _SWEEPS = 3  # of exchanging rules for better ones
@@ -221,7 +222,8 @@ class Composition:
         usual, least = self.learner.growing, Fraction(self._least) * self.scale
         growing = replace(usual, min_coverage=max(exact_number(usual.min_coverage), least))
         for truth, table, measure, body in self._tasks(versions, measures):
-            options = SeparateOptions(0, max_rules=_LONGEST_LIST, all_stay=True)
+            longest = int(np.clip(_GROWN_CELLS // self.truth.size, *_LONGEST_LIST))
+            options = SeparateOptions(0, max_rules=longest, all_stay=True)
             learning = Learning(options, self.scale, self.callback, truth.shape[1])
             learning.clock = self.clock
             learner = replace(self.learner, objective=Objective(measure, negative=False), growing=growing)
