@@ -10,6 +10,7 @@ cost something; all sums are whole numbers, so that ties are ties on every machi
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -186,14 +187,25 @@ class Selection:
         rules = len(shared) + len(set(new) - set(shared))
         if after <= before or (most is not None and rules > max(most, len(self.rules))):
             return False
+        self._lay(label, [rule.body for rule in self.rules if label in rule.labels], new)
         touched = list(dict.fromkeys([*new, *old]))
-        for place in reversed([number for number, rule in enumerate(self.rules) if rule.body in touched]):
-            self.remove(place)
+        self.rules = [rule for rule in self.rules if rule.body not in touched]
         for body in touched:
             labels = heads.get(body, set()) - {label} | ({label} if body in new else set())
             if labels:
-                self.add(Chosen(body, tuple(sorted(labels))))
+                self.rules.append(Chosen(body, tuple(sorted(labels))))
         return True
+
+    def _lay(self, label: int, old: Sequence[int], new: Sequence[int]) -> None:
+        """Take a label from some bodies and lay it over others; what the heads say of other labels stays as it is."""
+        count = self.count[:, label]
+        free = count == 0
+        for bodies, step in ((old, -1), (new, 1)):
+            for body in bodies:
+                count[self.covers.of(body)] += step
+        change = free.astype(np.float64) - (count == 0)  # cells that are free no longer lose what they are worth
+        labels, worth = np.array([label]), -change * self.gains[:, label]
+        self._put(labels, self.scores[:, labels] + self.covers.sums(change != 0, worth[:, None]))
 
     def _prices(self, label: int, shared: dict[int, bool]) -> Matrix:
         """Return what it costs to lay a label over each body, given the bodies others use and whether they are full."""
