@@ -96,11 +96,11 @@ void prepare(const float* reach, const float* barred, std::size_t n, Formula for
       store(to + 2 * n, f);
       store(to + 3 * n, predicted);
       store(to + 4 * n, total);
-      const auto free = bar == zero;
       const Some s = positives / safe;
+      // Numbers of barred literals lie past all others. (A mask kept in a variable is an internal error of GCC 13.)
       const auto see = [&](std::size_t k, const Some& number) POLYRULE_ALWAYS {
-        if (k < kHighX) smallest[k] = smaller_of(smallest[k], select(free, number, one + one));
-        else largest[k - kHighX] = larger_of(largest[k - kHighX], select(free, number, -never));
+        if (k < kHighX) smallest[k] = smaller_of(smallest[k], number + bar);
+        else largest[k - kHighX] = larger_of(largest[k - kHighX], number - bar);
       };
       see(kLowX, x);
       see(kHighX, x);
