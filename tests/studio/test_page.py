@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import re
 
+from playwright.sync_api import expect
 from tests.studio.conftest import Client, songs
 from tests.studio.person import go, in_section, rules, rules_when_there
 from tests.studio.person import visit as visit
@@ -227,11 +228,9 @@ def test_versions_are_compared_and_judged_on_a_fresh_file(visit, empty):
     section = in_section(page, "compare")
     section.get_by_label("First", exact=True).select_option("0")
     effect = section.get_by_role("region", name="From the first to the second")
-    effect.wait_for()
     expected = client.ask("compare", {"first": 0, "second": 3})
-    assert (
-        f"{expected['effect'][1]['fixed']} set right, {expected['effect'][1]['broken']} spoilt" in effect.inner_text()
-    )
+    held_out = expected["effect"][1]
+    expect(effect).to_contain_text(f"{held_out['fixed']} set right, {held_out['broken']} spoilt")
     own = section.get_by_role("region", name="Only in Version 4")
     assert own.locator("li").all_inner_texts() == [said(empty.session.project.model, at) for at in range(3)]
     assert "No rule of its own" in section.get_by_role("region", name="Only in Version 1").inner_text()

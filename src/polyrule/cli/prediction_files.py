@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from polyrule.cli.output import cannot_write
-from polyrule.data.result_tables import safe_cell
 from polyrule.errors import OptionError
 
 FORMATS = ("csv", "tsv", "jsonl", "labels", "parquet")
@@ -85,6 +84,8 @@ class _TableWriter:
         self, stream: Any, names: Sequence[str], beside: Sequence[str], separator: str, safe: bool = False
     ) -> None:
         self._csv = csv.writer(stream, delimiter=separator, lineterminator="\n")
+        from polyrule.data.result_tables import safe_cell
+
         self._cell = safe_cell if safe else str
         self._csv.writerow([self._cell(name) for name in (*beside, *names)])
 

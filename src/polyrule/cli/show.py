@@ -13,7 +13,6 @@ from polyrule.cli.arguments import check_known, load_model, model_argument
 from polyrule.cli.command import command, json_option
 from polyrule.cli.output import print_json, write_text
 from polyrule.cli.text import fit
-from polyrule.data.result_tables import safe_cell
 
 
 @command("show")
@@ -77,6 +76,8 @@ def show(
     whole = format_ == "text" and everything
     shown = [rows[n] for n in chosen]
     if safe_csv:
+        from polyrule.data.result_tables import safe_cell
+
         shown = [{key: safe_cell(value) for key, value in row.items()} for row in shown]
     text = stored.format(digits=digits) if whole else _render(shown, format_)
     write_text((fit(text) if output is None else text) + "\n", output)

@@ -52,7 +52,7 @@ def find_witness(
     ----------
     claim : {"decomposable", "anti-monotone"}
     budget : int
-        Most worlds to look at.
+        Most worlds to look at, beside those made of labels that tie, where these can refute the claim.
     min_tp : int
         True positives every literal needs.
     deadline : float, optional
