@@ -100,8 +100,8 @@ def decision_lines(ensemble: RuleEnsemble, digits: int | None = None) -> list[st
     lines = [f"(start: {starts})"] if starts else []
     if decision.kind == "threshold":
         cut = decision.cuts[0] if decision.cuts else 0.0
-        shares = [f"{100 * chance(cut, unit):.0f}" for unit in sorted({*ensemble.worth.tolist()})]
-        share = " to ".join(dict.fromkeys([shares[0], shares[-1]])) if shares else "50"
+        chances = sorted(chance(cut, unit) for unit in ensemble.worth.tolist()) or [0.5]
+        share = " to ".join(dict.fromkeys(f"{100 * value:.0f}" for value in (chances[0], chances[-1])))
         lines.append(f"(a label is present if its sum is at least {_shown_cut(cut)}, a probability of {share} %)")
     elif decision.kind == "per-label":
         needs = ", ".join(
