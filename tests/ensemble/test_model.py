@@ -149,7 +149,7 @@ def test_text_names_the_strongest_label_first() -> None:
         "(start: happy +0.10, calm −1)",
         "(a label is present if its sum is at least 0, a probability of 50 %)",
     ]
-    below = replace(model, decision=Decision("threshold", (-1.0,)), unit=(0.25, 0.5))
+    below = replace(model, decision=Decision("threshold", (-1.0, -1.0)), unit=(0.25, 0.5))
     assert "at least −1, a probability of 38 to 44 %" in str(below)
     stats = model.statistics()
     assert (stats["rules"], stats["labels_per_head"], stats["negative_entries"]) == (1, 2.0, 1)
