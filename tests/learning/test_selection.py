@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 from polyrule.data.table import Table
 from polyrule.learning import body_pool
 from polyrule.learning.body_pool import Covers, Pool
-from polyrule.learning.composing import cell_gains, gain_line
-from polyrule.learning.selection import Chosen, Costs, Selection
+from polyrule.learning.selection import Chosen, Costs, Selection, cell_gains, gain_line, targets_of
 from polyrule.model.conditions import holds
 from polyrule.model.rule import NumericCondition
 from polyrule.native import native
@@ -55,6 +54,31 @@ def test_scores_are_what_they_would_be_from_scratch(seed, cost):
                 selection.add(Chosen(int(random.integers(6)), tuple(labels.tolist())))
         free = np.where(selection.count == 0, gains, 0.0)
         np.testing.assert_array_equal(selection.scores, covers.astype(float) @ free)
+
+
+@given(st.integers(0, 10_000), st.integers(0, 2))
+@settings(max_examples=60)
+def test_labels_laid_anew_leave_all_sums_as_from_scratch(seed, cost):
+    covers, lengths, gains = world(seed, bodies=8)
+    selection = Selection(Covers.pack(covers), lengths, gains, Costs(cost, cost, cost), np.zeros(gains.shape, bool))
+    selection.grow(None)
+    selection.relearn(None)
+    count = np.zeros(gains.shape, dtype=int)
+    for body, labels in chosen(selection):
+        count[np.ix_(covers[body], list(labels))] += 1
+    np.testing.assert_array_equal(selection.count, count)
+    np.testing.assert_array_equal(selection.scores, covers.astype(float) @ np.where(count == 0, gains, 0.0))
+    np.testing.assert_array_equal(selection.worth, np.maximum(selection.scores - cost, 0.0).sum(axis=1))
+
+
+def test_targets_count_examples_not_rows():
+    random = np.random.default_rng(5)
+    truth, opinion = random.integers(0, 2, (6, 3)).astype(np.uint8), random.random((6, 3))
+    weights = random.integers(1, 4, 6)
+    repeated = np.repeat(np.arange(6), weights)
+    expected = targets_of(truth[repeated], opinion[repeated], np.ones(len(repeated)))
+    np.testing.assert_array_equal(targets_of(truth, opinion, weights.astype(float))[repeated], expected)
+    assert not np.array_equal(targets_of(truth, opinion, np.ones(6))[repeated], expected)
 
 
 @given(st.integers(0, 10_000))

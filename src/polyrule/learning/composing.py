@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
-from hashlib import blake2b
 from math import ceil
 from typing import Any
 
@@ -35,7 +34,17 @@ from polyrule.learning.learners import Learner
 from polyrule.learning.out_of_bag import best_cut, out_of_bag
 from polyrule.learning.progress import Callback
 from polyrule.learning.revising import Reviser
-from polyrule.learning.selection import QUANTUM, Chosen, Costs, Selection
+from polyrule.learning.selection import (
+    QUANTUM,
+    Chosen,
+    Costs,
+    Selection,
+    cell_gains,
+    digest_of,
+    gain_line,
+    targets_of,
+    value_reached,
+)
 from polyrule.learning.separate import Clock, Learning, Reason, SeparateOptions, unscaled
 from polyrule.learning.thresholds import Shortener
 from polyrule.measures import Objective, get
@@ -47,8 +56,6 @@ from polyrule.model.rule import Literal, Rule, size_of
 from polyrule.model.rule_list import RuleList
 
 LONGEST_BODY = 3  # conditions of a pruned list, where the user sets no limit
-TRUST = 0.5  # share of the teacher's opinion in a target,
-_RARE = 2  # less of it for labels that are hardly more frequent than this: of those it knows little
 _LONGEST_LIST = 100, 1000  # rules that are grown, of very many and of few examples and labels
 _GROWN_CELLS = 150_000_000  # rules times examples times labels, about
 _PATIENCE = 20  # rules in a row that are too small to be chosen
@@ -205,7 +212,8 @@ class Composition:
     @cached_property
     def targets(self) -> Matrix:
         """What the list shall say; see `targets_of`."""
-        return targets_of(np.where(self.known, self.truth, 0), self.opinion)
+        examples = self.weights.astype(np.float64) * float(self.scale)
+        return targets_of(np.where(self.known, self.truth, 0), self.opinion, examples)
 
     @property
     def _honest(self) -> Matrix:
@@ -239,7 +247,7 @@ class Composition:
         targets, every = self.targets, self.weights[:, None].astype(np.float64)
         level, squared = round(QUANTUM * 0.6), self.pruning.beta_squared
         if self.opinion is not None:
-            level = _level(targets, every, self.opinion >= self._cut, squared)
+            level = value_reached(targets, every, self.opinion >= self._cut, squared)
         slope, offset = gain_line(squared, level)
         allowed = None if self.constraints is None else self.constraints.heads(pool.bodies)
         return Alternatives(
@@ -340,7 +348,9 @@ class Composition:
                     break
             selection.settle()
             rules = selection.rules
-            reached = _level(self._honest, every, self.known & np.where(taken, given, selection.count > 0), squared)
+            reached = value_reached(
+                self._honest, every, self.known & np.where(taken, given, selection.count > 0), squared
+            )
             if squared is None or reached == level:
                 break
             used, level = level, reached
@@ -469,55 +479,6 @@ def _patient(engine: Engine, least: float) -> Callable[[], Candidate | None]:
         return found if misses <= _PATIENCE else None
 
     return grow
-
-
-def targets_of(truth: Bytes, opinion: Matrix | None) -> Matrix:
-    """Whole numbers from 0 to QUANTUM, how present each label of each example is: its label and the teacher's opinion.
-
-    Examples
-    --------
-    >>> targets_of(np.array([[1, 0], [1, 0]], dtype=np.uint8), np.array([[0.5, 0.25], [1.0, 0.25]]))
-    array([[224.,   0.],
-           [256.,   0.]])
-    """
-    if opinion is None:
-        return QUANTUM * truth.astype(np.float64)
-    present = truth.sum(axis=0, dtype=np.int64)
-    trust = TRUST * present / (present + _RARE)
-    return np.asarray(np.rint(QUANTUM * ((1 - trust) * truth + trust * opinion)))
-
-
-def digest_of(targets: Matrix) -> str:
-    """Hash the targets, so that a check that draws them again knows whether they are the same."""
-    return f"blake2b:{blake2b(targets.astype('<u2').tobytes(), digest_size=16).hexdigest()}"
-
-
-def cell_gains(targets: Matrix, squared: Fraction | None, level: int | Ints) -> Matrix:
-    """Return what each cell adds when it is said to be present, in whole numbers.
-
-    Examples
-    --------
-    >>> cell_gains(np.array([[256.0, 0.0]]), Fraction(1), 128)  # F1 where a value of 1/2 is reached
-    array([[ 384., -128.]])
-    """
-    slope, offset = gain_line(squared, level)
-    return slope * targets - offset
-
-
-def gain_line(squared: Fraction | None, level: int | Ints) -> tuple[float, float | Ints]:
-    """Slope and offset of a cell's gain over its target, whole numbers: (1 + beta²) t - F, times beta's denominator."""
-    if squared is None:
-        return 2.0, 2 * level
-    return float((1 + squared) * squared.denominator), squared.denominator * level
-
-
-def _level(targets: Matrix, every: Matrix, said: Bools, squared: Fraction | None) -> int:
-    """F-measure of the cells said to be present, in units of 1 / QUANTUM."""
-    if squared is None:
-        return QUANTUM // 2
-    right = float((every * np.where(said, targets, 0.0)).sum())
-    bottom = float((every * said).sum()) * QUANTUM + float(squared) * float((every * targets).sum())
-    return round(QUANTUM * float(1 + squared) * right / bottom) if bottom else 0
 
 
 def dense_truth(truth: Any) -> Bytes:

@@ -12,15 +12,71 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
+from hashlib import blake2b
 
 import numpy as np
 
-from polyrule.arrays import Bools, Floats, Ints
+from polyrule.arrays import Bools, Bytes, Floats, Ints
 from polyrule.learning.body_pool import Covers
 
 Matrix = Floats  # whole numbers below 2**53, which doubles add without rounding in any order
 
 QUANTUM = 256  # targets are multiples of 1/256
+TRUST = 0.5  # share of the teacher's opinion in a target,
+_RARE = 2  # less of it for labels that are hardly more frequent than this: of those it knows little
+
+
+def targets_of(truth: Bytes, opinion: Matrix | None, examples: Matrix) -> Matrix:
+    """Whole numbers from 0 to QUANTUM, how present each label of each example is: its label and the teacher's opinion.
+
+    `examples` says how many examples each row stands for, its weight.
+
+    Examples
+    --------
+    >>> truth, opinion = np.array([[1, 0], [1, 0]], dtype=np.uint8), np.array([[0.5, 0.25], [1.0, 0.25]])
+    >>> targets_of(truth, opinion, np.ones(2))
+    array([[224.,   0.],
+           [256.,   0.]])
+    """
+    if opinion is None:
+        return QUANTUM * truth.astype(np.float64)
+    present = (examples[:, None] * truth).sum(axis=0)
+    trust = TRUST * present / (present + _RARE)
+    return np.asarray(np.rint(QUANTUM * ((1 - trust) * truth + trust * opinion)))
+
+
+def digest_of(targets: Matrix) -> str:
+    """Hash the targets, so that a check that draws them again knows whether they are the same."""
+    return f"blake2b:{blake2b(targets.astype('<u2').tobytes(), digest_size=16).hexdigest()}"
+
+
+def cell_gains(targets: Matrix, squared: Fraction | None, level: int | Ints) -> Matrix:
+    """Return what each cell adds when it is said to be present, in whole numbers.
+
+    Examples
+    --------
+    >>> cell_gains(np.array([[256.0, 0.0]]), Fraction(1), 128)  # F1 where a value of 1/2 is reached
+    array([[ 384., -128.]])
+    """
+    slope, offset = gain_line(squared, level)
+    return slope * targets - offset
+
+
+def gain_line(squared: Fraction | None, level: int | Ints) -> tuple[float, float | Ints]:
+    """Slope and offset of a cell's gain over its target, whole numbers: (1 + beta²) t - F, times beta's denominator."""
+    if squared is None:
+        return 2.0, 2 * level
+    return float((1 + squared) * squared.denominator), squared.denominator * level
+
+
+def value_reached(targets: Matrix, every: Matrix, said: Bools, squared: Fraction | None) -> int:
+    """F-measure of the cells said to be present, in units of 1 / QUANTUM."""
+    if squared is None:
+        return QUANTUM // 2
+    right = float((every * np.where(said, targets, 0.0)).sum())
+    bottom = float((every * said).sum()) * QUANTUM + float(squared) * float((every * targets).sum())
+    return round(QUANTUM * float(1 + squared) * right / bottom) if bottom else 0
 
 
 @dataclass(frozen=True, slots=True)

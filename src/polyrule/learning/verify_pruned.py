@@ -19,10 +19,11 @@ from polyrule.data.labels import UNKNOWN
 from polyrule.data.table import Table
 from polyrule.errors import ModelError
 from polyrule.learning.body_pool import counted_as
-from polyrule.learning.composing import Pruning, cell_gains, digest_of, targets_of
+from polyrule.learning.composing import Pruning
 from polyrule.learning.findings import Finding, Verification
 from polyrule.learning.out_of_bag import out_of_bag
 from polyrule.learning.relearn import kept_rules
+from polyrule.learning.selection import cell_gains, digest_of, targets_of
 from polyrule.learning.separate import unscaled
 from polyrule.model.conditions import holds
 from polyrule.model.rule_list import RuleList
@@ -35,15 +36,18 @@ def _is_whole(stored: Any) -> bool:
     return all(isinstance(number, int) and 0 <= number < 2**53 for number in (stored.get("level"), *stored["costs"]))
 
 
-def _targets(truth: Bytes, table: Table, weights: Ints, taught: bool, stated: Any) -> tuple[Matrix, bool]:
+def _targets(
+    truth: Bytes, table: Table, weights: Ints, scale: Fraction, taught: bool, stated: Any
+) -> tuple[Matrix, bool]:
     """Make the targets anew; also return whether they are those that the list was chosen for.
 
     Where a time limit left no time for a teacher, they are the bare labels.
     """
-    bare = targets_of(truth, None)
+    examples = weights.astype(np.float64) * float(scale)
+    bare = targets_of(truth, None, examples)
     if not taught or digest_of(bare) == stated:
         return bare, True
-    targets = targets_of(truth, out_of_bag(table, truth, weights, by_content(table, truth, weights)))
+    targets = targets_of(truth, out_of_bag(table, truth, weights, by_content(table, truth, weights)), examples)
     return targets, digest_of(targets) == stated
 
 
@@ -69,7 +73,7 @@ class PrunedCheck:
             raise ModelError("the model does not say at which prices its rules were chosen, so it cannot be checked")
         known = truth != UNKNOWN
         taught = options.get("teacher") is not None and bool(known.all())
-        targets, sure = _targets(np.where(known, truth, 0), table, weights, taught, stored.get("targets"))
+        targets, sure = _targets(np.where(known, truth, 0), table, weights, scale, taught, stored.get("targets"))
         squared = Pruning(str(options["prune"])).beta_squared
         gains = np.where(known, weights[:, None] * cell_gains(targets, squared, int(stored["level"])), 0.0)
         covers = np.ones((len(model), len(truth)), dtype=bool)
