@@ -54,7 +54,7 @@ def test_predicting_evaluating_explaining_exporting(weighted, songs, tmp_path):
 
 
 def test_what_is_only_for_rule_lists_is_refused(weighted, songs):
-    for words in (["edit", "move", weighted, "1", "2"], ["edit", "recount", weighted, songs, *READING]):
+    for words in (["edit", "split", weighted, "1"], ["edit", "text", weighted, songs]):
         result = run(*words)
         assert result.exit_code == 1
         assert "needs a rule list, but the file holds a rule-ensemble" in result.stderr
@@ -91,6 +91,33 @@ def test_the_tools_of_lists_know_ensembles(weighted, songs, tmp_path):
     wrong = run("edit", "weigh", weighted, "99", "calm", "1")
     assert wrong.exit_code == 1
     assert "no rule 99" in wrong.stderr
+
+
+def test_rules_with_weights_are_written_moved_and_counted_by_hand(weighted, songs, tmp_path):
+    model, other = files.load(weighted), tmp_path / "other.json"
+    assert ok("edit", "add", weighted, "calm +2, happy -1 <- tempo <= 99", "--at", "1", "-o", other).startswith(
+        "+ 1. calm"
+    )
+    ok("edit", "replace", other, "1", "calm +3 <- tempo <= 98", "-o", other)
+    ok("edit", "move", other, "1", "2", "-o", other)
+    ok("edit", "recount", other, songs, *READING, "-o", other)
+    changed = files.load(other)
+    assert changed.rules[0] == model.rules[0]
+    assert [entry.weight for entry in changed.rules[1].head] == [3.0]
+    assert changed.rules[1].coverage > 0
+    plain = run("edit", "add", weighted, "calm <- tempo <= 99")
+    assert plain.exit_code == 1
+    assert "every label has its weight behind it" in plain.stderr
+
+
+def test_an_ensemble_edited_in_its_file_can_be_sealed(weighted, tmp_path):
+    document = json.loads(weighted.read_text())
+    document["rules"][0]["head"][0]["weight"] = 7.5
+    changed = tmp_path / "changed.json"
+    changed.write_text(json.dumps(document))
+    assert "polyrule edit seal" in run("show", changed).stderr
+    ok("edit", "seal", changed)
+    assert files.load(changed).rules[0].head[0].weight == 7.5
 
 
 def test_the_schema_covers_them(weighted):

@@ -92,14 +92,14 @@ def complete_data(ctx: click.Context, param: click.Parameter, incomplete: str) -
     return [*names, CompletionItem(incomplete, type="file")]
 
 
-def load_model(path: Path) -> Any:
-    """Read a model file of any kind."""
+def load_model(path: Path, *, check: bool = True) -> Any:
+    """Read a model file of any kind; with `check`, one that matches its checksum."""
     from polyrule.kinds import load
 
     if not path.exists():
         hint = did_you_mean(path.name, _beside(path, "*.json"))
         raise ModelError(f"{path}: there is no such model file{hint}")
-    return load(path)
+    return load(path, check=check)
 
 
 def load_rule_list(path: Path) -> RuleList:

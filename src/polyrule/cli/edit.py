@@ -79,7 +79,7 @@ def move(model: Path, rule: int, to: int, output: Path | None, as_json: bool) ->
     Example:
       polyrule edit move model.json 9 1
     """
-    stored = load_rule_list(model)
+    stored = load_model(model)
     _store(stored, stored.move(_index(stored, rule), _index(stored, to)), model, output, as_json)
 
 
@@ -91,11 +91,14 @@ def move(model: Path, rule: int, to: int, output: Path | None, as_json: bool) ->
 def add(model: Path, rule: str, at: int | None, output: Path | None, as_json: bool) -> None:
     r"""Add RULE, written as 'polyrule show' prints rules; absent labels may also be written !label or 'not label'.
 
+    A rule of an ensemble has weights, or points, in its head.
+
     \b
-    Example:
+    Examples:
       polyrule edit add model.json "happy, !sad <- tempo > 120 [stop]" --at 1
+      polyrule edit add card.json "happy +2, sad -1 <- tempo > 120"
     """
-    stored = load_rule_list(model)
+    stored = load_model(model)
     place = len(stored) if at is None else at - 1
     if not 0 <= place <= len(stored):
         raise OptionError(f"--at must be between 1 and {len(stored) + 1}, got {at}")
@@ -114,7 +117,7 @@ def replace(model: Path, number: int, rule: str, output: Path | None, as_json: b
     Example:
       polyrule edit replace model.json 2 "happy <- tempo > 118"
     """
-    stored = load_rule_list(model)
+    stored = load_model(model)
     _store(stored, stored.replace(_index(stored, number), rule), model, output, as_json)
 
 
@@ -147,7 +150,7 @@ def join(model: Path, rules: tuple[int, ...], output: Path | None, as_json: bool
     Example:
       polyrule edit join model.json 3 5 6
     """
-    stored = load_rule_list(model)
+    stored = load_model(model)
     _store(stored, stored.join(*(_index(stored, number) for number in rules)), model, output, as_json)
 
 
@@ -222,7 +225,7 @@ def recount(model: Path, data: str, output: Path | None, as_json: bool, **readin
     Example:
       polyrule edit recount model.json train.csv
     """
-    stored = load_rule_list(model)
+    stored = load_model(model)
     _store(stored, stored.recount(load_labelled(data, reading, stored)), model, output, as_json)
 
 
@@ -308,9 +311,7 @@ def seal(model: Path, output: Path | None, as_json: bool) -> None:
     Example:
       polyrule edit seal model.json
     """
-    from polyrule.model import RuleList
-
-    sealed = RuleList.load(model, check=False)
+    sealed = load_model(model, check=False)
     _store(sealed, sealed, model, output, as_json)
 
 
