@@ -80,7 +80,7 @@ def test_brute_force_agrees_with_every_verdict(measure, scope, nothing_set):
             claim = "decomposable" if p.kind == "decomposable" else "anti-monotone"
             witness, worlds = find_witness(*case, claim, negative, nothing_set, budget=1200)
             assert witness is None, f"{p} is refuted by {witness}"
-            assert worlds == 1200
+            assert worlds >= 1200
             # What is proved with labels set must hold before any is set, too.
             if not nothing_set:
                 assert find_witness(*case, claim, negative, True, budget=300)[0] is None
