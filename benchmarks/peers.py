@@ -34,7 +34,7 @@ import numpy as np
 
 from polyrule import RuleEnsembleClassifier, RuleListClassifier, datasets
 from polyrule.ensemble.learning import deal
-from polyrule.ensemble.measures import MEASURES
+from polyrule.ensemble.tuning import MEASURES
 from polyrule.evaluation.model_size import model_size
 from quality import HERE, SETS, TUNED, by_cut, matrix, read, write
 

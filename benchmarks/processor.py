@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-import polyrule.scale.decide as deciding
 import polyrule.scale.engine as engines
-import polyrule.scale.row_counts as counting
+import polyrule.scale.judge as deciding
+import polyrule.scale.questions as counting
 
 
 def compile_native() -> None:

@@ -27,7 +27,7 @@ import numpy as np
 
 from polyrule import RuleEnsembleClassifier, datasets
 from polyrule.ensemble.learning import deal
-from polyrule.ensemble.measures import MEASURES
+from polyrule.ensemble.tuning import MEASURES
 
 HERE = Path(__file__).parent
 SETS = ("flags", "emotions", "birds", "genbase", "medical", "yeast", "scene", "CAL500")

@@ -65,14 +65,14 @@ def size_in_memory(data: Any) -> float:
 def fit_worker(job: dict[str, Any]) -> dict[str, Any]:
     """One timed fit of polyrule, in this process."""
     from polyrule.kernels.engine import GrowOptions
-    from polyrule.learning.learners import Learner
-    from polyrule.learning.separate import SeparateOptions
+    from polyrule.learning.separate import Learner, SeparateOptions
     from polyrule.measures import Objective
+    from polyrule.native import Compute
 
     data = load(job["data"])
     objective = Objective(job["measure"], negative=job["negative"])
     learner = Learner(
-        objective, GrowOptions(), SeparateOptions(time_limit=job["limit"]), job["kernels"], job["threads"]
+        objective, GrowOptions(), SeparateOptions(time_limit=job["limit"]), Compute(job["threads"], job["kernels"])
     )
     weights = np.ones(len(data), dtype=np.int64)
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

@@ -14,8 +14,8 @@ import scipy.sparse as sp
 from polyrule import RuleListClassifier
 from polyrule.data.table import Feature, Table
 from polyrule.ensemble import Decision, Entry, RuleEnsemble, WeightedRule
-from polyrule.kernels.dispatch import make_engine
 from polyrule.kernels.engine import GrowOptions
+from polyrule.kernels.native import make_engine
 from polyrule.measures import Objective
 from polyrule.model import Literal, NumericCondition, Rule, RuleList
 

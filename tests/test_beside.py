@@ -30,7 +30,7 @@ THROUGH = {
     "evaluation/experiment/test_results.py": "evaluation/experiment/page evaluation/experiment/writer",
     "evaluation/experiment/test_runner.py": "evaluation/experiment/child evaluation/experiment/pool",
     "heads/test_search.py": "heads/branch_and_bound heads/enumeration heads/example_bounds heads/ratio_search",
-    "learning/test_verify.py": "learning/findings learning/verify_pruned",
+    "learning/test_verify.py": "learning/relearn learning/verify_pruned",
     "measures/test_proofs.py": "measures/proofs/normal_form",
     "model/exports/test_languages.py": "model/exports/c model/exports/condition_code model/exports/javascript"
     " model/exports/python model/exports/sql",
@@ -41,7 +41,7 @@ THROUGH = {
     "report/test_plots.py": "report/plots/style",
     "report/test_summary.py": "report/importance_summary report/kinds report/list_summary",
     "scale/test_dask.py": "dask",
-    "scale/test_engine.py": "scale/counting scale/decide scale/judge scale/row_counts scale/state",
+    "scale/test_engine.py": "scale/counting scale/judge scale/questions scale/state",
     "store/test_packing.py": "cli/pack",
     "studio/test_command.py": "cli/studio",
     "studio/test_server.py": "studio/alone studio/intake studio/jobs studio/shapes",

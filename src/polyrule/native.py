@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import logging
 import os
+from dataclasses import dataclass
 from functools import cache
 from types import ModuleType
 
@@ -24,6 +25,29 @@ def _load() -> tuple[ModuleType | None, str]:
 #: The extension module, or None.
 native: ModuleType | None
 native, _problem = _load()
+
+
+@dataclass(frozen=True, slots=True)
+class Compute:
+    """Who computes, and by how many threads; no result depends on it.
+
+    Parameters
+    ----------
+    threads : int
+    kernels : {None, "native", "reference"}
+        None takes the compiled kernels where they are built and can do what is asked.
+    """
+
+    threads: int = 1
+    kernels: str | None = None
+
+    @property
+    def compiled(self) -> ModuleType | None:
+        """The extension module; None where NumPy is wanted, or nothing else is there."""
+        return None if self.kernels == "reference" else native
+
+
+ONE_THREAD = Compute()
 
 
 @cache

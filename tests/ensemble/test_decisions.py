@@ -10,8 +10,7 @@ from scipy.special import expit
 from sklearn.metrics import accuracy_score, f1_score, hamming_loss
 
 from polyrule.ensemble.decisions import Decision, dependence, membership, seen_label_sets
-from polyrule.ensemble.measures import MEASURES
-from polyrule.ensemble.tuning import Evidence, tune
+from polyrule.ensemble.tuning import MEASURES, Evidence, tune
 
 
 def test_measures_are_those_of_scikit_learn() -> None:

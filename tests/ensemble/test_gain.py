@@ -11,6 +11,7 @@ from tests.ensemble.worlds import random_table
 from polyrule.bins.binning import BinnedTable, Binning
 from polyrule.bins.tests import ABOVE, AT_MOST, CATEGORY, BinTest
 from polyrule.ensemble.gain import Slopes, best_conditions, native_kernel, new_memory, reference_best_conditions
+from polyrule.native import Compute
 
 needs_native = pytest.mark.skipif(native_kernel() is None, reason="the compiled kernels are not built")
 
@@ -68,7 +69,7 @@ def test_reference_finds_what_the_obvious_search_finds(seed: int, cost: float) -
 def test_native_equals_reference_to_the_bit(seed: int, cost: float, threads: int) -> None:
     binned, slopes, rows = world(seed, labels=1 + seed % 5, cost=cost)
     reference = reference_best_conditions(binned, rows, slopes)
-    found = best_conditions(binned, rows, slopes, threads, "native")
+    found = best_conditions(binned, rows, slopes, Compute(threads, "native"))
     assert np.array_equal(found.gain, reference.gain)
     has = reference.gain >= 0
     assert np.array_equal(found.bin[has], reference.bin[has])
@@ -92,7 +93,7 @@ def test_equal_gains_go_to_the_first_feature_and_threshold() -> None:
     gradient = np.array([[-0.5], [0.5], [0.5], [-0.5]])
     slopes = fixed(gradient, np.full((4, 1), 0.25), 1.0, 0.0)
     for kernels in ("reference", None):
-        found = best_conditions(binned, np.arange(4, dtype=np.int32), slopes, kernels=kernels)
+        found = best_conditions(binned, np.arange(4, dtype=np.int32), slopes, Compute(kernels=kernels))
         assert found.gain[0] == found.gain[1]
         assert (found.bin[0], found.kind[0]) == (0, AT_MOST)
 
@@ -116,8 +117,8 @@ def test_some_features_alone_give_what_they_give_among_all(kernels: str | None, 
     features = np.flatnonzero(np.random.default_rng(seed).random(len(binned.slot)) < 0.5).tolist()
     if not features:
         return
-    every = best_conditions(binned, rows, slopes, kernels=kernels)
-    some = best_conditions(binned.only(features), rows, slopes, kernels=kernels)
+    every = best_conditions(binned, rows, slopes, Compute(kernels=kernels))
+    some = best_conditions(binned.only(features), rows, slopes, Compute(kernels=kernels))
     assert np.array_equal(some.gain, every.gain[features])
     assert np.array_equal(some.bin, every.bin[features])
     assert np.array_equal(some.kind, every.kind[features])
@@ -151,8 +152,8 @@ def test_what_is_remembered_of_labels_that_did_not_change_changes_nothing(seed: 
         cost = float(rng.choice([0.0, 0.3], p=[0.8, 0.2]))
         plain = fixed(gradient, chance * (1 - chance), 1.0, cost)
         keeping = Slopes.of(plain.gradient, plain.curvature, plain.scale, 1.0, cost, versions.copy(), memory)
-        fresh = best_conditions(binned, every, plain, threads, "native")
-        found = best_conditions(binned, every, keeping, threads, "native", whole=True)
+        fresh = best_conditions(binned, every, plain, Compute(threads, "native"))
+        found = best_conditions(binned, every, keeping, Compute(threads, "native"), whole=True)
         for mine, other in zip((found.gain, found.bin, found.kind), (fresh.gain, fresh.bin, fresh.kind), strict=True):
             assert np.array_equal(mine, other)
 

@@ -28,6 +28,7 @@ from polyrule.ensemble.gain import best_conditions, reference_best_conditions
 from polyrule.ensemble.growing import Body, Growth, Search, Step, grow
 from polyrule.errors import OptionError
 from polyrule.model.rule import GroupCondition, plain_conditions, size_of
+from polyrule.native import Compute
 
 
 def covered(table: BinnedTable, tests: tuple[AnyTest, ...]) -> np.ndarray:
@@ -71,7 +72,7 @@ def test_native_equals_reference_with_an_offset(seed: int, threads: int) -> None
     labels = len(slopes.root)
     judges = np.flatnonzero(np.random.default_rng(seed).random(labels) < 0.5) if seed % 2 else None
     reference = reference_best_conditions(table, rows, slopes, offset=offset, judges=judges)
-    found = best_conditions(table, rows, slopes, threads, "native", offset=offset, judges=judges)
+    found = best_conditions(table, rows, slopes, Compute(threads, "native"), offset=offset, judges=judges)
     for name in ("gain", "bin", "kind"):
         assert np.array_equal(getattr(found, name), getattr(reference, name)), name
 
@@ -80,7 +81,7 @@ def test_native_equals_reference_with_an_offset(seed: int, threads: int) -> None
 def test_an_offset_has_a_gradient_and_a_curvature_per_label() -> None:
     table, slopes, rows = world(1)
     with pytest.raises(ValueError, match="offset needs a gradient and a curvature per label"):
-        best_conditions(table, rows, slopes, kernels="native", offset=np.zeros((2, 7), dtype=np.int64))
+        best_conditions(table, rows, slopes, Compute(kernels="native"), offset=np.zeros((2, 7), dtype=np.int64))
 
 
 @given(st.integers(0, 10**6), st.sampled_from(["native", "reference"]), st.sampled_from([0.0, 0.3]), st.integers(1, 4))
@@ -91,7 +92,13 @@ def test_every_step_gains_what_its_cover_gains(seed: int, kernels: str, cost: fl
     rows = covered(table, tests)
     body = Body(tests, rows, slopes.sums(rows), slopes.gain(slopes.sums(rows)) if tests else 0.0)
     options = Growth(
-        max_conditions=9, max_members=9, beam_width=3, min_improvement=0.0, chance=0.0, judging=few, kernels=kernels
+        max_conditions=9,
+        max_members=9,
+        beam_width=3,
+        min_improvement=0.0,
+        chance=0.0,
+        judging=few,
+        compute=Compute(kernels=kernels),
     )
     search = Search(table, slopes, options)
     for step in search.steps(body):

@@ -10,9 +10,9 @@ import pytest
 from polyrule.data import Table
 from polyrule.ensemble import learning
 from polyrule.ensemble.building import BuildOptions
-from polyrule.ensemble.calibration import Calibration
+from polyrule.ensemble.control import LearnOptions
 from polyrule.ensemble.learning import deal, learn, shortest_good
-from polyrule.ensemble.options import LearnOptions
+from polyrule.ensemble.logistic import Calibration
 from polyrule.ensemble.parts import Setting
 from polyrule.ensemble.soft_targets import Teaching
 

@@ -17,7 +17,7 @@ from polyrule.ensemble.logistic import (
     unit_for,
 )
 from polyrule.ensemble.weights import Solver
-from polyrule.native import native
+from polyrule.native import Compute, native
 
 needs_native = pytest.mark.skipif(native is None, reason="the compiled kernels are not built")
 
@@ -40,7 +40,7 @@ def world(seed: int, rows: int, whole_weights: bool):
 
 def both(covers, targets, weights, threads: int = 1):
     unit = unit_for(weights)
-    return [Logistic(covers, targets, weights, unit, threads, kernels) for kernels in ("native", "reference")]
+    return [Logistic(covers, targets, weights, unit, Compute(threads, kernels)) for kernels in ("native", "reference")]
 
 
 def test_exponentials_and_logarithms() -> None:
@@ -86,7 +86,7 @@ def test_compiled_and_numpy_agree_to_the_last_digit(seed: int, rows: int, whole_
 def test_the_obvious_formulas_give_the_same(kernels: str) -> None:
     covers, targets, weights, labels, coefficients, support = world(3, 300, whole_weights=False)
     coefficients = coefficients / 100
-    kernel = Logistic(covers, targets, weights, unit_for(weights), 1, kernels)
+    kernel = Logistic(covers, targets, weights, unit_for(weights), Compute(kernels=kernels))
     shown = covers[: len(support)].T.astype(float)
     scores, wanted = shown @ coefficients, targets[labels].T.astype(float)
     value, slopes = kernel.values(labels, coefficients, support)
@@ -100,8 +100,8 @@ def test_the_obvious_formulas_give_the_same(kernels: str) -> None:
         bent = inside.T @ (inside * (weights * chances[:, place] * (1 - chances[:, place]))[:, None])
         assert matrix == pytest.approx(bent, rel=1e-9, abs=1e-9)
     penalties = np.full(len(support), 0.5)
-    steps, good = newton_steps(matrices, support, penalties, slopes, kernels)
-    variance, _ = inverse_diagonals(matrices, support, penalties, kernels)
+    steps, good = newton_steps(matrices, support, penalties, slopes, Compute(kernels=kernels))
+    variance, _ = inverse_diagonals(matrices, support, penalties, Compute(kernels=kernels))
     assert good.all()
     for place, matrix in enumerate(matrices):
         inside = support[:, place]
@@ -114,9 +114,9 @@ def test_the_obvious_formulas_give_the_same(kernels: str) -> None:
 def test_a_matrix_that_bends_the_wrong_way_is_named(kernels: str) -> None:
     support = np.ones((2, 2), dtype=bool)
     matrices = [np.eye(2), np.array([[1.0, 5.0], [5.0, 1.0]])]
-    _, good = newton_steps(matrices, support, np.full(2, 0.1), np.ones((2, 2)), kernels)
+    _, good = newton_steps(matrices, support, np.full(2, 0.1), np.ones((2, 2)), Compute(kernels=kernels))
     assert good.tolist() == [True, False]
-    assert inverse_diagonals(matrices, support, np.full(2, 0.1), kernels)[1].tolist() == [True, False]
+    assert inverse_diagonals(matrices, support, np.full(2, 0.1), Compute(kernels=kernels))[1].tolist() == [True, False]
 
 
 @needs_native
@@ -126,7 +126,7 @@ def test_solvers_of_both_kinds_come_to_the_same_weights(seed: int) -> None:
     rng = np.random.default_rng(seed)
     rows, labels = 90, 4
     truth = rng.integers(0, 2, (rows, labels)).astype(np.float32)
-    solvers = [Solver(truth, np.ones(rows), 1.0, 6, kernels=kernels) for kernels in ("native", "reference")]
+    solvers = [Solver(truth, np.ones(rows), 1.0, 6, Compute(kernels=kernels)) for kernels in ("native", "reference")]
     for _ in range(5):
         covered = np.flatnonzero(rng.random(rows) < 0.4).astype(np.int32)
         head = rng.random(labels) < 0.7

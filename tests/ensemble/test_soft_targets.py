@@ -9,8 +9,8 @@ from polyrule.bins.binning import Binning
 from polyrule.data import Feature, Table
 from polyrule.ensemble import soft_targets as module
 from polyrule.ensemble.soft_targets import SoftTargets, Teaching, mix, neighbours
-from polyrule.teacher import design as designs
-from polyrule.teacher.design import Design
+from polyrule.teacher import teacher as teachers
+from polyrule.teacher.teacher import Design
 
 
 def world(seed: int = 0, rows: int = 150):
@@ -119,5 +119,5 @@ def test_a_table_too_wide_shows_the_columns_that_differ_most(monkeypatch) -> Non
     values = np.zeros((10, 4))
     values[:1, 0] = values[:5, 1] = values[:3, 3] = 1
     table = Table.from_array(values)
-    monkeypatch.setattr(designs, "_LARGEST", 20)
+    monkeypatch.setattr(teachers, "_LARGEST", 20)
     assert Design.of(Binning.of(table, 8), table).features == (1, 3)

@@ -17,8 +17,8 @@ from polyrule import RuleEnsembleClassifier
 from polyrule.bins.binning import BinnedTable, Binning, looks_like_text
 from polyrule.bins.tests import ABOVE, AT_MOST, CATEGORY, BinTest, holds
 from polyrule.data.table import Table
+from polyrule.ensemble.control import LearnOptions
 from polyrule.ensemble.gain import Slopes, best_conditions, new_memory, reference_best_conditions
-from polyrule.ensemble.options import LearnOptions
 from polyrule.model.rule import GroupCondition, NominalCondition, NumericCondition, plain_conditions
 
 

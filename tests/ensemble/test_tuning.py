@@ -8,8 +8,7 @@ from scipy.special import expit
 
 from polyrule.ensemble import tuning
 from polyrule.ensemble.decisions import KINDS
-from polyrule.ensemble.measures import MEASURES, macro_f1
-from polyrule.ensemble.tuning import Evidence, best_sets, choose, rare_label_cuts, tune
+from polyrule.ensemble.tuning import MEASURES, Evidence, best_sets, choose, macro_f1, rare_label_cuts, tune
 from polyrule.errors import OptionError
 
 

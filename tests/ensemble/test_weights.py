@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
 
-from polyrule.ensemble import calibration
-from polyrule.ensemble.calibration import Calibration
-from polyrule.ensemble.logistic import chances_of
+from polyrule.ensemble import logistic
+from polyrule.ensemble.logistic import Calibration, chances_of
 from polyrule.ensemble.scorecard import to_points
 from polyrule.ensemble.weights import Solver, loss
 
@@ -157,7 +156,7 @@ def test_calibration_in_small_blocks_is_the_same_line(monkeypatch: pytest.Monkey
     scores = rng.normal(size=(150, 3))
     truth, weights = (rng.random((150, 3)) < 0.3).astype(np.uint8), rng.random(150) + 0.1
     whole = Calibration.fit(scores, truth, weights)
-    monkeypatch.setattr(calibration, "_BLOCK", 7)
+    monkeypatch.setattr(logistic, "_SCORES_AT_A_TIME", 7)
     assert Calibration.fit(scores, truth, weights) == whole
 
 

@@ -16,7 +16,7 @@ from sklearn.preprocessing import MultiLabelBinarizer, StandardScaler
 import polyrule
 from polyrule import BinaryRelevanceRuleClassifier, RuleEnsembleClassifier, RuleListClassifier
 from polyrule.errors import DataError, OptionError
-from polyrule.learning import progress
+from polyrule.learning import messages
 
 FRAME = pd.DataFrame(
     {
@@ -130,7 +130,7 @@ def test_one_example_is_explained_in_whatever_form_it_is_at_hand():
 
 @pytest.mark.parametrize("learner", [RuleListClassifier(), BinaryRelevanceRuleClassifier(), SMALL_ENSEMBLE])
 def test_verbose_tells_how_far_learning_is(learner, capsys, monkeypatch):
-    monkeypatch.setattr(progress, "PACE", 0.0)
+    monkeypatch.setattr(messages, "PACE", 0.0)
     heard = []
     told = sklearn.clone(learner).set_params(verbose=True, callback=heard.append)
     told.fit(FRAME, labels=["calm", "happy"])

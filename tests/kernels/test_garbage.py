@@ -19,8 +19,8 @@ import scipy.sparse as sp
 
 import polyrule.kernels.native as kernel_module
 import polyrule.model.predict as predict_module
-import polyrule.scale.decide as decide_module
-import polyrule.scale.row_counts as count_module
+import polyrule.scale.judge as decide_module
+import polyrule.scale.questions as count_module
 from polyrule import Feature, RuleListClassifier, Table
 
 native = kernel_module.native

@@ -20,13 +20,12 @@ from tests.kernels.strategies import Problem, problems
 
 from polyrule.data.table import Feature, Table
 from polyrule.errors import MeasureError, OptionError
-from polyrule.kernels.dispatch import make_engine
 from polyrule.kernels.engine import Candidate, GrowOptions, OutOfTime
-from polyrule.kernels.native import NativeEngine
+from polyrule.kernels.native import NativeEngine, make_engine
 from polyrule.kernels.reference import ReferenceEngine
 from polyrule.measures import FunctionMeasure, Lift, Objective, RatioMeasure, get
 from polyrule.measures.association import SPECS
-from polyrule.native import native
+from polyrule.native import Compute, native
 
 pytestmark = pytest.mark.skipif(native is None, reason="the compiled kernels are not built")
 
@@ -472,11 +471,11 @@ def test_the_engine_asked_for() -> None:
     assert make_engine(*args, Objective("f1"), GrowOptions()).name == "native"
     slow = Objective("f1", averaging="example", scope="all")
     assert make_engine(*args, slow, GrowOptions()).name == "reference"
-    assert make_engine(*args, Objective("f1"), GrowOptions(), kernels="reference").name == "reference"
+    assert make_engine(*args, Objective("f1"), GrowOptions(), Compute(kernels="reference")).name == "reference"
     with pytest.raises(OptionError, match="f1, example"):
-        make_engine(*args, slow, GrowOptions(), kernels="native")
+        make_engine(*args, slow, GrowOptions(), Compute(kernels="native"))
     with pytest.raises(OptionError, match="kernels must be"):
-        make_engine(*args, Objective("f1"), GrowOptions(), kernels="fast")
+        make_engine(*args, Objective("f1"), GrowOptions(), Compute(kernels="fast"))
 
 
 def test_commit_refuses_what_is_not_there() -> None:

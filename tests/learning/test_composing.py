@@ -12,7 +12,7 @@ from polyrule.errors import OptionError
 from polyrule.evaluation.scores import score
 from polyrule.learning.body_pool import Covers
 from polyrule.learning.composing import _PATIENCE, _patient, _shortest
-from polyrule.learning.out_of_bag import best_cut, out_of_bag
+from polyrule.learning.expecting import best_cut, out_of_bag
 from polyrule.learning.verify import certify, verify
 
 

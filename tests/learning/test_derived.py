@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from polyrule import RuleListClassifier
 from polyrule.data import Feature, Table
-from polyrule.learning.derived import LARGEST_SET, LEAST_EXAMPLES, DerivedTable
+from polyrule.learning.readable import LARGEST_SET, LEAST_EXAMPLES, DerivedTable
 from polyrule.measures import get
 from polyrule.model import NominalCondition, NumericCondition, SetCondition
 from polyrule.model.conditions import holds

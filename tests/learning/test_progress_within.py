@@ -10,7 +10,7 @@ import pytest
 from polyrule import RuleListClassifier
 from polyrule.kernels import engine, growth
 from polyrule.kernels import native as compiled
-from polyrule.learning.progress import Progress, describe, telling, within_rules
+from polyrule.learning.messages import Progress, describe, telling, within_rules
 from polyrule.native import native
 
 

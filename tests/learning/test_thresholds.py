@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from polyrule.data.table import Feature, Table
-from polyrule.learning.thresholds import short_between, shorten
+from polyrule.learning.readable import short_between, shorten
 from polyrule.model import Literal, NumericCondition, Rule, RuleList
 
 finite = st.floats(allow_nan=False, allow_infinity=False)

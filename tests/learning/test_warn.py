@@ -10,7 +10,7 @@ import pytest
 from polyrule import RuleListClassifier
 from polyrule.data import Table
 from polyrule.errors import MeasureWarning, SlowSearchWarning
-from polyrule.learning.warn import forecast
+from polyrule.learning.messages import forecast
 from polyrule.measures import Objective
 
 
@@ -61,7 +61,7 @@ def test_a_bare_function_is_a_measure():
 
 
 def test_a_slow_search_is_announced(monkeypatch):
-    monkeypatch.setattr("polyrule.learning.warn.PATIENCE", 0.0)
+    monkeypatch.setattr("polyrule.learning.messages.PATIENCE", 0.0)
     X, Y = data(12, 3)
     options = {"averaging": "example", "max_rules": 1, "kernels": "reference", "max_conditions": 1}
     with pytest.warns(SlowSearchWarning, match="each condition of a rule means trying up to 88 bodies") as told:

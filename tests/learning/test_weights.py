@@ -15,14 +15,14 @@ from polyrule.data.dataset import Dataset
 from polyrule.data.table import Feature, Table
 from polyrule.data.weights import LARGEST_TOTAL, integer_weights
 from polyrule.errors import OptionError
-from polyrule.kernels.dispatch import make_engine
 from polyrule.kernels.engine import GrowOptions
+from polyrule.kernels.native import make_engine
 from polyrule.learning.composing import Composition, Pruning
 from polyrule.learning.expecting import expected
-from polyrule.learning.learners import Learner
+from polyrule.learning.separate import Learner
 from polyrule.learning.verify import verify
 from polyrule.measures import Objective, available
-from polyrule.native import native
+from polyrule.native import Compute, native
 
 needs_native = pytest.mark.skipif(native is None, reason="the compiled kernels are not built")
 
@@ -184,4 +184,4 @@ def test_what_is_out_of_range_is_not_left_to_the_compiled_kernels() -> None:
         arguments = (table, truth, np.array(weights), Objective(measure), GrowOptions())
         assert make_engine(*arguments).name == "reference"
         with pytest.raises(OptionError, match="the compiled kernels cannot optimise"):
-            make_engine(*arguments, kernels="native")
+            make_engine(*arguments, Compute(kernels="native"))

@@ -32,9 +32,8 @@ from polyrule.kernels.reference import ReferenceEngine
 from polyrule.measures import Objective
 from polyrule.scale.coded import Layout, Range, Step
 from polyrule.scale.counter import LocalCounter
-from polyrule.scale.parcel import unpacked_answer
 from polyrule.scale.questions import CountRows
-from polyrule.scale.workers import Share, add_up, answer_share
+from polyrule.scale.workers import Share, add_up, answer_share, unpacked_answer
 
 # distributed and tornado leave sockets and loops to the interpreter's end
 pytestmark = [

@@ -22,8 +22,7 @@ from polyrule import BinaryRelevanceRuleClassifier, RuleListClassifier, Store, d
 from polyrule.data.table import Feature, Table
 from polyrule.errors import DataError, OptionError, OutputError
 from polyrule.store import pack_table
-from polyrule.store.bins import bins_of
-from polyrule.store.cut_points import CutFinder
+from polyrule.store.bins import CutFinder, bins_of
 from polyrule.store.folder import write_block
 from polyrule.store.packing import _Packer
 from polyrule.store.pieces import join_features

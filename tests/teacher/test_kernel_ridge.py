@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sklearn.kernel_ridge import KernelRidge as Reference
 
-from polyrule.teacher.kernel_ridge import _RIDGE, KernelRidge
+from polyrule.teacher.ridge import _RIDGE, KernelRidge
 
 
 def world(seed: int, rows: int = 40) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -44,7 +44,7 @@ def test_predicting_in_blocks_changes_nothing(monkeypatch) -> None:
     design, truth, weights = world(1)
     teacher = KernelRidge(design, truth, weights)
     whole = teacher.predict(design)
-    monkeypatch.setattr("polyrule.teacher.kernel_ridge._BLOCK", 7)
+    monkeypatch.setattr("polyrule.teacher.ridge._BLOCK", 7)
     assert teacher.predict(design) == pytest.approx(whole, abs=1e-6)
 
 
@@ -69,10 +69,10 @@ def test_landmarks_come_close_and_examples_beyond_the_limit_are_left_out_anyway(
     design = rng.normal(size=(300, 2)).astype(np.float32)
     truth = (design > 0).astype(np.uint8)
     exact = KernelRidge(design, truth, np.ones(300))
-    monkeypatch.setattr("polyrule.teacher.kernel_ridge._MOST_LANDMARKS", 60)
+    monkeypatch.setattr("polyrule.teacher.ridge._MOST_LANDMARKS", 60)
     near = KernelRidge(design, truth, np.ones(300))
     assert np.abs(near.left_out - exact.left_out).mean() < 0.03
-    monkeypatch.setattr("polyrule.teacher.kernel_ridge._MOST_EXAMPLES", 200)
+    monkeypatch.setattr("polyrule.teacher.ridge._KERNEL_EXAMPLES", 200)
     some = KernelRidge(design, truth, np.ones(300))
     order = np.random.default_rng([0, 1]).permutation(300)
     flipped = truth.copy()

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from polyrule.teacher import linear
-from polyrule.teacher.linear import LinearRidge, suits
+from polyrule.teacher import ridge
+from polyrule.teacher.ridge import LinearRidge, looks_like_text
 
 
 def world(seed: int, rows: int, columns: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -18,7 +18,7 @@ def world(seed: int, rows: int, columns: int) -> tuple[np.ndarray, np.ndarray, n
 
 @pytest.mark.parametrize(("rows", "columns"), [(40, 60), (90, 12)])
 def test_what_is_said_without_an_example_is_what_a_fit_without_it_says(monkeypatch, rows: int, columns: int) -> None:
-    monkeypatch.setattr(linear, "_RIDGES", (1.0,))
+    monkeypatch.setattr(ridge, "_RIDGES", (1.0,))
     design, truth, weights = world(0, rows, columns)
     model = LinearRidge(design, truth, weights)
     words = model._words(design).toarray()
@@ -34,15 +34,15 @@ def test_words_that_make_a_label_are_found_and_other_rows_are_predicted(monkeypa
     design, truth, weights = world(1, 400, 80)
     whole = LinearRidge(design, truth, weights)
     assert np.abs(whole.left_out - truth).mean() < 0.25
-    monkeypatch.setattr(linear, "_MOST_EXAMPLES", 200)
+    monkeypatch.setattr(ridge, "_WORD_EXAMPLES", 200)
     part = LinearRidge(design, truth, weights)
     assert part.left_out[200:] == pytest.approx(part.predict(design[200:]), abs=1e-5)
 
 
 def test_text_is_told_from_other_tables() -> None:
-    assert suits(world(2, 50, 100)[0])
-    assert not suits(np.random.default_rng(0).normal(size=(50, 100)).astype(np.float32))
-    assert not suits(world(2, 50, 10)[0])
+    assert looks_like_text(world(2, 50, 100)[0])
+    assert not looks_like_text(np.random.default_rng(0).normal(size=(50, 100)).astype(np.float32))
+    assert not looks_like_text(world(2, 50, 10)[0])
 
 
 def test_missing_values_count_as_usual_ones() -> None:

@@ -7,7 +7,7 @@ import tracemalloc
 import numpy as np
 import pytest
 
-from polyrule.teacher import forest, kernel_ridge, linear, teacher
+from polyrule.teacher import forest, ridge, teacher
 from polyrule.teacher.forest import Forest
 from polyrule.teacher.teacher import Teacher
 
@@ -74,7 +74,8 @@ def test_estimates_are_the_same_in_small_blocks(monkeypatch: pytest.MonkeyPatch)
     words = (rng.random((90, 60)) < 0.1).astype(np.float32)
     truth = words[:, :3].astype(np.uint8)
     whole = Teacher(words, truth, np.ones(90), 0, trees=6)
-    for module in (forest, kernel_ridge, linear, teacher):
+    monkeypatch.setattr(ridge, "_KERNEL_CELLS", 20)
+    for module in (forest, ridge, teacher):
         monkeypatch.setattr(module, "_BLOCK_CELLS", 20)
     parts = Teacher(words, truth, np.ones(90), 0, trees=6)
     assert parts.left_out == pytest.approx(whole.left_out, abs=2e-5)

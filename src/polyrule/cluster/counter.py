@@ -10,9 +10,8 @@ from typing import Any, TypeVar
 from dask.distributed import CancelledError, Client
 
 from polyrule.scale.coded import Step
-from polyrule.scale.parcel import unpacked_answer
 from polyrule.scale.questions import Question
-from polyrule.scale.workers import Share, StoreBlocks, add_up, answer_share
+from polyrule.scale.workers import Share, StoreBlocks, add_up, answer_share, unpacked_answer
 from polyrule.store import Store
 
 logger = logging.getLogger(__name__)

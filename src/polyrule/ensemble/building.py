@@ -17,6 +17,7 @@ from polyrule.ensemble.gain import Slopes, new_memory
 from polyrule.ensemble.growing import Body, Growth, grow
 from polyrule.ensemble.soft_targets import TrainingExamples
 from polyrule.ensemble.weights import Solver
+from polyrule.native import ONE_THREAD, Compute
 
 _PRUNING_ROUNDS = 12
 
@@ -90,21 +91,20 @@ class Builder:
         binning: Binning,
         examples: TrainingExamples,
         options: BuildOptions,
-        threads: int = 1,
+        compute: Compute = ONE_THREAD,
         kept: Sequence[Kept] = (),
         allowed: Bools | None = None,
         direction: npt.NDArray[np.int8] | None = None,
     ) -> None:
         self.options = options
-        self._growth = replace(options.growth, threads=threads)
+        self._growth = replace(options.growth, compute=compute)
         self.table = BinnedTable.of(binning, examples.columns, direction, options.presence)
         self.solver = Solver(
             examples.targets,
             examples.weights,
             options.ridge,
             options.grown + len(kept) + 1,
-            threads,
-            options.growth.kernels,
+            compute,
         )
         self._memories: dict[float, Any] = {}
         self.bodies: list[Body] = []

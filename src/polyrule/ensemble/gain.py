@@ -24,7 +24,7 @@ import numpy.typing as npt
 from polyrule.arrays import Ints32
 from polyrule.bins.binning import BinnedTable
 from polyrule.bins.tests import ABOVE, AT_MOST, CATEGORY
-from polyrule.native import native
+from polyrule.native import ONE_THREAD, Compute, native
 
 _LARGEST_MEMORY = 4_000_000  # gains
 
@@ -133,8 +133,7 @@ def best_conditions(
     table: BinnedTable,
     rows: Ints32,
     slopes: Slopes,
-    threads: int = 1,
-    kernels: str | None = None,
+    compute: Compute = ONE_THREAD,
     whole: bool = False,
     sign: int = 0,
     offset: npt.NDArray[np.int64] | None = None,
@@ -150,10 +149,7 @@ def best_conditions(
     table : BinnedTable
     rows : ndarray of int32
     slopes : Slopes
-    threads : int
-        The result does not depend on it.
-    kernels : {None, "native", "reference"}
-        None takes the native kernel where it is there.
+    compute : Compute
     whole : bool
         Whether this is the table that the memory of `slopes` belongs to, not a part of it.
     sign : int
@@ -166,7 +162,7 @@ def best_conditions(
     if offset is None:
         offset = np.zeros((2, len(slopes.root)), dtype=np.int64)
     kernel = native_kernel()
-    if kernels == "reference" or kernel is None:
+    if compute.compiled is None or kernel is None:
         return reference_best_conditions(table, rows, slopes, sign, offset, judges)
     remembering = whole and len(rows) == table.rows and judges is None and not sign and not offset.any()
     found = kernel(
@@ -174,7 +170,7 @@ def best_conditions(
         table.listed_codes, table.direction, table.forbidden, np.ascontiguousarray(rows), slopes.gradient,
         slopes.curvature, np.arange(len(slopes.root)) if judges is None else judges, slopes.root, offset,
         slopes.ridge * slopes.scale, slopes.cost * slopes.scale, sign, slopes.memory if remembering else None,
-        slopes.versions, threads,
+        slopes.versions, compute.threads,
     )  # fmt: skip
     return BestConditions(np.asarray(found[0]) / slopes.scale, np.asarray(found[1]), np.asarray(found[2]))
 

@@ -17,6 +17,7 @@ from polyrule.arrays import Ints, Ints32
 from polyrule.bins.binning import BinnedTable
 from polyrule.bins.tests import AnyTest, BinGroup, BinTest, how_many, simplify, single_tests, what_about
 from polyrule.ensemble.gain import BestConditions, Slopes, best_conditions
+from polyrule.native import ONE_THREAD, Compute
 
 # Members of groups are sought among the features that gain most at the start: a quarter of them, or so many.
 _FEW = 40
@@ -44,8 +45,7 @@ class Growth:
     judging : int
         Members of a group are judged by so many labels, those that the body tells most about. With many rare labels, a
         group would otherwise join a word for one label and a word for another.
-    threads : int
-    kernels : {None, "native", "reference"}
+    compute : Compute
     """
 
     max_conditions: int = 4
@@ -54,8 +54,7 @@ class Growth:
     min_improvement: float = 0.03
     chance: float = 0.3
     judging: int = 6
-    threads: int = 1
-    kernels: str | None = None
+    compute: Compute = ONE_THREAD
 
     def enough(self, gain: float, features: int) -> float:
         """Return what a body that gained `gain` must gain with one condition more."""
@@ -223,7 +222,7 @@ class Search:
         least = options.enough(reached, len(self._all.features)) if body.tests else 0.0
         sure, border = step.rows(self.table)
         offset = slopes.sums(sure)
-        given = (columns.table, border, slopes, options.threads, options.kernels, whole, sign, offset, judges)
+        given = (columns.table, border, slopes, options.compute, whole, sign, offset, judges)
         return Found(best_conditions(*given), columns.features, least, sure, border)
 
     def _bodies(self, step: Step, found: Found) -> Iterator[Body]:

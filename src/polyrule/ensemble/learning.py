@@ -17,10 +17,9 @@ from polyrule.arrays import Bools, Bytes, Floats, Ints, Matrix
 from polyrule.bins.tests import meaning
 from polyrule.data.fingerprint import by_content
 from polyrule.data.table import Table
-from polyrule.ensemble.calibration import Calibration
-from polyrule.ensemble.control import Callback, Control
+from polyrule.ensemble.control import Callback, Control, LearnOptions
+from polyrule.ensemble.logistic import Calibration
 from polyrule.ensemble.model import RuleEnsemble
-from polyrule.ensemble.options import LearnOptions
 from polyrule.ensemble.parts import Part, Setting
 from polyrule.ensemble.tuning import Evidence, choose
 from polyrule.ensemble.weighted_rule import Entry, WeightedRule
@@ -93,8 +92,9 @@ def learn(
     wanted: list[Bools] = [np.ones(len(table), dtype=bool), *(~rows for rows in held)]
     cells = (truth.size, table.shape[0] * table.shape[1])
     crowded = any(number > most for number, most in zip(cells, _LARGEST_SIDE_BY_SIDE, strict=True))
-    at_once = 1 if crowded else min(options.threads, len(wanted))
-    inner = max(1, options.threads // at_once)
+    at_once = 1 if crowded else min(options.compute.threads, len(wanted))
+    inner = replace(options.compute, threads=max(1, options.compute.threads // at_once))
+    options = replace(options, compute=inner)
     control = Control(options.time_limit, callback, len(wanted), options.restarts, at_once)
 
     def make(number: int) -> Part | None:
@@ -104,9 +104,9 @@ def learn(
         if number:
             some = np.flatnonzero(rows)
             some = some[:: 1 + (len(some) - 1) // _ENOUGH]
-            part = Part(table[some], truth[some], weights[some], options, number, control, inner)
+            part = Part(table[some], truth[some], weights[some], options, number, control)
         else:
-            part = Part(table, truth, weights, options, number, control, inner)
+            part = Part(table, truth, weights, options, number, control)
         control.finish(number)
         return part
 

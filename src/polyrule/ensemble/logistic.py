@@ -1,4 +1,4 @@
-"""The logistic loss of additive rules: its value, slopes and curvatures, and the Newton steps that lower it.
+"""The logistic loss of additive rules: its value, slopes and curvatures, the Newton steps that lower it, calibration.
 
 What each row contributes is rounded to a whole number of small units before it is added up, so that sums are exact in
 any order, and exponentials are computed from single operations. Therefore the compiled and the NumPy form, every
@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from polyrule.arrays import Bools, Bytes, Floats, Floats32, Ints, Ints32, Matrix
-from polyrule.native import native
+from polyrule.native import ONE_THREAD, Compute
 
 _MAGIC = 6755399441055744.0  # 1.5 * 2**52: adding it rounds to a whole number
 _LEAST_CURVATURE = 1e-9  # keeps the matrix of a rule without effect regular
@@ -119,27 +119,20 @@ class Logistic:
     weights : ndarray, shape (rows,)
     unit : float
         Units per nat that contributions are rounded to, see `unit_for`.
-    threads : int
-        The result does not depend on it.
-    kernels : {None, "native", "reference"}
+    compute : Compute
     """
 
     covers: Bytes
     targets: Floats32
     weights: Floats
     unit: float
-    threads: int = 1
-    kernels: str | None = None
-
-    @property
-    def _compiled(self) -> Any:
-        return None if self.kernels == "reference" else native
+    compute: Compute = ONE_THREAD
 
     def values(self, labels: Ints, coefficients: Matrix, support: Bools) -> tuple[Floats, Matrix]:
         """Loss of each label and its derivatives by the weights in the support; 0 elsewhere."""
-        if self._compiled is not None:
-            value, slopes = self._compiled.logistic_values(
-                *self._given(labels, coefficients, support), self.unit, self.threads
+        if self.compute.compiled is not None:
+            value, slopes = self.compute.compiled.logistic_values(
+                *self._given(labels, coefficients, support), self.unit, self.compute.threads
             )
             return np.asarray(value), np.asarray(slopes).reshape(coefficients.shape)
         value, slopes = np.zeros(len(labels), dtype=np.int64), np.zeros(coefficients.shape, dtype=np.int64)
@@ -157,9 +150,9 @@ class Logistic:
 
     def curvatures(self, labels: Ints, coefficients: Matrix, support: Bools) -> list[Matrix]:
         """Second derivatives of each label's loss by the weights in its support."""
-        if self._compiled is not None:
-            flat = self._compiled.logistic_curvatures(
-                *self._given(labels, coefficients, support), self.unit, self.threads
+        if self.compute.compiled is not None:
+            flat = self.compute.compiled.logistic_curvatures(
+                *self._given(labels, coefficients, support), self.unit, self.compute.threads
             )
             sizes = support.sum(axis=0).tolist()
             ends = np.cumsum(np.square(sizes, dtype=np.int64)).tolist()
@@ -179,9 +172,9 @@ class Logistic:
         self, labels: Ints, coefficients: Matrix, support: Bools, scale: float, gradient: Ints32, curvature: Ints32
     ) -> None:
         """Write first and second derivatives by every score, in units of 1 / `scale`, into the labels' columns."""
-        if self._compiled is not None:
+        if self.compute.compiled is not None:
             given = self._given(labels, coefficients, support)
-            self._compiled.logistic_slopes(*given, scale, gradient, curvature, self.threads)
+            self.compute.compiled.logistic_slopes(*given, scale, gradient, curvature, self.compute.threads)
             return
         for place, label in enumerate(labels.tolist()):
             rules = np.flatnonzero(support[:, place])
@@ -213,7 +206,7 @@ class Logistic:
 
 
 def newton_steps(
-    matrices: Sequence[Matrix], support: Bools, penalties: Floats, gradient: Matrix, kernels: str | None = None
+    matrices: Sequence[Matrix], support: Bools, penalties: Floats, gradient: Matrix, compute: Compute = ONE_THREAD
 ) -> tuple[Matrix, Bools]:
     """Solve (matrix + penalties) step = gradient for every label; also tell which matrices are positive definite.
 
@@ -224,20 +217,20 @@ def newton_steps(
     support : ndarray of bool, shape (1 + rules, labels)
     penalties : ndarray, shape (1 + rules,)
     gradient : ndarray, shape of `support`
-    kernels : {None, "native", "reference"}
+    compute : Compute
     """
-    if kernels != "reference" and native is not None:
-        steps, good = native.newton_steps(_flat(matrices), np.ascontiguousarray(support), penalties, gradient)
+    if compute.compiled is not None:
+        steps, good = compute.compiled.newton_steps(_flat(matrices), np.ascontiguousarray(support), penalties, gradient)
         return np.asarray(steps).reshape(support.shape), np.asarray(good).astype(bool)
     return _for_each(matrices, support, penalties, lambda parts, cells: _solved(parts, gradient[cells]))
 
 
 def inverse_diagonals(
-    matrices: Sequence[Matrix], support: Bools, penalties: Floats, kernels: str | None = None
+    matrices: Sequence[Matrix], support: Bools, penalties: Floats, compute: Compute = ONE_THREAD
 ) -> tuple[Matrix, Bools]:
     """Diagonals of the inverses of (matrix + penalties), shaped like `support`; see `newton_steps`."""
-    if kernels != "reference" and native is not None:
-        found, good = native.inverse_diagonals(_flat(matrices), np.ascontiguousarray(support), penalties)
+    if compute.compiled is not None:
+        found, good = compute.compiled.inverse_diagonals(_flat(matrices), np.ascontiguousarray(support), penalties)
         return np.asarray(found).reshape(support.shape), np.asarray(good).astype(bool)
     return _for_each(matrices, support, penalties, lambda parts, _: _inverse_diagonal(parts))
 
@@ -299,3 +292,82 @@ def _inverse_diagonal(parts: Matrix) -> Floats:
         for i in range(k, len(parts)):
             found[k] += unit[i] * unit[i] / parts[i, i]
     return found
+
+
+_MOST_CELLS = 2_000_000
+_SCORES_AT_A_TIME = 65_536
+_MOST_STEPS = 60
+_FARTHEST_SCORE = 50.0  # log-odds beyond it say nothing more
+
+
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """A straight line through scores (log-odds); it keeps a model additive, so it disappears into its weights."""
+
+    slope: float = 1.0
+    shift: float = 0.0
+
+    @classmethod
+    def fit(cls, scores: Matrix, truth: Matrix | Bytes, weights: Floats) -> Calibration:
+        """Fit by logistic regression on scores of examples that were not used to make them.
+
+        A weak penalty pulls towards the identity, which also keeps the slope finite where the scores separate the
+        labels perfectly. A slope that is not positive would turn the model around; such scores are left as they are.
+
+        Examples
+        --------
+        >>> scores = np.array([[4.0]] * 10 + [[-4.0]] * 10)
+        >>> truth = np.array([[1.0]] * 9 + [[0.0]] + [[0.0]] * 9 + [[1.0]])
+        >>> line = Calibration.fit(scores, truth, np.full(20, 100.0))
+        >>> line.apply(scores)[0].round(1)  # the log-odds of 9 : 1
+        array([2.2])
+        """
+        some = slice(None, None, max(1, scores.size // _MOST_CELLS))
+        flat = np.clip(scores[some].ravel().astype(np.float64), -_FARTHEST_SCORE, _FARTHEST_SCORE)
+        wanted = truth[some].ravel().astype(np.float64)
+        every = np.repeat(weights[some], scores.shape[1])
+        value = np.inf
+        line: Floats = np.array([0.0, 1.0])
+        step: Floats = np.zeros(2)
+        for _ in range(_MOST_STEPS):
+            here, gradient, curvature = _around(line - step, flat, wanted, every)
+            if here > value:
+                step = step / 2.0
+                continue
+            improved, line, value = value - here, line - step, here
+            if improved <= 1e-12 * abs(value):
+                break
+            step = _line_step(curvature, gradient)
+        shift, slope = np.round(line, 9).tolist()
+        return cls(slope, shift) if slope > 0 else cls()
+
+    def apply(self, scores: Matrix) -> Matrix:
+        """Return calibrated scores."""
+        return self.slope * scores + self.shift
+
+
+def _around(line: Floats, flat: Floats, wanted: Floats, every: Floats) -> tuple[float, Floats, Matrix]:
+    """Penalised loss of a line, its gradient and its curvature; sums are exact, the same on every machine."""
+    away = line - np.array([0.0, 1.0])
+    unit = unit_for(every) / 4096  # one number may be as large as a few thousand
+    sums: Ints = np.zeros(6, dtype=np.int64)
+    for first in range(0, len(flat), _SCORES_AT_A_TIME):
+        block = slice(first, first + _SCORES_AT_A_TIME)
+        scores, weights, truth = flat[block], every[block], wanted[block]
+        moved = line[0] + line[1] * scores
+        chance = chances_of(moved)
+        losses = np.maximum(moved, 0) + log_of_one_and(falling(np.abs(moved))) - truth * moved
+        surplus, bent = chance - truth, chance * (1 - chance)
+        terms = (losses, surplus, surplus * scores, bent, bent * scores, bent * scores * scores)
+        sums += [whole(weights, term, unit).sum() for term in terms]
+    value, down, tilt, flatness, cross, spread = (sums.astype(np.float64) / unit).tolist()
+    value += (away[0] * away[0] + away[1] * away[1]) / 2
+    return value, np.array([down, tilt]) + away, np.array([[flatness + 1, cross], [cross, spread + 1]])
+
+
+def _line_step(curvature: Matrix, gradient: Floats) -> Floats:
+    """The Newton step, by Cramer's rule."""
+    (a, b), (_, d) = curvature.tolist()
+    first, second = gradient.tolist()
+    size = a * d - b * b
+    return np.array([(d * first - b * second) / size, (a * second - b * first) / size])

@@ -12,10 +12,9 @@ from polyrule.bins.binning import Binning
 from polyrule.bins.tests import meaning
 from polyrule.data.table import Table
 from polyrule.ensemble.building import Builder, covers_of
-from polyrule.ensemble.calibration import Calibration
-from polyrule.ensemble.control import Control
+from polyrule.ensemble.control import Control, LearnOptions
 from polyrule.ensemble.decisions import SET_KINDS
-from polyrule.ensemble.options import LearnOptions
+from polyrule.ensemble.logistic import Calibration
 from polyrule.ensemble.scorecard import to_points
 from polyrule.ensemble.soft_targets import SoftTargets, TrainingExamples, plain_examples
 from polyrule.ensemble.weighted_rule import WeightedRule
@@ -55,7 +54,6 @@ class Part:
         options: LearnOptions,
         number: int,
         control: Control,
-        threads: int = 1,
     ) -> None:
         control.begin(number)
         self._number, self._control = number, control
@@ -67,9 +65,9 @@ class Part:
         self.teacher: dict[str, float] = {}
         cells = table.shape[0] * table.shape[1]
         taught = options.teaching is not None and cells <= _LARGEST_TAUGHT and len(table) >= _FEWEST_TAUGHT
-        builder = self._taught(table, truth, weights, options, threads) if taught else None
+        builder = self._taught(table, truth, weights, options) if taught else None
         if builder is None:
-            builder = self._builder(plain_examples(self.binning.columns(table), truth, weights), options, threads)
+            builder = self._builder(plain_examples(self.binning.columns(table), truth, weights), options)
             self._build(builder, options, 0, 1)
         self._keep(builder, options)
 
@@ -93,9 +91,7 @@ class Part:
         self._signs = solver.signs
         control.tell(number, "rules", 1.0, len(self.chosen.bodies), builder.solver.objective())
 
-    def _taught(
-        self, table: Table, truth: Bytes, weights: Floats, options: LearnOptions, threads: int
-    ) -> Builder | None:
+    def _taught(self, table: Table, truth: Bytes, weights: Floats, options: LearnOptions) -> Builder | None:
         """Learn from each set of targets and keep the rules that fit theirs best: greedy choices are partly luck."""
         assert options.teaching is not None
         control, number = self._control, self._number
@@ -107,7 +103,7 @@ class Part:
             weights,
             options.teaching,
             options.seed,
-            threads,
+            options.compute.threads,
             lambda: control.teacher_is_late(number),
             final=number == 0,
             text=options.text,
@@ -116,7 +112,7 @@ class Part:
         attempts = options.restarts if number == 0 and soft_targets.wanted else 1
         best: Builder | None = None
         for attempt in range(attempts):
-            builder = self._builder(soft_targets.examples(attempt), options, threads)
+            builder = self._builder(soft_targets.examples(attempt), options)
             if attempt == attempts - 1:
                 del soft_targets  # it takes memory, and has nothing more to say
             self._build(builder, options, attempt, attempts)
@@ -126,10 +122,10 @@ class Part:
                 break
         return best
 
-    def _builder(self, examples: TrainingExamples, options: LearnOptions, threads: int) -> Builder:
+    def _builder(self, examples: TrainingExamples, options: LearnOptions) -> Builder:
         labels = examples.targets.shape[1]
         kept = [(tuple(self.binning.test(c) for c in rule.body), _mask(rule, labels)) for rule in options.start]
-        return Builder(self.binning, examples, options.build, threads, kept, options.allowed, options.direction)
+        return Builder(self.binning, examples, options.build, options.compute, kept, options.allowed, options.direction)
 
     def _build(self, builder: Builder, options: LearnOptions, attempt: int, attempts: int) -> None:
         """Choose the rules, telling of each."""

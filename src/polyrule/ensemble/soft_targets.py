@@ -16,8 +16,8 @@ import numpy as np
 from polyrule.arrays import Bytes, Codes, Floats, Floats32, Ints
 from polyrule.bins.binning import Binning
 from polyrule.data.table import Table
-from polyrule.teacher.design import Design, column_blocks
-from polyrule.teacher.teacher import Teacher
+from polyrule.teacher.ridge import column_blocks
+from polyrule.teacher.teacher import Design, Teacher
 
 _LARGEST_MIXED = 20_000_000  # cells of the bins of real and mixed examples
 _MOST_TARGETS = 4_000_000  # of real and mixed examples; beyond it the final model gets no more than the others

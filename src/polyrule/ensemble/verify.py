@@ -13,8 +13,7 @@ from polyrule.data.fingerprint import examples_of, fingerprint, is_of_examples
 from polyrule.ensemble.editing import matrix_of, slope_of, training
 from polyrule.ensemble.printing import format_conditions
 from polyrule.errors import ModelError
-from polyrule.learning.findings import not_checked
-from polyrule.learning.relearn import Statement, relearn
+from polyrule.learning.relearn import Statement, not_checked, relearn
 
 if TYPE_CHECKING:
     from polyrule.arrays import Floats, Matrix

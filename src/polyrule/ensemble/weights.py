@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from polyrule.arrays import Bools, Bytes, Floats, Floats32, Ints, Ints32, Matrix
 from polyrule.ensemble.logistic import Logistic, inverse_diagonals, newton_steps, unit_for, weight_bits
+from polyrule.native import ONE_THREAD, Compute
 
 # The intercept is penalised too, but so little that it only matters for a label that is always or never present.
 INTERCEPT_RIDGE = 0.01
@@ -47,10 +48,7 @@ class Solver:
         Penalty: half of it times the sum of squared weights.
     capacity : int
         Largest number of rules.
-    threads : int
-        The result does not depend on it.
-    kernels : {None, "native", "reference"}
-        Both give the same weights.
+    compute : Compute
 
     Attributes
     ----------
@@ -72,8 +70,7 @@ class Solver:
         weights: Floats,
         ridge: float,
         capacity: int,
-        threads: int = 1,
-        kernels: str | None = None,
+        compute: Compute = ONE_THREAD,
     ) -> None:
         self.weights, self.ridge = np.ascontiguousarray(weights, dtype=np.float64), ridge
         rows, labels = targets.shape
@@ -81,7 +78,7 @@ class Solver:
         self._covers[0] = 1
         self._size = 1
         by_label = np.ascontiguousarray(targets.T, dtype=np.float32)
-        self._logistic = Logistic(self._covers, by_label, self.weights, unit_for(self.weights), threads, kernels)
+        self._logistic = Logistic(self._covers, by_label, self.weights, unit_for(self.weights), compute)
         self._hessians: list[Matrix | None] = [None] * labels
         self.coefficients = np.zeros((1, labels))
         self.support = np.ones((1, labels), dtype=bool)
@@ -173,11 +170,11 @@ class Solver:
         for batch in self._batches(labels):
             support = self.support[:, batch]
             matrices = self._curvatures(batch)
-            variance, good = inverse_diagonals(matrices, support, self._penalties(), self._logistic.kernels)
+            variance, good = inverse_diagonals(matrices, support, self._penalties(), self._logistic.compute)
             if not good.all():
                 self._outdate(batch[~good])
                 matrices = self._curvatures(batch)
-                variance, _ = inverse_diagonals(matrices, support, self._penalties(), self._logistic.kernels)
+                variance, _ = inverse_diagonals(matrices, support, self._penalties(), self._logistic.compute)
             squares = self.coefficients[:, batch] ** 2
             found = np.divide(squares, 2 * variance, out=np.full(support.shape, np.inf), where=support)
             worth[:, batch] = found[1:]
@@ -235,11 +232,11 @@ class Solver:
 
     def _steps(self, labels: Ints, gradient: Matrix) -> Matrix:
         """Newton steps; a matrix so old that it is no curvature of anything is computed afresh."""
-        support, penalties, kernels = self.support[:, labels], self._penalties(), self._logistic.kernels
-        step, good = newton_steps(self._curvatures(labels), support, penalties, gradient, kernels)
+        support, penalties, compute = self.support[:, labels], self._penalties(), self._logistic.compute
+        step, good = newton_steps(self._curvatures(labels), support, penalties, gradient, compute)
         if not good.all():
             self._outdate(labels[~good])
-            step, _ = newton_steps(self._curvatures(labels), support, penalties, gradient, kernels)
+            step, _ = newton_steps(self._curvatures(labels), support, penalties, gradient, compute)
         return step
 
     def _descend(self, labels: Ints, steps: int) -> None:

@@ -5,12 +5,11 @@ from __future__ import annotations
 from polyrule.estimators.base import TrainingData
 from polyrule.estimators.rule_classifier import RuleClassifier, packed_training
 from polyrule.kernels.engine import GrowOptions
-from polyrule.learning.learners import Learner
-from polyrule.learning.progress import Callback, telling
-from polyrule.learning.separate import Reason, SeparateOptions
-from polyrule.learning.warn import warn_about_measure
+from polyrule.learning.messages import Callback, telling, warn_about_measure
+from polyrule.learning.separate import Learner, Reason, SeparateOptions
 from polyrule.measures import Measure, Objective, get
 from polyrule.model import RuleList
+from polyrule.native import Compute
 from polyrule.scale.counting import Counting
 
 
@@ -80,7 +79,7 @@ class BinaryRelevanceRuleClassifier(RuleClassifier):
         separating = SeparateOptions(remaining=0.0, stop_threshold=None, keep_covered=False, time_limit=self.time_limit)
         objective = Objective(get(self.measure))
         warn_about_measure(objective)
-        learner = Learner(objective, growing, separating, self.kernels, self._threads(), counting)
+        learner = Learner(objective, growing, separating, Compute(self._threads(), self.kernels), counting)
         t = packed_training(training, counting)
         watch = telling(self.callback, self.verbose)
         return learner.binary_relevance(t.table, t.truth, t.weights, t.target.names, t.scale, watch)

@@ -24,7 +24,7 @@ from polyrule.errors import ModelError, OptionError
 from polyrule.estimators.base import RuleEstimator, TrainingData
 from polyrule.estimators.ensemble_options import folds_of, options_of
 from polyrule.learning.constraints import Constraints
-from polyrule.learning.progress import telling
+from polyrule.learning.messages import telling
 from polyrule.model.bodies import check_table
 from polyrule.model.rounding import with_gaps
 from polyrule.model.rule import NumericCondition, plain_conditions

@@ -9,14 +9,14 @@ from sklearn.utils import check_random_state
 
 from polyrule.arrays import Bools, Bytes, Ints
 from polyrule.ensemble.building import BuildOptions
+from polyrule.ensemble.control import LearnOptions
 from polyrule.ensemble.decisions import KINDS
 from polyrule.ensemble.gain import native_kernel
 from polyrule.ensemble.growing import Growth
-from polyrule.ensemble.measures import MEASURES
-from polyrule.ensemble.options import LearnOptions
 from polyrule.ensemble.soft_targets import Teaching
-from polyrule.ensemble.tuning import check_monotone
+from polyrule.ensemble.tuning import MEASURES, check_monotone
 from polyrule.errors import OptionError
+from polyrule.native import Compute
 
 _POINTS = 10
 _TRIED_LABELS = 8  # labels that a rule may weigh before pruning, for every one that may stay on average
@@ -66,7 +66,7 @@ def options_of(given: Any, threads: int) -> LearnOptions:
     points = _POINTS if given.points is True else 0 if given.points is False else given.points
     _whole("points", points, 0)
     members = int(given.max_members) if given.alternatives else 1
-    growth = Growth(given.max_conditions, members, given.beam_width, kernels=given.kernels)
+    growth = Growth(given.max_conditions, members, given.beam_width)
     plain = LearnOptions()
     prices = plain.prices if given.label_cost == "auto" else (float(given.label_cost),)
     return LearnOptions(
@@ -90,7 +90,7 @@ def options_of(given: Any, threads: int) -> LearnOptions:
         optimize=given.optimize,
         time_limit=None if given.time_limit is None else float(given.time_limit),
         seed=int(check_random_state(given.random_state).randint(2**31 - 1)),
-        threads=threads,
+        compute=Compute(threads, given.kernels),
     )
 
 

@@ -14,9 +14,8 @@ import scipy.sparse as sp
 from polyrule.data.table import Table
 from polyrule.errors import OptionError
 from polyrule.estimators.base import RuleEstimator, TrainingData
-from polyrule.learning.progress import Callback
+from polyrule.learning.messages import Callback, warn_about_identifiers, warn_about_model
 from polyrule.learning.separate import Reason
-from polyrule.learning.warn import warn_about_identifiers, warn_about_model
 from polyrule.model import RuleList
 from polyrule.model.predict import predict as run_rules
 from polyrule.model.probability import predict_proba as rule_probabilities

@@ -12,16 +12,14 @@ from polyrule.estimators.base import TrainingData
 from polyrule.estimators.rule_classifier import RuleClassifier, examples_of, packed_training
 from polyrule.kernels.engine import GrowOptions
 from polyrule.learning.composing import LONGEST_BODY, Composition, Pruning, dense_truth
-from polyrule.learning.constraints import Constraints
-from polyrule.learning.learners import Learner
-from polyrule.learning.progress import Callback, telling
-from polyrule.learning.restricted import grow_restricted
-from polyrule.learning.separate import Reason, SeparateOptions
-from polyrule.learning.thresholds import check_kind, shorten
-from polyrule.learning.warn import warn_about_measure
+from polyrule.learning.constraints import Constraints, grow_restricted
+from polyrule.learning.messages import Callback, telling, warn_about_measure
+from polyrule.learning.readable import check_kind, shorten
+from polyrule.learning.separate import Learner, Reason, SeparateOptions
 from polyrule.measures import Lift, Measure, Objective, get
 from polyrule.model import RuleList
 from polyrule.model.bodies import check_table
+from polyrule.native import Compute
 from polyrule.scale.counting import Counting
 
 
@@ -277,7 +275,7 @@ class RuleListClassifier(RuleClassifier):
             raise OptionError("alternatives are for lists whose rules are chosen; leave them out or give prune='f1'")
         learner = self._learner(training, counting, self.negative is not False, self.label_conditions is not False)
         t, told = training, telling(self.callback, self.verbose)
-        if self.features or self.forbid or self.monotone or start is not None:
+        if self._limited or start is not None:
             if not isinstance(t.table, Table):
                 raise OptionError("features, forbid, monotone and start need the examples, not their counts (max_bins)")
             limits, start = self._limits(t), _checked(start, t)
@@ -312,7 +310,7 @@ class RuleListClassifier(RuleClassifier):
         t = training
         assert isinstance(t.table, Table)
         truth = dense_truth(t.truth)
-        limits = self._limits(t)
+        limits = self._limits(t) if self._limited else None
         return Composition(
             t.table,
             truth,
@@ -322,9 +320,14 @@ class RuleListClassifier(RuleClassifier):
             pruning,
             t.scale,
             telling(self.callback, self.verbose),
-            None if limits.none else limits,
+            None if limits is None or limits.none else limits,
             _checked(start, t),
         ).learn()
+
+    @property
+    def _limited(self) -> bool:
+        """Whether bodies may not test everything."""
+        return bool(self.features or self.forbid or self.monotone)
 
     def _limits(self, training: TrainingData) -> Constraints:
         return Constraints.read(training.table, training.target.names, self.features, self.forbid, self.monotone)
@@ -350,7 +353,7 @@ class RuleListClassifier(RuleClassifier):
             self.max_rules if grown else None,
             self.time_limit,
         )
-        return Learner(objective, growing, separating, self.kernels, self._threads(), counting)
+        return Learner(objective, growing, separating, Compute(self._threads(), self.kernels), counting)
 
 
 # Options of separate-and-conquer that a pruned list has no use for.

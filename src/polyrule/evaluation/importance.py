@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from polyrule.arrays import Floats
 from polyrule.data.labels import UNKNOWN
 from polyrule.data.result_tables import make_frame
 from polyrule.data.table import Table
@@ -17,7 +18,6 @@ from polyrule.evaluation.resampling import draw
 from polyrule.model.narrowing import narrow, used_features
 
 Labels = npt.NDArray[np.uint8]
-Floats = npt.NDArray[np.float64]
 
 #: label decisions that may be computed in all; with more, evenly spaced examples stand for all of them
 MOST_DECISIONS = 300_000_000

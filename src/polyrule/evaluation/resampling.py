@@ -7,13 +7,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from polyrule.arrays import Bools, Floats
 from polyrule.data.labels import UNKNOWN
 from polyrule.evaluation.scores import AVERAGES, LOWER_IS_BETTER, RATIOS
 
-Floats = npt.NDArray[np.float64]
-Bools = npt.NDArray[np.bool_]
 _BLOCK = 50
 
 

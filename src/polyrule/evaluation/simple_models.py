@@ -9,8 +9,8 @@ import numpy.typing as npt
 
 from polyrule.data.labels import UNKNOWN
 from polyrule.data.table import Table
-from polyrule.kernels.dispatch import make_engine
 from polyrule.kernels.engine import GrowOptions
+from polyrule.kernels.native import make_engine
 from polyrule.measures import Objective, get
 from polyrule.model.bodies import FlatBodies, covers
 from polyrule.model.rule import Condition

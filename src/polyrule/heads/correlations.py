@@ -15,12 +15,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from polyrule.arrays import Floats
 from polyrule.measures.association import Association
 from polyrule.measures.base import Measure
 from polyrule.measures.matthews import Matthews
 from polyrule.measures.rational import RationalMeasure, true_minus_false_positive_rate, weighted_relative_accuracy
 
-Floats = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]
 SLACK = 1e-9
 

@@ -1,7 +1,8 @@
-"""The engine in C++: the same contract as the reference, the same rules, much faster."""
+"""The engine in C++: the same contract as the reference, the same rules, much faster; and which of them a fit gets."""
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Callable, Mapping
 from fractions import Fraction
@@ -16,12 +17,13 @@ from polyrule.data.labels import UNKNOWN, has_unknown
 from polyrule.data.table import Table, as_kept
 from polyrule.data.weights import LARGEST_TOTAL
 from polyrule.errors import OptionError
-from polyrule.kernels.engine import PACE, Candidate, GrowOptions, Outcome, OutOfTime, Report
+from polyrule.kernels.engine import PACE, Candidate, Engine, GrowOptions, Outcome, OutOfTime, Report
 from polyrule.kernels.reference import ReferenceEngine
 from polyrule.measures import FastForm, Measure, Objective
 from polyrule.measures.expression import ExpressionMeasure
 from polyrule.measures.matthews import round_average
 from polyrule.measures.ratio import exact_number
+from polyrule.measures.subset import SubsetAccuracy
 from polyrule.model.rule import (
     Condition,
     FeatureCondition,
@@ -30,8 +32,11 @@ from polyrule.model.rule import (
     NominalCondition,
     NumericCondition,
 )
-from polyrule.native import native
+from polyrule.native import ONE_THREAD, Compute, native
 
+logger = logging.getLogger(__name__)
+
+KERNELS = ("native", "reference")
 #: Numbers the extension uses for what a condition tests.
 AT_MOST, ABOVE, CATEGORY, LABEL = 0, 1, 2, 3
 
@@ -278,3 +283,48 @@ def _on_feature(test: int, index: int, value: float) -> FeatureCondition:
     if test == CATEGORY:
         return NominalCondition(index, int(value))
     return NumericCondition(index, "<=" if test == AT_MOST else ">", value)
+
+
+def make_engine(
+    table: Table,
+    truth: Any,
+    weights: npt.NDArray[np.int64],
+    objective: Objective,
+    options: GrowOptions,
+    compute: Compute = ONE_THREAD,
+) -> Engine:
+    """Return the fastest engine that can optimise the objective, or the one asked for; all give the same rules.
+
+    Examples
+    --------
+    >>> table = Table.from_array([[1.0], [2.0]])
+    >>> truth, weights = np.array([[1], [0]], dtype=np.uint8), np.ones(2, dtype=np.int64)
+    >>> make_engine(table, truth, weights, Objective("f1"), GrowOptions(), Compute(kernels="reference")).name
+    'reference'
+    """
+    kernels, threads = compute.kernels, compute.threads
+    if kernels is not None and kernels not in KERNELS:
+        raise OptionError(f"kernels must be None or one of {', '.join(KERNELS)}, got {kernels!r}")
+    if kernels == "native" and native is None:
+        raise OptionError("kernels='native' was asked for, but the compiled kernels are not installed or switched off")
+    unknown_subset = False
+    if has_unknown(truth):
+        _check_unknown(objective)
+        # where an example may be right without a TP or TN, the compiled search for subset accuracy is not exact
+        unknown_subset = isinstance(objective.measure, SubsetAccuracy)
+        if kernels == "native" and unknown_subset:
+            raise OptionError("kernels='native' cannot learn subset accuracy from unknown labels; leave it out")
+    if kernels == "reference" or unknown_subset:
+        return ReferenceEngine(table, truth, weights, objective, options, threads)
+    if kernels == "native" or is_supported(objective, len(table), truth.shape[1], int(weights.sum())):
+        return NativeEngine(table, truth, weights, objective, options, threads)
+    logger.info("%s has no compiled search; growing rules with the NumPy kernels", objective)
+    return ReferenceEngine(table, truth, weights, objective, options, threads)
+
+
+def _check_unknown(objective: Objective) -> None:
+    """Refuse what no search is exact for when examples count different numbers of labels."""
+    subset = isinstance(objective.measure, SubsetAccuracy)
+    if (objective.averaging == "example" and not subset) or (subset and objective.scope != "head"):
+        what = f"subset accuracy with scope={objective.scope!r}" if subset else "averaging='example'"
+        raise OptionError(f"{what} needs every label to be known; fill in Y or choose another measure")

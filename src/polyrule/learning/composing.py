@@ -28,11 +28,9 @@ from polyrule.kernels.engine import Candidate, Engine
 from polyrule.learning.alternatives import Alternatives, Rules
 from polyrule.learning.body_pool import Body, Covers, Pool, counted_as
 from polyrule.learning.constraints import Constraints
-from polyrule.learning.derived import DerivedTable
-from polyrule.learning.expecting import expected
-from polyrule.learning.learners import Learner
-from polyrule.learning.out_of_bag import best_cut, out_of_bag
-from polyrule.learning.progress import Callback
+from polyrule.learning.expecting import best_cut, expected, out_of_bag
+from polyrule.learning.messages import Callback
+from polyrule.learning.readable import DerivedTable, Shortener
 from polyrule.learning.revising import Reviser
 from polyrule.learning.selection import (
     QUANTUM,
@@ -45,8 +43,7 @@ from polyrule.learning.selection import (
     targets_of,
     value_reached,
 )
-from polyrule.learning.separate import Clock, Learning, Reason, SeparateOptions, unscaled
-from polyrule.learning.thresholds import Shortener
+from polyrule.learning.separate import Clock, Learner, Learning, Reason, SeparateOptions, unscaled
 from polyrule.measures import Objective, get
 from polyrule.measures.proofs import proof_of
 from polyrule.measures.ratio import exact_number
@@ -174,7 +171,7 @@ class Composition:
             return self.counted([], []), reason
         if self.pruning.max_members and reason == "complete":
             pool.add(self._alternatives(pool), parts=False)
-        bodies, covers = pool.bodies, pool.covers(self.learner.n_jobs)
+        bodies, covers = pool.bodies, pool.covers(self.learner.compute.threads)
         allowed = None if self.constraints is None else self.constraints.heads(bodies)
         sizes = np.array([counted_as(body, self.table.features) for body in bodies])
         needed = _shortest(sizes, covers, allowed)
@@ -191,7 +188,9 @@ class Composition:
     def _opinion(self) -> Matrix | None:
         if not self.pruning.teacher or not self.known.all():
             return None  # a teacher needs every label
-        return out_of_bag(self.table, self.truth, self.weights, self._order, self.learner.n_jobs, self.clock.deadline)
+        return out_of_bag(
+            self.table, self.truth, self.weights, self._order, self.learner.compute.threads, self.clock.deadline
+        )
 
     @cached_property
     def _order(self) -> Ints:
@@ -253,7 +252,7 @@ class Composition:
         return Alternatives(
             self.table,
             pool.bodies,
-            pool.covers(self.learner.n_jobs),
+            pool.covers(self.learner.compute.threads),
             self._gains(targets, level),
             self._example * float(max(slope * QUANTUM - offset, offset)),
             self._costs(targets),

@@ -1,4 +1,7 @@
-"""What to expect of a chosen rule on new examples.
+"""What to expect of labels and rules on new examples.
+
+A teacher says how likely each training label is without its example. A label that it would not give is likely noise, or
+a case that few rules cannot express; lists learned from its opinion beside the labels are shorter and err less.
 
 The counts of a rule flatter it: its conditions were searched on these very examples, and it was chosen among many. A
 teacher's answers do not know the labels the choice saw, but know the body only roughly. So the counts speak with the
@@ -8,12 +11,16 @@ without conditions was not searched, and its counts are as good as any.
 
 from __future__ import annotations
 
+import time
 from fractions import Fraction
 from math import sqrt
 
 import numpy as np
 
-from polyrule.arrays import Floats
+from polyrule.arrays import Bytes, Floats, Ints, Matrix
+from polyrule.bins.binning import Binning
+from polyrule.data.table import Table
+from polyrule.teacher.teacher import GRAIN, Design, Teacher
 
 PER_CONDITION = 200  # examples that a teacher's answer counts for
 # Squared standard errors per condition by which counts are doubted: where nobody else is asked, and where a teacher
@@ -92,3 +99,50 @@ def best_constants(present: Floats, every: Floats, squared: Fraction | None, lea
     right, said = np.append(0, np.cumsum(present[order])), np.append(0, np.cumsum(every[order]))
     total = float(present.sum()), float(every.sum())
     return max(value_of(float(r), float(s), *total, squared) for r, s in zip(right, said, strict=True))
+
+
+FEWEST_EXAMPLES = 50  # below, a teacher knows too little to correct anybody
+_TREES = 15, 30  # of very many and of few examples
+_TOLD = 75_000  # examples that all trees together are asked about, about
+_MAX_BINS = 64
+
+
+def out_of_bag(
+    table: Table, truth: Bytes, weights: Ints, order: Ints, threads: int = 1, deadline: float | None = None
+) -> Matrix | None:
+    """Return for every example and label how likely a teacher thinks the label without having seen the example's own.
+
+    The `order` is that of `by_content`. None where there are too few examples, no usable feature, or no time.
+    """
+
+    def late() -> bool:
+        return deadline is not None and time.monotonic() > deadline
+
+    if len(truth) < FEWEST_EXAMPLES or late():
+        return None
+    binning = Binning.of(table, _MAX_BINS, readable=False)
+    design = Design.of(binning, table)
+    if not design.features:
+        return None
+    shown, counted = design.of_table(table)[order], weights[order].astype(np.float64)
+    trees = int(np.clip(_TOLD // len(truth), *_TREES))
+    teacher = Teacher(shown, truth[order], counted, 0, threads, trees, late, keep=False)
+    opinion = np.empty(truth.shape)
+    opinion[order] = teacher.left_out
+    return opinion
+
+
+def best_cut(opinion: Matrix, truth: Bytes, weights: Ints) -> tuple[float, float]:
+    """Return the cut at which the opinion's micro-F1 is largest, and that F1.
+
+    Examples
+    --------
+    >>> truth = np.array([[1], [1], [0]], dtype=np.uint8)
+    >>> best_cut(np.array([[0.875], [0.375], [0.125]]), truth, np.ones(3, dtype=np.int64))
+    (0.375, 1.0)
+    """
+    places, every = np.rint(opinion.ravel() / GRAIN).astype(np.int64), np.repeat(weights, truth.shape[1])
+    said, right = (np.cumsum(np.bincount(places, counted)[::-1]) for counted in (every, every * truth.ravel()))
+    value = 2 * right / np.maximum(said + right[-1], 1)
+    best = int(np.argmax(value))
+    return float((len(value) - 1 - best) * GRAIN), float(value[best])

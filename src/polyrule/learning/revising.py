@@ -18,8 +18,7 @@ import numpy as np
 from polyrule.arrays import Bools, Floats, Ints
 from polyrule.learning.alternatives import joined
 from polyrule.learning.body_pool import Body, Covers
-from polyrule.learning.expecting import best_constants, value_of
-from polyrule.learning.out_of_bag import FEWEST_EXAMPLES
+from polyrule.learning.expecting import FEWEST_EXAMPLES, best_constants, value_of
 from polyrule.learning.selection import Chosen
 from polyrule.model.rule import Literal, size_of
 from polyrule.model.rule_list import RuleList

@@ -25,8 +25,7 @@ from polyrule.heads.certificate import certify as certify_head
 from polyrule.heads.certificate_check import verify_certificate
 from polyrule.heads.search import best_head
 from polyrule.heads.world import World, evaluate
-from polyrule.learning.findings import DATA, Finding, Verification
-from polyrule.learning.relearn import list_statements, relearn
+from polyrule.learning.relearn import DATA, Finding, Verification, list_statements, relearn
 from polyrule.learning.verify_pruned import PrunedCheck
 from polyrule.measures.objective import Lift, Objective
 from polyrule.measures.proofs import recheck

@@ -20,9 +20,8 @@ from polyrule.data.table import Table
 from polyrule.errors import ModelError
 from polyrule.learning.body_pool import counted_as
 from polyrule.learning.composing import Pruning
-from polyrule.learning.findings import Finding, Verification
-from polyrule.learning.out_of_bag import out_of_bag
-from polyrule.learning.relearn import kept_rules
+from polyrule.learning.expecting import out_of_bag
+from polyrule.learning.relearn import Finding, Verification, kept_rules
 from polyrule.learning.selection import cell_gains, digest_of, targets_of
 from polyrule.learning.separate import unscaled
 from polyrule.model.conditions import holds

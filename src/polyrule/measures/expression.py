@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from polyrule.arrays import Floats
 from polyrule.budget import current_limits
 from polyrule.errors import MeasureError
 from polyrule.measures.base import Measure
@@ -188,9 +189,6 @@ _APPLY: dict[str, Callable[..., Number]] = {
     "min": min,
     "max": max,
 }
-
-
-Floats = npt.NDArray[np.float64]
 
 
 def _evaluate_arrays(node: Node, counts: dict[str, Floats]) -> Floats:

@@ -17,10 +17,10 @@ from math import comb
 import numpy as np
 import numpy.typing as npt
 
+from polyrule.arrays import Ints
 from polyrule.measures.definition import UNSET
 from polyrule.measures.small_worlds import Batch
 
-Ints = npt.NDArray[np.int64]
 LABELS = (2, 3)
 BATCH = 2048
 TIED_EXAMPLES = 8

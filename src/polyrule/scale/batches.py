@@ -8,14 +8,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from polyrule.arrays import Ints
 from polyrule.data.table import Feature
 from polyrule.kernels.cuts import midpoint
 from polyrule.model.rule import Condition, LabelCondition, NominalCondition, NumericCondition
 from polyrule.scale.coded import Border, Counts, Range
 from polyrule.scale.judge import CountedBatch
 from polyrule.store.bins import Bins
-
-Ints = npt.NDArray[np.int64]
 
 
 def numeric_cuts(weight: Ints, occurs: Ints) -> tuple[Ints, npt.NDArray[np.bool_]]:

@@ -9,11 +9,9 @@ from importlib import import_module
 from typing import Any, Literal
 
 import numpy as np
-import numpy.typing as npt
 
+from polyrule.arrays import Ints
 from polyrule.store.bins import Bins
-
-Ints = npt.NDArray[np.int64]
 
 #: Codes of a label column: what earlier rules have set (0, 1), or nothing yet.
 LABEL_CODES = 3

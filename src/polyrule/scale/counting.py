@@ -10,6 +10,7 @@ import numpy as np
 from polyrule.errors import OptionError
 from polyrule.kernels.engine import Engine, GrowOptions
 from polyrule.measures import Objective
+from polyrule.native import ONE_THREAD, Compute
 from polyrule.scale.counter import Counter, LocalCounter
 from polyrule.scale.engine import CountedEngine
 from polyrule.scale.gpu import GpuCounter
@@ -62,8 +63,7 @@ def counted_engine(
     objective: Objective,
     options: GrowOptions,
     counting: Counting,
-    n_jobs: int = 1,
-    kernels: str | None = None,
+    compute: Compute = ONE_THREAD,
 ) -> Engine:
     """Return the engine that learns from packed data."""
     if counting.maker is not None:
@@ -71,7 +71,7 @@ def counted_engine(
     elif counting.device == "cuda":
         counter = GpuCounter(packed, counting.refine)
     else:
-        counter = LocalCounter(packed, n_jobs)
+        counter = LocalCounter(packed, compute.threads)
     maker: type[CountedEngine] = RefiningEngine if counting.refine else CountedEngine
     return maker(
         counter,
@@ -80,7 +80,7 @@ def counted_engine(
         len(packed.label_names),
         objective,
         options,
-        compiled=kernels != "reference",
+        compiled=compute.kernels != "reference",
     )
 
 

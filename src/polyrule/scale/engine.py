@@ -22,8 +22,7 @@ from polyrule.native import native
 from polyrule.scale.batches import equality_batch, numeric_batch, whole_batch
 from polyrule.scale.coded import KINDS, LABEL_CODES, Body, Border, Counts, Layout, Members, Range, Step
 from polyrule.scale.counter import Counter
-from polyrule.scale.decide import ColumnViews, decide
-from polyrule.scale.judge import CountedBatch, CountedJudge
+from polyrule.scale.judge import ColumnViews, CountedBatch, CountedJudge, decide
 from polyrule.scale.questions import Agreement, CountRows, Leftover, Weight, WhatIf
 from polyrule.store.bins import Bins
 

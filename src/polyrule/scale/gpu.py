@@ -68,7 +68,7 @@ def decide_on_device(
     min_coverage: int,
     single: bool,
 ) -> tuple[int, int, bool] | None:
-    """Return position, code and side of the best candidate; see `polyrule.scale.decide.decide`."""
+    """Return position, code and side of the best candidate; see `polyrule.scale.judge.decide`."""
     if not len(columns.starts):
         return None
     xp = device.cupy()

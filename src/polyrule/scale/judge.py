@@ -1,4 +1,7 @@
-"""Which condition is best, from counts alone: the judge of the reference engine, asked with sums instead of rows."""
+"""Which condition is best, from counts alone: the judge of the reference engine, asked with sums instead of rows.
+
+Where a measure is a ratio, the compiled decider, or one on a GPU, finds the same.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from polyrule.arrays import Ints
 from polyrule.errors import OptionError
 from polyrule.heads import World, best_head
 from polyrule.heads.world import LabelCounts as WorldCounts
@@ -17,9 +21,10 @@ from polyrule.kernels.judge import Judge, LabelCounts, Verdict
 from polyrule.kernels.singles import RatioValues
 from polyrule.measures import Objective, SubsetAccuracy
 from polyrule.model.rule import Condition
-from polyrule.scale.coded import Body, Range
+from polyrule.native import native
+from polyrule.scale.coded import Body, Counts, Range
+from polyrule.scale.gpu import decide_on_device
 
-Ints = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
 Literals = tuple[tuple[int, int], ...]
 
@@ -164,3 +169,48 @@ class CountedJudge(Judge):
             for label, value in zip(labels, values, strict=True)
         )
         return Verdict(index, Fraction(best, self._working_weight), -tp, head)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ColumnViews:
+    """Columns of a table in canonical order: where each begins and ends, whether it is cut, which label it shows."""
+
+    starts: Ints
+    ends: Ints
+    numeric: npt.NDArray[np.uint8]
+    own_label: npt.NDArray[np.int32]
+
+
+def decide(
+    counts: Counts,
+    occurs: Any,
+    columns: ColumnViews,
+    allowed: npt.NDArray[np.bool_],
+    total: Ints,
+    values: RatioValues,
+    min_coverage: int,
+    single: bool,
+) -> tuple[int, int, bool] | None:
+    """Return position among `columns`, code and side of the best candidate; None where no literal can be used.
+
+    `occurs` is the weight of every bin in the working set; `single` says that a head holds one label.
+    """
+    if not isinstance(counts.weight, np.ndarray):
+        return decide_on_device(counts, occurs, columns, allowed, total, values, min_coverage, single)
+    assert native is not None
+    found: tuple[int, int, bool] | None = native.decide_counts(
+        kinds=counts.kinds,
+        weight=counts.weight,
+        occurs=occurs,
+        starts=columns.starts,
+        ends=columns.ends,
+        numeric=columns.numeric,
+        own=columns.own_label,
+        allowed=allowed.astype(np.uint8),
+        total=np.ascontiguousarray(total),
+        num=list(values.num),
+        den=list(values.den),
+        min_coverage=min_coverage,
+        single=single,
+    )
+    return found

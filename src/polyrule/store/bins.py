@@ -1,4 +1,10 @@
-"""The bins of a feature: which values share a code, and which threshold lies between two codes."""
+"""The bins of a feature: which values share a code, and which threshold lies between two codes.
+
+Cuts are exact quantiles, also of columns that are too long to keep: values are counted, in intervals where there are
+too many. One pass finds the cuts of a column with few distinct values. A column with many is counted in intervals whose
+counts are exact; a second pass looks only into those that hold a quantile. The result is the value of a certain rank,
+so it depends neither on the order of the rows nor on how they are divided.
+"""
 
 from __future__ import annotations
 
@@ -7,11 +13,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from polyrule.arrays import Bools, Floats, Ints
 from polyrule.data.table import Feature
 from polyrule.errors import DataError, OptionError
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 #: One code of a byte is kept for missing values.
 MOST_BINS_OF_A_BYTE = 255
@@ -128,3 +132,139 @@ def nominal_bins(feature: Feature) -> Bins:
 def word_count(labels: int) -> int:
     """Return how many words of 64 bits hold so many labels."""
     return max(1, -(-labels // 64))
+
+
+class ColumnCounts:
+    """How many values lie in each of some disjoint, ascending intervals; a value of its own is an interval, too.
+
+    Parameters
+    ----------
+    capacity : int
+        Intervals are joined when there are more than twice as many.
+    fences : ndarray, optional
+        Values below which and from which on intervals are never joined.
+
+    Examples
+    --------
+    >>> counts = ColumnCounts(100)
+    >>> counts.add(np.array([3.0, 1.0, np.nan, 3.0]))
+    >>> counts.lows, counts.counts, counts.quantiles(2)
+    (array([1., 3.]), array([1, 2]), array([1., 3.]))
+    """
+
+    def __init__(self, capacity: int, fences: Floats | None = None) -> None:
+        self.capacity = capacity
+        self.fences = np.zeros(0) if fences is None else fences
+        self.lows: Floats = np.zeros(0)
+        self.highs: Floats = np.zeros(0)
+        self.counts: Ints = np.zeros(0, dtype=np.int64)
+
+    def add(self, values: Floats, inside: ColumnCounts | None = None, wanted: Bools | None = None) -> None:
+        """Count values; with `inside`, only those that lie in the `wanted` intervals of other counts."""
+        distinct, counts = np.unique(values[~np.isnan(values)], return_counts=True)
+        if inside is not None and wanted is not None:
+            place, known = inside.find(distinct)
+            keep = known & wanted[np.where(known, place, 0)]
+            distinct, counts = distinct[keep], counts[keep]
+        place, known = self.find(distinct)
+        np.add.at(self.counts, place[known], counts[known])
+        if not known.all():
+            self._insert(distinct[~known], distinct[~known], counts[~known])
+        if len(self.counts) > 2 * self.capacity + len(self.fences):
+            self._join()
+
+    def find(self, values: Floats) -> tuple[Ints, Bools]:
+        """Return the interval of every value, and whether there is one."""
+        place = np.searchsorted(self.highs, values)
+        known = place < len(self.highs)
+        known[known] = self.lows[place[known]] <= values[known]
+        return place, known
+
+    def wanted(self, max_bins: int) -> Bools:
+        """Which intervals of several values must be looked into before the quantiles are known."""
+        wide = self.lows < self.highs
+        if not wide.any():
+            return wide
+        running = np.cumsum(self.counts)
+        chosen = np.zeros(len(wide), dtype=bool)
+        chosen[np.searchsorted(running, ranks(int(running[-1]), max_bins))] = True
+        return chosen & wide
+
+    def replace(self, wanted: Bools, finer: ColumnCounts) -> None:
+        """Put finer counts of some intervals in their place."""
+        self.lows, self.highs, self.counts = self.lows[~wanted], self.highs[~wanted], self.counts[~wanted]
+        self._insert(finer.lows, finer.highs, finer.counts)
+
+    def quantiles(self, max_bins: int) -> Floats:
+        """Return the upper ends of the bins; nothing may be wanted any more."""
+        if len(self.counts) <= max_bins and not (self.lows < self.highs).any():
+            return self.highs
+        if len(self.counts) <= max_bins:  # wide intervals hold more values than there are bins
+            running = np.cumsum(self.counts)
+            ends = self.highs[np.searchsorted(running, ranks(int(running[-1]), max_bins))]
+            return np.unique(np.append(ends, self.highs[-1]))
+        return quantiles(self.highs, self.counts, max_bins)
+
+    def _insert(self, lows: Floats, highs: Floats, counts: Ints) -> None:
+        lows, highs = np.concatenate([self.lows, lows]), np.concatenate([self.highs, highs])
+        counts = np.concatenate([self.counts, counts])
+        order = np.argsort(lows, kind="stable")
+        self.lows, self.highs, self.counts = lows[order], highs[order], counts[order]
+
+    def _join(self) -> None:
+        """Join neighbours, each of about the same number of values."""
+        before = np.cumsum(self.counts) - self.counts
+        group = before * self.capacity // max(1, int(self.counts.sum()))
+        fence = np.searchsorted(self.fences, self.lows, side="right")
+        first = np.flatnonzero(np.append(True, (np.diff(group) > 0) | (np.diff(fence) > 0)))
+        last = np.append(first[1:], len(group)) - 1
+        self.counts = np.add.reduceat(self.counts, first)
+        self.lows, self.highs = self.lows[first], self.highs[last]
+
+
+class CutFinder:
+    """Finds the cuts of all columns, pass by pass.
+
+    Examples
+    --------
+    >>> finder = CutFinder(columns=1, max_bins=2, capacity=2)
+    >>> while finder.unfinished:
+    ...     for part in ([5.0, 1.0, 4.0], [2.0, 3.0, 6.0]):
+    ...         finder.add([np.array(part)])
+    ...     finder.end_of_pass()
+    >>> finder.cuts
+    [array([3., 6.])]
+    """
+
+    def __init__(self, columns: int, max_bins: int, capacity: int | None = None) -> None:
+        self.max_bins = max_bins
+        # 24 bytes an interval, up to twice as many as the capacity, and as much again while sorting
+        self.capacity = capacity or int(np.clip((256 << 20) // (96 * max(1, columns)), 4 * max_bins, 1 << 20))
+        self.unfinished = list(range(columns))
+        self._counts = [ColumnCounts(self.capacity) for _ in range(columns)]
+        self._finer: dict[int, tuple[Bools, ColumnCounts]] = {}
+
+    def add(self, columns: list[Floats]) -> None:
+        """Look at some rows, given column by column."""
+        for j in self.unfinished:
+            if j in self._finer:
+                wanted, finer = self._finer[j]
+                finer.add(columns[j], self._counts[j], wanted)
+            else:
+                self._counts[j].add(columns[j])
+
+    def end_of_pass(self) -> None:
+        """Note that all rows have been seen; `unfinished` then says which columns need another pass."""
+        for j, (wanted, finer) in self._finer.items():
+            self._counts[j].replace(wanted, finer)
+        self._finer = {}
+        for j in self.unfinished:
+            wanted = self._counts[j].wanted(self.max_bins)
+            if wanted.any():
+                self._finer[j] = wanted, ColumnCounts(self.capacity, self._counts[j].lows[wanted])
+        self.unfinished = list(self._finer)
+
+    @property
+    def cuts(self) -> list[Floats]:
+        """Upper ends of the bins of every column."""
+        return [counts.quantiles(self.max_bins) for counts in self._counts]

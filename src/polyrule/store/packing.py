@@ -20,8 +20,7 @@ from polyrule.data.documents import Node, feature_record, parse, read_feature
 from polyrule.data.table import Feature
 from polyrule.errors import DataError
 from polyrule.locks import hold
-from polyrule.store.bins import Bins, check_max_bins, code_type, nominal_bins
-from polyrule.store.cut_points import CutFinder
+from polyrule.store.bins import Bins, CutFinder, check_max_bins, code_type, nominal_bins
 from polyrule.store.folder import Store, StoredBlocks, block_file, write_block, write_bytes, writing
 from polyrule.store.header import HEADER, MOST_WEIGHT, VERSION, BlockRecord, Header, read_block
 from polyrule.store.packed import Block, label_words

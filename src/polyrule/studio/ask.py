@@ -16,9 +16,9 @@ from polyrule.arrays import Ints
 from polyrule.data.table import Table
 from polyrule.ensemble.model import RuleEnsemble
 from polyrule.ensemble.weighted_rule import Entry, WeightedRule
-from polyrule.kernels.dispatch import make_engine
 from polyrule.kernels.engine import GrowOptions
-from polyrule.learning.thresholds import shorten
+from polyrule.kernels.native import make_engine
+from polyrule.learning.readable import shorten
 from polyrule.measures import Objective, get
 from polyrule.model.conditions import tidy
 from polyrule.model.rule import Condition, Literal, Rule

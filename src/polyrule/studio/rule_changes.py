@@ -11,7 +11,7 @@ import numpy as np
 from polyrule.arrays import Floats
 from polyrule.data.table import Table
 from polyrule.errors import OptionError
-from polyrule.learning.thresholds import short_between
+from polyrule.learning.readable import short_between
 from polyrule.model.conditions import said_shorter, tidy
 from polyrule.model.printing import format_condition
 from polyrule.model.rule import (

@@ -10,7 +10,7 @@ label can have leaked into may use it: ``Teacher(design, truth, weights, seed).l
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -18,10 +18,11 @@ import numpy as np
 from scipy.optimize import minimize
 from scipy.special import expit, logit
 
-from polyrule.arrays import Bytes, Floats, Floats32, Matrix
-from polyrule.teacher import linear
+from polyrule.arrays import Bytes, Codes, Floats, Floats32, Matrix
+from polyrule.bins.binning import Binning
+from polyrule.data.table import Table
 from polyrule.teacher.forest import Forest
-from polyrule.teacher.kernel_ridge import KernelRidge
+from polyrule.teacher.ridge import KernelRidge, LinearRidge, looks_like_text
 
 _TREES = 100
 _TREES_FOR_TEXT = 60  # there the linear member knows what more trees would
@@ -46,7 +47,7 @@ class Teacher:
     Parameters
     ----------
     design : ndarray of float32, shape (examples, columns)
-        Features as numbers; missing is NaN. `polyrule.teacher.design.Design` makes one from a table.
+        Features as numbers; missing is NaN. `polyrule.teacher.teacher.Design` makes one from a table.
     truth : ndarray of uint8, shape (examples, labels)
     weights : ndarray, shape (examples,)
         Positive.
@@ -88,14 +89,14 @@ class Teacher:
         stop: Callable[[], bool] = lambda: False,
         keep: bool = True,
     ) -> None:
-        text = linear.suits(design)
+        text = looks_like_text(design)
         if trees is None:
             trees = _TREES_FOR_TEXT if text else _TREES
         self._members: dict[str, Member] = {"forest": Forest(design, truth, weights, trees, seed, threads, stop, keep)}
         if not stop():
             self._members["kernel"] = KernelRidge(design, truth, weights, seed)
             if text and not stop():
-                self._members["linear"] = linear.LinearRidge(design, truth, weights)
+                self._members["linear"] = LinearRidge(design, truth, weights)
         said = [member.left_out for member in self._members.values()]
         for member in self._members.values():
             del member.left_out
@@ -172,3 +173,75 @@ class Blend:
 def log_odds(chances: Matrix) -> Matrix:
     """Log-odds of estimates, kept a little away from 0 and 1, which they may lie outside of."""
     return np.asarray(logit((np.clip(chances, 0, 1) + _EDGE) / (1 + 2 * _EDGE)))
+
+
+_LARGEST = 25_000_000  # cells
+_MOST_CATEGORIES = 100
+
+
+@dataclass(frozen=True, eq=False)
+class Design:
+    """Which features, and which of their categories, make the columns of the matrix.
+
+    Parameters
+    ----------
+    binning : Binning
+    features : tuple of int
+        A table too wide to be held as a matrix only shows the features whose values differ most often.
+    """
+
+    binning: Binning
+    features: tuple[int, ...]
+
+    @classmethod
+    def of(cls, binning: Binning, table: Table) -> Design:
+        """Choose the features for a matrix of at most 25 million cells.
+
+        A feature with more than a hundred categories is an identifier, not a property, and left out.
+        """
+        usable = [j for j, feature in enumerate(binning.features) if _width(binning, j)]
+        width, rows = sum(_width(binning, j) for j in usable), max(1, len(table))
+        if width * rows > _LARGEST:
+            unusual = {j: rows - np.bincount(binning.column(j, table)).max(initial=0) for j in usable}
+            chosen, left = [], _LARGEST // rows
+            for j in sorted(usable, key=lambda j: (-unusual[j], j)):
+                if _width(binning, j) <= left:
+                    chosen.append(j)
+                    left -= _width(binning, j)
+            usable = sorted(chosen)
+        return cls(binning, tuple(usable))
+
+    def matrix(self, columns: Iterable[Codes], rows: int) -> Floats32:
+        """Return the matrix of examples whose bins are given one feature of `features` after the other.
+
+        Examples
+        --------
+        >>> table = Table.from_array([[0.5, np.nan], [2.0, 7.0]])
+        >>> binning = Binning.of(table, 8)
+        >>> Design.of(binning, table).matrix(binning.columns(table), 2)
+        array([[ 0., nan],
+               [ 1.,  0.]], dtype=float32)
+        """
+        found = np.zeros((rows, max(1, sum(_width(self.binning, j) for j in self.features))), dtype=np.float32)
+        place = 0
+        for j, column in zip(self.features, columns, strict=True):
+            count, width = self.binning.count(j), _width(self.binning, j)
+            if width == 1:
+                found[:, place] = np.where(column == count, np.float32(np.nan), column.astype(np.float32))
+            else:
+                for value in range(count):
+                    found[:, place + value] = column == value
+            place += width
+        return found
+
+    def of_table(self, table: Table) -> Floats32:
+        """Return the matrix of a table."""
+        columns = (self.binning.column(j, table) for j in self.features)
+        return self.matrix(columns, len(table))
+
+
+def _width(binning: Binning, feature: int) -> int:
+    count = binning.count(feature)
+    if not binning.features[feature].is_nominal or count <= 2:
+        return 1
+    return count if count <= _MOST_CATEGORIES else 0
