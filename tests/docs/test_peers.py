@@ -42,3 +42,11 @@ def test_a_fit_takes_the_place_of_its_older_rows(peers: Any) -> None:
     assert peers.put(rows, fresh) == [*fresh, rows[2]]
     assert peers.put(rows, [row("flags", "ours", 30, "more than 1 minutes")]) == rows
     assert peers.put(rows, [row("birds", "ours", 30)]) == [*rows, row("birds", "ours", 30)]
+
+
+def test_the_picture_shows_the_stored_rows(peers: Any) -> None:
+    rows = peers.read(peers.ROWS)
+    picture = (ROOT / "docs" / "_static" / "strength.png").read_bytes()
+    assert peers.fingerprint(rows).encode() in picture, "make tables draws it anew"
+    moved = [row | {"micro-f1": "0.5"} if row["learner"] == "ours" else row for row in rows]
+    assert peers.fingerprint(moved) != peers.fingerprint(rows)
