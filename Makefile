@@ -9,7 +9,7 @@ SEED ?= 0
 SOURCES := $(wildcard native/*/*.[ch]pp src/polyrule/scale/*.h)
 NATIVE := CMakeLists.txt $(filter-out native/tests/%,$(SOURCES))
 
-.PHONY: demo docs test campaign golden lint check-workflows test-integrations wheel-test stored-models bench bench-paths \
+.PHONY: demo docs tables test campaign golden lint check-workflows test-integrations wheel-test stored-models bench bench-paths \
   bench-quality gallery sanitize sanitize-threads portable fuzz mutants prove versions clean help
 
 help:  ## list the targets
@@ -21,7 +21,10 @@ $(BIN)/python:
 
 # The library with its compiled kernels, ready to use.
 $(VENV)/install.stamp: pyproject.toml $(NATIVE) | $(BIN)/python
+	@echo "installing what polyrule needs and compiling its kernels: some minutes, once"
 	$(BIN)/python -m pip install --quiet --editable ".[all]"
+	@$(BIN)/python -c "import polyrule._native" 2> /dev/null || echo "polyrule: the C++ kernels were not built, so the slow \
+	NumPy kernels do the work; why: $(BIN)/python -m pip install --verbose --editable ." >&2
 	touch $@
 
 # What the tests and linters need on top.
@@ -33,6 +36,12 @@ $(VENV)/test.stamp: pyproject.toml $(VENV)/install.stamp
 $(VENV)/docs.stamp: pyproject.toml $(VENV)/install.stamp
 	$(BIN)/python -m pip install --quiet --group docs
 	touch $@
+
+tables: $(VENV)/install.stamp  ## write every table, picture of results and model in README and docs anew, from stored rows and data
+	$(BIN)/python docs/results/tables.py
+	$(BIN)/python benchmarks/peers.py --picture docs/_static/strength.png
+	$(BIN)/python tools/readme.py
+	$(BIN)/python tools/samples.py
 
 docs: $(VENV)/docs.stamp  ## build the site into build/site: every example is run, a warning is an error
 	rm -rf build/site

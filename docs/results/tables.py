@@ -14,6 +14,7 @@ from functools import partial
 from importlib import import_module
 from pathlib import Path
 from statistics import fmean
+from textwrap import fill
 
 from polyrule.evaluation import compare_learners
 from polyrule.evaluation.intervals import mean_interval
@@ -142,7 +143,11 @@ def _ranks(rows: list[dict[str, str]], names: list[str]) -> str:
         ranks = [(comparison.average_ranks[position], min(comparison.average_ranks)) for comparison in compared]
         lines.append(_line([learner, *(f"**{rank:.2f}**" if rank == top else f"{rank:.2f}" for rank, top in ranks)]))
     tests = [
-        f"- {one.measure}: {one.friedman().text(one.alpha)}; critical difference {one.critical_difference:.2f}."
+        fill(
+            f"- {one.measure}: {one.friedman().text(one.alpha)}; critical difference {one.critical_difference:.2f}.",
+            width=120,
+            subsequent_indent="  ",
+        )
         for one in compared
     ]
     return "### Ranks\n\n" + "\n".join([*lines, "", *tests, f"- Beware: {compared[0].caveat}."]) + "\n"

@@ -94,8 +94,7 @@ def test_the_models_in_the_pages_are_what_is_learned_now(monkeypatch: pytest.Mon
 
 
 def test_the_first_page_compares_with_figures_of_the_results() -> None:
-    pytest.importorskip("sphinx")
-    means = script("_ext/comparison.py").means(DOCS)
+    means = script("results/means.py").means()
     assert len(means) == 6
     results = (DOCS / "results.md").read_text(encoding="utf-8")
     for row in ("paper", "default"):
@@ -122,20 +121,14 @@ def test_the_tutorial_needs_no_programming_until_it_says_so() -> None:
 
 
 def test_the_readme_quotes_figures_of_the_results() -> None:
-    pytest.importorskip("sphinx")
-    readme = " ".join((DOCS.parent / "README.md").read_text(encoding="utf-8").split())
-    means = {(name, size): (over_all, rest) for name, size, over_all, rest in script("_ext/comparison.py").means(DOCS)}
-    share = script("../tools/readme.py").share
-    (ours, ours_without), (forest, _), (_, boomer) = (
-        means[key]
-        for key in (("weighted rules", "30 rules"), ("label-powerset forest", "100 trees"), ("BOOMER", "1,000 rules"))
-    )
-    assert f"{share(ours)} with 30 weighted rules, {share(forest)} with a forest of 100 trees" in readme
-    assert f"they reach {share(boomer)}, our 30 reach {share(ours_without)}" in readme
-    best, rules = script("../tools/readme.py").default_list()
-    assert f"{best} with {rules} rules and no limits" in readme
+    made = script("../tools/readme.py")
+    text = (DOCS.parent / "README.md").read_text(encoding="utf-8")
+    assert made.page_with_models(text, ["strength"]) == text
+    best, rules = made.default_list()
+    assert f"{best} with {rules} rules and no limits" in " ".join(text.split())
 
 
 def test_the_readme_marks_what_a_script_writes() -> None:
+    made = script("../tools/readme.py")
     text = (DOCS.parent / "README.md").read_text(encoding="utf-8")
-    assert [kind for _, kind in script("../tools/readme.py").MADE.findall(text)] == ["list", "card"]
+    assert [kind for _, kind in made.MADE.findall(text)] == list(made.MAKERS)
