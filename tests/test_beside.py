@@ -26,7 +26,7 @@ THROUGH = {
     " ensemble/exports/python ensemble/exports/sql",
     "ensemble/test_tools.py": "model/tools",
     "estimators/test_ensemble.py": "estimators/ensemble_options",
-    "estimators/test_rule_list.py": "estimators/rule_classifier",
+    "estimators/test_rule_list.py": "estimators/base",
     "evaluation/experiment/test_results.py": "evaluation/experiment/page evaluation/experiment/writer",
     "evaluation/experiment/test_runner.py": "evaluation/experiment/child evaluation/experiment/pool",
     "heads/test_search.py": "heads/branch_and_bound heads/enumeration heads/example_bounds heads/ratio_search",

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Change one file in small ways, one at a time, and see which of them the tests do not notice.
-#   tools/mutants.sh src/polyrule/model/rounding.py tests/model/test_rounding.py
+#   tools/mutants.sh src/polyrule/model/conditions.py tests/model/test_rounding.py
 # What survives is printed; a survivor that changes nothing anybody could see is explained in the file's test.
 set -eu
 file=$1

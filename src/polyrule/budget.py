@@ -57,8 +57,8 @@ class Limits:
             raise LimitError(f"{name}: {count} cells are more than the {self.max_cells} that are allowed")
 
 
-_NONE = Limits()
-_CURRENT: ContextVar[Limits] = ContextVar("polyrule_limits", default=_NONE)
+NO_LIMITS = Limits()
+CURRENT: ContextVar[Limits] = ContextVar("polyrule_limits", default=NO_LIMITS)
 
 
 @contextlib.contextmanager
@@ -95,21 +95,21 @@ def limits(
     """
     _check_limit("seconds", seconds)
     max_bytes, max_cells = _whole_limit("max_bytes", max_bytes), _whole_limit("max_cells", max_cells)
-    outer = _CURRENT.get()
+    outer = CURRENT.get()
     deadline = None if seconds is None else time.monotonic() + seconds
     if outer.deadline is not None and (deadline is None or outer.deadline < deadline):
         deadline, seconds = outer.deadline, outer.seconds
     inner = Limits(_tighter(outer.max_bytes, max_bytes), _tighter(outer.max_cells, max_cells), seconds, deadline)
-    token = _CURRENT.set(inner)
+    token = CURRENT.set(inner)
     try:
         yield
     finally:
-        _CURRENT.reset(token)
+        CURRENT.reset(token)
 
 
 def current_limits() -> Limits:
     """Return the limits in force here."""
-    return _CURRENT.get()
+    return CURRENT.get()
 
 
 class Budget:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import sys
 from collections.abc import Iterable
 
 LONGEST_MESSAGE = 2000
@@ -80,3 +81,11 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     by_lower = {other.lower(): other for other in reversed(list(known)[:5000]) if len(other) <= 200}
     close = difflib.get_close_matches(name.lower()[:100], by_lower, n=1)
     return f"; did you mean {by_lower[close[0]]!r}?" if close else ""
+
+
+def depth_of_caller() -> int:
+    """Frames from the one that warns to the first one that is not polyrule's own."""
+    depth, frame = 1, sys._getframe(1)
+    while frame.f_back is not None and str(frame.f_globals.get("__name__", "")).split(".")[0] == "polyrule":
+        depth, frame = depth + 1, frame.f_back
+    return depth

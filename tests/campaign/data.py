@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from polyrule.data.weights import LARGEST_TOTAL
+from polyrule.data.examples import LARGEST_TOTAL
 
 KINDS = [
     *("few", "many", "zeros", "block", "nominal", "constant", "extreme", "shifted"),

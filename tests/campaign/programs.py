@@ -14,7 +14,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from polyrule.data.table import Feature, Table
-from polyrule.data.weights import integer_weights
+from polyrule.data.examples import integer_weights
 from polyrule.kernels.engine import GrowOptions
 from polyrule.kernels.native import NativeEngine
 from polyrule.kernels.reference import ReferenceEngine

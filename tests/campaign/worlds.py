@@ -10,8 +10,8 @@ import scipy.sparse as sp
 from tests.campaign.data import draw_data
 from tests.kernels.limits import draw_limits
 
+from polyrule.data.examples import integer_weights
 from polyrule.data.table import Feature, Table
-from polyrule.data.weights import integer_weights
 from polyrule.errors import OptionError
 from polyrule.kernels.engine import GrowOptions
 from polyrule.measures import AVERAGINGS, SCOPES, Objective, available

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from polyrule.data.weights import GRID, LARGEST_TOTAL, integer_weights
+from polyrule.data.examples import GRID, LARGEST_TOTAL, integer_weights
 from polyrule.errors import DataError
 
 

@@ -17,7 +17,7 @@ from polyrule.ensemble.tuning import Evidence, tune
 from polyrule.errors import ModelError, OptionError
 from polyrule.model import NumericCondition
 from polyrule.model.cells import Grid
-from polyrule.model.rounding import with_gaps
+from polyrule.model.conditions import with_gaps
 
 KINDS = ("threshold", "per-label", "subset", "expected-f1")
 

@@ -9,7 +9,7 @@ import scipy.sparse as sp
 
 from polyrule import RuleEnsembleClassifier, RuleListClassifier
 from polyrule.data import Feature, Table
-from polyrule.data.fingerprint import by_content
+from polyrule.data.examples import by_content
 
 
 def world(seed: int, rows: int = 260) -> tuple[pd.DataFrame, np.ndarray, np.ndarray]:

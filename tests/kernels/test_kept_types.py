@@ -12,7 +12,7 @@ from tests.kernels.limits import native_engine
 
 from polyrule import RuleListClassifier
 from polyrule.data import Table, to_table
-from polyrule.data.fingerprint import fingerprint
+from polyrule.data.examples import fingerprint
 from polyrule.kernels import native as native_kernels
 from polyrule.kernels.engine import GrowOptions
 from polyrule.kernels.reference import ReferenceEngine

@@ -12,8 +12,8 @@ import pytest
 
 from polyrule import BinaryRelevanceRuleClassifier, RuleListClassifier
 from polyrule.data.dataset import Dataset
+from polyrule.data.examples import LARGEST_TOTAL, integer_weights
 from polyrule.data.table import Feature, Table
-from polyrule.data.weights import LARGEST_TOTAL, integer_weights
 from polyrule.errors import OptionError
 from polyrule.kernels.engine import GrowOptions
 from polyrule.kernels.native import make_engine

@@ -13,9 +13,9 @@ from polyrule import RuleEnsembleClassifier, RuleListClassifier, load
 from polyrule.data import Feature, Table
 from polyrule.errors import ModelError
 from polyrule.model import Literal, NumericCondition, Rule, RuleList
+from polyrule.model.conditions import is_short, shown_threshold, shown_value, with_gaps
 from polyrule.model.parsing import parse_rule
 from polyrule.model.predict import fired_rows
-from polyrule.model.rounding import is_short, shown_threshold, shown_value, with_gaps
 from polyrule.model.rule import plain_conditions
 
 NUMBERS = st.floats(-1e6, 1e6, allow_subnormal=False) | st.integers(-100, 100).map(lambda n: n / 8)

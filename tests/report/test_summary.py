@@ -7,7 +7,7 @@ from tests.report.worlds import random_data, random_model
 
 from polyrule import RuleListClassifier
 from polyrule.data import Dataset
-from polyrule.data.fingerprint import fingerprint
+from polyrule.data.examples import fingerprint
 from polyrule.datasets import load
 from polyrule.errors import OptionError
 from polyrule.evaluation import score

@@ -6,9 +6,11 @@ must not depend on the order of the rows: categories that nobody declared are so
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 from numbers import Integral, Real
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -16,10 +18,7 @@ import numpy.typing as npt
 from polyrule.arrays import Floats
 from polyrule.data.dates import clear_day, part_of
 from polyrule.data.table import Feature
-from polyrule.errors import DataError
-
-if TYPE_CHECKING:
-    from polyrule.data.unseen import UnseenCategories
+from polyrule.errors import DataError, UnseenCategoryWarning, depth_of_caller
 
 BOOLEAN_CATEGORIES = ("False", "True")
 
@@ -253,3 +252,54 @@ def _as_number(category: str) -> float | None:
     except ValueError:
         return None
     return number if np.isfinite(number) else None
+
+
+_MOST_COLUMNS = 5
+_MOST_EXAMPLES = 3
+
+
+@dataclass(eq=False)
+class UnseenCategories:
+    """How many values of which column are no category of their feature.
+
+    Examples
+    --------
+    >>> unseen = UnseenCategories()
+    >>> unseen.add("key", ["lydian", "dorian", "lydian"])
+    >>> unseen.add("size", [7.0])
+    >>> print(unseen)
+    4 values are categories that the model does not know, and count as missing: 3 in 'key' ('lydian', 'dorian'),
+    1 in 'size' ('7')
+    """
+
+    columns: dict[str, tuple[int, tuple[str, ...]]] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        return sum(count for count, _ in self.columns.values())
+
+    def add(self, column: str, values: Iterable[Any]) -> None:
+        """Count values of a column."""
+        texts = [category_text(value) for value in values]
+        if texts:
+            count, examples = self.columns.get(column, (0, ()))
+            examples = tuple(dict.fromkeys([*examples, *texts]))[: _MOST_EXAMPLES + 1]
+            self.columns[column] = (count + len(texts), examples)
+
+    def __str__(self) -> str:
+        parts = [f"{count} in {column!r} ({_some(examples)})" for column, (count, examples) in self.columns.items()]
+        if len(parts) > _MOST_COLUMNS:
+            parts[_MOST_COLUMNS:] = [f"and {len(parts) - _MOST_COLUMNS} more columns"]
+        start = "1 value is a category" if len(self) == 1 else f"{len(self)} values are categories"
+        counts = "counts" if len(self) == 1 else "count"
+        return f"{start} that the model does not know, and {counts} as missing: {', '.join(parts)}"
+
+    def warn(self, source: str = "") -> None:
+        """Warn, if there is something to warn of, as from the line outside polyrule that asked for it."""
+        if self.columns:
+            text = f"{source}: {self}" if source else str(self)
+            warnings.warn(text, UnseenCategoryWarning, stacklevel=depth_of_caller())
+
+
+def _some(examples: tuple[str, ...]) -> str:
+    more = ["…"] if len(examples) > _MOST_EXAMPLES else []
+    return ", ".join([*map(shorten, examples[:_MOST_EXAMPLES]), *more])

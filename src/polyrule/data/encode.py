@@ -14,11 +14,18 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from polyrule.data.columns import BOOLEAN_CATEGORIES, check_finite, encode_column, encode_numbers, infer_column, recode
+from polyrule.data.columns import (
+    BOOLEAN_CATEGORIES,
+    UnseenCategories,
+    check_finite,
+    encode_column,
+    encode_numbers,
+    infer_column,
+    recode,
+)
 from polyrule.data.dataset import Dataset
 from polyrule.data.frames import Others, frame_to_table, is_frame, match_names
 from polyrule.data.table import Feature, Table, as_kept
-from polyrule.data.unseen import UnseenCategories
 from polyrule.errors import DataError
 
 # Cells looked at at once for infinite numbers.
@@ -63,7 +70,8 @@ def to_table(X: Any, features: Sequence[Feature] | None = None, *, others: Other
     """
     unseen = UnseenCategories()
     table = _encode(X, None if features is None else tuple(features), others, unseen)
-    unseen.warn()
+    if unseen.columns:
+        unseen.warn()
     return table
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import chain
 from typing import Any, Literal
 
@@ -14,6 +15,7 @@ import scipy.sparse as sp
 from polyrule.arrays import Floats
 from polyrule.data.columns import (
     BOOLEAN_CATEGORIES,
+    UnseenCategories,
     category_text,
     check_finite,
     encode_column,
@@ -24,9 +26,9 @@ from polyrule.data.columns import (
     shorten,
 )
 from polyrule.data.dates import DateForms, clear_day, date_features
+from polyrule.data.labelspec import choose_columns
 from polyrule.data.table import Feature, Table
-from polyrule.data.unseen import UnseenCategories, depth_of_caller
-from polyrule.errors import DataError, DataWarning, did_you_mean
+from polyrule.errors import DataError, DataWarning, OptionError, depth_of_caller, did_you_mean
 
 Others = Literal["refuse", "skip"]
 """What to do with named columns that a model does not ask for."""
@@ -308,3 +310,54 @@ def _pandas_sparse(data: Any) -> Table | None:
     names = [str(name) for name in data.columns]
     check_distinct(names, "column")
     return Table.from_array(sp.csc_array(data.sparse.to_coo()), [Feature(name) for name in names])
+
+
+def renamed(features: Sequence[Feature], names: Sequence[str]) -> tuple[Feature, ...]:
+    """Return features under other names, in order.
+
+    >>> [feature.name for feature in renamed([Feature("x0"), Feature("x1")], ["size", "hue"])]
+    ['size', 'hue']
+    """
+    names = [str(name) for name in names]
+    if len(names) != len(features):
+        raise OptionError(f"names: {len(names)} name(s) for {len(features)} feature(s)")
+    check_distinct(names, "feature")
+    if any(feature.part for feature in features):
+        raise OptionError("names: features with dates have the names of their columns; rename those of the frame")
+    return tuple(replace(feature, name=name) for feature, name in zip(features, names, strict=True))
+
+
+def split_labels(frame: Any, labels: Any) -> tuple[Any, Any]:
+    """Return the features and the labels of a frame, each as a frame of the same library.
+
+    Parameters
+    ----------
+    frame : pandas, polars or pyarrow frame
+    labels : list of names and positions, or a text such as ``"mood_*"``
+        As for files: see `polyrule.data.labelspec`.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> X, Y = split_labels(pd.DataFrame({"size": [1, 2], "red": [0, 1], "blue": [1, 1]}), ["blue", "red"])
+    >>> list(X.columns), list(Y.columns)
+    (['size'], ['blue', 'red'])
+    """
+    if not is_frame(frame):
+        raise OptionError("labels= names columns of a data frame; for other data pass the labels as y")
+    opened = open_frame(frame)
+    names = column_names(opened)
+    chosen = choose_columns(labels, names).positions
+    if not chosen:
+        raise DataError("labels= names no column; name at least one")
+    rest = [position for position in range(len(names)) if position not in set(chosen)]
+    return opened[:, rest].to_native(), opened[:, chosen].to_native()
+
+
+def without_columns(frame: Any, names: Sequence[str]) -> Any:
+    """Return a frame without columns of these names, as far as it has them; what is no frame stays as it is."""
+    if not is_frame(frame):
+        return frame
+    opened = open_frame(frame)
+    kept = [position for position, name in enumerate(column_names(opened)) if name not in set(names)]
+    return frame if len(kept) == len(opened.columns) else opened[:, kept].to_native()

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from polyrule.data.columns import UnseenCategories
 from polyrule.data.formats.blocks import Column
 from polyrule.data.formats.encoders import Encoder
 from polyrule.data.tags import TagCollector
-from polyrule.data.unseen import UnseenCategories
 
 
 @dataclass

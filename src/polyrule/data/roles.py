@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from polyrule.data.columns import listing
+from polyrule.data.columns import UnseenCategories, listing
 from polyrule.data.formats.blocks import Column, Reader
 from polyrule.data.formats.encoders import Encoder
 from polyrule.data.frames import check_distinct
@@ -16,7 +16,6 @@ from polyrule.data.layout import Layout
 from polyrule.data.sources import Source
 from polyrule.data.table import Feature
 from polyrule.data.tags import TagCollector, find_separator
-from polyrule.data.unseen import UnseenCategories
 from polyrule.errors import DataError, OptionError, did_you_mean
 
 _PARTS = ("-train", "-test", "_train", "_test", "-Train", "-Test")

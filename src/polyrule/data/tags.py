@@ -13,8 +13,7 @@ import scipy.sparse as sp
 from polyrule.data.columns import shorten
 from polyrule.data.formats.blocks import Block, SparseBlock
 from polyrule.data.formats.encoders import Place
-from polyrule.data.unseen import depth_of_caller
-from polyrule.errors import DataError, DataWarning, OptionError
+from polyrule.errors import DataError, DataWarning, OptionError, depth_of_caller
 
 LARGEST_DENSE_LABELS = 50_000_000
 """Label matrices with more cells than this are sparse."""

@@ -20,9 +20,8 @@ from polyrule.data.frames import is_frame
 from polyrule.data.label_matrix import LabelMatrix
 from polyrule.data.labels import TRUTH, to_labels
 from polyrule.data.tags import OTHER_SEPARATORS, SEPARATORS, TagCollector, likely_separator
-from polyrule.data.unseen import depth_of_caller
 from polyrule.data.vocabulary import arrange_labels
-from polyrule.errors import DataError, DataWarning
+from polyrule.errors import DataError, DataWarning, depth_of_caller
 from polyrule.lazy import import_late
 
 

@@ -12,8 +12,7 @@ import scipy.sparse as sp
 
 from polyrule.arrays import Bools
 from polyrule.data.columns import listing, shorten
-from polyrule.data.unseen import depth_of_caller
-from polyrule.errors import DataError, DataWarning
+from polyrule.errors import DataError, DataWarning, depth_of_caller
 
 _MOST_NAMED = 5
 

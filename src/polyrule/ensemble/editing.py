@@ -10,17 +10,17 @@ import numpy as np
 import scipy.sparse as sp
 
 from polyrule.arrays import Bools, Floats, Matrix
-from polyrule.data.fingerprint import examples_of, fingerprint
+from polyrule.data.examples import examples_of, fingerprint
 from polyrule.data.labels import require_known
 from polyrule.ensemble.tuning import Evidence, check_monotone, choose
 from polyrule.ensemble.weighted_rule import Entry, WeightedRule
 from polyrule.ensemble.weights import INTERCEPT_RIDGE
 from polyrule.errors import ModelError
+from polyrule.model.conditions import with_gaps
 from polyrule.model.flips import place_of
 from polyrule.model.grouping import Body, joined_bodies, with_member, with_name, without_member
 from polyrule.model.narrowing import fit_to
 from polyrule.model.parsing import as_member, parse_weighted
-from polyrule.model.rounding import with_gaps
 from polyrule.model.rule import FeatureCondition, NumericCondition, plain_conditions
 
 if TYPE_CHECKING:

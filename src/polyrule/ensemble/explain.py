@@ -14,8 +14,8 @@ from polyrule.data.table import Table
 from polyrule.ensemble.printing import format_conditions, format_weight
 from polyrule.errors import ModelError
 from polyrule.model.checks import checks
+from polyrule.model.conditions import with_gaps
 from polyrule.model.printing import format_name
-from polyrule.model.rounding import with_gaps
 from polyrule.model.rule import group_of
 
 if TYPE_CHECKING:

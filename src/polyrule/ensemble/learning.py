@@ -15,7 +15,7 @@ from threadpoolctl import threadpool_info, threadpool_limits  # type: ignore[imp
 
 from polyrule.arrays import Bools, Bytes, Floats, Ints, Matrix
 from polyrule.bins.tests import meaning
-from polyrule.data.fingerprint import by_content
+from polyrule.data.examples import by_content
 from polyrule.data.table import Table
 from polyrule.ensemble.control import Callback, Control, LearnOptions
 from polyrule.ensemble.logistic import Calibration

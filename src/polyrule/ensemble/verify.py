@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from polyrule.data.fingerprint import examples_of, fingerprint, is_of_examples
+from polyrule.data.examples import examples_of, fingerprint, is_of_examples
 from polyrule.ensemble.editing import matrix_of, slope_of, training
 from polyrule.ensemble.printing import format_conditions
 from polyrule.errors import ModelError

@@ -1,38 +1,42 @@
-"""What every estimator of the package shares: reading training data, remembering where it came from, reporting."""
+"""What every estimator shares: reading X and y with the checks it owes its users, fitting, predicting."""
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
-from os import PathLike
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import joblib
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
-from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils import Tags, estimator_html_repr
-from sklearn.utils.validation import check_is_fitted
+from sklearn.base import BaseEstimator
+from sklearn.utils import Tags
+from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from polyrule.arrays import Bools
 from polyrule.data.dataset import Dataset
-from polyrule.data.estimator_input import read_features, read_training_features, split_labels, without_columns
-from polyrule.data.fingerprint import fingerprint
-from polyrule.data.frames import column_names, open_frame
-from polyrule.data.labels import UNKNOWN, has_unknown
+from polyrule.data.encode import to_table
+from polyrule.data.examples import fingerprint, integer_weights
+from polyrule.data.frames import column_names, is_frame, open_frame, renamed, split_labels, without_columns
 from polyrule.data.sparse import check_sparse
 from polyrule.data.table import Feature, Table
-from polyrule.data.targets import Target, read_target, rows_right
-from polyrule.data.vocabulary import arrange_labels
-from polyrule.data.weights import integer_weights
+from polyrule.data.targets import Target, read_target
 from polyrule.errors import DataError, OptionError
-from polyrule.model.flips import Flip
-from polyrule.model.narrowing import as_record
-from polyrule.model.tools import is_pair, labelled
+from polyrule.estimators.fitted import FittedRules
+from polyrule.learning.messages import Callback, warn_about_identifiers, warn_about_model
+from polyrule.learning.separate import Reason
+from polyrule.model import RuleList
+from polyrule.model.conditions import with_gaps
+from polyrule.model.predict import predict as run_rules
+from polyrule.model.probability import predict_proba as rule_probabilities
 from polyrule.native import warn_if_slow
-from polyrule.store import Packed
+from polyrule.scale.counting import Counting
+from polyrule.store import Packed, Store, pack_table
+from polyrule.store.coded_table import unpack, unpack_values
+from polyrule.store.packed import BLOCK_ROWS
 from polyrule.version import __version__
 
 # Parameters that say how learning is watched, not what is learned.
@@ -59,16 +63,10 @@ class TrainingData:
     label_columns: tuple[str, ...] = ()
 
 
-class RuleEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class RuleEstimator(FittedRules):
     """Base of the rule classifiers."""
 
-    _holds: ClassVar[Any]  # the kind of model it learns
-    model_: Any
     n_jobs: int | None
-    features_: tuple[Feature, ...]
-    label_names_: tuple[str, ...]
-    _target: Target
-    _label_columns: tuple[str, ...] = ()  # columns of X that were the labels
 
     def _read_training(
         self,
@@ -124,59 +122,9 @@ class RuleEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _read(self, X: Any) -> Table:
         """Read the features of new examples."""
         check_is_fitted(self)
-        return read_features(self, without_columns(X, self._label_columns), self.features_)
-
-    def _read_row(self, X: Any, row: int) -> Any:
-        """Return one example: row `row` of X, or X itself where it is a mapping or a row of a pandas frame."""
-        check_is_fitted(self)
-        if as_record(X) is not None:
-            return X
-        table = self._read(X)
-        if not -len(table) <= row < len(table):
-            raise DataError(f"row {row} does not exist: X has {len(table)} example(s), counted from 0")
-        return table[row]
-
-    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
-        """Subset accuracy: the share of examples with every label right; a `Dataset` brings its labels.
-
-        Labels of a `Dataset` are found by name: one that it lacks is absent there, and an example with one that the
-        model does not know counts as wrong. A warning says so.
-        """
-        check_is_fitted(self)
-        if isinstance(X, Dataset):
-            if y is None and self._target.kind == "multilabel" and X.label_names != self.label_names_:
-                found = arrange_labels(X.Y, X.label_names, self.label_names_).check(
-                    X.name, "and examples with it count as wrong"
-                )
-                return self._score_known(X.X, found.Y, sample_weight, found.touched)
-            X, y = X.X, X.Y if y is None else y
-        if y is None and self._label_columns:
-            X, y = split_labels(X, list(self._label_columns))
-        if y is None:
-            raise DataError(f"{type(self).__name__}.score requires y, the true labels, or a Dataset, which has them")
-        if self._target.separator is not None:
-            right = rows_right(y, self._target.separator, self.predict(X), self.label_names_)
-            if right is not None:
-                return float(np.average(right, weights=sample_weight))
-        y = check_sparse(y, "y") if sp.issparse(y) else y
-        if self._target.kind == "multilabel":
-            truth = read_target(y).truth
-            if has_unknown(truth):
-                return self._score_known(X, truth, sample_weight)
-        return float(super().score(X, y, sample_weight))
-
-    def _score_known(self, X: Any, truth: Any, sample_weight: Any, wrong: Bools | None = None) -> float:
-        """Subset accuracy over the known labels of the examples that have one; those of `wrong` are never right."""
-        dense, predicted = (np.asarray(m.toarray() if sp.issparse(m) else m) for m in (truth, self.predict(X)))
-        unknown = dense == UNKNOWN
-        weights = np.ones(len(dense)) if sample_weight is None else np.asarray(sample_weight, dtype=float)
-        counted = ~unknown.all(axis=1)
-        if not weights[counted].sum():
-            raise DataError("y holds no known label, so there is nothing to score")
-        right = ((dense == predicted) | unknown).all(axis=1)
-        if wrong is not None:
-            right &= ~wrong
-        return float(np.average(right[counted], weights=weights[counted]))
+        if self._label_columns:
+            X = without_columns(X, self._label_columns)
+        return read_features(self, X, self.features_)
 
     def _provenance(self, training: TrainingData) -> dict[str, Any]:
         """Where a model came from, in plain JSON values."""
@@ -194,168 +142,6 @@ class RuleEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             raise OptionError("n_jobs must not be 0; use None for one thread or -1 for all cores")
         return int(joblib.effective_n_jobs(self.n_jobs))
 
-    @classmethod
-    def from_rules(cls, rules: Any, **options: Any) -> Self:
-        """Return a fitted estimator that holds the given rules: it predicts, scores, explains and reports.
-
-        Parameters
-        ----------
-        rules : RuleList, for `RuleEnsembleClassifier` a RuleEnsemble
-            Learned, loaded or edited, such as ``polyrule.load("model.json")``.
-        **options
-            Parameters of the estimator, for learning anew; they change nothing about the rules.
-
-        Examples
-        --------
-        >>> from polyrule import Feature, RuleList, RuleListClassifier, Table
-        >>> rules = RuleList((), (Feature("colours"),), ("red",)).insert(0, "red <- colours > 5.5")
-        >>> RuleListClassifier.from_rules(rules).predict(Table.from_array([[6], [2]], rules.features)).tolist()
-        [[1], [0]]
-        """
-        if not isinstance(rules, cls._holds):
-            raise OptionError(f"{cls.__name__} holds a {cls._holds.__name__}, not a {type(rules).__name__}")
-        fitted = cls(**options)
-        names = _columns(rules.features)
-        fitted.features_ = rules.features
-        fitted.n_features_in_ = len(names)
-        if names != tuple(f"x{number}" for number in range(len(names))):
-            fitted.feature_names_in_ = np.array(names, dtype=object)
-        fitted.label_names_ = rules.label_names
-        fitted.classes_ = np.array(rules.label_names, dtype=object)
-        fitted._target = Target("multilabel", None, rules.label_names, fitted.classes_)
-        fitted.model_ = rules
-        fitted.stopped_reason_ = rules.info.get("stopped", "complete")
-        return fitted
-
-    @property
-    def rules_(self) -> Any:
-        """The learned model; prints one rule per line."""
-        check_is_fitted(self, "model_")
-        return self.model_
-
-    @property
-    def feature_importances_(self) -> npt.NDArray[np.float64]:
-        """Share of each column of X in what the rules say; they add up to 1.
-
-        A rule counts as much as it moved in training: in a list the labels it set, in an ensemble the examples it
-        covers times its weights. Features of one body share that alike.
-        """
-        shares, places = self.rules_.feature_importances_, {n: j for j, n in enumerate(_columns(self.features_))}
-        found = np.zeros(len(places))
-        np.add.at(found, [places[feature.column] for feature in self.features_], shares)
-        return found
-
-    def explain(self, X: Any, row: int = 0, **options: Any) -> Any:
-        """Explain the prediction for one example: which rules decided each label, on what grounds.
-
-        Parameters
-        ----------
-        X : whatever `predict` takes, a mapping from feature name to value, or a row of a pandas frame
-        row : int
-            Which row of X, counted from 0.
-        **options
-            Of a list: `near` lists rules that failed by so few conditions, `digits` rounds numbers for reading.
-        """
-        return self.rules_.explain(self._read_row(X, row), **options)
-
-    def smallest_flip(self, X: Any, label: int | str, row: int = 0, **options: Any) -> Flip:
-        """Find the smallest change of one example that flips a label; exact.
-
-        Parameters
-        ----------
-        X : whatever `predict` takes, a mapping from feature name to value, or a row of a pandas frame
-        label : int or str
-            Position or name.
-        row : int
-            Which row of X, counted from 0.
-        **options
-            `fixed` and `limit`: see `polyrule.model.flips.smallest_flip`.
-        """
-        if isinstance(X, str):
-            raise DataError(f"the example comes first, then the label: {X!r} is no example")
-        found: Flip = self.rules_.smallest_flip(self._read_row(X, row), label, **options)
-        return found
-
-    def save(self, path: str | PathLike[str]) -> None:
-        """Write the learned model to a JSON file, whole or not at all; `polyrule.load` reads it."""
-        self.rules_.save(path)
-
-    def export(self, language: str, **options: Any) -> str | bytes:
-        """Return code that predicts as the model does, or for "onnx" the bytes of a file.
-
-        Parameters
-        ----------
-        language : {"python", "sql", "javascript", "c", "onnx"}
-        **options
-            See `polyrule.model.exports.export`.
-        """
-        code: str | bytes = self.rules_.export(language, **options)
-        return code
-
-    def verify(self, X: Any, y: Any = None, *, learn: bool = True) -> Any:
-        """Check the learned model against its training data, a `Dataset` or X and y; the result says what differs.
-
-        With `learn` it is also learned anew.
-        """
-        return self.rules_.verify(self._labelled(X, y), learn=learn)
-
-    def plot(self, ax: Any = None) -> Any:
-        """Draw what each rule says about each label and return the axes; see `polyrule.report.plots.Scorecard`."""
-        return self.rules_.plot(ax)
-
-    def report(self, data: Any = None, test: Any = None, title: str | None = None) -> Any:
-        """Make an HTML report about the fitted model; shows itself in a notebook, ``.save(path)`` writes a file.
-
-        Parameters
-        ----------
-        data, test : Dataset or pair (X, Y), optional
-            Training data, and examples the model has not seen. ``report(X, Y)`` does, too.
-        title : str, optional
-        """
-        check_is_fitted(self)
-        if not is_pair(data):
-            data, test = self._labelled(data, test), None
-        return self.rules_.report(data, test, title)
-
-    def _labelled(self, X: Any, y: Any) -> Dataset:
-        """Examples with their labels, as the model knows them."""
-        if not isinstance(X, Dataset) and y is None and self._label_columns:
-            X, y = split_labels(X, list(self._label_columns))
-        return labelled(self.rules_, X if isinstance(X, Dataset) else self._read(X), y)
-
-    def studio(self, train: Any, test: Any, project: Any = None, browser: bool = True) -> Any:
-        """Work on the fitted model in the browser; see `polyrule.studio.open_studio`.
-
-        Parameters
-        ----------
-        train, test : Dataset
-            Training data, and examples that are never learned from.
-        project : path, optional
-            Where the history is kept.
-        browser : bool
-            Whether to open the page.
-
-        Returns
-        -------
-        Studio
-            ``.model`` is the model as it stands, ``.close()`` ends it.
-        """
-        check_is_fitted(self)
-        try:
-            from polyrule.studio import open_studio  # a later stage; but here a user looks for it
-        except ModuleNotFoundError as problem:
-            raise OptionError(
-                f'the studio needs the package {problem.name}; install it with pip install "polyrule[studio]"'
-            ) from problem
-        return open_studio(self, train, test, project=project, browser=browser)
-
-    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
-        """Show the rules in a notebook, not only the parameters."""
-        shown = {"text/plain": repr(self), "text/html": estimator_html_repr(self)}
-        if hasattr(self, "model_"):
-            shown["text/html"] += self.model_._repr_html_()
-        return shown
-
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
@@ -364,11 +150,6 @@ class RuleEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         tags.input_tags.string = True
         tags.classifier_tags.multi_label = True
         return tags
-
-
-def _columns(features: Sequence[Feature]) -> tuple[str, ...]:
-    """Names of the columns that features are read from; a date gives several features."""
-    return tuple(dict.fromkeys(feature.column for feature in features))
 
 
 def _fingerprint(training: TrainingData) -> str:
@@ -401,3 +182,200 @@ def _plain(value: Any) -> Any:
     if callable(value):  # a measure given as a function: its name, not where it lies in memory
         return getattr(value, "__name__", type(value).__name__)
     return value if value is None or isinstance(value, (bool, int, float, str)) else str(value)
+
+
+def read_features(estimator: Any, X: Any, features: tuple[Feature, ...]) -> Table:
+    """Read X for predicting with a fitted estimator, whose `n_features_in_` and `feature_names_in_` it must have."""
+    X = _checked(estimator, X)
+    if isinstance(X, Table):
+        return to_table(X, features)
+    if not isinstance(X, np.ndarray) and is_frame(X):
+        column_names(X if hasattr(X, "iloc") else open_frame(X))  # which says more clearly what is wrong with names
+    validate_data(estimator, X, reset=False, skip_check_array=True)
+    return to_table(X, features)
+
+
+def read_training_features(estimator: Any, X: Any, names: Sequence[str] | None = None) -> tuple[Table, dict[str, Any]]:
+    """Read X for fitting; also returns the attributes with which scikit-learn's estimators remember its columns.
+
+    `names` are for the rules only: new data of the same form still comes without any.
+
+    They are for the caller to set once a fit is done: a fit that fails, or another one beside it, sees none of them.
+
+    >>> read_training_features(BaseEstimator(), [[1.0, 2.0]])[1]
+    {'n_features_in_': 2}
+    """
+    X = _checked(estimator, X)
+    if names is not None and (isinstance(X, Table) or is_frame(X)):
+        raise OptionError("feature_names is for arrays and sparse matrices; this data has names of its own")
+    if isinstance(X, Table):
+        table = to_table(X)
+        seen = {"n_features_in_": table.shape[1], "feature_names_in_": np.array(table.feature_names, dtype=object)}
+    else:
+        table = to_table(X)  # first, because it says more clearly what is wrong with a frame
+        memory = BaseEstimator()
+        try:
+            validate_data(memory, X, reset=True, skip_check_array=True)
+        except TypeError as problem:  # names that are partly text, partly numbers
+            raise DataError(" ".join(str(problem).split())) from problem
+        seen = vars(memory)
+    if names is not None:
+        table = Table(table.values, renamed(table.features, names))
+    if len(table) == 0:
+        raise DataError("X holds no examples: 0 sample(s) is not enough to learn rules from")
+    if table.shape[1] == 0:
+        raise DataError("X holds no features: 0 feature(s) is not enough to learn rules from")
+    return table, seen
+
+
+def _checked(estimator: Any, X: Any) -> Any:
+    """X as a table, a frame, or an array or sparse matrix that scikit-learn accepts."""
+    if isinstance(X, Dataset):
+        X = X.X
+    if sp.issparse(X):
+        X = check_sparse(X)  # scikit-learn's checks already follow the indices
+    if isinstance(X, Table) or (not isinstance(X, np.ndarray) and is_frame(X)):
+        return X
+    try:
+        return check_array(X, accept_sparse=True, dtype=None, ensure_all_finite=False, estimator=estimator)
+    except (TypeError, ValueError) as problem:
+        raise DataError(" ".join(str(problem).split())) from problem
+
+
+logger = logging.getLogger(__name__)
+
+
+class RuleClassifier(RuleEstimator):
+    """What the classifiers that learn lists share: fitting, predicting, explaining."""
+
+    _holds = RuleList
+    callback: Callback | None
+    max_bins: int | None
+    refine: bool
+    device: str
+    verbose: bool
+
+    model_: RuleList
+    stopped_reason_: Reason
+
+    def _learn(
+        self, training: TrainingData, counting: Counting, start: RuleList | None = None
+    ) -> tuple[RuleList, Reason]:
+        raise NotImplementedError
+
+    def _counting(self) -> Counting:
+        """How rows are counted where data is binned or packed."""
+        return Counting(self.max_bins, self.refine, self.device)
+
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        sample_weight: Any = None,
+        label_names: Sequence[str] | None = None,
+        labels: Any = None,
+        *,
+        feature_names: Sequence[str] | None = None,
+    ) -> Self:
+        """Learn rules.
+
+        Parameters
+        ----------
+        X : array, sparse matrix, data frame, Table, Dataset or Store
+            Features. Text, boolean and categorical columns are nominal; NaN is missing. A `Dataset` and
+            a `Store` bring their labels.
+        y : label matrix of 0/1, labels as words, or a one-dimensional array of classes
+            Words are a list or set of labels per example, or texts such as ``"jazz;calm"``. For several classes one
+            label per class is learned and the most probable one predicted.
+        sample_weight : array, optional
+            Weights of the examples; 0 leaves one out.
+        label_names : sequence of str, or a fitted MultiLabelBinarizer, optional
+            Names to print; frames, words and a named series bring their own.
+        labels : list of str, or a pattern such as ``"mood_*"``, optional
+            Which columns of the frame X are labels, in place of y; the others are features.
+        feature_names : sequence of str, optional
+            What rules call the columns of an array or a sparse matrix; frames bring their own names. For a fitted
+            pipeline, see `polyrule.name_features`.
+
+        Returns
+        -------
+        self
+            Fitted. An interrupt (Ctrl-C) keeps the rules learned so far: the estimator is fitted before
+            KeyboardInterrupt goes on.
+        """
+        return self._fit(self._read_training(X, y, sample_weight, label_names, labels, feature_names), self._counting())
+
+    def _fit(self, training: TrainingData, counting: Counting, start: RuleList | None = None) -> Self:
+        if isinstance(training.table, Table):
+            warn_about_identifiers(training.table)
+        model, reason = self._learn(training, counting, start)
+        model = with_gaps(model, training.table)
+        model.info.update(self._provenance(training) | {"stopped": reason})
+        self._remember(training, model_=model, stopped_reason_=reason)
+        if isinstance(training.table, Table):
+            several = training.target.kind == "multilabel"
+            warn_about_model(model, training.truth, reason, several and getattr(self, "max_rules", None) is None)
+        if reason == "interrupted":
+            logger.warning("interrupted: the estimator keeps the %d rule(s) learned so far", len(model))
+            raise KeyboardInterrupt
+        return self
+
+    def predict(self, X: Any) -> Any:
+        """Predict labels: a 0/1 matrix (sparse if the training labels were), or classes if y was one-dimensional."""
+        table = self._read(X)
+        labels = run_rules(self.model_, table).labels
+        return self._target.labels_out(labels, lambda: rule_probabilities(self.model_, table))
+
+    def predict_proba(self, X: Any) -> npt.NDArray[np.float64]:
+        """Probability that each label is present.
+
+        A label set by a rule gets what the learner expects of that literal on new examples or, where it stored nothing,
+        the Laplace-smoothed share of training examples on which it was right, (TP + 1) / (TP + FP + 2); a label that
+        nobody set gets the same of the examples where nobody set it. `predict` follows the rules, so it may disagree
+        with 0.5 where a rule's own evidence is weak.
+        """
+        table = self._read(X)
+        return self._target.probabilities_out(rule_probabilities(self.model_, table))
+
+    def decision_path(self, X: Any) -> sp.csr_matrix:
+        """Return a sparse indicator (examples × rules) of the rules that set at least one label of an example."""
+        table = self._read(X)
+        setter = run_rules(self.model_, table).setter
+        rows, columns = np.nonzero(setter >= 0)
+        path = sp.csr_matrix(
+            (np.ones(len(rows), dtype=np.int64), (rows, setter[rows, columns])), shape=(len(setter), len(self.model_))
+        )
+        path.data[:] = 1
+        return path
+
+
+def packed_training(training: TrainingData, counting: Counting) -> TrainingData:
+    """Pack a table where bins are asked for; say so where an option does not fit the data."""
+    table = training.table
+    if isinstance(table, Packed):
+        if counting.max_bins is not None:
+            raise OptionError("max_bins is chosen when data is packed; leave it out to fit a store")
+        if counting.refine and isinstance(table, Store) and not table.has_values:
+            raise OptionError("refine=True needs the original values; pack the data with keep_values=True")
+        return training
+    if counting.max_bins is None:
+        counting.check_used()
+        return training
+    t = training
+    packed = pack_table(
+        table, t.truth, t.weights, t.target.names, counting.max_bins, BLOCK_ROWS, keep_values=counting.refine
+    )
+    return replace(training, table=packed, truth=None)
+
+
+def examples_of(training: TrainingData, counting: Counting) -> TrainingData:
+    """Return packed data as a table of codes, or of values where thresholds are looked for between them."""
+    if not isinstance(training.table, Packed):
+        return training
+    table, truth, weights = unpack(training.table)
+    return replace(
+        training,
+        table=unpack_values(training.table) if counting.refine else table,
+        truth=truth,
+        weights=weights,
+    )

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from polyrule.estimators.base import TrainingData
-from polyrule.estimators.rule_classifier import RuleClassifier, packed_training
+from polyrule.estimators.base import RuleClassifier, TrainingData, packed_training
 from polyrule.kernels.engine import GrowOptions
 from polyrule.learning.messages import Callback, telling, warn_about_measure
 from polyrule.learning.separate import Learner, Reason, SeparateOptions

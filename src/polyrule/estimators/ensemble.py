@@ -26,7 +26,7 @@ from polyrule.estimators.ensemble_options import folds_of, options_of
 from polyrule.learning.constraints import Constraints
 from polyrule.learning.messages import telling
 from polyrule.model.bodies import check_table
-from polyrule.model.rounding import with_gaps
+from polyrule.model.conditions import with_gaps
 from polyrule.model.rule import NumericCondition, plain_conditions
 from polyrule.store import Packed
 from polyrule.store.coded_table import unpack

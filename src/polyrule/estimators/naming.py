@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
-from polyrule.data.estimator_input import renamed
+from polyrule.data.frames import renamed
 from polyrule.errors import OptionError
 from polyrule.estimators.base import RuleEstimator
 

@@ -8,8 +8,7 @@ from typing import Any, Self
 
 from polyrule.data.table import Table
 from polyrule.errors import OptionError
-from polyrule.estimators.base import TrainingData
-from polyrule.estimators.rule_classifier import RuleClassifier, examples_of, packed_training
+from polyrule.estimators.base import RuleClassifier, TrainingData, examples_of, packed_training
 from polyrule.kernels.engine import GrowOptions
 from polyrule.learning.composing import LONGEST_BODY, Composition, Pruning, dense_truth
 from polyrule.learning.constraints import Constraints, grow_restricted

@@ -13,9 +13,9 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
+from polyrule.data.examples import LARGEST_TOTAL
 from polyrule.data.labels import UNKNOWN, has_unknown
 from polyrule.data.table import Table, as_kept
-from polyrule.data.weights import LARGEST_TOTAL
 from polyrule.errors import OptionError
 from polyrule.kernels.engine import PACE, Candidate, Engine, GrowOptions, Outcome, OutOfTime, Report
 from polyrule.kernels.reference import ReferenceEngine

@@ -20,7 +20,7 @@ from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from polyrule.arrays import Bools, Bytes, Ints, Matrix
 from polyrule.bins.binning import FEWEST_WORDS, looks_like_text
-from polyrule.data.fingerprint import by_content
+from polyrule.data.examples import by_content
 from polyrule.data.labels import UNKNOWN
 from polyrule.data.table import Table
 from polyrule.errors import OptionError

@@ -16,8 +16,7 @@ from polyrule.arrays import Ints
 from polyrule.data.columns import listing
 from polyrule.data.describe import IDENTIFIER_LEAST, IDENTIFIER_SHARE
 from polyrule.data.table import Table
-from polyrule.data.unseen import depth_of_caller
-from polyrule.errors import DataWarning, MeasureWarning, ModelWarning, OptionError, SlowSearchWarning
+from polyrule.errors import DataWarning, MeasureWarning, ModelWarning, OptionError, SlowSearchWarning, depth_of_caller
 from polyrule.heads import World, best_head
 from polyrule.heads.no_condition import excluding_never_helps
 from polyrule.measures import FunctionMeasure, Objective, SubsetAccuracy

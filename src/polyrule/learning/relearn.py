@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from polyrule.data.dataset import Dataset
-from polyrule.data.fingerprint import is_of_examples
+from polyrule.data.examples import is_of_examples
 from polyrule.errors import ModelError, PolyruleError
 from polyrule.model.printing import format_rule
 from polyrule.model.rule_list import RuleList

@@ -18,7 +18,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from polyrule.data.dataset import Dataset
-from polyrule.data.fingerprint import examples_of, fingerprint, is_of_examples
+from polyrule.data.examples import examples_of, fingerprint, is_of_examples
 from polyrule.data.table import Table
 from polyrule.errors import ModelError
 from polyrule.heads.certificate import certify as certify_head

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from polyrule.arrays import Bools, Bytes, Ints, Matrix
-from polyrule.data.fingerprint import by_content
+from polyrule.data.examples import by_content
 from polyrule.data.labels import UNKNOWN
 from polyrule.data.table import Table
 from polyrule.errors import ModelError

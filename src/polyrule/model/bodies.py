@@ -11,7 +11,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from polyrule.arrays import Bools
-from polyrule.budget import current_limits
+from polyrule.budget import CURRENT, NO_LIMITS
 from polyrule.data.table import Feature, Table
 from polyrule.errors import ModelError
 from polyrule.model.rule import (
@@ -22,7 +22,6 @@ from polyrule.model.rule import (
     NominalCondition,
     NumericCondition,
     SetCondition,
-    plain_conditions,
 )
 from polyrule.native import native
 
@@ -77,9 +76,11 @@ class FlatBodies:
         start = [0]
         for body in bodies:
             for condition in body:
+                plainly: tuple[Condition, ...] = (condition,)
                 if isinstance(condition, GroupCondition):
-                    tests.append((GROUP, len(condition.members), condition.least))
-                for plain in plain_conditions([condition]):
+                    plainly = condition.members
+                    tests.append((GROUP, len(plainly), condition.least))
+                for plain in plainly:
                     match plain:
                         case NumericCondition(feature, op, threshold):
                             tests.append((AT_MOST if op == "<=" else ABOVE, feature, threshold))
@@ -209,7 +210,9 @@ def run(rules: int, width: int, table: Table, kernel: Callable[[Any], tuple[Any,
     A kernel runs to the end of what it is given, so where there is a time limit it gets pieces, and between them one
     looks at the clock.
     """
-    allowed = current_limits()
+    allowed = CURRENT.get()
+    if allowed is NO_LIMITS:
+        return kernel(table.values)
     allowed.check_cells("prediction", len(table) * width)
     if allowed.deadline is None:
         return kernel(table.values)

@@ -17,9 +17,9 @@ from typing import Any
 from polyrule.arrays import Floats
 from polyrule.data.dates import DATE_PARTS
 from polyrule.data.table import Feature
+from polyrule.model.conditions import shown_threshold
 from polyrule.model.date_cells import DateCells
 from polyrule.model.printing import format_condition, format_name, format_value
-from polyrule.model.rounding import shown_threshold
 from polyrule.model.rule import (
     Condition,
     FeatureCondition,

@@ -8,8 +8,7 @@ from typing import Any
 
 from polyrule.arrays import Floats
 from polyrule.model import printing
-from polyrule.model.conditions import holds_in
-from polyrule.model.rounding import shown_threshold
+from polyrule.model.conditions import holds_in, shown_threshold
 from polyrule.model.rule import Condition, FeatureCondition, GroupCondition, LabelCondition, NumericCondition
 
 

@@ -14,12 +14,12 @@ from polyrule.data.labels import require_known
 from polyrule.data.table import Feature
 from polyrule.errors import ModelError
 from polyrule.model.bodies import check_table
+from polyrule.model.conditions import with_gaps
 from polyrule.model.grouping import changed_rule, split_bodies, with_member, with_name, without_member
 from polyrule.model.grouping import joined as joined
 from polyrule.model.parsing import as_member, parse_rule
 from polyrule.model.predict import fired_rows, predict
 from polyrule.model.printing import as_printed
-from polyrule.model.rounding import with_gaps
 from polyrule.model.rule import (
     Condition,
     FeatureCondition,

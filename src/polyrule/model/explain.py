@@ -17,8 +17,8 @@ from polyrule.errors import ModelError
 from polyrule.model import printing
 from polyrule.model.bodies import LABEL, check_table
 from polyrule.model.checks import Check, checks
+from polyrule.model.conditions import with_gaps
 from polyrule.model.probability import chance_of, default_chance, smoothed
-from polyrule.model.rounding import with_gaps
 from polyrule.model.rule import LabelCondition, Rule
 
 if TYPE_CHECKING:

@@ -9,12 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from polyrule.data.columns import encode_column
+from polyrule.data.columns import UnseenCategories, encode_column
 from polyrule.data.dataset import Dataset
 from polyrule.data.encode import to_table
 from polyrule.data.frames import is_frame, match_names
 from polyrule.data.table import Feature, Table
-from polyrule.data.unseen import UnseenCategories
 from polyrule.errors import DataError, ModelError
 from polyrule.model.rule import Condition, GroupCondition, LabelCondition, plain_conditions
 

@@ -12,8 +12,8 @@ from polyrule.data.dates import format_date
 from polyrule.data.names import doubtful_marks, escape, is_visible
 from polyrule.data.notebook import html_table
 from polyrule.data.table import Feature
+from polyrule.model.conditions import is_short, shown_threshold, shown_value
 from polyrule.model.constants import constants, shortfall
-from polyrule.model.rounding import is_short, shown_threshold, shown_value
 from polyrule.model.rule import (
     Condition,
     FeatureCondition,

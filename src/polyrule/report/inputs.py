@@ -13,7 +13,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from polyrule.data import Dataset, Feature, Table, to_labels, to_table
-from polyrule.data.fingerprint import fingerprint
+from polyrule.data.examples import fingerprint
 from polyrule.data.label_matrix import LabelMatrix
 from polyrule.data.labels import UNKNOWN
 from polyrule.data.vocabulary import arrange_labels

@@ -9,9 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from polyrule.model.bodies import ABOVE, AT_MOST, CATEGORY, GROUP, IN, LABEL, MISSING
+from polyrule.model.conditions import shown_threshold
 from polyrule.model.constants import constants, shortfall
 from polyrule.model.printing import format_list, parts_0_from_1, rule_text
-from polyrule.model.rounding import shown_threshold
 from polyrule.model.rule import (
     Condition,
     GroupCondition,

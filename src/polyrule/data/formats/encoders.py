@@ -12,12 +12,11 @@ import numpy as np
 import numpy.typing as npt
 
 from polyrule.arrays import Floats
-from polyrule.data.columns import category_text, is_missing, listing, shorten
+from polyrule.data.columns import UnseenCategories, category_text, is_missing, listing, shorten
 from polyrule.data.dates import day_said, day_written, is_local_date
 from polyrule.data.formats.number_style import NumberStyle, other_style
 from polyrule.data.labels import TRUTH, UNKNOWN, tag_mark
 from polyrule.data.table import Feature, FeatureKind
-from polyrule.data.unseen import UnseenCategories
 from polyrule.errors import DataError
 
 _PLAIN = b"0123456789.+-eE"

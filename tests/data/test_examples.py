@@ -3,7 +3,7 @@ import pytest
 import scipy.sparse as sp
 
 from polyrule.data import Feature, Table
-from polyrule.data.fingerprint import fingerprint
+from polyrule.data.examples import fingerprint
 
 X = np.array([[0.0, 1.0], [2.0, np.nan]])
 Y = np.array([[1, 0], [0, 1]], dtype=np.uint8)
