@@ -271,6 +271,7 @@ MAKERS: dict[str, tuple[str, Callable[[list[dict[str, str]]], str]]] = {
     "list_settings": ("list_defaults", settings),
     "peers": ("peers", peers.table),
     "peers_by_data": ("peers", peers.by_data),
+    "peers_in_words": ("peers", peers.in_words),
     **{kind: ("quality", partial(quality, kind)) for kind in QUALITY},
     **{f"{kind}_beside": ("quality", partial(beside, kind)) for kind in SAID},
 }
