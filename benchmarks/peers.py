@@ -30,6 +30,7 @@ from functools import partial
 from hashlib import sha256
 from pathlib import Path
 from statistics import fmean
+from textwrap import fill
 from typing import Any
 
 import numpy as np
@@ -283,6 +284,49 @@ def by_data(rows: list[dict[str, Any]]) -> str:
     cells = [share(CORSET[name]) if name in CORSET else "–" for name in names]
     lines.append("| CORSET, 30 | " + " | ".join([*cells, "–"]) + " |")
     return "\n".join(lines) + "\n"
+
+
+def in_words(rows: list[dict[str, Any]]) -> str:
+    """Say of the tables, in Markdown: small models, large models, and the sets on which a peer is ahead of us."""
+    over_all, rest = means(rows, SETS), means(rows, WITHOUT_GENBASE)
+    few = {NAMES[learner]: score for (learner, size), (score, _) in over_all.items() if size == SIZES[0]}
+    few["CORSET"] = fmean(CORSET.values())
+    told = "; ".join(
+        f"{name.removeprefix('polyrule, ')} {share(few[name])}" for name in sorted(few, key=lambda name: -few[name])
+    )
+    score, long = over_all["list", 0]
+    lines = [
+        f"- **Small models.** With {SIZES[0]} rules, mean micro-F1 on the eight sets: {told}. The rule list, with "
+        f"{long:.0f} conditions on average: {share(score)}."
+    ]
+    largest = max(size for learner, size in rest if learner == "ours")
+    models = [("ours", largest), ("boomer", SIZES[-1]), ("forest", 100)]
+    told = "; ".join(f"{named(*model)} {share(rest[model][0])} ({rest[model][1]:,.0f})" for model in models)
+    lines.append(f"- **Large models**, on the seven sets without genbase, with their conditions: {told}.")
+    told = "; ".join(behind(rows))
+    lines.append(
+        f"- **Where we lose** by more than .01, the best of all against the best of ours: {told or 'nowhere'}."
+    )
+    return "\n".join(fill(line, width=120, subsequent_indent="  ", break_on_hyphens=False) for line in lines) + "\n"
+
+
+def behind(rows: list[dict[str, Any]]) -> list[str]:
+    """Of every set on which a peer is ahead of all our models: who, by how much."""
+    told = []
+    for name in SETS:
+        own = {model: float(found[name]["micro-f1"]) for model, found in scored(rows).items() if name in found}
+        best = max(own, key=lambda model: own[model])
+        ours = max(score for (learner, _), score in own.items() if learner in ("ours", "list"))
+        if own[best] > ours + 0.01:
+            told.append(f"{name} ({named(*best)} {share(own[best])}, ours {share(ours)})")
+    return told
+
+
+def named(learner: str, size: int) -> str:
+    """Name a model and, where it comes in several, its size."""
+    if learner == "ours":
+        return f"{size:,} weighted rules"
+    return NAMES[learner] + (f" with {size:,} rules" if SETTINGS[learner][0] == SIZES else "")
 
 
 def share(score: float) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import csv
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from importlib import import_module
 from pathlib import Path
@@ -69,6 +69,8 @@ QUALITY = {
     "quality_time": ("micro-f1", "cpu_s", ".1f", ()),
     "quality_memory": ("micro-f1", "mb", ".0f", ()),
 }
+SAID = ("quality_micro", "quality_macro", "quality_subset")  # tables that are put in words, too
+LEVEL = 0.01  # within this two scores are called level
 SAME_AS_ANOTHER = "polyrule list tuned"  # it chose f0.5 everywhere, and would count twice in the ranks
 
 
@@ -232,6 +234,32 @@ def quality(kind: str, rows: list[dict[str, str]]) -> str:
     return "\n".join(lines) + "\n"
 
 
+def beside(kind: str, rows: list[dict[str, str]]) -> str:
+    """Say on which sets our ensembles are ahead of a peer, level with it or behind, by the figures of a table."""
+    tuned, column, _, _ = QUALITY[kind]
+    found = {(row["learner"], row["data"]): float(row[column]) for row in rows if row["tuned_for"] == tuned}
+    names = list(dict.fromkeys(name for _, name in found))
+    lines = []
+    for peer, called in (("boomer", "BOOMER's 1,000 rules"), ("forest", "the forest")):
+        for learner in ("ours-30", "ours-100"):
+            gains = {name: round(found[learner, name] - found[peer, name], 3) for name in names}
+            said = [
+                _on("ahead", {name: gain for name, gain in gains.items() if gain > LEVEL}),
+                _on("level", {name: None for name, gain in gains.items() if abs(gain) <= LEVEL}),
+                _on("behind", {name: -gain for name, gain in gains.items() if gain < -LEVEL}),
+            ]
+            line = f"- **{ENSEMBLES[learner]} beside {called}**: {'; '.join(filter(None, said))}."
+            lines.append(fill(line, width=120, subsequent_indent="  ", break_on_hyphens=False))
+    return "\n".join(lines) + "\n"
+
+
+def _on(word: str, sets: Mapping[str, float | None]) -> str:
+    """Say where something holds, and by how much, largest first."""
+    order = sorted(sets, key=lambda name: -(sets[name] or 0))
+    told = [name if sets[name] is None else f"{name} ({_number(sets[name] or 0, 'share')})" for name in order]
+    return f"{word} on {', '.join(told)}" if told else ""
+
+
 def _number(value: float, form: str) -> str:
     return f"{value:.3f}".removeprefix("0") if form == "share" else f"{value:{form}}"
 
@@ -243,7 +271,9 @@ MAKERS: dict[str, tuple[str, Callable[[list[dict[str, str]]], str]]] = {
     "list_settings": ("list_defaults", settings),
     "peers": ("peers", peers.table),
     "peers_by_data": ("peers", peers.by_data),
+    "peers_in_words": ("peers", peers.in_words),
     **{kind: ("quality", partial(quality, kind)) for kind in QUALITY},
+    **{f"{kind}_beside": ("quality", partial(beside, kind)) for kind in SAID},
 }
 
 

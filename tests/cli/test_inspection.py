@@ -49,7 +49,10 @@ def test_show_json_and_statistics(trained):
     told = ok_json("show", trained)
     assert told["info"]["learner"] == "RuleListClassifier"
     assert len(told["rules"]) == told["statistics"]["rules"]
-    assert "labels per head" in ok("show", trained, "--stats")
+    told_plainly = ok("show", trained, "--stats")
+    assert "labels per head" in told_plainly
+    assert "{" not in told_plainly
+    assert "beam width 1, " in told_plainly
     assert ok_json("show", trained, "--stats")["statistics"] == told["statistics"]
 
 

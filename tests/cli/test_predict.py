@@ -42,6 +42,7 @@ def test_scores_are_written_to_the_last_digit_if_asked(trained, songs, expected)
     _, _, chances = expected
     rows = list(csv.reader(io.StringIO(ok("predict", trained, songs, "--scores", "--digits", "17"))))
     assert np.array_equal(np.array(rows[1:], dtype=float), chances)
+    assert ok("predict", trained, songs, "--probabilities") == ok("predict", trained, songs, "--scores")
 
 
 def test_row_names_come_first(trained, songs):

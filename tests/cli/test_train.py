@@ -284,6 +284,15 @@ def test_limits_and_rules_to_start_from(tmp_path):
         assert message in run("train", data, "--labels", "old,rich", *options).stderr
 
 
+def test_the_size_of_a_list_in_one_line_leaves_out_what_there_is_none_of():
+    from polyrule.cli.train import summary
+
+    found = {"rules": 2, "conditions": 3, "label_conditions": 0, "labels_per_head": 1.5, "stops": 0}
+    assert summary(found, 0.5) == "2 rules, 3 conditions, 1.50 labels per head; 0.50 s"
+    found |= {"label_conditions": 1, "stops": 1}
+    assert summary(found, 0.5) == "2 rules, 3 conditions (1 on labels), 1.50 labels per head, 1 stop; 0.50 s"
+
+
 def test_a_model_that_is_not_saved_says_so(songs, tmp_path):
     words = ["train", songs, *READING, "--max-rules", "1"]
     assert "the model was not saved; -o model.json keeps it" in run(*words).stderr

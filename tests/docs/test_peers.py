@@ -50,3 +50,14 @@ def test_the_picture_shows_the_stored_rows(peers: Any) -> None:
     assert peers.fingerprint(rows).encode() in picture, "make tables draws it anew"
     moved = [row | {"micro-f1": "0.5"} if row["learner"] == "ours" else row for row in rows]
     assert peers.fingerprint(moved) != peers.fingerprint(rows)
+
+
+def test_the_words_name_the_sets_on_which_a_peer_is_ahead(peers: Any) -> None:
+    def rows(learner: str, size: int, score: float) -> list[dict[str, Any]]:
+        facts = {"tuned_for": "micro-f1", "micro-f1": score, "conditions": 10}
+        return [row(name, learner, size) | facts for name in peers.SETS]
+
+    ours, forest = rows("ours", 30, 0.7), rows("forest", 100, 0.709)
+    forest[2]["micro-f1"] = 0.8
+    assert peers.behind([*ours, *forest]) == ["birds (label-powerset forest, 100 trees .800, ours .700)"]
+    assert peers.behind([*ours, *forest[:2]]) == []

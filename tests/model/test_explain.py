@@ -149,7 +149,26 @@ def test_words_that_are_there_are_named_alone():
     group = GroupCondition(tuple(NumericCondition(j, ">", 0.5, (0.0, 1.0)) for j in range(3)), name="road words")
     model = RuleList((Rule((Literal(0, 1, 3, 0),), (group,)),), words, ("traffic",))
     assert 'any of "road words" {jam, queue, works} (2 of 3 hold: jam, works)' in str(model.explain([1, 0, 1]))
-    assert "(0 of 3 hold; jam or queue or works would make it)" in str(model.explain([0, 0, 0]))
+    assert str(model.explain([0, 0, 0])).endswith("{jam, queue, works} (none of 3 holds)")
+
+
+def test_a_column_of_0_and_1_needs_no_value_behind_its_name():
+    body = tuple(NumericCondition(j, op, 0.5, (0.0, 1.0)) for j, op in enumerate((">", "<=")))
+    rule = Rule((Literal(0, 1, 3, 0),), body)
+    model = RuleList((rule,), (Feature("jam", flag=True), Feature("snow", flag=True)), ("traffic",))
+    assert "rule 1: traffic <- jam, ¬snow" in str(model.explain([1, 0])).splitlines()
+    assert "rule 1: traffic <- jam (2), ¬snow" in str(model.explain([2, 0])).splitlines()
+    assert str(model.explain([1, 1])).endswith("if ¬snow")
+
+
+def test_of_many_rules_that_nearly_fired_the_nearest_are_printed():
+    words = tuple(Feature(f"word {j}") for j in range(9))
+    rules = [Rule((Literal(j, 1, 3, 0),), (NumericCondition(j, ">", 0.5, (0.0, 1.0)),)) for j in range(9)]
+    found = RuleList(tuple(rules), words, tuple(f"tag {j}" for j in range(9))).explain(np.zeros(9))
+    assert len(found.near) == len(found.to_dict()["nearly_fired"]) == 9
+    assert str(found).count("would lead to") == 6
+    assert str(found).endswith("3 more rules nearly fired")
+    assert "3 more rules nearly fired" in found._repr_html_()
 
 
 def test_an_ensemble_says_which_members_hold():

@@ -22,8 +22,10 @@ from polyrule.cli.progress import counting_progress
     "-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="Where to write [standard output]."
 )
 @click.option("--to", "to", type=click.Choice(FORMATS), help="Format of the output [by its ending, else csv].")
-@click.option("--scores", is_flag=True, help="Write probabilities instead of 0 and 1.")
-@click.option("--digits", type=click.IntRange(1, 17), default=4, show_default=True, help="Digits of --scores in text.")
+@click.option(
+    "--probabilities", "--scores", "scores", is_flag=True, help="Write probabilities instead of 0 and 1; both names do."
+)
+@click.option("--digits", type=click.IntRange(1, 17), default=4, show_default=True, help="Digits of these in text.")
 @click.option("--keep", metavar="A,B,..", help="Columns of DATA to write beside the labels.")
 @click.option("--rows", type=click.IntRange(min=1), default=10_000, show_default=True, help="Rows held at a time.")
 @click.option("--safe-csv", is_flag=True, help="Keep spreadsheets from running names and ids as formulas.")
@@ -54,8 +56,8 @@ def predict(
     \b
     Examples:
       polyrule predict model.json new.csv -o predicted.csv
-      polyrule predict model.json new.csv --keep id,name --scores
-      polyrule predict model.json new.arff.gz --scores --to jsonl | head
+      polyrule predict model.json new.csv --keep id,name --probabilities
+      polyrule predict model.json new.arff.gz --probabilities --to jsonl | head
       cat new.csv | polyrule predict model.json - --to labels
     """
     from polyrule.model.narrowing import narrow

@@ -123,7 +123,18 @@ def _show_stats(model: Any, as_json: bool) -> None:
         number = f"{value:.2f}" if isinstance(value, float) and not value.is_integer() else f"{value:g}"
         click.echo(f"{name.replace('_', ' '):<30} {number}")
     for name, value in model.info.items():
-        click.echo(f"{visible(name).replace('_', ' '):<30} {visible(str(value))}")
+        click.echo(f"{visible(name).replace('_', ' '):<30} {visible(_plainly(value))}")
+
+
+def _plainly(value: Any) -> str:
+    """Return a stored value without the quotes and brackets of a program."""
+    if isinstance(value, dict):
+        return ", ".join(f"{name.replace('_', ' ')} {_plainly(one)}" for name, one in value.items())
+    if isinstance(value, (list, tuple)):
+        return "; ".join(map(_plainly, value))
+    if value is None or isinstance(value, bool):
+        return {None: "none", True: "yes", False: "no"}[value]
+    return str(value)
 
 
 def _render(rows: list[dict[str, Any]], format_: str) -> str:

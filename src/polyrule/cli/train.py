@@ -285,10 +285,10 @@ def _table_without_warning(comparison: Any) -> str:
 def summary(stats: dict[str, Any], seconds: float) -> str:
     """Return the size of a list in one line."""
     parts = [plural(stats["rules"], "rule"), plural(stats["conditions"], "condition")]
-    if "label_conditions" in stats:
+    if stats.get("label_conditions"):
         parts[-1] += f" ({stats['label_conditions']} on labels)"
     if "labels_per_head" in stats:
         parts.append(f"{stats['labels_per_head']:.2f} labels per head")
-    if "stops" in stats:
+    if stats.get("stops"):
         parts.append(plural(stats["stops"], "stop"))
     return ", ".join(parts) + f"; {seconds:.2f} s"

@@ -27,8 +27,10 @@ class Check:
     members: tuple[Check, ...] = ()
 
     def __str__(self) -> str:
-        """The condition, and the example's value where that says more."""
-        return self.condition if self.actual == self.condition else f"{self.condition} ({self.value})"
+        """The condition, and the example's value where that says more: ``¬laptop`` needs no 0 behind it."""
+        bare = self.condition.removeprefix("¬")
+        said = self.actual in (self.condition, f"{bare} = 0", f"{bare} = 1")
+        return self.condition if said else f"{self.condition} ({self.value})"
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain JSON values; only a group has members."""
@@ -77,13 +79,16 @@ def _check_feature(condition: FeatureCondition, model: Any, row: Floats, digits:
 
 def _check_group(group: GroupCondition, model: Any, row: Floats, digits: int | None) -> Check:
     members = tuple(_check_feature(member, model, row, digits) for member in group.members)
-    names = printing.format_flags(group, model.features) or [str(member) for member in members]
+    flags = printing.format_flags(group, model.features)
+    names = flags or [str(member) for member in members]
     held = [name for name, member in zip(names, members, strict=True) if member.holds]
     others = [name for name, member in zip(names, members, strict=True) if not member.holds]
     said = f"{len(held)} of {len(names)} {'holds' if len(held) == 1 else 'hold'}"
     said += f": {', '.join(held)}" if held else ""
     lacking = group.least - len(held)
-    if lacking == 1:
+    if flags and group.least == 1 and not held:
+        said = f"none of {len(names)} holds"  # any would make it, and all stand before this
+    elif lacking == 1:
         said += f"; {' or '.join(others)} would make it"
     elif lacking > 1:
         said += f"; {lacking} of {', '.join(others)} would make it"

@@ -24,6 +24,8 @@ from polyrule.model.rule import LabelCondition, Rule
 if TYPE_CHECKING:
     from polyrule.model.rule_list import RuleList
 
+MOST_NEAR = 6  # rules that nearly fired, in print
+
 
 @dataclass(frozen=True)
 class LabelReason:
@@ -157,11 +159,8 @@ class Explanation:
                     f"{printing.format_number(reason.tp)} of {printing.format_number(reason.tp + reason.fp)}",
                 ]
             )
-        near = [
-            f"rule {miss.rule + 1} would lead to {', '.join(miss.would_set)} if {' and '.join(map(str, miss.missing))}"
-            for miss in self.near
-        ]
-        return html_table(["label", "predicted", "set by", "because", "right in training"], rows, below=near)
+        columns = ["label", "predicted", "set by", "because", "right in training"]
+        return html_table(columns, rows, below=self._near_lines())
 
     def __str__(self) -> str:
         width = min(30, max((len(printing.format_name(reason.label)) for reason in self.labels), default=0))
@@ -173,11 +172,16 @@ class Explanation:
             evidence = f"{printing.format_number(reason.tp)} of {printing.format_number(reason.tp + reason.fp)}"
             name = printing.format_name(reason.label)
             lines.append(f"{name:<{width}}  {value:<7}  {setter:<{column}}  ({evidence} right in training)")
-        lines += [*self._deciding_lines(), *self._other_lines()]
-        for miss in self.near:
-            needed = " and ".join(map(str, miss.missing))
-            lines.append(f"rule {miss.rule + 1} would lead to {', '.join(miss.would_set)} if {needed}")
-        return "\n".join(lines)
+        return "\n".join([*lines, *self._deciding_lines(), *self._other_lines(), *self._near_lines()])
+
+    def _near_lines(self) -> list[str]:
+        """Rules that nearly fired, the nearest of them in words: in a list about text most rules lack but one word."""
+        lines = [
+            f"rule {miss.rule + 1} would lead to {', '.join(miss.would_set)} if {' and '.join(map(str, miss.missing))}"
+            for miss in self.near[:MOST_NEAR]
+        ]
+        rest = len(self.near) - MOST_NEAR
+        return [*lines, f"{rest} more rule{'s' if rest > 1 else ''} nearly fired"] if rest > 0 else lines
 
     def _deciding_lines(self) -> list[str]:
         """Every rule that set a label, once, each condition with the example's value."""
