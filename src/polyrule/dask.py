@@ -3,7 +3,7 @@
 The conventions are those of `xgboost.dask` and `lightgbm.dask`: the classes have the names of the ordinary ones, take a
 ``client``, fit dask frames and arrays (or a store) and predict lazily. The model is the ordinary one, to the last tie.
 Workers read and pack the data. A list as it is grown is counted by them, too; a list whose rules are chosen and an
-ensemble look at all examples at once, so their codes, one or two bytes a value, come to the client.
+ensemble are learned by the client from `max_samples` examples, which are drawn where they lie, and counted on all.
 """
 
 from __future__ import annotations
@@ -146,7 +146,11 @@ class RuleListClassifier(_OnCluster, estimators.RuleListClassifier):
             raise OptionError("device is chosen by the workers' machines; leave it out with polyrule.dask")
         packed = self._packed(X, y, sample_weight, label_names, labels, feature_names, self.refine)
         if self.prune is not None:
-            return self._fit(self._read_training(_here(packed), None, None, None), Counting(None, self.refine), start)
+            return self._fit(
+                self._read_training(_here(packed, self.max_samples), None, None, None),
+                Counting(None, self.refine),
+                start,
+            )
         if start is not None:
             raise OptionError("start is for lists whose rules are chosen; leave it out or give prune='f1'")
         client = self.client or default_client()
@@ -188,8 +192,10 @@ class RuleEnsembleClassifier(_OnCluster, estimators.RuleEnsembleClassifier):
         Weights are whole numbers. Labels and weights may be partitioned otherwise than X.
         """
         packed = self._packed(X, y, sample_weight, label_names, labels, feature_names)
-        return super().fit(_here(packed), start=start)
+        return super().fit(_here(packed, self.max_samples), start=start)
 
 
-def _here(packed: Packed) -> Packed:
-    return packed.fetched() if isinstance(packed, Remote) else packed
+def _here(packed: Packed, most: int | None) -> Packed:
+    """Fetch what the client learns from; of more examples than `most`, a sample is drawn where they lie."""
+    whole = most is None or len(packed) <= most
+    return packed.fetched() if whole and isinstance(packed, Remote) else packed

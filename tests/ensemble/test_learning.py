@@ -47,7 +47,7 @@ def test_large_data_has_no_teacher_and_cross_validates_on_some(monkeypatch: pyte
     given = (Table.from_array(X), truth, np.ones(240), ("a", "b"), LearnOptions(build=BuildOptions(max_rules=2)))
     for enough, taught, expected in ((100, 239, [240, 80, 80, 80]), (160, 240, [240, 160, 160, 160])):
         monkeypatch.setattr(learning, "_ENOUGH", enough)
-        monkeypatch.setattr(learning, "_MOST_TAUGHT", taught)
+        monkeypatch.setattr(learning, "MOST_TAUGHT", taught)
         model = learn(*given).model
         assert ("teacher" in model.info) == (taught == 240)
         assert sizes == expected

@@ -11,7 +11,7 @@ import pandas as pd
 from dask.distributed import Client, wait
 
 from polyrule.arrays import Floats, Ints
-from polyrule.cluster.counter import block_shares
+from polyrule.cluster.counter import again, block_shares
 from polyrule.data.encode import to_table
 from polyrule.data.labels import to_labels
 from polyrule.data.table import Feature
@@ -95,13 +95,15 @@ class Remote(Packed):
         weight: int,
     ) -> None:
         super().__init__(features, bins, names, ())
-        for name, value in (("client", client), ("encode", encode), ("rows", rows), ("weight", weight)):
+        own = {"client": client, "encode": encode, "rows": rows, "weight": weight, "held": []}
+        for name, value in own.items():
             object.__setattr__(self, name, value)
 
     client: Client
     encode: Callable[[], list[Any]]
     rows: int
     weight: int
+    held: list[Any]
 
     def __len__(self) -> int:
         return self.rows
@@ -109,6 +111,16 @@ class Remote(Packed):
     def shares(self) -> list[Any]:
         """Encode the blocks and put those of one worker together."""
         return block_shares(self.client, self.encode(), len(self.label_names))
+
+    def each(self, function: Callable[..., Any], *given: Sequence[Any], threads: int = 1) -> list[Any]:
+        """Have the workers call a function with every block; what they have lost is encoded again."""
+
+        def ask() -> list[Any]:
+            if not self.held:
+                self.held.extend(self.encode())
+            return list(self.client.gather(self.client.map(function, self.held, *given, pure=False)))
+
+        return again(ask, self.held.clear)
 
     def fetched(self) -> Packed:
         """Return the data with all blocks in this process."""

@@ -118,6 +118,28 @@ def by_content(table: Table, labels: Bytes, weights: Floats | Ints) -> Ints:
     >>> bool(np.array_equal(first, again))
     True
     """
+    seen, told = _row_hashes(table, labels, weights, ranked=True)
+    return np.lexsort((told, seen))
+
+
+def content_hashes(table: Table, labels: Bytes, weights: Floats | Ints) -> Hashes:
+    """Return a hash of everything that is known about each row, which does not depend on the other rows.
+
+    So blocks of rows may be hashed one by one, wherever they lie.
+
+    Examples
+    --------
+    >>> table, labels = Table.from_array([[1.0], [-0.0], [0.0]]), np.array([[1], [0], [0]], dtype=np.uint8)
+    >>> hashes, others = content_hashes(table, labels, np.ones(3)), content_hashes(table[1:], labels[1:], np.ones(2))
+    >>> bool(hashes[1] == hashes[2] != hashes[0]), bool((others == hashes[1:]).all())
+    (True, True)
+    """
+    seen, told = _row_hashes(table, labels, weights, ranked=False)
+    return _mixed(seen + _mixed(told))
+
+
+def _row_hashes(table: Table, labels: Bytes, weights: Floats | Ints, *, ranked: bool) -> tuple[Hashes, Hashes]:
+    """Hashes of features and weight, and of labels; of the values themselves, or of their ranks in the column."""
     width = table.shape[1]
     keys = _mixed(np.arange(1, width + labels.shape[1] + 2, dtype=np.uint64)) | np.uint64(1)
     seen, zeros = np.zeros(len(table), dtype=np.uint64), np.zeros(1, dtype=np.uint64)
@@ -126,16 +148,20 @@ def by_content(table: Table, labels: Bytes, weights: Floats | Ints) -> Ints:
         if table.is_sparse:
             stored = slice(values.indptr[number], values.indptr[number + 1])
             rows, column = values.indices[stored], np.append(values.data[stored], 0.0)
-            hashes = _hashed(_ranks(column if len(rows) < len(table) else column[:-1], column), key)
+            if ranked:
+                column = _ranks(column if len(rows) < len(table) else column[:-1], column)
+            hashes = _hashed(column, key)
             seen[rows] += hashes[:-1] - hashes[-1]
             zeros += hashes[-1]
-        else:
+        elif ranked:
             seen += table.apply(number, partial(_hashed_ranks, table.spans(number)[1], key))
+        else:
+            seen += table.apply(number, partial(_hashed, key=key))
     seen += zeros + _hashed(weights, keys[-1])
     told = np.zeros_like(seen)
     for column, key in zip(labels.T, keys[width:], strict=False):
         told += _hashed(column, key)
-    return np.lexsort((told, seen))
+    return seen, told
 
 
 def _ranks(known: Floats, column: Floats) -> Floats:
@@ -150,7 +176,7 @@ def _hashed_ranks(known: Floats, key: np.uint64, column: Floats) -> Hashes:
 
 def _hashed(values: npt.NDArray[Any], key: np.uint64) -> Hashes:
     """Hashes of numbers, to be added up over the columns."""
-    plain = values.astype(np.float64)
+    plain = values.astype(np.float64) + 0.0  # there are two zeros
     plain[np.isnan(plain)] = np.nan  # of which there are many
     # Of small whole numbers only the first bits differ, and a product would keep them apart from those of the key.
     return _mixed(_mixed(plain.view(np.uint64)) * key)

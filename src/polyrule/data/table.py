@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal, get_args
@@ -292,8 +292,8 @@ class Table:
         values[:, ~kept] = np.nan
         return Table(values, self.features)
 
-    def decoded(self) -> Table:
-        """Return the table with a number for every value; packed data holds codes."""
+    def decoded(self, features: Iterable[int] | None = None) -> Table:
+        """Return the table with a number for every value, at least of some `features`; packed data holds codes."""
         return self
 
     def __getitem__(self, rows: Any) -> Table:

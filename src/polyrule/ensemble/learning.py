@@ -36,7 +36,7 @@ _MOST_EVIDENCE = 1_000_000  # labels of all examples
 # Of more examples a model of the cross-validation is learned from some: it serves to choose a handful of numbers.
 _ENOUGH = 100_000
 # More examples than these need no teacher: thirty rules cannot chase the noise of so many.
-_MOST_TAUGHT = 200_000
+MOST_TAUGHT = 200_000
 _BLOCK_CELLS = 1_000_000
 _DIGITS = 9  # of a weight in the model: the last ones depend on the processor
 
@@ -83,7 +83,7 @@ def learn(
     table, truth, weights = table[order], truth[order], weights[order]
     fold = None if fold is None else fold[order]
     options = options.for_table(table)
-    if len(table) > _MOST_TAUGHT:
+    if len(table) > MOST_TAUGHT:
         options = replace(options, teaching=None)
     if fold is None:
         fold = deal(truth, options.folds, options.seed)

@@ -16,13 +16,14 @@ from polyrule.arrays import Bytes, Ints
 from polyrule.data.labels import require_known
 from polyrule.data.table import Table
 from polyrule.ensemble.control import Callback
-from polyrule.ensemble.learning import learn
+from polyrule.ensemble.learning import MOST_TAUGHT, learn
 from polyrule.ensemble.model import RuleEnsemble
 from polyrule.ensemble.tuning import Evidence, check_monotone, choose
 from polyrule.ensemble.weighted_rule import WeightedRule
 from polyrule.errors import ModelError, OptionError
 from polyrule.estimators.base import RuleEstimator, TrainingData
 from polyrule.estimators.ensemble_options import folds_of, options_of
+from polyrule.estimators.sampling import ensemble_on_all, sampled
 from polyrule.learning.constraints import Constraints
 from polyrule.learning.messages import telling
 from polyrule.model.bodies import check_table
@@ -103,6 +104,9 @@ class RuleEnsembleClassifier(RuleEstimator):
         Threads; the model does not depend on it.
     random_state : int, RandomState or None
         Seed of the forest, the mixed examples and the folds. An int gives the same model on every run.
+    max_samples : int or None
+        Of more examples, rules and weights are learned from a sample of so many, drawn by content, so that it does not
+        depend on their order; what rules cover is counted on all. None learns from all.
     verbose : bool
         Write a line on progress to standard error, at most one a second.
 
@@ -170,6 +174,7 @@ class RuleEnsembleClassifier(RuleEstimator):
         n_jobs: int | None = None,
         random_state: Any = 0,
         verbose: bool = False,
+        max_samples: int | None = 200_000,
     ) -> None:
         self.max_rules = max_rules
         self.max_conditions = max_conditions
@@ -196,6 +201,7 @@ class RuleEnsembleClassifier(RuleEstimator):
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
+        self.max_samples = max_samples
 
     def fit(
         self,
@@ -233,7 +239,12 @@ class RuleEnsembleClassifier(RuleEstimator):
         """
         options = options_of(self, self._threads())
         training = self._read_training(X, y, sample_weight, label_names, labels, feature_names)
-        table, truth, counted = _examples(training)
+        some = sampled(training, self.max_samples, self._threads())
+        if some is not training and not isinstance(self.cv, (int, np.integer)):
+            raise OptionError("cv: rules are learned from a sample; give a number of folds, or max_samples=None")
+        if len(training.table) > MOST_TAUGHT:
+            options = dataclasses.replace(options, teaching=None)
+        table, truth, counted = _examples(some)
         if start is not None:
             options = dataclasses.replace(options, start=_kept(start, table, training.target.names))
         told: dict[str, str] = {}
@@ -245,15 +256,19 @@ class RuleEnsembleClassifier(RuleEstimator):
                 options = dataclasses.replace(options, allowed=limits.allowed)
             if told:
                 options = dataclasses.replace(options, direction=_direction(limits, options.start))
-        weights = counted.astype(np.float64) * float(training.scale)
-        names, fold = training.target.names, folds_of(self.cv, truth, training.kept)
+        weights = counted.astype(np.float64) * float(some.scale)
+        names, fold = training.target.names, folds_of(self.cv, truth, some.kept)
         watch = telling(self.callback, self.verbose)
         learned = learn(table, truth, weights, names, options, watch, fold)
         learned.model.info.update(self._provenance(training))
         learned.model.info["stopped"] = learned.reason
         if told:
             learned.model.info["monotone"] = told
-        model = with_gaps(learned.model, table)
+        model = learned.model
+        if some is not training:
+            model = ensemble_on_all(model, training, self._threads())
+            model.info.pop("weights", None)  # they are the best ones for the sample
+        model = with_gaps(model, training.table)
         self._remember(
             training, model_=model, stopped_reason_=learned.reason, merits_=learned.merits, _evidence=learned.evidence
         )

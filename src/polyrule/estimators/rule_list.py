@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from fractions import Fraction
 from typing import Any, Self
 
 from polyrule.data.table import Table
 from polyrule.errors import OptionError
 from polyrule.estimators.base import RuleClassifier, TrainingData, examples_of, packed_training
+from polyrule.estimators.sampling import list_on_all, sampled, share_of
 from polyrule.kernels.engine import GrowOptions
 from polyrule.learning.composing import LONGEST_BODY, Composition, Pruning, dense_truth
 from polyrule.learning.constraints import Constraints, grow_restricted
@@ -16,6 +19,7 @@ from polyrule.learning.messages import Callback, telling, warn_about_measure
 from polyrule.learning.readable import check_kind, shorten
 from polyrule.learning.separate import Learner, Reason, SeparateOptions
 from polyrule.measures import Lift, Measure, Objective, get
+from polyrule.measures.ratio import exact_number
 from polyrule.model import RuleList
 from polyrule.model.bodies import check_table
 from polyrule.native import Compute
@@ -105,6 +109,10 @@ class RuleListClassifier(RuleClassifier):
         Whether thresholds between the bins are looked for, too, so that bins only save work.
     device : {"cpu", "cuda"}
         Where bins are counted; the list does not depend on it.
+    max_samples : int or None
+        Of more examples, rules are learned from a sample of so many, drawn by content, so that it does not depend on
+        their order; their counts are those on all examples. None learns from all. Lists as they are grown
+        (``prune=None``) always do.
     verbose : bool
         Write a line on progress to standard error, at most one a second.
 
@@ -175,6 +183,7 @@ class RuleListClassifier(RuleClassifier):
         device: str = "cpu",
         verbose: bool = False,
         min_precision: float = 0,
+        max_samples: int | None = 50_000,
     ) -> None:
         self.measure = measure
         self.heads = heads
@@ -210,6 +219,7 @@ class RuleListClassifier(RuleClassifier):
         self.device = device
         self.verbose = verbose
         self.min_precision = min_precision
+        self.max_samples = max_samples
 
     def fit(
         self,
@@ -263,7 +273,12 @@ class RuleListClassifier(RuleClassifier):
             raise OptionError(f"max_members must be at least 2, got {self.max_members}")
         training = packed_training(training, counting)
         if self.prune is not None:
-            return self._chosen(examples_of(training, counting), counting, start)
+            threads = self._threads()
+            some = sampled(training, self.max_samples, threads)
+            model, reason = self._chosen(examples_of(some, counting), counting, start, share_of(some, training))
+            if some is not training:
+                model = list_on_all(model, training, int(some.weights.sum()), len(start or ()), threads)
+            return model, reason
         if self.min_precision:
             raise OptionError("min_precision is for lists whose rules are chosen; leave it out or give prune='f1'")
         return self._grown(training, counting, start)
@@ -288,8 +303,10 @@ class RuleListClassifier(RuleClassifier):
             model = shorten(model, t.table, after=0 if start is None else len(start))
         return model, reason
 
-    def _chosen(self, training: TrainingData, counting: Counting, start: RuleList | None) -> tuple[RuleList, Reason]:
-        """Return a short list whose rules are chosen for the list as a whole."""
+    def _chosen(
+        self, training: TrainingData, counting: Counting, start: RuleList | None, share: Fraction
+    ) -> tuple[RuleList, Reason]:
+        """Return a short list whose rules are chosen for the list as a whole, from a share of all examples."""
         for name in _GROWN_ONLY:
             if getattr(self, name) != _default(name) and getattr(self, name) is not False:
                 raise OptionError(f"{name} is for lists as they are grown; leave it out or give prune=None")
@@ -306,6 +323,9 @@ class RuleListClassifier(RuleClassifier):
             max_members=self.max_members if self.alternatives else 0,
         )
         learner = self._learner(training, counting, negative=False, label_conditions=False)
+        if share < 1:
+            least = exact_number(self.min_coverage) * share
+            learner = replace(learner, growing=replace(learner.growing, min_coverage=least))
         t = training
         assert isinstance(t.table, Table)
         truth = dense_truth(t.truth)

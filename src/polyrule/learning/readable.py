@@ -24,6 +24,7 @@ import numpy as np
 from polyrule.arrays import Bools, Bytes, Floats, Ints
 from polyrule.data.table import Feature, Table
 from polyrule.errors import OptionError
+from polyrule.kernels.cuts import midpoint
 from polyrule.model.conditions import chosen, tidy, without_implied_dates
 from polyrule.model.rule import (
     Condition,
@@ -34,6 +35,7 @@ from polyrule.model.rule import (
     NumericCondition,
 )
 from polyrule.model.rule_list import RuleList
+from polyrule.store.coded_table import CodedTable
 
 MOST_CATEGORIES = 1000  # a feature with more has no sets that anybody would read
 LARGEST_SET = 8  # categories that people read in one condition; never more than half of all, which nobody can picture
@@ -105,9 +107,20 @@ class DerivedTable:
 
     def _translated_test(self, condition: FeatureCondition) -> FeatureCondition:
         if condition.feature < self._own:
+            if isinstance(condition, NumericCondition) and isinstance(self.table, CodedTable):
+                return _between_bins(condition, self.table)
             return condition
         assert isinstance(condition, NumericCondition)
         return self._derived[condition.feature - self._own].condition(condition)
+
+
+def _between_bins(condition: NumericCondition, table: CodedTable) -> NumericCondition:
+    """Move a threshold between the largest values of two bins to the middle between the bins."""
+    lows, highs, _ = table.spans(condition.feature)
+    place = int(np.searchsorted(highs, condition.threshold, side="right"))
+    if not 0 < place < len(highs):
+        return condition
+    return replace(condition, threshold=midpoint(float(highs[place - 1]), float(lows[place])))
 
 
 def _orders(table: Table, truth: Bytes, weights: Ints) -> list[Derived]:

@@ -215,6 +215,9 @@ def unscaled(count: int, scale: Fraction) -> float:
     return exact.numerator if exact.denominator == 1 else float(exact)
 
 
+_QUICKER_SORTED = 1 << 16  # examples; of more, counting their bins is quicker than sorting their values
+
+
 @dataclass(frozen=True, eq=False)
 class Learner:
     """Everything a fit needs besides the data.
@@ -324,7 +327,8 @@ class Learner:
         """
         objective, options = self.objective.in_units(scale), (growing or self.growing).in_units(scale)
         if isinstance(table, CodedTable):
-            table = table.packed(truth, weights)
+            few = len(table) <= _QUICKER_SORTED and self.counting.device == "cpu"
+            table = table.decoded() if few else table.packed(truth, weights)
         if isinstance(table, Packed):
             return counted_engine(table, objective, options, self.counting, self.compute)
         return make_engine(table, truth, weights, objective, options, self.compute)

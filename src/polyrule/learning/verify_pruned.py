@@ -27,6 +27,11 @@ from polyrule.learning.separate import unscaled
 from polyrule.model.conditions import holds
 from polyrule.model.rule_list import RuleList
 
+_UNSURE = (
+    "what each rule adds, because the teacher's targets could not be drawn again",
+    "what each rule adds, because the rules were chosen from a sample",
+)
+
 
 def _is_whole(stored: Any) -> bool:
     """Whether a file says, in whole numbers, which value was reached and what things cost."""
@@ -61,6 +66,7 @@ class PrunedCheck:
     gains: Matrix
     costs: tuple[int, int, int]
     sure: bool
+    sample: bool = False
 
     @classmethod
     def of(
@@ -81,7 +87,8 @@ class PrunedCheck:
                 covers[number] &= holds(condition, table)
         rule_cost, condition_cost, literal_cost = stored["costs"]
         costs = int(rule_cost), int(condition_cost), int(literal_cost)
-        return cls(truth, weights, scale, covers, gains, costs, sure)
+        sample = "sample" in stored
+        return cls(truth, weights, scale, covers, gains, costs, sure and not sample, sample)
 
     def verify(self, model: RuleList) -> Verification:
         """Compare every number that the list states, and what each rule adds with what it costs."""
@@ -90,7 +97,7 @@ class PrunedCheck:
             if rule.stop and rule.origin == "learned":
                 findings.append(Finding(number, "the stop", "True", "False"))
         proofs = sum(rule.certificate is not None for rule in model.rules)
-        unsure = () if self.sure else ("what each rule adds, because the teacher's targets could not be drawn again",)
+        unsure = () if self.sure else (_UNSURE[self.sample],)
         return Verification(len(model), proofs, len(model) - proofs, tuple(findings), unchecked=unsure)
 
     def certify(self, model: RuleList) -> RuleList:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -78,9 +78,14 @@ class CodedTable(Table):
         values[:, ~kept] = self._missing[~kept]
         return CodedTable(values, self.features, self.bins)
 
-    def decoded(self) -> Table:
-        """Return the table with the largest value of its bin for every code."""
-        return Table(np.asarray(self), self.features)
+    def decoded(self, features: Iterable[int] | None = None) -> Table:
+        """Return the table with the largest value of its bin for every code, at least of some `features`."""
+        if features is None:
+            return Table(np.asarray(self), self.features)
+        found = np.zeros(self.shape, order="F")  # what nobody reads takes no memory
+        for j in features:
+            found[:, j] = self.column(j)
+        return Table(found, self.features)
 
     def packed(self, truth: Bytes, weights: Ints, block_rows: int = BLOCK_ROWS) -> Packed:
         """Return the codes with labels, as they are counted."""
@@ -125,12 +130,21 @@ def unpack(packed: Packed) -> tuple[CodedTable, Bytes, Ints]:
     for block in packed.blocks:
         own = slice(start, start + len(block))
         codes[:, own] = block.codes
-        words = np.ascontiguousarray(block.truth, dtype="<u8")
-        truth[own] = np.unpackbits(words.view(np.uint8), axis=1, count=labels, bitorder="little")
+        truth[own] = unpacked_labels(block.truth, labels)
         if block.weights is not None:
             weights[own] = block.weights
         start = own.stop
     return CodedTable(codes.T, packed.features, packed.bins), truth, weights
+
+
+def unpacked_labels(words: npt.NDArray[np.uint64], labels: int) -> Bytes:
+    """Labels as a 0/1 matrix, from words of 64.
+
+    >>> unpacked_labels(np.array([[5]], dtype=np.uint64), 3).tolist()
+    [[1, 0, 1]]
+    """
+    little = np.ascontiguousarray(words, dtype="<u8").view(np.uint8)
+    return np.unpackbits(little, axis=1, count=labels, bitorder="little")
 
 
 def unpack_values(packed: Packed) -> Table:

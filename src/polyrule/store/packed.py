@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any, Protocol, overload
 
@@ -88,6 +89,19 @@ class Packed:
     def total_weight(self) -> int:
         """Weight of all examples."""
         return sum(len(block) if block.weights is None else int(block.weights.sum()) for block in self.blocks)
+
+    def each(self, function: Callable[..., Any], *given: Sequence[Any], threads: int = 1) -> list[Any]:
+        """Call a function with every block, and with what is given for it, where the block lies; each thread holds one.
+
+        Examples
+        --------
+        >>> packed = pack_table(Table.from_array([[1.0], [2.0], [2.0]]), np.ones((3, 1)), None, ("a",), block_rows=2)
+        >>> packed.each(lambda block, more: len(block) + more, [10, 20])
+        [12, 21]
+        """
+        blocks = self.blocks
+        with ThreadPoolExecutor(max(1, threads)) as pool:
+            return list(pool.map(lambda i, *own: function(blocks[i], *own), range(len(blocks)), *given))
 
     def neighbours(self, index: int, threshold: float) -> tuple[float, float] | None:
         """Return the values on either side of a threshold between two bins, None within one."""

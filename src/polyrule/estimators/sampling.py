@@ -1,0 +1,117 @@
+"""Learning from a sample of very many examples, and counting on all of them what was learned."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from fractions import Fraction
+from functools import partial
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from polyrule.arrays import Ints
+from polyrule.data.examples import content_hashes
+from polyrule.ensemble.model import RuleEnsemble
+from polyrule.errors import OptionError
+from polyrule.estimators.base import TrainingData
+from polyrule.learning.readable import short_between
+from polyrule.learning.separate import unscaled
+from polyrule.model import RuleList
+from polyrule.model.counting import list_counts, with_counts
+from polyrule.model.rule import Condition, GroupCondition, LabelCondition, NumericCondition, plain_conditions
+from polyrule.store import Bins, Packed
+from polyrule.store.sample import Examples, drawn_rows, sample_of, summed
+
+_ROWS = 1 << 16  # that are looked at at a time
+
+
+def sampled(training: TrainingData, most: int | None, threads: int = 1) -> TrainingData:
+    """Return the training data itself, or a sample where there are more examples than `most`."""
+    if most is not None and (isinstance(most, bool) or not isinstance(most, (int, np.integer)) or most < 1):
+        raise OptionError(f"max_samples must be None or a whole number of at least 1, got {most!r}")
+    if most is None or len(training.table) <= most:
+        return training
+    if isinstance(training.table, Packed):
+        sample = sample_of(training.table, int(most), threads)
+        return replace(training, table=sample, weights=np.array([most], dtype=np.int64), scale=Fraction(1))
+    hashes = np.concatenate([content_hashes(*examples) for examples in _pieces(training)])
+    rows, times = drawn_rows(hashes, training.weights, int(most))
+    return replace(
+        training, table=training.table[rows], truth=training.truth[rows], weights=times, scale=Fraction(1), kept=None
+    )
+
+
+def share_of(some: TrainingData, training: TrainingData) -> Fraction:
+    """Return the weight of the examples learned from, as a share of that of all."""
+    return int(some.weights.sum()) * some.scale / (int(training.weights.sum()) * training.scale)
+
+
+def list_on_all(model: RuleList, training: TrainingData, most: int, after: int = 0, threads: int = 1) -> RuleList:
+    """Return a list that was learned from a sample of `most` with its counts on all examples.
+
+    The first rules, as many as `after` says, stay as they are.
+    """
+    if isinstance(training.table, Packed):
+        bins = training.table.bins
+        rules = [replace(rule, body=tuple(_between(c, bins) for c in rule.body)) for rule in model.rules[after:]]
+        model = replace(model, rules=(*model.rules[:after], *rules))
+    model.info["pruning"]["sample"] = most
+    counts = _added(training, partial(_list_counts, model=model), threads)
+    return with_counts(model, counts, partial(unscaled, scale=training.scale), after)
+
+
+def ensemble_on_all(model: RuleEnsemble, training: TrainingData, threads: int = 1) -> RuleEnsemble:
+    """Return an ensemble with the coverage of its rules on all examples."""
+    if isinstance(training.table, Packed):
+        bins = training.table.bins
+        rules = [replace(rule, body=tuple(_between(c, bins) for c in rule.body)) for rule in model.rules]
+        model = replace(model, rules=tuple(rules))
+    covered = _added(training, partial(_coverage, model=model), threads).tolist()
+    scale = float(training.scale)
+    rules = [replace(rule, coverage=found * scale) for rule, found in zip(model.rules, covered, strict=True)]
+    return replace(model, rules=tuple(rules))
+
+
+def _added(training: TrainingData, ask: Any, threads: int) -> Ints:
+    if isinstance(training.table, Packed):
+        return summed(training.table, ask, threads)
+    return np.sum([ask(examples) for examples in _pieces(training)], axis=0, dtype=np.int64)
+
+
+def _list_counts(examples: Examples, model: RuleList) -> Ints:
+    table, truth, weights = examples
+    return list_counts(model, table.decoded(_tested(model)), truth, weights)
+
+
+def _coverage(examples: Examples, model: RuleEnsemble) -> Ints:
+    table, _, weights = examples
+    return np.asarray(weights @ model.fired(table.decoded(_tested(model))).astype(np.int64))
+
+
+def _tested(model: RuleList | RuleEnsemble) -> set[int]:
+    """Return the features that some rule tests."""
+    plain = (condition for rule in model.rules for condition in plain_conditions(rule.body))
+    return {condition.feature for condition in plain if not isinstance(condition, LabelCondition)}
+
+
+def _pieces(training: TrainingData) -> Iterator[Examples]:
+    """Examples in memory, a few at a time."""
+    for first in range(0, len(training.table), _ROWS):
+        rows = slice(first, first + _ROWS)
+        truth = training.truth[rows]
+        yield training.table[rows], truth.toarray() if sp.issparse(truth) else truth, training.weights[rows]
+
+
+def _between(condition: Condition, bins: tuple[Bins, ...]) -> Any:
+    """Move a threshold out of a bin that has no example in the sample, to its lower end."""
+    if isinstance(condition, GroupCondition):
+        return replace(condition, members=tuple(_between(member, bins) for member in condition.members))
+    if not isinstance(condition, NumericCondition):
+        return condition
+    own = bins[condition.feature]
+    place = int(np.searchsorted(own.highs, condition.threshold, side="right"))  # the first bin that goes on above it
+    if not 0 < place < len(own) or condition.threshold < own.lows[place]:
+        return condition
+    return replace(condition, threshold=short_between(float(own.highs[place - 1]), float(own.lows[place])))

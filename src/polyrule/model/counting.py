@@ -1,0 +1,61 @@
+"""What a list does on examples, as whole numbers that add up over any number of blocks of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+
+from polyrule.arrays import Bytes, Ints
+from polyrule.data.table import Table
+from polyrule.model.predict import fired_rows, predict
+from polyrule.model.rule_list import RuleList
+
+
+def list_counts(rule_list: RuleList, table: Table, truth: Bytes, weights: Ints) -> Ints:
+    """Return the weight that each label has right (0), wrong (1) by each setter, and how much each rule fires on (2).
+
+    Shape (3, 1 + rules, labels): setter 0 is nobody, for whom "right" means present; what a rule fires on stands in
+    the first label. A label that is not known is neither right nor wrong.
+
+    Examples
+    --------
+    >>> table = Table.from_array([[1.0], [2.0], [3.0]])
+    >>> rules = RuleList((), table.features, ("a", "b")).insert(0, "a <- x0 > 1.5")
+    >>> truth = np.array([[0, 0], [1, 0], [0, 1]], dtype=np.uint8)
+    >>> list_counts(rules, table, truth, np.ones(3, dtype=np.int64)).tolist()
+    [[[0, 1], [1, 0]], [[1, 2], [1, 0]], [[0, 0], [2, 0]]]
+    """
+    rules, labels = len(rule_list), truth.shape[1]
+    found = np.zeros((3, 1 + rules, labels), dtype=np.int64)
+    setter = predict(rule_list, table).setter
+    said = np.ones((1 + rules, labels), dtype=np.uint8)
+    for number, rule in enumerate(rule_list.rules, start=1):
+        for literal in rule.head:
+            said[number, literal.label] = literal.value
+    for label in range(labels):
+        by = setter[:, label] + 1
+        right = said[by, label] == truth[:, label]
+        wrong = 1 - said[by, label] == truth[:, label]
+        for place, rows in enumerate((right, wrong)):
+            np.add.at(found[place, :, label], by[rows], weights[rows])
+    for number, fired in enumerate(fired_rows(rule_list, table), start=1):
+        found[2, number, 0] = weights[fired].sum()
+    return found
+
+
+def with_counts(rule_list: RuleList, counts: Ints, amount: Callable[[int], float], after: int = 0) -> RuleList:
+    """Return the list with the counts of `list_counts`, each written as an `amount`.
+
+    What is expected of new examples stays as it is, and so do the first rules, as many as `after` says.
+    """
+    right, wrong, fired = counts.tolist()
+    rules = list(rule_list.rules[:after])
+    for number, rule in enumerate(rule_list.rules[after:], start=after + 1):
+        head = tuple(
+            replace(one, tp=amount(right[number][one.label]), fp=amount(wrong[number][one.label])) for one in rule.head
+        )
+        rules.append(replace(rule, head=head, coverage=amount(fired[number][0])))
+    rest = tuple((amount(present), amount(absent)) for present, absent in zip(right[0], wrong[0], strict=True))
+    return replace(rule_list, rules=tuple(rules), default_counts=rest)

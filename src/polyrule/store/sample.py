@@ -1,0 +1,102 @@
+"""A sample of bounded size, drawn from data of any size: the same one whatever the order of the rows and blocks.
+
+Rows are put in the order of a hash of their content and taken at even distances of weight, so that equal rows, which
+lie side by side, are taken in proportion. A row of weight two is as good as two rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from polyrule.arrays import Bytes, Ints
+from polyrule.data.examples import content_hashes
+from polyrule.data.table import Table
+from polyrule.store.bins import Bins
+from polyrule.store.coded_table import CodedTable, unpacked_labels
+from polyrule.store.packed import Block, Packed
+
+#: Some rows as learners see them: features, labels, weights.
+Examples = tuple[Table, Bytes, Ints]
+_ROWS = 1 << 16  # of a block that are decoded at a time
+
+
+def drawn_rows(hashes: npt.NDArray[np.uint64], weights: Ints, most: int) -> tuple[Ints, Ints]:
+    """Return the rows of a sample, ascending, and how often each was drawn; `most` draws in all.
+
+    Examples
+    --------
+    >>> drawn_rows(np.array([7, 3, 5, 5], dtype=np.uint64), np.array([1, 1, 1, 5]), 4)
+    (array([1, 3]), array([1, 3]))
+    """
+    order = np.argsort(hashes, kind="stable")
+    upto = np.cumsum(weights[order])
+    whole, rest = divmod(int(upto[-1]), most)
+    numbers = np.arange(most)
+    places = np.searchsorted(upto, numbers * whole + numbers * rest // most, side="right")
+    times = np.bincount(order[places], minlength=len(order))
+    rows = np.flatnonzero(times)
+    return rows, times[rows]
+
+
+def sample_of(packed: Packed, most: int, threads: int = 1) -> Packed:
+    """Return a sample of packed data, in memory; weights are how often a row was drawn.
+
+    Examples
+    --------
+    >>> from polyrule.store.packed import pack_table
+    >>> table = Table.from_array(np.arange(100.0).reshape(-1, 1))
+    >>> packed = pack_table(table, np.ones((100, 1), dtype=np.uint8), None, ("a",), block_rows=30)
+    >>> len(sample_of(packed, 10))
+    10
+    """
+    hashed = partial(_hashed, features=packed.features, bins=packed.bins, labels=len(packed.label_names))
+    found = packed.each(hashed, threads=threads)
+    hashes, weights = (np.concatenate(parts) for parts in zip(*found, strict=True))
+    rows, times = drawn_rows(hashes, weights, most)
+    ends = np.cumsum([len(part) for part, _ in found])
+    cuts = np.searchsorted(rows, ends)
+    chosen, drawn, first = [], [], 0
+    for start, last in zip((0, *ends[:-1].tolist()), cuts.tolist(), strict=True):
+        chosen.append(rows[first:last] - start)
+        drawn.append(times[first:last])
+        first = last
+    return Packed(packed.features, packed.bins, packed.label_names, packed.each(_taken, chosen, drawn, threads=threads))
+
+
+def pieces_of(block: Block, features: Any, bins: tuple[Bins, ...], labels: int) -> Iterator[Examples]:
+    """Read a block as examples, a few at a time."""
+    for first in range(0, len(block), _ROWS):
+        rows = slice(first, first + _ROWS)
+        table = CodedTable(block.codes[:, rows].T, features, bins)
+        weights = np.ones(len(table), dtype=np.int64) if block.weights is None else block.weights[rows]
+        yield table, unpacked_labels(block.truth[rows], labels), weights
+
+
+def summed(packed: Packed, ask: Callable[[Examples], Ints], threads: int = 1) -> Ints:
+    """Ask about all examples, some at a time, wherever they lie; the answers are arrays that add up."""
+    given = packed.features, packed.bins, len(packed.label_names)
+    return np.sum(packed.each(partial(_summed, ask=ask, given=given), threads=threads), axis=0, dtype=np.int64)
+
+
+def _summed(block: Block, ask: Callable[[Examples], Ints], given: Any) -> Ints:
+    return np.sum([ask(examples) for examples in pieces_of(block, *given)], axis=0, dtype=np.int64)
+
+
+def _hashed(block: Block, **given: Any) -> tuple[npt.NDArray[np.uint64], Ints]:
+    """Hashes and weights of a block's rows."""
+    found = [(content_hashes(*examples), examples[2]) for examples in pieces_of(block, **given)]
+    hashes, weights = (np.concatenate(parts) for parts in zip(*found, strict=True))
+    return hashes, weights
+
+
+def _taken(block: Block, rows: Ints, times: Ints) -> Block:
+    """Return some rows of a block."""
+    values = None
+    if block.values is not None:
+        values = np.array([block.values[column][rows] for column in range(len(block.codes))])
+    return Block(np.ascontiguousarray(block.codes[:, rows]), block.truth[rows], times, values)
