@@ -43,6 +43,7 @@ THROUGH = {
     "scale/test_dask.py": "dask",
     "scale/test_engine.py": "scale/counting scale/judge scale/questions scale/state",
     "store/test_packing.py": "cli/pack",
+    "store/test_sample.py": "estimators/sampling",
     "studio/test_command.py": "cli/studio",
     "studio/test_server.py": "studio/alone studio/intake studio/jobs studio/shapes",
     "studio/test_session.py": "studio/comparing studio/queries studio/reference_models studio/script",

@@ -117,6 +117,22 @@ def test_short_lists_and_ensembles_are_those_of_one_machine(client) -> None:
     assert str(together.to_local().model_) == str(alone.model_)
 
 
+def test_a_sample_is_drawn_and_counted_where_the_data_lies(client, monkeypatch) -> None:
+    monkeypatch.setattr(polyrule.cluster.packing.Remote, "fetched", None)  # all codes at once must not come here
+    X, Y = world(500)
+    frames = dd.from_pandas(X, npartitions=5), dd.from_pandas(Y, npartitions=3)
+    for kind, options in (
+        ("RuleListClassifier", {"max_samples": 100, "teacher": None}),
+        ("RuleEnsembleClassifier", {"max_samples": 100, "max_rules": 3, "cv": 2, "teacher": None}),
+    ):
+        packed = polyrule.store.pack_table(polyrule.data.to_table(X), Y.to_numpy(), None, ("p", "q", "r"))
+        expected = getattr(polyrule, kind)(**options).fit(packed)
+        learner = getattr(polyrule.dask, kind)(client, **options).fit(*frames)
+        assert len(expected.rules_) > 0
+        assert str(learner.rules_) == str(expected.rules_)
+        assert learner.rules_.info["examples"] == len(X)
+
+
 def test_cuts_of_many_distinct_values_are_sent_under_names_of_their_own(client) -> None:
     for seed in (1, 2):  # large arguments of one fit must not be taken for those of another
         rng = np.random.default_rng(seed)

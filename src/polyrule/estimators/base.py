@@ -67,6 +67,7 @@ class RuleEstimator(FittedRules):
     """Base of the rule classifiers."""
 
     n_jobs: int | None
+    max_samples: int | None = None
 
     def _read_training(
         self,
@@ -136,6 +137,15 @@ class RuleEstimator(FittedRules):
             "examples": len(training.table),
             "data_fingerprint": _fingerprint(training),
         }
+
+    def _is_sampled(self, training: TrainingData) -> bool:
+        """Whether there are so many examples that rules are learned from some of them."""
+        most = self.max_samples
+        if most is None:
+            return False
+        if isinstance(most, bool) or not isinstance(most, (int, np.integer)) or most < 1:
+            raise OptionError(f"max_samples must be None or a whole number of at least 1, got {most!r}")
+        return len(training.table) > most
 
     def _threads(self) -> int:
         if self.n_jobs == 0:

@@ -239,9 +239,11 @@ class RuleEnsembleClassifier(RuleEstimator):
         """
         options = options_of(self, self._threads())
         training = self._read_training(X, y, sample_weight, label_names, labels, feature_names)
-        some = sampled(training, self.max_samples, self._threads())
-        if some is not training and not isinstance(self.cv, (int, np.integer)):
-            raise OptionError("cv: rules are learned from a sample; give a number of folds, or max_samples=None")
+        some = training
+        if self._is_sampled(training):
+            if not isinstance(self.cv, (int, np.integer)):
+                raise OptionError("cv: rules are learned from a sample; give a number of folds, or max_samples=None")
+            some = sampled(training, int(self.max_samples or 0), self._threads())
         if len(training.table) > MOST_TAUGHT:
             options = dataclasses.replace(options, teaching=None)
         table, truth, counted = _examples(some)

@@ -273,12 +273,7 @@ class RuleListClassifier(RuleClassifier):
             raise OptionError(f"max_members must be at least 2, got {self.max_members}")
         training = packed_training(training, counting)
         if self.prune is not None:
-            threads = self._threads()
-            some = sampled(training, self.max_samples, threads)
-            model, reason = self._chosen(examples_of(some, counting), counting, start, share_of(some, training))
-            if some is not training:
-                model = list_on_all(model, training, int(some.weights.sum()), len(start or ()), threads)
-            return model, reason
+            return self._chosen_from_some(training, counting, start)
         if self.min_precision:
             raise OptionError("min_precision is for lists whose rules are chosen; leave it out or give prune='f1'")
         return self._grown(training, counting, start)
@@ -303,8 +298,19 @@ class RuleListClassifier(RuleClassifier):
             model = shorten(model, t.table, after=0 if start is None else len(start))
         return model, reason
 
+    def _chosen_from_some(
+        self, training: TrainingData, counting: Counting, start: RuleList | None
+    ) -> tuple[RuleList, Reason]:
+        """Return a short list, learned from a sample where there are very many examples, with its counts on all."""
+        if not self._is_sampled(training):
+            return self._chosen(examples_of(training, counting), counting, start)
+        most, threads = int(self.max_samples or 0), self._threads()
+        some = sampled(training, most, threads)
+        model, reason = self._chosen(examples_of(some, counting), counting, start, share_of(some, training))
+        return list_on_all(model, training, most, 0 if start is None else len(start), threads), reason
+
     def _chosen(
-        self, training: TrainingData, counting: Counting, start: RuleList | None, share: Fraction
+        self, training: TrainingData, counting: Counting, start: RuleList | None, share: Fraction = Fraction(1)
     ) -> tuple[RuleList, Reason]:
         """Return a short list whose rules are chosen for the list as a whole, from a share of all examples."""
         for name in _GROWN_ONLY:

@@ -13,8 +13,8 @@ import scipy.sparse as sp
 
 from polyrule.arrays import Ints
 from polyrule.data.examples import content_hashes
+from polyrule.data.table import Table
 from polyrule.ensemble.model import RuleEnsemble
-from polyrule.errors import OptionError
 from polyrule.estimators.base import TrainingData
 from polyrule.learning.readable import short_between
 from polyrule.learning.separate import unscaled
@@ -27,12 +27,8 @@ from polyrule.store.sample import Examples, drawn_rows, sample_of, summed
 _ROWS = 1 << 16  # that are looked at at a time
 
 
-def sampled(training: TrainingData, most: int | None, threads: int = 1) -> TrainingData:
-    """Return the training data itself, or a sample where there are more examples than `most`."""
-    if most is not None and (isinstance(most, bool) or not isinstance(most, (int, np.integer)) or most < 1):
-        raise OptionError(f"max_samples must be None or a whole number of at least 1, got {most!r}")
-    if most is None or len(training.table) <= most:
-        return training
+def sampled(training: TrainingData, most: int, threads: int = 1) -> TrainingData:
+    """Return a sample of the training data; its weights say how often an example was drawn."""
     if isinstance(training.table, Packed):
         sample = sample_of(training.table, int(most), threads)
         return replace(training, table=sample, weights=np.array([most], dtype=np.int64), scale=Fraction(1))
@@ -77,7 +73,7 @@ def ensemble_on_all(model: RuleEnsemble, training: TrainingData, threads: int = 
 def _added(training: TrainingData, ask: Any, threads: int) -> Ints:
     if isinstance(training.table, Packed):
         return summed(training.table, ask, threads)
-    return np.sum([ask(examples) for examples in _pieces(training)], axis=0, dtype=np.int64)
+    return np.asarray(np.sum([ask(examples) for examples in _pieces(training)], axis=0, dtype=np.int64))
 
 
 def _list_counts(examples: Examples, model: RuleList) -> Ints:
@@ -98,6 +94,7 @@ def _tested(model: RuleList | RuleEnsemble) -> set[int]:
 
 def _pieces(training: TrainingData) -> Iterator[Examples]:
     """Examples in memory, a few at a time."""
+    assert isinstance(training.table, Table)
     for first in range(0, len(training.table), _ROWS):
         rows = slice(first, first + _ROWS)
         truth = training.truth[rows]

@@ -34,12 +34,14 @@ def list_counts(rule_list: RuleList, table: Table, truth: Bytes, weights: Ints) 
     for number, rule in enumerate(rule_list.rules, start=1):
         for literal in rule.head:
             said[number, literal.label] = literal.value
-    for label in range(labels):
-        by = setter[:, label] + 1
-        right = said[by, label] == truth[:, label]
-        wrong = 1 - said[by, label] == truth[:, label]
-        for place, rows in enumerate((right, wrong)):
-            np.add.at(found[place, :, label], by[rows], weights[rows])
+    cells = (setter.astype(np.int64) + 1) * labels + np.arange(labels)
+    told = said.ravel()[cells]
+    cells += (np.where(truth == told, 0, np.where(truth == 1 - told, 1, 2))) * (1 + rules) * labels
+    if (weights == 1).all():
+        found = np.bincount(cells.ravel(), minlength=found.size).reshape(found.shape)
+    else:
+        np.add.at(found.reshape(-1), cells, weights[:, None])
+    found[2] = 0
     for number, fired in enumerate(fired_rows(rule_list, table), start=1):
         found[2, number, 0] = weights[fired].sum()
     return found

@@ -33,7 +33,7 @@ def drawn_rows(hashes: npt.NDArray[np.uint64], weights: Ints, most: int) -> tupl
     >>> drawn_rows(np.array([7, 3, 5, 5], dtype=np.uint64), np.array([1, 1, 1, 5]), 4)
     (array([1, 3]), array([1, 3]))
     """
-    order = np.argsort(hashes, kind="stable")
+    order = np.argsort(hashes)  # rows of one hash are the same, so it does not matter which comes first
     upto = np.cumsum(weights[order])
     whole, rest = divmod(int(upto[-1]), most)
     numbers = np.arange(most)
@@ -80,11 +80,12 @@ def pieces_of(block: Block, features: Any, bins: tuple[Bins, ...], labels: int) 
 def summed(packed: Packed, ask: Callable[[Examples], Ints], threads: int = 1) -> Ints:
     """Ask about all examples, some at a time, wherever they lie; the answers are arrays that add up."""
     given = packed.features, packed.bins, len(packed.label_names)
-    return np.sum(packed.each(partial(_summed, ask=ask, given=given), threads=threads), axis=0, dtype=np.int64)
+    answers = packed.each(partial(_summed, ask=ask, given=given), threads=threads)
+    return np.asarray(np.sum(answers, axis=0, dtype=np.int64))
 
 
 def _summed(block: Block, ask: Callable[[Examples], Ints], given: Any) -> Ints:
-    return np.sum([ask(examples) for examples in pieces_of(block, *given)], axis=0, dtype=np.int64)
+    return np.asarray(np.sum([ask(examples) for examples in pieces_of(block, *given)], axis=0, dtype=np.int64))
 
 
 def _hashed(block: Block, **given: Any) -> tuple[npt.NDArray[np.uint64], Ints]:
