@@ -1,10 +1,12 @@
 """A large store on this machine: what it costs to learn rules from it, beside LightGBM on the same bins.
 
 python benchmarks/scale.py make FOLDER --rows 10000000       # a synthetic store, 50 features and 20 labels
-python benchmarks/scale.py fit FOLDER --threads 2            # ten rules; CPU and memory of this process
+python benchmarks/scale.py list FOLDER --threads 2           # the default list; CPU and memory of this process
+python benchmarks/scale.py ensemble FOLDER --threads 2       # an ensemble of thirty rules
+python benchmarks/scale.py samples . --rows 1000000 --features 30    # F1 on new examples by the size of the sample
+python benchmarks/scale.py grown FOLDER --threads 2          # ten rules as they are grown, from all examples
 python benchmarks/scale.py dask FOLDER --workers 2           # the same by a local cluster
 python benchmarks/scale.py kills FOLDER --times 20           # ... while something breaks (a small store is enough)
-python benchmarks/scale.py ensemble FOLDER --threads 2       # an ensemble of ten rules
 python benchmarks/scale.py lightgbm FOLDER --rows 2000000    # a tree of four leaves for every label
 """
 
@@ -18,14 +20,18 @@ import signal
 import sys
 import threading
 import time
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
+from sklearn.metrics import f1_score
+
 import scale_worlds
 from polyrule import RuleEnsembleClassifier, RuleListClassifier, Store
+from polyrule.store.coded_table import unpack
 
 OPTIONS = {"max_rules": 10, "max_conditions": 3, "negative": False}
 
@@ -36,18 +42,36 @@ def cpu() -> float:
     return sum(u.ru_utime + u.ru_stime for u in used)
 
 
-def fit(folder: Path, threads: int, ensemble: bool = False) -> dict[str, Any]:
+LEARNERS: dict[str, Any] = {
+    "list": RuleListClassifier,
+    "ensemble": RuleEnsembleClassifier,
+    "grown": lambda **options: RuleListClassifier.paper(**OPTIONS | options),
+}
+
+
+def fit(folder: Path, threads: int, what: str = "grown") -> dict[str, Any]:
     before, started = cpu(), time.perf_counter()
-    learner: Any = RuleListClassifier(n_jobs=threads, **OPTIONS)
-    if ensemble:
-        learner = RuleEnsembleClassifier(max_rules=10, max_conditions=3, n_jobs=threads)
-    learner.fit(Store(folder))
+    learner = LEARNERS[what](n_jobs=threads).fit(Store(folder))
     return {
         "rules": str(learner.rules_).splitlines(),
         "cpu_s": cpu() - before,
         "wall_s": time.perf_counter() - started,
         "peak_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
     }
+
+
+def samples(rows: int, features: int, labels: int, threads: int) -> dict[str, Any]:
+    """Micro and macro F1 on new examples of lists and ensembles that were learned from more and more of them."""
+    data, found = scale_worlds.noisy_world(rows, features, labels), {}
+    table, truth, _ = unpack(scale_worlds.noisy_world(200_000, features, labels, seed=77))
+    for most in (50_000, 100_000, 200_000, None):
+        for kind, options in (("list", {}), ("ensemble", {"teacher": None})):
+            learner = LEARNERS[kind](max_samples=most, n_jobs=threads, **options).fit(data)
+            said = learner.predict(np.asarray(table))
+            scores = [float(f1_score(truth, said, average=name, zero_division=0)) for name in ("micro", "macro")]
+            found[f"{kind}, {most or 'all'}"] = scores
+            print(kind, most, scores, file=sys.stderr, flush=True)
+    return found
 
 
 def disturb(cluster: Any, client: Any, kind: str, number: int) -> bool:
@@ -75,12 +99,14 @@ def with_cluster(folder: Path, workers: int, threads: int = 1) -> dict[str, Any]
 
     cluster = LocalCluster(n_workers=workers, threads_per_worker=threads, dashboard_address=None)
     with cluster, Client(cluster) as client:
-        DaskClassifier(client, **OPTIONS | {"max_rules": 1}).fit(Store(folder))  # imports, and blocks checked once
+        DaskClassifier.paper(client=client, **OPTIONS | {"max_rules": 1}).fit(
+            Store(folder)
+        )  # imports, and blocks checked once
         before, started = cpu() + sum(client.run(cpu).values()), time.perf_counter()
-        rules = str(DaskClassifier(client, **OPTIONS).fit(Store(folder)).rules_)
+        rules = str(DaskClassifier.paper(client=client, **OPTIONS).fit(Store(folder)).rules_)
         used, wall = cpu() + sum(client.run(cpu).values()) - before, time.perf_counter() - started
         peak = max(client.run(lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024).values())
-    RuleListClassifier(n_jobs=workers, **OPTIONS | {"max_rules": 1}).fit(Store(folder))
+    RuleListClassifier.paper(n_jobs=workers, **OPTIONS | {"max_rules": 1}).fit(Store(folder))
     alone = fit(folder, workers)
     return {
         "same list as threads": alone["rules"] == rules.splitlines(),
@@ -102,14 +128,14 @@ def kills(folder: Path, workers: int, times: int, seed: int) -> dict[str, Any]:
     # a local cluster gives up workers that are not back after 15 seconds, which a busy machine may take to start one
     dask.config.set({"distributed.deploy.lost-worker-timeout": "10 minutes"})
     rng = np.random.default_rng(seed)
-    expected = str(RuleListClassifier(**OPTIONS).fit(Store(folder)).rules_)
+    expected = str(RuleListClassifier.paper(**OPTIONS).fit(Store(folder)).rules_)
     done: dict[str, int] = {}
     same = fits = 0
     cluster = LocalCluster(n_workers=workers, threads_per_worker=1, dashboard_address=None)
     with cluster, Client(cluster) as client:
 
         def learn() -> str:
-            return str(DaskClassifier(client, **OPTIONS).fit(Store(folder)).rules_)
+            return str(DaskClassifier.paper(client=client, **OPTIONS).fit(Store(folder)).rules_)
 
         learn()
         started = time.perf_counter()
@@ -156,7 +182,7 @@ def lightgbm(folder: Path, rows: int) -> dict[str, Any]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("what", choices=["make", "fit", "dask", "kills", "ensemble", "lightgbm"])
+    parser.add_argument("what", choices=["make", *LEARNERS, "samples", "dask", "kills", "lightgbm"])
     parser.add_argument("folder", type=Path)
     parser.add_argument("--rows", type=int, default=10_000_000)
     parser.add_argument("--features", type=int, default=50)
@@ -170,10 +196,10 @@ def main() -> None:
         scale_worlds.store(given.folder, given.rows, given.features, given.labels)
         return
     found = {
-        "fit": lambda: fit(given.folder, given.threads),
+        **{name: partial(fit, given.folder, given.threads, name) for name in LEARNERS},
+        "samples": lambda: samples(given.rows, given.features, given.labels, given.threads),
         "dask": lambda: with_cluster(given.folder, given.workers),
         "kills": lambda: kills(given.folder, given.workers, given.times, given.seed),
-        "ensemble": lambda: fit(given.folder, given.threads, ensemble=True),
         "lightgbm": lambda: lightgbm(given.folder, given.rows),
     }[given.what]()
     print(json.dumps(found, indent=1, ensure_ascii=False))

@@ -8,7 +8,7 @@ import numpy as np
 
 from polyrule.data.table import Feature
 from polyrule.store import Bins, Block, Packed
-from polyrule.store.packed import word_count
+from polyrule.store.packed import label_words, word_count
 
 BINS = 255
 BLOCK_ROWS = 1 << 18
@@ -40,6 +40,23 @@ def world(rows: int, features: int, labels: int, seed: int = 0, blocks: list[Blo
         tuple(f"y{i}" for i in range(labels)),
         blocks,
     )
+
+
+def noisy_world(rows: int, features: int, labels: int, seed: int = 0) -> Packed:
+    """Packed data whose labels follow noisy sums of four features each: few rules say much of them, but not all."""
+    shape = np.random.default_rng(labels * 7 + features)
+    cuts, slopes = shape.uniform(0.8, 2.2, labels), np.zeros((features, labels))
+    for label in range(labels):
+        chosen = shape.choice(features, 4, replace=False)
+        slopes[chosen, label] = shape.choice([-1, 1], 4) * shape.uniform(0.5, 1.5, 4)
+    slopes /= np.sqrt((slopes**2).sum(axis=0))
+    blocks = []
+    for number, start in enumerate(range(0, rows, BLOCK_ROWS)):
+        here, rng = min(BLOCK_ROWS, rows - start), np.random.default_rng([seed, number])
+        codes = rng.integers(0, BINS, (features, here), dtype=np.uint8)
+        sums = (codes.T / BINS - 0.5) * np.sqrt(12) @ slopes + 0.5 * rng.standard_normal((here, labels))
+        blocks.append(Block(codes, label_words((sums > cuts).astype(np.uint8))))
+    return world(rows, features, labels, blocks=blocks)
 
 
 def store(folder: Path, rows: int, features: int, labels: int) -> None:
