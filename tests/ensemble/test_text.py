@@ -20,6 +20,7 @@ from polyrule.data.table import Table
 from polyrule.ensemble.control import LearnOptions
 from polyrule.ensemble.gain import Slopes, best_conditions, new_memory, reference_best_conditions
 from polyrule.model.rule import GroupCondition, NominalCondition, NumericCondition, plain_conditions
+from polyrule.native import Compute
 
 
 def world(seed: int, labels: int = 4) -> tuple[BinnedTable, Slopes, np.ndarray]:
@@ -84,7 +85,7 @@ def test_native_finds_the_same(seed, everything) -> None:
     slopes = dataclasses.replace(slopes, memory=new_memory(binned, slopes.gradient.shape[1]))
     reference = reference_best_conditions(binned, rows, slopes)
     for _ in range(2):  # the second time gains are remembered
-        native = best_conditions(binned, rows, slopes, 2, "native", whole=True)
+        native = best_conditions(binned, rows, slopes, Compute(2, "native"), whole=True)
         for name in ("gain", "bin", "kind"):
             assert np.array_equal(getattr(native, name), getattr(reference, name)), name
 
