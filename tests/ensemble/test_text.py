@@ -169,6 +169,17 @@ def test_words_that_stand_for_each_other_become_one_rule(options) -> None:
     assert (alone.predict(X) == Y).mean() < 0.9
 
 
+def test_rare_words_join_a_common_one() -> None:
+    rng = np.random.default_rng(3)
+    X = (rng.random((600, 80)) < 0.03).astype(float)
+    X[:, 0] = rng.random(600) < 0.4
+    X[:, 1:5] = rng.random((600, 4)) < 0.01
+    Y = np.column_stack([X[:, :5].any(axis=1), X[:, 10]]).astype(int)
+    model = RuleEnsembleClassifier(2, teacher=None).fit(X, Y).model_
+    told = {frozenset(test.feature for test in plain_conditions(rule.body)) for rule in model.rules}
+    assert told == {frozenset(range(5)), frozenset([10])}
+
+
 def test_ridges_suit_the_table_unless_they_are_given() -> None:
     plain, text = Table.from_array(np.arange(20.0).reshape(-1, 2)), Table.from_array(words()[0])
     for options in (LearnOptions(), LearnOptions(ridges=(7.0,))):
