@@ -20,6 +20,7 @@ from polyrule.data.table import Table
 from polyrule.ensemble.control import LearnOptions
 from polyrule.ensemble.gain import Slopes, best_conditions, new_memory, reference_best_conditions
 from polyrule.model.rule import GroupCondition, NominalCondition, NumericCondition, plain_conditions
+from polyrule.native import Compute
 
 
 def world(seed: int, labels: int = 4) -> tuple[BinnedTable, Slopes, np.ndarray]:
@@ -84,7 +85,7 @@ def test_native_finds_the_same(seed, everything) -> None:
     slopes = dataclasses.replace(slopes, memory=new_memory(binned, slopes.gradient.shape[1]))
     reference = reference_best_conditions(binned, rows, slopes)
     for _ in range(2):  # the second time gains are remembered
-        native = best_conditions(binned, rows, slopes, 2, "native", whole=True)
+        native = best_conditions(binned, rows, slopes, Compute(2, "native"), whole=True)
         for name in ("gain", "bin", "kind"):
             assert np.array_equal(getattr(native, name), getattr(reference, name)), name
 
@@ -166,6 +167,17 @@ def test_words_that_stand_for_each_other_become_one_rule(options) -> None:
     assert (few.predict(X) == Y).mean() > 0.99
     alone = RuleEnsembleClassifier(3, teacher=None, alternatives=False, **options).fit(X, Y)
     assert (alone.predict(X) == Y).mean() < 0.9
+
+
+def test_rare_words_join_a_common_one() -> None:
+    rng = np.random.default_rng(3)
+    X = (rng.random((600, 80)) < 0.03).astype(float)
+    X[:, 0] = rng.random(600) < 0.4
+    X[:, 1:5] = rng.random((600, 4)) < 0.01
+    Y = np.column_stack([X[:, :5].any(axis=1), X[:, 10]]).astype(int)
+    model = RuleEnsembleClassifier(2, teacher=None).fit(X, Y).model_
+    told = {frozenset(test.feature for test in plain_conditions(rule.body)) for rule in model.rules}
+    assert told == {frozenset(range(5)), frozenset([10])}
 
 
 def test_ridges_suit_the_table_unless_they_are_given() -> None:

@@ -202,6 +202,9 @@ _RIDGES = (0.3, 1.0, 3.0, 10.0)
 _RIDGE_FOR_TEXT = 0.1
 _GAIN_RIDGE_FOR_TEXT = 0.5
 _RIDGES_FOR_TEXT = (0.05, 0.15, 0.5, 1.5)
+# Many words stand for each other, each of them rare: a member need not gain much beside the first word of a rule. The
+# label that a rule tells most about judges it, so that words for different labels are not joined.
+_GROWTH_FOR_TEXT: dict[str, Any] = {"min_improvement": 0.0, "chance": 0.15, "judging": 1}
 
 
 @dataclass(frozen=True, slots=True)
@@ -265,7 +268,7 @@ class LearnOptions:
         text = looks_like_text(table)
         build = self.build
         if text:
-            growth = replace(build.growth, judging=1)
+            growth = replace(build.growth, **_GROWTH_FOR_TEXT)
             build = replace(build, ridge=_RIDGE_FOR_TEXT, gain_ridge=_GAIN_RIDGE_FOR_TEXT, presence=True, growth=growth)
         ridges = self.ridges or (_RIDGES_FOR_TEXT if text else _RIDGES)
         return replace(self, build=build, text=text, ridges=ridges)
