@@ -27,13 +27,14 @@ from __future__ import annotations
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, Generic, TypeVar
 
 import numpy as np
 
 from polyrule.arrays import Bools, Ints
+from polyrule.heads.bounding import bound_heads
 from polyrule.kernels.engine import PACE, Candidate, GrowOptions, OutOfTime, Report
 from polyrule.kernels.judge import Judge, Verdict
 from polyrule.measures import Objective
@@ -197,9 +198,14 @@ class Growth(ABC, Generic[N]):
             if not level or not level[0].verdict.beats(floor):  # type: ignore[union-attr]
                 break
             best = level[0]
+        return self._finished(best)
+
+    def _finished(self, best: N | None) -> Candidate | None:
+        """Return a body as a rule if it covers enough, with a bound where its head may not be the best."""
         if best is None or best.weight < self.options.least_weight:
             return None
-        return self.candidate(best)
+        found, world = self.candidate(best), best.verdict.world if best.verdict else None
+        return found if world is None else replace(found, bound=bound_heads(world, self.objective, found.value))
 
     def grow_single(self) -> Candidate | None:
         """Return the best of the rules grown for each single literal."""
