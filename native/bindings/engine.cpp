@@ -231,6 +231,8 @@ class PyEngine {
     return out;
   }
 
+  // Whether the last search was ended by its deadline, with a rule that is unfinished.
+  bool late() const { return late_; }
   Count remaining() const { return engine_->state().working_weight; }
   bool has_unset() const { return engine_->state().has_unset(engine_->form().negative); }
 
@@ -387,6 +389,7 @@ class PyEngine {
         unsuited = true;
       }
     }
+    late_ = watch.late;
     if (interrupted) throw nb::python_error();
     if (late) {
       PyErr_SetString(PyExc_TimeoutError, "the deadline has passed");
@@ -426,6 +429,7 @@ class PyEngine {
     return nb::make_tuple(body, head, num, den, Cover{grown->cover}, rest);
   }
 
+  bool late_ = false;
   nb::object keep_alive_;  // dense columns are read where they are
   std::unique_ptr<Engine> engine_;
 };
@@ -468,6 +472,7 @@ void register_engine(nb::module_& m) {
       .def("leftover", &PyEngine::leftover)
       .def("training_state", &PyEngine::training_state)
       .def("label_counts", &PyEngine::label_counts, "cover"_a)
+      .def_prop_ro("late", &PyEngine::late)
       .def_prop_ro("remaining", &PyEngine::remaining)
       .def_prop_ro("has_unset", &PyEngine::has_unset);
 }

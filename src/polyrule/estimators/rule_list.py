@@ -77,6 +77,11 @@ class RuleListClassifier(RuleClassifier):
         head to absent.
     search : str
         Head search; "auto" takes the cheapest that is provably exact.
+    effort : int or None
+        Heads that are tried for a body, at most, by measures whose best head may take very long to find with many
+        labels: "wracc", "kappa", "matthews", "klosgen" and their kin, the m-estimate, functions of your own. Every rule
+        then says by how much its head can be beaten. The work is counted, so the list is the same on every machine.
+        None finds the best head, however long that takes.
     lift : str, Lift or None
         Preference for larger heads, such as "kln:0.16" or "root:4".
     negative : bool or None
@@ -90,7 +95,8 @@ class RuleListClassifier(RuleClassifier):
     keep_covered : bool
         Whether examples covered by a rule without a stop all stay, or only those with an unset label.
     time_limit : float or None
-        Seconds after which growing ends; the list is made of what was found.
+        Seconds after which growing ends; the list is made of what was found. With ``prune=None`` the rule in progress
+        is kept as far as it has come, and says so.
     callback : callable or None
         Called with a `Progress` after every rule grown; returning True ends growing. With an attribute ``within_rules =
         True`` it is also called about twice a second while a rule is searched, with ``rule=None``, the bodies judged
@@ -176,6 +182,7 @@ class RuleListClassifier(RuleClassifier):
         device: str = "cpu",
         verbose: bool = False,
         min_precision: float = 0,
+        effort: int | None = None,
     ) -> None:
         self.measure = measure
         self.heads = heads
@@ -211,6 +218,7 @@ class RuleListClassifier(RuleClassifier):
         self.device = device
         self.verbose = verbose
         self.min_precision = min_precision
+        self.effort = effort
 
     def fit(
         self,
@@ -342,6 +350,7 @@ class RuleListClassifier(RuleClassifier):
             search=self.search,
             max_head_size=1 if self.heads == "single" else self.max_head_size,
             negative=negative,
+            effort=self.effort,
         )
         warn_about_measure(objective)
         longest = self.max_conditions if grown or self.max_conditions is not None else LONGEST_BODY
@@ -361,6 +370,7 @@ _GROWN_ONLY = (
     "averaging",
     "scope",
     "search",
+    "effort",
     "lift",
     "negative",
     "label_conditions",

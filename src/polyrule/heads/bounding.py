@@ -148,4 +148,4 @@ class _GainSums:
             largest = best.max(axis=1)
             taken = np.where(largest > 0, np.clip(best, 0, None).sum(axis=1), largest)  # no head is empty
             sums.append(taken + self.m * (self.edges[ends] - level) * (not self.formula))
-        return np.maximum(*sums)
+        return np.asarray(np.maximum(*sums))

@@ -152,6 +152,8 @@ class Growth(ABC, Generic[N]):
         self._judge.watch = self._look_at_the_clock
         self._bodies, self._told = 0, time.monotonic()
         self._best: Fraction | None = None
+        #: the best body that the rule in progress has come to
+        self._reached: N | None = None
 
     # -- what an engine says ---------------------------------------------------------------------------------------
 
@@ -182,12 +184,18 @@ class Growth(ABC, Generic[N]):
 
     def grow(self, label: int | None = None, value: int | None = None) -> Candidate | None:
         """Return the best rule by greedy or beam search."""
-        self._bodies, self._best, self._told = 0, None, time.monotonic()
+        self._bodies, self._best, self._told, self._reached = 0, None, time.monotonic(), None
         literals = self._literals(label, value)
         if not literals.any():
             return None
+        try:
+            return self._grow(literals)
+        except OutOfTime:
+            raise OutOfTime(self._finished(self._reached)) from None
+
+    def _grow(self, literals: Bools) -> Candidate | None:
         root = self.begin(literals)
-        best = root if root.verdict is not None else None
+        best = self._reached = root if root.verdict is not None else None
         level = [root]  # an empty body without a head may still be refined
         if best is not None and self._judge.ends_growth():
             level = []
@@ -212,9 +220,11 @@ class Growth(ABC, Generic[N]):
         best: Candidate | None = None
         for label in range(self.labels):
             for value in (1, 0) if self.objective.negative else (1,):
-                found = self.grow(label, value)
-                if found is not None and (best is None or _rank(found) > _rank(best)):
-                    best = found
+                try:
+                    found = self.grow(label, value)
+                except OutOfTime as late:
+                    raise OutOfTime(_better(best, late.best)) from None
+                best = _better(best, found)
         return best
 
     def _literals(self, label: int | None, value: int | None) -> Bools:
@@ -266,6 +276,8 @@ class Growth(ABC, Generic[N]):
                 nodes.append(self.extended(parent, step, batch, verdict))
                 nodes.sort(key=lambda node: node.rank, reverse=True)
                 del nodes[width:]
+                if verdict.beats(self._reached.verdict if self._reached else None):
+                    self._reached = nodes[0]
         return nodes
 
     def _look_at_the_clock(self) -> None:
@@ -296,6 +308,12 @@ def without_tested(literals: Bools, body: Body) -> Bools:
     allowed = literals.copy()
     allowed[[condition.label for condition in body if isinstance(condition, LabelCondition)]] = False
     return allowed
+
+
+def _better(best: Candidate | None, found: Candidate | None) -> Candidate | None:
+    if best is None or found is None:
+        return found if best is None else best
+    return found if _rank(found) > _rank(best) else best
 
 
 def _rank(candidate: Candidate) -> tuple[Fraction, int, int]:

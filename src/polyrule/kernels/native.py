@@ -153,26 +153,36 @@ class NativeEngine:
             raise OutOfTime from None
         except NotImplementedError:
             return self._by_reference().grow(label, value)
-        climbed = self.objective.effort is not None and self._form.kind == "micro" and label is None
-        return replace(found, bound=self._bound(found)) if found is not None and climbed else found
+        late = self._engine.late
+        if found is not None and label is None and self._form.kind == "micro":
+            if late and self._form.formula != "function":
+                found = replace(found, bound=self._bound(found, replace(self.objective, effort=1)))
+            elif self.objective.effort is not None:
+                found = replace(found, bound=self._bound(found, self.objective))
+        if late:
+            raise OutOfTime(found)
+        return found
 
-    def _bound(self, found: Candidate) -> Fraction | None:
+    def _bound(self, found: Candidate, objective: Objective) -> Fraction | None:
         """Return what no head of a body is worth more than; None if its head is the best."""
         counts = np.array(self._engine.label_counts(found.cover), dtype=np.int64)
         allowed = np.ones((len(counts), 2), dtype=bool)
         allowed[:, 0] = self.objective.negative
         unset, covered, total = counts[:, :2], counts[:, :2] + counts[:, 2:4], counts[:, 4:6] + counts[:, 6:]
         world = World.from_counts(unset, covered, total, self.remaining, without_tested(allowed, found.body))
-        return bound_heads(world, self.objective, found.value)
+        return bound_heads(world, objective, found.value)
 
     def grow_single(self) -> Candidate | None:
         """Return the best of the rules grown for each single literal."""
         try:
-            return self._candidate(self._engine.grow_single(self._seconds(), self.report, PACE))
+            found = self._candidate(self._engine.grow_single(self._seconds(), self.report, PACE))
         except TimeoutError:
             raise OutOfTime from None
         except NotImplementedError:
             return self._by_reference().grow_single()
+        if self._engine.late:
+            raise OutOfTime(found)
+        return found
 
     def commit(self, candidate: Candidate, stop_threshold: float | None, keep_covered: bool) -> Outcome:
         """Apply a rule to the training state."""
