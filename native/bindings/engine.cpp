@@ -1,6 +1,7 @@
 // The engine, as Python calls it. Everything that comes in is checked here, once.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
+#include <nanobind/stl/array.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
@@ -81,8 +82,8 @@ T choose(const char* what, const std::string& name, const std::map<std::string, 
 
 Form make_form(const std::string& kind, const std::string& scope, const std::vector<Count>& num,
                const std::vector<Count>& den, const std::vector<Count>& rho, std::optional<std::size_t> max_head,
-               bool negative, const std::string& formula, std::pair<Count, Count> m, nb::object function, bool monotone,
-               std::size_t labels) {
+               std::size_t effort, bool negative, const std::string& formula, std::pair<Count, Count> m,
+               nb::object function, bool monotone, std::size_t labels) {
   Form form;
   form.kind = choose<HeadKind>("kind of head", kind,
                                {{"singles", HeadKind::singles},
@@ -120,6 +121,7 @@ Form make_form(const std::string& kind, const std::string& scope, const std::vec
   std::copy(den.begin(), den.end(), form.den.begin());
   form.rho = rho;
   form.max_head = max_head.value_or(SIZE_MAX);
+  form.effort = effort;
   form.negative = negative;
   return form;
 }
@@ -213,6 +215,24 @@ class PyEngine {
     return {nb::bytes(working.data(), working.size()), nb::bytes(assigned.data(), assigned.size())};
   }
 
+  // Per label, the weight of absent and present ones where nobody has set it, then where somebody has: in a cover, and
+  // in the whole working set.
+  std::vector<std::array<Count, 8>> label_counts(const Cover& cover) const {
+    const State& state = engine_->state();
+    if (cover.bits.words() != state.working.words()) throw nb::value_error("a cover of another table");
+    const Count weight = state.weigh(cover.bits.data());
+    std::vector<std::array<Count, 8>> out;
+    for (std::size_t l = 0; l < state.labels; ++l) {
+      const KindCounts in = state.count_kinds(l, cover.bits, weight);
+      const KindCounts all = state.count_kinds(l, state.working, state.working_weight);
+      out.push_back({in[kAbsent], in[kPresent], in[kAbsentSet], in[kPresentSet], all[kAbsent], all[kPresent],
+                     all[kAbsentSet], all[kPresentSet]});
+    }
+    return out;
+  }
+
+  // Whether the last search was ended by its deadline, with a rule that is unfinished.
+  bool late() const { return late_; }
   Count remaining() const { return engine_->state().working_weight; }
   bool has_unset() const { return engine_->state().has_unset(engine_->form().negative); }
 
@@ -369,6 +389,7 @@ class PyEngine {
         unsuited = true;
       }
     }
+    late_ = watch.late;
     if (interrupted) throw nb::python_error();
     if (late) {
       PyErr_SetString(PyExc_TimeoutError, "the deadline has passed");
@@ -408,6 +429,7 @@ class PyEngine {
     return nb::make_tuple(body, head, num, den, Cover{grown->cover}, rest);
   }
 
+  bool late_ = false;
   nb::object keep_alive_;  // dense columns are read where they are
   std::unique_ptr<Engine> engine_;
 };
@@ -429,19 +451,19 @@ void register_engine(nb::module_& m) {
              std::optional<std::size_t> max_head, bool negative, std::size_t beam_width, bool label_conditions,
              Count min_coverage, std::optional<std::size_t> max_conditions, std::size_t max_members, int threads,
              const std::string& formula, std::pair<Count, Count> m, nb::object function, bool monotone,
-             const nb::dict& limits) {
+             std::size_t effort, const nb::dict& limits) {
             if (beam_width == 0) throw nb::value_error("a beam must be at least 1 wide");
             const GrowOptions options{beam_width, label_conditions, min_coverage, max_conditions.value_or(SIZE_MAX),
                                       max_members};
-            new (self) PyEngine(
-                values, nominal, truth, known, labels, weights,
-                make_form(kind, scope, num, den, rho, max_head, negative, formula, m, function, monotone, labels),
-                options, make_limits(limits), threads);
+            new (self) PyEngine(values, nominal, truth, known, labels, weights,
+                                make_form(kind, scope, num, den, rho, max_head, effort, negative, formula, m, function,
+                                          monotone, labels),
+                                options, make_limits(limits), threads);
           },
           "values"_a, "nominal"_a, "truth"_a, "known"_a.none(), "labels"_a, "weights"_a, "kind"_a, "scope"_a, "num"_a,
           "den"_a, "rho"_a, "max_head"_a.none(), "negative"_a, "beam_width"_a, "label_conditions"_a, "min_coverage"_a,
           "max_conditions"_a.none(), "max_members"_a, "threads"_a, "formula"_a = "",
-          "m"_a = std::pair<Count, Count>(0, 1), "function"_a = nb::none(), "monotone"_a = false,
+          "m"_a = std::pair<Count, Count>(0, 1), "function"_a = nb::none(), "monotone"_a = false, "effort"_a = 0,
           "limits"_a = nb::dict())
       .def("grow", &PyEngine::grow, "label"_a.none(), "value"_a, "seconds"_a.none(), "report"_a = nb::none(),
            "pace"_a = 0.5)
@@ -449,6 +471,8 @@ void register_engine(nb::module_& m) {
       .def("commit", &PyEngine::commit, "rows"_a, "head"_a, "stop"_a.none(), "keep_covered"_a)
       .def("leftover", &PyEngine::leftover)
       .def("training_state", &PyEngine::training_state)
+      .def("label_counts", &PyEngine::label_counts, "cover"_a)
+      .def_prop_ro("late", &PyEngine::late)
       .def_prop_ro("remaining", &PyEngine::remaining)
       .def_prop_ro("has_unset", &PyEngine::has_unset);
 }

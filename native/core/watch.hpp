@@ -20,6 +20,7 @@ struct Watch {
   std::optional<std::chrono::steady_clock::time_point> deadline;
   mutable std::atomic<std::uint64_t> bodies{0};  // that have been judged, at least
   mutable std::optional<double> best;            // value so far; belongs to the thread that started the search
+  mutable bool late = false;                     // the deadline has passed, and what has been found is unfinished
 
   void check() const {
     if (deadline && std::chrono::steady_clock::now() > *deadline) throw TimeIsUp{};

@@ -50,6 +50,7 @@ struct Form {
   std::array<Count, 5> den{};
   std::vector<Count> rho;  // in steps of 2**-30 by head size; empty without lift
   std::size_t max_head = SIZE_MAX;
+  std::size_t effort = 0;  // heads of `micro` that are tried for a body, at most; 0: the best head is found
   bool negative = true;
   Formula formula = Formula::none;
   bool measured = false;       // values are only known in their order; the measure itself gives those that are shown

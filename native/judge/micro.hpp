@@ -26,6 +26,7 @@ class MicroHeads {
 
   // The best head of literals in label order (`= 1` first), or none if a level is given that no head reaches.
   Head best(const std::vector<Literal>& literals, std::size_t most_labels, const Fraction* level) {
+    if (form_.effort > 0 && !literals_decide(literals)) return climb(literals, most_labels, level);
     if (all_are_equal(literals)) {
       Head all = largest(literals, most_labels);
       return level && compare(*level, all.value) > 0 ? Head{} : all;
@@ -54,6 +55,132 @@ class MicroHeads {
 
  private:
   static constexpr double kFew = 1024;  // heads that are tried one by one
+
+  // Whether no head is better than its best literal: equal margins, and a value that is not negative.
+  bool literals_decide(const std::vector<Literal>& literals) const {
+    if (form_.formula == Formula::m_estimate) return false;
+    const Counts& first = literals.front().counts;
+    const Count covered = first.tp + first.fp, total = covered + first.tn + first.fn;
+    return std::all_of(literals.begin(), literals.end(),
+                       [&](const Literal& l) {
+                         const Counts& c = l.counts;
+                         return c.tp + c.fp == covered && c.tp + c.fp + c.tn + c.fn == total;
+                       }) &&
+           std::any_of(literals.begin(), literals.end(),
+                       [&](const Literal& l) { return formula_value(form_, l.counts).num >= 0; });
+  }
+
+  // The best of as many heads as may be tried, in an order that the counts alone decide; polyrule/heads/climb.py is the
+  // definition. None if no head at all reaches the level.
+  Head climb(const std::vector<Literal>& literals, std::size_t most_labels, const Fraction* level) {
+    if (level && !may_reach(literals, *level)) return {};
+    literals_ = &literals;
+    has_target_ = false;
+    std::size_t tried = literals.size();
+    for (std::uint32_t i = 0; i < literals.size(); ++i) try_head({i}, literals[i].counts);
+    const std::vector<std::uint32_t> leaders = leading();
+    most_ = std::min(most_labels, leaders.size());
+    std::vector<std::uint32_t> head;
+    Counts sum;
+    for (std::size_t size = 1; size <= most_ && (size == 1 || tried < form_.effort); ++size) {
+      head.push_back(leaders[size - 1]);
+      sum = plus(sum, literals[leaders[size - 1]].counts);
+      if (size > 1) ++tried, try_head(head, sum);
+    }
+    while (climb_once(tried)) patience_.step(literals.size());
+    return level && compare(*level, best_.value) > 0 ? Head{} : best_;
+  }
+
+  // Tries the heads that differ in one label from the best so far; whether one of them is better.
+  bool climb_once(std::size_t& tried) {
+    const std::vector<std::uint32_t> from = places_;
+    std::vector<int> taken(literals_->size(), -1);  // by literal, its label's literal in the head
+    Counts sum;
+    for (const std::uint32_t i : from) sum = plus(sum, (*literals_)[i].counts);
+    for (std::size_t first = 0, next; first < literals_->size(); first = next) {
+      for (next = first; next < literals_->size() && label(next) == label(first);) ++next;
+      for (const std::uint32_t i : from)
+        if (label(i) == label(first)) std::fill(&taken[first], &taken[first] + (next - first), int(i));
+    }
+    for (std::uint32_t i = 0; i < literals_->size(); ++i) {
+      const bool leaves = taken[i] == int(i);
+      if (leaves ? from.size() == 1 : taken[i] < 0 && from.size() == most_) continue;
+      if (tried++ >= form_.effort) return false;
+      Counts changed = leaves ? sum : plus(sum, (*literals_)[i].counts);
+      if (taken[i] >= 0) changed = less(changed, (*literals_)[std::size_t(taken[i])].counts);
+      if (!is_promising(changed)) continue;
+      std::vector<std::uint32_t> head;
+      for (const std::uint32_t k : from)
+        if (int(k) != taken[i]) head.push_back(k);
+      if (!leaves) head.push_back(i);
+      try_head(std::move(head), changed);
+    }
+    return places_ != from;
+  }
+
+  // The best literal of every label, the best first.
+  std::vector<std::uint32_t> leading() const {
+    const auto before = [&](std::uint32_t a, std::uint32_t b) {
+      const Literal &left = (*literals_)[a], &right = (*literals_)[b];
+      const int order = compare_values(left.counts, right.counts);
+      if (order != 0) return order > 0;
+      return left.literal.tp != right.literal.tp ? left.literal.tp > right.literal.tp : a < b;
+    };
+    std::vector<std::uint32_t> out;
+    for (std::uint32_t i = 0; i < literals_->size(); ++i) {
+      if (out.empty() || label(out.back()) != label(i)) out.push_back(i);
+      else if (before(i, out.back())) out.back() = i;
+    }
+    std::sort(out.begin(), out.end(), before);
+    return out;
+  }
+
+  std::uint32_t label(std::size_t place) const { return (*literals_)[place].literal.label; }
+
+  static Counts plus(const Counts& a, const Counts& b) { return {a.tp + b.tp, a.fp + b.fp, a.tn + b.tn, a.fn + b.fn}; }
+  static Counts less(const Counts& a, const Counts& b) { return {a.tp - b.tp, a.fp - b.fp, a.tn - b.tn, a.fn - b.fn}; }
+
+  double estimate(const Counts& c) const {
+    return formula_estimate(form_, double(c.tp), double(c.fp), double(c.tn), double(c.fn));
+  }
+
+  // Exact, but quick where doubles can tell.
+  int compare_values(const Counts& a, const Counts& b) const {
+    const double left = estimate(a), right = estimate(b);
+    if (std::abs(left - right) > 1e-11 * std::max({1.0, std::abs(left), std::abs(right)})) return left > right ? 1 : -1;
+    return compare(formula_value(form_, a), formula_value(form_, b));
+  }
+
+  bool is_promising(const Counts& sum) const { return !has_target_ || estimate(sum) >= lowered_; }
+
+  // Keeps a head, given by the places of its literals, if it is the best so far.
+  void try_head(std::vector<std::uint32_t> head, const Counts& sum) {
+    if (!is_promising(sum)) return;
+    const Fraction value = formula_value(form_, sum);
+    const int order = has_target_ ? compare(value, target_) : 1;
+    if (order < 0) return;
+    std::sort(head.begin(), head.end());
+    std::vector<HeadLiteral> literals;
+    for (const std::uint32_t i : head) literals.push_back((*literals_)[i].literal);
+    if (order == 0 && !outranks(literals, best_.literals)) return;
+    best_ = {value, sum.tp, std::move(literals)};
+    places_ = std::move(head);
+    if (order > 0) set_target(value);
+  }
+
+  // Says no only if no head reaches the level.
+  bool may_reach(const std::vector<Literal>& literals, const Fraction& level) {
+    gains_.set_level(level);
+    double slack = 0;
+    std::vector<MicroItem> open, fixed;
+    for (std::uint32_t i = 0; i < literals.size(); ++i) {
+      const Counts& c = literals[i].counts;
+      if (compare(formula_value(form_, c), level) >= 0) return true;
+      open.push_back({double(c.tp), double(c.fp), double(c.tn), double(c.fn), literals[i].literal.label, i});
+      slack += 1e-11 * double(c.tp + c.fp + c.tn + c.fn + 1);
+    }
+    return gains_.narrow(open, fixed, slack);
+  }
 
   // Whether every head has the same value, because nothing is left uncovered.
   bool all_are_equal(const std::vector<Literal>& literals) const {
@@ -247,6 +374,7 @@ class MicroHeads {
   std::vector<MicroItem> fixed_;
   MicroBox box_;
   Head best_;
+  std::vector<std::uint32_t> places_;  // of the literals of `best_`, where it is climbed to
 };
 
 }  // namespace polyrule

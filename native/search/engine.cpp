@@ -103,6 +103,15 @@ Head Engine::solve(const Watch& watch, const Node& node, const Form& form) const
   return HeadJudge(node.labels, state_, form, Patience(&watch)).solve(kinds.data(), node.cover);
 }
 
+Head Engine::solve_late(const Watch& watch, const Node& node, Form form) const {
+  constexpr std::size_t kHeads = 10'000;
+  if (form.kind == HeadKind::example || form.formula == Formula::function) return {};
+  if (form.effort == 0) form.effort = kHeads;
+  Watch patient;  // without a deadline
+  patient.poll = watch.poll;
+  return solve(patient, node, form);
+}
+
 void Engine::begin_rule(const Form& form) {
   numeric_.begin_rule(form);
   lists_.begin_rule(form);
@@ -169,7 +178,13 @@ std::optional<Grown> Engine::grow_body(const Watch& watch, const Form& form, std
                                        std::vector<KeptRule::Step>* steps) {
   Node root = Node::root(state_, ++paths_);
   root.labels = std::move(labels);
-  Head head = solve(watch, root, form);
+  Head head;
+  try {
+    head = solve(watch, root, form);
+  } catch (const TimeIsUp&) {
+    watch.late = true;
+    head = solve_late(watch, root, form);
+  }
   if (!head.any()) return std::nullopt;
   // Sums that have an offset twice must stay below 2**31.
   if (options_.max_members > 0 && state_.working_weight > kMostWeight / 2) throw NotCompiled{};
@@ -177,11 +192,16 @@ std::optional<Grown> Engine::grow_body(const Watch& watch, const Form& form, std
   std::vector<Live> level;
   const bool nested = options_.beam_width == 1 && options_.max_members == 0;  // no other body is below the empty one
   level.push_back({{}, {}, std::move(head), nested ? std::move(root) : root});
-  for (;;) {
+  while (!watch.late) {
     const Live& best = level.front();
     watch.best = shown_value(form, best.head.value);
     if (steps) steps->push_back({best.last, best.head.value, best.head.tp, best.node.weight, best.node.cover});
-    std::vector<Live> next = next_level(watch, form, whole, root, level);
+    std::vector<Live> next;
+    try {
+      next = next_level(watch, form, whole, root, level);
+    } catch (const TimeIsUp&) {
+      watch.late = true;
+    }
     if (next.empty() || !beats(next.front().head, best.head)) break;
     level = std::move(next);
   }
@@ -258,8 +278,8 @@ std::vector<Engine::Live> Engine::next_level(const Watch& watch, const Form& for
     Node node = Node::below(greedy && !joins ? live.node : root, std::move(cover), state_, numeric_.any());
     node.labels = joins ? root.labels : live.node.labels;
     for (NodeLabel& label : node.labels) label.kinds = state_.count_kinds(label.label, node.cover, node.weight);
-    Head head = solve(watch, node, form);
-    next.push_back({std::move(f.body), f.scored.condition, std::move(head), std::move(node)});
+    Head head = watch.late ? solve_late(watch, node, form) : solve(watch, node, form);
+    if (head.any()) next.push_back({std::move(f.body), f.scored.condition, std::move(head), std::move(node)});
   }
   return next;
 }

@@ -43,7 +43,8 @@ class Engine {
   const State& state() const { return state_; }
   const Form& form() const { return form_; }
 
-  // The best rule; with a literal, the best rule with exactly that head. None if no literal has a true positive.
+  // The best rule; with a literal, the best rule with exactly that head. None if no literal has a true positive. Once
+  // the deadline has passed (`watch.late`), the best body so far.
   std::optional<Grown> grow(const Watch& watch, LiteralChoice literal);
   // The best of the rules grown for each literal on its own.
   std::optional<Grown> grow_single(const Watch& watch);
@@ -94,6 +95,8 @@ class Engine {
   std::optional<Grown> grow_without_conditions(const Watch& watch, const Form& form, std::vector<NodeLabel> labels);
   void begin_rule(const Form& form);
   Head solve(const Watch& watch, const Node& node, const Form& form) const;
+  // After the deadline: a head that needs no long search, or none.
+  Head solve_late(const Watch& watch, const Node& node, Form form) const;
 
   State state_;
   Columns columns_;

@@ -18,7 +18,7 @@ void GeneralSearch::look(const Query& query, const Offset* offset, Shortlist& be
   const std::size_t work = (node.rows.size() + codes.work()) * units;
   const int threads = work < limits_.threaded_work ? 1 : std::min<int>(threads_, static_cast<int>(units));
   std::vector<std::unique_ptr<GeneralScan>> workers(static_cast<std::size_t>(threads));
-  over_all(watch, units, threads, 1, [&](int w, std::size_t unit) {
+  const auto visit = [&](int w, std::size_t unit) {
     auto& worker = workers[static_cast<std::size_t>(w)];
     if (!worker)
       worker.reset(new GeneralScan(node, offset, state_, columns_, sequences_, codes, form, min_coverage_,
@@ -26,9 +26,14 @@ void GeneralSearch::look(const Query& query, const Offset* offset, Shortlist& be
     if (unit < columns.size()) worker->feature(columns[unit]);
     else worker->label(labels[unit - columns.size()]);
     watch.bodies.fetch_add(worker->judged(), std::memory_order_relaxed);
-  });
-  for (const auto& worker : workers)
-    if (worker) worker->finish();
+  };
+  try {
+    over_all(watch, units, threads, 1, visit);
+    for (const auto& worker : workers)
+      if (worker) worker->finish();
+  } catch (const TimeIsUp&) {  // what was found until then still counts
+    watch.late = true;
+  }
   for (const auto& worker : workers)
     if (worker) best.merge(worker->shortlist());
 }

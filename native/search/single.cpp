@@ -2,6 +2,7 @@
 // most of them stay as they are, because a rule for another label changes nothing that they were judged by, except that
 // conditions on that label cover other rows now. Only those conditions are looked at again.
 #include <algorithm>
+#include <utility>
 
 #include "search/engine.hpp"
 
@@ -16,6 +17,10 @@ std::optional<Grown> Engine::grow_single(const Watch& watch) {
       if (change.label || change.working || !still_best(rule, l, v, change.sets)) {
         rule = {};
         rule.grown = grow_with(watch, LiteralChoice({l, v}), &rule.steps);
+      }
+      if (watch.late) {
+        const std::optional<Grown> last = std::exchange(rule, {}).grown;
+        return best && !(last && beats(last->head, (*best)->head)) ? *best : last;
       }
       rule.stamp = state_.now();
       if (!rule.grown) continue;

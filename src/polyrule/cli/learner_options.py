@@ -45,6 +45,8 @@ _TEXTS = {
     "averaging": "How the counts of labels and examples are averaged.",
     "max_conditions": "Most conditions in a body.",
     "max_head_size": "Most labels in a head.",
+    "effort": "Heads tried for a body, at most, by measures whose best head takes very long to find; rules then say by"
+    " how much they can be beaten; with --prune none.",
     "negative": "Whether rules may say that a label is absent; with --prune none.  [default: yes, unless pruned]",
     "label_conditions": "Whether bodies may test labels set by earlier rules; with --prune none.  [default: yes, unless"
     " pruned]",
@@ -57,7 +59,7 @@ _TEXTS = {
     "n_jobs": "Threads; the model does not depend on it.",
 }
 _NOTHING = "no limit"
-_LIMITS = ("max_conditions", "max_head_size", "max_rules", "time_limit")
+_LIMITS = ("max_conditions", "max_head_size", "max_rules", "time_limit", "effort")
 _CHOICES = re.compile(r"^\{(.+)\}$")
 
 

@@ -80,6 +80,11 @@ class RuleListClassifier(RuleClassifier):
         head to absent.
     search : str
         Head search; "auto" takes the cheapest that is provably exact.
+    effort : int or None
+        Heads that are tried for a body, at most, by measures whose best head may take very long to find with many
+        labels: "wracc", "kappa", "matthews", "klosgen" and their kin, the m-estimate, functions of your own. Every rule
+        then says by how much its head can be beaten. The work is counted, so the list is the same on every machine.
+        None finds the best head, however long that takes.
     lift : str, Lift or None
         Preference for larger heads, such as "kln:0.16" or "root:4".
     negative : bool or None
@@ -93,7 +98,8 @@ class RuleListClassifier(RuleClassifier):
     keep_covered : bool
         Whether examples covered by a rule without a stop all stay, or only those with an unset label.
     time_limit : float or None
-        Seconds after which growing ends; the list is made of what was found.
+        Seconds after which growing ends; the list is made of what was found. With ``prune=None`` the rule in progress
+        is kept as far as it has come, and says so.
     callback : callable or None
         Called with a `Progress` after every rule grown; returning True ends growing. With an attribute ``within_rules =
         True`` it is also called about twice a second while a rule is searched, with ``rule=None``, the bodies judged
@@ -184,6 +190,7 @@ class RuleListClassifier(RuleClassifier):
         verbose: bool = False,
         min_precision: float = 0,
         max_samples: int | None = 50_000,
+        effort: int | None = None,
     ) -> None:
         self.measure = measure
         self.heads = heads
@@ -220,6 +227,7 @@ class RuleListClassifier(RuleClassifier):
         self.verbose = verbose
         self.min_precision = min_precision
         self.max_samples = max_samples
+        self.effort = effort
 
     def fit(
         self,
@@ -367,6 +375,7 @@ class RuleListClassifier(RuleClassifier):
             search=self.search,
             max_head_size=1 if self.heads == "single" else self.max_head_size,
             negative=negative,
+            effort=self.effort,
         )
         warn_about_measure(objective)
         longest = self.max_conditions if grown or self.max_conditions is not None else LONGEST_BODY
@@ -386,6 +395,7 @@ _GROWN_ONLY = (
     "averaging",
     "scope",
     "search",
+    "effort",
     "lift",
     "negative",
     "label_conditions",

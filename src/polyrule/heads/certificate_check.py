@@ -1,16 +1,18 @@
 """An independent check of certificates: it counts by the definition and uses none of the searches.
 
-What it relies on: `evaluate`, the definition of a head's value; the statements of `polyrule.measures.facts`; and a
-few lines of arithmetic here.
+What it relies on: `evaluate`, the definition of a head's value; the statements of `polyrule.measures.facts`; a few
+lines of arithmetic here; and `bound_heads`, for heads that are not stated to be the best.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from fractions import Fraction
 from itertools import product
 from typing import Any
 
+from polyrule.heads.bounding import bound_heads
 from polyrule.heads.world import World, evaluate
 from polyrule.measures.definition import Head, LabelValue, cell
 from polyrule.measures.facts import is_correlation
@@ -85,6 +87,7 @@ class _Check:
             "ratio": self._ratio,
             "subset": self._subset,
             "heads": self._heads,
+            "bounded": self._bounded,
         }
         kind = self.certificate["kind"]
         return checks[kind](value) if kind in checks else [f"unknown kind of certificate {kind!r}"]
@@ -255,6 +258,14 @@ class _Check:
             if w.weights[e] > 0 and ((free and w.truth[e, label] == expected) or w.truth[e, label] > 1):
                 right.append(e)
         return frozenset(right)
+
+    def _bounded(self, value: Fraction) -> list[str]:
+        """The bound is proved anew: a certificate of it would be longer than the proof."""
+        stated = Fraction(self.certificate["bound"])
+        found = bound_heads(self.world, replace(self.objective, effort=self.objective.effort or 1), value)
+        if found is not None and found > stated:
+            return [f"it is proved that no head is worth more than {found}, not {stated}"]
+        return []
 
     def _heads(self, value: Fraction) -> list[str]:
         """Try every head by the definition, if they are not too many."""

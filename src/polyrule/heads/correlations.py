@@ -16,10 +16,17 @@ import numpy as np
 import numpy.typing as npt
 
 from polyrule.arrays import Floats
+from polyrule.heads.valuation import MicroValuation, Valuation
+from polyrule.heads.world import HeadSpace
 from polyrule.measures.association import Association
 from polyrule.measures.base import Measure
 from polyrule.measures.matthews import Matthews
-from polyrule.measures.rational import RationalMeasure, true_minus_false_positive_rate, weighted_relative_accuracy
+from polyrule.measures.rational import (
+    RationalMeasure,
+    m_estimate_from_counts,
+    true_minus_false_positive_rate,
+    weighted_relative_accuracy,
+)
 
 Mask = npt.NDArray[np.bool_]
 SLACK = 1e-9
@@ -34,6 +41,33 @@ def formula_of(measure: Measure) -> str | None:
     return {weighted_relative_accuracy: "wracc", true_minus_false_positive_rate: "rate_difference"}.get(
         measure.function
     )
+
+
+def formula_of_sums(valuation: Valuation) -> str | None:
+    """Return the formula, or ``m_estimate``, by which a head is judged from its summed counts and nothing else.
+
+    >>> from polyrule.heads import World
+    >>> from polyrule.heads.valuation import valuation
+    >>> from polyrule.measures import Objective
+    >>> world = World.from_text(covered="011 110")
+    >>> [formula_of_sums(valuation(world, Objective(name))) for name in ("m2", "kappa", "f1")]
+    ['m_estimate', 'kappa', None]
+    """
+    objective = valuation.objective
+    if not isinstance(valuation, MicroValuation) or objective.scope != "head" or not objective.lift.is_none:
+        return None
+    measure = objective.measure
+    if isinstance(measure, RationalMeasure) and measure.function is m_estimate_from_counts:
+        return "m_estimate"
+    return formula_of(measure)
+
+
+def literals_decide(valuation: Valuation, space: HeadSpace) -> bool:
+    """Whether no head is better by such a formula than its best literal: equal margins, no negative best value."""
+    assert isinstance(valuation, MicroValuation)
+    delta = valuation.delta
+    margins = {(sum(delta[literal][:2]), sum(delta[literal])) for literal in space.literals}
+    return len(margins) == 1 and any(valuation.value((literal,)) >= 0 for literal in space.literals)
 
 
 class Shares:

@@ -7,6 +7,8 @@ from fractions import Fraction
 
 from polyrule.errors import OptionError
 from polyrule.heads.branch_and_bound import search_bound
+from polyrule.heads.climb import search_climb
+from polyrule.heads.correlations import formula_of_sums, literals_decide
 from polyrule.heads.enumeration import search_antimonotone, search_exhaustive
 from polyrule.heads.ratio_search import LinearForm, linear_form, search_ratio
 from polyrule.heads.result import HeadResult, Node, Rank
@@ -25,7 +27,7 @@ from polyrule.measures.definition import Head
 from polyrule.measures.facts import prove
 from polyrule.measures.objective import SEARCHES, Objective
 
-VARIANTS = (*SEARCHES, "antimonotone-tree", "alike")
+VARIANTS = (*SEARCHES, "antimonotone-tree", "alike", "climb")
 Seen = Mapping[Head, tuple[Fraction | None, str]]
 
 
@@ -62,7 +64,8 @@ def search(
     strategy : str
         ``auto``, ``exhaustive``, ``antimonotone``, ``decomposable``, ``ratio``, ``subset``, ``bound``, or
         ``antimonotone-tree``: the variant of the paper's figure, which prunes only within the branches of its tree;
-        ``alike``: for correlations with a positive best value, which ``auto`` takes where it can.
+        ``alike``: for correlations with a positive best value, which ``auto`` takes where it can; ``climb``: as many
+        heads as the `effort` of the objective, which ``auto`` takes instead of ``bound`` where there is one.
     trace : bool
         Whether to return the search tree.
     min_tp : int
@@ -109,6 +112,27 @@ def _choose(values: Valuation, space: HeadSpace, form: LinearForm | SizeForm | N
     """Return the cheapest search that is proved exact here; the proofs need literals with a true positive."""
     if min_tp < 1:
         return "bound"
+    exact = _choose_exact(values, space, form)
+    if values.objective.effort is None:
+        return exact
+    formula = formula_of_sums(values)
+    if formula is None:
+        return "climb" if exact == "bound" else exact
+    return exact if formula != "m_estimate" and literals_decide(values, space) else "climb"
+
+
+def chosen_search(world: World, objective: Objective) -> str:
+    """Return which search ``auto`` takes in a world that has a literal to predict.
+
+    >>> world = World.from_text(covered="11 10", uncovered="01")
+    >>> chosen_search(world, Objective("f1")), chosen_search(world, Objective("m2", effort=9))
+    ('decomposable', 'climb')
+    """
+    space, values = HeadSpace.of(world, objective), valuation(world, objective)
+    return _choose(values, space, linear_form(values, space) or size_form(values, space), 1)
+
+
+def _choose_exact(values: Valuation, space: HeadSpace, form: LinearForm | SizeForm | None) -> str:
     plain = values.objective.lift.is_none
     if isinstance(values, SubsetValuation):
         return "subset" if plain else "bound"
@@ -161,6 +185,8 @@ def _run(
         assert form is not None
         optimum = search_ratio(space, values, form)
         return optimum.head, optimum.rank, optimum.evaluated, {h: (values.value(h), "evaluated") for h in optimum.tried}
+    if strategy == "climb":
+        return *search_climb(space, values, values.objective.effort or 1), {}
     head, rank, met = search_bound(space, values)
     return head, rank, len(met), met
 

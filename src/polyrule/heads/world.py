@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from polyrule.arrays import Bools, Ints
 from polyrule.errors import DataError
 from polyrule.measures.definition import Head, LabelValue, head_value
 from polyrule.measures.objective import Objective
@@ -107,6 +108,20 @@ class World:
         inside, outside = covered.replace(",", " ").split(), uncovered.replace(",", " ").split()
         rows = [[int(c) for c in vector] for vector in inside + outside]
         return cls.make(rows, [True] * len(inside) + [False] * len(outside), negative=negative)
+
+    @classmethod
+    def from_counts(cls, unset: Ints, covered: Ints, total: Ints, weight: int, allowed: Bools) -> World:
+        """Build a world that only knows its counts, which is all that micro-averages and averages over labels need.
+
+        `unset`, `covered` and `total` are (labels, absent or present): in a body where nobody has set the label, in the
+        body, in the working set, whose weight is the last number.
+        """
+        nothing = np.zeros((0, len(unset)), dtype=np.uint8)
+        world = cls(nothing, np.zeros(0, bool), nothing.astype(np.int8), np.zeros(0, np.int64), allowed)
+        outside = total - covered
+        counts = LabelCounts(unset, unset[:, ::-1], outside[:, 1], outside[:, 0], covered[:, 1], covered[:, 0])
+        world.__dict__.update(counts=counts, total_weight=weight, nothing_set=False)
+        return world
 
     @property
     def n_labels(self) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from math import ceil
 from typing import Protocol
@@ -82,13 +82,15 @@ class Candidate:
     """A rule as the search found it: integer counts, exact value, and the rows it covers.
 
     `head` holds (label, value, tp, fp) in label order, counts in integer weight units. `cover` are the rows of the
-    working set it covers, as row numbers or as the engine that grew it keeps them.
+    working set it covers, as row numbers or as the engine that grew it keeps them. `bound` is what no head of the body
+    is worth more than, where not all of them could be ruled out; None where the head is the best.
     """
 
     body: tuple[Condition, ...]
     head: tuple[tuple[int, int, int, int], ...]
     value: Fraction
     cover: Ints | Cover
+    bound: Fraction | None = field(default=None, kw_only=True)
 
     @property
     def covered(self) -> Ints:
@@ -119,7 +121,14 @@ PACE = 0.5
 
 
 class OutOfTime(Exception):
-    """Raised by `Engine.grow` when its deadline has passed; the training state is as it was before the call."""
+    """Raised by `Engine.grow` when its deadline has passed; the training state is as it was before the call.
+
+    `best` is the rule that had been reached, if any: its body might have been grown further.
+    """
+
+    def __init__(self, best: Candidate | None = None) -> None:
+        super().__init__("the deadline has passed")
+        self.best = best
 
 
 class Engine(Protocol):

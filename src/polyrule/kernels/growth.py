@@ -27,13 +27,14 @@ from __future__ import annotations
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, Generic, TypeVar
 
 import numpy as np
 
 from polyrule.arrays import Bools, Ints
+from polyrule.heads.bounding import bound_heads
 from polyrule.kernels.engine import PACE, Candidate, GrowOptions, OutOfTime, Report
 from polyrule.kernels.judge import Judge, Verdict
 from polyrule.measures import Objective
@@ -151,6 +152,8 @@ class Growth(ABC, Generic[N]):
         self._judge.watch = self._look_at_the_clock
         self._bodies, self._told = 0, time.monotonic()
         self._best: Fraction | None = None
+        #: the best body that the rule in progress has come to
+        self._reached: N | None = None
 
     # -- what an engine says ---------------------------------------------------------------------------------------
 
@@ -181,12 +184,18 @@ class Growth(ABC, Generic[N]):
 
     def grow(self, label: int | None = None, value: int | None = None) -> Candidate | None:
         """Return the best rule by greedy or beam search."""
-        self._bodies, self._best, self._told = 0, None, time.monotonic()
+        self._bodies, self._best, self._told, self._reached = 0, None, time.monotonic(), None
         literals = self._literals(label, value)
         if not literals.any():
             return None
+        try:
+            return self._grow(literals)
+        except OutOfTime:
+            raise OutOfTime(self._finished(self._reached)) from None
+
+    def _grow(self, literals: Bools) -> Candidate | None:
         root = self.begin(literals)
-        best = root if root.verdict is not None else None
+        best = self._reached = root if root.verdict is not None else None
         level = [root]  # an empty body without a head may still be refined
         if best is not None and self._judge.ends_growth():
             level = []
@@ -197,18 +206,25 @@ class Growth(ABC, Generic[N]):
             if not level or not level[0].verdict.beats(floor):  # type: ignore[union-attr]
                 break
             best = level[0]
+        return self._finished(best)
+
+    def _finished(self, best: N | None) -> Candidate | None:
+        """Return a body as a rule if it covers enough, with a bound where its head may not be the best."""
         if best is None or best.weight < self.options.least_weight:
             return None
-        return self.candidate(best)
+        found, world = self.candidate(best), best.verdict.world if best.verdict else None
+        return found if world is None else replace(found, bound=bound_heads(world, self.objective, found.value))
 
     def grow_single(self) -> Candidate | None:
         """Return the best of the rules grown for each single literal."""
         best: Candidate | None = None
         for label in range(self.labels):
             for value in (1, 0) if self.objective.negative else (1,):
-                found = self.grow(label, value)
-                if found is not None and (best is None or _rank(found) > _rank(best)):
-                    best = found
+                try:
+                    found = self.grow(label, value)
+                except OutOfTime as late:
+                    raise OutOfTime(_better(best, late.best)) from None
+                best = _better(best, found)
         return best
 
     def _literals(self, label: int | None, value: int | None) -> Bools:
@@ -260,6 +276,8 @@ class Growth(ABC, Generic[N]):
                 nodes.append(self.extended(parent, step, batch, verdict))
                 nodes.sort(key=lambda node: node.rank, reverse=True)
                 del nodes[width:]
+                if verdict.beats(self._reached.verdict if self._reached else None):
+                    self._reached = nodes[0]
         return nodes
 
     def _look_at_the_clock(self) -> None:
@@ -290,6 +308,12 @@ def without_tested(literals: Bools, body: Body) -> Bools:
     allowed = literals.copy()
     allowed[[condition.label for condition in body if isinstance(condition, LabelCondition)]] = False
     return allowed
+
+
+def _better(best: Candidate | None, found: Candidate | None) -> Candidate | None:
+    if best is None or found is None:
+        return found if best is None else best
+    return found if _rank(found) > _rank(best) else best
 
 
 def _rank(candidate: Candidate) -> tuple[Fraction, int, int]:

@@ -12,7 +12,7 @@ Three ways, all exact:
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 
 import numpy as np
@@ -33,12 +33,16 @@ LARGEST = 2**62
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """The best candidate of a batch: its position, value, and head as (label, value, tp, fp)."""
+    """The best candidate of a batch: its position, value, and head as (label, value, tp, fp).
+
+    `world` is where the head was found if it may not be the best one there.
+    """
 
     index: int
     value: Fraction
     tp: int
     head: tuple[tuple[int, int, int, int], ...]
+    world: World | None = field(default=None, compare=False, repr=False)
 
     def beats(self, other: Verdict | None) -> bool:
         """Whether this is better by value, then by true positives."""
@@ -163,6 +167,8 @@ class Judge:
 
     def ends_growth(self) -> bool:
         """Whether no condition can make the body better whose head was searched last."""
+        if self.objective.effort is not None:  # nothing is proved about a head that may not be the best
+            return False
         return self._last is not None and no_condition_wins(self._last[0], self.objective, self._last[1], self.watch)
 
     def _search(self, batch: Batch, index: int, allowed: Bools) -> Verdict | None:
@@ -174,7 +180,7 @@ class Judge:
         head = tuple(
             (label, value, int(tp), int(fp)) for (label, value), (tp, fp) in zip(found.head, found.counts, strict=True)
         )
-        return Verdict(index, found.value, found.tp, head)
+        return Verdict(index, found.value, found.tp, head, world if found.strategy == "climb" else None)
 
     # -- singles ---------------------------------------------------------------------------------------------------
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from fractions import Fraction
 from functools import cache, cached_property, partial
 from typing import Any
@@ -17,7 +18,10 @@ from polyrule.data.examples import LARGEST_TOTAL
 from polyrule.data.labels import UNKNOWN, has_unknown
 from polyrule.data.table import Table, as_kept
 from polyrule.errors import OptionError
+from polyrule.heads.bounding import bound_heads
+from polyrule.heads.world import World
 from polyrule.kernels.engine import PACE, Candidate, Engine, GrowOptions, Outcome, OutOfTime, Report
+from polyrule.kernels.growth import without_tested
 from polyrule.kernels.reference import ReferenceEngine
 from polyrule.measures import FastForm, Measure, Objective
 from polyrule.measures.expression import ExpressionMeasure
@@ -59,6 +63,8 @@ def _exact_form(objective: Objective, rows: int, labels: int, total_weight: int)
     if native is None or rows >= 2**31 or not 0 < total_weight <= LARGEST_TOTAL:
         return None
     form = objective.fast_form(labels, total_weight)
+    if form is not None and objective.effort is not None and (form.kind == "example" or form.formula == "function"):
+        return None  # in the extension, only heads by a formula of their summed counts are climbed to
     if form is not None and form.formula in ("matthews", "klosgen", "cosine"):
         # squares of correlations need four counts; averages are rounded, which must not join different values
         small = total_weight * labels <= LARGEST_TOTAL if objective.averaging == "micro" else total_weight < 2**15
@@ -109,6 +115,7 @@ class NativeEngine:
             den=list(form.den),
             rho=list(form.rho or ()),
             max_head=form.max_head_size,
+            effort=objective.effort or 0,
             negative=objective.negative,
             beam_width=options.beam_width,
             label_conditions=options.label_conditions,
@@ -141,20 +148,41 @@ class NativeEngine:
         if label is None and self._form.kind == "alone":
             return self._by_reference().grow()
         try:
-            return self._candidate(self._engine.grow(label, wanted, self._seconds(), self.report, PACE))
+            found = self._candidate(self._engine.grow(label, wanted, self._seconds(), self.report, PACE))
         except TimeoutError:
             raise OutOfTime from None
         except NotImplementedError:
             return self._by_reference().grow(label, value)
+        late = self._engine.late
+        if found is not None and label is None and self._form.kind == "micro":
+            if late and self._form.formula != "function":
+                found = replace(found, bound=self._bound(found, replace(self.objective, effort=1)))
+            elif self.objective.effort is not None:
+                found = replace(found, bound=self._bound(found, self.objective))
+        if late:
+            raise OutOfTime(found)
+        return found
+
+    def _bound(self, found: Candidate, objective: Objective) -> Fraction | None:
+        """Return what no head of a body is worth more than; None if its head is the best."""
+        counts = np.array(self._engine.label_counts(found.cover), dtype=np.int64)
+        allowed = np.ones((len(counts), 2), dtype=bool)
+        allowed[:, 0] = self.objective.negative
+        unset, covered, total = counts[:, :2], counts[:, :2] + counts[:, 2:4], counts[:, 4:6] + counts[:, 6:]
+        world = World.from_counts(unset, covered, total, self.remaining, without_tested(allowed, found.body))
+        return bound_heads(world, objective, found.value)
 
     def grow_single(self) -> Candidate | None:
         """Return the best of the rules grown for each single literal."""
         try:
-            return self._candidate(self._engine.grow_single(self._seconds(), self.report, PACE))
+            found = self._candidate(self._engine.grow_single(self._seconds(), self.report, PACE))
         except TimeoutError:
             raise OutOfTime from None
         except NotImplementedError:
             return self._by_reference().grow_single()
+        if self._engine.late:
+            raise OutOfTime(found)
+        return found
 
     def commit(self, candidate: Candidate, stop_threshold: float | None, keep_covered: bool) -> Outcome:
         """Apply a rule to the training state."""

@@ -150,6 +150,8 @@ def _obstacle(model: Any) -> str:
         return f"learning was ended {_ENDED[stopped]}"
     if stopped in _ENDED and not len(model.rules):
         return f"learning was ended {_ENDED[stopped]} before the first rule"
+    if any(getattr(rule, "unfinished", False) for rule in model.rules):
+        return "its last rule is unfinished: the time limit ended learning while it grew"
     return ""
 
 

@@ -57,7 +57,7 @@ class SeparateOptions:
     max_rules : int or None
         Longest list.
     time_limit : float or None
-        Seconds after which learning ends with the list so far.
+        Seconds after which learning ends with the list so far, and the rule in progress as far as it has come.
     all_stay : bool
         No stops, and every example stays, so that no body depends on the rules before it.
     """
@@ -138,8 +138,9 @@ class Learning:
                 self.rules.append(rule)
                 if self._told_to_end(engine, total):
                     break
-        except OutOfTime:
+        except OutOfTime as late:
             self.reason = "time_limit"
+            self._keep_unfinished(engine, late.best)
         except _Ended:
             self.reason = "callback"
         except KeyboardInterrupt:
@@ -148,17 +149,25 @@ class Learning:
 
     def _steps(self, engine: Engine, grow: Callable[[], Candidate | None], total: int) -> Iterator[Rule]:
         enough = floor(exact_number(self.options.remaining) * total)  # what remains is a whole number, too
-        # Open examples are never so few as a negative share, so none of the covered ones leaves.
-        threshold, keep = (
-            (-1.0, True) if self.options.all_stay else (self.options.stop_threshold, self.options.keep_covered)
-        )
         while engine.remaining > enough and engine.has_unset:
             found = grow()
             if found is None:
                 return
-            outcome = engine.commit(found, threshold, keep)
-            self.decided += outcome.newly_set
-            yield self._stored(found, outcome)
+            yield self._stored(found, self._commit(engine, found))
+
+    def _commit(self, engine: Engine, found: Candidate) -> Outcome:
+        # Open examples are never so few as a negative share, so none of the covered ones leaves.
+        threshold, keep = (
+            (-1.0, True) if self.options.all_stay else (self.options.stop_threshold, self.options.keep_covered)
+        )
+        outcome = engine.commit(found, threshold, keep)
+        self.decided += outcome.newly_set
+        return outcome
+
+    def _keep_unfinished(self, engine: Engine, found: Candidate | None) -> None:
+        """Take the rule that was being grown when the time was over, if it has conditions."""
+        if found is not None and found.body and self.target is None and not self.options.all_stay:
+            self.rules.append(replace(self._stored(found, self._commit(engine, found)), unfinished=True))
 
     def _stored(self, found: Candidate, outcome: Outcome) -> Rule:
         """Turn a search result into a stored rule, its counts back in the units of the sample weights."""
@@ -170,7 +179,7 @@ class Learning:
             counts = [(*self.target, tp, fp) for _, _, tp, fp in counts]
         head = tuple(starmap(Literal, counts))
         coverage = unscaled(outcome.covered, self.scale)
-        return Rule(head, found.body, outcome.stopped, found.value, "learned", coverage)
+        return Rule(head, found.body, outcome.stopped, found.value, "learned", coverage, bound=found.bound)
 
     def _done(self, total: int) -> float:
         """Share of all label decisions made; where each label has an engine of its own, those before it count whole."""

@@ -21,6 +21,7 @@ from polyrule.data.dataset import Dataset
 from polyrule.data.examples import examples_of, fingerprint, is_of_examples
 from polyrule.data.table import Table
 from polyrule.errors import ModelError
+from polyrule.heads.bounding import bound_heads
 from polyrule.heads.certificate import certify as certify_head
 from polyrule.heads.certificate_check import verify_certificate
 from polyrule.heads.search import best_head
@@ -84,6 +85,9 @@ def verify(model: RuleList, data: Dataset, *, learn: bool = True) -> Verificatio
         unchecked = [*again.unchecked, *unchecked] if again.unchecked else []  # the same list says the same
     elif not findings:
         unchecked.append("that learning finds these rules and no others, because it was not asked for")
+    doubts = sum(rule.bound is not None for rule in model.rules)
+    if doubts:
+        unchecked.append(f"that the heads of {doubts} of {len(model)} rules are the best, which nobody has proved")
     return replace(checked, findings=tuple(findings), measure=measure, unchecked=tuple(unchecked))
 
 
@@ -192,10 +196,23 @@ class _Step:
             yield self._finding("the stop", self.rule.stop, self.stopped)
 
     def search_again(self) -> Iterator[Finding]:
+        yield from self._check_bound()
+        if self.rule.unfinished and self.rule.bound is not None:
+            return  # the head was the best that could be had in time
         best = best_head(self.world, self.objective)
         if best is None or best.head != self.local_head:
             found = "none" if best is None else f"{self._words(best.head)} with value {best.value}"
             yield self._finding("the best head", self._words(self.local_head), found)
+
+    def _check_bound(self) -> Iterator[Finding]:
+        """Prove anew how far the head may be from the best one."""
+        objective, value = self.objective, self.rule.value
+        if value is None or (objective.effort is None and not self.rule.unfinished):
+            found = None
+        else:
+            found = bound_heads(self.world, replace(objective, effort=objective.effort or 1), value)
+        if self.rule.bound != found and not (self.rule.unfinished and self.rule.bound is None):
+            yield self._finding("the bound on other heads", self.rule.bound, found)
 
     def check_certificate(self) -> Iterator[Finding]:
         for problem in verify_certificate(self.world, self.objective, self.local_head, self.rule.certificate or {}):
@@ -249,7 +266,8 @@ class _Training:
         chosen["negative"] = self.options["negative"] is not False  # None, the default, is yes for grown lists
         limit = 1 if self.options["heads"] == "single" else self.options["max_head_size"]
         lift = Lift.parse(self.options["lift"] or "none")
-        return Objective(**chosen, lift=lift, search=self.options["search"], max_head_size=limit)
+        effort = self.options.get("effort")  # files of earlier versions do not name it
+        return Objective(**chosen, lift=lift, search=self.options["search"], max_head_size=limit, effort=effort)
 
     def pruned(self, model: RuleList) -> PrunedCheck:
         """Return the check of a list whose rules were chosen for the list as a whole."""

@@ -173,6 +173,9 @@ class Objective:
         Most labels in a head.
     negative : bool
         Whether literals ``label = 0`` are allowed.
+    effort : int or None
+        Heads that are tried for a body, at most, where the search ``auto`` would have to branch and bound; None is no
+        limit, and the best head.
 
     Examples
     --------
@@ -191,6 +194,7 @@ class Objective:
     search: str = "auto"
     max_head_size: int | None = None
     negative: bool = True
+    effort: int | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "measure", get(self.measure))
@@ -202,9 +206,11 @@ class Objective:
         ):
             if given not in known:
                 raise OptionError(f"{name} must be one of {', '.join(known)}, got {given!r}")
-        limit = self.max_head_size
-        if limit is not None and (isinstance(limit, bool) or limit != int(limit) or limit < 1):
-            raise OptionError(f"max_head_size must be None or a whole number of at least 1, got {limit!r}")
+        for name, limit in (("max_head_size", self.max_head_size), ("effort", self.effort)):
+            if limit is not None and (isinstance(limit, bool) or limit != int(limit) or limit < 1):
+                raise OptionError(f"{name} must be None or a whole number of at least 1, got {limit!r}")
+        if self.effort is not None and self.search != "auto":
+            raise OptionError(f"effort is for search='auto', not for search={self.search!r}")
 
     def in_units(self, unit: Fraction) -> Objective:
         """Return the objective for counts in units of so many examples each; its values are the same, exactly.
@@ -236,4 +242,6 @@ class Objective:
             parts.append(f"at most {self.max_head_size} labels")
         if not self.negative:
             parts.append("positive literals only")
+        if self.effort is not None:
+            parts.append(f"at most {self.effort} heads tried")
         return ", ".join(parts)

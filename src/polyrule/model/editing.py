@@ -164,6 +164,8 @@ def recount(rule_list: RuleList, data: Dataset) -> RuleList:
             head=tuple(_recounted(literal, result.setter == number, truth, weights) for literal in rule.head),
             coverage=_whole(float(weights[covers[number]].sum())),
             value=None,
+            bound=None,
+            unfinished=False,
             certificate=None,
         )
         for number, rule in enumerate(rule_list.rules)

@@ -69,6 +69,7 @@ _OPTIONS: dict[str, Callable[[Node], object]] = {
     "teacher": _maybe(_text),
     "keep_covered": _flag,
     "max_head_size": _maybe(lambda node: node.whole(1, _LARGEST)),
+    "effort": _maybe(lambda node: node.whole(1, _LARGEST)),
     "stop_threshold": _maybe(_number),
 }
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from math import floor, isnan
+from math import ceil, floor, isnan
 from typing import TYPE_CHECKING, Any
 
 from polyrule.data.dates import format_date
@@ -118,7 +118,20 @@ def format_counts(rule: Rule) -> str:
     if rule.coverage is None and rule.origin != "learned" and not rule.tp and not rule.fp:
         return "(not counted)"
     expected = "" if rule.expected is None else f", expect {format_share(rule.expected)} right"
-    return f"(TP {format_count(rule.tp)}, FP {format_count(rule.fp)}{expected})"
+    return f"(TP {format_count(rule.tp)}, FP {format_count(rule.fp)}{expected}{format_doubt(rule)})"
+
+
+def format_doubt(rule: Rule) -> str:
+    """What was not proved about a rule whose search was limited.
+
+    >>> format_doubt(Rule((Literal(0, 1),), value=Fraction(97, 100), bound=Fraction(1)))
+    ', at most 3 % from the best head'
+    """
+    if rule.bound is None or rule.value is None:
+        return ", unfinished" if rule.unfinished else ""
+    below = rule.bound - rule.value
+    share = f"{ceil(1000 * below / rule.bound) / 10:g} %" if rule.value > 0 else f"{ceil(1000 * below) / 1000:g}"
+    return f", at most {share} from the best head{', unfinished' if rule.unfinished else ''}"
 
 
 def format_share(share: float) -> str:

@@ -252,6 +252,11 @@ class Rule:
         "learned", "edited" or "hand".
     coverage : float or None
         Weight of the working-set examples the rule covered when it was learned.
+    bound : Fraction or None
+        What no head of this body is worth more than, where the search for the best one was limited (`effort`) and
+        `value` may not be it; None where no head is better.
+    unfinished : bool
+        Whether a time limit ended the search while the rule was growing, so that a longer body may be better.
     certificate : dict or None
         The proof that no other head is better for this body, where one was asked for. Plain JSON values only; not part
         of what makes two rules equal.
@@ -270,6 +275,8 @@ class Rule:
     value: Fraction | None = None
     origin: Choice["learned", "edited", "hand"] = "learned"
     coverage: float | None = None
+    bound: Fraction | None = None
+    unfinished: bool = False
     certificate: dict[str, Any] | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:

@@ -226,13 +226,19 @@ def _encode_rule(rule: Rule, names: Vocabulary) -> dict[str, Any]:
         "coverage": None if rule.coverage is None else plain_number(rule.coverage),
         "origin": rule.origin,
     }
+    if rule.bound is not None:
+        encoded["bound"] = f"{rule.bound.numerator}/{rule.bound.denominator}"
+    if rule.unfinished:
+        encoded["unfinished"] = True
     if rule.certificate is not None:
         encoded["certificate"] = plain_json(rule.certificate, "certificate")
     return encoded
 
 
 def _decode_rule(node: Node, names: Vocabulary) -> Rule:
-    members = node.fields(("head", "body"), ("stop", "value", "coverage", "origin", "certificate"))
+    members = node.fields(
+        ("head", "body"), ("stop", "value", "coverage", "origin", "bound", "unfinished", "certificate")
+    )
     head = sorted((_decode_literal(item, names) for item in members["head"]), key=lambda literal: literal.label)
     if len({literal.label for literal in head}) != len(head) or not head:
         members["head"].fail("must name at least one label and none twice")
@@ -248,6 +254,8 @@ def _decode_rule(node: Node, names: Vocabulary) -> Rule:
         value=members["value"].maybe(Node.fraction),
         origin=origin,  # type: ignore[arg-type]
         coverage=members["coverage"].maybe(lambda n: n.number(0)),
+        bound=members["bound"].maybe(Node.fraction),
+        unfinished=members["unfinished"].maybe(Node.flag) or False,
         certificate=certificate.value,
     )
 

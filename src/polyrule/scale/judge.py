@@ -16,7 +16,6 @@ import numpy.typing as npt
 from polyrule.arrays import Ints
 from polyrule.errors import OptionError
 from polyrule.heads import World, best_head
-from polyrule.heads.world import LabelCounts as WorldCounts
 from polyrule.kernels.judge import Judge, LabelCounts, Verdict
 from polyrule.kernels.singles import RatioValues
 from polyrule.measures import Objective, SubsetAccuracy
@@ -67,21 +66,6 @@ class CountedBatch:
     def body(self, index: int) -> Body:
         """Return the body of a candidate, coded."""
         return () if self.ranges is None else self.longer(self.ranges(index))
-
-
-class CountedWorld(World):
-    """A world that only knows its counts, which is all that micro-averages and averages over labels need."""
-
-    @classmethod
-    def of(cls, unset: Ints, covered: Ints, total: Ints, weight: int, allowed: Mask) -> CountedWorld:
-        """Build a world from (labels, absent or present) counts of one body and of the working set."""
-        labels = len(unset)
-        nothing = np.zeros((0, labels), dtype=np.uint8)
-        world = cls(nothing, np.zeros(0, bool), nothing.astype(np.int8), np.zeros(0, np.int64), allowed)
-        outside = total - covered
-        counts = WorldCounts(unset, unset[:, ::-1], outside[:, 1], outside[:, 0], covered[:, 1], covered[:, 0])
-        world.__dict__.update(counts=counts, total_weight=weight, nothing_set=False)
-        return world
 
 
 def check_countable(objective: Objective) -> None:
@@ -136,14 +120,14 @@ class CountedJudge(Judge):
         if isinstance(self.objective.measure, SubsetAccuracy):
             return self._search_subset(batch, index, allowed)
         unset, covered = batch.unset[index], batch.covered[index]
-        world = CountedWorld.of(unset, covered, self._total, self._working_weight, allowed)
+        world = World.from_counts(unset, covered, self._total, self._working_weight, allowed)
         found = best_head(world, self.objective, self.watch)
         if found is None:
             return None
         head = tuple(
             (label, value, int(unset[label, value]), int(unset[label, 1 - value])) for label, value in found.head
         )
-        return Verdict(index, found.value, found.tp, head)
+        return Verdict(index, found.value, found.tp, head, world if found.strategy == "climb" else None)
 
     def _search_subset(self, batch: Any, index: int, allowed: Mask) -> Verdict | None:
         """Literals that are right on the same examples go together: they agree on as much as each is right."""

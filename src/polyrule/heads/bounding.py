@@ -1,0 +1,151 @@
+"""By how much a head can be beaten: a bound on the value of all heads of a body, proved and quickly made.
+
+For measures of the summed counts whose level sets are known (`polyrule.heads.correlations`): a head reaches λ only if
+t >= h(x, s), where t, x and s are the shares of TP, TP + FP and TP + FN in its counts, means over its literals. So the
+sum over its literals of w·(t - h(x, s)) + μ·w·(x_i - x) is not negative, for any number μ, w being a literal's counts
+and x the head's own share; the last part is 0 for the head as a whole. The sum is convex in x. Where the head's x lies
+between two numbers, it is therefore not negative at one of them, and at a given number the largest sum over all heads
+is that of the labels that gain. A level that fails in every interval of x is reached by no head. The m-estimate is such
+a sum in s instead of x. All other measures have the bounds of branch and bound, taken once.
+
+Sums are made in doubles, with slack; the bound is rounded up to six digits.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from math import ceil
+
+import numpy as np
+import numpy.typing as npt
+
+from polyrule.arrays import Floats
+from polyrule.errors import OptionError
+from polyrule.heads.branch_and_bound import bounds_for
+from polyrule.heads.correlations import SLACK, formula_of_sums, least_share
+from polyrule.heads.search import chosen_search
+from polyrule.heads.valuation import MicroValuation, Valuation, valuation
+from polyrule.heads.world import HeadSpace, World
+from polyrule.measures.objective import Objective
+from polyrule.measures.rational import RationalMeasure
+
+#: intervals of x, halvings of the range of levels, and of the range of μ
+_INTERVALS, _LEVELS, _SLOPES = 64, 14, 12
+_ANY = Fraction(10**30)
+
+
+def bound_heads(world: World, objective: Objective, value: Fraction) -> Fraction | None:
+    """Return what no head of a body is worth more than, for an objective with an `effort`; None if `value` is best.
+
+    Examples
+    --------
+    >>> world = World.from_text(covered="110 111 100", uncovered="001 000 010")
+    >>> bound_heads(world, Objective("m2", effort=3), Fraction(17, 18))
+    Fraction(188889, 200000)
+    """
+    space = HeadSpace.of(world, objective)
+    if objective.effort is None or chosen_search(world, objective) != "climb":
+        return None
+    values = valuation(world, objective)
+    bound = _rounded_up(_bound(values, space, value))
+    return None if bound <= value else bound
+
+
+def _rounded_up(bound: Fraction) -> Fraction:
+    return Fraction(ceil(bound * 10**6), 10**6)
+
+
+def _bound(values: Valuation, space: HeadSpace, value: Fraction) -> Fraction:
+    if space.max_size == 1:
+        return value  # every literal has been tried
+    bounds = bounds_for(values, space, space.labels)
+    if bounds is None:
+        raise OptionError(
+            f"effort needs a bound to say how far a head is from the best, and none is known for {values.objective}; "
+            "declare the measure monotone if it is, or choose another averaging or scope"
+        )
+    plain = getattr(bounds, "plain", bounds)  # without what only compares with a target
+    ceiling = plain.limit((), 0, space.max_size, _ANY)
+    if isinstance(ceiling, float):
+        ceiling = Fraction(ceiling + 1e-9 * (1 + abs(ceiling)))
+    sums = _gain_sums(values, space)
+    if sums is None:
+        return max(ceiling, value)
+    low, high = max(value, Fraction(0)), max(ceiling, value)
+    for _ in range(_LEVELS):
+        middle = (low + high) / 2
+        if sums.may_reach(float(middle)):
+            low = middle
+        else:
+            high = middle
+    return high
+
+
+def _gain_sums(values: Valuation, space: HeadSpace) -> _GainSums | None:
+    formula, measure = formula_of_sums(values), values.objective.measure
+    if formula is None:
+        return None
+    assert isinstance(values, MicroValuation)
+    if isinstance(measure, RationalMeasure) and formula == "m_estimate":
+        return _GainSums(values, space, "", float(Fraction(measure.parameters[0])))
+    return _GainSums(values, space, formula)
+
+
+class _GainSums:
+    """The largest sums of gains over all heads, at the ends of intervals of x (of s, for the m-estimate)."""
+
+    def __init__(self, values: MicroValuation, space: HeadSpace, formula: str, m: float = 0.0) -> None:
+        counts = np.zeros((len(space.labels), 2, 4))
+        self.usable = np.zeros(counts.shape[:2], dtype=bool)
+        for place, literals in enumerate(space.choices.values()):
+            for literal in literals:
+                counts[place, literal[1]] = values.delta[literal]
+                self.usable[place, literal[1]] = True
+        self.formula, self.m, self.most = formula, m, space.max_size
+        self.tp, self.covered = counts[..., 0], counts[..., 0] + counts[..., 1]
+        self.weight = counts.sum(axis=-1)
+        total = np.maximum(self.weight, 1)
+        self.s = (counts[..., 0] + counts[..., 3]) / total
+        self.share = self.covered / total if formula else self.s
+        ends = self.share[self.usable]
+        self.edges = np.linspace(ends.min(), ends.max(), _INTERVALS + 1)
+
+    def may_reach(self, level: float) -> bool:
+        """Say no only if no head reaches a level that is not negative."""
+        slack = SLACK * (float(self.weight.sum()) + self.m)
+        reach = 2.0 * (1.0 + level)
+        low = np.full(_INTERVALS, -reach)
+        high = np.full(_INTERVALS, reach)
+        left = np.arange(_INTERVALS)
+        plain = [self._plain(level, edge) for edge in self.edges]
+        for _ in range(_SLOPES):
+            third = (high - low) / 3
+            first = self._largest(plain, level, left, low + third)
+            second = self._largest(plain, level, left, high - third)
+            keep = np.minimum(first, second) >= -slack
+            falls = first > second
+            low, high = np.where(falls, low + third, low)[keep], np.where(falls, high, high - third)[keep]
+            left = left[keep]
+            if not left.size:
+                return False
+        return True
+
+    def _plain(self, level: float, edge: float) -> Floats:
+        """Return the gain of every literal at an end, before the slope."""
+        if not self.formula:
+            return np.asarray(self.tp - level * self.covered)
+        return np.asarray(self.tp - self.weight * least_share(self.formula, level, edge, self.s))
+
+    def _largest(self, plain: list[Floats], level: float, left: npt.NDArray[np.int64], slope: Floats) -> Floats:
+        """Return the larger of the two largest sums at the ends of some intervals, with a slope for each."""
+        sums = []
+        for ends in (left, left + 1):
+            edge = self.edges[ends][:, None, None]
+            gains = np.stack([plain[end] for end in ends]) + slope[:, None, None] * self.weight * (self.share - edge)
+            best = np.where(self.usable, gains, -np.inf).max(axis=2)
+            if self.most < best.shape[1]:
+                best = np.partition(best, -self.most, axis=1)[:, -self.most :]
+            largest = best.max(axis=1)
+            taken = np.where(largest > 0, np.clip(best, 0, None).sum(axis=1), largest)  # no head is empty
+            sums.append(taken + self.m * (self.edges[ends] - level) * (not self.formula))
+        return np.asarray(np.maximum(*sums))
