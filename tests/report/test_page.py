@@ -42,6 +42,20 @@ def test_the_overview_shows_scores_against_the_baseline(visit, sample):
     assert page.get_by_role("row", name=re.compile("Macro Jaccard")).is_visible()
 
 
+@pytest.mark.parametrize("value", [1, 0])
+def test_a_list_whose_order_changes_nothing_is_read_rule_by_rule(visit, value):
+    heads = (Literal(0, 1, 3, 1), Literal(1, value, 2, 1))
+    rules = tuple(Rule((head,), (NumericCondition(0, ">", threshold),)) for threshold, head in enumerate(heads))
+    model = RuleList(rules, (Feature("tempo"),), ("calm", "sad", "loud"))
+    report = build(model, random_data(model, 20, 1))
+    told = report.summary["models"][0]["warnings"]
+    assert any(line.startswith("1 of 3 labels is never" if value else "2 of 3 labels are never") for line in told)
+    text = visit(report).locator("#section-overview").inner_text()
+    assert ("Every rule can be read by itself" in text) == bool(value)
+    assert ("predictions of absence" in text) == (not value)
+    assert "conditions on labels" not in text
+
+
 def test_the_curve_can_be_read_with_the_keyboard(visit, sample):
     page = visit(sample)
     slider = page.get_by_label("Score if the list ended here: after how many rules")

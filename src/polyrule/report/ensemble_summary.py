@@ -109,7 +109,8 @@ def warnings(model: RuleEnsemble, runs: Sequence[EnsembleRun], parts: Sequence[P
         silent = [name for label, name in enumerate(model.label_names) if not result.labels[:, label].any()]
         if silent:
             which = ", ".join(silent[:8]) + ("…" if len(silent) > 8 else "")
-            found.append(f"{len(silent)} of {len(model.label_names)} labels are never predicted there: {which}.")
+            verb = "is" if len(silent) == 1 else "are"
+            found.append(f"{len(silent)} of {len(model.label_names)} labels {verb} never predicted there: {which}.")
     return found
 
 

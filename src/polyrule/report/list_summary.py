@@ -93,7 +93,8 @@ def warnings(model: RuleList, runs: Sequence[Run], parts: Sequence[Part]) -> lis
     silent = [name for index, name in enumerate(model.label_names) if not _ever_present(model, index)]
     if silent:
         which = ", ".join(silent[:8]) + ("…" if len(silent) > 8 else "")
-        found.append(f"{len(silent)} of {len(model.label_names)} labels are never predicted present: {which}.")
+        verb = "is" if len(silent) == 1 else "are"
+        found.append(f"{len(silent)} of {len(model.label_names)} labels {verb} never predicted present: {which}.")
     return found
 
 

@@ -136,14 +136,22 @@ function strongest(part, name) {
     .reduce((best, other) => (other[1] > best[1] ? other : best));
 }
 
+// Whether every rule of a list can be read by itself: none says what is absent, looks at labels or ends the list.
+function orderless(chosen) {
+  const { label_conditions: onLabels, negative_literals: absent, stops } = chosen.statistics;
+  return !onLabels && !absent && !stops && !chosen.full && !chosen.defaults.some(Boolean);
+}
+
 function howToRead(chosen) {
   const at = sampleRule(chosen);
   const rule = chosen.rules[at];
   const words =
     chosen.kind === "ensemble"
       ? `Every rule whose conditions hold adds its ${chosen.scorecard ? "points" : "weights"} to the labels it names. ${decisionWords(chosen)}`
-      : "Rules are tried from the top. A rule whose conditions all hold sets its labels, unless an earlier rule has set them already. Labels that no rule sets get their default" +
-        (chosen.defaults.some(Boolean) ? "." : ", absent.");
+      : orderless(chosen)
+        ? "Every rule can be read by itself. A label is present if any rule that names it holds, and absent if none does. The order of the rules changes nothing."
+        : "Rules are tried from the top. A rule whose conditions all hold sets its labels, unless an earlier rule has set them already. Labels that no rule sets get their default" +
+          (chosen.defaults.some(Boolean) ? "." : ", absent.");
   return el(
     "section",
     { class: "card" },
@@ -229,11 +237,12 @@ function shape(chosen) {
       fact(stats.conditions_per_rule.toFixed(1), "conditions per rule"),
       fact(stats.labels_per_head.toFixed(1), "labels per head"),
       fact(percent((stats.multi_label_heads_percent ?? 0) / 100), "heads with several labels"),
-      stats.label_conditions !== undefined && fact(whole(stats.label_conditions), "conditions on labels"),
-      fact(
-        whole(stats.negative_literals ?? 0),
-        chosen.kind === "ensemble" ? "weights against a label" : "predictions of absence",
-      ),
+      stats.label_conditions > 0 && fact(whole(stats.label_conditions), "conditions on labels"),
+      stats.negative_literals > 0 &&
+        fact(
+          whole(stats.negative_literals),
+          chosen.kind === "ensemble" ? "weights against a label" : "predictions of absence",
+        ),
       stats.stops > 0 && fact(whole(stats.stops), "stops"),
       stats.hand_made > 0 && fact(whole(stats.hand_made), "rules made by hand"),
     ),
