@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from polyrule import RuleListClassifier, datasets
-from polyrule.evaluation.folds import make_folds, take_rows
+from polyrule.evaluation.cross_validation import make_folds, take_rows
 
 SETS = ("flags", "emotions", "birds", "genbase", "medical", "yeast", "scene", "CAL500")
 GROWN: dict[str, Any] = {"prune": None, "teacher": None, "negative": False, "label_conditions": False}

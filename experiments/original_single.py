@@ -22,7 +22,7 @@ import numpy as np
 
 from polyrule import datasets
 from polyrule.evaluation import score
-from polyrule.evaluation.experiment.published import read_published
+from polyrule.evaluation.experiment.writer import read_published
 
 PUBLISHED = Path(__file__).parent / "published"
 MEASURES = ("precision", "hamming", "f0.5")

@@ -23,7 +23,7 @@ import polyrule
 from fuzz import seeds
 from polyrule.data import Feature, Table, read, read_chunks, to_labels, to_table
 from polyrule.data.dates import date_features
-from polyrule.data.mulan import read_label_list
+from polyrule.data.labelspec import read_label_list
 from polyrule.data.sources import Source
 from polyrule.errors import PolyruleError
 

@@ -27,7 +27,7 @@ THROUGH = {
     "ensemble/test_tools.py": "model/tools",
     "estimators/test_ensemble.py": "estimators/ensemble_options",
     "estimators/test_rule_list.py": "estimators/base",
-    "evaluation/experiment/test_results.py": "evaluation/experiment/page evaluation/experiment/writer",
+    "evaluation/experiment/test_results.py": "evaluation/experiment/writer",
     "evaluation/experiment/test_runner.py": "evaluation/experiment/child evaluation/experiment/pool",
     "heads/test_search.py": "heads/branch_and_bound heads/enumeration heads/example_bounds heads/ratio_search",
     "learning/test_verify.py": "learning/relearn learning/verify_pruned",
@@ -45,8 +45,8 @@ THROUGH = {
     "store/test_packing.py": "cli/pack",
     "store/test_sample.py": "estimators/sampling",
     "studio/test_command.py": "cli/studio",
-    "studio/test_server.py": "studio/alone studio/intake studio/jobs studio/shapes",
-    "studio/test_session.py": "studio/comparing studio/queries studio/reference_models studio/script",
+    "studio/test_server.py": "studio/jobs studio/intake studio/queries",
+    "studio/test_session.py": "studio/comparing studio/script",
 }
 
 

@@ -88,7 +88,7 @@ LOCAL_IMPORTS = {
     ("estimators/fitted.py", "polyrule.studio"): "a method where a user looks for it, of a stage that comes later",
     ("learning/relearn.py", "polyrule.estimators.from_model"): "a check learns the model again, as a user would",
     ("measures/base.py", "polyrule.measures.properties"): "a measure is asked for proofs, which speak of measures",
-    ("measures/expression.py", "polyrule.measures.proofs.directions"): "an expression is asked for a proof, likewise",
+    ("measures/expression.py", "polyrule.measures.proofs.normal_form"): "an expression is asked for a proof, likewise",
     ("model/rule.py", "polyrule.model.printing"): "a rule shows itself in a notebook, and printing is about rules",
 }
 

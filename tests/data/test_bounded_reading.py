@@ -18,8 +18,7 @@ from hypothesis import strategies as st
 
 import polyrule
 from polyrule.data import read, read_chunks
-from polyrule.data.formats.parquet_pages import chunks, pages
-from polyrule.data.formats.thrift import BrokenHeader
+from polyrule.data.formats.parquet_pages import BrokenHeader, chunks, pages
 from polyrule.errors import DataError, LimitError, OptionError
 
 

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from sklearn.utils import _safe_indexing, resample
 
-from polyrule.data.label_matrix import LabelMatrix
+from polyrule.data.labels import LabelMatrix
 
 NAMES = ("a", "b", "c")
 

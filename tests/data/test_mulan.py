@@ -2,7 +2,7 @@ import io
 
 import pytest
 
-from polyrule.data.mulan import read_label_list
+from polyrule.data.labelspec import read_label_list
 from polyrule.data.sources import Source
 from polyrule.errors import DataError
 
@@ -50,6 +50,6 @@ def test_hostile_and_broken_lists(xml, message):
 
 
 def test_a_list_that_is_too_large(monkeypatch):
-    monkeypatch.setattr("polyrule.data.mulan.LARGEST_XML", 100)
+    monkeypatch.setattr("polyrule.data.labelspec.LARGEST_XML", 100)
     with pytest.raises(DataError, match="is not read"):
         labels("<labels>" + " " * 200 + "</labels>")

@@ -10,9 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from polyrule.data import read
-from polyrule.data.formats.parquet_deltas import _sum_of_lengths, unpacked_texts
-from polyrule.data.formats.parquet_pages import DELTA_BYTE_ARRAY, chunks, pages
-from polyrule.data.formats.thrift import BrokenHeader
+from polyrule.data.formats.parquet_pages import (
+    DELTA_BYTE_ARRAY,
+    BrokenHeader,
+    _sum_of_lengths,
+    chunks,
+    pages,
+    unpacked_texts,
+)
 from polyrule.errors import DataError, LimitError
 
 pa = pytest.importorskip("pyarrow")

@@ -8,9 +8,9 @@ import pandas as pd
 import pytest
 
 from polyrule import datasets
-from polyrule.datasets import download, remote
-from polyrule.datasets.download import Unreachable, fetch
+from polyrule.datasets import remote
 from polyrule.datasets.registry import ENTRIES, entry
+from polyrule.datasets.remote import Unreachable, fetch
 from polyrule.errors import DataError
 from polyrule.locks import try_lock
 
@@ -81,7 +81,7 @@ def alone(tmp_path, monkeypatch):
     monkeypatch.delenv("POLYRULE_DATA", raising=False)
     monkeypatch.setattr("polyrule.datasets.loading.CHECKOUT_DATA", None)
     monkeypatch.setattr(remote, "SITES", ())
-    monkeypatch.setattr(download, "PAUSE", 0.0)
+    monkeypatch.setattr(remote, "PAUSE", 0.0)
 
 
 def leftovers(folder):
@@ -105,7 +105,7 @@ def test_a_broken_download_goes_on_where_it_stopped(server, tmp_path):
 
 
 def test_a_download_is_resumed_by_a_later_run(server, tmp_path, monkeypatch):
-    monkeypatch.setattr(download, "ATTEMPTS", 1)
+    monkeypatch.setattr(remote, "ATTEMPTS", 1)
     server.cut = 300_000
     with pytest.raises(Unreachable, match="cannot be reached"):
         fetch(server.url + "/big", tmp_path / "big")
@@ -118,7 +118,7 @@ def test_a_download_is_resumed_by_a_later_run(server, tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("change", ["etag", "ranges"])
 def test_a_file_that_changed_meanwhile_is_fetched_anew(server, tmp_path, monkeypatch, change):
-    monkeypatch.setattr(download, "ATTEMPTS", 1)
+    monkeypatch.setattr(remote, "ATTEMPTS", 1)
     server.cut = 1000
     with pytest.raises(Unreachable):
         fetch(server.url + "/big", tmp_path / "big")

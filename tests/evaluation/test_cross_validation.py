@@ -7,8 +7,7 @@ from sklearn.tree import DecisionTreeClassifier
 from polyrule.data.dataset import Dataset
 from polyrule.data.table import Table
 from polyrule.evaluation.baseline import compare_with_baseline
-from polyrule.evaluation.cross_validation import cross_validate
-from polyrule.evaluation.folds import make_folds
+from polyrule.evaluation.cross_validation import cross_validate, make_folds
 from polyrule.evaluation.scores import MEASURES, score
 
 

@@ -3,7 +3,7 @@ import sys
 import numpy as np
 import pytest
 
-from polyrule.data.result_tables import MissingExtraError
+from polyrule.data.results import MissingExtraError
 from polyrule.evaluation.figures import CriticalDifferenceDiagram, TrainingTimes
 from polyrule.evaluation.figures.canvas import svg_text
 from polyrule.evaluation.statistics import compare_learners

@@ -5,7 +5,7 @@ import scipy.sparse as sp
 from polyrule.data.dataset import Dataset
 from polyrule.data.table import Table
 from polyrule.errors import OptionError
-from polyrule.evaluation.folds import make_folds, take_rows
+from polyrule.evaluation.cross_validation import make_folds, take_rows
 
 
 @pytest.mark.parametrize("stratified", [True, False])

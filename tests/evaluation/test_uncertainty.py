@@ -11,8 +11,8 @@ from polyrule.data import Dataset, Table
 from polyrule.datasets import load
 from polyrule.errors import OptionError
 from polyrule.evaluation import MEASURES, importances, resample_scores, score, simple_predictions, stability
+from polyrule.evaluation.baseline import frequent_label_set
 from polyrule.evaluation.resampling import draw
-from polyrule.evaluation.simple_models import frequent_label_set
 
 
 def f1(truth, predicted):

@@ -18,13 +18,11 @@ from polyrule import measures
 from polyrule.measures.definition import head_value
 from polyrule.measures.grammar import tree
 from polyrule.measures.proofs import known_proof, proof_of, recheck, settle
-from polyrule.measures.proofs.directions import is_monotone, one_way
-from polyrule.measures.proofs.effort import MOST_WORK, effort, spend
-from polyrule.measures.proofs.formulas import order_of
 from polyrule.measures.proofs.lemmas import cases
 from polyrule.measures.proofs.multipliers import find, holds
-from polyrule.measures.proofs.polynomial import Polynomial
-from polyrule.measures.proofs.prove import certified
+from polyrule.measures.proofs.normal_form import is_monotone, one_way
+from polyrule.measures.proofs.polynomial import MOST_WORK, Polynomial, effort, spend
+from polyrule.measures.proofs.prove import certified, order_of
 from polyrule.measures.trial import find_witness
 
 RECORDS = json.loads(STORED.read_text(encoding="utf-8"))

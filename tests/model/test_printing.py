@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from tests.model.strategies import rule_lists
 
 from polyrule.data import Feature, Table
-from polyrule.data.result_tables import MissingExtraError
+from polyrule.data.results import MissingExtraError
 from polyrule.model import LabelCondition, Literal, NominalCondition, NumericCondition, Rule, RuleList, printing
 from polyrule.model.conditions import with_gaps
 from polyrule.model.editing import from_text

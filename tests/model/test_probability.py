@@ -3,8 +3,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.model.strategies import random_table, rule_lists
 
-from polyrule.model.predict import predict
-from polyrule.model.probability import predict_proba
+from polyrule.model.predict import predict, predict_proba
 
 
 @settings(max_examples=100, deadline=None)

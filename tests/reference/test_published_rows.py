@@ -10,7 +10,7 @@ import pytest
 
 from polyrule import RuleListClassifier, datasets
 from polyrule.evaluation import score
-from polyrule.evaluation.experiment.published import read_published
+from polyrule.evaluation.experiment.writer import read_published
 
 PUBLISHED = Path(__file__).parents[2] / "experiments" / "published"
 EXACT = [

@@ -7,8 +7,7 @@ import pytest
 from tests.report.worlds import random_data, random_model
 
 from polyrule import RuleEnsembleClassifier, RuleListClassifier
-from polyrule.data.label_matrix import LabelMatrix
-from polyrule.data.labels import UNKNOWN
+from polyrule.data.labels import UNKNOWN, LabelMatrix
 from polyrule.evaluation import importances, score
 from polyrule.evaluation.resampling import resample_scores
 from polyrule.report.curves import curve

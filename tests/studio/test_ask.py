@@ -11,8 +11,8 @@ from polyrule.errors import OptionError, PolyruleError
 from polyrule.model.conditions import holds
 from polyrule.model.rule import GroupCondition, NominalCondition, NumericCondition
 from polyrule.studio import ask, rule_changes
-from polyrule.studio.bits import first, unpack
 from polyrule.studio.steps import apply, said
+from polyrule.studio.tally import first, unpack
 
 
 def test_suggested_rules_do_what_is_said(session):

@@ -15,9 +15,8 @@ import pytest
 from tests.studio.conftest import Client, songs
 
 from polyrule.report.page import _script as report_script
-from polyrule.studio import page
-from polyrule.studio.guard import POLICY
-from polyrule.studio.launch import Studio
+from polyrule.studio import server as page
+from polyrule.studio.launch import POLICY, Studio
 from polyrule.studio.server import MOST_JSON, asked_of
 from polyrule.studio.session import Session
 

@@ -12,7 +12,7 @@ from polyrule.data import Dataset
 from polyrule.evaluation.scores import score
 from polyrule.report import ensemble_summary
 from polyrule.report.run import run
-from polyrule.studio import bits
+from polyrule.studio import tally as bits
 from polyrule.studio.setup import dense
 from polyrule.studio.tally import Covers, tally
 from polyrule.studio.workbench import Workbench

@@ -27,6 +27,7 @@ from polyrule.errors import (
     SlowSearchWarning,
     UnseenCategoryWarning,
 )
+from polyrule.names import visible
 from polyrule.version import __version__
 
 # name -> (module, attribute, one line for the list of commands)
@@ -216,8 +217,6 @@ def _exit_code(error: BaseException, debug: bool) -> int:
 
 
 def _say(message: str) -> None:
-    from polyrule.data.names import visible
-
     one_line = visible(" ".join(message.split()))
     click.echo(click.style("Error: ", fg="red", bold=True) + one_line, err=True, color=_colour_wanted())
 

@@ -31,7 +31,7 @@ def data(data: str, test_data: str | None, columns: bool, as_json: bool, **readi
       polyrule data genbase:train --test genbase:test
     """
     from polyrule.data.describe import describe
-    from polyrule.data.result_tables import text_table
+    from polyrule.data.results import text_table
 
     dataset = load_data(data, reading, unlabelled=True)
     test = None if test_data is None else load_data(test_data, reading, dataset.features)

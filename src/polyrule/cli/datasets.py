@@ -26,7 +26,7 @@ def datasets(name: str | None, as_json: bool) -> None:
       polyrule datasets yeast
       polyrule train yeast:train --test yeast:test
     """
-    from polyrule.data.result_tables import text_table
+    from polyrule.data.results import text_table
     from polyrule.datasets.registry import ENTRIES, entry
 
     chosen = list(ENTRIES.values()) if name is None else [entry(name)]

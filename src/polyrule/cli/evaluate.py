@@ -78,7 +78,7 @@ def evaluate(
 
 def _label_table(scores: Any) -> str:
     """Lay out the scores of each label; narrower than the library's own table, so that it fits 80 columns."""
-    from polyrule.data.result_tables import text_table
+    from polyrule.data.results import text_table
     from polyrule.evaluation.scores import measure_words
     from polyrule.model.printing import format_name
 

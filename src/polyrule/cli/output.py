@@ -12,6 +12,7 @@ import click
 
 from polyrule.cli.text import fit
 from polyrule.errors import OutputError
+from polyrule.names import visible
 
 
 def print_json(value: Any) -> None:
@@ -55,15 +56,11 @@ def cannot_write(path: Path, error: OSError) -> OutputError:
 
 def note(message: str) -> None:
     """Tell the user something that is not the result; goes to standard error."""
-    from polyrule.data.names import visible
-
     click.echo(fit(visible(message, keep="\n"), stream=sys.stderr), err=True)
 
 
 def warn(message: str) -> None:
     """Tell the user about something to be looked at; goes to standard error."""
-    from polyrule.data.names import visible
-
     text = fit(f"warning: {visible(message, keep=chr(10))}", stream=sys.stderr).removeprefix("warning: ")
     click.echo(click.style("warning: ", fg="yellow", bold=True) + text, err=True)
 

@@ -12,6 +12,7 @@ from typing import Any, Protocol
 
 from polyrule.cli.output import cannot_write
 from polyrule.errors import OptionError
+from polyrule.names import safe_cell
 
 FORMATS = ("csv", "tsv", "jsonl", "labels", "parquet")
 _ENDINGS = {
@@ -84,8 +85,6 @@ class _TableWriter:
         self, stream: Any, names: Sequence[str], beside: Sequence[str], separator: str, safe: bool = False
     ) -> None:
         self._csv = csv.writer(stream, delimiter=separator, lineterminator="\n")
-        from polyrule.data.result_tables import safe_cell
-
         self._cell = safe_cell if safe else str
         self._csv.writerow([self._cell(name) for name in (*beside, *names)])
 

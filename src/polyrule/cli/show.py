@@ -13,6 +13,7 @@ from polyrule.cli.arguments import check_known, load_model, model_argument
 from polyrule.cli.command import command, json_option
 from polyrule.cli.output import print_json, write_text
 from polyrule.cli.text import fit
+from polyrule.names import safe_cell, visible
 
 
 @command("show")
@@ -76,8 +77,6 @@ def show(
     whole = format_ == "text" and everything
     shown = [rows[n] for n in chosen]
     if safe_csv:
-        from polyrule.data.result_tables import safe_cell
-
         shown = [{key: safe_cell(value) for key, value in row.items()} for row in shown]
     text = stored.format(digits=digits) if whole else _render(shown, format_)
     write_text((fit(text) if output is None else text) + "\n", output)
@@ -114,8 +113,6 @@ def _wanted(model: Any, number: int, labels: tuple[str, ...], features: tuple[st
 
 
 def _show_stats(model: Any, as_json: bool) -> None:
-    from polyrule.data.names import visible
-
     if as_json:
         print_json({"info": model.info, "statistics": model.statistics()})
         return

@@ -229,7 +229,7 @@ def _test(model: Any, train: Dataset, test: Dataset) -> Any:
 def _cross_validate(estimator: Any, data: Dataset, folds: int, seed: int, quiet: bool) -> Any:
     from sklearn.base import clone
 
-    from polyrule.data.result_tables import MissingExtraError
+    from polyrule.data.results import MissingExtraError
     from polyrule.evaluation.cross_validation import cross_validate
 
     plain = clone(estimator).set_params(callback=None)

@@ -10,9 +10,8 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from polyrule.data.describe import Description, describe
-from polyrule.data.label_matrix import LabelMatrix
-from polyrule.data.labels import to_labels
-from polyrule.data.notebook import html_dataset
+from polyrule.data.labels import LabelMatrix, to_labels
+from polyrule.data.results import html_dataset
 from polyrule.data.sparse import check_sparse
 from polyrule.data.table import Feature, Table
 from polyrule.errors import DataError

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 
 from polyrule.data.columns import listing
 from polyrule.data.labels import UNKNOWN, has_unknown
-from polyrule.data.result_tables import make_frame
+from polyrule.data.results import make_frame
 
 if TYPE_CHECKING:
     from polyrule.data.dataset import Dataset

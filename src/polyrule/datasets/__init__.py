@@ -9,9 +9,8 @@ Examples
 True
 """
 
-from polyrule.datasets.listing import describe
-from polyrule.datasets.listing import names as list  # the module is used as datasets.list()
-from polyrule.datasets.loading import load
+from polyrule.datasets.loading import describe, load
+from polyrule.datasets.loading import names as list  # the module is used as datasets.list()
 from polyrule.datasets.recovery import Recovery, recovery
 from polyrule.datasets.synthetic import PlantedCondition, PlantedRule, planted_rules
 

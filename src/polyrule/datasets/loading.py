@@ -1,22 +1,28 @@
-"""Benchmark data by name."""
+"""Benchmark data by name.
+
+Some comes with the package: emotions, and the worked example of the paper. `names` and `describe` say what there is.
+"""
 
 from __future__ import annotations
 
+import gzip
 import os
+from functools import lru_cache
+from importlib.resources import files
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, overload
 
 import numpy as np
+import numpy.typing as npt
 import scipy.sparse as sp
 
 from polyrule.data.dataset import Dataset
 from polyrule.data.labelspec import choose_columns
 from polyrule.data.reading import read
-from polyrule.data.table import Table
+from polyrule.data.table import Feature, Table
 from polyrule.datasets import remote
-from polyrule.datasets.download import Progress, Unreachable
-from polyrule.datasets.embedded import load_emotions, load_paper_example
-from polyrule.datasets.registry import Entry, entry
+from polyrule.datasets.registry import ENTRIES, Entry, entry
+from polyrule.datasets.remote import Progress, Unreachable
 from polyrule.errors import DataError, OptionError
 
 Part = Literal["train", "test"]
@@ -165,3 +171,96 @@ def _without(data: Dataset, drop: Any) -> Dataset:
     values: Any = data.X.values
     X = Table.from_array(values[:, kept], [data.features[j] for j in kept])
     return Dataset(X, data.Y, data.label_names, data.name, data.row_ids, data.weights, data.info)
+
+
+EMOTIONS_LABELS = 6
+
+
+@lru_cache(maxsize=1)
+def _emotions() -> tuple[tuple[str, ...], npt.NDArray[np.str_], npt.NDArray[np.float64]]:
+    packed = files("polyrule.datasets").joinpath("_embedded", "emotions.csv.gz").read_bytes()
+    header, *rows = gzip.decompress(packed).decode().splitlines()
+    cells = [row.split(",") for row in rows]
+    parts = np.array([row[0] for row in cells])
+    return tuple(header.split(",")[1:]), parts, np.array([row[1:] for row in cells], dtype=np.float64)
+
+
+def load_emotions(part: str | None) -> Dataset:
+    """593 songs, 72 audio features, 6 moods (Trohidis et al., 2008), with the benchmark's split."""
+    names, parts, values = _emotions()
+    chosen = values if part is None else values[parts == part]
+    features = [Feature(name) for name in names[EMOTIONS_LABELS:]]
+    X = Table.from_array(chosen[:, EMOTIONS_LABELS:], features)
+    Y = chosen[:, :EMOTIONS_LABELS].astype(np.uint8)
+    return Dataset(X, Y, names[:EMOTIONS_LABELS], "emotions", info={"source": "embedded", "part": part})
+
+
+def load_paper_example() -> Dataset:
+    """The examples behind the paper's Fig. 1: three covered ones, with labels 0110, 1100 and 1000.
+
+    The feature ``covered`` holds for the three examples of the figure; precision looks at nothing else.
+
+    Examples
+    --------
+    >>> load_paper_example().Y.sum(axis=0).tolist()
+    [2, 2, 1, 0]
+    """
+    Y = np.array([[0, 1, 1, 0], [1, 1, 0, 0], [1, 0, 0, 0]], dtype=np.uint8)
+    X = Table.from_array(np.ones((3, 1)), [Feature("covered", "nominal", ("no", "yes"))])
+    return Dataset(X, Y, ("λ1", "λ2", "λ3", "λ4"), "paper-example", info={"source": "Rapp et al., PAKDD 2018, Fig. 1"})
+
+
+def names() -> list[str]:
+    """Names of the benchmark data sets, smallest first as in the literature.
+
+    Examples
+    --------
+    >>> names()[:3]
+    ['flags', 'emotions', 'scene']
+    """
+    return list(ENTRIES)
+
+
+@overload
+def describe(name: str) -> dict[str, Any]: ...
+@overload
+def describe(name: None = None) -> list[dict[str, Any]]: ...
+def describe(name: str | None = None) -> dict[str, Any] | list[dict[str, Any]]:
+    """Tell what is known about one data set, or about all of them.
+
+    ``pandas.DataFrame(describe())`` makes a table of it. For what is *in* a data set that was loaded, see
+    `polyrule.data.Dataset.describe`.
+
+    Parameters
+    ----------
+    name : str, optional
+        One of the names that `list` gives; without it, all of them are described.
+
+    Examples
+    --------
+    >>> describe("yeast")["labels"]
+    14
+    >>> len(describe())
+    14
+    """
+    if name is not None:
+        return _record(entry(name))
+    return [_record(known) for known in ENTRIES.values()]
+
+
+def _record(known: Entry) -> dict[str, Any]:
+    return {
+        "name": known.name,
+        "domain": known.domain,
+        "examples": known.examples,
+        "train": known.train,
+        "test": known.test,
+        "nominal": known.nominal,
+        "numeric": known.numeric,
+        "labels": known.labels,
+        "cardinality": known.cardinality,
+        "density": round(known.density, 4),
+        "source": known.source,
+        "citation": known.citation,
+        "note": known.note,
+    }

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.special import expit
 
-from polyrule.data.notebook import html_table
-from polyrule.data.result_tables import frame_of_rows
+from polyrule.data.results import frame_of_rows, html_table
 from polyrule.data.table import Table
 from polyrule.ensemble.printing import format_conditions, format_weight
 from polyrule.errors import ModelError

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from scipy.special import expit
 
 from polyrule.arrays import Matrix
-from polyrule.data.result_tables import frame_of_rows
+from polyrule.data.results import frame_of_rows
 from polyrule.data.table import Feature, Table
 from polyrule.ensemble import editing, printing
 from polyrule.ensemble.decisions import Decision

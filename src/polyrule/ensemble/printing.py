@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from polyrule.data.notebook import html_table
+from polyrule.data.results import html_table
 from polyrule.data.table import Feature
 from polyrule.ensemble.decisions import chance
 from polyrule.model.conditions import tidy, without_implied_dates

@@ -31,7 +31,7 @@ from polyrule.learning.separate import Reason
 from polyrule.model import RuleList
 from polyrule.model.conditions import with_gaps
 from polyrule.model.predict import predict as run_rules
-from polyrule.model.probability import predict_proba as rule_probabilities
+from polyrule.model.predict import predict_proba as rule_probabilities
 from polyrule.native import warn_if_slow
 from polyrule.scale.counting import Counting
 from polyrule.store import Packed, Store, pack_table

@@ -19,8 +19,7 @@ from polyrule.data.frames import split_labels
 from polyrule.data.labels import UNKNOWN, has_unknown
 from polyrule.data.sparse import check_sparse
 from polyrule.data.table import Feature, Table
-from polyrule.data.targets import Target, read_target, rows_right
-from polyrule.data.vocabulary import arrange_labels
+from polyrule.data.targets import Target, arrange_labels, read_target, rows_right
 from polyrule.errors import DataError, OptionError
 from polyrule.model.flips import Flip
 from polyrule.model.narrowing import as_record

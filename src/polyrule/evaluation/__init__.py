@@ -7,7 +7,12 @@ from typing import TYPE_CHECKING
 from polyrule.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from polyrule.evaluation.baseline import BaselineComparison, MajorityClassifier, compare_with_baseline
+    from polyrule.evaluation.baseline import (
+        BaselineComparison,
+        MajorityClassifier,
+        compare_with_baseline,
+        simple_predictions,
+    )
     from polyrule.evaluation.cross_validation import CrossValidation, cross_validate
     from polyrule.evaluation.discretise import EqualFrequencyDiscretiser
     from polyrule.evaluation.encoding import MatrixEncoder
@@ -16,7 +21,6 @@ if TYPE_CHECKING:
     from polyrule.evaluation.model_stability import Stability, stability
     from polyrule.evaluation.resampling import resample_scores
     from polyrule.evaluation.scores import MEASURES, Scores, score
-    from polyrule.evaluation.simple_models import simple_predictions
     from polyrule.evaluation.statistics import LearnerComparison, compare_learners
 
 __all__ = [

@@ -11,8 +11,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from polyrule.arrays import Ints
-from polyrule.data.label_matrix import LabelMatrix
-from polyrule.data.labels import UNKNOWN
+from polyrule.data.labels import UNKNOWN, LabelMatrix
 from polyrule.data.sparse import check_sparse
 from polyrule.errors import DataError
 

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from polyrule.arrays import Floats
 from polyrule.data.labels import UNKNOWN
-from polyrule.data.result_tables import make_frame
+from polyrule.data.results import make_frame
 from polyrule.data.table import Table
 from polyrule.evaluation.figures.canvas import new_axes
 from polyrule.evaluation.resampling import draw

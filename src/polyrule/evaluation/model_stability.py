@@ -11,7 +11,7 @@ import numpy.typing as npt
 from sklearn.base import clone
 
 from polyrule.data.dataset import Dataset
-from polyrule.data.result_tables import make_frame
+from polyrule.data.results import make_frame
 from polyrule.data.table import Table
 from polyrule.estimators.from_model import learner_of
 from polyrule.evaluation.resampling import draw

@@ -8,7 +8,7 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
-from polyrule.data.result_tables import make_frame, text_table
+from polyrule.data.results import make_frame, text_table
 from polyrule.errors import OptionError
 from polyrule.evaluation.confusion import ConfusionCounts, count, label_names_or_default
 

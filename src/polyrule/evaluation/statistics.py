@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import stats
 
-from polyrule.data.result_tables import make_frame, text_table
+from polyrule.data.results import make_frame, text_table
 from polyrule.errors import OptionError, PolyruleError
 from polyrule.evaluation.intervals import Interval, mean_interval
 

@@ -49,7 +49,7 @@ class ExpressionMeasure(Measure):
     def monotone(self) -> bool:  # type: ignore[override]
         """Whether the value never falls as TP or TN grows and never rises as FP or FN grows, where that is proved."""
         # Proofs speak of expressions, and an expression is asked for one.
-        from polyrule.measures.proofs.directions import is_monotone
+        from polyrule.measures.proofs.normal_form import is_monotone
 
         return self.exact and is_monotone(self.square or self.root)
 

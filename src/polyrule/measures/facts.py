@@ -15,7 +15,7 @@ from polyrule.measures.expression import ExpressionMeasure
 from polyrule.measures.grammar import VARIABLES
 from polyrule.measures.matthews import Matthews
 from polyrule.measures.proofs import exchange, known_proof
-from polyrule.measures.proofs.directions import one_way
+from polyrule.measures.proofs.normal_form import one_way
 from polyrule.measures.ratio import RatioMeasure, Row
 from polyrule.measures.rational import (
     RationalMeasure,

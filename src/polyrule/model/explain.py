@@ -10,15 +10,14 @@ from typing import TYPE_CHECKING, Any, overload
 import numpy as np
 import numpy.typing as npt
 
-from polyrule.data.notebook import html_table
-from polyrule.data.result_tables import frame_of_rows
+from polyrule.data.results import frame_of_rows, html_table
 from polyrule.data.table import Table
 from polyrule.errors import ModelError
 from polyrule.model import printing
 from polyrule.model.bodies import LABEL, check_table
 from polyrule.model.checks import Check, checks
 from polyrule.model.conditions import with_gaps
-from polyrule.model.probability import chance_of, default_chance, smoothed
+from polyrule.model.predict import chance_of, default_chance, smoothed
 from polyrule.model.rule import LabelCondition, Rule
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from polyrule.data.notebook import html_table
+from polyrule.data.results import html_table
 from polyrule.errors import ModelError, did_you_mean
 from polyrule.model import printing
 from polyrule.model.cells import Domain, Grid, Trial

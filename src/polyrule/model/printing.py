@@ -9,8 +9,7 @@ from math import ceil, floor, isnan
 from typing import TYPE_CHECKING, Any
 
 from polyrule.data.dates import format_date
-from polyrule.data.names import doubtful_marks, escape, is_visible
-from polyrule.data.notebook import html_table
+from polyrule.data.results import html_table
 from polyrule.data.table import Feature
 from polyrule.model.conditions import is_short, shown_threshold, shown_value
 from polyrule.model.constants import constants, shortfall
@@ -28,6 +27,7 @@ from polyrule.model.rule import (
     at_least,
     plain_conditions,
 )
+from polyrule.names import doubtful_marks, escape, is_visible
 
 if TYPE_CHECKING:
     from polyrule.model.rule_list import RuleList

@@ -9,7 +9,7 @@ from operator import mul
 from typing import Any
 from typing import Literal as Choice
 
-from polyrule.data.notebook import html_table
+from polyrule.data.results import html_table
 from polyrule.errors import ModelError
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, overload
 import numpy as np
 import numpy.typing as npt
 
-from polyrule.data.result_tables import frame_of_rows
+from polyrule.data.results import frame_of_rows
 from polyrule.data.table import Feature
 from polyrule.errors import ModelError
 from polyrule.model import editing, files, printing
@@ -22,7 +22,7 @@ from polyrule.model.explain import Explanation, explain
 from polyrule.model.flips import Flip, smallest_flip
 from polyrule.model.list_statistics import records, statistics
 from polyrule.model.narrowing import Derived, fit_to, one_example
-from polyrule.model.probability import ChanceTables, predict_proba
+from polyrule.model.predict import ChanceTables, predict_proba
 from polyrule.model.rule import FeatureCondition, LabelCondition, Rule
 from polyrule.model.tools import ModelTools, labelled
 
@@ -152,7 +152,7 @@ class RuleList(ModelTools, Derived):
         return prediction.predict(model, table).labels
 
     def predict_proba(self, X: Any) -> npt.NDArray[np.float64]:
-        """Probability of presence of every label; see `polyrule.model.probability.predict_proba`."""
+        """Probability of presence of every label; see `polyrule.model.predict.predict_proba`."""
         return predict_proba(*fit_to(self, X))
 
     def explain(self, example: Any, row: int | None = None, *, near: int = 1, digits: int | None = None) -> Explanation:

@@ -14,9 +14,8 @@ import scipy.sparse as sp
 
 from polyrule.data import Dataset, Feature, Table, to_labels, to_table
 from polyrule.data.examples import fingerprint
-from polyrule.data.label_matrix import LabelMatrix
-from polyrule.data.labels import UNKNOWN
-from polyrule.data.vocabulary import arrange_labels
+from polyrule.data.labels import UNKNOWN, LabelMatrix
+from polyrule.data.targets import arrange_labels
 from polyrule.errors import DataError, ModelError, OptionError
 from polyrule.kinds import load
 

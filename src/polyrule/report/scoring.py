@@ -8,10 +8,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from polyrule.evaluation.baseline import BaselineComparison
+from polyrule.evaluation.baseline import BaselineComparison, simple_predictions
 from polyrule.evaluation.resampling import ResampledScores, resample_scores
 from polyrule.evaluation.scores import LOWER_IS_BETTER, MEASURES, Scores, score
-from polyrule.evaluation.simple_models import simple_predictions
 from polyrule.report.inputs import Part
 
 #: pairs of confused labels kept per model and part

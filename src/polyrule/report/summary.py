@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from polyrule.data.names import visible
 from polyrule.evaluation.scores import MEASURES
 from polyrule.model.conditions import with_gaps
 from polyrule.model.narrowing import used_features
 from polyrule.model.rule import plain_conditions
+from polyrule.names import visible
 from polyrule.report import comparison, examples, features, importance_summary, scoring
 from polyrule.report.inputs import Inputs, Part, learned_from_others
 from polyrule.report.kinds import kind_of, signed_rules

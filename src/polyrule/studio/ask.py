@@ -23,8 +23,8 @@ from polyrule.measures import Objective, get
 from polyrule.model.conditions import tidy
 from polyrule.model.rule import Condition, Literal, Rule
 from polyrule.model.rule_list import RuleList
-from polyrule.studio.bits import Words, count, unpack
 from polyrule.studio.steps import apply, text_of
+from polyrule.studio.tally import Words, count, unpack
 from polyrule.studio.workbench import Workbench
 
 #: examples on which candidates are looked for

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from polyrule.data.names import visible
 from polyrule.errors import OptionError
 from polyrule.model.info import Node
 from polyrule.model.rule_list import RuleList
-from polyrule.studio.alone import alone
-from polyrule.studio.jobs import Job
+from polyrule.names import visible
+from polyrule.studio.comparing import references
+from polyrule.studio.jobs import Job, alone
 from polyrule.studio.learn import Recipe, learn
 from polyrule.studio.project import meaning
-from polyrule.studio.reference_models import references
 from polyrule.studio.steps import said
 from polyrule.studio.workbench import Workbench
 

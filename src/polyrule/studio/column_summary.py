@@ -13,8 +13,8 @@ from polyrule.arrays import Floats
 from polyrule.data import Dataset
 from polyrule.data.formats.blocks import Column
 from polyrule.data.formats.date_columns import TIMES
-from polyrule.data.names import visible
 from polyrule.data.tags import likely_separator
+from polyrule.names import visible
 from polyrule.report.features import summarise as feature_entry
 from polyrule.studio.setup import ODD, Look
 

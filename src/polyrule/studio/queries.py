@@ -1,22 +1,38 @@
-"""Questions about the model at hand; none of them changes it."""
+"""Questions about the model at hand; none of them changes it.
+
+Also how the text of a rule that somebody types could go on, and rules as the page puts them together: points by label,
+and conditions as [kind, column, value].
+"""
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from polyrule.ensemble.model import RuleEnsemble
+from polyrule.ensemble.weighted_rule import Entry
 from polyrule.errors import ModelError, OptionError
+from polyrule.model.bodies import ABOVE, AT_MOST, CATEGORY, GROUP, IN, LABEL, MISSING
+from polyrule.model.conditions import chosen, said_shorter, tidy
 from polyrule.model.info import Node
+from polyrule.model.printing import format_category, format_name
+from polyrule.model.rule import (
+    Condition,
+    FeatureCondition,
+    GroupCondition,
+    LabelCondition,
+    MissingCondition,
+    NominalCondition,
+    NumericCondition,
+)
 from polyrule.studio import ask, rule_changes
-from polyrule.studio.alone import alone
-from polyrule.studio.bits import Words, pack
 from polyrule.studio.comparing import compare
-from polyrule.studio.complete import complete
-from polyrule.studio.shapes import read_body, read_weights
+from polyrule.studio.jobs import alone
 from polyrule.studio.steps import apply, read_step, said, text_of
+from polyrule.studio.tally import Words, pack
 from polyrule.studio.workbench import Workbench
 
 if TYPE_CHECKING:
@@ -140,3 +156,117 @@ class Questions:
         versions = self._project.versions
         first, second = (versions[members[name].whole(0, len(versions) - 1)].model for name in ("first", "second"))
         return compare(self._bench(), first, second)
+
+
+# A group of alternatives that is not closed yet: its bracket, and what is in it by now.
+_GROUP = re.compile(r'\b(?:any|at least \d+) of\s*(?:"[^"]*"\s*)?([({])([^)}]*|[^)]*)$')
+_NAME = re.compile(r'(?:^|<-|,|\{|=|¬|!|~)\s*("?[^,<>={}¬"]*)$')
+
+
+def complete(model: Any, text: str, most: int = 12) -> list[dict[str, str]]:
+    """Return how the text of a rule could go on: names of labels before the arrow, of features and values behind it.
+
+    Examples
+    --------
+    >>> from polyrule.data import Feature
+    >>> hue = Feature("hue", "nominal", ("red", "blue"))
+    >>> from polyrule.model import RuleList
+    >>> model = RuleList((), (hue, Feature("height")), ("sad", "happy"))
+    >>> [one["insert"] for one in complete(model, "sad <- h")]
+    ['hue', 'height']
+    >>> [one["insert"] for one in complete(model, "sad <- hue = b")]
+    ['blue']
+    >>> [one["insert"] for one in complete(model, "sad <- any of (height > 3, hue = r")]
+    ['red']
+    """
+    group = _GROUP.search(text) if "<-" in text else None
+    if group is not None and group[1] == "(":
+        inner = complete(model, f"<-{group[2]}", most)
+        return [{**one, "from": str(int(one["from"]) + group.start(2) - 2)} for one in inner]
+    match = _NAME.search(text)
+    if match is None:
+        return []
+    begun, before = match[1].lstrip('"').lower(), text[: match.start(1)].rstrip()
+    if "<-" not in before:
+        names = [(name, format_name(name), "label") for name in model.label_names]
+    elif group is None and (before.endswith(("=", "{")) or (re.search(r"\{[^}]*$", before) and before.endswith(","))):
+        names = _category_names(model, before)
+    else:
+        names = [(feature.name, format_name(feature.name), feature.kind) for feature in model.features]
+    fitting = [one for one in names if begun in one[0].lower()]
+    fitting.sort(key=lambda one: not one[0].lower().startswith(begun))
+    start = str(match.start(1))
+    return [{"insert": shown, "kind": kind, "from": start} for _, shown, kind in fitting[:most]]
+
+
+def _category_names(model: Any, before: str) -> list[tuple[str, str, str]]:
+    """Categories of the feature whose comparison or set is being typed."""
+    asked = re.split(r"<-|,(?![^{]*$)|,(?=[^{}]*(?:=|in\s*\{))", before.split("<-", 1)[1])[-1]
+    name = re.sub(r"\s*(=|in\s*\{.*)$", "", asked.strip(), flags=re.DOTALL).strip().strip('"')
+    for feature in model.features:
+        if feature.name == name:
+            return [(category, format_category(category), "category") for category in feature.categories]
+    return []
+
+
+_MOST = 10**9
+
+
+def read_body(node: Node) -> tuple[Condition, ...]:
+    """Return the conditions that the page describes; names are checked by the model that they are put into."""
+    return tidy(tuple(_condition(one) for one in node))
+
+
+def read_weights(node: Node) -> tuple[Entry, ...]:
+    """Return the labels of a weighted rule with the points that the page gives them; those with 0 are left out."""
+    pairs = [_items(one, 2) for one in node]
+    entries = (Entry(label.whole(0, _MOST), float(weight.number())) for label, weight in pairs)
+    kept = tuple(sorted((entry for entry in entries if entry.weight), key=lambda entry: entry.label))
+    if not kept:
+        raise OptionError("at least one label needs points other than 0; or remove the rule")
+    return kept
+
+
+def _condition(node: Node) -> Condition:
+    items = node.items()
+    if items and items[0].value == GROUP:
+        return _group(node)
+    kind, where, value = _items(node, 3)
+    if kind.whole(AT_MOST, MISSING) == LABEL:
+        return LabelCondition(where.whole(0, _MOST), value.whole(0, 1))
+    return _on_feature(node)
+
+
+def _group(node: Node) -> Condition:
+    """At least so many of some conditions; of one that is left, that one."""
+    _, least, members, name = _items(node, 4)
+    found = tuple(dict.fromkeys(_on_feature(member) for member in members))
+    if not found:
+        raise OptionError("a group needs at least one member; or leave it out")
+    if len(found) == 1:
+        return found[0]
+    return said_shorter(GroupCondition(found, min(least.whole(1, _MOST), len(found) - 1), name.text().strip()[:200]))
+
+
+def _on_feature(node: Node) -> FeatureCondition:
+    kind, where, value = _items(node, 3)
+    column, code = where.whole(0, _MOST), kind.whole(AT_MOST, MISSING)
+    if code in (AT_MOST, ABOVE):
+        return NumericCondition(column, "<=" if code == AT_MOST else ">", float(value.number()))
+    if code == CATEGORY:
+        return NominalCondition(column, value.whole(0, _MOST))
+    if code == IN:
+        values = sorted({item.whole(0, _MOST) for item in value})
+        if not values:
+            raise OptionError("choose at least one value, or leave the condition out")
+        return chosen(column, values)
+    if code == LABEL:
+        raise OptionError("a group has conditions on features only")
+    return MissingCondition(column, bool(value.whole(0, 1)))
+
+
+def _items(node: Node, size: int) -> list[Node]:
+    found: list[Any] = node.items()
+    if len(found) != size:
+        node.fail(f"must hold {size} values")
+    return found

@@ -25,9 +25,8 @@ from polyrule.model.rule import (
 )
 from polyrule.report.ensemble_summary import signed_rule
 from polyrule.studio.ask import MOST_SUGGESTED, helps, merit, thinned
-from polyrule.studio.bits import Words, unpack
 from polyrule.studio.steps import apply, text_of
-from polyrule.studio.tally import Covers
+from polyrule.studio.tally import Covers, Words, unpack
 from polyrule.studio.workbench import Workbench
 
 #: conditions tried in earnest

@@ -7,9 +7,9 @@ import io
 from collections.abc import Callable
 from typing import Any
 
-from polyrule.data.result_tables import safe_cell
 from polyrule.kinds import export, export_onnx
 from polyrule.model.files import dumps
+from polyrule.names import safe_cell
 from polyrule.report import build
 from polyrule.studio.session import Session
 

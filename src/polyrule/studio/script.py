@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from polyrule.data.names import visible
+from polyrule.names import visible
 from polyrule.studio.learn import Recipe
 from polyrule.studio.project import Project
 from polyrule.studio.setup import MOST_STRATIFIED, Origin, Setup

@@ -1,4 +1,7 @@
-"""The addresses of the studio: JSON in, JSON out; long work tells how far it is by server-sent events."""
+"""The addresses of the studio: JSON in, JSON out; long work tells how far it is by server-sent events.
+
+The page is the report's own modules with those of the studio behind them, as one script and one style.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,8 @@ import logging
 import os
 import tempfile
 from collections.abc import AsyncIterator, Callable
+from functools import cache
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +24,7 @@ from starlette.routing import Route
 
 from polyrule.budget import limits
 from polyrule.errors import LimitError, OptionError, PolyruleError
-from polyrule.studio import page
+from polyrule.report.page import SCRIPTS, STYLES
 from polyrule.studio.saving import FILES, make_file
 from polyrule.studio.session import Session
 from polyrule.studio.setup import Origin, file_ending
@@ -100,9 +105,9 @@ def make_app(session: Session, folder: Path, max_bytes: int = MOST_BYTES) -> Sta
         return Response(content, media_type=FILES[name], headers=headers)
 
     routes = [
-        Route("/", lambda _: Response(page.html(), media_type="text/html")),
-        Route("/studio.js", lambda _: Response(page.script(), media_type="text/javascript")),
-        Route("/studio.css", lambda _: Response(page.style(), media_type="text/css")),
+        Route("/", lambda _: Response(html(), media_type="text/html")),
+        Route("/studio.js", lambda _: Response(script(), media_type="text/javascript")),
+        Route("/studio.css", lambda _: Response(style(), media_type="text/css")),
         Route("/api/columns", columns),
         Route("/api/upload", upload, methods=["POST"]),
         Route("/api/events/{job}", events),
@@ -201,3 +206,44 @@ async def _gone(request: Request, error: Exception) -> Response:
 async def _unknown(request: Request, error: Exception) -> Response:
     logger.error("a request to the studio failed", exc_info=error)
     return JSONResponse({"error": "Something went wrong inside; the terminal shows where."}, status_code=500)
+
+
+# What the studio says in its own way; all other modules of the report are here, and hold what the server last said.
+_OWN_WAY = ("overview.js", "browse.js", "matters.js", "compare.js", "main.js")
+_REPORT = tuple(name for name in SCRIPTS if name not in _OWN_WAY)
+_STUDIO = (
+    "api.js",
+    "guess.js",
+    "data.js",
+    "learn.js",
+    "editor.js",
+    "write.js",
+    "work.js",
+    "ask.js",
+    "compare.js",
+    "save.js",
+    "main.js",
+)
+
+
+@cache
+def script() -> str:
+    """Return everything the page runs, in one scope of its own."""
+    parts = [*(_read("report", name) for name in _REPORT), *(_read("studio", name) for name in _STUDIO)]
+    return '(() => {\n"use strict";\n' + "\n".join(parts) + "\n})();\n"
+
+
+@cache
+def style() -> str:
+    """Return the style of the report and what the studio adds."""
+    return "\n".join([*(_read("report", name) for name in STYLES), _read("studio", "studio.css")])
+
+
+@cache
+def html() -> str:
+    """Return the document; everything in it comes by script."""
+    return _read("studio", "studio.html")
+
+
+def _read(stage: str, name: str) -> str:
+    return (files(f"polyrule.{stage}") / "assets" / name).read_text(encoding="utf-8")

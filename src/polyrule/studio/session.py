@@ -13,15 +13,15 @@ from pathlib import Path
 from typing import Any
 
 from polyrule.data import Dataset
-from polyrule.data.names import visible
 from polyrule.ensemble.model import RuleEnsemble
 from polyrule.errors import OptionError
 from polyrule.model.info import Node
-from polyrule.studio.alone import alone
+from polyrule.names import visible
 from polyrule.studio.background import Workers
 from polyrule.studio.column_summary import findings
 from polyrule.studio.comparing import judged
 from polyrule.studio.intake import Intake
+from polyrule.studio.jobs import alone
 from polyrule.studio.learn import Recipe
 from polyrule.studio.project import Project
 from polyrule.studio.project_file import Encoder, read_project, save_project

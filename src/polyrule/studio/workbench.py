@@ -21,10 +21,9 @@ from polyrule.report.examples import chosen_examples
 from polyrule.report.features import summarise as feature_entry
 from polyrule.report.inputs import Part
 from polyrule.report.kinds import kind_of
-from polyrule.studio.bits import Words, count, first
 from polyrule.studio.setup import dense
 from polyrule.studio.steps import said
-from polyrule.studio.tally import Covers, Tally, known_truth, tally, tally_sums
+from polyrule.studio.tally import Covers, Tally, Words, count, first, known_truth, tally, tally_sums
 
 #: versions whose counts are kept
 MOST_TALLIES = 12

@@ -6,9 +6,9 @@ import pytest
 from polyrule.data.dataset import Dataset
 from polyrule.data.table import Feature, Table
 from polyrule.errors import OptionError
+from polyrule.evaluation.cross_validation import take_rows
 from polyrule.evaluation.experiment.recipe import Recipe, import_name, make_estimator
 from polyrule.evaluation.experiment.spec import LearnerSpec
-from polyrule.evaluation.folds import take_rows
 
 TREE = "sklearn.tree.DecisionTreeClassifier"
 

@@ -10,8 +10,7 @@ import numpy.typing as npt
 
 from polyrule.budget import MOST_COLUMNS
 from polyrule.data.columns import shorten
-from polyrule.data.formats.arff_header import read_header
-from polyrule.data.formats.arff_tokens import ArffSyntaxError, split_values, take_word, uncommented
+from polyrule.data.formats.arff_header import ArffSyntaxError, read_header, split_values, take_word, uncommented
 from polyrule.data.formats.blocks import CELLS_AT_ONCE, Block, Column, DenseBlock, Hints, SparseBlock
 from polyrule.data.formats.numbers import dense_numbers, sparse_numbers
 from polyrule.data.lines import LineBlock, line_blocks

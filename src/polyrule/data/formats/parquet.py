@@ -12,9 +12,14 @@ import numpy as np
 
 from polyrule.budget import Budget
 from polyrule.data.formats.blocks import Block, Column, ColumnKind, DenseBlock, Hints
-from polyrule.data.formats.parquet_deltas import unpacked_texts
-from polyrule.data.formats.parquet_pages import DELTA_BYTE_ARRAY, DELTA_LENGTH_BYTE_ARRAY, chunks, pages
-from polyrule.data.formats.thrift import BrokenHeader
+from polyrule.data.formats.parquet_pages import (
+    DELTA_BYTE_ARRAY,
+    DELTA_LENGTH_BYTE_ARRAY,
+    BrokenHeader,
+    chunks,
+    pages,
+    unpacked_texts,
+)
 from polyrule.data.sources import Source
 from polyrule.errors import DataError
 

@@ -3,6 +3,11 @@
 The footer's sums may be untrue, and Arrow allocates what a page's own header asks for. Headers are small structures,
 each before its page; reading them takes one step per page and unpacks nothing. The footer is read here as well, because
 pyarrow ends the process when it is asked about some broken columns.
+
+Both are structures in Thrift's compact protocol. A page of texts stored as differences from the text before
+(DELTA_BYTE_ARRAY) can hold gigabytes in a few bytes. What it will become is the sum of two lists of lengths: of what
+each text takes over from the one before, and of what it adds. Both stand at the beginning, packed; only they are
+decoded.
 """
 
 from __future__ import annotations
@@ -12,7 +17,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import IO, Any
 
-from polyrule.data.formats.thrift import BrokenHeader, read_struct
+import numpy as np
 
 LONGEST_HEADER = 1 << 24
 """Bytes; statistics of long texts are part of a header."""
@@ -119,3 +124,171 @@ def _read_header(file: IO[bytes], at: int, end: int) -> tuple[dict[int, Any], in
             if room >= min(end - at, LONGEST_HEADER):
                 raise BrokenHeader("a page header has no end") from None
             room *= 16
+
+
+_STOP, _LIST, _SET, _STRUCT = 0, 9, 10, 12
+_DEEPEST = 16
+
+
+class BrokenHeader(ValueError):
+    """Bytes that are not what they should be."""
+
+
+def read_varint(raw: bytes, at: int) -> tuple[int, int]:
+    """A number of 7 bits per byte, and where it ends. IndexError: the bytes are not all there."""
+    number = shift = 0
+    while True:
+        byte = raw[at]
+        at += 1
+        number |= (byte & 127) << shift
+        shift += 7
+        if byte < 128:
+            return number, at
+        if shift > 63:
+            raise BrokenHeader("a number in it has no end")
+
+
+def read_signed(raw: bytes, at: int) -> tuple[int, int]:
+    """A number that may be below 0, and where it ends."""
+    number, at = read_varint(raw, at)
+    return (number >> 1) ^ -(number & 1), at
+
+
+def read_struct(raw: bytes) -> tuple[dict[int, Any], int]:
+    """The fields of a structure by number, and where it ends. Texts are passed over. IndexError: bytes are missing."""
+    reader = _Compact(raw)
+    return reader.struct(0), reader.at
+
+
+class _Compact:
+    def __init__(self, raw: bytes) -> None:
+        self.raw, self.at = raw, 0
+
+    def struct(self, depth: int) -> dict[int, Any]:
+        if depth > _DEEPEST:
+            raise BrokenHeader("a header is nested too deeply")
+        fields: dict[int, Any] = {}
+        number = 0
+        while (mark := self._byte()) & 15 != _STOP:
+            number = number + (mark >> 4) if mark >> 4 else self._integer()
+            kind = mark & 15
+            fields[number] = kind == 1 if kind in (1, 2) else self._value(kind, depth)  # no bytes of their own
+        return fields
+
+    def _value(self, kind: int, depth: int) -> Any:
+        if kind in (4, 5, 6):
+            return self._integer()
+        if kind == _STRUCT:
+            return self.struct(depth + 1)
+        if kind in (1, 2, 3):
+            return self._skip(1)
+        if kind == 7:
+            return self._skip(8)
+        if kind == 8:
+            length, self.at = read_varint(self.raw, self.at)
+            return self._skip(length)
+        if kind in (_LIST, _SET):
+            return self._list(depth)
+        raise BrokenHeader(f"a header has a field of type {kind}")  # maps: there are none in it
+
+    def _list(self, depth: int) -> list[Any]:
+        mark = self._byte()
+        count = mark >> 4
+        if count == 15:
+            count, self.at = read_varint(self.raw, self.at)
+        if depth > _DEEPEST:
+            raise BrokenHeader("a header is nested too deeply")
+        if count > len(self.raw) - self.at:
+            raise IndexError  # each takes a byte at least
+        return [self._value(mark & 15, depth + 1) for _ in range(count)]
+
+    def _byte(self) -> int:
+        self.at += 1
+        return self.raw[self.at - 1]
+
+    def _integer(self) -> int:
+        number, self.at = read_signed(self.raw, self.at)
+        return number
+
+    def _skip(self, size: int) -> None:
+        self.at += size
+        if self.at > len(self.raw):
+            raise IndexError
+
+
+_ROWS = 4096  # lengths decoded at a time, however many a block holds
+_MASK = (1 << 32) - 1
+_CODECS = {1: "snappy", 2: "gzip", 4: "brotli", 6: "zstd", 7: "lz4_raw"}
+
+
+def unpacked_texts(page: Page, packed: bytes, leaf: Any, codec: int) -> int:
+    """Bytes of all texts of a page; `leaf` is its column in the schema, `codec` how Parquet numbers compressions."""
+    import pyarrow
+
+    levels = page.levels or 0  # of a page of the second kind, before what is compressed
+    values = packed[levels:]
+    if codec and page.compressed:
+        if codec not in _CODECS:
+            raise BrokenHeader("texts stored as differences are compressed in a way that is not read")
+        size = max(0, page.unpacked - levels)
+        values = pyarrow.Codec(_CODECS[codec]).decompress(values, decompressed_size=size, asbytes=True)
+    at = 0
+    if page.levels is None:
+        for deepest in (leaf.max_repetition_level, leaf.max_definition_level):
+            if deepest:
+                at += 4 + int.from_bytes(values[at : at + 4], "little")
+    taken, at = _sum_of_lengths(values, at, page.values)
+    added, _ = _sum_of_lengths(values, at, page.values)
+    return taken + added
+
+
+def _sum_of_lengths(raw: bytes, at: int, most: int) -> tuple[int, int]:
+    """The sum of a list of lengths packed as DELTA_BINARY_PACKED, at most `most` of them, and where the list ends."""
+    try:
+        block, at = read_varint(raw, at)
+        parts, at = read_varint(raw, at)
+        count, at = read_varint(raw, at)
+        first, at = read_signed(raw, at)
+        if not parts or block % (32 * parts) or not block or count > most:
+            raise BrokenHeader("a page of texts has lengths that cannot be read")
+        last = np.int64(_check(np.array([first & _MASK]))[0]) if count else np.int64(0)
+        total, left = int(last), count - 1
+        while left > 0:
+            least, at = read_signed(raw, at)
+            widths, at = raw[at : at + parts], at + parts
+            for width in widths:
+                size = block // parts
+                for start in range(0, min(size, left), _ROWS):
+                    rows = min(_ROWS, size - start, left - start)
+                    deltas = _unpack(raw, at + start * width // 8, rows, width)
+                    lengths = _check((last + np.cumsum(deltas + (least & _MASK))) & _MASK)
+                    last = lengths[-1]
+                    total += int(lengths.sum())
+                at += size * width // 8
+                left -= size
+                if left <= 0:
+                    break
+            if len(widths) < parts:
+                raise IndexError
+    except IndexError:
+        raise BrokenHeader("a page of texts ends within its lengths") from None
+    return total, at
+
+
+def _unpack(raw: bytes, at: int, rows: int, width: int) -> Any:
+    """Numbers of `width` bits each."""
+    if width > 32:
+        raise BrokenHeader("a page of texts has lengths that cannot be read")
+    if at + (rows * width + 7) // 8 > len(raw):
+        raise IndexError
+    if not width:
+        return np.zeros(rows, dtype=np.int64)
+    bits = np.unpackbits(np.frombuffer(raw, np.uint8, (rows * width + 7) // 8, at), bitorder="little")
+    return bits[: rows * width].reshape(rows, width) @ (np.int64(1) << np.arange(width, dtype=np.int64))
+
+
+def _check(lengths: Any) -> Any:
+    """Numbers of 32 bits with a sign, as Arrow takes them: a length below 0 is refused."""
+    if np.any(lengths >> 31):
+        raise BrokenHeader("a page of texts has lengths below 0")
+    return lengths

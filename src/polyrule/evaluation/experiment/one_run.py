@@ -15,11 +15,11 @@ from polyrule.data.table import Table
 from polyrule.datasets import load
 from polyrule.errors import DataError, OptionError
 from polyrule.evaluation.confusion import ConfusionCounts
+from polyrule.evaluation.cross_validation import make_folds, take_rows
 from polyrule.evaluation.experiment.memory import PeakMemory
 from polyrule.evaluation.experiment.plan import Run
 from polyrule.evaluation.experiment.recipe import Recipe, import_name, make_estimator
 from polyrule.evaluation.experiment.spec import DataSpec
-from polyrule.evaluation.folds import make_folds, take_rows
 from polyrule.evaluation.model_size import model_size
 from polyrule.evaluation.scores import score
 

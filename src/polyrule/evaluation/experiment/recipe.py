@@ -14,10 +14,10 @@ import scipy.sparse as sp
 from polyrule.data.dataset import Dataset
 from polyrule.data.table import Table
 from polyrule.errors import OptionError
+from polyrule.evaluation.cross_validation import make_folds, take_rows
 from polyrule.evaluation.discretise import EqualFrequencyDiscretiser
 from polyrule.evaluation.encoding import MatrixEncoder
 from polyrule.evaluation.experiment.spec import LearnerSpec
-from polyrule.evaluation.folds import make_folds, take_rows
 from polyrule.evaluation.scores import score
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from polyrule.data.result_tables import frame_of_rows
+from polyrule.data.results import frame_of_rows
 from polyrule.errors import PolyruleError
 from polyrule.evaluation.confusion import ConfusionCounts
 from polyrule.evaluation.experiment.plan import plan_runs

@@ -9,10 +9,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any, NoReturn
 
-from polyrule.data.names import visible
 from polyrule.errors import PolyruleError
 from polyrule.locks import try_lock
 from polyrule.model.atomic import atomic_write
+from polyrule.names import visible
 
 Row = dict[str, Any]
 _LARGEST = 2**53

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from polyrule.data.result_tables import make_frame
+from polyrule.data.results import make_frame
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,16 +1,20 @@
-"""Writing what an experiment found: tidy rows, tables in four formats, figures, and one page."""
+"""Writing what an experiment found: tidy rows, tables in four formats, figures, and one page.
+
+The page is self-contained HTML; our numbers stand beside published ones, differences marked.
+"""
 
 from __future__ import annotations
 
 import csv
+import html
 import io
 import logging
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from polyrule.data.result_tables import MissingExtraError
-from polyrule.evaluation.experiment.page import results_page
-from polyrule.evaluation.experiment.published import models_beside_published, performance_beside_published
+from polyrule.data.results import MissingExtraError
+from polyrule.errors import DataError
 from polyrule.evaluation.experiment.report_tables import (
     failure_table,
     mean_table,
@@ -22,7 +26,7 @@ from polyrule.evaluation.experiment.report_tables import (
 )
 from polyrule.evaluation.experiment.results import Results
 from polyrule.evaluation.experiment.store import write_atomically
-from polyrule.evaluation.experiment.tables import ResultTable
+from polyrule.evaluation.experiment.tables import Cell, ResultTable
 from polyrule.evaluation.figures import CriticalDifferenceDiagram, TrainingTimes
 from polyrule.evaluation.figures.canvas import Figure, svg_text
 from polyrule.model.atomic import atomic_write
@@ -115,3 +119,156 @@ def _write_parquet(results: Results, path: Path) -> list[Path]:
     with atomic_write(path, "wb") as stream:
         parquet.write_table(table, stream)
     return [path]
+
+
+_STYLE = """
+:root{color-scheme:light dark;--ink:#1c2430;--soft:#5a6676;--page:#fbfaf7;--card:#fff;--line:#dcdfe4;--mark:#c2571a}
+@media(prefers-color-scheme:dark){:root{--ink:#e6e9ee;--soft:#a2acba;--page:#14181e;--card:#1b2129;--line:#333c47;
+--mark:#f0955a}}
+*{box-sizing:border-box}
+body{margin:0;background:var(--page);color:var(--ink);font:16px/1.5 system-ui,sans-serif}
+main,header{max-width:1200px;margin:auto;padding:1rem}
+h1{font-size:1.7rem;margin:.6rem 0 .2rem}h2{font-size:1.15rem;margin:0 0 .6rem}
+p{color:var(--soft);margin:.4rem 0;max-width:75ch}
+nav p{max-width:none}
+nav a{display:inline-block;margin:.15rem .8rem .15rem 0;color:var(--mark)}
+section,figure{background:var(--card);border:1px solid var(--line);border-radius:10px;padding:1rem;margin:1rem 0}
+figure{background:#fff;color:#1c2430;margin:0}
+.figures{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,32rem),1fr));gap:1rem}
+figure svg{max-width:100%;height:auto}
+.scroll{overflow-x:auto}
+table{border-collapse:collapse;font-size:.9rem;font-variant-numeric:tabular-nums}
+th,td{padding:.28rem .6rem;text-align:right;border-bottom:1px solid var(--line);white-space:nowrap}
+th[scope=row]{text-align:left;font-weight:500}
+thead th{color:var(--soft);font-weight:600}
+thead th:first-child{text-align:left}
+strong{color:var(--mark)}
+a:focus-visible,.scroll:focus-visible{outline:2px solid var(--mark);outline-offset:2px}
+@media print{body{background:#fff}section,figure{break-inside:avoid;border:0}nav{display:none}}
+"""
+
+
+def results_page(results: Results, tables: Sequence[ResultTable], figures: Sequence[tuple[str, str, str]]) -> str:
+    """Lay out tables and figures; figures come as (name, title, SVG text)."""
+    spec = results.spec
+    contents = _links("Tables", [(table.name, table.title) for table in tables])
+    contents += _links("Figures", [(name, title) for name, title, _ in figures])
+    drawings = "".join(
+        f'<figure id="{html.escape(name)}" role="group" aria-label="{html.escape(title)}">'
+        f"<h2>{html.escape(title)}</h2>{svg}</figure>"
+        for name, title, svg in figures
+    )
+    return (
+        '<!doctype html><html lang="en"><head><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width,initial-scale=1">'
+        f"<title>{html.escape(spec.title)}</title><style>{_STYLE}</style></head><body>"
+        f"<header><h1>{html.escape(spec.title)}</h1><p>{html.escape(_summary(results))}</p>"
+        f'<nav aria-label="Contents">{contents}</nav></header>'
+        f"<main>{''.join(table.html() for table in tables)}"
+        f'<div class="figures">{drawings}</div></main></body></html>\n'
+    )
+
+
+def _links(title: str, entries: Sequence[tuple[str, str]]) -> str:
+    links = "".join(f'<a href="#{html.escape(name)}">{html.escape(words)}</a>' for name, words in entries)
+    return f"<p><b>{title}</b> {links}</p>" if links else ""
+
+
+def _summary(results: Results) -> str:
+    spec = results.spec
+    split = (
+        "published train and test parts" if spec.split.kind == "parts" else f"{spec.split.folds}-fold cross-validation"
+    )
+    parts = [
+        f"{len(results.learners)} learners on {len(results.data_sets)} data sets, {split}:",
+        f"{len(results.finished)} fits with a result",
+    ]
+    if results.failures:
+        parts.append(f"and {len(results.failures)} without")
+    if results.missing:
+        parts.append(f"({results.missing} not run yet)")
+    limits = spec.limits
+    time = f"{limits.seconds:g} s" if limits.cpu_seconds is None else f"{limits.cpu_seconds:g} CPU s"
+    return " ".join(parts) + f". Each fit: at most {time}, {limits.memory_mb:g} MB, {limits.threads} thread(s)."
+
+
+_MODEL_COLUMNS = {"rules": "rules", "multi_label_percent": "% multi-label heads", "labels_per_head": "labels per head"}
+
+
+def read_published(path: str | Path) -> list[dict[str, str]]:
+    """Read a table of published numbers: columns data, learner, reference, and one per number."""
+    try:
+        with open(path, newline="", encoding="utf-8") as handle:
+            rows = list(csv.DictReader(line for line in handle if not line.startswith("#")))
+    except OSError as error:
+        raise DataError(f"cannot read published numbers from {path}: {error.strerror}") from None
+    for column in ("data", "learner", "reference"):
+        if not rows or column not in rows[0]:
+            raise DataError(f"{path}: a table of published numbers needs a column {column!r}")
+    return rows
+
+
+def performance_beside_published(results: Results, path: str | Path) -> ResultTable:
+    """Scores in percent: ours, and in brackets how far that is from the published value; = where they agree."""
+    published = read_published(path)
+    measures = [name for name in published[0] if name not in ("data", "learner", "reference")]
+    rows: list[list[str | Cell]] = []
+    for entry in published:
+        own = [results.value(entry["data"], entry["learner"], measure) for measure in measures]
+        if not results.select(entry["data"], entry["learner"]):
+            continue
+        cells = [
+            _beside(None if value is None else f"{100 * value.mean:.2f}", entry[measure])
+            for value, measure in zip(own, measures, strict=True)
+        ]
+        same = sum(cell.text.endswith("(=)") for cell in cells)
+        rows.append([entry["data"], entry["learner"], *cells, f"{same} of {len(cells)}", _usable(entry["reference"])])
+    header = ["data", "learner", *(f"{words(measure)} %" for measure in measures), "equal", "reference"]
+    notes = [
+        "In brackets: ours minus published; = where they agree to the two digits printed; none where none was printed.",
+        "Reference 'no': the published row cannot be reproduced from the published files, for the reason given.",
+    ]
+    return ResultTable.of("published-performance", "Performance beside the paper's", header, rows, notes, left=2)
+
+
+def models_beside_published(results: Results, path: str | Path) -> ResultTable:
+    """Model statistics: ours, and in brackets the difference to the published value."""
+    rows: list[list[str | Cell]] = []
+    for entry in read_published(path):
+        own = _model_statistics(results, entry["data"], entry["learner"])
+        if own is None:
+            continue
+        cells = [_beside(own[column], entry[column]) for column in _MODEL_COLUMNS]
+        rows.append([entry["data"], entry["learner"], *cells, _usable(entry["reference"])])
+    header = ["data", "learner", *_MODEL_COLUMNS.values(), "reference"]
+    notes = ["In brackets: ours minus published; = where they agree to the digits printed."]
+    return ResultTable.of("published-models", "Model statistics beside the paper's", header, rows, notes, left=2)
+
+
+def _model_statistics(results: Results, data: str, learner: str) -> dict[str, str] | None:
+    values = {name: results.value(data, learner, name) for name in ("rules", "multi_label_rules", "head_literals")}
+    rules, multi, literals = values["rules"], values["multi_label_rules"], values["head_literals"]
+    if rules is None or multi is None or literals is None or not rules.mean:
+        return None
+    return {
+        "rules": f"{rules.mean:.0f}",
+        "multi_label_percent": f"{100 * multi.mean / rules.mean:.2f}",
+        "labels_per_head": f"{literals.mean / rules.mean:.2f}",
+    }
+
+
+def _beside(own: str | None, published: str) -> Cell:
+    """Compare as printed: both were rounded to the same digits, so equal texts are equal results."""
+    if own is None:
+        return Cell(f"none ({published or 'none'})")
+    if published == "":
+        return Cell(f"{own} (none)")
+    difference = float(own) - float(published)
+    digits = len(published.partition(".")[2])
+    if abs(difference) < 0.5 * 10**-digits:
+        return Cell(f"{own} (=)", bold=True)
+    return Cell(f"{own} ({difference:+.{digits}f})")
+
+
+def _usable(reference: str) -> str:
+    return "" if reference == "yes" else reference

@@ -6,7 +6,7 @@ import io
 import sys
 from typing import Any, Protocol
 
-from polyrule.data.result_tables import MissingExtraError
+from polyrule.data.results import MissingExtraError
 
 
 class Figure(Protocol):

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from polyrule.data.result_tables import make_frame
+from polyrule.data.results import make_frame
 from polyrule.errors import PolyruleError
 from polyrule.evaluation.figures.canvas import new_axes
 from polyrule.evaluation.scores import measure_words

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from polyrule.data.result_tables import frame_of_rows
+from polyrule.data.results import frame_of_rows
 from polyrule.evaluation.figures.canvas import new_axes
 
 _MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")

@@ -1,12 +1,18 @@
-"""Polynomials with rational coefficients: as much arithmetic as the proofs need, exact and plain."""
+"""Polynomials with rational coefficients: as much arithmetic as the proofs need, exact and plain.
+
+`effort` says how much a search for a proof may cost: so much work, counted in products of terms, and time until a
+deadline. Without a deadline the work alone decides, so that the same proofs are found on every machine.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
 from fractions import Fraction
-
-from polyrule.measures.proofs.effort import spend
 
 Monomial = tuple[int, ...]  # the exponent of every variable
 Number = int | Fraction
@@ -156,3 +162,47 @@ def times(left: Monomial, right: Monomial) -> Monomial:
 def only(monomial: Monomial, allowed: Iterable[int]) -> bool:
     """Whether no variable occurs but the allowed ones."""
     return all(not exponent or i in allowed for i, exponent in enumerate(monomial))
+
+
+#: Products of terms in the search for one certificate, a fraction of a second; those that were ever found took 3,000.
+MOST_WORK = 20_000
+
+
+class OutOfReach(Exception):
+    """There is no answer of this kind, or none at the price that may be paid."""
+
+
+@dataclass
+class _Effort:
+    left: int
+    deadline: float | None
+
+
+_EFFORT: ContextVar[_Effort | None] = ContextVar("effort", default=None)
+
+
+@contextmanager
+def effort(most: int, deadline: float | None = None) -> Iterator[None]:
+    """Allow so much work inside the block, until `deadline` in CPU seconds of the process.
+
+    >>> with effort(10):
+    ...     spend(11)
+    Traceback (most recent call last):
+        ...
+    polyrule.measures.proofs.polynomial.OutOfReach: this takes too long
+    """
+    token = _EFFORT.set(_Effort(most, deadline))
+    try:
+        yield
+    finally:
+        _EFFORT.reset(token)
+
+
+def spend(work: int) -> None:
+    """Say that so much work is about to be done; `OutOfReach` if it may not be."""
+    allowed = _EFFORT.get()
+    if allowed is None:
+        return
+    allowed.left -= work
+    if allowed.left < 0 or (allowed.deadline is not None and time.process_time() > allowed.deadline):
+        raise OutOfReach("this takes too long")

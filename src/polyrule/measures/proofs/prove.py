@@ -1,24 +1,35 @@
 """Is a measure decomposable or anti-monotone? First a certificate, then a world that refutes it, then z3.
 
 This is about scope head and micro averages, the ground on which nothing but the measure itself counts.
+
+The lemmas are about order alone, so a measure becomes an expression that orders counts alike.
 """
 
 from __future__ import annotations
 
 import time
 from dataclasses import dataclass
-from functools import lru_cache
+from fractions import Fraction
+from functools import lru_cache, reduce
 from typing import TYPE_CHECKING, Any
 
+from polyrule.measures.association import SPECS, Association
 from polyrule.measures.base import Measure
 from polyrule.measures.expression import ExpressionMeasure
-from polyrule.measures.grammar import Node
+from polyrule.measures.grammar import VARIABLES, Node, tree
+from polyrule.measures.matthews import Matthews
 from polyrule.measures.proofs import smt
-from polyrule.measures.proofs.directions import one_way
-from polyrule.measures.proofs.effort import MOST_WORK, OutOfReach, effort
-from polyrule.measures.proofs.formulas import order_of
 from polyrule.measures.proofs.lemmas import KINDS, cases, variable_names
 from polyrule.measures.proofs.multipliers import as_text, find, from_text, holds
+from polyrule.measures.proofs.normal_form import one_way
+from polyrule.measures.proofs.polynomial import MOST_WORK, OutOfReach, effort
+from polyrule.measures.ratio import RatioMeasure, Row
+from polyrule.measures.rational import (
+    RationalMeasure,
+    m_estimate_from_counts,
+    true_minus_false_positive_rate,
+    weighted_relative_accuracy,
+)
 from polyrule.measures.trial import Trial, find_witness
 from polyrule.measures.witness import Witness
 
@@ -324,3 +335,39 @@ def _repeat(lemma: str, root: Node, nothing_set: bool) -> list[str]:
 
 def _count(number: int, noun: str) -> str:
     return f"one {noun}" if number == 1 else f"{number} {noun[:-1]}ies"
+
+
+FORMULAS = {
+    weighted_relative_accuracy: "(tp*tn - fp*fn) / (tp+fp+tn+fn)**2",
+    true_minus_false_positive_rate: "tp/(tp+fn) - fp/(fp+tn)",
+    m_estimate_from_counts: "(tp + {m}*(tp+fn)/(tp+fp+tn+fn)) / (tp+fp+{m})",
+}
+MATTHEWS = "(tp*tn - fp*fn) / sqrt((tp+fp)*(tp+fn)*(tn+fp)*(tn+fn))"
+
+
+def order_of(measure: Measure) -> Node | None:
+    """Return an expression that orders counts as the measure does, without roots where possible; None if none is known.
+
+    >>> from polyrule import measures
+    >>> order_of(measures.get("sqrt(tp * tn)")) == order_of(measures.get("tp * tn"))
+    True
+    """
+    if isinstance(measure, ExpressionMeasure):
+        return measure.root if measure.square is None else measure.square
+    if isinstance(measure, RatioMeasure):
+        return Node("/", (_sum(measure.numerator), _sum(measure.denominator)))
+    if isinstance(measure, Matthews):
+        return tree(MATTHEWS)
+    if isinstance(measure, Association):
+        return tree(SPECS[measure.name].written)
+    if isinstance(measure, RationalMeasure) and measure.function in FORMULAS:
+        m = f"({measure.parameters[0]})" if measure.parameters else ""
+        return tree(FORMULAS[measure.function].format(m=m))
+    return None
+
+
+def _sum(row: Row) -> Node:
+    one = Node("number", number=Fraction(1))
+    symbols = (one, *map(Node, VARIABLES))
+    terms = [Node("*", (Node("number", number=Fraction(c)), s)) for c, s in zip(row, symbols, strict=True) if c]
+    return reduce(lambda a, b: Node("+", (a, b)), terms) if terms else Node("number")

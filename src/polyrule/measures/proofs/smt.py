@@ -18,10 +18,9 @@ import numpy as np
 
 from polyrule.measures.grammar import VARIABLES, Node
 from polyrule.measures.profiles import Profiles
-from polyrule.measures.proofs.effort import MOST_WORK, OutOfReach, effort, spend
 from polyrule.measures.proofs.lemmas import OPPOSITE, PARTS, Case, variable_names
 from polyrule.measures.proofs.normal_form import Undecided, quotient
-from polyrule.measures.proofs.polynomial import Polynomial
+from polyrule.measures.proofs.polynomial import MOST_WORK, OutOfReach, Polynomial, effort, spend
 
 LARGEST_WORLD = 2000
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from polyrule.data.result_tables import MissingExtraError
+from polyrule.data.results import MissingExtraError
 from polyrule.data.table import Feature, Table
 from polyrule.errors import ModelError
 from polyrule.model.conditions import accepted

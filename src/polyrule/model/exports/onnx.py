@@ -10,7 +10,7 @@ import numpy as np
 
 from polyrule.model.exports.graph import Graph
 from polyrule.model.narrowing import used_features
-from polyrule.model.probability import chance_of, default_chance, smoothed
+from polyrule.model.predict import chance_of, default_chance, smoothed
 from polyrule.model.rule import Condition, LabelCondition, Rule
 from polyrule.model.rule_list import RuleList
 

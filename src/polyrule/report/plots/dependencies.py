@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from polyrule.data.result_tables import make_frame
+from polyrule.data.results import make_frame
 from polyrule.evaluation.figures.canvas import new_axes
 from polyrule.report.inputs import read_inputs
 from polyrule.report.kinds import signed_rules

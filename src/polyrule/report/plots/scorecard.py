@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from polyrule.arrays import Matrix
-from polyrule.data.result_tables import make_frame
+from polyrule.data.results import make_frame
 from polyrule.ensemble.model import RuleEnsemble
 from polyrule.ensemble.printing import format_conditions, format_weight
 from polyrule.errors import OptionError

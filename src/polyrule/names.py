@@ -1,13 +1,15 @@
 r"""Names as they may be shown: what cannot be seen, turns the line around or pretends to be another letter is escaped.
 
 Names come from data and model files of strangers. ``\u202e`` in one of them would write the rest of a rule backwards,
-and a Cyrillic letter inside a Latin word would make two different names look the same.
+and a Cyrillic letter inside a Latin word would make two different names look the same. The command line needs this
+before anything else, so nothing here imports NumPy.
 """
 
 from __future__ import annotations
 
 import re
 import unicodedata
+from typing import Any
 
 # printable by the letter of Unicode, but nothing is to be seen: fillers, joiners, variation selectors, blank patterns
 _INVISIBLE = re.compile(
@@ -22,6 +24,8 @@ _LOOK_ALIKES = frozenset(
 )
 _WORD = re.compile(r"[^\W\d_]+")
 _ASCII_LETTER = re.compile("[A-Za-z]")
+# what a spreadsheet takes for the beginning of a formula
+_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")
 
 
 def visible(text: str, keep: str = "") -> str:
@@ -79,3 +83,14 @@ def _is_styled(letter: str) -> bool:
         return False
     plain = unicodedata.normalize("NFKC", letter)
     return plain.isascii() and plain.isalpha()
+
+
+def safe_cell(value: Any) -> Any:
+    """Put an apostrophe before a text that a spreadsheet would take for a formula; numbers are left alone.
+
+    >>> safe_cell("=1+1"), safe_cell(" @x"), safe_cell("red"), safe_cell(-1.5)
+    ("'=1+1", "' @x", 'red', -1.5)
+    """
+    if isinstance(value, str) and (value.startswith(_FORMULA) or value.lstrip(" ").startswith(_FORMULA)):
+        return "'" + value
+    return value
