@@ -370,6 +370,17 @@ def test_rules_of_words_cost_less_where_they_may_hold_alternatives():
         assert made._is_text is expected
 
 
+@pytest.mark.parametrize("text", [True, False])
+def test_every_word_may_be_a_member_in_text(monkeypatch, text):
+    seen = []
+    monkeypatch.setattr(Alternatives, "grown", lambda self: seen.extend(self.bodies) or iter(()))
+    random = np.random.default_rng(1)
+    words = (random.random((300, 60)) < (0.1 if text else 0.4)).astype(float)
+    truth = words[:, :1].astype(np.uint8)
+    RuleListClassifier(teacher=None).fit(words, truth)
+    assert ({body[0].feature for body in seen if len(body) == 1} == set(range(60))) is text
+
+
 def test_max_members_limits_groups():
     model = fitted(*texts(), max_members=2)
     assert max(len(group.members) for group in groups_of(model)) == 2

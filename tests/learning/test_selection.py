@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from polyrule.data.table import Table
+from polyrule.data.table import Feature, Table
 from polyrule.learning import body_pool
-from polyrule.learning.body_pool import Covers, Pool
-from polyrule.learning.selection import Chosen, Costs, Selection, cell_gains, gain_line, targets_of
+from polyrule.learning.body_pool import Covers, Pool, words_of
+from polyrule.learning.selection import Chosen, Costs, Selection, cell_gains, gain_line, levels_reached, targets_of
 from polyrule.model.conditions import holds
-from polyrule.model.rule import NumericCondition
+from polyrule.model.rule import NominalCondition, NumericCondition
 from polyrule.native import native
 
 
@@ -76,9 +76,68 @@ def test_targets_count_examples_not_rows():
     truth, opinion = random.integers(0, 2, (6, 3)).astype(np.uint8), random.random((6, 3))
     weights = random.integers(1, 4, 6)
     repeated = np.repeat(np.arange(6), weights)
-    expected = targets_of(truth[repeated], opinion[repeated], np.ones(len(repeated)))
-    np.testing.assert_array_equal(targets_of(truth, opinion, weights.astype(float))[repeated], expected)
-    assert not np.array_equal(targets_of(truth, opinion, np.ones(6))[repeated], expected)
+    expected = targets_of(truth[repeated], opinion[repeated], np.ones(len(repeated)), text=False)
+    np.testing.assert_array_equal(targets_of(truth, opinion, weights.astype(float), text=False)[repeated], expected)
+    assert not np.array_equal(targets_of(truth, opinion, np.ones(6), text=False)[repeated], expected)
+
+
+def test_the_teacher_counts_for_more_where_features_are_numbers():
+    truth, opinion = np.ones((1000, 1), dtype=np.uint8), np.zeros((1000, 1))
+    words, numbers = (targets_of(truth, opinion, np.ones(1000), text=text)[0, 0] for text in (True, False))
+    assert (words, numbers) == (round(256 * (1 - 0.5 * 1000 / 1005)), round(256 * (1 - 0.6 * 1000 / 1005)))
+
+
+@given(st.integers(0, 10_000), st.sampled_from([Fraction(1), Fraction(4), Fraction(1, 4)]))
+@settings(max_examples=60)
+def test_levels_are_those_of_fractions(seed, squared):
+    random = np.random.default_rng(seed)
+    targets = random.integers(0, 257, (7, 3)) * random.integers(0, 2, 3)  # some labels nobody has
+    said, weights = random.random((7, 3)) < random.random(3), random.integers(1, 4, 7)
+    value, levels = levels_reached(targets.astype(float), weights[:, None].astype(float), said, squared)
+
+    def reached(labels):
+        cells = [
+            (int(weights[row]), Fraction(int(targets[row, at]), 256), said[row, at])
+            for row in range(7)
+            for at in labels
+        ]
+        bottom = sum(w * (int(told) + squared * t) for w, t, told in cells)
+        return (1 + squared) * sum(w * t for w, t, told in cells if told) / bottom if bottom else Fraction(0)
+
+    whole = reached(range(3))
+    assert abs(value - 256 * whole) <= Fraction(1, 2) + Fraction(1, 10**9)
+    for label, level in enumerate(levels.tolist()):
+        wanted = 256 * (whole - max(whole - reached([label]), Fraction(0)) / 4)
+        assert abs(level - wanted) <= Fraction(1, 2) + Fraction(1, 10**9)
+
+
+def test_hamming_accuracy_knows_no_levels():
+    value, levels = levels_reached(np.ones((2, 3)), np.ones((2, 1)), np.ones((2, 3), dtype=bool), None)
+    assert value == 128
+    assert levels.tolist() == [128] * 3
+
+
+def test_words_are_what_some_examples_have_and_most_have_not():
+    word = Feature("word", "nominal", ("NO", "YES"))
+    hue = Feature("hue", "nominal", ("blue", "green", "red"))
+    columns = {
+        "counts": [0, 0, 0, 0, 2, 5],
+        "rare": [0, 0, 0, 0, 0, 1],
+        "common": [0, 0, 1, 1, 1, 1],
+        "below": [-3, -1, 0, 0, 0, 0],
+        "constant": [1, 1, 1, 1, 1, 1],
+        "gaps": [0, 0, 0, 1, 1, np.nan],
+        "word": [1, 0, 0, 0, 1, 0],
+        "hue": [0, 0, 0, 0, 1, 2],
+    }
+    features = [{"word": word, "hue": hue}.get(name, Feature(name)) for name in columns]
+    table = Table.from_array(np.array(list(columns.values()), dtype=float).T, features)
+    assert list(words_of(table, least=2)) == [
+        (NumericCondition(0, ">", 1.0),),
+        (NumericCondition(5, ">", 0.5),),
+        (NominalCondition(6, 1),),
+    ]
+    assert (NumericCondition(1, ">", 0.5),) in list(words_of(table, least=1))
 
 
 @given(st.integers(0, 10_000))

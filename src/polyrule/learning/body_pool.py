@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import combinations
 from math import comb
 
@@ -12,7 +12,15 @@ import numpy.typing as npt
 from polyrule.arrays import Bools, Floats, Ints
 from polyrule.data.table import Feature, Table
 from polyrule.model.conditions import holds
-from polyrule.model.rule import Condition, GroupCondition, LabelCondition, SetCondition, plain_conditions
+from polyrule.model.rule import (
+    Condition,
+    GroupCondition,
+    LabelCondition,
+    NominalCondition,
+    NumericCondition,
+    SetCondition,
+    plain_conditions,
+)
 from polyrule.native import native
 
 Body = tuple[Condition, ...]
@@ -157,6 +165,29 @@ def counted_as(body: Body, features: Sequence[Feature]) -> int:
             while reached < choices:
                 reached, size = reached * every, size + 1
     return size
+
+
+def words_of(table: Table, least: float) -> Iterator[Body]:
+    """Bodies that say that one word is there, of words that at least so many examples have, but less than half.
+
+    What most examples have, the number 0 or a category, means that it is not there.
+
+    Examples
+    --------
+    >>> table = Table.from_array([[0.0, 0.0], [0.0, 1.0], [2.0, 0.0]])
+    >>> [body for (body,) in words_of(table, least=1)]
+    [NumericCondition(feature=0, op='>', threshold=1.0), NumericCondition(feature=1, op='>', threshold=0.5)]
+    """
+    for number, feature in enumerate(table.features):
+        lows, highs, counts = table.spans(number)
+        usual = int(np.argmax(counts)) if len(counts) > 1 else -1
+        others = int(counts.sum() - counts[usual])
+        if usual < 0 or not least <= others < counts[usual]:
+            continue
+        if feature.is_nominal and len(counts) == 2:
+            yield (NominalCondition(number, int(lows[1 - usual])),)
+        elif not feature.is_nominal and usual == 0:
+            yield (NumericCondition(number, ">", float(highs[0] + lows[1]) / 2),)
 
 
 def packed_rows(rows: Bools) -> Words:

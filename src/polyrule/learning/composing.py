@@ -19,16 +19,15 @@ import scipy.sparse as sp
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from polyrule.arrays import Bools, Bytes, Ints, Matrix
-from polyrule.bins.binning import FEWEST_WORDS, looks_like_text
 from polyrule.data.examples import by_content
 from polyrule.data.labels import UNKNOWN
 from polyrule.data.table import Table
 from polyrule.errors import OptionError
 from polyrule.kernels.engine import Candidate, Engine
 from polyrule.learning.alternatives import Alternatives, Rules
-from polyrule.learning.body_pool import Body, Covers, Pool, counted_as
+from polyrule.learning.body_pool import Body, Covers, Pool, counted_as, words_of
 from polyrule.learning.constraints import Constraints
-from polyrule.learning.expecting import best_cut, expected, out_of_bag
+from polyrule.learning.expecting import best_cut, expected, is_text, out_of_bag
 from polyrule.learning.messages import Callback
 from polyrule.learning.readable import DerivedTable, Shortener
 from polyrule.learning.revising import Reviser
@@ -40,8 +39,8 @@ from polyrule.learning.selection import (
     cell_gains,
     digest_of,
     gain_line,
+    levels_reached,
     targets_of,
-    value_reached,
 )
 from polyrule.learning.separate import Clock, Learner, Learning, Reason, SeparateOptions, unscaled
 from polyrule.measures import Objective, get
@@ -58,7 +57,6 @@ _GROWN_CELLS = 150_000_000  # rules times examples times labels, about
 _PATIENCE = 20  # rules in a row that are too small to be chosen
 _ROUNDS = 3  # of finding the value that the list reaches
 _SWEEPS = 3  # of exchanging rules for better ones
-_LOOKED_AT = 1000  # examples, to tell whether a table looks like text
 
 
 @dataclass(frozen=True)
@@ -72,7 +70,7 @@ class Pruning:
     simplicity : float
         Factor of all costs: 2 gives shorter lists, 0.5 longer ones.
     teacher : bool
-        Whether a teacher's opinion is half of each target.
+        Whether a teacher's opinion is part of each target.
     max_rules, max_head_size : int or None
     short : bool
         Whether thresholds are written as short decimals.
@@ -170,6 +168,8 @@ class Composition:
         if reason == "interrupted" and len(pool) == 1:
             return self.counted([], []), reason
         if self.pruning.max_members and reason == "complete":
+            if self._is_text:
+                pool.add(words_of(self.table, self._least), parts=False)
             pool.add(self._alternatives(pool), parts=False)
         bodies, covers = pool.bodies, pool.covers(self.learner.compute.threads)
         allowed = None if self.constraints is None else self.constraints.heads(bodies)
@@ -212,7 +212,7 @@ class Composition:
     def targets(self) -> Matrix:
         """What the list shall say; see `targets_of`."""
         examples = self.weights.astype(np.float64) * float(self.scale)
-        return targets_of(np.where(self.known, self.truth, 0), self.opinion, examples)
+        return targets_of(np.where(self.known, self.truth, 0), self.opinion, examples, text=self._is_text)
 
     @property
     def _honest(self) -> Matrix:
@@ -244,16 +244,16 @@ class Composition:
     def _alternatives(self, pool: Pool) -> Iterator[Body]:
         """Bodies with a group, grown at about the value that the list will reach."""
         targets, every = self.targets, self.weights[:, None].astype(np.float64)
-        level, squared = round(QUANTUM * 0.6), self.pruning.beta_squared
+        levels, squared = self._first_levels, self.pruning.beta_squared
         if self.opinion is not None:
-            level = value_reached(targets, every, self.opinion >= self._cut, squared)
-        slope, offset = gain_line(squared, level)
+            _, levels = levels_reached(targets, every, self.opinion >= self._cut, squared)
+        slope, offset = gain_line(squared, int(levels.max()))
         allowed = None if self.constraints is None else self.constraints.heads(pool.bodies)
         return Alternatives(
             self.table,
             pool.bodies,
             pool.covers(self.learner.compute.threads),
-            self._gains(targets, level),
+            self._gains(targets, levels),
             self._example * float(max(slope * QUANTUM - offset, offset)),
             self._costs(targets),
             self.pruning.max_members,
@@ -293,19 +293,22 @@ class Composition:
 
     @cached_property
     def _is_text(self) -> bool:
-        """Whether the table looks like text, in whatever order its rows come."""
-        if len(self.table.features) < FEWEST_WORDS:
-            return False
-        return looks_like_text(self.table[self._order[:_LOOKED_AT]])
+        return is_text(self.table, self._order)
 
     @property
     def _example(self) -> float:
         """Weight of one example."""
         return float(min(1 / self.scale, Fraction(float(self.weights.mean()))))
 
-    def _gains(self, targets: Matrix, level: int | Ints) -> Matrix:
-        """What each cell adds at a value that is reached; nothing where the label is not known."""
-        gains = self.weights[:, None] * cell_gains(targets, self.pruning.beta_squared, level)
+    @property
+    def _first_levels(self) -> Ints:
+        """What each label is chosen for before anything is known."""
+        reached = 0.5 if self.pruning.beta_squared is None else 0.6
+        return np.full(len(self.names), round(QUANTUM * reached))
+
+    def _gains(self, targets: Matrix, levels: Ints) -> Matrix:
+        """What each cell adds at the values that are reached; nothing where the label is not known."""
+        gains = self.weights[:, None] * cell_gains(targets, self.pruning.beta_squared, levels)
         return np.where(self.known, gains, 0.0)
 
     def select(
@@ -314,28 +317,29 @@ class Composition:
         lengths: Ints,
         allowed: Bools | None = None,
         floor: Ints | None = None,
-        before: tuple[list[Chosen], int] | None = None,
+        before: tuple[list[Chosen], Ints] | None = None,
     ) -> tuple[list[Chosen], dict[str, Any]]:
-        """Choose rules; also return what a check needs to know: the value reached and the costs.
+        """Choose rules; also return what a check needs to know: the values they were chosen for, and the costs.
 
         Labels with a `floor` are chosen as for a list of at least that value. With rules that were chosen `before`, and
-        the value they were chosen for, go on from there.
+        the values they were chosen for, go on from there.
         """
         targets, squared = self.targets, self.pruning.beta_squared
         every = self.weights[:, None].astype(np.float64)
         costs = self._costs(targets)
-        level = QUANTUM // 2 if squared is None else round(QUANTUM * 0.6)
         taken, given, _ = self._taken
         free = self.known & ~taken
         all_rows = np.ones(len(free), dtype=bool)
         # Gains are a straight line in the targets, so that bodies are summed up once for all levels.
         right = covers.sums(all_rows, np.where(free, every * targets, 0.0))
         said = covers.sums(all_rows, every if free.all() else np.where(free, every, 0.0))
-        rules, level = ([], level) if before is None else before
-        for _ in range(1 if squared is None or before is not None else _ROUNDS):
-            levels = level if floor is None else np.maximum(level, floor)
-            slope, offset = gain_line(squared, levels)
-            gains = self._gains(targets, levels)
+        rules, levels = ([], self._first_levels) if before is None else before
+        turns = 1 if squared is None or before is not None else _ROUNDS
+        kept: tuple[int, Ints, Selection] | None = None
+        for turn in range(turns):
+            demanded = levels if floor is None else np.maximum(levels, floor)
+            slope, offset = gain_line(squared, demanded)
+            gains = self._gains(targets, demanded)
             alone, widest = slope * right - offset * said, self.pruning.max_head_size
             selection = Selection(covers, lengths, gains, costs, taken, allowed, widest, alone)
             for rule in rules:
@@ -347,33 +351,33 @@ class Composition:
                     break
             selection.settle()
             rules = selection.rules
-            reached = value_reached(
-                self._honest, every, self.known & np.where(taken, given, selection.count > 0), squared
-            )
-            if squared is None or reached == level:
-                break
-            used, level = level, reached
-        else:
-            level = used
+            present = self.known & np.where(taken, given, selection.count > 0)
+            value, own = levels_reached(self._honest, every, present, squared)
+            # In the last turn labels count by themselves, too, unless the list as a whole pays for it.
+            if kept is None or value >= kept[0]:
+                kept = value, levels, selection
+            levels = own if turn == turns - 2 else np.full_like(levels, value)
+        assert kept is not None
+        _, levels, selection = kept
         prices = [costs.rule, costs.condition, costs.literal]
-        return selection.ordered(), {"level": level, "costs": prices, "targets": digest_of(targets)}
+        return selection.ordered(), {"levels": levels.tolist(), "costs": prices, "targets": digest_of(targets)}
 
-    def trial(self, covers: Covers, lengths: Ints, allowed: Bools, labels: Ints, level: int, floor: Ints) -> Selection:
-        """Return an empty selection for some labels only, each with a floor of its own."""
+    def trial(self, covers: Covers, lengths: Ints, allowed: Bools, labels: Ints, levels: Ints) -> Selection:
+        """Return an empty selection for some labels only, each chosen for a value of its own."""
         targets = self.targets
         costs, taken = self._costs(targets), self.taken
-        gains = cell_gains(targets[:, labels], self.pruning.beta_squared, np.maximum(level, floor))
+        gains = cell_gains(targets[:, labels], self.pruning.beta_squared, levels)
         gains = np.where(self.known[:, labels], self.weights[:, None] * gains, 0.0)
         return Selection(covers, lengths, gains, costs, taken[:, labels], allowed[:, labels])
 
-    def settled(self, rules: Rules, level: int, floor: Ints) -> Rules:
+    def settled(self, rules: Rules, levels: Ints) -> Rules:
         """Return rules without what does not earn its price, the rule that adds most first."""
         targets, bodies = self.targets, [body for body, _ in rules]
         sizes = np.array([counted_as(body, self.table.features) for body in bodies])
         heads = np.zeros((len(rules), len(self.names)), dtype=bool)
         for head, (_, labels) in zip(heads, rules, strict=True):
             head[list(labels)] = True
-        gains = self._gains(targets, np.maximum(level, floor))
+        gains = self._gains(targets, levels)
         covers = Covers.pack(np.array([self.covered(body) for body in bodies]))
         selection = Selection(covers, sizes, gains, self._costs(targets), self.taken, heads)
         for number, (_, labels) in enumerate(rules):

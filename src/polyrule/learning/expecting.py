@@ -18,7 +18,7 @@ from math import sqrt
 import numpy as np
 
 from polyrule.arrays import Bytes, Floats, Ints, Matrix
-from polyrule.bins.binning import Binning
+from polyrule.bins.binning import FEWEST_WORDS, Binning, looks_like_text
 from polyrule.data.table import Table
 from polyrule.teacher.teacher import GRAIN, Design, Teacher
 
@@ -105,6 +105,7 @@ FEWEST_EXAMPLES = 50  # below, a teacher knows too little to correct anybody
 _TREES = 15, 30  # of very many and of few examples
 _TOLD = 75_000  # examples that all trees together are asked about, about
 _MAX_BINS = 64
+_LOOKED_AT = 1000  # examples, to tell whether a table looks like text
 
 
 def out_of_bag(
@@ -130,6 +131,11 @@ def out_of_bag(
     opinion = np.empty(truth.shape)
     opinion[order] = teacher.left_out
     return opinion
+
+
+def is_text(table: Table, order: Ints) -> bool:
+    """Whether a table looks like text, in whatever order its rows come; the `order` is that of `by_content`."""
+    return len(table.features) >= FEWEST_WORDS and looks_like_text(table[order[:_LOOKED_AT]])
 
 
 def best_cut(opinion: Matrix, truth: Bytes, weights: Ints) -> tuple[float, float]:

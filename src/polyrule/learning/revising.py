@@ -42,6 +42,11 @@ class Choice:
     floor: Ints
     allowed: Bools
 
+    @property
+    def levels(self) -> Ints:
+        """The value that each label was chosen for."""
+        return np.asarray(np.maximum(self.pruned["levels"], self.floor))
+
 
 @dataclass(eq=False)
 class Reviser:
@@ -68,7 +73,7 @@ class Reviser:
         made, most = self.composition, self.composition.pruning.max_members
         rules, model = [(self.bodies[rule.body], rule.labels) for rule in found.rules], found.model
         while most and len(fewer := joined(rules, most)) < len(rules):
-            rules = sorted(made.settled(fewer, found.pruned["level"], found.floor), key=lambda rule: bool(rule[0]))
+            rules = sorted(made.settled(fewer, found.levels), key=lambda rule: bool(rule[0]))
             model = made.counted(rules, [made.covered(body) for body, _ in rules])
             weak = self._weak(model, len(rules), made.pruning.min_precision)
             while weak:
@@ -106,9 +111,8 @@ class Reviser:
         options: dict[int, list[tuple[float, int]]] = {int(label): [] for label in labels}
         for part in _PARTS:
             floors = np.array([made.pruning.floor(part * self._present[at] / self._every[at]) for at in labels])
-            trial = self.composition.trial(
-                self.covers, self.lengths, first.allowed, labels, int(first.pruned["level"]), floors
-            )
+            levels = np.maximum(first.levels[labels], floors)
+            trial = made.trial(self.covers, self.lengths, first.allowed, labels, levels)
             for column, (label, least) in enumerate(zip(labels.tolist(), floors.tolist(), strict=True)):
                 told = self._alone(label, trial.bodies_for(column, trial.price + trial.costs.literal))
                 if told[1] < _EVERYONE * self._every[label]:
@@ -152,7 +156,7 @@ class Reviser:
 
     def _choose(self, allowed: Bools, floor: Ints, before: Choice | None) -> Choice:
         known = None if allowed.all() else allowed
-        start = None if before is None else (_permitted(before.rules, allowed), int(before.pruned["level"]))
+        start = None if before is None else (_permitted(before.rules, allowed), np.array(before.pruned["levels"]))
         rules, pruned = self.composition.select(self.covers, self.lengths, known, floor, start)
         rules.sort(key=lambda rule: bool(self.bodies[rule.body]))  # what holds for everyone comes first
         model = self.composition.counted(

@@ -4,8 +4,9 @@ Every rule makes labels present, so a list says of an example's label "present" 
 order of rules does not matter. What a cell (an example's label) adds when it is said to be present follows from the
 measure of the whole list. For F-beta it is (1 + beta²) t - F, where t is the target of the cell (1 present, 0 absent,
 in between where a teacher is unsure) and F the value that is reached in the end (Dinkelbach 1967): a label belongs
-into a head where its share among the cells it newly sets exceeds F / (1 + beta²). Rules, conditions and labels of heads
-cost something; all sums are whole numbers, so that ties are ties on every machine.
+into a head where its share among the cells it newly sets exceeds F / (1 + beta²). A
+label that reaches less by itself is said a little more readily than that (`levels_reached`). Rules, conditions and
+labels of heads cost something; all sums are whole numbers, so that ties are ties on every machine.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from hashlib import blake2b
+from typing import Any
 
 import numpy as np
 
@@ -23,27 +25,30 @@ from polyrule.learning.body_pool import Covers
 Matrix = Floats  # whole numbers below 2**53, which doubles add without rounding in any order
 
 QUANTUM = 256  # targets are multiples of 1/256
-TRUST = 0.5  # share of the teacher's opinion in a target,
-_RARE = 2  # less of it for labels that are hardly more frequent than this: of those it knows little
+# Share of the teacher's opinion in a target: a threshold is one of many, so chance finds one that fits the labels; a
+# word is there or not.
+_TRUST, _TRUST_IN_TEXT = 0.6, 0.5
+_RARE = 5  # less of it for labels that are hardly more frequent than this: of those it knows little
+_OWN = 0.25  # share of a label's own value in the one that it is chosen for
 
 
-def targets_of(truth: Bytes, opinion: Matrix | None, examples: Matrix) -> Matrix:
+def targets_of(truth: Bytes, opinion: Matrix | None, examples: Matrix, *, text: bool) -> Matrix:
     """Whole numbers from 0 to QUANTUM, how present each label of each example is: its label and the teacher's opinion.
 
-    `examples` says how many examples each row stands for, its weight.
+    `examples` says how many examples each row stands for, its weight, and `text` whether the features are words.
 
     Examples
     --------
     >>> truth, opinion = np.array([[1, 0], [1, 0]], dtype=np.uint8), np.array([[0.5, 0.25], [1.0, 0.25]])
-    >>> targets_of(truth, opinion, np.ones(2))
-    array([[224.,   0.],
+    >>> targets_of(truth, opinion, np.ones(2), text=True)
+    array([[238.,   0.],
            [256.,   0.]])
     """
     if opinion is None:
         return QUANTUM * truth.astype(np.float64)
     present = (examples[:, None] * truth).sum(axis=0)
-    trust = TRUST * present / (present + _RARE)
-    return np.asarray(np.rint(QUANTUM * ((1 - trust) * truth + trust * opinion)))
+    share = (_TRUST_IN_TEXT if text else _TRUST) * present / (present + _RARE)
+    return np.asarray(np.rint(QUANTUM * ((1 - share) * truth + share * opinion)))
 
 
 def digest_of(targets: Matrix) -> str:
@@ -70,13 +75,29 @@ def gain_line(squared: Fraction | None, level: int | Ints) -> tuple[float, float
     return float((1 + squared) * squared.denominator), squared.denominator * level
 
 
-def value_reached(targets: Matrix, every: Matrix, said: Bools, squared: Fraction | None) -> int:
-    """F-measure of the cells said to be present, in units of 1 / QUANTUM."""
+def levels_reached(targets: Matrix, every: Matrix, said: Bools, squared: Fraction | None) -> tuple[int, Ints]:
+    """Return the F-measure of the cells said to be present, and the value each label is chosen for; in 1 / QUANTUM.
+
+    That is the same F-measure, and for a quarter the label's own where it is lower. Near the best cut, saying a label
+    a little more readily costs the whole next to nothing, but it is much for the label.
+
+    Examples
+    --------
+    >>> targets, said = np.array([[256.0, 256.0], [0.0, 256.0]]), np.array([[True, False], [False, True]])
+    >>> levels_reached(targets, np.ones((2, 1)), said, Fraction(1))  # 4/5 in all, 1 and 2/3 by themselves
+    (205, array([205, 196]))
+    """
     if squared is None:
-        return QUANTUM // 2
-    right = float((every * np.where(said, targets, 0.0)).sum())
-    bottom = float((every * said).sum()) * QUANTUM + float(squared) * float((every * targets).sum())
-    return round(QUANTUM * float(1 + squared) * right / bottom) if bottom else 0
+        return QUANTUM // 2, np.full(targets.shape[1], QUANTUM // 2)
+    right = (every * np.where(said, targets, 0.0)).sum(axis=0)
+    bottom = (every * said).sum(axis=0) * QUANTUM + float(squared) * (every * targets).sum(axis=0)
+    whole = _share(right.sum(), bottom.sum(), squared)
+    own = np.rint(whole - _OWN * np.maximum(whole - _share(right, bottom, squared), 0.0))
+    return round(float(whole)), own.astype(np.int64)
+
+
+def _share(right: Any, bottom: Any, squared: Fraction) -> Any:
+    return QUANTUM * float(1 + squared) * right / np.maximum(bottom, 1.0)
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,7 @@ from polyrule.data.table import Table
 from polyrule.errors import ModelError
 from polyrule.learning.body_pool import counted_as
 from polyrule.learning.composing import Pruning
-from polyrule.learning.expecting import out_of_bag
+from polyrule.learning.expecting import is_text, out_of_bag
 from polyrule.learning.relearn import Finding, Verification, kept_rules
 from polyrule.learning.selection import cell_gains, digest_of, targets_of
 from polyrule.learning.separate import unscaled
@@ -33,11 +33,14 @@ _UNSURE = (
 )
 
 
-def _is_whole(stored: Any) -> bool:
-    """Whether a file says, in whole numbers, which value was reached and what things cost."""
+def _is_whole(stored: Any, labels: int) -> bool:
+    """Whether a file says, in whole numbers, which values were reached and what things cost."""
     if not isinstance(stored, dict) or not isinstance(stored.get("costs"), list) or len(stored["costs"]) != 3:
         return False
-    return all(isinstance(number, int) and 0 <= number < 2**53 for number in (stored.get("level"), *stored["costs"]))
+    levels = stored.get("levels")
+    if not isinstance(levels, list) or len(levels) != labels:
+        return False
+    return all(isinstance(number, int) and 0 <= number < 2**53 for number in (*levels, *stored["costs"]))
 
 
 def _targets(
@@ -48,10 +51,11 @@ def _targets(
     Where a time limit left no time for a teacher, they are the bare labels.
     """
     examples = weights.astype(np.float64) * float(scale)
-    bare = targets_of(truth, None, examples)
+    bare = targets_of(truth, None, examples, text=False)
     if not taught or digest_of(bare) == stated:
         return bare, True
-    targets = targets_of(truth, out_of_bag(table, truth, weights, by_content(table, truth, weights)), examples)
+    order = by_content(table, truth, weights)
+    targets = targets_of(truth, out_of_bag(table, truth, weights, order), examples, text=is_text(table, order))
     return targets, digest_of(targets) == stated
 
 
@@ -74,13 +78,13 @@ class PrunedCheck:
     ) -> PrunedCheck:
         """Replay a list on its training data."""
         stored = model.info.get("pruning")
-        if stored is None or not _is_whole(stored):
+        if stored is None or not _is_whole(stored, truth.shape[1]):
             raise ModelError("the model does not say at which prices its rules were chosen, so it cannot be checked")
         known = truth != UNKNOWN
         taught = options.get("teacher") is not None and bool(known.all())
         targets, sure = _targets(np.where(known, truth, 0), table, weights, scale, taught, stored.get("targets"))
         squared = Pruning(str(options["prune"])).beta_squared
-        gains = np.where(known, weights[:, None] * cell_gains(targets, squared, int(stored["level"])), 0.0)
+        gains = np.where(known, weights[:, None] * cell_gains(targets, squared, np.array(stored["levels"])), 0.0)
         covers = np.ones((len(model), len(truth)), dtype=bool)
         for number, rule in enumerate(model.rules):
             for condition in rule.body:
