@@ -66,7 +66,7 @@ __getattr__ = lazy_names(
         "importances": "importance",
         "resample_scores": "resampling",
         "score": "scores",
-        "simple_predictions": "simple_models",
+        "simple_predictions": "baseline",
         "stability": "model_stability",
     },
 )
