@@ -78,9 +78,12 @@ wheel-test:  ## build manylinux wheels and run the tests against them; WHEEL_PYT
 stored-models: $(VENV)/install.stamp  ## write the model files of this version that later versions must read
 	$(BIN)/python tests/model/stored/write.py
 
-bench: $(VENV)/test.stamp  ## speed against the reference and MLRL-SeCo, and what every measure costs
+bench: $(VENV)/test.stamp  ## one table of speed beside its goals (QUICK=1: a few minutes); else peers and what measures cost, too
+	$(BIN)/python benchmarks/table.py $(if $(QUICK),--quick)
+ifndef QUICK
 	$(BIN)/python benchmarks/speed.py
 	$(BIN)/python benchmarks/measures.py
+endif
 
 bench-paths: $(VENV)/test.stamp  ## what each way of the compiled search buys
 	$(BIN)/python benchmarks/paths.py
