@@ -37,33 +37,47 @@ class LabelCounts {
     return state_.labels * 3 * members_.counters() * sizeof(Counter) <= kMostBytes;
   }
 
+  // The working set, or what conditions on labels cover of it, has changed: all of its rows are counted again. To be
+  // called before labels are asked for.
+  void follow() {
+    if (whole_stamp_.working == state_.now().working &&
+        (!members_.has_labels() || whole_stamp_.sets == state_.now().sets))
+      return;
+    whole_stamp_ = state_.now();
+    whole_.resize(members_.counters());
+    std::vector<Row> rows;
+    for_each_bit(state_.working, [&](std::size_t i) { rows.push_back(static_cast<Row>(i)); });
+    members_.count(rows, members_.vectors(), whole_.get());
+  }
+
   // By condition, up to date; different labels may be asked for at the same time. Rows that are in the part no more are
   // taken off, fresh ones are added, and conditions on labels that have been set on more rows are counted again; where
-  // that is more work than counting all rows, they are.
+  // that is more work than counting all rows of the part, or all others, they are.
   const Counter* counts(std::size_t label, Part part) {
     Kept& kept = kept_[label * 3 + static_cast<std::size_t>(part)];
     const Change change = state_.since(kept.stamp, label);
     if (!change.any()) return kept.counts.get();
+    // What is neither present nor absent and unset is mostly little.
+    const Counter* const present = part == Part::absent ? counts(label, Part::present) : nullptr;
     const std::size_t words = state_.working.words(), vectors = members_.vectors();
-    std::vector<Row> gone, fresh;
-    std::size_t size = 0;
     if (!kept.stamp.working) kept.part = Bits(state_.rows), kept.counts.assign(members_.counters(), 0);
-    const auto list = [](Word rows, std::size_t w, std::vector<Row>& out) {
-      for_each_bit(rows, w * 64, [&](std::size_t i) { out.push_back(static_cast<Row>(i)); });
+    std::vector<Row> gone, fresh;
+    std::size_t size = 0, others = 0;
+    const auto rest = [&](std::size_t w) {
+      const Word also = present ? part_rows(state_, label, Part::present, w) : 0;
+      return state_.working.data()[w] & ~kept.part.data()[w] & ~also;
     };
     for (std::size_t w = 0; w < words; ++w) {
       const Word now = state_.working.data()[w] & part_rows(state_, label, part, w), before = kept.part.data()[w];
-      size += static_cast<std::size_t>(std::popcount(now));
       list(before & ~now, w, gone);
       list(now & ~before, w, fresh);
       kept.part.data()[w] = now;
+      size += static_cast<std::size_t>(std::popcount(now));
+      others += static_cast<std::size_t>(std::popcount(rest(w)));
     }
+    kept.stamp = state_.now();
     const std::size_t tested = members_.has_labels() ? change.sets.size() : 0;
-    if ((gone.size() + fresh.size()) * vectors + tested * words / 4 >= size * vectors) {
-      std::vector<Row> all;
-      for (std::size_t w = 0; w < words; ++w) list(kept.part.data()[w], w, all);
-      members_.count(all, vectors, kept.counts.get());
-    } else {
+    if ((gone.size() + fresh.size()) * vectors + tested * words < std::min(size, others) * vectors) {
       add(gone, true, kept.counts);
       add(fresh, false, kept.counts);
       for (std::size_t i = 0; i < tested; ++i)
@@ -71,14 +85,18 @@ class LabelCounts {
           const std::size_t number = members_.number_of(change.sets[i], value);
           kept.counts[number] = static_cast<Counter>(members_.count_among(number, kept.part.data()));
         }
+      return kept.counts.get();
     }
-    kept.stamp = state_.now();
+    std::vector<Row> rows;
+    for (std::size_t w = 0; w < words; ++w) list(size <= others ? kept.part.data()[w] : rest(w), w, rows);
+    if (size <= others) {
+      members_.count(rows, vectors, kept.counts.get());
+      return kept.counts.get();
+    }
+    for (std::size_t k = 0; k < members_.counters(); ++k)
+      kept.counts[k] = static_cast<Counter>(whole_[k] - (present ? present[k] : 0));
+    add(rows, true, kept.counts);
     return kept.counts.get();
-  }
-
-  // Whether a part has been counted before: then little is to be done for it.
-  bool knows(std::size_t label, Part part) const {
-    return kept_[label * 3 + static_cast<std::size_t>(part)].stamp.working != nullptr;
   }
 
   // How many rows of the empty body are in a part; known at less cost than the counts.
@@ -99,6 +117,10 @@ class LabelCounts {
     LineArray<Counter> counts;
   };
 
+  static void list(Word rows, std::size_t w, std::vector<Row>& out) {
+    for_each_bit(rows, w * 64, [&](std::size_t i) { out.push_back(static_cast<Row>(i)); });
+  }
+
   void add(const std::vector<Row>& rows, bool subtract, LineArray<Counter>& counts) const {
     if (rows.empty()) return;
     std::vector<Counter> sums(members_.counters());
@@ -110,45 +132,48 @@ class LabelCounts {
   const Members& members_;
   const State& state_;
   std::vector<Kept> kept_;  // by label and part
+  Stamp whole_stamp_;
+  LineArray<Counter> whole_;  // of the working set
 };
 
-// Counts of a label's parts in a node, by condition: of the covered rows, or what the others leave of the empty body's.
+// Counts of a label's parts in a node, by condition: of its rows, or what the others leave of the node's or of the
+// empty body's.
 template <class Counter>
 class NodeCounts {
  public:
-  // `kept`: null if there are none.
-  NodeCounts(const Node& node, const State& state, const Members& members, LabelCounts<Counter>* kept)
-      : node_(node), state_(state), members_(members), kept_(kept) {}
+  // `sizes`: what each condition covers of the node. `kept`: null if there are none.
+  NodeCounts(const Node& node, const State& state, const Members& members, const Counter* sizes,
+             LabelCounts<Counter>* kept)
+      : node_(node), state_(state), members_(members), sizes_(sizes), kept_(kept) {}
 
-  // Rows of one part of a label that the node covers.
-  std::size_t rows(const NodeLabel& label, Part part) const {
-    if (!state_.unit) return count_rows(state_, node_.cover, label.label, part);
-    return static_cast<std::size_t>(part == Part::present  ? label.kinds[kPresent]
-                                    : part == Part::absent ? label.kinds[kAbsent]
-                                                           : label.kinds[kPresentSet]);
-  }
-
-  // Rows that must be looked at to count a part.
+  // Rows that must be looked at to count a part, if the rest of the node is not known.
   std::size_t work(const NodeLabel& label, Part part) {
     const std::size_t covered = rows(label, part);
     return kept_ ? std::min(covered, kept_->rows(label.label, part) - covered) : covered;
   }
-  // The same where it would have to be counted in the empty body first.
-  std::size_t whole_work(const NodeLabel& label, Part part) {
-    return kept_ && kept_->knows(label.label, part) ? work(label, part) : rows(label, part);
-  }
 
-  // For the first `vectors` vectors of conditions. `room` takes what is not there already.
-  const Counter* count(const NodeLabel& label, Part part, std::size_t vectors, LineArray<Counter>& room) {
-    const std::size_t covered = kept_ ? rows(label, part) : 0,
-                      others = kept_ ? kept_->rows(label.label, part) - covered : 0;
-    const Counter* const all = kept_ && others <= covered ? kept_->counts(label.label, part) : nullptr;
-    if (all && others == 0) return all;
-    if (all) find_outside();
-    const Bits& among = all ? outside_ : node_.cover;
-    count_some([&](std::size_t w) { return among.data()[w] & part_rows(state_, label.label, part, w); }, vectors, room);
-    if (all)
-      for (std::size_t k = 0; k < vectors * kVector; ++k) room[k] = static_cast<Counter>(all[k] - room[k]);
+  // For the first `vectors` vectors of conditions. `room` takes what is not there already. `present`: those of the rows
+  // where the label is unset and present; then absent ones are what these and the rest leave, which is mostly little.
+  const Counter* count(const NodeLabel& label, Part part, std::size_t vectors, LineArray<Counter>& room,
+                       const Counter* present = nullptr) {
+    const std::size_t covered = rows(label, part),
+                      outside = kept_ ? kept_->rows(label.label, part) - covered : SIZE_MAX;
+    const std::size_t rest = present ? node_.rows.size() - covered - rows(label, Part::present) : SIZE_MAX;
+    const bool from_node = outside > 0 && rest < covered;  // counts of the empty body would have to follow first
+    const bool from_root = !from_node && outside <= covered;
+    const Counter* const all = from_root ? kept_->counts(label.label, part) : nullptr;
+    if (all && outside == 0) return all;
+    const Word *cover = node_.cover.data(), *working = state_.working.data();
+    count_some(
+        [&](std::size_t w) {
+          const Word in = part_rows(state_, label.label, part, w);
+          if (from_node) return cover[w] & ~in & ~part_rows(state_, label.label, Part::present, w);
+          return from_root ? working[w] & ~cover[w] & in : cover[w] & in;
+        },
+        vectors, room);
+    for (std::size_t k = 0; from_root && k < vectors * kVector; ++k) room[k] = static_cast<Counter>(all[k] - room[k]);
+    for (std::size_t k = 0; from_node && k < vectors * kVector; ++k)
+      room[k] = static_cast<Counter>(sizes_[k] - present[k] - room[k]);
     return room.get();
   }
 
@@ -164,18 +189,19 @@ class NodeCounts {
  private:
   static constexpr std::size_t kVector = 256;
 
-  // Rows of the empty body that are not covered.
-  void find_outside() {
-    if (outside_.words() > 0) return;
-    outside_ = state_.working;
-    for (std::size_t w = 0; w < outside_.words(); ++w) outside_.data()[w] &= ~node_.cover.data()[w];
+  // Rows of one part of a label that the node covers.
+  std::size_t rows(const NodeLabel& label, Part part) const {
+    if (!state_.unit) return count_rows(state_, node_.cover, label.label, part);
+    return static_cast<std::size_t>(part == Part::present  ? label.kinds[kPresent]
+                                    : part == Part::absent ? label.kinds[kAbsent]
+                                                           : label.kinds[kPresentSet]);
   }
 
   const Node& node_;
   const State& state_;
   const Members& members_;
+  const Counter* sizes_;
   LabelCounts<Counter>* kept_;
-  Bits outside_;  // made when it is needed
   std::vector<Row> listed_;
 };
 

@@ -1,7 +1,9 @@
 #include "search/lists.hpp"
 
+#include <algorithm>
 #include <mutex>
 
+#include "core/machine.hpp"
 #include "search/list_bounds.hpp"
 
 namespace polyrule {
@@ -30,19 +32,27 @@ struct ListRoom {
 
 namespace {
 
+POLYRULE_CLONES
+std::uint32_t count_bits_of(const Word* record, const std::vector<Word>& some) {
+  std::uint32_t number = 0;
+  for (std::size_t w = 0; w < some.size(); ++w)
+    number += static_cast<std::uint32_t>(std::popcount(some[w] & record[w]));
+  return number;
+}
+
 // The best conditions of the labels shown so far.
 template <class Counter, class Lane>
 class LiteralSearch {
  public:
-  LiteralSearch(const Node& node, const State& state, const Members& members, const Form& form, const Counter* sizes,
-                LabelCounts<Counter>* kept, ListRoom<Counter>& room, double capacity, std::size_t wanted,
-                const Fraction& level)
-      : node_(node), state_(state), members_(members), form_(form), sizes_(sizes), kept_(kept != nullptr),
-        counts_(node, state, members, kept), room_(room), capacity_(capacity), wanted_(wanted), target_(form, level),
-        lane_gains_(form, level), held_(room.held) {
+  LiteralSearch(const Node& node, const State& state, const Members& members, const Form& form,
+                const Sizes<Counter>& sizes, LabelCounts<Counter>* kept, ListRoom<Counter>& room, double capacity,
+                std::size_t wanted, const Fraction& level)
+      : node_(node), state_(state), members_(members), form_(form), sizes_(sizes.get()), kept_(kept != nullptr),
+        counts_(node, state, members, sizes.all(), kept), room_(room), capacity_(capacity), wanted_(wanted),
+        target_(form, level), lane_gains_(form, level), held_(room.held) {
     room.absent.resize(node.cover.words());
     for (std::size_t k = 0; k < members_.counters(); k += kVector)
-      largest_.push_back(*std::max_element(sizes + k, sizes + k + kVector));
+      largest_.push_back(*std::max_element(sizes_ + k, sizes_ + k + kVector));
     set_level(level);
   }
 
@@ -290,55 +300,112 @@ bool ListSearch::search(const Query& query, Shortlist& best) {
 }
 
 template <class Counter>
-LabelCounts<Counter>* ListSearch::kept(Store<Counter>& store) const {
-  return state_.rows >= limits_.kept_rows && store.counts.fits() ? &store.counts : nullptr;
+LabelCounts<Counter>* ListSearch::kept_counts(Store<Counter>& store) const {
+  if (state_.rows < limits_.kept_rows || !store.counts.fits()) return nullptr;
+  store.counts.follow();
+  return &store.counts;
 }
 
-void ListSearch::offer_pure(const Watch& watch, const Node& node, Shortlist& best) {
-  if (members_.size() == 0) return;
-  is_short() ? offer_pure(watch, node, short_, best) : offer_pure(watch, node, long_, best);
+void ListSearch::offer_pure(const Watch& watch, const Node& node, const Records& records, Shortlist& best) {
+  if (members_.size() == 0 || node.rows.empty()) return;
+  is_short() ? offer_pure(watch, node, records, short_, best) : offer_pure(watch, node, records, long_, best);
 }
 
+// By condition, of how many labels its covered rows are true positives, if each label counts as `labels` says.
 template <class Counter>
-void ListSearch::offer_pure(const Watch& watch, const Node& node, Store<Counter>& store, Shortlist& best) {
+std::vector<Count> ListSearch::sum_labels(const Node& node, const Records& records,
+                                          const std::vector<Word>& labels) const {
+  std::vector<std::uint32_t> numbers;  // by row
+  for (const Row row : node.rows) numbers.push_back(count_bits_of(records.row(row), labels));
+  const std::uint32_t most = *std::max_element(numbers.begin(), numbers.end());
+  std::vector<Count> sums(members_.counters(), 0);
+  LineArray<Counter> counts;
+  counts.resize(sums.size());
+  for (std::uint32_t bit = 0; most >> bit != 0; ++bit) {
+    std::vector<Row> some;
+    for (std::size_t i = 0; i < numbers.size(); ++i)
+      if (numbers[i] >> bit & 1) some.push_back(node.rows[i]);
+    members_.count(some, members_.vectors(), counts.get());
+    for (std::size_t k = 0; k < sums.size(); ++k) sums[k] += Count(counts[k]) << bit;
+  }
+  return sums;
+}
+
+// Labels with one value only keep it under every condition, so they are summed up together. The others are looked at
+// one by one: for few conditions those alone, else all conditions at once.
+template <class Counter>
+void ListSearch::offer_pure(const Watch& watch, const Node& node, const Records& records, Store<Counter>& store,
+                            Shortlist& best) {
+  store.sizes.follow(members_, node, min_coverage_);
+  std::vector<Word> pure(2 * records.words(), 0), all = pure;
+  std::vector<NodeLabel> mixed;
+  for (const NodeLabel& label : node.labels) {
+    const bool is_mixed = label.kinds[0] > 0 && label.kinds[1] > 0;
+    if (is_mixed) mixed.push_back(label);
+    for (int v = 0; v < 2; ++v)
+      if (label.usable(v)) {
+        const std::size_t word = (v ? 0 : records.words()) + label.label / 64;
+        all[word] |= Word{1} << label.label % 64;
+        if (!is_mixed) pure[word] |= Word{1} << label.label % 64;
+      }
+  }
+  std::vector<Count> totals = sum_labels<Counter>(node, records, pure);
+  const std::vector<Count> bounds = mixed.empty() ? totals : sum_labels<Counter>(node, records, all);
+  std::vector<std::uint32_t> open;
+  for (std::uint32_t k = 0; k < members_.size(); ++k)
+    if (store.sizes.get()[k] > 0 && bounds[k] >= best.least_tp()) open.push_back(k);
+  if (open.empty()) return;
+  const std::size_t by_label = members_.counters() + node.rows.size() * members_.vectors();  // work, about
+  if (open.size() * node.cover.words() < by_label) purify_some(node, mixed, open, totals);
+  else purify_all(watch, node, mixed, store, totals);
+  for (const std::uint32_t k : open)
+    if (totals[k] >= best.least_tp()) best.offer({{1, 1}, totals[k], members_[k]});
+}
+
+// Adds the true positives of labels that have one value only under a condition, condition by condition.
+void ListSearch::purify_some(const Node& node, const std::vector<NodeLabel>& labels,
+                             const std::vector<std::uint32_t>& conditions, std::vector<Count>& totals) const {
+  Bits rows[2] = {node.cover, node.cover};
+  for (const NodeLabel& label : labels) {
+    for (int v = 0; v < 2; ++v)
+      for (std::size_t w = 0; w < node.cover.words(); ++w)
+        rows[v].data()[w] = node.cover.data()[w] & part_rows(state_, label.label, v ? Part::present : Part::absent, w);
+    for (const std::uint32_t k : conditions) {
+      const Count counts[2] = {members_.count_among(k, rows[0].data()), members_.count_among(k, rows[1].data())};
+      for (int v = 0; v < 2; ++v)
+        if (label.allowed[v] && counts[1 - v] == 0) totals[k] += counts[v];
+    }
+  }
+}
+
+// The same label by label.
+template <class Counter>
+void ListSearch::purify_all(const Watch& watch, const Node& node, const std::vector<NodeLabel>& labels,
+                            Store<Counter>& store, std::vector<Count>& all_totals) {
   struct Worker {
     NodeCounts<Counter> counts;
     LineArray<Counter> present, absent;
     std::vector<Count> totals;  // by condition
   };
-  store.sizes.follow(members_, node, min_coverage_);
   const std::size_t size = members_.counters(), vectors = members_.vectors();
-  const std::size_t work = node.labels.size() * (size + node.rows.size() * vectors / 8);
+  LabelCounts<Counter>* const kept = kept_counts(store);
+  const std::size_t work = labels.size() * (size + node.rows.size() * vectors / 8);
   const int threads = work < limits_.threaded_work ? 1 : threads_;
   std::vector<std::unique_ptr<Worker>> workers(static_cast<std::size_t>(threads_));
-  over_all(watch, node.labels.size(), threads, 1, [&](int w, std::size_t i) {
+  over_all(watch, labels.size(), threads, 1, [&](int w, std::size_t i) {
     auto& worker = workers[static_cast<std::size_t>(w)];
     if (!worker) {
-      worker.reset(new Worker{{node, state_, members_, kept(store)}, {}, {}, std::vector<Count>(size, 0)});
+      worker.reset(new Worker{{node, state_, members_, store.sizes.all(), kept}, {}, {}, std::vector<Count>(size, 0)});
       for (LineArray<Counter>* room : {&worker->present, &worker->absent}) room->resize(size);
     }
     auto& [counts, present_room, absent_room, totals] = *worker;
-    const NodeLabel& label = node.labels[i];
+    const NodeLabel& label = labels[i];
     const Counter* const present = counts.count(label, Part::present, vectors, present_room);
-    const Counter* absent = absent_room.get();
-    const std::size_t unset = counts.rows(label, Part::present) + counts.rows(label, Part::absent);
-    if (node.rows.size() - unset < counts.whole_work(label, Part::absent)) {  // the rest is quicker to count
-      const auto rest = [&](std::size_t word) {
-        return node.cover.data()[word] & (state_.set[label.label][word] | ~state_.known_word(label.label, word));
-      };
-      counts.count_some(rest, vectors, absent_room);
-      for (std::size_t k = 0; k < size; ++k)
-        absent_room[k] = static_cast<Counter>(store.sizes.all()[k] - present[k] - absent_room[k]);
-    } else {
-      absent = counts.count(label, Part::absent, vectors, absent_room);
-    }
+    const Counter* const absent = counts.count(label, Part::absent, vectors, absent_room, present);
     add_pure(present, absent, size, label.allowed[1], label.allowed[0], totals.data());
   });
-  for (std::size_t k = 0; k < members_.size(); ++k) {
-    Count total = 0;
-    for (const auto& worker : workers) total += worker ? worker->totals[k] : 0;
-    if (store.sizes.get()[k] > 0 && total >= best.least_tp()) best.offer({{1, 1}, total, members_[k]});
-  }
+  for (const auto& worker : workers)
+    for (std::size_t k = 0; worker && k < size; ++k) all_totals[k] += worker->totals[k];
 }
 
 template <class Counter, class Lane>
@@ -349,10 +416,11 @@ void ListSearch::search_as(const Query& query, Store<Counter>& store, Shortlist&
   sizes.follow(members_, node, min_coverage_);
   const double capacity = sizeof(Lane) == 4 ? limits_.lane_capacity : kWideCapacity;
   rooms.resize(static_cast<std::size_t>(threads_));
+  LabelCounts<Counter>* const kept = kept_counts(store);
   const auto start = [&](std::size_t worker) {
     if (!rooms[worker]) rooms[worker] = std::make_shared<ListRoom<Counter>>(members_);
-    return std::make_unique<Search>(node, state_, members_, form, sizes.get(), kept(store), *rooms[worker], capacity,
-                                    best.size(), best.level());
+    return std::make_unique<Search>(node, state_, members_, form, sizes, kept, *rooms[worker], capacity, best.size(),
+                                    best.level());
   };
   const std::vector<NodeLabel> ranked = bounds_.ranked(node.labels, Target(form, best.level()), node.leading);
   if (ranked.empty()) return;

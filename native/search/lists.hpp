@@ -11,6 +11,7 @@
 #include "core/arrays.hpp"
 #include "core/parallel.hpp"
 #include "data/members.hpp"
+#include "data/records.hpp"
 #include "search/label_counts.hpp"
 #include "search/memory.hpp"
 #include "search/searcher.hpp"
@@ -43,7 +44,7 @@ class ListSearch : public Searcher {
   bool search(const Query& query, Shortlist& best) override;
 
   // Offers the conditions of a node by the true positives of those literals that have no wrong row then.
-  void offer_pure(const Watch& watch, const Node& node, Shortlist& best);
+  void offer_pure(const Watch& watch, const Node& node, const Records& records, Shortlist& best);
 
  private:
   // What counts of one width need.
@@ -57,9 +58,16 @@ class ListSearch : public Searcher {
   template <class Counter, class Lane>
   void search_as(const Query& query, Store<Counter>& store, Shortlist& best);
   template <class Counter>
-  void offer_pure(const Watch& watch, const Node& node, Store<Counter>& store, Shortlist& best);
+  void offer_pure(const Watch& watch, const Node& node, const Records& records, Store<Counter>& store, Shortlist& best);
   template <class Counter>
-  LabelCounts<Counter>* kept(Store<Counter>& store) const;  // null if counts of the empty body are not
+  std::vector<Count> sum_labels(const Node& node, const Records& records, const std::vector<Word>& labels) const;
+  void purify_some(const Node& node, const std::vector<NodeLabel>& labels, const std::vector<std::uint32_t>& conditions,
+                   std::vector<Count>& totals) const;
+  template <class Counter>
+  void purify_all(const Watch& watch, const Node& node, const std::vector<NodeLabel>& labels, Store<Counter>& store,
+                  std::vector<Count>& all_totals);
+  template <class Counter>
+  LabelCounts<Counter>* kept_counts(Store<Counter>& store) const;  // null if counts of the empty body are not
   bool is_short() const { return state_.rows <= UINT16_MAX && state_.total_weight <= UINT16_MAX; }
 
   const Members& members_;

@@ -21,7 +21,7 @@ bool PureSearch::search(const Query& query, Shortlist& best) {
   const bool reached = compare(best.level(), one) == 0;
   Shortlist found(best.size(), one, reached ? best.least_tp() - 1 : 0);
   offer_numeric(query.watch, query.node, found);
-  lists_.offer_pure(query.watch, query.node, found);
+  lists_.offer_pure(query.watch, query.node, records_, found);
   best.merge(found);
   return compare(best.level(), one) == 0;
 }
