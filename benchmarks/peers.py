@@ -303,6 +303,11 @@ def in_words(rows: list[dict[str, Any]]) -> str:
     models = [("ours", largest), ("boomer", SIZES[-1]), ("forest", 100)]
     told = "; ".join(f"{named(*model)} {share(rest[model][0])} ({rest[model][1]:,.0f})" for model in models)
     lines.append(f"- **Large models**, on the seven sets without genbase, with their conditions: {told}.")
+    names = [name for name in SETS if name in scored(rows).get(("ebm", 0), {})]
+    if names and len(names) < len(SETS):
+        own = means(rows, names)
+        told = "; ".join(f"{named(*m)} {share(own[m][0])} ({own[m][1]:,.0f})" for m in [("ebm", 0), *models])
+        lines.append(f"- **EBM**, on the sets on which it was done ({', '.join(names)}): {told}.")
     told = "; ".join(behind(rows))
     lines.append(
         f"- **Where we lose** by more than .01, the best of all against the best of ours: {told or 'nowhere'}."

@@ -234,6 +234,25 @@ def quality(kind: str, rows: list[dict[str, str]]) -> str:
     return "\n".join(lines) + "\n"
 
 
+def version(rows: list[dict[str, str]]) -> str:
+    """Say whether our rows beside the peers are of the version that the other tables show, as the lists tell."""
+    ours = {row["data"]: float(row["micro-f1"]) for row in rows if row["learner"] == "list"}
+    now = {
+        row["data"]: float(row["micro_f1"])
+        for row in read_rows("list_defaults")
+        if (row["split"], row["setting"]) == ("train-test", "default")
+    }
+    same = all(abs(ours[name] - now[name]) < 1e-3 for name in now)
+    told = (
+        "Our rows are of the version that the other tables show"
+        if same
+        else "Our rows were made before the last changes of the learners, whose scores stand in [the ensemble's "
+        "tables](ensemble.md#results) and [those of lists](lists.md#how-well)"
+    )
+    line = f"- **Test parts were scored once** for this comparison, one run each. {told}."
+    return fill(line, width=120, subsequent_indent="  ", break_on_hyphens=False) + "\n"
+
+
 def beside(kind: str, rows: list[dict[str, str]]) -> str:
     """Say on which sets our ensembles are ahead of a peer, level with it or behind, by the figures of a table."""
     tuned, column, _, _ = QUALITY[kind]
@@ -272,6 +291,7 @@ MAKERS: dict[str, tuple[str, Callable[[list[dict[str, str]]], str]]] = {
     "peers": ("peers", peers.table),
     "peers_by_data": ("peers", peers.by_data),
     "peers_in_words": ("peers", peers.in_words),
+    "peers_version": ("peers", version),
     **{kind: ("quality", partial(quality, kind)) for kind in QUALITY},
     **{f"{kind}_beside": ("quality", partial(beside, kind)) for kind in SAID},
 }
