@@ -45,7 +45,7 @@ def test_showing(weighted):
 
 def test_predicting_evaluating_explaining_exporting(weighted, songs, tmp_path):
     model = files.load(weighted)
-    assert ok("predict", weighted, songs).splitlines()[0] == ",".join(model.label_names)
+    assert ok("predict", weighted, songs).splitlines()[0] == ",".join(["id", *model.label_names])
     assert ok_json("evaluate", weighted, songs)["examples"] == 120
     assert ok_json("explain", weighted, songs, "--row", "1")["row"] == 1
     code = ok("export", weighted, "--to", "python")

@@ -73,7 +73,7 @@ def test_names_of_labels_stay_text_for_spreadsheets(model, tmp_path):
 
     renamed = tamper(model, tmp_path, rename)
     songs = write_songs(tmp_path, 5)
-    assert ok("predict", renamed, songs, "--safe-csv").splitlines()[0].startswith("'@calm,")
+    assert ok("predict", renamed, songs, "--safe-csv").splitlines()[0].startswith("id,'@calm,")
     rows = list(csv.DictReader(ok("show", renamed, "--format", "csv", "--safe-csv").splitlines()))
     assert not any(row["head"].startswith(("@", "=", "+", "-")) for row in rows)
 

@@ -27,8 +27,8 @@ def test_csv_to_a_file_and_to_standard_output(trained, songs, tmp_path, expected
     assert (result.exit_code, result.stdout) == (0, "")
     assert result.stderr == f"120 rows written to {tmp_path / 'out.csv'}\n"
     rows = list(csv.reader((tmp_path / "out.csv").read_text().splitlines()))
-    assert rows[0] == list(model.label_names)
-    assert np.array_equal(np.array(rows[1:], dtype=int), labels)
+    assert rows[0] == ["id", *model.label_names]
+    assert np.array_equal(np.array([row[1:] for row in rows[1:]], dtype=int), labels)
     assert ok("predict", trained, songs) == (tmp_path / "out.csv").read_text()
     assert [path.name for path in tmp_path.iterdir()] == ["out.csv"]
 
@@ -41,7 +41,7 @@ def test_the_size_of_the_pieces_changes_nothing(trained, songs, rows):
 def test_scores_are_written_to_the_last_digit_if_asked(trained, songs, expected):
     _, _, chances = expected
     rows = list(csv.reader(io.StringIO(ok("predict", trained, songs, "--scores", "--digits", "17"))))
-    assert np.array_equal(np.array(rows[1:], dtype=float), chances)
+    assert np.array_equal(np.array([row[1:] for row in rows[1:]], dtype=float), chances)
     assert ok("predict", trained, songs, "--probabilities") == ok("predict", trained, songs, "--scores")
 
 
@@ -62,7 +62,7 @@ def test_json_lines(trained, songs, expected):
 def test_names_of_the_present_labels(trained, songs, expected):
     model, labels, _ = expected
     lines = ok("predict", trained, songs, "--to", "labels").splitlines()
-    assert lines == [", ".join(np.array(model.label_names)[row == 1]) for row in labels]
+    assert lines == [f"s{n}\t" + ", ".join(np.array(model.label_names)[row == 1]) for n, row in enumerate(labels)]
     assert run("predict", trained, songs, "--to", "labels", "--scores").exit_code == 1
 
 
@@ -80,7 +80,7 @@ def test_parquet(trained, songs, tmp_path, expected, scores):
 
 
 def test_standard_input_and_data_without_labels(trained, songs, tmp_path):
-    bare = "\n".join(",".join(line.split(",")[1:4]) for line in songs.read_text().splitlines())
+    bare = "\n".join(",".join(line.split(",")[:4]) for line in songs.read_text().splitlines())
     assert ok("predict", trained, "-", input=bare) == ok("predict", trained, songs)
 
 
@@ -143,7 +143,7 @@ def test_columns_that_no_rule_tests_may_be_missing(songs, tmp_path):
     rows = [line.split(",") for line in songs.read_text().splitlines()]
     tested = {condition["feature"] for rule in json.loads(model.read_text())["rules"] for condition in rule["body"]}
     assert tested == {"tempo"}
-    few.write_text("\n".join(",".join([row[4], row[5], row[6], row[1]]) for row in rows))
+    few.write_text("\n".join(",".join([row[4], row[5], row[6], row[1], row[0]]) for row in rows))
     assert ok("predict", model, few) == ok("predict", model, songs)
     assert ok("evaluate", model, few, "--train", few) == ok("evaluate", model, songs, "--train", few)
     words = ("--row", "1", "--flip", "calm", "--fixed", "loudness")
@@ -184,7 +184,7 @@ def test_nothing_is_written_where_the_data_is_refused(trained, tmp_path, fault, 
 def test_a_file_without_rows_gives_a_header_only(trained, songs, tmp_path):
     new = tmp_path / "new.csv"
     new.write_text(songs.read_text().splitlines()[0] + "\n")
-    assert ok("predict", trained, new) == "calm,happy,sad\n"
+    assert ok("predict", trained, new) == "id,calm,happy,sad\n"
 
 
 def test_the_id_column_is_remembered_from_training(tmp_path):
@@ -196,9 +196,14 @@ def test_the_id_column_is_remembered_from_training(tmp_path):
     page = tmp_path / "report.html"
     ok("report", str(model), "--data", str(data), "-o", str(page))
     assert '"id":["ann","bob","cyd","dee"]' in page.read_text()
+    predicted = "name,calm\nann,0\nbob,0\ncyd,1\ndee,1\n"
+    assert ok("predict", str(model), str(data)) == predicted
+    assert ok("predict", str(model), "-", input=data.read_bytes()) == predicted
+    assert ok("predict", str(model), str(data), "--keep", "age,name").startswith("age,name,calm\n1,ann,0\n")
     other = tmp_path / "other.csv"
     other.write_text("age,calm\n1,0\n4,1\n")
     assert "2 examples" in ok("evaluate", str(model), str(other))
+    assert ok("predict", str(model), str(other)) == "calm\n0\n1\n"
     unnamed = run("explain", str(model), str(other), "--row-id", "ann")
     assert (unnamed.exit_code, "--row-id needs --id" in unnamed.stderr) == (1, True)
 
@@ -229,8 +234,8 @@ def test_probabilities_have_four_digits_unless_told_otherwise(trained, songs, ex
     _, _, exact = expected
     for words, digits in (([], 4), (["--digits", "2"], 2)):
         rows = list(csv.reader(io.StringIO(ok("predict", trained, songs, "--scores", *words))))[1:]
-        assert [[float(cell) for cell in row] for row in rows] == exact.round(digits).tolist()
-        assert max(len(cell) for row in rows for cell in row) <= digits + 2
+        assert [[float(cell) for cell in row[1:]] for row in rows] == exact.round(digits).tolist()
+        assert max(len(cell) for row in rows for cell in row[1:]) <= digits + 2
 
 
 def test_an_explanation_warns_of_its_own_row_only(trained, songs, tmp_path):

@@ -193,28 +193,31 @@ def remember_reading(model: Any, reading: dict[str, Any]) -> None:
         model.info[READING] = given | ({"missing": list(given["missing"])} if "missing" in given else {})
 
 
-def with_known(text: str, reading: dict[str, Any], model: Any) -> dict[str, Any]:
-    """Return the reading options with those the model was trained with, unless others are given."""
+def with_known(text: str, reading: dict[str, Any], model: Any, source: Any = None) -> dict[str, Any]:
+    """Return the reading options with those the model was trained with, unless others are given.
+
+    The names of the columns of standard input are known only where it has been opened as `source`.
+    """
     if benchmark_name(text) is not None:
         return reading
     known = {name: value for name, value in model.info.get(READING, {}).items() if name in _REMEMBERED}
     if any(reading.get(name) for name in ("labels", "label_file", "tags")):
         known = {name: value for name, value in known.items() if name not in _LABELS}
     open_ = {name: value for name, value in known.items() if reading.get(name) is None or reading[name] == ()}
-    return _with_known_id(text, {**reading, **open_}, model)
+    return _with_known_id(text, {**reading, **open_}, model, source)
 
 
-def _with_known_id(text: str, reading: dict[str, Any], model: Any) -> dict[str, Any]:
+def _with_known_id(text: str, reading: dict[str, Any], model: Any, source: Any) -> dict[str, Any]:
     """Return the reading options with the --id column the model was trained with, where the file has that column."""
     known = model.info.get(ID_COLUMN)
-    if reading.get("identifier") is not None or not known or not Path(text).is_file():
+    if reading.get("identifier") is not None or not known or not (source is not None or Path(text).is_file()):
         return reading
     from polyrule.data.reading import column_names
 
     options = reading_options(reading)
     files = {name: options[name] for name in ("format", "encoding", "delimiter", "header") if name in options}
     with naming(text):
-        found = column_names(text, **files)
+        found = column_names(source or text, **files)
     return {**reading, "identifier": known} if known in found else reading
 
 
@@ -240,8 +243,16 @@ def naming(text: str) -> Iterator[None]:
         raise again from error
 
 
-def load_chunks(text: str, reading: dict[str, Any], model: Any, rows: int) -> Iterator[Dataset]:
-    """Read data for a model in pieces of bounded size, without its labels."""
+def open_once(text: str, reading: dict[str, Any], model: Any) -> Any:
+    """Open standard input, so that it can be read more than once; None for everything else."""
+    from polyrule.data.sources import Source
+
+    encoding = reading.get("encoding") or model.info.get(READING, {}).get("encoding")
+    return Source(text, encoding=encoding) if text == "-" else None
+
+
+def load_chunks(text: str, reading: dict[str, Any], model: Any, rows: int, source: Any = None) -> Iterator[Dataset]:
+    """Read data for a model in pieces of bounded size, without its labels; `with_known` says how it is written."""
     from polyrule.data import read_chunks
 
     if benchmark_name(text) is not None:
@@ -250,10 +261,9 @@ def load_chunks(text: str, reading: dict[str, Any], model: Any, rows: int) -> It
             yield whole[start : start + rows]
         return
     _check_exists(text)
-    known = with_known(text, reading, model) | {"identifier": reading.get("identifier")}
-    options = {name: value for name, value in reading_options(known).items() if name not in _LABELS}
+    options = {name: value for name, value in reading_options(reading).items() if name not in _LABELS}
     with naming(text):
-        yield from read_chunks(text, rows=rows, labels=None, features=model.features, **options)
+        yield from read_chunks(source or text, rows=rows, labels=None, features=model.features, **options)
 
 
 def load_column(text: str, reading: dict[str, Any], model: Any, name: str, rows: int) -> Iterator[str]:

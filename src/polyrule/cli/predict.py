@@ -8,7 +8,16 @@ from typing import Any
 
 import click
 
-from polyrule.cli.arguments import data_argument, data_options, load_chunks, load_column, load_model, model_argument
+from polyrule.cli.arguments import (
+    data_argument,
+    data_options,
+    load_chunks,
+    load_column,
+    load_model,
+    model_argument,
+    open_once,
+    with_known,
+)
 from polyrule.cli.command import command
 from polyrule.cli.output import check_place, note
 from polyrule.cli.prediction_files import FORMATS, format_of, open_writer
@@ -47,8 +56,8 @@ def predict(
     r"""Predict the labels of every example of DATA, which need not have labels.
 
     csv and tsv have a column per label, jsonl an object per line, labels a line per example with the names of the
-    labels that are present; parquet needs pyarrow. An --id column and those of --keep come first. Memory does not
-    grow with DATA.
+    labels that are present; parquet needs pyarrow. The --id column, which the model
+    remembers, and those of --keep come first. Memory does not grow with DATA.
 
     Names and ids from strangers may start with =, +, - or @, which a spreadsheet runs as a formula: --safe-csv puts an
     apostrophe before them.
@@ -68,9 +77,13 @@ def predict(
     stored = narrow(load_model(model))
     exact = chosen == "parquet" or digits > 15  # numbers, which a reader rounds as it likes
     done = 0
-    parts = load_chunks(data, reading, stored, rows)
-    identifier = reading.get("identifier")
     kept = [name.strip() for name in keep.split(",")] if keep else []
+    source = open_once(data, reading, stored)
+    known = with_known(data, reading, stored, source)
+    if reading.get("identifier") is None and known.get("identifier") in kept:
+        known["identifier"] = None  # it stands where --keep puts it
+    identifier = known.get("identifier")
+    parts = load_chunks(data, known, stored, rows, source)
     columns = [load_column(data, reading, stored, name, rows) for name in kept]
     beside = [*([identifier if chosen != "jsonl" else "id"] if identifier else []), *kept]
     # Nothing is written, not even a header, before the columns and the first rows have been read.
