@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import pytest
 
 import polyrule
 from polyrule import BinaryRelevanceRuleClassifier, RuleEnsembleClassifier, RuleListClassifier
-from polyrule.errors import OptionError
+from polyrule.errors import DataError, OptionError, UnseenCategoryWarning
 
 rng = np.random.default_rng(0)
 X = pd.DataFrame({"size": rng.normal(size=80).round(2), "hue": rng.choice(["red", "blue"], 80), "idle": 0.0})
@@ -85,3 +87,15 @@ def test_labels_are_asked_for():
         fitted.verify(X)
     with pytest.raises(OptionError, match="give a Dataset, or X and y"):
         fitted.rules_.verify(X)
+
+
+def test_one_row_is_explained_without_a_look_at_the_others(fitted):
+    strange = X.assign(hue=["green", *X["hue"][1:]])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert str(fitted.explain(strange, row=3)) == str(fitted.explain(X, row=3))
+        assert str(fitted.smallest_flip(strange, "red", row=-1)) == str(fitted.smallest_flip(X, "red", row=-1))
+    with pytest.warns(UnseenCategoryWarning, match="1 in 'hue' \\('green'\\)"):
+        fitted.explain(strange, row=0)
+    with pytest.raises(DataError, match="row 80 does not exist: there are 80"):
+        fitted.explain(strange, row=80)

@@ -1,6 +1,9 @@
+import warnings
+
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
 
 from polyrule.data import Dataset, Feature, Table
@@ -75,3 +78,18 @@ def test_true_as_a_category_needs_no_quotes_and_reads_back():
     assert lines[1].startswith("2. churns <- newsletter = True ")
     for number, rule in enumerate(rules):
         assert model.replace(number, lines[number]).rules[number].body == rule.body
+
+
+@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame, pa.table], ids=["pandas", "polars", "pyarrow"])
+def test_only_the_row_that_was_asked_for_is_read(frame):
+    """Unknown categories, and even numbers that would be refused, may stand in others."""
+    strange = frame({"hue": ["light", "neon", "dark"], "size": [1.0, float("inf"), 9.0]})
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert str(MODEL.smallest_flip(strange, "red", row=0)).endswith("present: size > 3 (now 1)")
+        assert str(MODEL.smallest_flip(strange, "red", row=-1)).endswith("present: hue = light (now dark)")
+        assert MODEL.explain(strange, row=0).near[0].rule == 0
+    with pytest.raises(DataError, match="infinite"):
+        MODEL.explain(strange, row=1)
+    with pytest.warns(UnseenCategoryWarning, match="1 in 'hue'"):
+        MODEL.explain(frame({"hue": ["light", "neon"], "size": [1.0, 9.0]}), row=1)

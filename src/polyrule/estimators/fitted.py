@@ -22,7 +22,7 @@ from polyrule.data.table import Feature, Table
 from polyrule.data.targets import Target, arrange_labels, read_target, rows_right
 from polyrule.errors import DataError, OptionError
 from polyrule.model.flips import Flip
-from polyrule.model.narrowing import as_record
+from polyrule.model.narrowing import as_record, cut_row, place_of_row
 from polyrule.model.tools import is_pair, labelled
 
 
@@ -45,10 +45,9 @@ class FittedRules(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self)
         if as_record(X) is not None:
             return X
-        table = self._read(X)
-        if not -len(table) <= row < len(table):
-            raise DataError(f"row {row} does not exist: X has {len(table)} example(s), counted from 0")
-        return table[row]
+        part, place = cut_row(X, row)
+        table = self._read(part)
+        return table[place_of_row(place, len(table))]
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """Subset accuracy: the share of examples with every label right; a `Dataset` brings its labels.

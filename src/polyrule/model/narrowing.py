@@ -12,7 +12,7 @@ import numpy as np
 from polyrule.data.columns import UnseenCategories, encode_column
 from polyrule.data.dataset import Dataset
 from polyrule.data.encode import to_table
-from polyrule.data.frames import is_frame, match_names
+from polyrule.data.frames import is_frame, match_names, open_frame
 from polyrule.data.table import Feature, Table
 from polyrule.errors import DataError, ModelError
 from polyrule.model.rule import Condition, GroupCondition, LabelCondition, plain_conditions
@@ -133,16 +133,42 @@ def one_example(model: Any, example: Any, row: int | None = None, *, dates: bool
             return _encode_record(narrow_with_dates(model) if dates else model.narrowed, record)
         if not isinstance(example, (Table, Dataset)) and not is_frame(example):
             return model, _plain(model, example)
+    if row is not None:
+        example, row = cut_row(example, row)
     fitted, table = fit_to(model, example, dates=dates)
-    if row is None:
-        if len(table) != 1:
-            raise ModelError(f"there are {len(table)} examples here; say which one with row=, counted from 0")
-        return fitted, table
+    if row is not None:
+        return fitted, table[place_of_row(row, len(table))]
+    if len(table) != 1:
+        raise ModelError(f"there are {len(table)} examples here; say which one with row=, counted from 0")
+    return fitted, table
+
+
+def cut_row(X: Any, row: int) -> tuple[Any, int]:
+    """Return X cut down to one row, and the place of that row in it; what cannot be cut unread stays whole.
+
+    So nothing that stands in other rows can be refused or warned of.
+
+    Examples
+    --------
+    >>> cut_row(np.array([[1.0, 2.0], [3.0, 4.0]]), -1)
+    (array([[3., 4.]]), 0)
+    """
+    framed = is_frame(X)
+    if not framed and not isinstance(X, (Table, Dataset)) and not (isinstance(X, np.ndarray) and X.ndim == 2):
+        return X, row
+    whole = open_frame(X) if framed else X
+    place = place_of_row(row, len(whole))
+    part: Any = whole[place : place + 1]
+    return part.to_native() if framed else part, 0
+
+
+def place_of_row(row: int, size: int) -> int:
+    """Return the place, from 0, of a row that may be counted from the end; refuse one that does not exist."""
     if isinstance(row, bool) or not isinstance(row, (int, np.integer)):
         raise DataError(f"row must be a whole number, counted from 0, not {row!r}")
-    if not -len(table) <= row < len(table):
-        raise DataError(f"row {row} does not exist: there are {len(table)} example(s), counted from 0")
-    return fitted, table[int(row)]
+    if not -size <= row < size:
+        raise DataError(f"row {row} does not exist: there are {size} example(s), counted from 0")
+    return int(row) % size
 
 
 def as_record(example: Any) -> Mapping[str, Any] | None:
