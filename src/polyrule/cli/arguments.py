@@ -304,8 +304,21 @@ def _beside(path: Path, pattern: str) -> list[str]:
     return [other.name for other in path.parent.glob(pattern)] if path.parent.is_dir() else []
 
 
-def load_labelled(text: str, reading: dict[str, Any], model: Any) -> Dataset:
-    """Read data with the labels of a model, in the model's order."""
+def load_labelled(text: str, reading: dict[str, Any], model: Any, *others: Any) -> Dataset:
+    """Read data with the labels of a model, in the model's order.
+
+    Categories that it does not know are warned of in the columns that its rules test, or those of the other models.
+    """
+    from polyrule.data.columns import hold_unseen
+    from polyrule.model.narrowing import names_in_rules
+
+    with hold_unseen() as warn_of:
+        data = _load_labelled(text, reading, model)
+    warn_of(names_in_rules(model, *others))
+    return data
+
+
+def _load_labelled(text: str, reading: dict[str, Any], model: Any) -> Dataset:
     from polyrule.data.columns import listing
     from polyrule.data.labelspec import NoColumnError
 

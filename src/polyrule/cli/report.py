@@ -62,9 +62,9 @@ def report(
 
     check_place(output, data, test, *models)
     loaded = dict(zip(_names(names, models), [load_model(path) for path in models], strict=True))
-    first = next(iter(loaded.values()))
-    train = None if data is None else load_labelled(data, reading, first)
-    unseen = None if test is None else load_labelled(test, reading, first)
+    every = tuple(loaded.values())
+    train = None if data is None else load_labelled(data, reading, *every)
+    unseen = None if test is None else load_labelled(test, reading, *every)
     made = build(loaded, train, unseen, title, resamples=resamples)
     write_text(made.html(), output)
     if str(output) != "-":

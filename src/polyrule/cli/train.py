@@ -91,6 +91,8 @@ def train(
     if output is not None:
         check_place(output, data, test_data)
     started = time.perf_counter()
+    from polyrule.data.columns import hold_unseen
+    from polyrule.model.narrowing import names_in_rules
     from polyrule.store import Store, is_store
 
     dataset: Any
@@ -100,7 +102,8 @@ def train(
         dataset, test = Store(data), None
     else:
         dataset = _learnable(data, reading)
-        test = None if test_data is None else _test_data(test_data, reading, dataset)
+        with hold_unseen() as warn_of:
+            test = None if test_data is None else _test_data(test_data, reading, dataset)
     with learning_progress(quiet) as callback, speaking_options(), warnings.catch_warnings():
         warnings.simplefilter("ignore", DataWarning)  # the findings below say it
         estimator = make_learner(ctx, learner, callback, preset)
@@ -125,7 +128,10 @@ def train(
         "stopped": getattr(estimator, "stopped_reason_", None),
         "findings": findings,
     }
-    comparison = _test(model, dataset, test) if test is not None else None
+    comparison = None
+    if test is not None:
+        warn_of(names_in_rules(model))
+        comparison = _test(model, dataset, test)
     validation = None if folds is None or interrupted else _cross_validate(estimator, dataset, folds, seed, quiet)
     if not quiet:
         for finding in findings:

@@ -7,7 +7,9 @@ must not depend on the order of the rows: categories that nobody declared are so
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from numbers import Integral, Real
 from typing import Any
@@ -295,9 +297,40 @@ class UnseenCategories:
 
     def warn(self, source: str = "") -> None:
         """Warn, if there is something to warn of, as from the line outside polyrule that asked for it."""
-        if self.columns:
+        held = _HELD.get()
+        if held is not None:
+            held.append((self, source))
+        elif self.columns:
             text = f"{source}: {self}" if source else str(self)
             warnings.warn(text, UnseenCategoryWarning, stacklevel=depth_of_caller())
+
+
+_HELD: ContextVar[list[tuple[UnseenCategories, str]] | None] = ContextVar("_HELD", default=None)
+
+
+@contextmanager
+def hold_unseen() -> Iterator[Callable[[Iterable[str]], None]]:
+    """Hold back warnings of unseen categories; afterwards what is returned warns of those in the columns it is given.
+
+    Examples
+    --------
+    >>> with hold_unseen() as warn_of:
+    ...     _ = encode_column(["lydian"], Feature("key", "nominal", ("minor",)), unseen := UnseenCategories())
+    ...     unseen.warn()
+    >>> warn_of(["tempo"])
+    """
+    held: list[tuple[UnseenCategories, str]] = []
+
+    def warn_of(columns: Iterable[str]) -> None:
+        wanted = set(columns)
+        for unseen, source in held:
+            UnseenCategories({name: seen for name, seen in unseen.columns.items() if name in wanted}).warn(source)
+
+    token = _HELD.set(held)
+    try:
+        yield warn_of
+    finally:
+        _HELD.reset(token)
 
 
 def _some(examples: tuple[str, ...]) -> str:

@@ -37,6 +37,11 @@ def used_features(rules: Iterable[Any]) -> list[int]:
     )
 
 
+def names_in_rules(*models: Any) -> list[str]:
+    """Names of the features that some rule of some of the models tests; the models are about the same features."""
+    return [models[0].features[j].name for j in used_features(rule for model in models for rule in model.rules)]
+
+
 def narrow(model: Any) -> Any:
     """Return a model of any kind with the features that no rule tests left out; it predicts and explains the same.
 

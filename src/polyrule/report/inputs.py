@@ -13,11 +13,13 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from polyrule.data import Dataset, Feature, Table, to_labels, to_table
+from polyrule.data.columns import hold_unseen
 from polyrule.data.examples import fingerprint
 from polyrule.data.labels import UNKNOWN, LabelMatrix
 from polyrule.data.targets import arrange_labels
 from polyrule.errors import DataError, ModelError, OptionError
 from polyrule.kinds import load
+from polyrule.model.narrowing import names_in_rules
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,14 +118,21 @@ def read_inputs(models: Any, data: Any = None, test: Any = None) -> Inputs:
                 raise ModelError(
                     f"models {first_name!r} and {name!r} have different {what}; a report is about one data set"
                 )
-    parts = []
+    with hold_unseen() as warn_of:
+        parts = _parts(named, data, test)
+    warn_of(names_in_rules(*(model for _, model in named)))
+    return Inputs(tuple(name for name, _ in named), tuple(model for _, model in named), tuple(parts))
+
+
+def _parts(named: Sequence[tuple[str, Any]], data: Any, test: Any) -> list[Part]:
+    first, parts = named[0][1], []
     if data is not None:
         parts.append(_part("train", "Training data" if test is not None else "Data", data, first))
         if test is None and all(learned_from_others(model, parts[0]) for _, model in named):
             parts[0] = replace(parts[0], unseen=True)
     if test is not None:
         parts.append(replace(_part("test", "Test data", test, first), unseen=True))
-    return Inputs(tuple(name for name, _ in named), tuple(model for _, model in named), tuple(parts))
+    return parts
 
 
 def learned_from_others(model: Any, part: Part) -> bool:
