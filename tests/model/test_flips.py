@@ -117,3 +117,20 @@ def test_unknown_names_are_refused():
         smallest_flip(model, [0, 0], 0, fixed=["z"])
     with pytest.raises(ModelError, match=r"one example with 2 feature value\(s\)"):
         smallest_flip(model, [0, 0, 0], 0)
+
+
+@pytest.mark.parametrize(
+    ("feature", "limits", "row", "digits", "asked"),
+    [
+        (Feature("proline"), (506.0, 679.0), 900.0, None, "506 < proline <= 679 (now 900)"),
+        (Feature("proline"), (506.0, 679.0), 900.0, 3, "506 < proline <= 679 (now 900)"),
+        (Feature("plan", "ordinal", ("basic", "plus", "pro")), (0.5, 1.5), 2.0, None, "plan = plus (now pro)"),
+    ],
+)
+def test_a_range_is_printed_as_in_rules(feature, limits, row, digits, asked):
+    low, high = limits
+    rule = Rule((Literal(0, 1),), (NumericCondition(0, ">", low), NumericCondition(0, "<=", high)))
+    model = RuleList((rule,), (feature,), ("strong",))
+    flip = smallest_flip(model, [row], "strong", digits=digits)
+    assert str(flip) == f"strong is absent; the smallest change that makes it present: {asked}"
+    assert flip.changes[0].requirement in str(model)

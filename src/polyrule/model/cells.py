@@ -19,7 +19,7 @@ from polyrule.data.dates import DATE_PARTS
 from polyrule.data.table import Feature
 from polyrule.model.conditions import shown_threshold
 from polyrule.model.date_cells import DateCells
-from polyrule.model.printing import format_condition, format_name, format_value
+from polyrule.model.printing import format_body, format_name, format_value
 from polyrule.model.rule import (
     Condition,
     FeatureCondition,
@@ -140,8 +140,8 @@ class Cells:
         body = self._asked(cell, digits)
         name = format_name(self.feature.name)
         shown = [shown_threshold(c, digits) for c in body if isinstance(c, NumericCondition)]
-        asked = " and ".join(format_condition(condition, [self.feature], [], digits) for condition in body)
-        return asked or f"{name} is known", format_value(self.feature, self.old, digits, shown)
+        asked = format_body(body, [self.feature], [], digits) if body else f"{name} is known"
+        return asked, format_value(self.feature, self.old, digits, shown)
 
     def _asked(self, cell: int, digits: int | None) -> list[FeatureCondition]:
         """Conditions that a cell's values satisfy; rounding may make them sharper, never weaker."""
