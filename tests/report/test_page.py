@@ -27,6 +27,18 @@ def cards(page):
     return page.locator("#section-rules article.rule")
 
 
+@pytest.mark.parametrize("width", [390, 1000, 1240, 1280])
+def test_the_button_that_clears_the_filters_stands_beside_them(visit, sample, width):
+    page = visit(sample, "rules", viewport={"width": width, "height": 800})
+    button = page.get_by_role("button", name="Clear", exact=True).bounding_box()
+    view = page.locator("#section-rules").get_by_label("View").bounding_box()
+    assert abs(button["y"] + button["height"] - view["y"] - view["height"]) < 2
+    assert view["x"] + view["width"] <= button["x"]
+    assert button["x"] + button["width"] <= width
+    if width >= 1240:
+        assert page.locator("#section-rules").get_by_label("Search").bounding_box()["y"] == view["y"]
+
+
 def test_the_overview_shows_scores_against_the_baseline(visit, sample):
     page = visit(sample)
     shown = page.locator(".tile").all_inner_texts()

@@ -134,8 +134,7 @@ function filterControls(filter, chosen, show, refresh) {
         set("order"),
       ),
     ),
-    field("View", view, { class: "field small" }),
-    el("div", { class: "field buttons" }, clear),
+    el("div", { class: "field with-button" }, field("View", view), clear), // a button alone in a line looks lost
   ];
 }
 
