@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -37,6 +38,26 @@ def test_the_button_that_clears_the_filters_stands_beside_them(visit, sample, wi
     assert button["x"] + button["width"] <= width
     if width >= 1240:
         assert page.locator("#section-rules").get_by_label("Search").bounding_box()["y"] == view["y"]
+
+
+def test_a_limited_search_is_told_of_in_the_rule(visit):
+    """As the text says it, and only where there is something to say."""
+    body = (NumericCondition(0, ">", 0.0),)
+    near = Rule((Literal(0, 1, 3, 1),), body, value=Fraction(97, 100), bound=Fraction(1))
+    broken_off = Rule((Literal(1, 1, 3, 1),), body, unfinished=True)
+    model = RuleList(
+        (near, broken_off, Rule((Literal(2, 1, 3, 1),), body)), (Feature("tempo"),), ("calm", "sad", "loud")
+    )
+    report = build(model, random_data(model, 20, 1))
+    doubts = [rule["doubt"] for rule in report.summary["models"][0]["rules"]]
+    assert doubts == ["at most 3 % from the best head", "unfinished", ""]
+    page = visit(report, "rules")
+    page.get_by_role("button", name="Rule 1", exact=True).first.click()
+    assert page.locator("#drawer").get_by_text("at most 3 % from the best head").is_visible()
+    page.get_by_role("button", name="Next rule").click()
+    assert "Limited search\n\nunfinished" in page.locator("#drawer .facts").inner_text()
+    page.get_by_role("button", name="Next rule").click()
+    assert "Limited search" not in page.locator("#drawer").inner_text()
 
 
 def test_the_overview_shows_scores_against_the_baseline(visit, sample):

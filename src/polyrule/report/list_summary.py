@@ -11,7 +11,7 @@ import numpy.typing as npt
 from polyrule.model.bodies import ABOVE, AT_MOST, CATEGORY, GROUP, IN, LABEL, MISSING
 from polyrule.model.conditions import shown_threshold
 from polyrule.model.constants import constants, shortfall
-from polyrule.model.printing import format_list, parts_0_from_1, rule_text
+from polyrule.model.printing import format_doubt, format_list, parts_0_from_1, rule_text
 from polyrule.model.rule import (
     Condition,
     GroupCondition,
@@ -115,6 +115,7 @@ def _rule(rule: Rule, number: int, runs: Sequence[RuleCounts], slots: Mapping[in
         "coverage": None if rule.coverage is None else _count(rule.coverage),
         "expected": rule.expected,
         "chances": [literal.chance for literal in rule.head],
+        "doubt": format_doubt(rule).removeprefix(", "),
         "parts": [_on_part(rule, number, result) for result in runs],
     }
 

@@ -66,8 +66,12 @@ function partFigures(rule, part) {
 
 function allFigures(rule) {
   const parts = data.parts.length ? data.parts.map((_, part) => part) : [-1];
-  return [...parts.map((part) => partFigures(rule, part)), expectation(rule)];
+  return [...parts.map((part) => partFigures(rule, part)), expectation(rule), doubt(rule)];
 }
+
+// What was not proved about a rule whose search was limited.
+const doubt = (rule) =>
+  rule.doubt && el("div", { class: "figures" }, el("h4", {}, "Limited search"), el("p", {}, rule.doubt));
 
 // What to expect on new examples, beside counts on examples that the rule was chosen for.
 function expectation(rule) {
