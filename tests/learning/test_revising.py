@@ -6,6 +6,7 @@ import pytest
 from polyrule import RuleListClassifier
 from polyrule.errors import ModelWarning, OptionError
 from polyrule.model.constants import constants, shortfall
+from polyrule.model.rule_list import RuleList
 
 
 def told_by_a_sign(examples: int = 800) -> tuple[np.ndarray, np.ndarray]:
@@ -99,3 +100,62 @@ def test_the_order_of_rows_does_not_matter():
     assert one.rules == other.rules
     assert one.default_chances == other.default_chances
     assert one.info["pruning"]["expected"] == other.info["pruning"]["expected"]
+
+
+def of_kinds(*kinds: tuple[int, int]) -> tuple[np.ndarray, np.ndarray]:
+    """Examples of several kinds: percent of 800, and percent of these that have a label; four more labels are noise."""
+    rng = np.random.default_rng(0)
+    sizes = [8 * share for share, _ in kinds]
+    signs = np.repeat(np.arange(len(kinds)), sizes)[:, None] == np.arange(len(kinds))
+    told = np.concatenate([np.arange(size) * part % 100 < part for size, (_, part) in zip(sizes, kinds, strict=True)])
+    noise = rng.random((800, 4)) < 0.25
+    return np.column_stack([signs, rng.random(800).round(2)]), np.column_stack([told, noise]).astype(int)
+
+
+def said_first(model: RuleList) -> tuple[int, float]:
+    """How many rules with conditions set the first label, and on which part of 800 examples it is set."""
+    over = [(bool(rule.body), one.tp + one.fp) for rule in model.rules for one in rule.head if one.label == 0]
+    return sum(told for told, _ in over), sum(said for _, said in over) / 800
+
+
+NEARLY_ALL = (96, 60), (4, 5)
+
+
+@pytest.mark.parametrize(
+    ("kinds", "rules", "said"),
+    [
+        (NEARLY_ALL, 0, 1),  # one rule would leave out the second kind
+        (((30, 90), (30, 60), (33, 45), (7, 5)), 0, 1),  # several rules together
+        (((92, 90), (8, 0)), 1, 0.92),  # what is left out tells too much
+    ],
+)
+@pytest.mark.filterwarnings("ignore::polyrule.errors.ModelWarning")
+def test_what_is_said_of_nearly_all_is_a_constant_unless_that_costs_much(kinds, rules, said):
+    X, Y = of_kinds(*kinds)
+    model = RuleListClassifier().fit(X, Y).rules_
+    assert said_first(model) == (rules, said)
+    assert bool(constants(model)) == (not rules)
+    assert not model.verify(X, Y).findings
+
+
+@pytest.mark.filterwarnings("ignore::polyrule.errors.ModelWarning")
+def test_rules_in_place_of_a_constant_need_only_be_nearly_as_precise():
+    X, Y = of_kinds((50, 68), (22, 46), (28, 31))
+    model = RuleListClassifier().fit(X, Y).rules_
+    rules, said = said_first(model)
+    assert rules
+    assert said < 0.8
+    assert not model.verify(X, Y).findings
+
+
+@pytest.mark.filterwarnings("ignore::polyrule.errors.ModelWarning")
+def test_constants_do_not_depend_on_order_and_weights_are_repetitions():
+    X, Y = of_kinds(*NEARLY_ALL)
+    rng = np.random.default_rng(7)
+    order, times = rng.permutation(800), rng.integers(1, 3, 800)
+    repeated = np.repeat(np.arange(800), times)
+    assert RuleListClassifier().fit(X[order], Y[order]).rules_.rules == RuleListClassifier().fit(X, Y).rules_.rules
+    bare = RuleListClassifier(teacher=None)  # a forest draws weights and repetitions differently
+    weighted = bare.fit(X, Y, sample_weight=times).rules_
+    assert constants(weighted)
+    assert weighted.rules == bare.fit(X[repeated], Y[repeated]).rules_.rules

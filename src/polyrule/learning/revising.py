@@ -1,9 +1,10 @@
 """A second look at the rules that were chosen: constants where rules tell nearly as much, and rules too weak to show.
 
 Choosing maximises a measure, and a label that every second example has is cheapest said of everyone. That tells a
-reader nothing. And counts of training examples cannot keep out rules that will often be wrong: only what is to be
-expected of them can, and that is known once they are chosen. Either way the pairs of body and label in question are
-forbidden and the list is chosen again, so that what is left still fits together.
+reader nothing, and misleads where rules that leave out a few examples hide it. And counts of training examples cannot
+keep out rules that will often be wrong: only what is to be expected of them can, and that is known once they are
+chosen. In each case the pairs of body and label in question are forbidden and the list is chosen again, so that what is
+left still fits together.
 """
 
 from __future__ import annotations
@@ -27,9 +28,10 @@ if TYPE_CHECKING:
     from polyrule.learning.composing import Composition
 
 NEARLY = 0.01  # of the measure, what the list may lose for rules in place of constants
-_EVERYONE = 0.8  # share of the examples from which on saying a label tells little
+_EVERYONE = 80  # percent of the examples from which on saying a label tells little
+_NEARLY_ALL = 90  # percent from which on it is a constant, whatever conditions it has
 _CARE = 0.1  # of the measure, what careful expectations may be below the truth
-_PARTS = (1.0, 0.95, 0.9, 0.85)  # of a label's share, above which rules for it are tried
+_PARTS = (1.0, 0.95, 0.9, 0.85, 0.8)  # of a label's share, above which rules for it are tried
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,7 +63,8 @@ class Reviser:
     def best(self) -> RuleList:
         """Return the list, with rules in place of constants as far as it is nearly as good."""
         first = self._chosen(np.zeros(len(self._present), dtype=np.int64))
-        found = self._joined(self._told_apart(first))
+        least = self._value(first) - NEARLY
+        found = self._joined(self._plain(self._told_apart(first, least), least))
         pruning, value = self.composition.pruning, self._value(found)
         plain = best_constants(self._present, self._every, pruning.beta_squared, pruning.min_precision)
         stated = {"expected": value, "constant": plain, "margin": self._margin}
@@ -83,14 +86,36 @@ class Reviser:
                 weak = self._weak(model, len(rules), made.pruning.min_precision)
         return replace(found, model=model)
 
-    def _told_apart(self, first: Choice) -> Choice:
-        """Return a choice with fewer constants that is nearly as good, or the same one."""
+    def _told_apart(self, first: Choice, least: float) -> Choice:
+        """Return a choice with fewer constants that is worth at least so much, or the same one."""
         floor = self._floors(first)
-        if not floor.any():
-            return first
-        other = self._chosen(floor, first)
-        nearly = self._value(other) >= self._value(first) - NEARLY
-        return other if nearly and not self._of_everyone(other)[floor > 0].any() else first
+        while floor.any():
+            other = self._chosen(floor, first)
+            failed = self._said_of(other) & (floor > 0)
+            if not failed.any():
+                return other if self._value(other) >= least else first
+            floor[failed] = 0
+        return first
+
+    def _plain(self, found: Choice, least: float) -> Choice:
+        """Return a choice that says labels of everyone where it said them of nearly all, if it is worth so much.
+
+        Rules that leave out a few examples look as if they told something. No other label becomes a constant.
+        """
+        told = np.array([bool(body) for body in self.bodies])
+        wide = np.flatnonzero(self._said_of(found, _NEARLY_ALL)).tolist()
+        for labels in (wide, *([label] for label in wide)):  # all together, or else one by one
+            if all(set(labels).isdisjoint(rule.labels) for rule in found.rules if told[rule.body]):
+                continue
+            always = np.zeros(len(self._present), dtype=bool)
+            always[labels] = True
+            for rule in found.rules:
+                always[list(rule.labels)] |= not told[rule.body]
+            allowed = found.allowed & (told[:, None] != always)
+            other = self._chosen(found.floor, replace(found, allowed=allowed))
+            said = {label for rule in other.rules for label in rule.labels}
+            found = other if self._value(other) >= least and said.issuperset(labels) else found
+        return found
 
     def _floors(self, first: Choice) -> Ints:
         """Return how precise rules for labels that are said of everyone shall be, as far as the list can bear it.
@@ -99,7 +124,7 @@ class Reviser:
         tells, and the more examples it leaves out.
         """
         floor = np.zeros(len(self._present), dtype=np.int64)
-        labels = np.flatnonzero(self._of_everyone(first))
+        labels = np.flatnonzero(self._said_of(first))
         if not len(labels):
             return floor
         made, squared = self.composition, self.composition.pruning.beta_squared
@@ -115,7 +140,7 @@ class Reviser:
             trial = made.trial(self.covers, self.lengths, first.allowed, labels, levels)
             for column, (label, least) in enumerate(zip(labels.tolist(), floors.tolist(), strict=True)):
                 told = self._alone(label, trial.bodies_for(column, trial.price + trial.costs.literal))
-                if told[1] < _EVERYONE * self._every[label]:
+                if 100 * told[1] < _EVERYONE * self._every[label]:
                     loss = slope * (right[label] - told[0]) - value * (said[label] - told[1])
                     options[label].append((float(loss), least))
         for label in sorted(options, key=lambda at: min(options[at], default=(np.inf, 0))):
@@ -136,9 +161,9 @@ class Reviser:
             said += literal.tp + literal.fp
         return right, said
 
-    def _of_everyone(self, found: Choice) -> Bools:
-        """Return which labels are said of all examples, or nearly."""
-        return np.asarray(self._sums(found.model)[1] > _EVERYONE * self._every)
+    def _said_of(self, found: Choice, percent: int = _EVERYONE) -> Bools:
+        """Return which labels are said of more than a share of the examples."""
+        return np.asarray(100 * self._sums(found.model)[1] > percent * self._every)
 
     def _chosen(self, floor: Ints, before: Choice | None = None) -> Choice:
         """Choose, again without what is expected to fail, until all is as precise as the user asks."""
