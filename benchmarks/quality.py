@@ -213,7 +213,7 @@ def report(rows: list[dict[str, Any]]) -> None:
         for i, name in enumerate(names):
             for j, learner in enumerate(learners):
                 found = [r for r in rows if (r["data"], r["learner"], r["tuned_for"]) == (name, learner, tuned_for)]
-                table[i, j] = float(found[0][column]) if found[0].get(column) else np.nan
+                table[i, j] = float(found[0][column]) if found and found[0].get(column) else np.nan
             print(f"  {name:10s}", *(f"{value:9.3f}" for value in table[i]))
         total = table.sum(axis=0) if column == "cpu_s" else table.mean(axis=0)
         print(f"  {'sum' if column == 'cpu_s' else 'mean':10s}", *(f"{value:9.3f}" for value in total))
