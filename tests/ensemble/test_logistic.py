@@ -69,14 +69,14 @@ def test_compiled_and_numpy_agree_to_the_last_digit(seed: int, rows: int, whole_
     gradient = np.random.default_rng(seed).normal(size=support.shape)
     penalties = np.full(len(support), 0.3)
     for mine, other in zip(
-        newton_steps(matrices, support, penalties, gradient, "native"),
-        newton_steps(matrices, support, penalties, gradient, "reference"),
+        newton_steps(matrices, support, penalties, gradient, Compute(kernels="native")),
+        newton_steps(matrices, support, penalties, gradient, Compute(kernels="reference")),
         strict=True,
     ):
         assert np.array_equal(mine, other)
     for mine, other in zip(
-        inverse_diagonals(matrices, support, penalties, "native"),
-        inverse_diagonals(matrices, support, penalties, "reference"),
+        inverse_diagonals(matrices, support, penalties, Compute(kernels="native")),
+        inverse_diagonals(matrices, support, penalties, Compute(kernels="reference")),
         strict=True,
     ):
         assert np.array_equal(mine, other)
@@ -154,4 +154,4 @@ def test_arrays_that_do_not_fit_are_refused() -> None:
     with pytest.raises(ValueError, match="one entry per row"):
         Logistic(covers[:, :5].copy(), targets, weights, 1.0).values(labels, coefficients, support)
     with pytest.raises(ValueError, match="do not fit together"):
-        newton_steps([np.eye(3)], np.ones((2, 1), dtype=bool), np.ones(2), np.ones((2, 1)), "native")
+        newton_steps([np.eye(3)], np.ones((2, 1), dtype=bool), np.ones(2), np.ones((2, 1)), Compute(kernels="native"))

@@ -124,6 +124,7 @@ def format_counts(rule: Rule) -> str:
 def format_doubt(rule: Rule) -> str:
     """What was not proved about a rule whose search was limited.
 
+    >>> from fractions import Fraction
     >>> format_doubt(Rule((Literal(0, 1),), value=Fraction(97, 100), bound=Fraction(1)))
     ', at most 3 % from the best head'
     """
