@@ -41,7 +41,7 @@ def before_and_after() -> str:
         for kind, learner in (("paper", RuleListClassifier.paper()), ("default", RuleListClassifier())):
             rules = learner.fit(train).rules_
             lines += [f"{name}, {kind}: {len(rules)} rules"]
-            lines += [cut(f"{number + 1}. {rules.format_rule(number)}") for number in range(3)] + [""]
+            lines += [cut(line.lstrip()) for line in str(rules).splitlines()[:3]] + [""]
     return block("", lines[:-1])
 
 
