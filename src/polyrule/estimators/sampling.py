@@ -20,7 +20,8 @@ from polyrule.learning.readable import short_between
 from polyrule.learning.separate import unscaled
 from polyrule.model import RuleList
 from polyrule.model.counting import list_counts, with_counts
-from polyrule.model.rule import Condition, GroupCondition, LabelCondition, NumericCondition, plain_conditions
+from polyrule.model.narrowing import used_features
+from polyrule.model.rule import Condition, GroupCondition, NumericCondition
 from polyrule.store import Bins, Packed
 from polyrule.store.sample import Examples, drawn_rows, sample_of, summed
 
@@ -78,18 +79,12 @@ def _added(training: TrainingData, ask: Any, threads: int) -> Ints:
 
 def _list_counts(examples: Examples, model: RuleList) -> Ints:
     table, truth, weights = examples
-    return list_counts(model, table.decoded(_tested(model)), truth, weights)
+    return list_counts(model, table.decoded(used_features(model.rules)), truth, weights)
 
 
 def _coverage(examples: Examples, model: RuleEnsemble) -> Ints:
     table, _, weights = examples
-    return np.asarray(weights @ model.fired(table.decoded(_tested(model))).astype(np.int64))
-
-
-def _tested(model: RuleList | RuleEnsemble) -> set[int]:
-    """Return the features that some rule tests."""
-    plain = (condition for rule in model.rules for condition in plain_conditions(rule.body))
-    return {condition.feature for condition in plain if not isinstance(condition, LabelCondition)}
+    return np.asarray(weights @ model.fired(table.decoded(used_features(model.rules))).astype(np.int64))
 
 
 def _pieces(training: TrainingData) -> Iterator[Examples]:
