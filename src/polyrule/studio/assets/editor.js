@@ -35,7 +35,8 @@ function openEditor(number) {
   const scored = model().kind === "ensemble";
   const draft = { rule: number, weights: new Map(rule.head.map(([label, , , , weight]) => [label, weight])), body: structuredClone(rule.body), step: null };
   const conditions_box = el("div", { class: "grid" });
-  const effect = el("div", { class: "effects" });
+  const unchanged = () => el("p", { class: "soft" }, "Nothing has changed yet.");
+  const effect = el("div", { class: "effects" }, unchanged()); // from the first: what comes later would move what is below it
   const said_box = el("p", { class: "sr", role: "status" });
   const apply = button("Apply", async () => {
     if (!draft.step) return;
@@ -49,7 +50,7 @@ function openEditor(number) {
       if (!current()) return;
       draft.step = answer.step;
       apply.disabled = answer.text === rule.text;
-      fill(effect, apply.disabled ? el("p", { class: "soft" }, "Nothing has changed yet.") : [effectWords(answer.effect), el("p", { class: "soft as-text" }, answer.text)]);
+      fill(effect, apply.disabled ? unchanged() : [effectWords(answer.effect), el("p", { class: "soft as-text" }, answer.text)]);
       fill(said_box, apply.disabled ? "" : effectText(answer.effect));
     } catch (error) {
       if (!current()) return;
