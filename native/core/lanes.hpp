@@ -122,6 +122,16 @@ inline Lanes fill(T value) {
 
 #endif
 
+// By lane, the larger and the smaller of two.
+template <class Lanes>
+POLYRULE_INLINE Lanes larger(const Lanes& a, const Lanes& b) {
+  return select(a > b, a, b);
+}
+template <class Lanes>
+POLYRULE_INLINE Lanes smaller(const Lanes& a, const Lanes& b) {
+  return select(a < b, a, b);
+}
+
 // From and to memory, aligned or not.
 template <class Lanes, class T>
 POLYRULE_INLINE Lanes load(const T* from) {

@@ -4,7 +4,6 @@
 #include <bit>
 #include <cmath>
 #include <cstdint>
-#include <cstring>
 #include <vector>
 
 #include "core/lanes.hpp"
@@ -15,14 +14,12 @@ namespace {
 
 constexpr std::size_t kChunk = 1024;                           // bodies that a thread takes at a time
 constexpr std::size_t kLanes = 16;                             // columns that are added at a time
-constexpr std::size_t kFewColumns = 3;                         // are summed one by one
-constexpr std::size_t kManyRows = 8;                           // of a word, from which on tables of sums pay
+constexpr double kSomeRows = 1, kManyRows = 8;                 // of a word, from which on tables of sums pay
 constexpr std::size_t kFewBodies = 32;                         // for which no tables of sums are made
 constexpr double kNarrow = 511;                                // 64 such numbers fit into 16 bits,
 constexpr std::size_t kMostNarrowRows = std::size_t{1} << 22;  // and so many into 32
 
 using Short = Lanes<std::int16_t, kLanes>;
-using Long = Lanes<std::int32_t, kLanes>;
 
 // Covers of some bodies; only words that hold a row that counts are looked at, for the rows of one rule are few.
 struct Bodies {
@@ -56,18 +53,14 @@ struct FourRows {
 POLYRULE_VECTOR_CLONES void add_word(const Bodies& bodies, std::size_t word, const FourRows& table,
                                      std::int32_t* sums) {
   for (std::size_t body = bodies.first; body < bodies.last; ++body, sums += kLanes) {
-    Word bits = bodies.covers[body * bodies.words + word] & bodies.rows[word];
+    const Word bits = bodies.covers[body * bodies.words + word] & bodies.rows[word];
     if (!bits) continue;
+    // Whether any of four rows is covered is not asked: nobody could guess the answer.
     Short sum{};
-    while (bits) {
-      const int place = std::countr_zero(bits) & ~3;
-      sum += table.choice[4 * static_cast<std::size_t>(place) + (bits >> place & 15)];
-      bits &= ~(Word{15} << place);
-    }
-    Long total;
-    std::memcpy(&total, sums, sizeof total);
-    total += convert<Long>(sum);
-    std::memcpy(sums, &total, sizeof total);
+    for (std::size_t four = 0; four < 16; ++four) sum += table.choice[16 * four + (bits >> 4 * four & 15)];
+    std::int16_t found[kLanes];
+    store(found, sum);
+    for (std::size_t lane = 0; lane < kLanes; ++lane) sums[lane] += found[lane];
   }
 }
 
@@ -86,15 +79,15 @@ void sum_narrow(const Bodies& bodies, const double* worth, std::size_t columns, 
 }
 
 // One column, of numbers of any size: the sums of all choices among eight rows.
-void sum_column(const Bodies& bodies, const double* worth, std::size_t columns, double* out) {
+void sum_column(const Bodies& bodies, const double* worth, double* out) {
   double choice[8][256];
-  for (std::size_t body = bodies.first; body < bodies.last; ++body) out[body * columns] = 0;
+  for (std::size_t body = bodies.first; body < bodies.last; ++body) out[body] = 0;
   for (const std::size_t word : bodies.used) {
     const Word rows = bodies.rows[word];
     for (std::size_t row = 0; row < 64; ++row) {
       double* sums = choice[row / 8];
       const std::size_t chosen = std::size_t{1} << row % 8;
-      const double own = rows >> row & 1 ? worth[(word * 64 + row) * columns] : 0;
+      const double own = rows >> row & 1 ? worth[word * 64 + row] : 0;
       sums[0] = 0;
       for (std::size_t others = 0; others < chosen; ++others) sums[chosen + others] = sums[others] + own;
     }
@@ -105,7 +98,7 @@ void sum_column(const Bodies& bodies, const double* worth, std::size_t columns, 
         even += choice[eight][bits >> 8 * eight & 255];
         odd += choice[eight + 1][bits >> (8 * eight + 8) & 255];
       }
-      out[body * columns] += even + odd;
+      out[body] += even + odd;
     }
   }
 }
@@ -145,15 +138,15 @@ void sum_rows(const Bodies& bodies, const double* worth, std::size_t columns, do
   }
 }
 
-// Whether some of the bodies cover so many rows that tables of sums pay.
-bool dense(const Bodies& bodies) {
+// How many rows of a word some of the bodies cover, on average.
+double rows_of_a_word(const Bodies& bodies) {
   std::size_t looked_at = 0, covered = 0;
   for (std::size_t body = bodies.first; body < bodies.last; body += 16)
     for (const std::size_t word : bodies.used) {
       covered += static_cast<std::size_t>(std::popcount(bodies.covers[body * bodies.words + word] & bodies.rows[word]));
       ++looked_at;
     }
-  return covered >= kManyRows * looked_at;
+  return looked_at ? static_cast<double>(covered) / static_cast<double>(looked_at) : 0;
 }
 
 bool all_narrow(const Bodies& bodies, const double* worth, std::size_t columns) {
@@ -175,16 +168,16 @@ void cover_sums(const Word* covers, std::size_t bodies, std::size_t words, const
   Bodies every{covers, words, rows, {}, 0, bodies};
   for (std::size_t word = 0; word < words; ++word)
     if (rows[word]) every.used.push_back(word);
-  const bool few = columns <= kFewColumns, tables = bodies >= kFewBodies && dense(every);
-  const bool narrow = tables && !few && all_narrow(every, worth, columns);
+  const double rows_each = bodies >= kFewBodies ? rows_of_a_word(every) : 0;
+  const bool column = columns == 1 && rows_each >= kManyRows;
+  const bool narrow = !column && rows_each >= kSomeRows && all_narrow(every, worth, columns);
   parallel_for((bodies + kChunk - 1) / kChunk, threads, [&](std::size_t chunk) {
     Bodies some = every;
     some.first = chunk * kChunk;
     some.last = std::min(bodies, (chunk + 1) * kChunk);
-    if (narrow) sum_narrow(some, worth, columns, out);
-    else if (!tables || !few) sum_rows(some, worth, columns, out);
-    else
-      for (std::size_t k = 0; k < columns; ++k) sum_column(some, worth + k, columns, out + k);
+    if (column) sum_column(some, worth, out);
+    else if (narrow) sum_narrow(some, worth, columns, out);
+    else sum_rows(some, worth, columns, out);
   });
 }
 

@@ -64,22 +64,7 @@ class Numbers {
       if (stride_ == 1) return read([at](std::size_t row) { return at[row]; });
       return read([at, this](std::size_t row) { return at[std::ptrdiff_t(row) * stride_]; });
     };
-    switch (at_.index()) {
-      case 0:
-        return typed(*std::get_if<0>(&at_));
-      case 1:
-        return typed(*std::get_if<1>(&at_));
-      case 2:
-        return typed(*std::get_if<2>(&at_));
-      case 3:
-        return typed(*std::get_if<3>(&at_));
-      case 4:
-        return typed(*std::get_if<4>(&at_));
-      case 5:
-        return typed(*std::get_if<5>(&at_));
-      default:
-        return typed(*std::get_if<6>(&at_));
-    }
+    return std::visit(typed, at_);
   }
 
   explicit operator bool() const { return stride_ != 0; }

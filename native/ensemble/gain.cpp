@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <atomic>
 #include <bit>
-#include <cstring>
 
 #include "core/bits.hpp"
 #include "core/lanes.hpp"
@@ -34,18 +33,17 @@ POLYRULE_VECTOR_CLONES void add_to(Sum* __restrict to, const Sum* __restrict fro
   for (std::size_t j = 0; j < count; ++j) to[j] += from[j];
 }
 
+// Eight at a time: where that is the widest vector there is, wider ones go through memory once more.
 POLYRULE_INLINE void add_sixteen(Part* to, const Part* from) {
-  Lanes<Part, kSixteen> sum, more;
-  std::memcpy(&sum, to, sizeof sum);
-  std::memcpy(&more, from, sizeof more);
-  sum = sum + more;
-  std::memcpy(to, &sum, sizeof sum);
+  using Eight = Lanes<Part, kEight>;
+  store(to, load<Eight>(to) + load<Eight>(from));
+  store(to + kEight, load<Eight>(to + kEight) + load<Eight>(from + kEight));
 }
 
-POLYRULE_VECTOR_CLONES void add_rows(Part* __restrict histogram, const Code* code, const Part* __restrict sums,
-                                     std::size_t rows, std::size_t stride) {
+POLYRULE_VECTOR_CLONES void add_rows(Part* __restrict histogram, const Code* codes, const std::int32_t* row,
+                                     const Part* __restrict sums, std::size_t rows, std::size_t stride) {
   for (std::size_t k = 0; k < rows; ++k) {
-    Part* __restrict to = histogram + code[k] * stride;
+    Part* __restrict to = histogram + codes[row[k]] * stride;
     const Part* __restrict from = sums + k * stride;
     for (std::size_t j = 0; j < stride; j += kSixteen) add_sixteen(to + j, from + j);
   }
@@ -109,9 +107,9 @@ POLYRULE_VECTOR_CLONES void add_row(std::int64_t* __restrict to, const std::int3
 struct Desk {
   std::vector<Part> part;
   std::vector<Sum> histogram, running;
-  std::vector<std::int32_t> rows_in;  // per bin
-  std::vector<std::int32_t> place;    // of the rows that are looked at ...
-  std::vector<Code> code;             // ... and their codes
+  std::vector<Sum> weight;          // per bin, of its rows: see `Scan::add`
+  std::vector<std::int32_t> place;  // of listed rows that are looked at ...
+  std::vector<Code> code;           // ... and their codes
 };
 
 std::size_t in_eights(std::size_t count) { return (count + kEight - 1) / kEight * kEight; }
@@ -120,7 +118,7 @@ class Scan {
  public:
   Scan(const Bins& bins, const Slopes& slopes, const Asked& asked, Memory* memory)
       : bins_(bins), slopes_(slopes), asked_(asked), memory_(memory), count_(asked.count),
-        starts_(bins.features + 1, 0) {
+        starts_(bins.features + 1, 0), whole_(static_cast<Sum>(asked.count)) {
     bool listed = false;
     for (std::size_t f = 0; f < bins.features; ++f) {
       starts_[f + 1] = starts_[f] + 2 * static_cast<std::size_t>(bins.count[f]);
@@ -132,7 +130,7 @@ class Scan {
         place_[static_cast<std::size_t>(asked.rows[k])] = static_cast<std::int32_t>(k);
     }
     gains_.assign(starts_.back(), 0.0);
-    rows_in_.assign(starts_.back() / 2 + bins.features, 0);
+    weight_.assign(starts_.back() / 2 + bins.features, 0.0);
   }
 
   // Labels are taken a few at a time: the sums of all bins of a feature then stay in the nearest cache, and memory does
@@ -184,21 +182,30 @@ class Scan {
         for (std::size_t j = 0; j < stride; ++j) part[j] += sums_[k * stride + j];
       widen(total_.data(), part.data(), stride);
     }
+    whole_ = total_[half_];
   }
 
-  // Adds, or remembers, what the block of labels gains by each condition on a feature.
+  // Adds, or remembers, what the block of labels gains by each condition on a feature. Rows need not be counted: the
+  // curvature of any label is positive in each, so that it tells as well whether there are some, and whether all.
   void add(std::size_t f, Desk& desk) {
     const std::size_t bins = static_cast<std::size_t>(bins_.count[f]);
-    look_up(f, bins, desk);
-    std::copy(desk.rows_in.begin(), desk.rows_in.end(), rows_in_.begin() + counts_at(f));
     fill(f, bins, desk);
+    for (std::size_t b = 0; b <= bins; ++b) desk.weight[b] = desk.histogram[(2 * b + 1) * half_];
+    std::copy(desk.weight.begin(), desk.weight.end(), weight_.begin() + weights_at(f));
     bins_.nominal[f] != 0 ? add_categories(f, bins, desk, starts_[f]) : add_thresholds(f, bins, desk, starts_[f]);
   }
 
   // Only counts the rows in the bins of a feature.
   void count(std::size_t f, Desk& desk) {
-    look_up(f, static_cast<std::size_t>(bins_.count[f]), desk);
-    std::copy(desk.rows_in.begin(), desk.rows_in.end(), rows_in_.begin() + counts_at(f));
+    Sum* found = &weight_[static_cast<std::size_t>(weights_at(f))];
+    if (bins_.slot[f] >= 0) {
+      const Code* codes = codes_of(f);
+      for (std::size_t k = 0; k < count_; ++k) ++found[codes[asked_.rows[k]]];
+      return;
+    }
+    look_up(f, desk);
+    for (const Code code : desk.code) ++found[code];
+    found[static_cast<std::size_t>(bins_.usual[f])] += static_cast<Sum>(count_ - desk.place.size());
   }
 
   // Adds up the remembered gains of all labels for each condition on a feature.
@@ -210,50 +217,43 @@ class Scan {
 
   Best best(std::size_t f, Desk& desk) const {
     const std::size_t bins = static_cast<std::size_t>(bins_.count[f]);
-    desk.rows_in.assign(rows_in_.begin() + counts_at(f), rows_in_.begin() + counts_at(f + 1));
+    desk.weight.assign(weight_.begin() + weights_at(f), weight_.begin() + weights_at(f + 1));
     const double* gains = gains_.data() + starts_[f];
     return bins_.nominal[f] != 0 ? best_category(f, bins, desk, gains) : best_threshold(f, bins, desk, gains);
   }
 
  private:
-  std::ptrdiff_t counts_at(std::size_t f) const { return static_cast<std::ptrdiff_t>(starts_[f] / 2 + f); }
+  std::ptrdiff_t weights_at(std::size_t f) const { return static_cast<std::ptrdiff_t>(starts_[f] / 2 + f); }
+  const Code* codes_of(std::size_t f) const {
+    return bins_.dense + static_cast<std::size_t>(bins_.slot[f]) * bins_.rows;
+  }
 
-  // Which rows are not in the usual bin, in which bin they are, and how many rows each bin has.
-  void look_up(std::size_t f, std::size_t bins, Desk& desk) const {
-    desk.rows_in.assign(bins + 1, 0);
+  // Which of the rows are listed, and in which bin they are.
+  void look_up(std::size_t f, Desk& desk) const {
     desk.place.clear();
     desk.code.clear();
-    if (bins_.slot[f] >= 0) {
-      const Code* codes = bins_.dense + static_cast<std::size_t>(bins_.slot[f]) * bins_.rows;
-      desk.code.resize(count_);
-      for (std::size_t k = 0; k < count_; ++k) {
-        desk.code[k] = codes[static_cast<std::size_t>(asked_.rows[k])];
-        ++desk.rows_in[desk.code[k]];
-      }
-      return;
-    }
     for (std::int64_t e = bins_.starts[f]; e < bins_.starts[f + 1]; ++e) {
       const std::int32_t k = place_[static_cast<std::size_t>(bins_.listed_rows[e])];
       if (k < 0) continue;
       desk.place.push_back(k);
       desk.code.push_back(bins_.listed_codes[e]);
-      ++desk.rows_in[bins_.listed_codes[e]];
     }
-    desk.rows_in[static_cast<std::size_t>(bins_.usual[f])] += static_cast<std::int32_t>(count_ - desk.place.size());
   }
 
   void fill(std::size_t f, std::size_t bins, Desk& desk) const {
     const std::size_t stride = 2 * half_, cells = (bins + 1) * stride;
     const bool listed = bins_.slot[f] < 0;
+    if (listed) look_up(f, desk);
     const std::size_t entries = listed ? desk.place.size() : count_;
     desk.histogram.assign(cells, 0.0);
+    desk.weight.resize(bins + 1);
     if (desk.part.size() < cells) desk.part.resize(cells, 0);
     Sum* histogram = desk.histogram.data();
     for (std::size_t first = 0; first < entries; first += together_) {
       const std::size_t some = std::min(together_, entries - first);
-      const Code* code = desk.code.data() + first;
-      if (listed) add_listed(desk.part.data(), code, desk.place.data() + first, sums_.data(), some, stride);
-      else add_rows(desk.part.data(), code, sums_.data() + first * stride, some, stride);
+      Part* part = desk.part.data();
+      if (listed) add_listed(part, desk.code.data() + first, desk.place.data() + first, sums_.data(), some, stride);
+      else add_rows(part, codes_of(f), asked_.rows + first, sums_.data() + first * stride, some, stride);
       widen(histogram, desk.part.data(), cells);
     }
     if (!listed) return;
@@ -261,7 +261,7 @@ class Scan {
     Sum* usual = histogram + static_cast<std::size_t>(bins_.usual[f]) * stride;
     add_to(usual, total_.data(), stride);
     for (std::size_t b = 0; b <= bins; ++b)
-      if (b != static_cast<std::size_t>(bins_.usual[f]) && desk.rows_in[b])
+      if (b != static_cast<std::size_t>(bins_.usual[f]) && histogram[b * stride + half_] > 0)
         take_from(usual, histogram + b * stride, stride);
   }
 
@@ -295,10 +295,10 @@ class Scan {
     const bool low = sign_with(asked_.sign, -bins_.direction[f]) != kForbidden;
     const bool high = sign_with(asked_.sign, bins_.direction[f]) != kForbidden;
     const std::int32_t forbidden = bins_.forbidden[f];
-    std::int32_t below = 0, over = static_cast<std::int32_t>(count_) - desk.rows_in[bins];
+    Sum below = 0, over = whole_ - desk.weight[bins];
     for (std::size_t b = 0; b + 1 < bins; ++b) {
-      below += desk.rows_in[b], over -= desk.rows_in[b];
-      const bool fresh = b == 0 || desk.rows_in[b] != 0;  // otherwise the same rows as the threshold before
+      below += desk.weight[b], over -= desk.weight[b];
+      const bool fresh = b == 0 || desk.weight[b] > 0;  // otherwise the same rows as the threshold before
       const bool forbidden_below = forbidden >= 0 && static_cast<std::size_t>(forbidden) <= b;
       const bool forbidden_over = forbidden >= 0 && !forbidden_below;
       visit(b, fresh, low && fresh && !forbidden_below && proper(below),
@@ -323,10 +323,10 @@ class Scan {
   }
 
   bool offered(std::size_t f, std::size_t category, const Desk& desk) const {
-    return proper(desk.rows_in[category]) && bins_.forbidden[f] != static_cast<std::int32_t>(category);
+    return proper(desk.weight[category]) && bins_.forbidden[f] != static_cast<std::int32_t>(category);
   }
 
-  bool proper(std::int32_t rows) const { return rows > 0 && static_cast<std::size_t>(rows) < count_; }
+  bool proper(Sum weight) const { return weight > 0 && weight < whole_; }
 
   void add_gain(const Sum* sums, std::size_t condition, int sign) {
     double value[kMost];
@@ -346,10 +346,11 @@ class Scan {
   const Asked asked_;
   Memory* memory_;  // where gains of single labels are kept, or nullptr
   const std::size_t count_;
-  std::vector<std::size_t> starts_;    // per feature: where its conditions begin, two per bin
-  std::vector<std::int32_t> place_;    // per example: where it is among the chosen ones, or -1
-  std::vector<double> gains_;          // per condition
-  std::vector<std::int32_t> rows_in_;  // per feature and bin, missing values among them
+  std::vector<std::size_t> starts_;  // per feature: where its conditions begin, two per bin
+  std::vector<std::int32_t> place_;  // per example: where it is among the chosen ones, or -1
+  std::vector<double> gains_;        // per condition
+  std::vector<Sum> weight_;          // per feature and bin, missing values among them: of its rows,
+  Sum whole_;                        // and of all
   const std::int64_t* block_ = nullptr;
   std::size_t wide_ = 0, half_ = 0;  // the block of labels at hand, filled up to eights,
   double inverse_[kMost] = {};       // one over their curvature,

@@ -26,7 +26,7 @@ struct Bins {
 
 // Gradients and curvatures in whole units, [rows][labels].
 struct Slopes {
-  const std::int32_t *gradient, *curvature;
+  const std::int32_t *gradient, *curvature;  // curvatures are positive
   std::size_t labels;
 };
 

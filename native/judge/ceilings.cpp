@@ -107,7 +107,7 @@ void Ceilings::learn(const std::vector<Counts>& all) {
     if (!known_.contains(c)) unknown.push_back(c);
   if (unknown.empty()) return;
   Question question(unknown.size());
-  for (const Counts& c : unknown) question.add(double(c.tp), double(c.fp), double(c.tn), double(c.fn));
+  for (const Counts& c : unknown) question.add(c);
   const std::vector<double>& values = valuer_->ask(question);
   for (std::size_t i = 0; i < unknown.size(); ++i) known_[unknown[i]] = values[i];
 }

@@ -17,6 +17,8 @@ namespace polyrule {
 struct Counts {
   Count tp = 0, fp = 0, tn = 0, fn = 0;
   bool operator==(const Counts&) const = default;
+  Counts operator+(const Counts& c) const { return {tp + c.tp, fp + c.fp, tn + c.tn, fn + c.fn}; }
+  Counts operator-(const Counts& c) const { return {tp - c.tp, fp - c.fp, tn - c.tn, fn - c.fn}; }
 };
 
 class Valuer;

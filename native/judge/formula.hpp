@@ -25,11 +25,11 @@ class Question {
     for (auto& column : columns_)
       if (!column) column.reset(new double[room_]);
   }
-  void add(double tp, double fp, double tn, double fn) {
-    columns_[0][size_] = tp;
-    columns_[1][size_] = fp;
-    columns_[2][size_] = tn;
-    columns_[3][size_++] = fn;
+  void add(const Counts& counts) {
+    columns_[0][size_] = double(counts.tp);
+    columns_[1][size_] = double(counts.fp);
+    columns_[2][size_] = double(counts.tn);
+    columns_[3][size_++] = double(counts.fn);
   }
   // Hands a column over for good, because the function may keep it.
   std::unique_ptr<double[]> take(std::size_t column) { return std::move(columns_[column]); }
@@ -56,7 +56,7 @@ class Valuer {
 
   double value(const Counts& c) {
     Question question(1);
-    question.add(double(c.tp), double(c.fp), double(c.tn), double(c.fn));
+    question.add(c);
     return ask(question).front();
   }
 
@@ -229,6 +229,11 @@ inline bool is_by_precision(Formula formula) {
 inline bool is_monotone(Formula formula, bool negative) {
   return formula == Formula::rate_difference || formula == Formula::matthews || formula == Formula::yule_q ||
          formula == Formula::cosine || (!negative && (formula == Formula::kappa || formula == Formula::certainty));
+}
+
+// Whether a head whose literals have no more TP and TN and no fewer FP and FN is worth no more, at a level.
+inline bool is_bounded_by_reach(Formula formula, const Fraction& level) {
+  return level.num >= 0 || formula == Formula::m_estimate || is_monotone(formula, true);
 }
 
 }  // namespace polyrule

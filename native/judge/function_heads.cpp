@@ -6,8 +6,6 @@ namespace polyrule {
 
 namespace {
 
-Counts operator+(const Counts& a, const Counts& b) { return {a.tp + b.tp, a.fp + b.fp, a.tn + b.tn, a.fn + b.fn}; }
-
 // By number of the first numbers and of those taken: the largest sum, or (`smallest`) the smallest.
 std::vector<Count> best_sums(const std::vector<Count>& numbers, std::size_t width, bool smallest) {
   std::vector<Count> out((numbers.size() + 1) * width, 0), taken;

@@ -25,11 +25,13 @@ class HeadJudge {
     den_ = rows.den;
   }
 
-  Counts counts(std::size_t e, const Count* kinds, int value) const {
-    const NodeLabel& label = labels_[e];
-    const Count* k = kinds + e * 4;
-    return {k[value], k[1 - value], label.absent - k[kAbsent] - k[kAbsentSet],
-            label.present - k[kPresent] - k[kPresentSet]};
+  // Shows the literals that may be in a head with their counts: label by label, `= 1` first.
+  template <class Visit>
+  void each_literal(const Count* kinds, Visit&& visit) const {
+    for (std::size_t e = 0; e < labels_.size(); ++e)
+      for (int v = 1; v >= 0; --v)
+        if (const Counts c = counts(e, kinds, v); labels_[e].allowed[v] && c.tp > 0)
+          visit(HeadLiteral{labels_[e].label, v, c.tp, c.fp}, c);
   }
 
   // The best head, or none. `cover` is needed for subset accuracy and where examples are measured by themselves; a head
@@ -43,9 +45,11 @@ class HeadJudge {
   }
 
  private:
-  Counts outside_counts(std::size_t e, const Count* kinds) const {
-    if (form_.scope == Scope::full) return counts(e, kinds, 0);
-    return {0, 0, labels_[e].absent, labels_[e].present};
+  Counts counts(std::size_t e, const Count* kinds, int value) const {
+    const NodeLabel& label = labels_[e];
+    const Count* k = kinds + e * 4;
+    return {k[value], k[1 - value], label.absent - k[kAbsent] - k[kAbsentSet],
+            label.present - k[kPresent] - k[kPresentSet]};
   }
 
   Fraction single_value(const Counts& c) const {
@@ -58,25 +62,13 @@ class HeadJudge {
   std::vector<double> ask_singles(const Count* kinds) const {
     if (form_.formula != Formula::function) return {};
     Question question(labels_.size() * 2);
-    for (std::size_t e = 0; e < labels_.size(); ++e)
-      for (int v = 1; v >= 0; --v)
-        if (labels_[e].allowed[v] && kinds[e * 4 + std::size_t(v)] > 0) {
-          const Counts c = counts(e, kinds, v);
-          question.add(double(c.tp), double(c.fp), double(c.tn), double(c.fn));
-        }
+    each_literal(kinds, [&](const HeadLiteral&, const Counts& c) { question.add(c); });
     return form_.valuer->ask(question);
-  }
-
-  HeadLiteral literal(std::size_t e, const Count* kinds, int value) const {
-    return {labels_[e].label, value, kinds[e * 4 + std::size_t(value)], kinds[e * 4 + std::size_t(1 - value)]};
   }
 
   Head solve_micro(const Count* kinds, const Fraction* level) const {
     std::vector<MicroHeads::Literal> literals;
-    for (std::size_t e = 0; e < labels_.size(); ++e)
-      for (int v = 1; v >= 0; --v)
-        if (labels_[e].allowed[v] && kinds[e * 4 + std::size_t(v)] > 0)
-          literals.push_back({literal(e, kinds, v), counts(e, kinds, v)});
+    each_literal(kinds, [&](const HeadLiteral& literal, const Counts& c) { literals.push_back({literal, c}); });
     if (literals.empty()) return {};
     if (form_.formula == Formula::function) {
       const Count most = state_.working_weight * static_cast<Count>(std::max<std::size_t>(1, labels_.size()));
@@ -91,18 +83,14 @@ class HeadJudge {
     std::vector<HeadLiteral>& tied = head.literals;
     const std::vector<double> asked = ask_singles(kinds);
     std::size_t place = 0;
-    for (std::size_t e = 0; e < labels_.size(); ++e)
-      for (int v = 1; v >= 0; --v) {
-        if (!labels_[e].allowed[v] || kinds[e * 4 + std::size_t(v)] <= 0) continue;
-        const Fraction value =
-            asked.empty() ? single_value(counts(e, kinds, v)) : Fraction{Valuer::in_order(asked[place++]), 1};
-        const int order = tied.empty() ? 1 : compare(value, head.value);
-        if (order < 0) continue;
-        if (order > 0) tied.clear(), head.value = value;
-        const HeadLiteral found = literal(e, kinds, v);
-        if (form_.kind == HeadKind::subset) tied.push_back(found);
-        else join(tied, found);
-      }
+    each_literal(kinds, [&](const HeadLiteral& found, const Counts& c) {
+      const Fraction value = asked.empty() ? single_value(c) : Fraction{Valuer::in_order(asked[place++]), 1};
+      const int order = tied.empty() ? 1 : compare(value, head.value);
+      if (order < 0) return;
+      if (order > 0) tied.clear(), head.value = value;
+      if (form_.kind == HeadKind::subset) tied.push_back(found);
+      else join(tied, found);
+    });
     if (tied.empty()) return head;
     if (form_.kind == HeadKind::subset) keep_largest_group(tied, cover);
     else keep_most_right(tied, form_.max_head);
@@ -150,7 +138,7 @@ class HeadJudge {
     std::size_t e;
     int value;
     Wide num, den, gain;
-    Count tp;
+    Count tp, fp;
   };
 
   // Dinkelbach's iteration: take the literals that gain at the value reached so far, until the value stays.
@@ -160,25 +148,24 @@ class HeadJudge {
     for (std::size_t e = 0; e < labels_.size(); ++e) {
       Wide out_num = 0, out_den = 0;
       if (form_.scope != Scope::head) {
-        const Counts out = outside_counts(e, kinds);
+        const Counts out =
+            form_.scope == Scope::full ? counts(e, kinds, 0) : Counts{0, 0, labels_[e].absent, labels_[e].present};
         out_num = linear<Wide>(num_, out, false);
         out_den = linear<Wide>(den_, out, false);
         base_num += out_num;
         base_den += out_den;
       }
       for (int v = 1; v >= 0; --v)
-        if (labels_[e].allowed[v] && kinds[e * 4 + std::size_t(v)] > 0) {
-          const Counts c = counts(e, kinds, v);
+        if (const Counts c = counts(e, kinds, v); labels_[e].allowed[v] && c.tp > 0)
           terms.push_back(
-              {e, v, linear<Wide>(num_, c, false) - out_num, linear<Wide>(den_, c, false) - out_den, 0, c.tp});
-        }
+              {e, v, linear<Wide>(num_, c, false) - out_num, linear<Wide>(den_, c, false) - out_den, 0, c.tp, c.fp});
     }
     Head best;
     if (terms.empty()) return best;
     std::size_t distinct = 0;
     for (std::size_t i = 0; i < terms.size(); ++i) distinct += i == 0 || terms[i].e != terms[i - 1].e;
     const std::size_t most = std::min(form_.max_head, distinct);
-    if (form_.rho.empty()) return best_of_sizes(terms, base_num, base_den, 1, most, kinds);
+    if (form_.rho.empty()) return best_of_sizes(terms, base_num, base_den, 1, most);
     std::vector<RatioTerm> rough;
     for (const Term& t : terms) rough.push_back({t.e, double(t.num), double(t.den)});
     for (const LikelySize& likely :
@@ -186,7 +173,7 @@ class HeadJudge {
       patience_.step();
       std::vector<Term> start;
       for (const std::size_t i : likely.head) start.push_back(terms[i]);
-      Head found = best_of_sizes(terms, base_num, base_den, likely.size, likely.size, kinds, std::move(start));
+      Head found = best_of_sizes(terms, base_num, base_den, likely.size, likely.size, std::move(start));
       const Count lift = form_.rho[found.literals.size()];
       found.value = make_fraction(found.value.num * lift, found.value.den * kLiftScale);
       const int order = best.any() ? compare(found.value, best.value) : 1;
@@ -196,7 +183,7 @@ class HeadJudge {
   }
 
   Head best_of_sizes(const std::vector<Term>& terms, Wide base_num, Wide base_den, std::size_t least, std::size_t most,
-                     const Count* kinds, std::vector<Term> chosen = {}) const {
+                     std::vector<Term> chosen = {}) const {
     const auto value_of = [&](const std::vector<Term>& chosen) {
       Wide num = base_num, den = base_den;
       for (const Term& t : chosen) num += t.num, den += t.den;
@@ -213,7 +200,7 @@ class HeadJudge {
     }
     Head head;
     head.value = level;
-    for (const Term& t : chosen) head.literals.push_back(literal(t.e, kinds, t.value));
+    for (const Term& t : chosen) head.literals.push_back({labels_[t.e].label, t.value, t.tp, t.fp});
     sort_by_label(head.literals);
     head.tp = total_tp(head.literals);
     return head;

@@ -35,15 +35,8 @@ class MicroHeads {
     most_ = most_labels;
     has_target_ = level != nullptr;
     if (level) set_target(*level);
-    std::vector<MicroItem> open;
-    for (std::uint32_t i = 0; i < literals.size(); ++i) {
-      const Counts& c = literals[i].counts;
-      open.push_back({double(c.tp), double(c.fp), double(c.tn), double(c.fn), literals[i].literal.label, i});
-      slack_ += 1e-11 * double(c.tp + c.fp + c.tn + c.fn + 1);
-      fixed_ = {open.back()};
-      try_fixed(c);
-    }
-    fixed_.clear();
+    std::vector<MicroItem> open = items_of(literals);
+    for (std::uint32_t i = 0; i < literals.size(); ++i) try_places({i}, literals[i].counts);
     if (has_target_ && is_largest(form_.formula, target_)) {
       if (take_faultless()) return best_;
       std::erase_if(open,
@@ -70,22 +63,22 @@ class MicroHeads {
                        [&](const Literal& l) { return formula_value(form_, l.counts).num >= 0; });
   }
 
-  // The best of as many heads as may be tried, in an order that the counts alone decide; polyrule/heads/climb.py is the
+  // The best of as many heads as may be tried, in an order that the counts alone decide; polyrule/heads/enumeration.py is the
   // definition. None if no head at all reaches the level.
   Head climb(const std::vector<Literal>& literals, std::size_t most_labels, const Fraction* level) {
     if (level && !may_reach(literals, *level)) return {};
     literals_ = &literals;
     has_target_ = false;
     std::size_t tried = literals.size();
-    for (std::uint32_t i = 0; i < literals.size(); ++i) try_head({i}, literals[i].counts);
+    for (std::uint32_t i = 0; i < literals.size(); ++i) try_places({i}, literals[i].counts);
     const std::vector<std::uint32_t> leaders = leading();
     most_ = std::min(most_labels, leaders.size());
     std::vector<std::uint32_t> head;
     Counts sum;
     for (std::size_t size = 1; size <= most_ && (size == 1 || tried < form_.effort); ++size) {
       head.push_back(leaders[size - 1]);
-      sum = plus(sum, literals[leaders[size - 1]].counts);
-      if (size > 1) ++tried, try_head(head, sum);
+      sum = sum + literals[leaders[size - 1]].counts;
+      if (size > 1) ++tried, try_places(head, sum);
     }
     while (climb_once(tried)) patience_.step(literals.size());
     return level && compare(*level, best_.value) > 0 ? Head{} : best_;
@@ -96,7 +89,7 @@ class MicroHeads {
     const std::vector<std::uint32_t> from = places_;
     std::vector<int> taken(literals_->size(), -1);  // by literal, its label's literal in the head
     Counts sum;
-    for (const std::uint32_t i : from) sum = plus(sum, (*literals_)[i].counts);
+    for (const std::uint32_t i : from) sum = sum + (*literals_)[i].counts;
     for (std::size_t first = 0, next; first < literals_->size(); first = next) {
       for (next = first; next < literals_->size() && label(next) == label(first);) ++next;
       for (const std::uint32_t i : from)
@@ -106,14 +99,14 @@ class MicroHeads {
       const bool leaves = taken[i] == int(i);
       if (leaves ? from.size() == 1 : taken[i] < 0 && from.size() == most_) continue;
       if (tried++ >= form_.effort) return false;
-      Counts changed = leaves ? sum : plus(sum, (*literals_)[i].counts);
-      if (taken[i] >= 0) changed = less(changed, (*literals_)[std::size_t(taken[i])].counts);
+      Counts changed = leaves ? sum : sum + (*literals_)[i].counts;
+      if (taken[i] >= 0) changed = changed - (*literals_)[std::size_t(taken[i])].counts;
       if (!is_promising(changed)) continue;
       std::vector<std::uint32_t> head;
       for (const std::uint32_t k : from)
         if (int(k) != taken[i]) head.push_back(k);
       if (!leaves) head.push_back(i);
-      try_head(std::move(head), changed);
+      try_places(head, changed);
     }
     return places_ != from;
   }
@@ -137,9 +130,6 @@ class MicroHeads {
 
   std::uint32_t label(std::size_t place) const { return (*literals_)[place].literal.label; }
 
-  static Counts plus(const Counts& a, const Counts& b) { return {a.tp + b.tp, a.fp + b.fp, a.tn + b.tn, a.fn + b.fn}; }
-  static Counts less(const Counts& a, const Counts& b) { return {a.tp - b.tp, a.fp - b.fp, a.tn - b.tn, a.fn - b.fn}; }
-
   double estimate(const Counts& c) const {
     return formula_estimate(form_, double(c.tp), double(c.fp), double(c.tn), double(c.fn));
   }
@@ -153,12 +143,15 @@ class MicroHeads {
 
   bool is_promising(const Counts& sum) const { return !has_target_ || estimate(sum) >= lowered_; }
 
-  // Keeps a head, given by the places of its literals, if it is the best so far.
-  void try_head(std::vector<std::uint32_t> head, const Counts& sum) {
+  // Keeps a head if it is the best so far: `items` are its literals, place(item) says which.
+  template <class Items, class Place>
+  void try_head(const Items& items, const Counts& sum, Place&& place) {
     if (!is_promising(sum)) return;
     const Fraction value = formula_value(form_, sum);
     const int order = has_target_ ? compare(value, target_) : 1;
     if (order < 0) return;
+    std::vector<std::uint32_t> head;
+    for (const auto& item : items) head.push_back(place(item));
     std::sort(head.begin(), head.end());
     std::vector<HeadLiteral> literals;
     for (const std::uint32_t i : head) literals.push_back((*literals_)[i].literal);
@@ -167,19 +160,31 @@ class MicroHeads {
     places_ = std::move(head);
     if (order > 0) set_target(value);
   }
+  void try_places(const std::vector<std::uint32_t>& places, const Counts& sum) {
+    try_head(places, sum, [](std::uint32_t place) { return place; });
+  }
+  void try_fixed(const Counts& sum) {
+    try_head(fixed_, sum, [](const MicroItem& item) { return item.place; });
+  }
 
   // Says no only if no head reaches the level.
   bool may_reach(const std::vector<Literal>& literals, const Fraction& level) {
     gains_.set_level(level);
-    double slack = 0;
-    std::vector<MicroItem> open, fixed;
+    for (const Literal& l : literals)
+      if (compare(formula_value(form_, l.counts), level) >= 0) return true;
+    std::vector<MicroItem> open = items_of(literals);
+    return gains_.narrow(open, fixed_, slack_);
+  }
+
+  // The literals as the gains see them, which are rounded by less than `slack_`.
+  std::vector<MicroItem> items_of(const std::vector<Literal>& literals) {
+    std::vector<MicroItem> items;
     for (std::uint32_t i = 0; i < literals.size(); ++i) {
       const Counts& c = literals[i].counts;
-      if (compare(formula_value(form_, c), level) >= 0) return true;
-      open.push_back({double(c.tp), double(c.fp), double(c.tn), double(c.fn), literals[i].literal.label, i});
-      slack += 1e-11 * double(c.tp + c.fp + c.tn + c.fn + 1);
+      items.push_back({double(c.tp), double(c.fp), double(c.tn), double(c.fn), literals[i].literal.label, i});
+      slack_ += 1e-11 * (items.back().total + 1);
     }
-    return gains_.narrow(open, fixed, slack);
+    return items;
   }
 
   // Whether every head has the same value, because nothing is left uncovered.
@@ -202,7 +207,7 @@ class MicroHeads {
       if (std::any_of(head.literals.begin(), head.literals.end(), [&](const HeadLiteral& taken) {
             return taken.label == l.literal.label && taken.value == l.literal.value;
           }))
-        sum = {sum.tp + l.counts.tp, sum.fp + l.counts.fp, sum.tn + l.counts.tn, sum.fn + l.counts.fn};
+        sum = sum + l.counts;
     head.value = formula_value(form_, sum);
     return head;
   }
@@ -254,8 +259,7 @@ class MicroHeads {
       const Beaten::Label& label = beaten_.labels()[from];
       for (const std::uint32_t i : label.literals) {
         if (out >> i & 1) continue;
-        const Counts& c = (*literals_)[open[i].place].counts;
-        const Counts grown{sum.tp + c.tp, sum.fp + c.fp, sum.tn + c.tn, sum.fn + c.fn};
+        const Counts grown = sum + (*literals_)[open[i].place].counts;
         fixed_.push_back(open[i]);
         if (fixed_.size() > 1) try_fixed(grown);
         try_all(open, from + 1, grown, out);
@@ -272,8 +276,7 @@ class MicroHeads {
       if (most.by[0] <= 0 || fixed_.size() == most_) return;
       for (std::size_t i = first; i < last; ++i)
         if (open[i].gain.by[0] == most.by[0]) {
-          const Counts& c = (*literals_)[open[i].place].counts;
-          sum = {sum.tp + c.tp, sum.fp + c.fp, sum.tn + c.tn, sum.fn + c.fn};
+          sum = sum + (*literals_)[open[i].place].counts;
           fixed_.push_back(open[i]);
           return;
         }
@@ -291,8 +294,7 @@ class MicroHeads {
     std::vector<MicroItem> rest(open.begin(), open.begin() + std::ptrdiff_t(first));
     rest.insert(rest.end(), open.begin() + std::ptrdiff_t(last), open.end());
     for (std::size_t i = first; i < last; ++i) {
-      const Counts& c = (*literals_)[open[i].place].counts;
-      const Counts grown{sum.tp + c.tp, sum.fp + c.fp, sum.tn + c.tn, sum.fn + c.fn};
+      const Counts grown = sum + (*literals_)[open[i].place].counts;
       fixed_.push_back(open[i]);
       if (fixed_.size() > 1) try_fixed(grown);
       descend(rest, grown);
@@ -335,22 +337,6 @@ class MicroHeads {
       found = {first, last};
     });
     return found;
-  }
-
-  void try_fixed(const Counts& sum) {
-    const double estimate = formula_estimate(form_, double(sum.tp), double(sum.fp), double(sum.tn), double(sum.fn));
-    if (has_target_ && estimate < lowered_) return;
-    const Fraction value = formula_value(form_, sum);
-    const int order = has_target_ ? compare(value, target_) : 1;
-    if (order < 0) return;
-    std::vector<HeadLiteral> literals;
-    for (const MicroItem& item : fixed_) literals.push_back((*literals_)[item.place].literal);
-    sort_by_label(literals);
-    if (order == 0 && best_.any() && !outranks(literals, best_.literals)) return;
-    best_.value = value;
-    best_.tp = sum.tp;
-    best_.literals = std::move(literals);
-    if (order > 0) set_target(value);
   }
 
   void set_target(const Fraction& value) {

@@ -154,7 +154,7 @@ std::optional<Grown> Engine::grow_with(const Watch& watch, const LiteralChoice& 
   std::vector<NodeLabel> labels = root_labels(literal, form);
   if (form.kind == HeadKind::example && !rewards_silence(form))
     return grow_without_conditions(watch, form, std::move(labels));
-  std::optional<Grown> grown = grow_body(watch, form, std::move(labels), !literal, steps);
+  std::optional<Grown> grown = grow_body(watch, form, std::move(labels), steps);
   if (grown && literal && form.rho.empty() && !form_.rho.empty()) {
     Fraction& value = grown->head.value;
     value = make_fraction(value.num * form_.rho[1], value.den * kLiftScale);
@@ -174,7 +174,7 @@ std::optional<Grown> Engine::grow_without_conditions(const Watch& watch, const F
   return Grown{{}, std::move(found.head), std::move(node.cover)};
 }
 
-std::optional<Grown> Engine::grow_body(const Watch& watch, const Form& form, std::vector<NodeLabel> labels, bool whole,
+std::optional<Grown> Engine::grow_body(const Watch& watch, const Form& form, std::vector<NodeLabel> labels,
                                        std::vector<KeptRule::Step>* steps) {
   Node root = Node::root(state_, ++paths_);
   root.labels = std::move(labels);
@@ -198,7 +198,7 @@ std::optional<Grown> Engine::grow_body(const Watch& watch, const Form& form, std
     if (steps) steps->push_back({best.last, best.head.value, best.head.tp, best.node.weight, best.node.cover});
     std::vector<Live> next;
     try {
-      next = next_level(watch, form, whole, root, level);
+      next = next_level(watch, form, root, level);
     } catch (const TimeIsUp&) {
       watch.late = true;
     }
@@ -210,7 +210,7 @@ std::optional<Grown> Engine::grow_body(const Watch& watch, const Form& form, std
   return Grown{std::move(best.body), std::move(best.head), std::move(best.node.cover)};
 }
 
-std::vector<Engine::Live> Engine::next_level(const Watch& watch, const Form& form, bool whole, Node& root,
+std::vector<Engine::Live> Engine::next_level(const Watch& watch, const Form& form, Node& root,
                                              std::vector<Live>& level) {
   struct Found {
     Scored scored;
@@ -254,9 +254,9 @@ std::vector<Engine::Live> Engine::next_level(const Watch& watch, const Form& for
       if (step.members > 0) {
         border = live.body.border(step, columns_, state_);
         root.path_id = ++paths_;
-        search_members(watch, form, whole, root, live, step, border, shortlist);
+        search_members(watch, form, root, live, step, border, shortlist);
       } else {
-        search({watch, live.node, form, whole}, shortlist);
+        search({watch, live.node, form}, shortlist);
         if (!greedy) live.node.labels = std::move(labels);
       }
       for (const Scored& scored : shortlist.entries())
@@ -284,8 +284,8 @@ std::vector<Engine::Live> Engine::next_level(const Watch& watch, const Form& for
   return next;
 }
 
-void Engine::search_members(const Watch& watch, const Form& form, bool whole, const Node& root, const Live& live,
-                            const Step& step, Bits border, Shortlist& best) {
+void Engine::search_members(const Watch& watch, const Form& form, const Node& root, const Live& live, const Step& step,
+                            Bits border, Shortlist& best) {
   Node node = Node::below(root, std::move(border), state_, numeric_.any());
   if (node.rows.empty()) return;
   Offset offset{live.node.cover, live.node.weight, {}, {}};
@@ -305,7 +305,7 @@ void Engine::search_members(const Watch& watch, const Form& form, bool whole, co
   }
   if (node.labels.empty()) return;
   border_sequences_.enter(node);
-  members_search_.search({watch, node, form, whole}, offset, best);
+  members_search_.search({watch, node, form}, offset, best);
 }
 
 }  // namespace polyrule

@@ -82,13 +82,13 @@ class Engine {
     Head head;
     Node node;
   };
-  std::optional<Grown> grow_body(const Watch& watch, const Form& form, std::vector<NodeLabel> labels, bool whole,
+  std::optional<Grown> grow_body(const Watch& watch, const Form& form, std::vector<NodeLabel> labels,
                                  std::vector<KeptRule::Step>* steps);
   // The bodies that come after those of a level, the best first; what comes earlier wins ties.
-  std::vector<Live> next_level(const Watch& watch, const Form& form, bool whole, Node& root, std::vector<Live>& level);
+  std::vector<Live> next_level(const Watch& watch, const Form& form, Node& root, std::vector<Live>& level);
   // Offers the best members of a body's group; the rows that one more of them may add go to `border`.
-  void search_members(const Watch& watch, const Form& form, bool whole, const Node& root, const Live& live,
-                      const Step& step, Bits border, Shortlist& best);
+  void search_members(const Watch& watch, const Form& form, const Node& root, const Live& live, const Step& step,
+                      Bits border, Shortlist& best);
   // Offers the best conditions of a node. Literals that are out of the race here and below are dropped from it.
   void search(const Query& query, Shortlist& best);
   // Where no condition can make a rule better: the best head for everything.

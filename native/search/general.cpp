@@ -1,8 +1,345 @@
 #include "search/general.hpp"
 
+#include <algorithm>
+#include <utility>
+#include <vector>
+
 #include "core/parallel.hpp"
+#include "judge/heads.hpp"
+#include "judge/shortlist.hpp"
+#include "search/filter.hpp"
 
 namespace polyrule {
+
+namespace {
+
+// Looks at the columns of one node, by one thread.
+class GeneralScan {
+ public:
+  GeneralScan(const Node& node, const Offset* offset, const State& state, Columns& columns, Sequences& sequences,
+              const Codes& codes, const Form& form, Count min_coverage, std::size_t stretch, Shortlist shortlist,
+              const Patience& patience)
+      : node_(node), offset_(offset), always_(offset ? offset->weight : 0), state_(state), columns_(columns),
+        sequences_(sequences), form_(form), judge_(node.labels, state, form, patience),
+        sums_(node, state, codes, offset), filter_(make_filter({node.labels, state, form, sums_})),
+        min_coverage_(min_coverage), shortlist_(std::move(shortlist)), stretch_(stretch),
+        kinds_(node.labels.size() * 4), question_(form.valuer ? kAskAtOnce + 2 * node.labels.size() : 0) {
+    raise();
+  }
+
+  const Shortlist& shortlist() const { return shortlist_; }
+  // The bodies judged since the last time.
+  std::uint64_t judged() { return std::exchange(judged_, 0); }
+
+  void label(std::size_t label) {
+    for (int value = 0; value < 2; ++value) {
+      sums_.begin();
+      for (std::size_t w = 0; w < node_.cover.words(); ++w)
+        for_each_bit(node_.cover.data()[w] & label_rows(state_, label, value != 0, w), w * 64,
+                     [&](std::size_t i) { sums_.add(node_.slot(static_cast<Row>(i))); });
+      joined([&] { return Condition{Test::label, false, static_cast<std::uint32_t>(label), double(value)}; });
+    }
+  }
+
+  void feature(std::size_t index) {
+    index_ = static_cast<std::uint32_t>(index);
+    Column& column = columns_[index];
+    columns_.follow(index_, state_.now().working);
+    list(column);
+    sums_.begin();
+    for (const Row row : column.missing)
+      if (node_.cover.test(row)) sums_.add(node_.slot(row));
+    const Count missing = sums_.moved();
+    total_ = node_.weight - missing;
+    if (missing) sums_.leave_out();
+    else sums_.leave_out_none();
+    if (column.nominal) return nominal(column);
+    block_weight_ = column.has_block ? sum_up_block() : 0;
+    numeric(column, missing > 0);
+  }
+
+  // Judge the candidates that still wait for their values. Call at the end.
+  void finish() {
+    if (!asked_.empty()) answer();
+  }
+
+ private:
+  // The weight of the block; its sums are kept.
+  Count sum_up_block() {
+    sums_.begin();
+    sums_.add(list_, size_);
+    sums_.keep_rest(total_);
+    return sums_.rest_weight();
+  }
+
+  // The covered slots of a feature by ascending value, marked where a distinct value starts, without its block.
+  void list(Column& column) {
+    if (column.shape == Shape::sorted || column.shape == Shape::binned) {
+      const std::span<const std::uint32_t> sequence = sequences_.of(index_, node_);
+      list_ = sequence.data();
+      size_ = sequence.size();
+      return;
+    }
+    list_covered(column, node_, listed_, values_);
+    list_ = listed_.data();
+    size_ = listed_.size();
+  }
+
+  double value_of(const Column& column, std::size_t i) const {
+    const bool by_row = column.shape == Shape::sorted || column.shape == Shape::binned;
+    return by_row ? column.dense[node_.row(list_[i] & kEntry)] : values_[i];
+  }
+
+  // Categories that cover too little, or leave out too little, are passed before anything is summed up.
+  void nominal(const Column& column) {
+    Count rest = total_;
+    for (std::size_t i = 0; i < size_;) {
+      const std::size_t first = i;
+      Count weight = 0;
+      do weight += sums_.weight(list_[i++]);
+      while (i < size_ && !(list_[i] & kStarts));
+      rest -= weight;
+      if (rules_out(weight)) continue;
+      sums_.begin();
+      sums_.add(list_ + first, i - first);
+      joined([&] { return Condition{Test::category, false, index_, value_of(column, first)}; });
+    }
+    if (!column.has_block || rest == 0 || rules_out(rest)) return;
+    sum_up_block();
+    sums_.begin();
+    sums_.add_rest();
+    joined([&] { return Condition{Test::category, false, index_, column.block}; });
+  }
+
+  // Weights alone bound what is covered of a node, not what an offset adds.
+  bool rules_out(Count weight) {
+    return !offset_ && has_level_ && filter_ && filter_->rules_out(weight, node_.weight, shortlist_.least_tp());
+  }
+
+  void numeric(const Column& column, bool misses) {
+    if (total_ == 0) return;
+    const std::size_t split = block_weight_ > 0 ? block_place(column) : SIZE_MAX;
+    sums_.begin();
+    if (misses && column.lowest < (split == 0 ? column.block : value_of(column, 0)))
+      left([&] { return Condition{Test::above, true, index_, 0}; });
+    lay_marks(split);
+    const std::size_t last = marks_.size() - 1;
+    for (std::size_t first = 0; first < last; first += kTogether)
+      walk(column, first, std::min(first + kTogether, last), true, true);
+    const double highest = split == size_ ? column.block : value_of(column, size_ - 1);
+    if (misses && column.highest > highest) {
+      sums_.go_to(last, marks_[last].moved);
+      joined([&] { return Condition{Test::at_most, false, index_, highest}; });
+    }
+  }
+
+  // The first row of the list whose value is above that of the block.
+  std::size_t block_place(const Column& column) const {
+    std::size_t low = 0, high = size_;
+    while (low < high) {
+      const std::size_t middle = (low + high) / 2;
+      if (value_of(column, middle) > column.block) high = middle;
+      else low = middle + 1;
+    }
+    return low;
+  }
+
+  // Sums at places a few rows apart, with the block as a row of its own.
+  void lay_marks(std::size_t split) {
+    marks_.clear();
+    sums_.clear_marks();
+    const auto mark = [&](std::size_t place, bool is_block) {
+      marks_.push_back({place, sums_.moved(), is_block});
+      sums_.mark();
+    };
+    mark(0, false);
+    for (std::size_t i = 0; i < size_ || split != SIZE_MAX;) {
+      if (i == split) {
+        sums_.add_rest();
+        split = SIZE_MAX;
+        mark(i, true);
+        continue;
+      }
+      const std::size_t next = std::min(i + stretch_, i < split ? std::min(split, size_) : size_);
+      sums_.add(list_ + i, next - i);
+      i = next;
+      mark(i, false);
+    }
+  }
+
+  // The boundaries behind one mark up to another, on the sides that are asked for.
+  void walk(const Column& column, std::size_t first, std::size_t last, bool joins, bool leaves) {
+    if (has_level_ && filter_) {
+      const auto may = [&](bool leaving, Count moved) {
+        return filter_->judge(sums_.between(first, last, leaving, always_ + moved)) >= double(shortlist_.least_tp());
+      };
+      joins = joins && may(false, marks_[first].moved);
+      leaves = leaves && may(true, total_ - marks_[last].moved);
+    }
+    if (!joins && !leaves) return;
+    if (last - first > 1) {
+      const std::size_t middle = (first + last) / 2;
+      walk(column, first, middle, joins, leaves);
+      walk(column, middle, last, joins, leaves);
+      return;
+    }
+    const auto look = [&](double edge) {
+      if (sums_.moved() == total_) return;
+      if (joins) joined([&] { return Condition{Test::at_most, false, index_, edge}; });
+      if (leaves) left([&] { return Condition{Test::above, false, index_, edge}; });
+    };
+    if (marks_[last].is_block) {
+      sums_.go_to(last, marks_[last].moved);
+      look(column.block);
+      return;
+    }
+    sums_.go_to(first, marks_[first].moved);
+    for (std::size_t i = marks_[first].place; i < marks_[last].place;) {
+      const std::size_t from = i;
+      do ++i;
+      while (i < marks_[last].place && !(list_[i] & kStarts));
+      sums_.add(list_ + from, i - from);
+      if (i == size_ || (list_[i] & kStarts)) look(value_of(column, i - 1));
+    }
+  }
+
+  // The rows added so far, or all others, are a candidate; make() gives its condition, which few candidates need.
+  template <class Make>
+  void joined(Make&& make) {
+    const Count weight = sums_.moved();
+    if (weight != 0 && weight != node_.weight) consider(make, always_ + weight, false);
+  }
+
+  template <class Make>
+  void left(Make&& make) {
+    const Count weight = total_ - sums_.moved();
+    if (weight != 0) consider(make, always_ + weight, true);
+  }
+
+  template <class Make>
+  void consider(Make&& make, Count weight, bool leaving) {
+    if (weight < min_coverage_) return;
+    ++judged_;
+    const Stretch body = sums_.here(leaving, weight);
+    if (filter_ && has_level_) {
+      const double tp = filter_->judge(body);
+      if (tp < double(shortlist_.least_tp()) || !shortlist_.admits_tie(tp, make())) return;
+    }
+    if (repeats(make())) return;
+    for (std::size_t e = 0; e < node_.labels.size(); ++e) {
+      const auto [of, same] = sums_.ends(body, e);
+      Count* kinds = kinds_.data() + e * kKinds;
+      kinds[kPresent] = of[0], kinds[kAbsent] = of[1], kinds[kPresentSet] = of[2] - of[0];
+      kinds[kAbsentSet] = of[3] - of[1];
+    }
+    if (filter_) solve(make());
+    else ask(make());
+  }
+
+  // Whether a condition is a member of the group already.
+  bool repeats(const Condition& condition) const {
+    if (!offset_) return false;
+    const auto on_column = [&](const ShownCondition& member) { return member.index == condition.index; };
+    if (std::none_of(offset_->repeated.begin(), offset_->repeated.end(), on_column)) return false;
+    const ShownCondition shown = columns_.shown(condition, state_.working);
+    return std::find(offset_->repeated.begin(), offset_->repeated.end(), shown) != offset_->repeated.end();
+  }
+
+  // Values of a function are asked for in batches; a candidate waits until the answers are there.
+  void ask(const Condition& condition) {
+    if (!question_.has_room(node_.labels.size() * 2)) answer();
+    asked_.push_back({condition, question_.size()});
+    judge_.each_literal(kinds_.data(), [&](const HeadLiteral& literal, const Counts& counts) {
+      question_.add(counts);
+      literals_.push_back(literal);
+    });
+  }
+
+  void answer() {
+    const std::size_t end = question_.size();
+    const double* values = form_.valuer->ask(question_).data();
+    for (std::size_t i = 0; i < asked_.size(); ++i) {
+      const std::size_t first = asked_[i].first, last = i + 1 < asked_.size() ? asked_[i + 1].first : end;
+      double best = -std::numeric_limits<double>::infinity();
+      for (std::size_t k = first; k < last; ++k) best = std::max(best, values[k]);
+      if (first == last || (has_level_ && best < least_)) continue;
+      std::vector<HeadLiteral> tied;
+      for (std::size_t k = first; k < last; ++k)
+        if (values[k] == best) join(tied, literals_[k]);
+      keep_most_right(tied, form_.max_head);
+      shortlist_.offer({{Valuer::in_order(best), 1}, total_tp(tied), asked_[i].condition});
+      raise();
+    }
+    asked_.clear();
+    literals_.clear();
+  }
+
+  void solve(const Condition& condition) {
+    Bits cover;
+    if (form_.kind == HeadKind::subset || form_.kind == HeadKind::example)
+      cover = covered_by(condition, node_.cover, columns_, state_);
+    for (std::size_t w = 0; offset_ && w < cover.words(); ++w) cover.data()[w] |= offset_->cover.data()[w];
+    const Fraction* level = shortlist_.has_level() ? &shortlist_.level() : nullptr;
+    const Head head = judge_.solve(kinds_.data(), cover, level);
+    if (!head.any()) return;
+    shortlist_.offer({head.value, head.tp, condition});
+    raise();
+  }
+
+  void raise() {
+    if (!shortlist_.has_level()) return;
+    const Fraction& level = shortlist_.level();
+    if (has_level_ && compare(level, level_) == 0) return;
+    has_level_ = true;
+    level_ = level;
+    if (form_.valuer) least_ = Valuer::from_order(static_cast<Count>(level.num));
+    if (filter_) filter_->set_level(level);
+  }
+
+  const Node& node_;
+  const Offset* const offset_;
+  const Count always_;  // weight that is covered whatever the condition
+  const State& state_;
+  Columns& columns_;
+  Sequences& sequences_;
+  const Form& form_;
+  HeadJudge judge_;
+  Sums sums_;
+  const std::unique_ptr<Filter> filter_;  // none: values of a function are asked for as they come
+  Count min_coverage_;
+  std::uint64_t judged_ = 0;
+  Shortlist shortlist_;
+  bool has_level_ = false;
+  Fraction level_;
+  double least_ = 0;  // the value of a function that must be reached
+
+  std::uint32_t index_ = 0;
+  const std::uint32_t* list_ = nullptr;
+  std::size_t size_ = 0;
+  std::vector<std::uint32_t> listed_;
+  std::vector<double> values_;  // of the listed slots
+  Count total_ = 0, block_weight_ = 0;
+  struct Mark {
+    std::size_t place;
+    Count moved;
+    bool is_block;  // the rows of the block have just joined
+  };
+  static constexpr std::size_t kTogether = 8;  // marks
+  const std::size_t stretch_;
+  std::vector<Mark> marks_;
+  std::vector<Count> kinds_;
+
+  struct Waiting {
+    Condition condition;
+    std::size_t first;  // of its literals
+  };
+  static constexpr std::size_t kAskAtOnce = 16'384;
+  Question question_;
+  std::vector<Waiting> asked_;
+  std::vector<HeadLiteral> literals_;  // that are asked about
+};
+
+}  // namespace
 
 void GeneralSearch::look(const Query& query, const Offset* offset, Shortlist& best) {
   const Watch& watch = query.watch;

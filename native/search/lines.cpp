@@ -20,6 +20,22 @@ void sort_slots(const Column& column, const Node& node, std::vector<std::uint32_
     slots[i] = entries[i].slot | (i == 0 || entries[i].value != entries[i - 1].value ? kStarts : 0);
 }
 
+std::size_t list_covered(const Column& column, const Node& node, std::vector<std::uint32_t>& slots,
+                         std::vector<double>& values) {
+  slots.clear();
+  values.clear();
+  std::size_t below = 0;
+  for (std::size_t p = 0; p < column.rows.size(); ++p) {
+    const Row row = column.row_at(p);
+    if (!node.cover.test(row)) continue;
+    const double value = column.value_at(p);
+    slots.push_back(node.slot(row) | (values.empty() || values.back() != value ? kStarts : 0));
+    values.push_back(value);
+    below += p < column.below;
+  }
+  return below;
+}
+
 void Sequences::enter(const Node& node) {
   if (node.path_id != path_id_) maps_.clear();
   path_id_ = node.path_id;

@@ -41,6 +41,11 @@ class Sequences {
 // Puts slots in the order of their values and marks where distinct ones start.
 void sort_slots(const Column& column, const Node& node, std::vector<std::uint32_t>& slots);
 
+// The covered rows that a column lists, as slots in order, marked where distinct values start, and their values.
+// Returns how many lie below the block.
+std::size_t list_covered(const Column& column, const Node& node, std::vector<std::uint32_t>& slots,
+                         std::vector<double>& values);
+
 // Shows the candidates of one column: judge(line, make) for lists of slots, judge_bins(missing, make) for a column in
 // bins. make(leaves, value before the boundary) is the condition on one side of it.
 class Lines {
@@ -106,18 +111,8 @@ class Lines {
   // The rows below the block join from the left, those above it from the right; the rest leaves.
   template <class Judge>
   void show_blocked(const Column& column, std::uint32_t index, Judge&& judge) {
-    entries_.clear();
-    values_.clear();
-    std::size_t below = 0;
-    for (std::size_t p = 0; p < column.rows.size(); ++p) {
-      const Row row = column.row_at(p);
-      if (!node_.cover.test(row)) continue;
-      const double value = column.value_at(p);
-      entries_.push_back(node_.slot(row) | (values_.empty() || values_.back() != value ? kStarts : 0));
-      values_.push_back(value);
-      below += p < column.below;
-    }
-    const std::size_t size = entries_.size(), above = size - below;
+    const std::size_t below = list_covered(column, node_, entries_, values_), size = entries_.size(),
+                      above = size - below;
     const bool block = node_.rows.size() > size + missing_.size();
     if (size + std::size_t(block) == 0) return;
     if (below > 0) {

@@ -410,7 +410,7 @@ void ListSearch::purify_all(const Watch& watch, const Node& node, const std::vec
 
 template <class Counter, class Lane>
 void ListSearch::search_as(const Query& query, Store<Counter>& store, Shortlist& best) {
-  const auto& [watch, node, form, whole] = query;
+  const auto& [watch, node, form] = query;
   auto& [sizes, counts, rooms] = store;
   using Search = LiteralSearch<Counter, Lane>;
   sizes.follow(members_, node, min_coverage_);

@@ -51,7 +51,7 @@ NumericSearch::NumericSearch(Columns& columns, const State& state, Sequences& se
 }
 
 bool NumericSearch::search(const Query& query, Shortlist& best) {
-  const auto& [watch, node, form, whole] = query;
+  const auto& [watch, node, form] = query;
   const bool is_pure = after_pure_ && peaks_at_purity(form);
   if (!any() || (is_pure && compare(best.level(), {1, 1}) == 0)) return false;
   const bool keeps = node.is_root() && !is_pure && best.size() == 1;  // what is found is kept for the next rules

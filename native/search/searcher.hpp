@@ -13,7 +13,6 @@ struct Query {
   const Watch& watch;
   Node& node;  // its labels are those worth looking for
   const Form& form;
-  bool whole;  // whether the rule may be for any literal
 };
 
 class Searcher {

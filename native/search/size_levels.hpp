@@ -4,23 +4,22 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <vector>
 
 #include "data/node.hpp"
 #include "judge/form.hpp"
-#include "search/size_lanes.hpp"
 
 namespace polyrule {
 
 class SizeLevels {
  public:
+  static constexpr std::size_t kGroups = 16;  // at most
+
   // Head sizes that are judged together.
   struct Group {
     std::size_t least, most;
     Count rho;  // the largest factor among them
     double h[5] = {0, 0, 0, 0, 0};
-    double drop = 0;   // see set_drop
     double slack = 0;  // more than what rounding adds up to
   };
 
@@ -33,8 +32,6 @@ class SizeLevels {
 
   const std::vector<Group>& groups() const { return groups_; }
   const std::vector<Group>& sizes() const { return sizes_; }  // every size by itself, where there is a lift
-  const std::array<Count, 5>& den() const { return den_; }
-  const Fraction& level() const { return level_; }
   void set_level(const Fraction& level) { level_ = level; }
 
   // What counts add at the level of a group.
@@ -53,22 +50,6 @@ class SizeLevels {
     // counts up to 2**24 are the same in singles
     const bool exact = state_.working_weight < Count{1} << 24;
     group.slack = std::ldexp((num + std::abs(value) * den) * cells, exact ? -46 : -21);
-  }
-
-  // A group is judged at the lowest level of its sizes. Heads of k labels need (level of k - lowest level) * D more,
-  // and each of their k literals adds to D. `drop`: the largest number such that this is at least drop * (1 down to 0,
-  // as k goes from the smallest to the largest size) times what one literal adds.
-  void set_drop(Group& group) const {
-    group.drop = 0;
-    if (form_.scope != Scope::head) return;
-    const double value = as_double(level_) * double(kLiftScale), lowest = value / double(group.rho);
-    double drop = kInfinity;
-    for (std::size_t size = group.least; size < group.most; ++size) {
-      const double level = value / double(form_.rho[size]);
-      drop = std::min(drop,
-                      double(size) * (level - lowest) * double(group.most - group.least) / double(group.most - size));
-    }
-    group.drop = std::max(0.0, drop);
   }
 
   // Whether sums that differ at all at the level of a group differ by more than rounding adds up to.
@@ -107,7 +88,7 @@ class SizeLevels {
     }
     for (std::size_t size = 1; size <= most; ++size) sizes_.push_back({size, size, form_.rho[size]});
     groups_ = sizes_;
-    for (double spread = 1e-4; groups_.size() > SizeLanes::kLanes; spread *= 2) {
+    for (double spread = 1e-4; groups_.size() > kGroups; spread *= 2) {
       groups_ = {sizes_.front()};
       Count low = groups_.front().rho;
       for (std::size_t i = 1; i < sizes_.size(); ++i) {
@@ -125,7 +106,6 @@ class SizeLevels {
     }
   }
 
-  static constexpr double kInfinity = std::numeric_limits<double>::infinity();
   const Form& form_;
   const State& state_;
   const std::size_t labels_;

@@ -174,14 +174,9 @@ void Sums::go_to(std::size_t mark, Count moved) {
   moved_ = moved;
 }
 
-void Sums::reach(std::size_t first, std::size_t last, bool outside, Reach& out) const {
-  to_reach(marks_.data() + first * sum_.size(), marks_.data() + last * sum_.size(), outside ? all_.data() : nullptr,
-           totals_.data(), stride(), out.right_counts_more, out.wrong_counts_more, out.numbers.data());
-}
-
-void Sums::reach(bool outside, Reach& out) const {
-  to_reach(sum_.data(), sum_.data(), outside ? all_.data() : nullptr, totals_.data(), stride(), false, false,
-           out.numbers.data());
+void Sums::reach(const Stretch& stretch, Reach& out) const {
+  to_reach(stretch.from, stretch.to, stretch.leaving ? all_.data() : nullptr, totals_.data(), stride(),
+           out.right_counts_more, out.wrong_counts_more, out.numbers.data());
 }
 
 }  // namespace polyrule

@@ -11,10 +11,16 @@
 
 namespace polyrule {
 
-// Covered weight of one label: unset and present, unset and absent, present, absent.
-using Four = Lanes<double, 4>;
+// The bodies on one side of some boundaries, from the sums at the first to those at the last.
+struct Stretch {
+  const std::uint32_t *from, *to;
+  bool leaving;  // whether the rows that are summed up are left out, not covered
+  Count weight;  // of the smallest body
+  bool is_single() const { return from == to; }
+};
 
-// By slot and label of the node, which of the four sums a covered row counts in: one bit each.
+// By slot and label of the node, which sums a covered row counts in, one bit each: unset and present, unset and absent,
+// present, absent.
 class Codes {
  public:
   Codes(const Node& node, const State& state);
@@ -53,42 +59,33 @@ class Sums {
   Count rest_weight() const { return rest_weight_; }
   void add_rest();
 
-  // Sums of a label if the rows added so far are covered, and (`outside`) if the others are.
-  Four of(std::size_t e, bool outside) const {
-    const std::size_t n = stride();
-    const auto pick = [&](std::size_t p) {
-      const Number here = sum_[p * n + e];
-      return double(outside ? all_[p * n + e] - here : here);
-    };
-    return Four{pick(0), pick(1), pick(2), pick(3)};
-  }
-
   // Remembers the sums as they are; marks are counted from 0. `go_to` takes them up again.
   void clear_marks() { marks_.clear(); }
   void mark() { marks_.insert(marks_.end(), sum_.begin(), sum_.end()); }
   void go_to(std::size_t mark, Count moved);
-  // The sums at a mark, and as they are: by sum, then by label.
-  const Number* at(std::size_t mark) const { return marks_.data() + mark * sum_.size(); }
-  const Number* sums() const { return sum_.data(); }
+  // The body of the rows added so far, or of the others; and those from one mark to another.
+  Stretch here(bool leaving, Count weight) const { return {sum_.data(), sum_.data(), leaving, weight}; }
+  Stretch between(std::size_t first, std::size_t last, bool leaving, Count weight) const {
+    return {marks_.data() + first * sum_.size(), marks_.data() + last * sum_.size(), leaving, weight};
+  }
 
-  // The four sums of a label in the smallest and in the largest body, from one mark or sum to another.
+  // The four sums of a label in the smallest and in the largest body of a stretch.
   struct Ends {
     Count least[4], most[4];
   };
-  Ends ends(const Number* from, const Number* to, bool outside, std::size_t e) const {
+  Ends ends(const Stretch& stretch, std::size_t e) const {
     Ends out;
     for (std::size_t p = 0; p < 4; ++p) {
       const std::size_t at = p * stride() + e;
-      out.least[p] = outside ? Count(all_[at]) - Count(to[at]) : Count(from[at]);
-      out.most[p] = outside ? Count(all_[at]) - Count(from[at]) : Count(to[at]);
+      const Count from = stretch.from[at], to = stretch.to[at], all = all_[at];
+      out.least[p] = stretch.leaving ? all - to : from;
+      out.most[p] = stretch.leaving ? all - from : to;
     }
     return out;
   }
 
-  // What the literals have at most at any boundary from one mark to another, or (`outside`) on its other side.
-  void reach(std::size_t first, std::size_t last, bool outside, Reach& out) const;
-  // What they have with the sums as they are.
-  void reach(bool outside, Reach& out) const;
+  // What the literals have at most in any body of a stretch.
+  void reach(const Stretch& stretch, Reach& out) const;
 
  private:
   const Node& node_;

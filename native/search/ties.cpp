@@ -122,27 +122,15 @@ void TieScan::lay_out(std::size_t index, const Column& column) {
       if (const std::uint8_t bin = column.bins[node_.rows[p]]; bin != Column::kMissingBin)
         own_list_[place[bin]++] = node_.is_root() ? node_.rows[p] : p;
   } else if (column.shape == Shape::blocked) {
-    own_list_.clear();
-    std::vector<std::uint32_t> above;
-    std::vector<double> above_values;
+    const auto below = std::ptrdiff_t(list_covered(column, node_, own_list_, sparse_));
     Bits block = node_.cover;
-    for (const Row row : column.missing) block.reset(row);
-    for (std::size_t p = 0; p < column.rows.size(); ++p) {
-      const Row row = column.row_at(p);
-      if (!node_.cover.test(row)) continue;
-      block.reset(row);
-      std::vector<std::uint32_t>& list = p < column.below ? own_list_ : above;
-      std::vector<double>& values = p < column.below ? sparse_ : above_values;
-      const double value = column.value_at(p);
-      list.push_back(node_.slot(row) | (values.empty() || values.back() != value ? kStarts : 0));
-      values.push_back(value);
-    }
-    const std::size_t below = own_list_.size();
-    for_each_bit(block, [&](std::size_t i) { own_list_.push_back(node_.slot(static_cast<Row>(i))); });
-    if (own_list_.size() > below) own_list_[below] |= kStarts;
-    sparse_.resize(own_list_.size(), column.block);
-    own_list_.insert(own_list_.end(), above.begin(), above.end());
-    sparse_.insert(sparse_.end(), above_values.begin(), above_values.end());
+    for (const std::vector<Row>* others : {&column.missing, &column.rows})
+      for (const Row row : *others) block.reset(row & kEntry);
+    std::vector<std::uint32_t> rows;
+    for_each_bit(block, [&](std::size_t i) { rows.push_back(node_.slot(static_cast<Row>(i))); });
+    if (!rows.empty()) rows.front() |= kStarts;
+    own_list_.insert(own_list_.begin() + below, rows.begin(), rows.end());
+    sparse_.insert(sparse_.begin() + below, rows.size(), column.block);
     if (!own_list_.empty()) chunks_.push_back({0, own_list_.size(), true});
   } else {
     const std::span<const std::uint32_t> list = sequences_.of(index, node_);

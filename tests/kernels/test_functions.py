@@ -23,7 +23,9 @@ from polyrule.native import native
 
 pytestmark = pytest.mark.skipif(native is None, reason="the compiled kernels are not built")
 
-SOME = settings(max_examples=int(os.environ.get("HYPOTHESIS_MAX_EXAMPLES", "40")), deadline=None)
+EXAMPLES = int(os.environ.get("HYPOTHESIS_MAX_EXAMPLES", "40"))
+SOME = settings(max_examples=EXAMPLES, deadline=None)
+FEW = settings(max_examples=max(5, EXAMPLES // 2), deadline=None)
 
 
 def _monotone(name: str, function: Any) -> FunctionMeasure:
@@ -84,7 +86,7 @@ EXPRESSIONS = [
     partly=st.booleans(),
     averaging=st.sampled_from(["micro", "micro", "label"]),
 )
-@SOME
+@FEW  # what is proved about an expression takes a second, for each way to ask
 def test_expressions_are_asked_like_functions(
     problem: Problem, text: str, negative: bool, size: int | None, beam: int, partly: bool, averaging: str
 ) -> None:

@@ -25,7 +25,7 @@ pytestmark = pytest.mark.skipif(native is None, reason="the compiled kernels are
 
 
 @pytest.mark.parametrize("objective", OBJECTIVES, ids=str)
-@settings(max_examples=5, deadline=None)
+@settings(max_examples=3, deadline=None)
 @given(problem=problems(max_rows=14, max_features=4, max_labels=4), most=st.integers(2, 5))
 def test_every_objective(objective: Objective, problem: Problem, most: int) -> None:
     learn_both(problem, objective, GrowOptions(max_members=most))
@@ -65,8 +65,8 @@ def test_unknown_labels_and_sparse_words(measure: str) -> None:
     truth[rng.random(truth.shape) < 0.1] = 2
     args = (Table.from_array(words), truth, np.ones(150, dtype=np.int64), Objective(get(measure), negative=False))
     options = GrowOptions(max_members=4)
-    found = grown(NativeEngine(*args, options, n_jobs=2), 6)
-    assert found == grown(ReferenceEngine(*args, options), 6)
+    found = grown(NativeEngine(*args, options, n_jobs=2), 3)
+    assert found == grown(ReferenceEngine(*args, options), 3)
     assert any(isinstance(condition, GroupCondition) for body, *_ in found for condition in body)
 
 

@@ -31,6 +31,9 @@ pytestmark = pytest.mark.skipif(native is None, reason="the compiled kernels are
 
 EXAMPLES = int(os.environ.get("HYPOTHESIS_MAX_EXAMPLES", "40"))
 FEW = settings(max_examples=max(5, EXAMPLES // 2), deadline=None)
+FOR_EACH = settings(
+    max_examples=max(5, EXAMPLES // 5), deadline=None
+)  # of many objectives; the campaign draws them all
 SOME = settings(max_examples=EXAMPLES, deadline=None)
 
 OBJECTIVES = [
@@ -130,7 +133,7 @@ def learn_both(
 
 
 @pytest.mark.parametrize("objective", OBJECTIVES, ids=str)
-@FEW
+@FOR_EACH
 @given(problem=problems(max_rows=14, max_features=4, max_labels=4))
 def test_every_objective(objective: Objective, problem: Problem) -> None:
     learn_both(problem, objective, GrowOptions())
@@ -193,18 +196,18 @@ def test_many_labels_and_threads(measure: str, threads: int) -> None:
         learn_both(many_labels(10 * threads + seed), Objective(measure), GrowOptions(), threads, rounds=3)
 
 
-@pytest.mark.parametrize("lift", ["kln:0.2", "peak:3,1.3,2", "root:4"])
-@pytest.mark.parametrize("measure", ["f0.5", "precision", "laplace"])
-def test_lifted_heads_of_many_labels(measure: str, lift: str) -> None:
+@pytest.mark.parametrize(("first", "lift"), enumerate(["kln:0.2", "peak:3,1.3,2", "root:4"]))
+@pytest.mark.parametrize(("second", "measure"), enumerate(["f0.5", "precision", "laplace"]))
+def test_lifted_heads_of_many_labels(first: int, lift: str, second: int, measure: str) -> None:
     """More labels than head sizes that are judged one by one, and values that tie all the time."""
-    for seed in range(3):
-        problem = many_labels(seed)
-        few = replace(problem, truth=np.ascontiguousarray(problem.truth[:, : 5 + 9 * seed]))
-        learn_both(few, Objective(measure, lift=lift), GrowOptions(max_conditions=2), rounds=2)
+    seed = (first + second) % 3  # each of three worlds for every lift and every measure
+    problem = many_labels(seed)
+    few = replace(problem, truth=np.ascontiguousarray(problem.truth[:, : 5 + 9 * seed]))
+    learn_both(few, Objective(measure, lift=lift), GrowOptions(max_conditions=2), rounds=2)
 
 
 @pytest.mark.parametrize("measure", ["wracc", "rate_difference", "matthews", "m2", "m0", *SPECS])
-@FEW
+@FOR_EACH
 @given(seed=st.integers(0, 2**32 - 1), negative=st.booleans(), limit=st.sampled_from([None, 2]))
 def test_heads_by_summed_counts(measure: str, seed: int, negative: bool, limit: int | None) -> None:
     """Several rules deep, so that labels are set on some of the covered examples and not on others."""
@@ -275,7 +278,7 @@ def numbers_with_rare_labels(seed: int) -> Problem:
 @pytest.mark.parametrize("measure", ["f0.5", "f2", "jaccard", "hamming", "recall"])
 @pytest.mark.parametrize("threads", [1, 3])
 def test_few_literals_by_their_positive_rows(measure: str, threads: int) -> None:
-    for seed in range(8):
+    for seed in range(threads // 2, 8, 2):
         learn_both(
             numbers_with_rare_labels(seed),
             Objective(measure),
@@ -312,7 +315,7 @@ def nominal_with_many_labels(seed: int) -> Problem:
 @pytest.mark.parametrize("threads", [1, 3])
 @pytest.mark.parametrize("measure", ["f0.5", "precision", "laplace", "recall", "jaccard"])
 def test_nominal_columns_under_many_labels(measure: str, threads: int) -> None:
-    for seed in range(4):
+    for seed in range(2):
         problem = nominal_with_many_labels(20 * threads + seed)
         learn_both(problem, Objective(measure, negative=seed % 2 == 0), GrowOptions(), threads, rounds=4)
 
@@ -517,7 +520,7 @@ def numeric_problem(seed: int, labels: int) -> Problem:
 @pytest.mark.parametrize("threads", [1, 3])
 @pytest.mark.parametrize("measure", ["precision", "f0.5"])
 def test_ties_remembered_between_rules(measure: str, threads: int) -> None:
-    for seed in range(6):
+    for seed in range(threads // 2, 6, 2):
         problem = numeric_problem(100 * threads + seed, (3, 20, 70)[seed % 3])
         options = GrowOptions(label_conditions=seed % 4 != 3)
         learn_both(problem, Objective(measure, negative=seed % 2 == 0), options, threads, rounds=12, limits=KEPT_COUNTS)
@@ -528,14 +531,14 @@ def test_ties_remembered_while_rows_leave() -> None:
         learn_both(numeric_problem(seed, 2), Objective("precision"), GrowOptions(), rounds=60, limits=KEPT_COUNTS)
 
 
-@SOME
+@FEW
 @given(problem=problems(max_rows=24, max_features=4, max_labels=6), objective=st.sampled_from(OBJECTIVES))
 def test_ties_remembered_on_any_table(problem: Problem, objective: Objective) -> None:
     learn_both(problem, objective, GrowOptions(), rounds=8, limits=KEPT_COUNTS)
 
 
 @pytest.mark.parametrize("limits", LOWERED, ids=str)
-@SOME
+@FEW
 @given(
     problem=problems(max_rows=24, max_features=4, max_labels=5),
     objective=st.sampled_from(OBJECTIVES),

@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 from polyrule.data.table import Feature
 from polyrule.ensemble import Decision, Entry, RuleEnsemble, WeightedRule
-from polyrule.ensemble.model import FlatWeights, scores_flat, scores_native
 from polyrule.model.bodies import covers, covers_flat
 from polyrule.model.predict import FlatRules, predict_flat, predict_native
 from polyrule.model.rule import (
@@ -22,6 +21,7 @@ from polyrule.model.rule import (
     Rule,
     SetCondition,
 )
+from polyrule.model.rule_ensemble import FlatWeights, scores_flat, scores_native
 from polyrule.model.rule_list import RuleList
 from polyrule.native import native
 

@@ -70,7 +70,7 @@ def steps(engine: ReferenceEngine, oracle: Oracle, rng: np.random.Generator, rou
 @pytest.mark.parametrize(
     "objective", OBJECTIVES, ids=lambda o: f"{o.measure.name}-{o.averaging}-{o.scope}-{o.lift.kind}"
 )
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=12, deadline=None)
 @given(problem=problems(max_rows=9, max_features=3, max_labels=3))
 def test_grows_the_rule_the_book_grows(objective: Objective, problem: Problem) -> None:
     options = GrowOptions()
@@ -95,7 +95,7 @@ def test_options_restrict_as_the_book_does(problem, width, coverage, longest, la
 @pytest.mark.parametrize(
     "objective", OBJECTIVES, ids=lambda o: f"{o.measure.name}-{o.averaging}-{o.scope}-{o.lift.kind}"
 )
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=8, deadline=None)
 @given(problem=problems(max_rows=9, max_features=3, max_labels=3), most=st.integers(2, 4))
 def test_grows_the_groups_the_book_grows(objective: Objective, problem: Problem, most: int) -> None:
     args = (problem.table, problem.truth, problem.weights, objective, GrowOptions(max_members=most))

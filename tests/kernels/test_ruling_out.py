@@ -34,7 +34,7 @@ def _rules(data: tuple[Table, Any, Any], objective: Objective, options: GrowOpti
 @pytest.mark.parametrize("measure", ["precision", "recall", "f0.5", "f1", "f2", "jaccard", "hamming", "3*tp/(tp+5*fp)"])
 def test_nothing_is_lost(measure: str, lift: str, monkeypatch: pytest.MonkeyPatch) -> None:
     worlds = []
-    for seed in range(6):
+    for seed in range(3):
         objective = Objective(measure, averaging="example", lift=lift, negative=bool(seed % 3))
         arguments = _data(np.random.default_rng(seed)), objective, GrowOptions(beam_width=1 + seed % 2)
         worlds.append((arguments, _rules(*arguments)))
@@ -66,7 +66,7 @@ def test_bounds_of_a_monotone_function_lose_nothing(size: int | None, monkeypatc
 def test_a_best_head_that_is_right_more_often_is_noticed() -> None:
     rng = np.random.default_rng(1)
     seen = set()
-    for _ in range(300):
+    for _ in range(100):
         world = World.make((rng.random((int(rng.integers(2, 7)), 3)) < 0.5).astype(np.uint8))
         objective = Objective("f2", averaging="example", lift="peak:2,1.5")
         found = best_head(world, objective)

@@ -1,25 +1,22 @@
-// A quick test of bodies for example-wise Hamming accuracy where labels are set on some examples: can any head reach a
-// value? "No" is always right.
+// Example-wise Hamming accuracy where labels are set on some examples.
 //
 // A head of one literal is worth (TP + TN) / W. A covered example is worth no more to a head of k labels than the share
 // of those that are right or set, so a head is worth no more than the mean over its literals of (TP + set + TN) / W; if
 // it has several, no more than that of the two best. Over a stretch of boundaries every row that joins the body is
 // counted where it is worth more, inside or outside.
-#pragma once
-
 #include <algorithm>
-#include <vector>
 
-#include "data/node.hpp"
 #include "search/filter.hpp"
-#include "search/sums.hpp"
 
 namespace polyrule {
 
+namespace {
+
 class HammingFilter : public Filter {
  public:
-  HammingFilter(const std::vector<NodeLabel>& labels, const State& state, const Sums& sums, bool several)
-      : labels_(labels), state_(state), sums_(sums), several_(several), most_(labels.size()), right_(labels.size()) {}
+  explicit HammingFilter(const Judged& judged)
+      : labels_(judged.labels), state_(judged.state), sums_(judged.sums), several_(judged.form.max_head > 1),
+        most_(labels_.size()), right_(labels_.size()) {}
 
   void set_level(const Fraction& level) override {
     const Wide twice = level.num * state_.working_weight * 2, rest = twice % level.den;
@@ -27,49 +24,31 @@ class HammingFilter : public Filter {
     is_whole_ = rest == 0;
   }
 
-  Verdict judge(bool leaving, Count weight, double& tp) override {
-    return decide(sums_.sums(), sums_.sums(), leaving, weight, tp);
-  }
-
-  Verdict judge(std::size_t first, std::size_t last, bool leaving, Count weight, double& tp) override {
-    return decide(sums_.at(first), sums_.at(last), leaving, weight, tp);
-  }
-
- private:
-  Verdict decide(const Sums::Number* from, const Sums::Number* to, bool leaving, Count weight, double& most_right) {
-    Count tp = 0;
-    const Verdict verdict = decide(from, to, leaving, weight, tp);
-    most_right = double(tp);
-    return verdict;
-  }
-
-  Verdict decide(const Sums::Number* from, const Sums::Number* to, bool leaving, Count weight, Count& tp) {
-    Count best = kNone, second = kNone;  // of TP + set + TN, by label
-    bool ties = false;
-    tp = 0;
+  double judge(const Stretch& stretch) override {
+    Count best = kNever, second = kNever, tp = Count(kNone);  // of TP + set + TN, by label; of a tie
     for (std::size_t e = 0; e < labels_.size(); ++e) {
       const NodeLabel& label = labels_[e];
-      const auto [least, most] = sums_.ends(from, to, leaving, e);
+      const auto [least, most] = sums_.ends(stretch, e);
       const Count tn = label.absent - least[3];
-      most_[e] = kNone;
+      most_[e] = kNever;
       right_[e] = 0;
       const auto look = [&](Count right, Count alone, Count together) {
         if (right <= 0) return false;
-        if (2 * alone == level_ && is_whole_) ties = true, tp = std::max(tp, right);
+        if (2 * alone == level_ && is_whole_) tp = std::max(tp, right);
         else if (2 * alone >= level_) return true;
         most_[e] = std::max(most_[e], together);
         right_[e] = std::max(right_[e], right);
         return false;
       };
       const Count set = (most[2] - most[0]) - (least[2] - least[0]);
-      if (label.allowed[1] && look(most[0], most[0] + tn, weight + tn - least[1] + (most[2] - least[2])))
-        return Verdict::perhaps;
-      if (label.allowed[0] && look(most[1], least[1] + tn, weight + tn - least[0] + set)) return Verdict::perhaps;
+      if (label.allowed[1] && look(most[0], most[0] + tn, stretch.weight + tn - least[1] + (most[2] - least[2])))
+        return kAny;
+      if (label.allowed[0] && look(most[1], least[1] + tn, stretch.weight + tn - least[0] + set)) return kAny;
       if (most_[e] > best) second = best, best = most_[e];
       else if (most_[e] > second) second = most_[e];
     }
-    if (several_ && second > kNone && best + second >= level_) {
-      if (best + second > level_ || !is_whole_) return Verdict::perhaps;
+    if (several_ && second > kNever && best + second >= level_) {
+      if (best + second > level_ || !is_whole_) return kAny;
       // the best label with one that is second, or, if they are the same, any of these
       Count first = 0, other = 0, sum = 0;
       for (std::size_t e = 0; e < labels_.size(); ++e) {
@@ -78,19 +57,23 @@ class HammingFilter : public Filter {
       }
       if (best != second) sum = first + other;
       tp = std::max(tp, sum);
-      return Verdict::tie;
     }
-    return ties ? Verdict::tie : Verdict::no;
+    return double(tp);
   }
 
-  static constexpr Count kNone = -(Count{1} << 60);
+ private:
+  static constexpr Count kNever = -(Count{1} << 60);
   const std::vector<NodeLabel>& labels_;
   const State& state_;
   const Sums& sums_;
   const bool several_;
-  Count level_ = kNone;
+  Count level_ = kNever;
   bool is_whole_ = false;
   std::vector<Count> most_, right_;  // by label
 };
+
+}  // namespace
+
+std::unique_ptr<Filter> make_hamming_filter(const Judged& judged) { return std::make_unique<HammingFilter>(judged); }
 
 }  // namespace polyrule

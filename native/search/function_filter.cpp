@@ -3,41 +3,31 @@
 //
 // Of heads of k literals, look at the literal with the most false positives, the r-th in their order. The head has at
 // least its FP and the k - 1 fewest, and at most its TP and the k - 1 most of the literals before it.
-#pragma once
-
 #include <algorithm>
 #include <vector>
 
-#include "data/node.hpp"
 #include "judge/ceilings.hpp"
 #include "search/filter.hpp"
-#include "search/sums.hpp"
 
 namespace polyrule {
 
+namespace {
+
 class FunctionFilter : public Filter {
  public:
-  FunctionFilter(const std::vector<NodeLabel>& labels, const State& state, const Form& form, const Sums& sums)
-      : labels_(labels), form_(form), sums_(sums), singles_(form.kind == HeadKind::counted),
-        most_(state.working_weight * static_cast<Count>(std::max<std::size_t>(1, labels.size()))) {}
+  explicit FunctionFilter(const Judged& judged)
+      : labels_(judged.labels), form_(judged.form), sums_(judged.sums), singles_(judged.form.kind == HeadKind::counted),
+        most_(judged.state.working_weight * static_cast<Count>(std::max<std::size_t>(1, judged.labels.size()))) {}
 
   void set_level(const Fraction& level) override { level_ = Valuer::from_order(static_cast<Count>(level.num)); }
 
-  Verdict judge(bool leaving, Count, double& tp) override { return decide(sums_.sums(), sums_.sums(), leaving, tp); }
-
-  Verdict judge(std::size_t first, std::size_t last, bool leaving, Count, double& tp) override {
-    return decide(sums_.at(first), sums_.at(last), leaving, tp);
-  }
-
- private:
-  Verdict decide(const Sums::Number* from, const Sums::Number* to, bool leaving, double& tp) {
+  double judge(const Stretch& stretch) override {
     form_.ceilings->begin(level_, most_);
-    collect(from, to, leaving);
-    ties_ = false;
-    tp_ = 0;
+    collect(stretch);
+    tp_ = Count(kNone);
     const std::size_t sizes = std::min(form_.max_head, tn_.size());
-    if (sizes == 0) return Verdict::no;
-    if (singles_) return decide_singles(tp);
+    if (sizes == 0) return kNone;
+    if (singles_) return judge_singles();
     std::sort(tn_.begin(), tn_.end(), std::greater<>());
     std::sort(fn_.begin(), fn_.end());
     std::sort(literals_.begin(), literals_.end(), [](auto& a, auto& b) { return a.fp < b.fp; });
@@ -49,21 +39,19 @@ class FunctionFilter : public Filter {
       const Counts& last = corners_.back();
       corners_.push_back({last.tp + right_[k], last.fp + literals_[k].fp, last.tn + tn_[k], last.fn + fn_[k]});
     }
-    if (any_passes(1, sizes)) return Verdict::perhaps;
-    tp = double(tp_);
-    return ties_ ? Verdict::tie : Verdict::no;
+    return any_passes(1, sizes) ? kAny : double(tp_);
   }
 
-  Verdict decide_singles(double& tp) {
+ private:
+  double judge_singles() {
     Counts best = literals_.front();
     for (const Counts& literal : literals_)
       best = {std::max(best.tp, literal.tp), std::min(best.fp, literal.fp), std::max(best.tn, literal.tn),
               std::min(best.fn, literal.fn)};
-    if (form_.ceilings->is_below(best)) return Verdict::no;
+    if (form_.ceilings->is_below(best)) return kNone;
     for (const Counts& literal : literals_)
-      if (passes(literal)) return Verdict::perhaps;
-    tp = double(tp_);
-    return ties_ ? Verdict::tie : Verdict::no;
+      if (passes(literal)) return kAny;
+    return double(tp_);
   }
 
   // Whether a head of one of these sizes may be worth more than the level; several sizes are ruled out together.
@@ -78,10 +66,8 @@ class FunctionFilter : public Filter {
   // Whether counts may be worth more than the level; those that are just worth it are noted.
   bool passes(const Counts& counts) {
     const Ceilings::Answer answer = form_.ceilings->look(counts);
-    if (answer == Ceilings::Answer::tie) {
-      ties_ = true;
-      tp_ = singles_ ? tp_ + counts.tp : std::max(tp_, counts.tp);  // literals that tie make one head
-    }
+    if (answer == Ceilings::Answer::tie)  // single literals that tie make one head
+      tp_ = singles_ ? std::max<Count>(0, tp_) + counts.tp : std::max(tp_, counts.tp);
     return answer == Ceilings::Answer::perhaps;
   }
 
@@ -109,13 +95,13 @@ class FunctionFilter : public Filter {
     return false;
   }
 
-  void collect(const Sums::Number* from, const Sums::Number* to, bool leaving) {
+  void collect(const Stretch& stretch) {
     literals_.clear();
     tn_.clear();
     fn_.clear();
     for (std::size_t e = 0; e < labels_.size(); ++e) {
       const NodeLabel& label = labels_[e];
-      const auto [least, most] = sums_.ends(from, to, leaving, e);
+      const auto [least, most] = sums_.ends(stretch, e);
       const Count tn = label.absent - least[3], fn = label.present - most[2];
       const bool present = label.allowed[1] && most[0] > 0, absent = label.allowed[0] && most[1] > 0;
       if (present) literals_.push_back({most[0], least[1], tn, fn});
@@ -132,11 +118,14 @@ class FunctionFilter : public Filter {
   const bool singles_;  // a head is worth as much as its best literal
   const Count most_;
   double level_ = 0;
-  bool ties_ = false;
-  Count tp_ = 0;
+  Count tp_ = 0;  // of a head that ties
   std::vector<Counts> literals_;
   std::vector<Counts> corners_;  // by size: what no head exceeds
   std::vector<Count> tn_, fn_, right_, right_before_;
 };
+
+}  // namespace
+
+std::unique_ptr<Filter> make_function_filter(const Judged& judged) { return std::make_unique<FunctionFilter>(judged); }
 
 }  // namespace polyrule
