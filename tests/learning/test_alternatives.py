@@ -17,8 +17,8 @@ from polyrule.errors import OptionError
 from polyrule.learning import alternatives
 from polyrule.learning.alternatives import Alternatives, bits_of, joined
 from polyrule.learning.body_pool import Pool, counted_as
-from polyrule.learning.composing import Composition, Pruning
-from polyrule.learning.selection import Costs
+from polyrule.learning.composing import Composition
+from polyrule.learning.selection import Costs, Pruning
 from polyrule.learning.verify import certify, verify
 from polyrule.model.conditions import holds
 from polyrule.model.rule import (

@@ -12,7 +12,7 @@ from polyrule.errors import OptionError
 from polyrule.evaluation.scores import score
 from polyrule.learning.body_pool import Covers
 from polyrule.learning.composing import _PATIENCE, _patient, _shortest
-from polyrule.learning.expecting import best_cut, out_of_bag
+from polyrule.learning.expecting import best_cut, teach
 from polyrule.learning.verify import certify, verify
 
 
@@ -135,9 +135,32 @@ def test_the_teacher_does_not_see_the_example_it_is_asked_about():
 
     truth = (random.random((300, 2)) < 0.5).astype(np.uint8)
     weights = np.ones(300, dtype=np.int64)
-    opinion = out_of_bag(Table.from_array(random.normal(size=(300, 5))), truth, weights, np.arange(300))
+    taught = teach(Table.from_array(random.normal(size=(300, 5))), truth, weights, np.arange(300), text=False)
+    assert taught is not None
+    opinion = taught.opinion[:300]
     assert np.corrcoef(opinion[:, 0], truth[:, 0])[0, 1] < 0.1
     assert best_cut(opinion, truth, weights)[1] < 0.75
+
+
+@pytest.mark.parametrize("weight", [1, 0.5])
+def test_no_rule_covers_less_than_was_asked_for(weight):
+    words = (np.random.default_rng(0).random((400, 60)) < 0.06).astype(float)  # texts: bodies are single words, too
+    weights, frequent = np.full(400, weight), words[:, 1].sum()
+    least = weight * (words[:, 0].sum() + 1)
+    learner = RuleListClassifier(min_coverage=least).fit(words, words[:, :2].astype(int), sample_weight=weights)
+    assert [rule.coverage for rule in learner.model_.rules] == [weight * frequent]
+    learner.set_params(min_coverage=weight * 401)
+    assert not len(learner.fit(words, words[:, :2].astype(int), sample_weight=weights).model_)
+
+
+def test_mixed_examples_do_not_help_a_rule_to_its_coverage():
+    random = np.random.default_rng(4)
+    X = random.normal(size=(150, 4))
+    Y = np.stack([X[:, 0] > 0.8, X[:, 1] + X[:, 2] > 0], axis=1).astype(int)
+    for least in (20, 40, 60):
+        model = RuleListClassifier(min_coverage=least).fit(X, Y).model_
+        assert model.rules
+        assert all(rule.coverage >= least for rule in model.rules)
 
 
 def test_of_bodies_that_cover_the_same_the_first_of_the_shortest_is_kept():

@@ -9,7 +9,7 @@ import polyrule
 from polyrule import RuleListClassifier
 from polyrule.errors import OptionError
 from polyrule.learning.verify import verify
-from polyrule.model.rule import NumericCondition
+from polyrule.model.rule import GroupCondition, NumericCondition
 
 NAMES = ["age", "income", "height"]
 
@@ -26,10 +26,11 @@ def people():
 
 def used_by(model, label=None):
     return {
-        NAMES[condition.feature]
+        NAMES[test.feature]
         for rule in model.rules_
         if label is None or any(literal.label == label for literal in rule.head)
         for condition in rule.body
+        for test in (condition.members if isinstance(condition, GroupCondition) else (condition,))
     }
 
 

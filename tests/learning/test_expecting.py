@@ -5,11 +5,15 @@ from itertools import combinations
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 
 from polyrule import RuleListClassifier, datasets
-from polyrule.learning.expecting import best_constants, expected, value_of
+from polyrule.data.examples import LARGEST_TOTAL, by_content
+from polyrule.data.table import Table
+from polyrule.learning import expecting
+from polyrule.learning.expecting import Taught, best_constants, best_cut, expected, teach, value_of
 from polyrule.model.predict import predict
 
 counts = st.integers(0, 500)
@@ -75,3 +79,60 @@ def test_expectations_are_fairer_than_training_counts():
     fair, flattering = np.array(errors).T
     assert abs(fair.mean()) < 0.04 < flattering.mean()
     assert np.abs(fair).mean() < 0.75 * np.abs(flattering).mean()
+
+
+def taught(weights=None, *, rows: int = 90, text: bool = False, values=None) -> tuple[Table, np.ndarray, Taught]:
+    random = np.random.default_rng(3)
+    X = random.normal(size=(rows, 4)).round(1)
+    X[random.random(X.shape) < 0.05] = np.nan
+    truth = np.stack([X[:, 0] > 0, X[:, 1] > 0.5], axis=1).astype(np.uint8)
+    table = Table.from_array(X if values is None else values(X))
+    weights = np.ones(rows, dtype=np.int64) if weights is None else weights
+    found = teach(table, truth, weights, by_content(table, truth, weights), text=text)
+    assert found is not None
+    return table, truth, found
+
+
+def test_mixed_examples_lie_between_real_ones_and_the_teacher_labels_them():
+    table, truth, found = taught()
+    assert len(found.table) == 4 * 90
+    assert np.array_equal(found.table.values[:90], table.values, equal_nan=True)
+    assert np.array_equal(found.truth[:90], truth)
+    for feature in range(4):
+        assert set(np.nan_to_num(found.table.column(feature), nan=99)) == set(
+            np.nan_to_num(table.column(feature), nan=99)
+        )
+    cut, _ = best_cut(found.opinion[:90], truth, np.ones(90, dtype=np.int64))
+    assert np.array_equal(found.truth[90:], found.opinion[90:] >= cut)
+    seen = {row.tobytes() for row in table.values}
+    assert sum(row.tobytes() not in seen for row in found.table.values[90:]) > 100, "they differ from the real ones"
+
+
+def test_mixed_examples_weigh_as_much_as_the_real_ones_and_never_too_much():
+    weights = np.random.default_rng(0).integers(1, 5, 90)
+    _, _, found = taught(weights)
+    assert np.array_equal(found.weights[:90], 3 * weights)
+    assert found.weights[90:].sum() == 3 * weights.sum()
+    heavy = weights * (LARGEST_TOTAL // int(weights.sum()))
+    _, _, found = taught(heavy)
+    assert found.weights.sum() <= LARGEST_TOTAL
+    assert np.allclose(found.weights[:90] / found.weights[:90].sum(), heavy / heavy.sum(), rtol=1e-6)
+
+
+def test_words_and_many_examples_are_not_mixed(monkeypatch):
+    assert len(taught(text=True)[2].table) == 90
+    monkeypatch.setattr(expecting, "_MOST_EXAMPLES", 359)
+    assert len(taught()[2].table) == 90
+
+
+def test_mixed_examples_do_not_depend_on_the_order_or_on_how_values_are_stored():
+    _, _, dense = taught()
+    _, _, sparse = taught(values=sp.csr_array)
+    assert np.array_equal(dense.table.values, sparse.table.values, equal_nan=True)
+    order = np.random.default_rng(1).permutation(90)
+    table, truth = dense.table[order], dense.truth[order]
+    ones = np.ones(90, dtype=np.int64)
+    shuffled = teach(table, truth, ones, by_content(table, truth, ones), text=False)
+    assert shuffled is not None
+    assert np.array_equal(shuffled.opinion[:90], dense.opinion[order])
+    assert np.array_equal(shuffled.table.values[90:], dense.table.values[90:], equal_nan=True)

@@ -17,8 +17,9 @@ from polyrule.data.table import Feature, Table
 from polyrule.errors import OptionError
 from polyrule.kernels.engine import GrowOptions
 from polyrule.kernels.native import make_engine
-from polyrule.learning.composing import Composition, Pruning
+from polyrule.learning.composing import Composition
 from polyrule.learning.expecting import expected
+from polyrule.learning.selection import Pruning
 from polyrule.learning.separate import Learner
 from polyrule.learning.verify import verify
 from polyrule.measures import Objective, available

@@ -9,7 +9,7 @@ import pytest
 
 from polyrule.teacher import forest, ridge, teacher
 from polyrule.teacher.forest import Forest
-from polyrule.teacher.teacher import Teacher
+from polyrule.teacher.teacher import Teacher, mix, neighbours
 
 
 def test_out_of_bag_estimates_do_not_copy_the_label() -> None:
@@ -93,3 +93,25 @@ def test_memory_does_not_grow_with_label_sets() -> None:
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 60 * truth.size + 20e6
+
+
+def test_mixed_examples_take_every_value_from_two_neighbours() -> None:
+    design = np.random.default_rng(1).integers(0, 9, size=(150, 5)).astype(np.float32)
+    design[3, 2] = np.nan
+    codes, near = np.nan_to_num(design, nan=9).T.astype(np.uint8), neighbours(design, 5, np.random.default_rng(0))
+    mixed, sources = mix(codes, near, 300, 0.3, np.random.default_rng(0))
+    assert 0.6 < (mixed == codes[:, sources]).mean() < 0.9
+    partners = codes[:, near[sources]]  # (features, mixed, neighbours)
+    fits = (mixed[:, :, None] == partners) | (mixed == codes[:, sources])[:, :, None]
+    assert fits.all(axis=0).any(axis=1).all()
+
+
+def test_neighbours_are_the_nearest_others() -> None:
+    design = np.array([[0.0], [1.0], [10.0], [11.0], [30.0]], dtype=np.float32)
+    assert neighbours(design, 1, np.random.default_rng(0)).ravel().tolist() == [
+        1,
+        0,
+        3,
+        2,
+        2,
+    ]  # 10 and 11 count as equal

@@ -19,15 +19,14 @@ import scipy.sparse as sp
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from polyrule.arrays import Bools, Bytes, Ints, Matrix
-from polyrule.data.examples import by_content
+from polyrule.data.examples import by_content, unscaled
 from polyrule.data.labels import UNKNOWN
 from polyrule.data.table import Table
-from polyrule.errors import OptionError
 from polyrule.kernels.engine import Candidate, Engine
 from polyrule.learning.alternatives import Alternatives, Rules
 from polyrule.learning.body_pool import Body, Covers, Pool, counted_as, words_of
 from polyrule.learning.constraints import Constraints
-from polyrule.learning.expecting import best_cut, expected, is_text, out_of_bag
+from polyrule.learning.expecting import best_cut, expected, is_text, teach
 from polyrule.learning.messages import Callback
 from polyrule.learning.readable import DerivedTable, Shortener
 from polyrule.learning.revising import Reviser
@@ -35,16 +34,17 @@ from polyrule.learning.selection import (
     QUANTUM,
     Chosen,
     Costs,
+    Pruning,
     Selection,
     cell_gains,
     digest_of,
     gain_line,
     levels_reached,
     targets_of,
+    with_mixed,
 )
-from polyrule.learning.separate import Clock, Learner, Learning, Reason, SeparateOptions, unscaled
+from polyrule.learning.separate import Clock, Learner, Learning, Reason, SeparateOptions
 from polyrule.measures import Objective, get
-from polyrule.measures.proofs import proof_of
 from polyrule.measures.ratio import exact_number
 from polyrule.model.conditions import holds
 from polyrule.model.predict import predict
@@ -53,83 +53,11 @@ from polyrule.model.rule_list import RuleList
 
 LONGEST_BODY = 3  # conditions of a pruned list, where the user sets no limit
 _LONGEST_LIST = 100, 1000  # rules that are grown, of very many and of few examples and labels
+_LONGEST_MIXED = 50  # the same where mixed examples smooth what lists are grown from
 _GROWN_CELLS = 150_000_000  # rules times examples times labels, about
 _PATIENCE = 20  # rules in a row that are too small to be chosen
 _ROUNDS = 3  # of finding the value that the list reaches
 _SWEEPS = 3  # of exchanging rules for better ones
-
-
-@dataclass(frozen=True)
-class Pruning:
-    """What the list as a whole is judged by, and what its parts must earn.
-
-    Parameters
-    ----------
-    measure : str
-        "f1" or another F-measure, or "hamming".
-    simplicity : float
-        Factor of all costs: 2 gives shorter lists, 0.5 longer ones.
-    teacher : bool
-        Whether a teacher's opinion is part of each target.
-    max_rules, max_head_size : int or None
-    short : bool
-        Whether thresholds are written as short decimals.
-    min_precision : float
-        How often each label of a head must at least be expected to be right.
-    max_members : int
-        Of a group of alternatives; 0 for bodies without groups.
-    """
-
-    measure: str = "f1"
-    simplicity: float = 1.0
-    teacher: bool = True
-    max_rules: int | None = None
-    max_head_size: int | None = None
-    short: bool = True
-    min_precision: float = 0.0
-    max_members: int = 0
-
-    def __post_init__(self) -> None:
-        _ = self.beta_squared  # refuses what is no such measure
-        for name in ("max_rules", "max_head_size"):
-            limit = getattr(self, name)
-            if limit is not None and limit < 1:
-                raise OptionError(f"{name} must be None or at least 1, got {limit}")
-        if not self.simplicity >= 0:
-            raise OptionError(f"simplicity must be a number of at least 0, got {self.simplicity}")
-        if not 0 <= self.min_precision <= 1:
-            raise OptionError(f"min_precision must be a share from 0 to 1, got {self.min_precision}")
-
-    @property
-    def beta_squared(self) -> Fraction | None:
-        """Square of the F-measure's beta; None for Hamming accuracy."""
-        name = str(self.measure).lower()
-        if name == "hamming":
-            return None
-        try:
-            beta = Fraction(name.removeprefix("f"))
-        except ValueError:
-            beta = Fraction(-1)
-        if not name.startswith("f") or beta <= 0:
-            known = "'f1', another F-measure such as 'f0.5', 'hamming' or None"
-            raise OptionError(f"prune must be {known}, got {self.measure!r}")
-        return beta * beta
-
-    def floor(self, precision: float) -> int:
-        """Return the value of the list, in units of 1 / QUANTUM, from which on labels must be so precise to be said."""
-        factor = Fraction(1) if self.beta_squared is None else 1 + self.beta_squared
-        return ceil(factor * Fraction(precision) * QUANTUM)
-
-    def costs(self, total: float, example: float, *, text: bool = False) -> Costs:
-        """Return the costs for targets that add up to `total`, where one example weighs `example`.
-
-        A rule must add at least five sixths of an example's label, and raise the F-measure by about 0.0007; a
-        condition costs a third of that, and a label of a head a sixth, so that labels that go together share a rule.
-        In text, where a rule with alternatives stands for several, lists can afford more of them.
-        """
-        share = 0.0007 if text and self.max_members else 0.0009
-        unit = self.simplicity * max(0.55 * QUANTUM * example, share * total)
-        return Costs(*(max(1, round(share * unit)) for share in (1.5, 0.5, 0.25)))
 
 
 @dataclass(eq=False)
@@ -140,6 +68,9 @@ class Composition:
     ----------
     opinion : ndarray or None
         What the teacher says of each label of each example without having seen that example.
+    real : Composition or None
+        The same with the examples of the user alone, where mixed ones come behind them: rules are chosen by all, and
+        what is said about the list is about these.
     """
 
     table: Table
@@ -154,16 +85,46 @@ class Composition:
     start: RuleList | None = None
     clock: Clock = field(default_factory=Clock)
     opinion: Matrix | None = None
+    real: Composition | None = None
+    _summed: tuple[Covers, Matrix, Matrix] | None = field(default=None, init=False, repr=False)
 
     def learn(self) -> tuple[RuleList, Reason]:
         """Return the list and why growing ended."""
         # Threads of BLAS would wait for each other, and the last digits of products would change with their number.
         with threadpool_limits(1, user_api="blas"):
-            return self._learned()
+            self.clock = Clock(self.learner.separating.time_limit)
+            return self._taught()._learned()
+
+    def _taught(self) -> Composition:
+        """Return the same with what a teacher says, and with mixed examples where it was asked about such."""
+        if not self.pruning.teacher or not self.known.all():
+            return self  # a teacher needs every label
+        threads, deadline = self.learner.compute.threads, self.clock.deadline
+        taught = teach(
+            self.table, self.truth, self.weights, self._order, text=self._is_text, threads=threads, deadline=deadline
+        )
+        if taught is None:
+            return self
+        self.opinion = taught.opinion[: len(self.truth)]
+        if len(taught.truth) == len(self.truth):
+            return self
+        ratio = Fraction(int(taught.weights.sum()), int(self.weights.sum()))
+        return replace(
+            self,
+            table=taught.table,
+            truth=taught.truth,
+            weights=taught.weights,
+            scale=self.scale / ratio,
+            opinion=taught.opinion,
+            real=self,
+        )
+
+    @property
+    def own(self) -> Composition:
+        """The same with the examples of the user alone."""
+        return self if self.real is None else self.real
 
     def _learned(self) -> tuple[RuleList, Reason]:
-        self.clock = Clock(self.learner.separating.time_limit)
-        self.opinion = self._opinion()
         pool, reason = self._grown()
         if reason == "interrupted" and len(pool) == 1:
             return self.counted([], []), reason
@@ -175,22 +136,16 @@ class Composition:
         allowed = None if self.constraints is None else self.constraints.heads(bodies)
         sizes = np.array([counted_as(body, self.table.features) for body in bodies])
         needed = _shortest(sizes, covers, allowed)
+        needed = needed[self._covered_enough(covers.only(needed))]
         bodies, covers = tuple(bodies[number] for number in needed), covers.only(needed)
         allowed = np.ones((len(bodies), len(self.names)), dtype=bool) if allowed is None else allowed[needed]
         model = Reviser(self, bodies, covers, allowed, sizes[needed]).best()
         if self.start:
             model.info["pruning"]["kept"] = len(self.start)
-        proof = proof_of(Objective(self.learner.objective.measure, negative=False))  # as bodies are grown
+        proof = Objective(self.learner.objective.measure, negative=False).proof()  # as bodies are grown
         if proof is not None:
             model.info["measure_proof"] = proof
         return model, reason
-
-    def _opinion(self) -> Matrix | None:
-        if not self.pruning.teacher or not self.known.all():
-            return None  # a teacher needs every label
-        return out_of_bag(
-            self.table, self.truth, self.weights, self._order, self.learner.compute.threads, self.clock.deadline
-        )
 
     @cached_property
     def _order(self) -> Ints:
@@ -200,8 +155,9 @@ class Composition:
     @cached_property
     def _cut(self) -> float:
         """Where the teacher's opinion is cut."""
-        assert self.opinion is not None
-        return best_cut(self.opinion, self.truth, self.weights)[0]
+        own = self.own
+        assert own.opinion is not None
+        return best_cut(own.opinion, own.truth, own.weights)[0]
 
     @cached_property
     def known(self) -> Bools:
@@ -211,10 +167,12 @@ class Composition:
     @cached_property
     def targets(self) -> Matrix:
         """What the list shall say; see `targets_of`."""
+        if self.real is not None and self.opinion is not None:
+            return with_mixed(self.real.targets, self.opinion)
         examples = self.weights.astype(np.float64) * float(self.scale)
         return targets_of(np.where(self.known, self.truth, 0), self.opinion, examples, text=self._is_text)
 
-    @property
+    @cached_property
     def _honest(self) -> Matrix:
         """Targets of new examples: those of the training examples flatter a list, the teacher alone is too careful."""
         return self.targets if self.opinion is None else np.rint((self.targets + QUANTUM * self.opinion) / 2)
@@ -230,6 +188,7 @@ class Composition:
         growing = replace(usual, min_coverage=max(exact_number(usual.min_coverage), least))
         for truth, table, measure, body in self._tasks(versions, measures):
             longest = int(np.clip(_GROWN_CELLS // self.truth.size, *_LONGEST_LIST))
+            longest = longest if self.real is None else _LONGEST_MIXED
             options = SeparateOptions(0, max_rules=longest, all_stay=True)
             learning = Learning(options, self.scale, self.callback, truth.shape[1])
             learning.clock = self.clock
@@ -240,6 +199,13 @@ class Composition:
             if learning.reason not in ("complete", "max_rules"):
                 return pool, learning.reason
         return pool, "complete"
+
+    def _covered_enough(self, covers: Covers) -> Bools:
+        """Which bodies cover as much as the user asks for: words and parts of bodies were not grown for that."""
+        own, every = self.own, np.zeros((len(self.weights), 1))
+        every[: len(own.weights), 0] = own.weights
+        covered = covers.sums(np.ones(len(every), dtype=bool), every)[:, 0]
+        return covered >= ceil(exact_number(own.learner.growing.min_coverage) / own.scale)
 
     def _alternatives(self, pool: Pool) -> Iterator[Body]:
         """Bodies with a group, grown at about the value that the list will reach."""
@@ -270,7 +236,7 @@ class Composition:
         """
         groups = [(None, range(len(self.names)))] if self.constraints is None else self.constraints.groups()
         for truth in versions:
-            derived = DerivedTable(self.table, truth, self.weights)
+            derived = DerivedTable(self.table, truth, self.weights, len(self.table) // len(self.own.table))
             present = self.weights @ (truth == 1).astype(np.int64)
             for features, labels in groups:
                 table = derived.table
@@ -289,16 +255,18 @@ class Composition:
         return (costs.rule + costs.condition + costs.literal) / (2 * QUANTUM)
 
     def _costs(self, targets: Matrix) -> Costs:
-        return self.pruning.costs(float((self.weights[:, None] * targets).sum()), self._example, text=self._is_text)
+        total, mixed = float((self.weights[:, None] * targets).sum()), self.real is not None
+        return self.pruning.costs(total, self._example, text=self._is_text, mixed=mixed)
 
     @cached_property
     def _is_text(self) -> bool:
-        return is_text(self.table, self._order)
+        return self.real is None and is_text(self.table, self._order)  # no words are ever mixed
 
     @property
     def _example(self) -> float:
-        """Weight of one example."""
-        return float(min(1 / self.scale, Fraction(float(self.weights.mean()))))
+        """Weight of one example of the user."""
+        scale, weights = self.own.scale, self.own.weights
+        return float(min(1 / scale, Fraction(float(weights.mean()))) * scale / self.scale)
 
     @property
     def _first_levels(self) -> Ints:
@@ -328,11 +296,7 @@ class Composition:
         every = self.weights[:, None].astype(np.float64)
         costs = self._costs(targets)
         taken, given, _ = self._taken
-        free = self.known & ~taken
-        all_rows = np.ones(len(free), dtype=bool)
-        # Gains are a straight line in the targets, so that bodies are summed up once for all levels.
-        right = covers.sums(all_rows, np.where(free, every * targets, 0.0))
-        said = covers.sums(all_rows, every if free.all() else np.where(free, every, 0.0))
+        right, said = self._sums(covers)
         rules, levels = ([], self._first_levels) if before is None else before
         turns = 1 if squared is None or before is not None else _ROUNDS
         kept: tuple[int, Ints, Selection] | None = None
@@ -362,13 +326,29 @@ class Composition:
         prices = [costs.rule, costs.condition, costs.literal]
         return selection.ordered(), {"levels": levels.tolist(), "costs": prices, "targets": digest_of(targets)}
 
+    def _sums(self, covers: Covers) -> tuple[Matrix, Matrix]:
+        """For each body, the targets of the cells that it may set, and their weight; the last answer is kept.
+
+        Gains are a straight line in the targets, so that bodies are summed up once for all levels.
+        """
+        if self._summed is None or self._summed[0] is not covers:
+            free, every = self.known & ~self.taken, self.weights[:, None].astype(np.float64)
+            all_rows = np.ones(len(free), dtype=bool)
+            right = covers.sums(all_rows, np.where(free, every * self.targets, 0.0))
+            said = covers.sums(all_rows, every if free.all() else np.where(free, every, 0.0))
+            self._summed = covers, right, np.broadcast_to(said, right.shape)
+        return self._summed[1:]
+
     def trial(self, covers: Covers, lengths: Ints, allowed: Bools, labels: Ints, levels: Ints) -> Selection:
         """Return an empty selection for some labels only, each chosen for a value of its own."""
-        targets = self.targets
+        targets, squared = self.targets, self.pruning.beta_squared
         costs, taken = self._costs(targets), self.taken
-        gains = cell_gains(targets[:, labels], self.pruning.beta_squared, levels)
+        gains = cell_gains(targets[:, labels], squared, levels)
         gains = np.where(self.known[:, labels], self.weights[:, None] * gains, 0.0)
-        return Selection(covers, lengths, gains, costs, taken[:, labels], allowed[:, labels])
+        slope, offset = gain_line(squared, levels)
+        right, said = self._sums(covers)
+        alone = slope * right[:, labels] - offset * said[:, labels]
+        return Selection(covers, lengths, gains, costs, taken[:, labels], allowed[:, labels], alone=alone)
 
     def settled(self, rules: Rules, levels: Ints) -> Rules:
         """Return rules without what does not earn its price, the rule that adds most first."""
@@ -411,6 +391,8 @@ class Composition:
 
     def counted(self, rules: Rules, covers: list[Bools]) -> RuleList:
         """Return the list with its counts on the training labels and the chances that follow from the targets."""
+        if self.real is not None:
+            return self.real.counted(rules, [covered[: len(self.real.truth)] for covered in covers])
         taken, _, left = self._taken
         unset = ~taken
         kept = () if self.start is None else self.start.rules
@@ -442,6 +424,8 @@ class Composition:
 
     def literal(self, label: int, mine: Bools, searched: int) -> Literal:
         """Return a present label with what is true of the examples on which it is set, and what to expect of others."""
+        if self.real is not None:
+            return self.real.literal(label, mine[: len(self.real.truth)], searched)
         ((right, wrong, told),) = self._counts(slice(label, label + 1), mine[:, None])
         return Literal(label, 1, right, wrong, round(expected(right, wrong, searched, told), 4))
 

@@ -16,12 +16,13 @@ from typing import Any
 import numpy as np
 
 from polyrule.arrays import Bools, Bytes, Floats, Ints
+from polyrule.data.examples import unscaled
 from polyrule.data.table import Feature, Table
 from polyrule.errors import OptionError, did_you_mean
-from polyrule.heads.soundness import check_search
+from polyrule.heads.search import check_search
 from polyrule.kernels.engine import Candidate, Engine
 from polyrule.learning.messages import Callback
-from polyrule.learning.separate import Learner, Learning, Reason, unscaled
+from polyrule.learning.separate import Learner, Learning, Reason
 from polyrule.model.predict import predict
 from polyrule.model.rule import Condition, LabelCondition, NominalCondition, NumericCondition, Rule, plain_conditions
 from polyrule.model.rule_list import RuleList

@@ -12,15 +12,18 @@ without conditions was not searched, and its counts are as good as any.
 from __future__ import annotations
 
 import time
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import sqrt
+from typing import Any
 
 import numpy as np
 
 from polyrule.arrays import Bytes, Floats, Ints, Matrix
 from polyrule.bins.binning import FEWEST_WORDS, Binning, looks_like_text
+from polyrule.data.examples import LARGEST_TOTAL
 from polyrule.data.table import Table
-from polyrule.teacher.teacher import GRAIN, Design, Teacher
+from polyrule.teacher.teacher import GRAIN, Design, Teacher, mix, neighbours
 
 PER_CONDITION = 200  # examples that a teacher's answer counts for
 # Squared standard errors per condition by which counts are doubted: where nobody else is asked, and where a teacher
@@ -108,29 +111,78 @@ _MAX_BINS = 64
 _LOOKED_AT = 1000  # examples, to tell whether a table looks like text
 
 
-def out_of_bag(
-    table: Table, truth: Bytes, weights: Ints, order: Ints, threads: int = 1, deadline: float | None = None
-) -> Matrix | None:
-    """Return for every example and label how likely a teacher thinks the label without having seen the example's own.
+# Up to so many examples, real and mixed, mixed ones are made: so many for each that is real. Of more examples, chance
+# finds fewer conditions that look good, and choosing by all of them takes long enough.
+_MOST_EXAMPLES, _MIXED = 5000, 3
+_MOST_VALUES = 20_000_000  # of real and mixed examples together
+_NEIGHBOURS, _EXCHANGE = 5, 0.5
 
-    The `order` is that of `by_content`. None where there are too few examples, no usable feature, or no time.
+
+@dataclass(frozen=True, eq=False)
+class Taught:
+    """Examples that rules are chosen by, and what a teacher says of them: those of the user, and then mixed ones.
+
+    Mixed examples lie between real ones; nobody but the teacher can label them, and all of them together weigh as much
+    as the real ones. A threshold that only divides the few examples at hand does not divide those.
+    """
+
+    table: Table
+    truth: Bytes
+    weights: Ints
+    opinion: Matrix
+
+
+def teach(
+    table: Table,
+    truth: Bytes,
+    weights: Ints,
+    order: Ints,
+    *,
+    text: bool,
+    threads: int = 1,
+    deadline: float | None = None,
+) -> Taught | None:
+    """Ask a teacher how likely each label of each example is, without having seen the example's own.
+
+    Where there are few examples, and no words, it is asked about mixed ones as well. The `order` is that of
+    `by_content`. None where there are too few examples, no usable feature, or no time.
     """
 
     def late() -> bool:
         return deadline is not None and time.monotonic() > deadline
 
-    if len(truth) < FEWEST_EXAMPLES or late():
+    examples = len(truth)
+    if examples < FEWEST_EXAMPLES or late():
         return None
     binning = Binning.of(table, _MAX_BINS, readable=False)
     design = Design.of(binning, table)
     if not design.features:
         return None
     shown, counted = design.of_table(table)[order], weights[order].astype(np.float64)
-    trees = int(np.clip(_TOLD // len(truth), *_TREES))
-    teacher = Teacher(shown, truth[order], counted, 0, threads, trees, late, keep=False)
+    trees = int(np.clip(_TOLD // examples, *_TREES))
+    every = (1 + _MIXED) * examples
+    mixing = not text and every <= _MOST_EXAMPLES and every * table.shape[1] <= _MOST_VALUES
+    teacher = Teacher(shown, truth[order], counted, 0, threads, trees, late, keep=mixing)
     opinion = np.empty(truth.shape)
     opinion[order] = teacher.left_out
-    return opinion
+    if not mixing or late():
+        return Taught(table, truth, weights, opinion)
+    random = np.random.default_rng(0)
+    near = neighbours(shown, _NEIGHBOURS, random)
+    stored: Any = table.values
+    values = stored.toarray() if table.is_sparse else stored
+    mixed, sources = mix(values[order].T, near, _MIXED * examples, _EXCHANGE, random)
+    between = replace(table, values=np.asfortranarray(mixed.T))
+    said = teacher.predict(design.of_table(between)).astype(np.float64)
+    cut, _ = best_cut(opinion, truth, weights)
+    coarser = -(-2 * _MIXED * int(weights.sum()) // LARGEST_TOTAL)
+    weight = np.maximum(1, weights // coarser)
+    return Taught(
+        replace(table, values=np.asfortranarray(np.vstack([values, mixed.T]))),
+        np.vstack([truth, (said >= cut).astype(np.uint8)]),
+        np.concatenate([_MIXED * weight, weight[order][sources]]),
+        np.vstack([opinion, said]),
+    )
 
 
 def is_text(table: Table, order: Ints) -> bool:

@@ -20,8 +20,7 @@ from polyrule.errors import DataWarning, MeasureWarning, ModelWarning, OptionErr
 from polyrule.heads import World, best_head
 from polyrule.heads.no_condition import excluding_never_helps
 from polyrule.measures import FunctionMeasure, Objective, SubsetAccuracy
-from polyrule.measures.remarks import remarks
-from polyrule.model.constants import shortfall
+from polyrule.measures.check import remarks
 from polyrule.model.rule import Rule
 from polyrule.model.rule_list import RuleList
 
@@ -63,7 +62,7 @@ def warn_about_model(model: RuleList, truth: Any, reason: str, whole: bool = Tru
     A list that was ended before its time, or whose classes are decided by probabilities (not `whole`), is only expected
     to have a rule.
     """
-    poor = shortfall(model) if len(model) else ""
+    poor = model.shortfall() if len(model) else ""
     for text in filter(None, (poor and f"the list is {poor}", _shortcoming(model, truth, reason, whole))):
         warnings.warn(text, ModelWarning, stacklevel=depth_of_caller())
 

@@ -72,6 +72,8 @@ class DerivedTable:
     truth : ndarray of uint8
         Labels by which categories are ordered.
     weights : ndarray of int64
+    per_example : int
+        Rows for every example of the user, mixed ones among them.
 
     Examples
     --------
@@ -85,9 +87,9 @@ class DerivedTable:
     (SetCondition(feature=0, values=(0, 2)),)
     """
 
-    def __init__(self, table: Table, truth: Bytes, weights: Ints) -> None:
+    def __init__(self, table: Table, truth: Bytes, weights: Ints, per_example: int = 1) -> None:
         self._own = len(table.features)
-        self._derived = [*_orders(table, truth, weights), *_missing(table)]
+        self._derived = [*_orders(table, truth, weights, per_example * LEAST_EXAMPLES), *_missing(table)]
         names = [Feature(f"derived {number}") for number in range(len(self._derived))]
         self.table = table.with_columns([one.values for one in self._derived], names)
 
@@ -123,8 +125,8 @@ def _between_bins(condition: NumericCondition, table: CodedTable) -> NumericCond
     return replace(condition, threshold=midpoint(float(highs[place - 1]), float(lows[place])))
 
 
-def _orders(table: Table, truth: Bytes, weights: Ints) -> list[Derived]:
-    """Ranks of categories per feature and label; equal orders are kept once."""
+def _orders(table: Table, truth: Bytes, weights: Ints, least: int) -> list[Derived]:
+    """Ranks of categories that at least so many rows have, per feature and label; equal orders are kept once."""
     present = [np.flatnonzero(truth[:, label] == 1) for label in range(truth.shape[1])]
     frequent = sorted(range(truth.shape[1]), key=lambda label: (-len(present[label]), label))
     found: list[Derived] = []
@@ -136,7 +138,7 @@ def _orders(table: Table, truth: Bytes, weights: Ints) -> list[Derived]:
         known = ~np.isnan(column)
         codes = np.where(known, column, 0).astype(np.int64)
         total = np.bincount(codes[known], weights[known], count)
-        total[np.bincount(codes[known], minlength=count) < LEAST_EXAMPLES] = 0
+        total[np.bincount(codes[known], minlength=count) < least] = 0
         if np.count_nonzero(total) < 2:
             continue
         seen: set[tuple[int, ...]] = set()

@@ -219,7 +219,7 @@ class Reviser:
 
     def _right(self, literal: Literal) -> float:
         """Return what is expected to be right; what was, where there are too few examples to expect anything."""
-        few = len(self.composition.truth) < FEWEST_EXAMPLES
+        few = len(self.composition.own.truth) < FEWEST_EXAMPLES
         return literal.tp if few else (literal.chance or 0.0) * (literal.tp + literal.fp)
 
     def _value(self, found: Choice) -> float:
@@ -234,7 +234,7 @@ class Reviser:
 
         Without a teacher, what is expected is only careful, and the list is not blamed before it is far worse.
         """
-        if len(self.composition.truth) < FEWEST_EXAMPLES:
+        if len(self.composition.own.truth) < FEWEST_EXAMPLES:
             return 0.0  # the value is not an expectation
         if self.composition.opinion is None:
             return -_CARE
@@ -243,12 +243,12 @@ class Reviser:
 
     @cached_property
     def _present(self) -> Floats:
-        made = self.composition
+        made = self.composition.own
         return np.asarray(made.weights @ (made.truth == 1).astype(np.int64) * float(made.scale))
 
     @cached_property
     def _every(self) -> Floats:
-        made = self.composition
+        made = self.composition.own
         return np.asarray(made.weights @ made.known.astype(np.int64) * float(made.scale))
 
 

@@ -14,12 +14,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from hashlib import blake2b
+from math import ceil
 from typing import Any
 
 import numpy as np
 
 from polyrule.arrays import Bools, Bytes, Floats, Ints
+from polyrule.errors import OptionError
 from polyrule.learning.body_pool import Covers
 
 Matrix = Floats  # whole numbers below 2**53, which doubles add without rounding in any order
@@ -49,6 +52,18 @@ def targets_of(truth: Bytes, opinion: Matrix | None, examples: Matrix, *, text: 
     present = (examples[:, None] * truth).sum(axis=0)
     share = (_TRUST_IN_TEXT if text else _TRUST) * present / (present + _RARE)
     return np.asarray(np.rint(QUANTUM * ((1 - share) * truth + share * opinion)))
+
+
+def with_mixed(targets: Matrix, opinion: Matrix) -> Matrix:
+    """Return the targets of all examples, where mixed ones come behind the real ones: of those only a teacher knows.
+
+    Examples
+    --------
+    >>> with_mixed(np.array([[256.0]]), np.array([[0.75], [0.5]]))
+    array([[256.],
+           [128.]])
+    """
+    return np.vstack([targets, np.rint(QUANTUM * opinion[len(targets) :])])
 
 
 def digest_of(targets: Matrix) -> str:
@@ -89,8 +104,9 @@ def levels_reached(targets: Matrix, every: Matrix, said: Bools, squared: Fractio
     """
     if squared is None:
         return QUANTUM // 2, np.full(targets.shape[1], QUANTUM // 2)
-    right = (every * np.where(said, targets, 0.0)).sum(axis=0)
-    bottom = (every * said).sum(axis=0) * QUANTUM + float(squared) * (every * targets).sum(axis=0)
+    weights = every[:, 0]
+    right = weights @ np.where(said, targets, 0.0)
+    bottom = weights @ said.astype(np.float64) * QUANTUM + float(squared) * (weights @ targets)
     whole = _share(right.sum(), bottom.sum(), squared)
     own = np.rint(whole - _OWN * np.maximum(whole - _share(right, bottom, squared), 0.0))
     return round(float(whole)), own.astype(np.int64)
@@ -107,6 +123,80 @@ class Costs:
     rule: int
     condition: int
     literal: int
+
+
+@dataclass(frozen=True)
+class Pruning:
+    """What the list as a whole is judged by, and what its parts must earn.
+
+    Parameters
+    ----------
+    measure : str
+        "f1" or another F-measure, or "hamming".
+    simplicity : float
+        Factor of all costs: 2 gives shorter lists, 0.5 longer ones.
+    teacher : bool
+        Whether a teacher's opinion is part of each target.
+    max_rules, max_head_size : int or None
+    short : bool
+        Whether thresholds are written as short decimals.
+    min_precision : float
+        How often each label of a head must at least be expected to be right.
+    max_members : int
+        Of a group of alternatives; 0 for bodies without groups.
+    """
+
+    measure: str = "f1"
+    simplicity: float = 1.0
+    teacher: bool = True
+    max_rules: int | None = None
+    max_head_size: int | None = None
+    short: bool = True
+    min_precision: float = 0.0
+    max_members: int = 0
+
+    def __post_init__(self) -> None:
+        _ = self.beta_squared  # refuses what is no such measure
+        for name in ("max_rules", "max_head_size"):
+            limit = getattr(self, name)
+            if limit is not None and limit < 1:
+                raise OptionError(f"{name} must be None or at least 1, got {limit}")
+        if not self.simplicity >= 0:
+            raise OptionError(f"simplicity must be a number of at least 0, got {self.simplicity}")
+        if not 0 <= self.min_precision <= 1:
+            raise OptionError(f"min_precision must be a share from 0 to 1, got {self.min_precision}")
+
+    @property
+    def beta_squared(self) -> Fraction | None:
+        """Square of the F-measure's beta; None for Hamming accuracy."""
+        name = str(self.measure).lower()
+        if name == "hamming":
+            return None
+        try:
+            beta = Fraction(name.removeprefix("f"))
+        except ValueError:
+            beta = Fraction(-1)
+        if not name.startswith("f") or beta <= 0:
+            known = "'f1', another F-measure such as 'f0.5', 'hamming' or None"
+            raise OptionError(f"prune must be {known}, got {self.measure!r}")
+        return beta * beta
+
+    def floor(self, precision: float) -> int:
+        """Return the value of the list, in units of 1 / QUANTUM, from which on labels must be so precise to be said."""
+        factor = Fraction(1) if self.beta_squared is None else 1 + self.beta_squared
+        return ceil(factor * Fraction(precision) * QUANTUM)
+
+    def costs(self, total: float, example: float, *, text: bool = False, mixed: bool = False) -> Costs:
+        """Return the costs for targets that add up to `total`, where one example weighs `example`.
+
+        A rule must add at least five sixths of an example's label, and raise the F-measure by about 0.0007; a
+        condition costs a third of that, and a label of a head a sixth, so that labels that go together share a rule.
+        In text, where a rule with alternatives stands for several, lists can afford more of them; and so they can
+        where mixed examples keep those out that chance would find.
+        """
+        least, share = (0.44, 0.0007) if mixed else (0.55, 0.0007 if text and self.max_members else 0.0009)
+        unit = self.simplicity * max(least * QUANTUM * example, share * total)
+        return Costs(*(max(1, round(part * unit)) for part in (1.5, 0.5, 0.25)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -241,15 +331,30 @@ class Selection:
         A large head over a general body is worth more than any one rule that could replace it, but its labels may each
         do better elsewhere. Standing over a body that other labels use anyway costs no rule.
         """
-        changed = False
+        changed, heads = False, self._heads()
         for label in range(self.gains.shape[1]):
-            changed |= self._relearn(label, most)
+            worth = self.alone[:, label]
+            hopeful = self._most[label] > 0 or any(
+                worth[body] > self.costs.literal or label in labels for body, labels in heads.items()
+            )
+            if hopeful and self._relearn(label, heads, most):
+                changed, heads = True, self._heads()
         return changed
 
-    def _relearn(self, label: int, most: int | None) -> bool:
+    @cached_property
+    def _most(self) -> Floats:
+        """The most that each label alone could earn over a body of its own."""
+        prices = self.price + self.costs.literal
+        return np.asarray((self.alone - prices[:, None]).max(axis=0, initial=-1.0))
+
+    def _heads(self) -> dict[int, set[int]]:
+        """The labels that stand over each body."""
         heads: dict[int, set[int]] = {}
         for rule in self.rules:
             heads.setdefault(rule.body, set()).update(rule.labels)
+        return heads
+
+    def _relearn(self, label: int, heads: dict[int, set[int]], most: int | None) -> bool:
         old = [body for body, labels in heads.items() if label in labels]
         others = ((body, len(labels) - (label in labels)) for body, labels in heads.items())
         shared = {body: size >= self.widest for body, size in others if size}

@@ -20,15 +20,15 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from polyrule.arrays import Ints
+from polyrule.data.examples import unscaled
 from polyrule.data.labels import UNKNOWN
 from polyrule.data.table import Table
 from polyrule.errors import OptionError
-from polyrule.heads.soundness import check_search
+from polyrule.heads.search import check_search
 from polyrule.kernels.engine import Candidate, Engine, GrowOptions, Outcome, OutOfTime
 from polyrule.kernels.native import make_engine
 from polyrule.learning.messages import Callback, Progress, wants_within, warn_about_rules, warn_about_time
 from polyrule.measures import Objective
-from polyrule.measures.proofs import proof_of
 from polyrule.measures.ratio import exact_number
 from polyrule.model.rule import Literal, Rule
 from polyrule.model.rule_list import RuleList
@@ -210,20 +210,6 @@ class Learning:
         return False
 
 
-def unscaled(count: int, scale: Fraction) -> float:
-    """Integer weight units back to the user's: an int where it is whole, else the nearest double.
-
-    Examples
-    --------
-    >>> unscaled(6, Fraction(1, 2)), unscaled(3, Fraction(1, 2))
-    (3, 1.5)
-    """
-    if scale == 1:  # no weights: by far the commonest case, and Fraction arithmetic is slow
-        return count
-    exact = count * scale
-    return exact.numerator if exact.denominator == 1 else float(exact)
-
-
 _QUICKER_SORTED = 1 << 16  # examples; of more, counting their bins is quicker than sorting their values
 
 
@@ -281,7 +267,7 @@ class Learner:
             full=self.objective.scope == "full",
         )
         warn_about_rules(self.objective, model.rules)
-        proof = proof_of(self.objective)
+        proof = self.objective.proof()
         if proof is not None:
             model.info["measure_proof"] = proof
         return model, learning.reason

@@ -34,7 +34,7 @@ from polyrule.measures.proofs.smt import load as load_z3
 from polyrule.measures.ratio import exact_number
 from polyrule.model.bodies import check_table
 from polyrule.model.conditions import holds
-from polyrule.model.info import learning_options
+from polyrule.model.files import learning_options
 from polyrule.model.printing import format_literal
 from polyrule.model.rule import LabelCondition, Literal, Rule
 from polyrule.model.rule_list import RuleList

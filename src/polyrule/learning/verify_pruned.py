@@ -14,16 +14,14 @@ from typing import Any
 import numpy as np
 
 from polyrule.arrays import Bools, Bytes, Ints, Matrix
-from polyrule.data.examples import by_content
+from polyrule.data.examples import by_content, unscaled
 from polyrule.data.labels import UNKNOWN
 from polyrule.data.table import Table
 from polyrule.errors import ModelError
 from polyrule.learning.body_pool import counted_as
-from polyrule.learning.composing import Pruning
-from polyrule.learning.expecting import is_text, out_of_bag
+from polyrule.learning.expecting import Taught, is_text, teach
 from polyrule.learning.relearn import Finding, Verification, kept_rules
-from polyrule.learning.selection import cell_gains, digest_of, targets_of
-from polyrule.learning.separate import unscaled
+from polyrule.learning.selection import Pruning, cell_gains, digest_of, targets_of, with_mixed
 from polyrule.model.conditions import holds
 from polyrule.model.rule_list import RuleList
 
@@ -45,23 +43,31 @@ def _is_whole(stored: Any, labels: int) -> bool:
 
 def _targets(
     truth: Bytes, table: Table, weights: Ints, scale: Fraction, taught: bool, stated: Any
-) -> tuple[Matrix, bool]:
-    """Make the targets anew; also return whether they are those that the list was chosen for.
+) -> tuple[Taught, Matrix, bool]:
+    """Make the examples that rules are chosen by, and their targets; are they those that the list was chosen for?
 
     Where a time limit left no time for a teacher, they are the bare labels.
     """
     examples = weights.astype(np.float64) * float(scale)
     bare = targets_of(truth, None, examples, text=False)
+    plain = Taught(table, truth, weights, bare)
     if not taught or digest_of(bare) == stated:
-        return bare, True
+        return plain, bare, True
     order = by_content(table, truth, weights)
-    targets = targets_of(truth, out_of_bag(table, truth, weights, order), examples, text=is_text(table, order))
-    return targets, digest_of(targets) == stated
+    text = is_text(table, order)
+    told = teach(table, truth, weights, order, text=text)
+    if told is None:
+        return plain, bare, False
+    targets = with_mixed(targets_of(truth, told.opinion[: len(truth)], examples, text=text), told.opinion)
+    return told, targets, digest_of(targets) == stated
 
 
 @dataclass(frozen=True, eq=False)
 class PrunedCheck:
-    """A pruned list on its training data: what every rule covers, and what each of its cells is worth."""
+    """A pruned list on its training data: what every rule covers, and what each of its cells is worth.
+
+    Covers and gains go on with the mixed examples that rules were chosen by, if there were any.
+    """
 
     truth: Bytes
     weights: Ints
@@ -82,13 +88,15 @@ class PrunedCheck:
             raise ModelError("the model does not say at which prices its rules were chosen, so it cannot be checked")
         known = truth != UNKNOWN
         taught = options.get("teacher") is not None and bool(known.all())
-        targets, sure = _targets(np.where(known, truth, 0), table, weights, scale, taught, stored.get("targets"))
+        plain = np.where(known, truth, 0)
+        told, targets, sure = _targets(plain, table, weights, scale, taught, stored.get("targets"))
         squared = Pruning(str(options["prune"])).beta_squared
-        gains = np.where(known, weights[:, None] * cell_gains(targets, squared, np.array(stored["levels"])), 0.0)
-        covers = np.ones((len(model), len(truth)), dtype=bool)
+        gains = told.weights[:, None] * cell_gains(targets, squared, np.array(stored["levels"]))
+        gains[: len(known)][~known] = 0.0
+        covers = np.ones((len(model), len(told.table)), dtype=bool)
         for number, rule in enumerate(model.rules):
             for condition in rule.body:
-                covers[number] &= holds(condition, table)
+                covers[number] &= holds(condition, told.table)
         rule_cost, condition_cost, literal_cost = stored["costs"]
         costs = int(rule_cost), int(condition_cost), int(literal_cost)
         sample = "sample" in stored
@@ -117,7 +125,7 @@ class PrunedCheck:
     def _counts(self, model: RuleList) -> Iterator[Finding]:
         unset = np.ones(self.truth.shape, dtype=bool)
         for number, rule in enumerate(model.rules):
-            covered = self.covers[number]
+            covered = self.covers[number, : len(self.truth)]
             for literal in rule.head:
                 mine = covered & unset[:, literal.label]
                 right = mine & (self.truth[:, literal.label] == literal.value)

@@ -83,7 +83,7 @@ class Forest:
     ) -> None:
         self._truth, self._keep = truth, keep
         self._weights = (weights / weights.mean()).astype(np.float32)
-        self._known = _filled(design)
+        self._known = np.asfortranarray(_filled(design))  # trees look at one column after the other
         features, rows = design.shape[1], min(len(design), _LARGEST_BAG)
         # Where examples are plenty, leaves of one only add noise and time, and a few features will do.
         many = rows >= _MANY_EXAMPLES
@@ -135,8 +135,10 @@ class Forest:
             min_samples_leaf=self._smallest_leaf,
             random_state=int(random.integers(2**31)),
         )
-        targets = self._code(rows, number[1], random)
-        tree.fit(self._known[rows], targets, sample_weight=weights.astype(np.float64), check_input=False)
+        targets, shown = self._code(rows, number[1], random), self._known.T.take(rows, axis=1).T
+        # Of a small tree, most of the time would go into checking what is known to be right.
+        with import_late("sklearn").config_context(skip_parameter_validation=True, assume_finite=True):
+            tree.fit(shown, targets, sample_weight=weights.astype(np.float64), check_input=False)
         grown = tree.tree_
         leaves = grown.apply(self._known).astype(np.int32)
         return _Grown(grown if self._keep else None, grown.node_count, rows, weights, leaves[rows]), leaves
@@ -172,4 +174,4 @@ def _label_sets(truth: Bytes) -> Ints | None:
 def _filled(design: Floats32) -> Floats32:
     """A missing value lies below all others."""
     missing = np.isnan(design)
-    return np.where(missing, np.float32(-1), design) if missing.any() else np.ascontiguousarray(design)
+    return np.where(missing, np.float32(-1), design) if missing.any() else design

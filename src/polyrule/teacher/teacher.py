@@ -4,6 +4,9 @@ A forest, a kernel regression and, for text, a linear one, blended by a logistic
 examples they have not seen: out of bag for the forest, by the closed form for leaving one out for the other two. Memory
 stays within a few numbers per example and label, plus about 100 MB, whatever the number of labels or label sets.
 
+Mixed examples lie between training examples. Rules that must fit what a teacher says there as well are less likely to
+fit the noise of a few hundred examples.
+
 This module knows nothing about ensembles of rules. Any learner that wants probabilities of its training labels that no
 label can have leaked into may use it: ``Teacher(design, truth, weights, seed).left_out``.
 """
@@ -12,17 +15,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 import numpy as np
+import numpy.typing as npt
 from scipy.optimize import minimize
 from scipy.special import expit, logit
 
-from polyrule.arrays import Bytes, Codes, Floats, Floats32, Matrix
+from polyrule.arrays import Bytes, Codes, Floats, Floats32, Ints, Matrix
 from polyrule.bins.binning import Binning
 from polyrule.data.table import Table
 from polyrule.teacher.forest import Forest
-from polyrule.teacher.ridge import KernelRidge, LinearRidge, looks_like_text
+from polyrule.teacher.ridge import KernelRidge, LinearRidge, column_blocks, looks_like_text
 
 _TREES = 100
 _TREES_FOR_TEXT = 60  # there the linear member knows what more trees would
@@ -30,6 +34,8 @@ _BLENDED_CELLS = 100_000
 _BLOCK_CELLS = 1_000_000
 # Estimates are rounded to multiples of this, so that the last digits of a machine's arithmetic stay without effect.
 GRAIN = 2.0**-16
+
+T = TypeVar("T", bound=np.generic)
 
 
 class Member(Protocol):
@@ -245,3 +251,59 @@ def _width(binning: Binning, feature: int) -> int:
     if not binning.features[feature].is_nominal or count <= 2:
         return 1
     return count if count <= _MOST_CATEGORIES else 0
+
+
+_POOL = 1500  # examples among which neighbours are sought
+
+
+def neighbours(design: Floats32, count: int, random: np.random.Generator) -> Ints:
+    """Nearest others of every example, among at most 1,500 that are drawn; shape (examples, count).
+
+    Values are rounded to a few steps per standard deviation: distances are then whole numbers, exact on every machine.
+    """
+    steps = np.empty(design.shape, dtype=np.float32)
+    for columns in column_blocks(design):
+        filled = np.where(np.isnan(design[:, columns]), np.float32(0), design[:, columns])
+        spread = filled.std(axis=0, dtype=np.float64)
+        scaled = (filled - filled.mean(axis=0, dtype=np.float64)) / np.where(spread > 0, spread, 1)
+        steps[:, columns] = np.clip(np.rint(3 * scaled), -9, 9)
+    pool = np.sort(random.permutation(len(design))[:_POOL])
+    theirs = (steps[pool] ** 2).sum(axis=1)
+    found = np.empty((len(design), count), dtype=np.int64)
+    for first in range(0, len(design), 1000):
+        block = np.arange(first, min(len(design), first + 1000))
+        distances = (theirs - 2 * (steps[block] @ steps[pool].T)).astype(np.int64)
+        distances[block[:, None] == pool] = 2**40
+        # Of equally near ones the first; all keys differ, so that a partial sort finds the same ones as a whole one.
+        keys = np.partition(distances * len(pool) + np.arange(len(pool)), count - 1, axis=1)[:, :count]
+        found[block] = pool[np.sort(keys, axis=1) % len(pool)]
+    return found
+
+
+def mix(
+    columns: npt.NDArray[T], near: Ints, wanted: int, exchange: float, random: np.random.Generator
+) -> tuple[npt.NDArray[T], Ints]:
+    """Make examples that take some values from a near neighbour; also return which example each started from.
+
+    Parameters
+    ----------
+    columns : ndarray, shape (features, examples)
+    near : ndarray of int, shape (examples, neighbours)
+    wanted : int
+    exchange : float
+        Probability that a value is taken from the neighbour.
+    random : Generator
+
+    Examples
+    --------
+    >>> mixed, sources = mix(np.array([[1, 2], [3, 4]]), np.array([[1], [0]]), 4, 0.5, np.random.default_rng(0))
+    >>> sources, mixed[0]
+    (array([0, 1, 0, 1]), array([1, 2, 1, 1]))
+    """
+    sources = np.resize(np.arange(columns.shape[1]), wanted)
+    partners = near[sources, random.integers(near.shape[1], size=wanted)]
+    mixed = np.empty((len(columns), wanted), dtype=columns.dtype)
+    for feature, column in enumerate(columns):
+        exchanged = random.random(wanted, dtype=np.float32) < exchange
+        mixed[feature] = np.where(exchanged, column[partners], column[sources])
+    return mixed, sources
