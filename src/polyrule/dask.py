@@ -29,7 +29,7 @@ except ImportError as problem:  # pragma: no cover
 
 from polyrule.cluster.counter import DaskCounter, again, store_shares
 from polyrule.cluster.packing import Remote, pack_collections, parts_of
-from polyrule.ensemble.model import RuleEnsemble
+from polyrule.model.rule_ensemble import RuleEnsemble
 
 __all__ = ["RuleEnsembleClassifier", "RuleListClassifier"]
 

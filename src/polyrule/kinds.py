@@ -1,6 +1,5 @@
-"""Every kind of model there is: importing a stage with models of its own makes them known to `polyrule.model`."""
+"""Every kind of model: reading one from a file, and turning one into code."""
 
-from polyrule import ensemble  # noqa: F401
 from polyrule.model.exports import export, export_onnx, onnx_inputs
 from polyrule.model.files import load
 

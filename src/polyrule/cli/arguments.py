@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from polyrule.cli.command import Option
-from polyrule.cli.output import note
-from polyrule.cli.wording import in_options, option_name
+from polyrule.cli.output import in_options, note, option_name
 from polyrule.errors import DataError, ModelError, OptionError, did_you_mean
 
 if TYPE_CHECKING:

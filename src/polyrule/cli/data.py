@@ -8,8 +8,7 @@ import click
 
 from polyrule.cli.arguments import data_argument, data_options, load_data
 from polyrule.cli.command import command, json_option
-from polyrule.cli.output import print_json, warn
-from polyrule.cli.text import fit
+from polyrule.cli.output import fit, print_json, warn
 
 if TYPE_CHECKING:
     from polyrule.data import Dataset

@@ -8,8 +8,7 @@ from typing import Any
 import click
 
 from polyrule.cli.command import command, json_option
-from polyrule.cli.output import print_json
-from polyrule.cli.text import fit
+from polyrule.cli.output import fit, print_json
 
 
 @command("datasets")

@@ -20,8 +20,7 @@ from polyrule.cli.arguments import (
     model_argument,
 )
 from polyrule.cli.command import Command, Group, json_option
-from polyrule.cli.output import cannot_write, note, print_json, warn
-from polyrule.cli.text import fit, plural
+from polyrule.cli.output import cannot_write, fit, note, plural, print_json, warn
 from polyrule.errors import ModelError, OptionError
 
 
@@ -207,7 +206,7 @@ def text(model: Path, file: Any, output: Path | None, as_json: bool) -> None:
       nano rules.txt
       polyrule edit text model.json rules.txt
     """
-    from polyrule.model.editing import from_text
+    from polyrule.model.rule_list import from_text
 
     stored = load_rule_list(model)
     _store(stored, from_text(stored, file.read()), model, output, as_json)
@@ -356,9 +355,7 @@ def _store(stored: Any, edited: Any, model: Path, output: Path | None, as_json: 
     except OSError as error:
         raise cannot_write(backup if backup and error.filename == str(backup) else target, error) from error
     if as_json:
-        from polyrule.cli.show import rule_records
-
-        print_json({"output": str(target), "rules": rule_records(edited)})
+        print_json({"output": str(target), "rules": edited.records()})
         return
     for line in changed_lines(str(stored), str(edited)):
         click.echo(fit(line))

@@ -15,7 +15,7 @@ from polyrule.errors import PolyruleError
 
 if TYPE_CHECKING:
     from polyrule.evaluation.experiment import Progress, Results
-    from polyrule.evaluation.experiment.plan import Run
+    from polyrule.evaluation.experiment.one_run import Run
     from polyrule.evaluation.experiment.spec import ExperimentSpec
 
 
@@ -151,7 +151,7 @@ def _print_json(progress: Progress) -> None:
 
 
 def _show_plan(spec: ExperimentSpec, folder: Path, chosen: Callable[[Run], bool]) -> None:
-    from polyrule.evaluation.experiment.plan import plan_runs
+    from polyrule.evaluation.experiment.one_run import plan_runs
 
     rows = folder / "rows"
     for run in plan_runs(spec):

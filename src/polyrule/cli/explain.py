@@ -21,8 +21,7 @@ from polyrule.cli.arguments import (
     with_known,
 )
 from polyrule.cli.command import command, json_option
-from polyrule.cli.output import print_json, warn
-from polyrule.cli.text import fit
+from polyrule.cli.output import fit, print_json, warn
 from polyrule.errors import DataError, OptionError, UnseenCategoryWarning, did_you_mean
 
 if TYPE_CHECKING:

@@ -5,8 +5,7 @@ from __future__ import annotations
 import click
 
 from polyrule.cli.command import Command, Group, json_option
-from polyrule.cli.output import print_json
-from polyrule.cli.text import fit
+from polyrule.cli.output import fit, print_json
 
 _SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
@@ -78,7 +77,6 @@ def check(expression: str, budget: int, prove: bool, seconds: float, negative: b
     """
     from polyrule.measures import Objective
     from polyrule.measures.check import check as check_measure
-    from polyrule.measures.proofs import proof_of
 
     report = check_measure(expression, budget=budget, negative=negative, prove=prove, seconds=seconds)
     if as_json:
@@ -87,7 +85,7 @@ def check(expression: str, budget: int, prove: bool, seconds: float, negative: b
                 "measure": repr(report.measure),
                 "negative": report.negative,
                 "remarks": list(report.remarks),
-                "proof": proof_of(Objective(report.measure, negative=negative)),
+                "proof": Objective(report.measure, negative=negative).proof(),
                 "entries": report.records(),
             }
         )

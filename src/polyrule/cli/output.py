@@ -1,17 +1,21 @@
-"""Where results go: standard output, or a file that appears whole or not at all."""
+"""Where results go, and words for people: fitted to the terminal, progress, messages that name options."""
 
 from __future__ import annotations
 
+import contextlib
 import json
+import re
+import shutil
 import sys
-from collections.abc import Callable
+import textwrap
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 import click
 
-from polyrule.cli.text import fit
-from polyrule.errors import OutputError
+from polyrule.errors import DataError, OptionError, OutputError
 from polyrule.names import visible
 
 
@@ -31,7 +35,7 @@ def write_text(text: str, path: Path | None) -> None:
 def write_file(path: Path, write: Callable[[Any], object], mode: str = "w") -> None:
     """Write a file atomically; what goes wrong is said with the name of the file the user asked for."""
     # Imported here: warnings are said through this module, also those that come up while the models are imported.
-    from polyrule.model.atomic import atomic_write
+    from polyrule.atomic import atomic_write
 
     try:
         with atomic_write(path, mode) as stream:
@@ -68,3 +72,164 @@ def warn(message: str) -> None:
 def on_terminal() -> bool:
     """Whether a person watches standard error."""
     return sys.stderr.isatty()
+
+
+# Stands for a space at which a line must not break; no text that is printed holds it, names least of all.
+_GLUE = "\x00"
+
+
+def fit(text: str, indent: int = 6, stream: TextIO | None = None) -> str:
+    """Wrap long lines at the width of the terminal, continued lines indented; leave the text alone in a pipe.
+
+    `stream` is where the text goes, standard output unless said otherwise.
+    """
+    if not (stream or sys.stdout).isatty():
+        return text
+    width = max(40, shutil.get_terminal_size().columns)
+    return "\n".join(wrap_line(line, width, indent) for line in text.splitlines())
+
+
+def plural(count: float, word: str) -> str:
+    """Return a count and what is counted.
+
+    >>> plural(1, "rule"), plural(2, "rule")
+    ('1 rule', '2 rules')
+    """
+    return f"{count:g} {word}{'' if count == 1 else 's'}"
+
+
+def wrap_line(line: str, width: int, indent: int = 6) -> str:
+    """Wrap one line at spaces, best after a comma or semicolon, so that conditions stay whole.
+
+    >>> print(wrap_line("1. red, blue <- colours > 5.5, stripes <= 4", 26))
+    1. red, blue <-
+          colours > 5.5,
+          stripes <= 4
+    """
+    if len(line) <= width:
+        return line
+    start = len(line) - len(line.lstrip())
+    longest = width - start - indent
+    parts = re.split(r"((?<=[,;:]) +|(?<= <-) +| {2,})", line.lstrip())
+    glued = "".join(part.replace(" ", _GLUE) if part.strip() and len(part) <= longest else part for part in parts)
+    wrapped = textwrap.wrap(
+        glued,
+        width,
+        initial_indent=" " * start,
+        subsequent_indent=" " * (start + indent),
+        break_long_words=False,
+        break_on_hyphens=False,
+        drop_whitespace=True,
+    )
+    return "\n".join(wrapped).replace(_GLUE, " ")
+
+
+@contextlib.contextmanager
+def learning_progress(quiet: bool) -> Iterator[Any]:
+    """Give a callback for the learner; None where nobody watches, so that nothing is written into pipes and files."""
+    if quiet or not on_terminal():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
+
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(bar_width=12),  # a line of 80 characters has room for the rest
+        TaskProgressColumn(),
+        TextColumn("{task.fields[rules]}"),
+        TimeElapsedColumn(),
+    )
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("learning", total=1.0, rules="0 rules")
+
+        def show(progress: Any) -> None:
+            rules = f"{progress.rules} rule{'' if progress.rules == 1 else 's'}"
+            if hasattr(progress, "phase"):
+                bar.update(task, description=progress.phase, completed=progress.done, rules=rules)
+            else:
+                bar.update(task, completed=progress.done, rules=rules + _within(progress))
+
+        from polyrule.learning.messages import within_rules  # which needs NumPy, and help shall not
+
+        yield within_rules(show)
+        bar.update(task, completed=1.0)  # growing may end before every label is decided
+        bar.refresh()
+
+
+def _within(progress: Any) -> str:
+    """Say how far the search for the next rule is, if that is what is reported."""
+    if progress.rule is not None:
+        return ""
+    best = "" if progress.best is None else f", best {progress.best:.4g}"
+    return f"; next: {progress.bodies:,} bodies{best}"
+
+
+@contextlib.contextmanager
+def counting_progress(text: str, total: int | None, quiet: bool = False) -> Iterator[Any]:
+    """Give a function that takes how much is done; it does nothing where nobody watches."""
+    if quiet or not on_terminal():
+        yield lambda done: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(text, total=total)
+        yield lambda done: bar.update(task, completed=done)
+
+
+_QUOTED = re.compile(r"('[^']*'|\"[^\"]*\")")
+_SWITCH = {"True": "", "False": "no-"}
+
+
+def option_name(parameter: str, renamed: Mapping[str, str]) -> str:
+    """Return the option for a parameter, such as ``--max-rules`` for ``max_rules``."""
+    return "--" + renamed.get(parameter, parameter).replace("_", "-")
+
+
+def in_options(message: str, parameters: Iterable[str], renamed: Mapping[str, str] | None = None) -> str:
+    """Write a message with options in place of parameters; what stands in quotes, such as a column's name, stays.
+
+    Examples
+    --------
+    >>> in_options("max_rules must be None or at least 1, got 0", ["max_rules"])
+    '--max-rules must be none or at least 1, got 0'
+    >>> in_options("max_head_size contradicts heads='single'; leave it out", ["heads", "max_head_size"])
+    '--max-head-size contradicts --heads single; leave it out'
+    >>> in_options("column 'drop' holds dates; drop it (drop=) or pass header=False", ["drop", "header"])
+    "column 'drop' holds dates; drop it (--drop) or pass --no-header"
+    """
+    for name in sorted(parameters, key=len, reverse=True):
+        option = option_name(name, renamed or {})
+        message = re.sub(rf"(?<![\w'\"-]){name}=('[^']*'|\w+)", partial(_with_value, option), message)
+        message = re.sub(rf"^{name}(?=:| must| contradicts| ')", option, message)
+        # A word with an underscore can only be a parameter; a plain one needs the sign to be one.
+        message = _outside_quotes(rf"(?<![\w-]){name}{'=?' if '_' in name else '='}(?!\w)", option, message)
+    return _outside_quotes(r"\bNone\b", "none", message)
+
+
+def _with_value(option: str, found: re.Match[str]) -> str:
+    value = found[1]
+    if value in _SWITCH:
+        return f"--{_SWITCH[value]}{option[2:]}"
+    plain = re.fullmatch(r"'?([\w.:-]+)'?", value)
+    return f"{option} {plain[1] if plain else value}"
+
+
+def _outside_quotes(pattern: str, replacement: str, message: str) -> str:
+    parts = _QUOTED.split(message)
+    return "".join(part if n % 2 else re.sub(pattern, replacement, part) for n, part in enumerate(parts))
+
+
+@contextlib.contextmanager
+def speaking(parameters: Iterable[str], renamed: Mapping[str, str] | None = None) -> Iterator[None]:
+    """Let errors of the library name options of the command line."""
+    try:
+        yield
+    except (DataError, OptionError) as error:
+        said = in_options(str(error), parameters, renamed)
+        if said == str(error):
+            raise
+        raise type(error)(said) from error

@@ -9,8 +9,7 @@ import click
 
 from polyrule.cli.arguments import data_options, naming, reading_options
 from polyrule.cli.command import command, json_option
-from polyrule.cli.output import note, print_json
-from polyrule.cli.progress import counting_progress
+from polyrule.cli.output import counting_progress, note, print_json
 from polyrule.errors import OptionError
 
 

@@ -11,8 +11,7 @@ import click
 
 from polyrule.cli.arguments import check_known, load_model, model_argument
 from polyrule.cli.command import command, json_option
-from polyrule.cli.output import print_json, write_text
-from polyrule.cli.text import fit
+from polyrule.cli.output import fit, print_json, write_text
 from polyrule.names import safe_cell, visible
 
 
@@ -65,7 +64,7 @@ def show(
     stored = load_model(model)
     check_known("--label", labels, stored.label_names, "label")
     check_known("--feature", features, [feature.name for feature in stored.features], "feature")
-    rows = rule_records(stored, None if as_json else digits)
+    rows = stored.records(None if as_json else digits)
     chosen = [n for n in range(len(rows)) if _wanted(stored, n, labels, features, min_coverage)]
     if stats:
         _show_stats(stored, as_json)
@@ -80,19 +79,6 @@ def show(
         shown = [{key: safe_cell(value) for key, value in row.items()} for row in shown]
     text = stored.format(digits=digits) if whole else _render(shown, format_)
     write_text((fit(text) if output is None else text) + "\n", output)
-
-
-def rule_records(model: Any, digits: int | None = None) -> list[dict[str, Any]]:
-    """Return one plain dict per rule of a model of any kind, numbers in texts rounded to `digits`."""
-    from polyrule.model.files import kind_of
-
-    if kind_of(model) == "rule-ensemble":
-        from polyrule.ensemble.printing import records as weighted
-
-        return weighted(model, digits)
-    from polyrule.model.list_statistics import records
-
-    return records(model, digits)
 
 
 def _wanted(model: Any, number: int, labels: tuple[str, ...], features: tuple[str, ...], least: float | None) -> bool:

@@ -25,10 +25,17 @@ from polyrule.cli.arguments import (
 )
 from polyrule.cli.command import command, json_option
 from polyrule.cli.learner_options import learner_options, limit_options, make_learner, speaking_options
-from polyrule.cli.output import cannot_write, check_place, note, print_json, warn
-from polyrule.cli.progress import counting_progress, learning_progress
-from polyrule.cli.show import rule_records
-from polyrule.cli.text import fit, plural
+from polyrule.cli.output import (
+    cannot_write,
+    check_place,
+    counting_progress,
+    fit,
+    learning_progress,
+    note,
+    plural,
+    print_json,
+    warn,
+)
 from polyrule.errors import DataError, DataWarning, MeasureWarning, ModelWarning, OptionError
 
 if TYPE_CHECKING:
@@ -124,7 +131,7 @@ def train(
     result: dict[str, Any] = {"output": str(output) if output else None, "seconds": seconds, "interrupted": interrupted}
     result |= {
         "statistics": model.statistics(),
-        "rules": rule_records(model),
+        "rules": model.records(),
         "stopped": getattr(estimator, "stopped_reason_", None),
         "findings": findings,
     }

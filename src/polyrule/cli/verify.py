@@ -16,8 +16,7 @@ from polyrule.cli.arguments import (
     model_argument,
 )
 from polyrule.cli.command import command, json_option
-from polyrule.cli.output import note, print_json
-from polyrule.cli.text import fit
+from polyrule.cli.output import fit, note, print_json
 
 #: True as far as it was checked, but not all of it was.
 NOT_ALL = 3

@@ -237,6 +237,20 @@ def integer_weights(sample_weight: Any, n: int) -> tuple[npt.NDArray[np.int64], 
     return np.array(integers, dtype=np.int64)[position], scale
 
 
+def unscaled(count: int, scale: Fraction) -> float:
+    """Integer weight units back to the user's: an int where it is whole, else the nearest double.
+
+    Examples
+    --------
+    >>> unscaled(6, Fraction(1, 2)), unscaled(3, Fraction(1, 2))
+    (3, 1.5)
+    """
+    if scale == 1:  # no weights: by far the commonest case, and Fraction arithmetic is slow
+        return count
+    exact = count * scale
+    return exact.numerator if exact.denominator == 1 else float(exact)
+
+
 def _check(sample_weight: Any, n: int) -> npt.NDArray[np.float64]:
     try:
         given = np.asarray(sample_weight)

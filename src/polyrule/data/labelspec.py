@@ -25,8 +25,7 @@ from typing import Any
 from xml.parsers import expat
 
 from polyrule.data.columns import listing, shorten
-from polyrule.data.lines import line_blocks
-from polyrule.data.sources import Source
+from polyrule.data.sources import Source, line_blocks
 from polyrule.errors import DataError, OptionError, did_you_mean
 
 

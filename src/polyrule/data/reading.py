@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from polyrule.data.assemble import Assembler, undeclared
+from polyrule.data.assemble import Assembler, Layout, undeclared
 from polyrule.data.dataset import Dataset
 from polyrule.data.dates import arranged, day_written, with_parts
 from polyrule.data.formats.arff import ArffReader
@@ -22,9 +22,7 @@ from polyrule.data.formats.jsonlines import JsonLinesReader
 from polyrule.data.formats.libsvm import LibsvmReader
 from polyrule.data.formats.number_style import NumberStyle, other_style
 from polyrule.data.formats.parquet import ParquetReader
-from polyrule.data.formats.workbook import Workbook
-from polyrule.data.formats.xlsx import XlsxReader
-from polyrule.data.layout import Layout
+from polyrule.data.formats.xlsx import Workbook, XlsxReader
 from polyrule.data.roles import Roles, make_layout
 from polyrule.data.sniff import ending, find_format
 from polyrule.data.sources import Source

@@ -7,12 +7,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from polyrule.data.assemble import Layout
 from polyrule.data.columns import UnseenCategories, listing
 from polyrule.data.formats.blocks import Column, Reader
 from polyrule.data.formats.encoders import Encoder
 from polyrule.data.frames import check_distinct
 from polyrule.data.labelspec import LabelChoice, choose_columns, names_file
-from polyrule.data.layout import Layout
 from polyrule.data.sources import Source
 from polyrule.data.table import Feature
 from polyrule.data.tags import TagCollector, find_separator

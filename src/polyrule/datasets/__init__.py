@@ -11,7 +11,6 @@ True
 
 from polyrule.datasets.loading import describe, load
 from polyrule.datasets.loading import names as list  # the module is used as datasets.list()
-from polyrule.datasets.recovery import Recovery, recovery
-from polyrule.datasets.synthetic import PlantedCondition, PlantedRule, planted_rules
+from polyrule.datasets.synthetic import PlantedCondition, PlantedRule, Recovery, planted_rules, recovery
 
 __all__ = ["PlantedCondition", "PlantedRule", "Recovery", "describe", "list", "load", "planted_rules", "recovery"]

@@ -20,12 +20,12 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from polyrule.atomic import hold
 from polyrule.data.dataset import Dataset
 from polyrule.data.encode import to_table
 from polyrule.data.labels import to_labels
 from polyrule.datasets.registry import Entry
 from polyrule.errors import DataError
-from polyrule.locks import hold
 from polyrule.version import __version__
 
 SITES = (

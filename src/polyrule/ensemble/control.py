@@ -18,7 +18,7 @@ from polyrule.bins.binning import looks_like_text
 from polyrule.data.table import Table
 from polyrule.ensemble.building import BuildOptions
 from polyrule.ensemble.soft_targets import Teaching
-from polyrule.ensemble.weighted_rule import WeightedRule
+from polyrule.model.rule import WeightedRule
 from polyrule.native import ONE_THREAD, Compute
 
 _monotonic = time.monotonic

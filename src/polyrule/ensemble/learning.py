@@ -19,11 +19,11 @@ from polyrule.data.examples import by_content
 from polyrule.data.table import Table
 from polyrule.ensemble.control import Callback, Control, LearnOptions
 from polyrule.ensemble.logistic import Calibration
-from polyrule.ensemble.model import RuleEnsemble
 from polyrule.ensemble.parts import Part, Setting
 from polyrule.ensemble.tuning import Evidence, choose
-from polyrule.ensemble.weighted_rule import Entry, WeightedRule
 from polyrule.ensemble.weights import loss
+from polyrule.model.rule import Entry, WeightedRule
+from polyrule.model.rule_ensemble import RuleEnsemble
 
 # Share of the cross-validated log loss that shorter heads may cost.
 _NEXT_TO_NOTHING = 0.02

@@ -13,12 +13,11 @@ from polyrule.bins.tests import meaning
 from polyrule.data.table import Table
 from polyrule.ensemble.building import Builder, covers_of
 from polyrule.ensemble.control import Control, LearnOptions
-from polyrule.ensemble.decisions import SET_KINDS
 from polyrule.ensemble.logistic import Calibration
 from polyrule.ensemble.scorecard import to_points
 from polyrule.ensemble.soft_targets import SoftTargets, TrainingExamples, plain_examples
-from polyrule.ensemble.weighted_rule import WeightedRule
-from polyrule.model.rule import plain_conditions
+from polyrule.model.decisions import SET_KINDS
+from polyrule.model.rule import WeightedRule, plain_conditions
 
 # A table with more cells than this is not taught; large data is less noisy, too.
 _LARGEST_TAUGHT = 60_000_000

@@ -13,16 +13,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from polyrule.arrays import Bytes, Codes, Floats, Floats32, Ints
+from polyrule.arrays import Bytes, Codes, Floats, Floats32
 from polyrule.bins.binning import Binning
 from polyrule.data.table import Table
-from polyrule.teacher.ridge import column_blocks
-from polyrule.teacher.teacher import Design, Teacher
+from polyrule.teacher.teacher import Design, Teacher, mix, neighbours
 
 _LARGEST_MIXED = 20_000_000  # cells of the bins of real and mixed examples
 _MOST_TARGETS = 4_000_000  # of real and mixed examples; beyond it the final model gets no more than the others
 _BLOCK = 1000  # examples
-_POOL = 1500  # examples among which neighbours are sought
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,38 +146,3 @@ class SoftTargets:
             np.vstack([self.targets, opinions]),
             np.concatenate([self.weights, weights]),
         )
-
-
-def neighbours(design: Floats32, count: int, random: np.random.Generator) -> Ints:
-    """Nearest others of every example, among at most 1,500 that are drawn; shape (examples, count).
-
-    Values are rounded to a few steps per standard deviation: distances are then whole numbers, exact on every machine.
-    """
-    steps = np.empty(design.shape, dtype=np.float32)
-    for columns in column_blocks(design):
-        filled = np.where(np.isnan(design[:, columns]), np.float32(0), design[:, columns])
-        spread = filled.std(axis=0, dtype=np.float64)
-        scaled = (filled - filled.mean(axis=0, dtype=np.float64)) / np.where(spread > 0, spread, 1)
-        steps[:, columns] = np.clip(np.rint(3 * scaled), -9, 9)
-    pool = np.sort(random.permutation(len(design))[:_POOL])
-    theirs = (steps[pool] ** 2).sum(axis=1)
-    found = np.empty((len(design), count), dtype=np.int64)
-    for first in range(0, len(design), 1000):
-        block = np.arange(first, min(len(design), first + 1000))
-        distances = (theirs - 2 * (steps[block] @ steps[pool].T)).astype(np.int64)
-        distances[block[:, None] == pool] = 2**40
-        # Of equally near ones the first; all keys differ, so that a partial sort finds the same ones as a whole one.
-        keys = np.partition(distances * len(pool) + np.arange(len(pool)), count - 1, axis=1)[:, :count]
-        found[block] = pool[np.sort(keys, axis=1) % len(pool)]
-    return found
-
-
-def mix(codes: Codes, near: Ints, wanted: int, exchange: float, random: np.random.Generator) -> tuple[Codes, Ints]:
-    """Make examples that take some values from a near neighbour; also return which example each started from."""
-    sources = np.resize(np.arange(codes.shape[1]), wanted)
-    partners = near[sources, random.integers(near.shape[1], size=wanted)]
-    mixed = np.empty((len(codes), wanted), dtype=codes.dtype)
-    for feature, column in enumerate(codes):
-        exchanged = random.random(wanted, dtype=np.float32) < exchange
-        mixed[feature] = np.where(exchanged, column[partners], column[sources])
-    return mixed, sources

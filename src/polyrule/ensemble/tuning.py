@@ -12,7 +12,8 @@ import numpy.typing as npt
 from scipy.special import logit
 
 from polyrule.arrays import Bytes, Floats, Ints, Matrix
-from polyrule.ensemble.decisions import (
+from polyrule.errors import OptionError
+from polyrule.model.decisions import (
     KINDS,
     SET_KINDS,
     Decision,
@@ -21,7 +22,6 @@ from polyrule.ensemble.decisions import (
     membership,
     seen_label_sets,
 )
-from polyrule.errors import OptionError
 
 _GRID = np.round(logit(np.arange(5, 81) / 100), 9)  # rounded: last digits differ between versions of SciPy
 _LARGEST_TUNED = 2_000_000  # examples times label sets; of more examples only some are used

@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from polyrule.data.examples import examples_of, fingerprint, is_of_examples
-from polyrule.ensemble.editing import matrix_of, slope_of, training
-from polyrule.ensemble.printing import format_conditions
+from polyrule.ensemble.refit import matrix_of, slope_of, training
 from polyrule.errors import ModelError
 from polyrule.learning.relearn import Statement, not_checked, relearn
+from polyrule.model.ensemble_printing import format_conditions
 
 if TYPE_CHECKING:
     from polyrule.arrays import Floats, Matrix
     from polyrule.data.dataset import Dataset
-    from polyrule.ensemble.model import RuleEnsemble
+    from polyrule.model.rule_ensemble import RuleEnsemble
 
 #: Largest derivative of the loss by any weight, per unit of training weight, that counts as 0.
 TOLERANCE = 1e-5

@@ -33,7 +33,7 @@ from polyrule.model.conditions import with_gaps
 from polyrule.model.predict import predict as run_rules
 from polyrule.model.predict import predict_proba as rule_probabilities
 from polyrule.native import warn_if_slow
-from polyrule.scale.counting import Counting
+from polyrule.scale.counting import NOTHING_COUNTED, Counting
 from polyrule.store import Packed, Store, pack_table
 from polyrule.store.coded_table import unpack, unpack_values
 from polyrule.store.packed import BLOCK_ROWS
@@ -275,7 +275,8 @@ class RuleClassifier(RuleEstimator):
 
     def _counting(self) -> Counting:
         """How rows are counted where data is binned or packed."""
-        return Counting(self.max_bins, self.refine, self.device)
+        chosen = (self.max_bins, self.refine, self.device)
+        return NOTHING_COUNTED if chosen == (None, False, "cpu") else Counting(*chosen)
 
     def fit(
         self,
@@ -369,7 +370,8 @@ def packed_training(training: TrainingData, counting: Counting) -> TrainingData:
             raise OptionError("refine=True needs the original values; pack the data with keep_values=True")
         return training
     if counting.max_bins is None:
-        counting.check_used()
+        if counting is not NOTHING_COUNTED:
+            counting.check_used()
         return training
     t = training
     packed = pack_table(

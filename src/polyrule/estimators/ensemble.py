@@ -17,9 +17,7 @@ from polyrule.data.labels import require_known
 from polyrule.data.table import Table
 from polyrule.ensemble.control import Callback
 from polyrule.ensemble.learning import MOST_TAUGHT, learn
-from polyrule.ensemble.model import RuleEnsemble
 from polyrule.ensemble.tuning import Evidence, check_monotone, choose
-from polyrule.ensemble.weighted_rule import WeightedRule
 from polyrule.errors import ModelError, OptionError
 from polyrule.estimators.base import RuleEstimator, TrainingData
 from polyrule.estimators.ensemble_options import folds_of, options_of
@@ -28,7 +26,8 @@ from polyrule.learning.constraints import Constraints
 from polyrule.learning.messages import telling
 from polyrule.model.bodies import check_table
 from polyrule.model.conditions import with_gaps
-from polyrule.model.rule import NumericCondition, plain_conditions
+from polyrule.model.rule import NumericCondition, WeightedRule, plain_conditions
+from polyrule.model.rule_ensemble import RuleEnsemble
 from polyrule.store import Packed
 from polyrule.store.coded_table import unpack
 

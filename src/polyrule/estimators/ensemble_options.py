@@ -10,12 +10,12 @@ from sklearn.utils import check_random_state
 from polyrule.arrays import Bools, Bytes, Ints
 from polyrule.ensemble.building import BuildOptions
 from polyrule.ensemble.control import LearnOptions
-from polyrule.ensemble.decisions import KINDS
 from polyrule.ensemble.gain import native_kernel
 from polyrule.ensemble.growing import Growth
 from polyrule.ensemble.soft_targets import Teaching
 from polyrule.ensemble.tuning import MEASURES, check_monotone
 from polyrule.errors import OptionError
+from polyrule.model.decisions import KINDS
 from polyrule.native import Compute
 
 _POINTS = 10

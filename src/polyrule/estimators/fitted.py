@@ -23,7 +23,7 @@ from polyrule.data.targets import Target, arrange_labels, read_target, rows_righ
 from polyrule.errors import DataError, OptionError
 from polyrule.model.flips import Flip
 from polyrule.model.narrowing import as_record, cut_row, place_of_row
-from polyrule.model.tools import is_pair, labelled
+from polyrule.model.rule_model import is_pair, labelled
 
 
 class FittedRules(ClassifierMixin, BaseEstimator):  # type: ignore[misc]

@@ -13,10 +13,11 @@ from polyrule.errors import OptionError
 from polyrule.estimators.base import RuleClassifier, TrainingData, examples_of, packed_training
 from polyrule.estimators.sampling import list_on_all, sampled, share_of
 from polyrule.kernels.engine import GrowOptions
-from polyrule.learning.composing import LONGEST_BODY, Composition, Pruning, dense_truth
+from polyrule.learning.composing import LONGEST_BODY, Composition, dense_truth
 from polyrule.learning.constraints import Constraints, grow_restricted
 from polyrule.learning.messages import Callback, telling, warn_about_measure
 from polyrule.learning.readable import check_kind, shorten
+from polyrule.learning.selection import Pruning
 from polyrule.learning.separate import Learner, Reason, SeparateOptions
 from polyrule.measures import Lift, Measure, Objective, get
 from polyrule.measures.ratio import exact_number

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
@@ -12,16 +12,15 @@ import numpy as np
 import scipy.sparse as sp
 
 from polyrule.arrays import Ints
-from polyrule.data.examples import content_hashes
+from polyrule.data.examples import content_hashes, unscaled
 from polyrule.data.table import Table
-from polyrule.ensemble.model import RuleEnsemble
 from polyrule.estimators.base import TrainingData
 from polyrule.learning.readable import short_between
-from polyrule.learning.separate import unscaled
 from polyrule.model import RuleList
 from polyrule.model.counting import list_counts, with_counts
 from polyrule.model.narrowing import used_features
 from polyrule.model.rule import Condition, GroupCondition, NumericCondition
+from polyrule.model.rule_ensemble import RuleEnsemble
 from polyrule.store import Bins, Packed
 from polyrule.store.sample import Examples, drawn_rows, sample_of, summed
 
@@ -50,10 +49,7 @@ def list_on_all(model: RuleList, training: TrainingData, most: int, after: int =
 
     The first rules, as many as `after` says, stay as they are.
     """
-    if isinstance(training.table, Packed):
-        bins = training.table.bins
-        rules = [replace(rule, body=tuple(_between(c, bins) for c in rule.body)) for rule in model.rules[after:]]
-        model = replace(model, rules=(*model.rules[:after], *rules))
+    model = replace(model, rules=(*model.rules[:after], *_out_of_empty_bins(model.rules[after:], training.table)))
     model.info["pruning"]["sample"] = most
     counts = _added(training, partial(_list_counts, model=model), threads)
     return with_counts(model, counts, partial(unscaled, scale=training.scale), after)
@@ -61,10 +57,7 @@ def list_on_all(model: RuleList, training: TrainingData, most: int, after: int =
 
 def ensemble_on_all(model: RuleEnsemble, training: TrainingData, threads: int = 1) -> RuleEnsemble:
     """Return an ensemble with the coverage of its rules on all examples."""
-    if isinstance(training.table, Packed):
-        bins = training.table.bins
-        rules = [replace(rule, body=tuple(_between(c, bins) for c in rule.body)) for rule in model.rules]
-        model = replace(model, rules=tuple(rules))
+    model = replace(model, rules=tuple(_out_of_empty_bins(model.rules, training.table)))
     covered = _added(training, partial(_coverage, model=model), threads).tolist()
     scale = float(training.scale)
     rules = [replace(rule, coverage=found * scale) for rule, found in zip(model.rules, covered, strict=True)]
@@ -94,6 +87,13 @@ def _pieces(training: TrainingData) -> Iterator[Examples]:
         rows = slice(first, first + _ROWS)
         truth = training.truth[rows]
         yield training.table[rows], truth.toarray() if sp.issparse(truth) else truth, training.weights[rows]
+
+
+def _out_of_empty_bins(rules: Sequence[Any], table: Table | Packed) -> list[Any]:
+    """Move the thresholds of rules that were learned from packed data."""
+    if not isinstance(table, Packed):
+        return list(rules)
+    return [replace(rule, body=tuple(_between(c, table.bins) for c in rule.body)) for rule in rules]
 
 
 def _between(condition: Condition, bins: tuple[Bins, ...]) -> Any:

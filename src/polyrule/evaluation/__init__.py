@@ -14,11 +14,9 @@ if TYPE_CHECKING:
         simple_predictions,
     )
     from polyrule.evaluation.cross_validation import CrossValidation, cross_validate
-    from polyrule.evaluation.discretise import EqualFrequencyDiscretiser
-    from polyrule.evaluation.encoding import MatrixEncoder
-    from polyrule.evaluation.importance import Importances, importances
+    from polyrule.evaluation.encoding import EqualFrequencyDiscretiser, MatrixEncoder
+    from polyrule.evaluation.importance import Importances, Stability, importances, stability
     from polyrule.evaluation.label_powerset import LabelPowersetClassifier
-    from polyrule.evaluation.model_stability import Stability, stability
     from polyrule.evaluation.resampling import resample_scores
     from polyrule.evaluation.scores import MEASURES, Scores, score
     from polyrule.evaluation.statistics import LearnerComparison, compare_learners
@@ -52,14 +50,14 @@ __getattr__ = lazy_names(
         "MEASURES": "scores",
         "BaselineComparison": "baseline",
         "CrossValidation": "cross_validation",
-        "EqualFrequencyDiscretiser": "discretise",
+        "EqualFrequencyDiscretiser": "encoding",
         "Importances": "importance",
         "LabelPowersetClassifier": "label_powerset",
         "LearnerComparison": "statistics",
         "MajorityClassifier": "baseline",
         "MatrixEncoder": "encoding",
         "Scores": "scores",
-        "Stability": "model_stability",
+        "Stability": "importance",
         "compare_learners": "statistics",
         "compare_with_baseline": "baseline",
         "cross_validate": "cross_validation",
@@ -67,7 +65,7 @@ __getattr__ = lazy_names(
         "resample_scores": "resampling",
         "score": "scores",
         "simple_predictions": "baseline",
-        "stability": "model_stability",
+        "stability": "importance",
     },
 )
 

@@ -2,10 +2,8 @@
 
 from polyrule.heads.certificate import certify
 from polyrule.heads.certificate_check import verify_certificate
-from polyrule.heads.result import HeadResult, Node
-from polyrule.heads.search import best_head, search
-from polyrule.heads.soundness import check_search
-from polyrule.heads.world import LabelCounts, World, evaluate
+from polyrule.heads.search import best_head, check_search, search
+from polyrule.heads.world import HeadResult, LabelCounts, Node, World, evaluate
 
 __all__ = [
     "HeadResult",

@@ -16,7 +16,6 @@ import numpy as np
 from polyrule.errors import OptionError
 from polyrule.heads.correlations import Branches, formula_of
 from polyrule.heads.example_bounds import ExampleBounds
-from polyrule.heads.result import Rank, rank
 from polyrule.heads.single_literals import label_sets
 from polyrule.heads.valuation import (
     ExampleValuation,
@@ -25,7 +24,7 @@ from polyrule.heads.valuation import (
     SubsetValuation,
     Valuation,
 )
-from polyrule.heads.world import HeadSpace
+from polyrule.heads.world import HeadSpace, Rank, rank
 from polyrule.measures.base import Counts
 from polyrule.measures.definition import Head
 

@@ -19,9 +19,8 @@ from typing import Any
 
 from polyrule.heads.bounding import bound_heads
 from polyrule.heads.ratio_search import LinearForm, dinkelbach, linear_form
-from polyrule.heads.search import best_head
+from polyrule.heads.search import best_head, known_properties
 from polyrule.heads.single_literals import alike_values, search_decomposable, search_subset
-from polyrule.heads.soundness import known_properties
 from polyrule.heads.valuation import SubsetValuation, Valuation, valuation
 from polyrule.heads.world import HeadSpace, World
 from polyrule.measures.objective import Objective

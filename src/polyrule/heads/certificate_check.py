@@ -14,11 +14,11 @@ from typing import Any
 
 from polyrule.heads.bounding import bound_heads
 from polyrule.heads.world import World, evaluate
+from polyrule.measures.base import SubsetAccuracy
 from polyrule.measures.definition import Head, LabelValue, cell
 from polyrule.measures.facts import is_correlation
 from polyrule.measures.objective import Objective
 from polyrule.measures.ratio import RatioMeasure
-from polyrule.measures.subset import SubsetAccuracy
 
 Terms = dict[LabelValue, tuple[Fraction, Fraction]]
 MOST_HEADS = 20_000

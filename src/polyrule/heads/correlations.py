@@ -18,9 +18,8 @@ import numpy.typing as npt
 from polyrule.arrays import Floats
 from polyrule.heads.valuation import MicroValuation, Valuation
 from polyrule.heads.world import HeadSpace
-from polyrule.measures.association import Association
+from polyrule.measures.association import Association, Matthews
 from polyrule.measures.base import Measure
-from polyrule.measures.matthews import Matthews
 from polyrule.measures.rational import (
     RationalMeasure,
     m_estimate_from_counts,

@@ -17,9 +17,9 @@ import numpy.typing as npt
 from polyrule.arrays import Floats, Ints
 from polyrule.heads.valuation import ExampleValuation
 from polyrule.heads.world import HeadSpace
+from polyrule.measures.association import round_average
 from polyrule.measures.base import Measure
 from polyrule.measures.definition import Head
-from polyrule.measures.matthews import round_average
 from polyrule.measures.ratio import RatioMeasure
 
 ROUNDS = 8

@@ -10,9 +10,8 @@ from collections.abc import Callable
 from fractions import Fraction
 
 from polyrule.heads.branch_and_bound import BranchAndBound
-from polyrule.heads.result import HeadResult, Rank, rank
 from polyrule.heads.valuation import Valuation, valuation
-from polyrule.heads.world import HeadSpace, World
+from polyrule.heads.world import HeadResult, HeadSpace, Rank, World, rank
 from polyrule.measures.definition import Head
 from polyrule.measures.objective import Objective
 from polyrule.measures.ratio import RatioMeasure

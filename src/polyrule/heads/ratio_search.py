@@ -10,10 +10,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 
-from polyrule.heads.result import Rank, rank
 from polyrule.heads.sizewise import SizeForm
 from polyrule.heads.valuation import ExampleValuation, LabelValuation, MicroValuation, Valuation
-from polyrule.heads.world import HeadSpace
+from polyrule.heads.world import HeadSpace, Rank, rank
 from polyrule.measures.base import Counts
 from polyrule.measures.definition import Head, LabelValue
 from polyrule.measures.ratio import RatioMeasure

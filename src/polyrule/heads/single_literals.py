@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from fractions import Fraction
 
-from polyrule.heads.result import Rank, rank
 from polyrule.heads.valuation import MicroValuation, SubsetValuation, Valuation
-from polyrule.heads.world import HeadSpace
+from polyrule.heads.world import HeadSpace, Rank, rank
 from polyrule.measures.base import Counts
 from polyrule.measures.definition import Head, LabelValue
 from polyrule.measures.facts import is_correlation

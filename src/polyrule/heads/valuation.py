@@ -13,11 +13,10 @@ import numpy as np
 import numpy.typing as npt
 
 from polyrule.heads.world import World
-from polyrule.measures.base import Counts
+from polyrule.measures.association import round_average
+from polyrule.measures.base import Counts, SubsetAccuracy
 from polyrule.measures.definition import NOTHING, Head, LabelValue, cell
-from polyrule.measures.matthews import round_average
 from polyrule.measures.objective import Objective
-from polyrule.measures.subset import SubsetAccuracy
 
 
 class Valuation(ABC):

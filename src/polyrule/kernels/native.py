@@ -24,10 +24,10 @@ from polyrule.kernels.engine import PACE, Candidate, Engine, GrowOptions, Outcom
 from polyrule.kernels.growth import without_tested
 from polyrule.kernels.reference import ReferenceEngine
 from polyrule.measures import FastForm, Measure, Objective
+from polyrule.measures.association import round_average
+from polyrule.measures.base import SubsetAccuracy
 from polyrule.measures.expression import ExpressionMeasure
-from polyrule.measures.matthews import round_average
 from polyrule.measures.ratio import exact_number
-from polyrule.measures.subset import SubsetAccuracy
 from polyrule.model.rule import (
     Condition,
     FeatureCondition,

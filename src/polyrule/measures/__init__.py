@@ -1,7 +1,7 @@
 """Counts, measures, averagings and scopes; what is proved about them; checking a user's own."""
 
-from polyrule.measures.association import Association
-from polyrule.measures.base import AVERAGINGS, SCOPES, Measure
+from polyrule.measures.association import Association, Matthews
+from polyrule.measures.base import AVERAGINGS, SCOPES, Measure, SubsetAccuracy
 from polyrule.measures.catalogue import (
     available,
     f,
@@ -19,15 +19,12 @@ from polyrule.measures.catalogue import (
     wracc,
 )
 from polyrule.measures.check import MeasureReport, check
-from polyrule.measures.fast_form import FastForm
 from polyrule.measures.function import FunctionMeasure
-from polyrule.measures.matthews import Matthews
-from polyrule.measures.objective import SEARCHES, Lift, Objective
+from polyrule.measures.objective import SEARCHES, FastForm, Lift, Objective
 from polyrule.measures.properties import Properties
 from polyrule.measures.ratio import RatioMeasure
 from polyrule.measures.rational import RationalMeasure
-from polyrule.measures.subset import SubsetAccuracy
-from polyrule.measures.witness import Witness
+from polyrule.measures.small_worlds import Witness
 
 __all__ = [
     "AVERAGINGS",

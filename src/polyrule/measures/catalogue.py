@@ -14,11 +14,10 @@ from functools import partial
 from typing import Any
 
 from polyrule.errors import MeasureError
-from polyrule.measures.association import SPECS, Association
-from polyrule.measures.base import Measure
+from polyrule.measures.association import SPECS, Association, Matthews
+from polyrule.measures.base import Measure, SubsetAccuracy
 from polyrule.measures.expression import parse
 from polyrule.measures.function import FunctionMeasure
-from polyrule.measures.matthews import Matthews
 from polyrule.measures.ratio import RatioMeasure, exact_number
 from polyrule.measures.rational import (
     RationalMeasure,
@@ -26,7 +25,6 @@ from polyrule.measures.rational import (
     true_minus_false_positive_rate,
     weighted_relative_accuracy,
 )
-from polyrule.measures.subset import SubsetAccuracy
 
 
 def precision() -> RatioMeasure:

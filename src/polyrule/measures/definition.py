@@ -6,9 +6,8 @@ from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from typing import Any
 
-from polyrule.measures.base import Counts, Measure
-from polyrule.measures.matthews import round_average
-from polyrule.measures.subset import SubsetAccuracy
+from polyrule.measures.association import round_average
+from polyrule.measures.base import Counts, Measure, SubsetAccuracy
 
 LabelValue = tuple[int, int]
 """What a head says about one label: its index, and 0 or 1."""

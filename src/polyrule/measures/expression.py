@@ -20,9 +20,9 @@ import numpy.typing as npt
 from polyrule.arrays import Floats
 from polyrule.budget import current_limits
 from polyrule.errors import MeasureError
+from polyrule.measures.association import root_of
 from polyrule.measures.base import Measure
 from polyrule.measures.grammar import LONGEST, VARIABLES, Node, tree
-from polyrule.measures.matthews import root_of
 from polyrule.measures.ordering import keeps_order, ordered_values
 from polyrule.measures.ratio import RatioMeasure
 

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 
-from polyrule.measures.association import SPECS, Association
-from polyrule.measures.base import Measure
+from polyrule.measures.association import SPECS, Association, Matthews
+from polyrule.measures.base import Measure, SubsetAccuracy
 from polyrule.measures.expression import ExpressionMeasure
-from polyrule.measures.grammar import VARIABLES
-from polyrule.measures.matthews import Matthews
+from polyrule.measures.grammar import VARIABLES, Node
 from polyrule.measures.proofs import exchange, known_proof
 from polyrule.measures.proofs.normal_form import one_way
 from polyrule.measures.ratio import RatioMeasure, Row
@@ -23,7 +23,6 @@ from polyrule.measures.rational import (
     true_minus_false_positive_rate,
     weighted_relative_accuracy,
 )
-from polyrule.measures.subset import SubsetAccuracy
 
 TP, FP, TN, FN = 1, 2, 3, 4
 
@@ -90,8 +89,14 @@ def is_constant(measure: Measure) -> bool:
     (True, False)
     """
     if isinstance(measure, ExpressionMeasure):
-        return all(one_way(measure.root, {name: 1}, least_tp=False) == 0 for name in VARIABLES)
+        return _depends_on_nothing(measure.root)
     return isinstance(measure, RatioMeasure) and not any(measure.numerator[1:] + measure.denominator[1:])
+
+
+@lru_cache(maxsize=256)
+def _depends_on_nothing(root: Node) -> bool:
+    """Whether no count changes an expression; the reference asks at every search for a head."""
+    return all(one_way(root, {name: 1}, least_tp=False) == 0 for name in VARIABLES)
 
 
 def _constant(case: Case) -> Verdict | None:

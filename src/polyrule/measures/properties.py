@@ -20,13 +20,12 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from polyrule.errors import OptionError
-from polyrule.measures.base import AVERAGINGS, SCOPES, Measure
+from polyrule.measures.base import AVERAGINGS, SCOPES, Measure, SubsetAccuracy
 from polyrule.measures.expression import ExpressionMeasure
 from polyrule.measures.facts import Case, Verdict, prove
 from polyrule.measures.proofs import Proof
-from polyrule.measures.subset import SubsetAccuracy
+from polyrule.measures.small_worlds import Witness
 from polyrule.measures.trial import extent, find_witness
-from polyrule.measures.witness import Witness
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from itertools import chain
 import numpy as np
 import numpy.typing as npt
 
-from polyrule.measures.base import Measure
+from polyrule.measures.base import Measure, SubsetAccuracy
 from polyrule.measures.definition import UNSET, Head, head_value
 from polyrule.measures.profiles import Profiles, complete_sizes, profile_batches, random_profiles, tied_profiles
 from polyrule.measures.small_worlds import (
@@ -22,14 +22,13 @@ from polyrule.measures.small_worlds import (
     OUT,
     PRESENT,
     Batch,
+    Witness,
     batches,
     head_values,
     heads_over,
     profile_values,
     usable_heads,
 )
-from polyrule.measures.subset import SubsetAccuracy
-from polyrule.measures.witness import Witness
 
 CLOSE = 1e-11  # doubles of equal values in worlds this small differ by less (relatively), unequal values by more
 

@@ -4,13 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING
 
 import numpy as np
+import scipy.sparse as sp
 
 from polyrule.arrays import Bytes, Ints
+from polyrule.data.examples import integer_weights, unscaled
+from polyrule.data.labels import require_known
 from polyrule.data.table import Table
+from polyrule.errors import ModelError
+from polyrule.model.bodies import check_table
+from polyrule.model.conditions import with_gaps
 from polyrule.model.predict import fired_rows, predict
-from polyrule.model.rule_list import RuleList
+
+if TYPE_CHECKING:
+    from polyrule.data.dataset import Dataset
+    from polyrule.model.rule_list import RuleList
 
 
 def list_counts(rule_list: RuleList, table: Table, truth: Bytes, weights: Ints) -> Ints:
@@ -21,6 +32,7 @@ def list_counts(rule_list: RuleList, table: Table, truth: Bytes, weights: Ints) 
 
     Examples
     --------
+    >>> from polyrule.model import RuleList
     >>> table = Table.from_array([[1.0], [2.0], [3.0]])
     >>> rules = RuleList((), table.features, ("a", "b")).insert(0, "a <- x0 > 1.5")
     >>> truth = np.array([[0, 0], [1, 0], [0, 1]], dtype=np.uint8)
@@ -61,3 +73,33 @@ def with_counts(rule_list: RuleList, counts: Ints, amount: Callable[[int], float
         rules.append(replace(rule, head=head, coverage=amount(fired[number][0])))
     rest = tuple((amount(present), amount(absent)) for present, absent in zip(right[0], wrong[0], strict=True))
     return replace(rule_list, rules=tuple(rules), default_counts=rest)
+
+
+def recount(rule_list: RuleList, data: Dataset) -> RuleList:
+    """Return the list with the counts it has on `data`, by running it there.
+
+    Per literal, tp and fp are the weights of the examples on which the rule itself set the label, rightly or wrongly;
+    coverage is the weight of the examples on which it fired; default counts are those on which nobody set the label.
+    The exact value from learning is dropped, because it belongs to other counts.
+    """
+    check_table(rule_list, data.X)
+    if data.label_names != rule_list.label_names:
+        raise ModelError(f"{data.name}: its labels are not those of the model, in the same order")
+    require_known(data.Y, f"{data.name}: counting rules anew")
+    truth = np.asarray(data.Y.todense() if sp.issparse(data.Y) else data.Y, dtype=np.uint8)
+    weights, scale = integer_weights(data.weights, len(data))
+    counts = list_counts(rule_list, data.X, truth, weights)
+    counted = with_counts(rule_list, counts, partial(unscaled, scale=scale))
+    rules = tuple(
+        replace(
+            rule,
+            head=tuple(replace(literal, chance=None) for literal in rule.head),
+            value=None,
+            bound=None,
+            unfinished=False,
+            certificate=None,
+        )
+        for rule in counted.rules
+    )
+    info = {**rule_list.info, "recounted": data.name}
+    return with_gaps(replace(counted, rules=rules, default_chances=(), info=info), data.X)

@@ -313,10 +313,10 @@ class _Course:
         return state
 
 
-def example_row(rule_list: RuleList, example: Any) -> npt.NDArray[np.float64]:
+def example_row(model: Any, example: Any) -> npt.NDArray[np.float64]:
     """Return the feature values of one example, checked against the model."""
     if isinstance(example, Table):
-        check_table(rule_list, example)
+        check_table(model, example)
         values = np.asarray(example, dtype=np.float64)
     else:
         try:
@@ -327,9 +327,9 @@ def example_row(rule_list: RuleList, example: Any) -> npt.NDArray[np.float64]:
                 "a frame or data set, choose the example with row="
             ) from error
         values = values[None, :] if values.ndim == 1 else values
-    if values.shape != (1, len(rule_list.features)):
+    if values.shape != (1, len(model.features)):
         raise ModelError(
-            f"give one example with {len(rule_list.features)} feature value(s), not an array of shape {values.shape}"
+            f"give one example with {len(model.features)} feature value(s), not an array of shape {values.shape}"
         )
     return np.asarray(values[0], dtype=np.float64)
 

@@ -1,8 +1,7 @@
 """Model files: versioned JSON that reads well in a diff, carries its own checksum and never runs code.
 
 A file holds one model of some *kind*. What all kinds share (names, features, information about training, checksum) is
-handled here; what a rule list is made of stands in `rule_list_file`. A new kind registers a `Codec`, and
-`polyrule.kinds` imports the stages that have one.
+handled here; what one kind is made of is said by its `Codec`, such as that of `rule_list_file`.
 """
 
 from __future__ import annotations
@@ -14,15 +13,15 @@ from dataclasses import dataclass
 from importlib import resources
 from typing import Any
 
+from polyrule.atomic import atomic_write
 from polyrule.budget import current_limits
+from polyrule.data import documents
 from polyrule.data.columns import shorten
 from polyrule.data.documents import checksum as _checksum  # noqa: F401 - whoever changes a file seals it with this
 from polyrule.data.documents import feature_record, is_sealed, parse, read_feature, sealed
 from polyrule.data.table import Feature
 from polyrule.errors import ModelError
 from polyrule.lazy import import_late
-from polyrule.model.atomic import atomic_write
-from polyrule.model.info import Node, decode_info
 from polyrule.model.rule import group_of
 
 FORMAT = "polyrule-model"
@@ -49,13 +48,8 @@ class Codec:
     optional: tuple[str, ...] = ()
 
 
-# The model class's KIND -> the module with its `CODEC`; a later stage adds its kinds here (see `polyrule.kinds`).
-_KINDS = {"rule-list": "polyrule.model.rule_list_file"}
-
-
-def register(kind: str, module: str) -> None:
-    """Make a kind of model known; its module is imported when the first such model is read or written."""
-    _KINDS[kind] = module
+# The model class's KIND -> the module with its `CODEC`, imported when the first such model is read or written.
+_KINDS = {"rule-list": "polyrule.model.rule_list_file", "rule-ensemble": "polyrule.model.rule_ensemble_file"}
 
 
 def _codec(kind: str) -> Codec:
@@ -219,3 +213,100 @@ def plain_json(value: Any, path: str) -> Any:
     if isinstance(value, dict) and all(isinstance(key, str) for key in value):
         return {key: plain_json(item, f"{path}.{key}") for key, item in value.items()}
     raise ModelError(f"{path} holds {value!r}, which a model file cannot store: use text, numbers, lists or dicts")
+
+
+DEEPEST = 40
+_LARGEST = 2**63 - 1
+
+
+class Node(documents.Node):
+    """A value inside a model file, and the way there; errors are about the model."""
+
+    error = ModelError
+
+
+def _count(node: Node) -> object:
+    return node.whole(0, _LARGEST)
+
+
+def _maybe(read: Callable[[Node], object]) -> Callable[[Node], object]:
+    return lambda node: node.maybe(read)
+
+
+def _reading(node: Node) -> object:
+    """How the training data was written: texts, lists of texts, or yes and no."""
+    for name, value in node.mapping().items():
+        if not isinstance(value, (str, bool)):
+            for part in node.member(name):
+                part.text()
+    return node.value
+
+
+_MEMBERS: dict[str, Callable[[Node], object]] = {
+    "learner": Node.text,
+    "polyrule_version": Node.text,
+    "examples": _count,
+    "data_fingerprint": Node.text,
+    "stopped": Node.text,
+    "recounted": Node.text,
+    "id_column": Node.text,
+    "reading": _reading,
+}
+_OPTIONS: dict[str, Callable[[Node], object]] = {
+    "measure": Node.text,
+    "averaging": Node.text,
+    "scope": Node.text,
+    "search": Node.text,
+    "heads": Node.text,
+    "lift": _maybe(Node.text),
+    "negative": _maybe(Node.flag),
+    "prune": _maybe(Node.text),
+    "teacher": _maybe(Node.text),
+    "keep_covered": Node.flag,
+    "max_head_size": _maybe(lambda node: node.whole(1, _LARGEST)),
+    "effort": _maybe(lambda node: node.whole(1, _LARGEST)),
+    "stop_threshold": _maybe(Node.number),
+}
+
+
+def decode_info(node: Node) -> dict[str, Any]:
+    """Return the information about a model after holding it against the types of its members."""
+    found = node.mapping()
+    check_depth(node)
+    for name, read in _MEMBERS.items():
+        if name in found:
+            read(node.member(name))
+    if "options" in found:
+        options = node.member("options")
+        given = options.mapping()
+        for name, read in _OPTIONS.items():
+            if name in given:
+                read(options.member(name))
+    return found
+
+
+def learning_options(info: dict[str, Any], *required: str) -> dict[str, Any]:
+    """Return the options a model was learned with, of the right types and with everything `required` among them."""
+    decode_info(Node(info, "model", "info"))
+    options = info.get("options")
+    if not isinstance(options, dict):
+        raise ModelError("the model does not say how it was learned, so it cannot be checked against data")
+    for name in required:
+        if name not in options:
+            raise ModelError(f"the model does not say with which {name} it was learned, so it cannot be checked")
+    return options
+
+
+def check_depth(node: Node) -> None:
+    """Refuse what is nested so deeply that writing it again would fail."""
+    level: list[Any] = [node.value]
+    for _ in range(DEEPEST):
+        level = [
+            inner
+            for value in level
+            if isinstance(value, (dict, list))
+            for inner in (value.values() if isinstance(value, dict) else value)
+        ]
+        if not level:
+            return
+    node.fail(f"is nested more than {DEEPEST} deep")

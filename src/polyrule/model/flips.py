@@ -9,7 +9,7 @@ parts that leave out only examples that cannot flip. So the first flip found is 
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from itertools import count
 from typing import TYPE_CHECKING, Any, Protocol
@@ -22,10 +22,9 @@ from polyrule.model import printing
 from polyrule.model.cells import Domain, Grid, Trial
 from polyrule.model.explain import example_row
 from polyrule.model.narrowing import one_example
-from polyrule.model.reasons import ListSearch
 
 if TYPE_CHECKING:
-    from polyrule.model.rule_list import RuleList
+    pass
 
 
 class Search(Protocol):
@@ -139,7 +138,16 @@ class Flip:
         return f"{name} is {was}; {least} that makes it {becomes}: {'; '.join(parts)}"
 
 
-def smallest_flip(rule_list: RuleList, example: Any, label: int | str, row: int | None = None, **options: Any) -> Flip:
+def smallest_flip(
+    model: Any,
+    example: Any,
+    label: int | str,
+    row: int | None = None,
+    *,
+    fixed: Collection[int | str] = (),
+    limit: int = 20_000,
+    digits: int | None = None,
+) -> Flip:
     """Find the fewest features to change, and among those the least steps, so that a label flips.
 
     A numeric feature may take any number, a nominal one any of its categories; a value is never made missing, but a
@@ -147,17 +155,19 @@ def smallest_flip(rule_list: RuleList, example: Any, label: int | str, row: int 
 
     Parameters
     ----------
-    rule_list : RuleList
+    model : RuleList or RuleEnsemble
     example : one example, or with `row` a table, frame, array or data set that holds it
     label : int or str
         Index or name.
     row : int, optional
         Counted from 0.
-    **options
-        `fixed`: indices or names of features that must stay as they are; a date with all its parts, or one part.
-        `limit`: give up after running the model on this many examples (20,000). The problem is hard in general (it
-        contains satisfiability), though the models that learning yields are easy.
-        `digits`: round numbers to so many digits; a rounded requirement asks for a little more.
+    fixed : collection of int or str
+        Indices or names of features that must stay as they are; a date with all its parts, or one part.
+    limit : int
+        Give up after running the model on this many examples. The problem is hard in general (it contains
+        satisfiability), though the models that learning yields are easy.
+    digits : int, optional
+        Round numbers to so many digits; a rounded requirement asks for a little more.
 
     Examples
     --------
@@ -168,28 +178,13 @@ def smallest_flip(rule_list: RuleList, example: Any, label: int | str, row: int 
     >>> print(smallest_flip(model, [7, 9], "red"))
     red is absent; the smallest change that makes it present: stripes <= 4 (now 9)
     """
-    return find_flip(ListSearch, rule_list, example, label, row, **options)
-
-
-def find_flip(
-    kind: Callable[[Any, Grid, int], Search],
-    model: Any,
-    example: Any,
-    label: int | str,
-    row: int | None = None,
-    *,
-    fixed: Collection[int | str] = (),
-    limit: int = 20_000,
-    digits: int | None = None,
-) -> Flip:
-    """Find the smallest flip of a model whose kind of search is given; see `smallest_flip`."""
     names = [feature.name for feature in model.features]
     columns = [feature.column for feature in model.features if feature.column not in names]
     kept = {(names + columns)[place_of(names + columns, item, "feature")] for item in fixed}
     model, table = one_example(model, example, row, dates=True)
     target = place_of(model.label_names, label, "label")
     grid = Grid(model, example_row(model, table), kept)
-    search = kind(model, grid, target)
+    search: Search = model.flip_search(grid, target)
     before = search.outcome(grid.present)
     number = count()
     queue: list[tuple[int, int, int, Domain]] = [(0, 0, next(number), grid.everything)]

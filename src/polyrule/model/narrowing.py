@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import fields, replace
-from functools import cached_property
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -16,18 +15,6 @@ from polyrule.data.frames import is_frame, match_names, open_frame
 from polyrule.data.table import Feature, Table
 from polyrule.errors import DataError, ModelError
 from polyrule.model.rule import Condition, GroupCondition, LabelCondition, plain_conditions
-
-
-class Derived:
-    """Base of frozen models, which may keep what follows from them; copies and pickles leave that out."""
-
-    @cached_property
-    def narrowed(self) -> Any:
-        """The model with the features that no rule tests left out."""
-        return narrow(self)
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {one.name: getattr(self, one.name) for one in fields(self)}  # type: ignore[arg-type]
 
 
 def used_features(rules: Iterable[Any]) -> list[int]:

@@ -12,7 +12,6 @@ from polyrule.data.dates import format_date
 from polyrule.data.results import html_table
 from polyrule.data.table import Feature
 from polyrule.model.conditions import is_short, shown_threshold, shown_value
-from polyrule.model.constants import constants, shortfall
 from polyrule.model.rule import (
     Condition,
     FeatureCondition,
@@ -427,7 +426,7 @@ def format_list(rule_list: RuleList, *, numbers: bool = True, counts: bool = Tru
         not known what would; None writes them so that they read back exactly.
     """
     width = len(str(len(rule_list)))
-    lines, always = [], constants(rule_list)
+    lines, always = [], rule_list.constants()
     for number, rule in enumerate(rule_list):
         if number in always and number - 1 in always:
             continue  # stands in the line of the one before it
@@ -441,7 +440,7 @@ def format_list(rule_list: RuleList, *, numbers: bool = True, counts: bool = Tru
     notes = [format_defaults(rule_list)]
     if rule_list.full:
         notes.insert(0, "a rule that fires sets all labels outside its head to absent")
-    first = [f"({text})" for text in [shortfall(rule_list)] if text]
+    first = [f"({text})" for text in [rule_list.shortfall()] if text]
     return "\n".join([*first, *lines, f"({'; '.join(notes)})", *rounding_lines(rule_list, digits)])
 
 
@@ -480,7 +479,7 @@ def rounding_lines(model: Any, digits: int | None) -> list[str]:
 
 def html_list(rule_list: RuleList, limit: int = 100) -> str:
     """Return a small table for notebooks; names are escaped text, never markup."""
-    rows, always = [], constants(rule_list)
+    rows, always = [], rule_list.constants()
     for number, rule in enumerate(rule_list.rules[:limit], start=1):
         cells = (
             number,
@@ -496,6 +495,6 @@ def html_list(rule_list: RuleList, limit: int = 100) -> str:
             rows.append(cells)
     left = len(rule_list) - limit
     more = [f"… and {left} more rules"] if left > 0 else []
-    above = [text for text in (shortfall(rule_list), format_constants(rule_list, always) if always else "") if text]
+    above = [text for text in (rule_list.shortfall(), format_constants(rule_list, always) if always else "") if text]
     below = [*more, f"({format_defaults(rule_list)})"]
     return html_table(("", "head", "body", "TP", "FP", "expect", "stop", "origin"), rows, above, below)

@@ -1,4 +1,4 @@
-"""A stored rule: frozen, made of indices and numbers, never of strings."""
+"""Stored rules, of lists and of ensembles: frozen, made of indices and numbers, never of strings."""
 
 from __future__ import annotations
 
@@ -354,3 +354,61 @@ def _sketch(condition: Condition) -> str:
             return f"{'' if value else '¬'}y{label}"
         case GroupCondition(members, least):
             return f"{at_least(least)} of ({', '.join(map(_sketch, members))})"
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One label of a head and what the rule adds to its score.
+
+    Parameters
+    ----------
+    label : int
+        Number of the label.
+    weight : float
+        In log-odds, or for a scorecard in points.
+
+    Examples
+    --------
+    >>> Entry(label=0, weight=1.5)
+    Entry(label=0, weight=1.5)
+    """
+
+    label: int
+    weight: float
+
+
+@dataclass(frozen=True, slots=True)
+class WeightedRule:
+    """``calm +1.2, happy −0.8 <- body``: if the body holds, the weights are added to the labels' scores.
+
+    Parameters
+    ----------
+    head : tuple of Entry
+        At least one, in label order.
+    body : tuple of conditions
+        All must hold; empty means always.
+    coverage : float or None
+        Weight of the training examples that the body covers.
+
+    Examples
+    --------
+    >>> from polyrule.model import NumericCondition
+    >>> slow = WeightedRule((Entry(0, 1.5), Entry(1, -0.5)), (NumericCondition(0, "<=", 90),), coverage=42)
+    >>> slow.is_multi_label
+    True
+    """
+
+    head: tuple[Entry, ...]
+    body: tuple[Condition, ...] = ()
+    coverage: float | None = None
+
+    def __post_init__(self) -> None:
+        labels = [entry.label for entry in self.head]
+        if not labels or labels != sorted(set(labels)):
+            raise ModelError("the head of a weighted rule needs distinct labels in label order")
+        group_of(self.body)
+
+    @property
+    def is_multi_label(self) -> bool:
+        """Whether the rule weighs more than one label."""
+        return len(self.head) > 1

@@ -2,36 +2,47 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from importlib import import_module
-from os import PathLike
-from typing import TYPE_CHECKING, Any, ClassVar, overload
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, overload
 
 import numpy as np
 import numpy.typing as npt
 
-from polyrule.data.results import frame_of_rows
 from polyrule.data.table import Feature
 from polyrule.errors import ModelError
-from polyrule.model import editing, files, printing
 from polyrule.model import predict as prediction
+from polyrule.model import printing
+from polyrule.model.cells import Grid
 from polyrule.model.conditions import fits
+from polyrule.model.counting import recount
 from polyrule.model.explain import Explanation, explain
-from polyrule.model.flips import Flip, smallest_flip
-from polyrule.model.list_statistics import records, statistics
-from polyrule.model.narrowing import Derived, fit_to, one_example
+from polyrule.model.grouping import Body, changed_rule, joined, split_bodies, with_name
+from polyrule.model.narrowing import fit_to, one_example, used_features
+from polyrule.model.parsing import parse_rule
 from polyrule.model.predict import ChanceTables, predict_proba
-from polyrule.model.rule import FeatureCondition, LabelCondition, Rule
-from polyrule.model.tools import ModelTools, labelled
+from polyrule.model.printing import as_printed
+from polyrule.model.reasons import ListSearch
+from polyrule.model.rule import (
+    Condition,
+    GroupCondition,
+    LabelCondition,
+    NumericCondition,
+    Rule,
+    group_of,
+    plain_conditions,
+    size_of,
+)
+from polyrule.model.rule_model import RuleModel, labelled
 
 if TYPE_CHECKING:
     from polyrule.data.dataset import Dataset
 
 
-@dataclass(frozen=True, eq=False)
-class RuleList(ModelTools, Derived):
+@dataclass(frozen=True, eq=False, repr=False)
+class RuleList(RuleModel[Rule]):
     """Rules in order; the first rule to set a label wins.
 
     Parameters
@@ -69,9 +80,6 @@ class RuleList(ModelTools, Derived):
 
     KIND: ClassVar[str] = "rule-list"
 
-    rules: tuple[Rule, ...]
-    features: tuple[Feature, ...]
-    label_names: tuple[str, ...]
     defaults: tuple[int, ...] = ()
     default_counts: tuple[tuple[float, float], ...] = ()
     full: bool = False
@@ -101,12 +109,6 @@ class RuleList(ModelTools, Derived):
         """The probabilities behind its rules as arrays."""
         return ChanceTables.of(self)
 
-    def __len__(self) -> int:
-        return len(self.rules)
-
-    def __iter__(self) -> Iterator[Rule]:
-        return iter(self.rules)
-
     @overload
     def __getitem__(self, index: int) -> Rule: ...
 
@@ -120,9 +122,6 @@ class RuleList(ModelTools, Derived):
     def __str__(self) -> str:
         return printing.format_list(self)
 
-    def __repr__(self) -> str:
-        return f"RuleList({len(self.rules)} rules, {len(self.features)} features, {len(self.label_names)} labels)"
-
     def _repr_html_(self) -> str:
         return printing.html_list(self)
 
@@ -134,13 +133,119 @@ class RuleList(ModelTools, Derived):
         """Return one rule as text."""
         return printing.format_rule(self.rules[index], self.features, self.label_names, counts=counts)
 
-    def to_frame(self) -> Any:
-        """Return a data frame with one row per rule."""
-        return frame_of_rows(records(self))
-
     def statistics(self) -> dict[str, float]:
-        """Count rules, conditions, heads and stops; see `polyrule.model.list_statistics.statistics`."""
-        return statistics(self)
+        """Count what a list is made of.
+
+        Returns
+        -------
+        dict
+            rules; conditions; label_conditions; rules_with_label_conditions; rules_with_multi_label_heads and their
+            percentage; labels_per_head and conditions_per_rule (averages, 0 for an empty list); negative_literals;
+            literals; stops; features_used; labels_predicted; hand_made (rules edited or written by hand).
+
+        Examples
+        --------
+        >>> from polyrule.model import Literal, Rule
+        >>> stats = RuleList((Rule((Literal(0, 1), Literal(1, 0))),), (), ("a", "b")).statistics()
+        >>> stats["rules"], stats["labels_per_head"], stats["rules_with_multi_label_heads"]
+        (1, 2.0, 1)
+        """
+        rules = self.rules
+        conditions = [condition for rule in rules for condition in plain_conditions(rule.body)]
+        label_tests = sum(isinstance(condition, LabelCondition) for condition in conditions)
+        literals = [literal for rule in rules for literal in rule.head]
+        multi = sum(rule.is_multi_label for rule in rules)
+        count = max(1, len(rules))
+        return {
+            "rules": len(rules),
+            "conditions": len(conditions),
+            "label_conditions": label_tests,
+            "rules_with_label_conditions": sum(
+                any(isinstance(condition, LabelCondition) for condition in rule.body) for rule in rules
+            ),
+            "rules_with_multi_label_heads": multi,
+            "multi_label_heads_percent": 100 * multi / count,
+            "labels_per_head": len(literals) / count,
+            "conditions_per_rule": len(conditions) / count,
+            "literals": len(literals),
+            "negative_literals": sum(literal.value == 0 for literal in literals),
+            "stops": sum(rule.stop for rule in rules),
+            "features_used": len(used_features(rules)),
+            "labels_predicted": len({literal.label for literal in literals}),
+            "hand_made": sum(rule.origin != "learned" for rule in rules),
+        }
+
+    def records(self, digits: int | None = None) -> list[dict[str, Any]]:
+        """Return one plain dict per rule: what a frame, CSV or JSON shows; texts with `digits` as in `format`."""
+        features, names = self.features, self.label_names
+        return [
+            {
+                "rule": number,
+                "head": printing.format_head(rule, names),
+                "body": printing.format_body(rule.body, features, names, digits),
+                "labels": len(rule.head),
+                "conditions": size_of(rule.body),
+                "tp": rule.tp,
+                "fp": rule.fp,
+                "expected": rule.expected,
+                "value": None if rule.value is None else float(rule.value),
+                "coverage": rule.coverage,
+                "stop": rule.stop,
+                "origin": rule.origin,
+            }
+            for number, rule in enumerate(self.rules, start=1)
+        ]
+
+    def constants(self) -> tuple[int, ...]:
+        """Return the positions of the rules that make labels present for every example.
+
+        A rule without conditions does not if an earlier one may stop the list or set one of its labels to absent.
+
+        Examples
+        --------
+        >>> from polyrule.model import Literal, Rule
+        >>> rules = (Rule((Literal(0, 1),)), Rule((Literal(1, 0),)), Rule((Literal(1, 1),)))
+        >>> RuleList(rules, (), ("a", "b")).constants()
+        (0,)
+        """
+        found: list[int] = []
+        absent: set[int] = set()
+        for number, rule in enumerate(() if self.full else self.rules):
+            labels = {literal.label for literal in rule.head if literal.value}
+            if not rule.body and not rule.stop and len(labels) == len(rule.head) and not labels & absent:
+                found.append(number)
+            absent.update(literal.label for literal in rule.head if not literal.value)
+            if rule.stop:
+                break
+        return tuple(found)
+
+    def shortfall(self) -> str:
+        """Say that the list is hardly better than the same labels for everyone; empty where it is, or nobody knows.
+
+        Examples
+        --------
+        >>> learned = {"pruning": {"expected": 0.4, "constant": 0.5, "margin": 0.01}}
+        >>> RuleList((), (), ("a",), info=learned).shortfall()
+        'no better than predicting the same labels for everyone: f1 to expect 0.400, with constants alone 0.500'
+        """
+        made, options = self.info.get("pruning"), self.info.get("options")
+        if (
+            not isinstance(made, dict)
+            or "recounted" in self.info
+            or any(rule.origin != "learned" for rule in self.rules)
+        ):
+            return ""
+        value, plain, margin = (made.get(name) for name in ("expected", "constant", "margin"))
+        if not (isinstance(value, float) and isinstance(plain, float) and isinstance(margin, float)):
+            return ""
+        if value > plain + margin:
+            return ""
+        better = "no" if value <= plain else "hardly"
+        measure = options.get("prune", "f1") if isinstance(options, dict) else "f1"
+        return (
+            f"{better} better than predicting the same labels for everyone: {measure} to expect {value:.3f}, with "
+            f"constants alone {plain:.3f}"
+        )
 
     def predict(self, X: Any) -> npt.NDArray[np.uint8]:
         """Labels of every example, shape (examples, labels); X is a table, frame, array or data set.
@@ -163,75 +268,33 @@ class RuleList(ModelTools, Derived):
         """
         return explain(*one_example(self, example, row), near=near, digits=digits)
 
-    def smallest_flip(self, example: Any, label: int | str, row: int | None = None, **options: Any) -> Flip:
-        """Find the smallest change of one example that flips a label; see `polyrule.model.flips.smallest_flip`.
-
-        `example` is one example (a mapping from feature name to value, a frame with one row, an array of values), or
-        with `row` (counted from 0) a frame, table, array or data set that holds it.
-        """
-        return smallest_flip(self, example, label, row, **options)
-
     def verify(self, data: Any, y: Any = None, *, learn: bool = True) -> Any:
         """Replay the list on its training data and check every number in it; see `polyrule.learning.verify.verify`."""
         return import_module("polyrule.learning.verify").verify(self, labelled(self, data, y), learn=learn)
 
-    def save(self, path: str | PathLike[str]) -> None:
-        """Write the list to a JSON model file, whole or not at all; see `polyrule.model.files`."""
-        files.save(self, path)
-
-    @classmethod
-    def load(cls, path: str | PathLike[str], *, check: bool = True) -> RuleList:
-        """Read a list that `save` wrote; `check=False` accepts a file edited by hand on purpose."""
-        model = files.load(path, check=check)
-        if not isinstance(model, cls):
-            kind = files.kind_of(model)
-            raise ModelError(f"{path}: holds a model of kind {kind!r}, not a rule list; polyrule.load reads any kind")
-        return model
-
-    def remove(self, index: int) -> RuleList:
-        """Return the list without the rule at `index`."""
-        return editing.remove(self, index)
-
-    def move(self, index: int, to: int) -> RuleList:
-        """Return the list with the rule at `index` standing at `to`."""
-        return editing.move(self, index, to)
-
-    def insert(self, index: int, rule: Rule | str) -> RuleList:
-        """Return the list with another rule, or the text of one, before the one at `index`."""
-        return editing.insert(self, index, rule)
-
-    def replace(self, index: int, rule: Rule | str) -> RuleList:
-        """Return the list with another rule, or the text of one, instead of the one at `index`."""
-        return editing.replace(self, index, rule)
-
-    def name_group(self, index: int, name: str) -> RuleList:
-        """Return the list with a name for the group of alternatives in the rule at `index`."""
-        return editing.name_group(self, index, name)
-
-    def join(self, *indices: int) -> RuleList:
-        """Return the list with rules of one head that differ in one condition joined to one with "any of"."""
-        return editing.join(self, *indices)
-
     def split_group(self, index: int) -> RuleList:
         """Return the list with the rule at `index` told by rules without a group."""
-        return editing.split_group(self, index)
-
-    def add_member(
-        self, index: int, member: FeatureCondition | str, beside: FeatureCondition | str | None = None
-    ) -> RuleList:
-        """Return the list with one more alternative in the rule at `index`, given as a condition or its text.
-
-        A rule without a group gets one of two, of which the other is the condition `beside`, or its only one.
-        """
-        return editing.add_member(self, index, member, beside)
-
-    def remove_member(self, index: int, member: FeatureCondition | str) -> RuleList:
-        """Return the list with one alternative less in the rule at `index`."""
-        return editing.remove_member(self, index, member)
+        rule = self.rules[self.position(index)]
+        return self.replaced(index, *(changed_rule(rule, body) for body in split_bodies(rule.body)))
 
     def recount(self, data: Dataset) -> RuleList:
-        """Return the list with the counts it has on `data`; see `polyrule.model.editing.recount`."""
-        return editing.recount(self, data)
+        """Return the list with the counts it has on `data`; see `polyrule.model.counting.recount`."""
+        return recount(self, data)
+
+    def _as_rule(self, rule: Rule | str, origin: Literal["edited", "hand"]) -> Rule:
+        if not isinstance(rule, str):
+            return rule
+        return replace(parse_rule(rule, self.features, self.label_names), origin=origin)
+
+    def _with_body(self, rule: Rule, body: Body) -> Rule:
+        return changed_rule(rule, body)
+
+    def _joined(self, rules: Sequence[Rule]) -> Rule:
+        return joined(rules)
+
+    def flip_search(self, grid: Grid, target: int) -> ListSearch:
+        """Return what the list knows about one of its labels, for the search for the smallest flip."""
+        return ListSearch(self, grid, target)
 
 
 def _check_indices(rule: Rule, number: int, features: tuple[Feature, ...], labels: int) -> None:
@@ -245,3 +308,45 @@ def _check_indices(rule: Rule, number: int, features: tuple[Feature, ...], label
             known = fits(condition, features)
         if not known:
             raise ModelError(f"rule {number}: condition {condition} names no column or value of this model")
+
+
+def from_text(rule_list: RuleList, text: str) -> RuleList:
+    """Return the list with its rules read from edited text, one per line, as `RuleList.format` prints them.
+
+    A line that says what some rule of the old list says keeps that rule with its counts, its exact value and its
+    origin; any other line is a rule made by hand. Blank lines, and lines that start with ``#`` or ``(``, are skipped.
+    """
+    known: dict[Any, list[Rule]] = {}
+    for rule in rule_list.rules:
+        known.setdefault(_meaning(rule, rule_list.features), []).append(rule)
+    rules = []
+    for number, line in enumerate(text.splitlines(), start=1):
+        if not line.strip() or line.lstrip().startswith(("#", "(")):
+            continue
+        try:
+            rule = parse_rule(line, rule_list.features, rule_list.label_names)
+        except ModelError as error:
+            raise ModelError(f"line {number}: {error}") from error
+        same = known.get(_meaning(rule, rule_list.features))
+        rules.append(_called(same.pop(0), rule) if same else rule)
+    return replace(rule_list, rules=tuple(rules))
+
+
+def _meaning(rule: Rule, features: Sequence[Feature]) -> Any:
+    body = tuple(_as_read(condition, features) for condition in rule.body)
+    return tuple((literal.label, literal.value) for literal in rule.head), body, rule.stop
+
+
+def _as_read(condition: Condition, features: Sequence[Feature]) -> Any:
+    """What tells a condition from others in a text; of a group, its members in their order."""
+    if isinstance(condition, NumericCondition) and features[condition.feature].flag:
+        return as_printed(condition)
+    if not isinstance(condition, GroupCondition):
+        return condition
+    return condition.least, tuple(map(as_printed, condition.members))
+
+
+def _called(known: Rule, written: Rule) -> Rule:
+    """A known rule with the name that its group has in a text."""
+    group = group_of(written.body)
+    return known if group is None else replace(known, body=with_name(known.body, group.name))

@@ -10,8 +10,7 @@ from typing import Any
 from polyrule.data.columns import shorten
 from polyrule.data.table import Feature
 from polyrule.model.conditions import chosen
-from polyrule.model.files import Codec, plain_json
-from polyrule.model.info import Node
+from polyrule.model.files import Codec, Node, plain_json
 from polyrule.model.rule import (
     LONGEST_NAME,
     Condition,

@@ -10,10 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from polyrule.arrays import Bools
-from polyrule.ensemble.model import RuleEnsemble
-from polyrule.ensemble.printing import format_ensemble, weighted_text
-from polyrule.ensemble.weighted_rule import WeightedRule
-from polyrule.model.rule import Literal, Rule
+from polyrule.model.ensemble_printing import format_ensemble, weighted_text
+from polyrule.model.rule import Literal, Rule, WeightedRule
+from polyrule.model.rule_ensemble import RuleEnsemble
 from polyrule.report import label_graph
 from polyrule.report.inputs import Part
 from polyrule.report.list_summary import condition_entry, note_entry

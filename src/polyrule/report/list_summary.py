@@ -10,7 +10,6 @@ import numpy.typing as npt
 
 from polyrule.model.bodies import ABOVE, AT_MOST, CATEGORY, GROUP, IN, LABEL, MISSING
 from polyrule.model.conditions import shown_threshold
-from polyrule.model.constants import constants, shortfall
 from polyrule.model.printing import format_doubt, format_list, parts_0_from_1, rule_text
 from polyrule.model.rule import (
     Condition,
@@ -54,7 +53,7 @@ def summarise(
             _rule(rule, number, runs, slots) | note_entry(model, rule, rule_text)
             for number, rule in enumerate(model.rules)
         ],
-        "always": list(constants(model)),
+        "always": list(model.constants()),
         "graph": label_graph.summarise(model.rules, len(model.label_names)) if graph else None,
         "text": format_list(model),
     }
@@ -77,7 +76,7 @@ def summarise_part(model: RuleList, result: Run) -> dict[str, Any]:
 
 def warnings(model: RuleList, runs: Sequence[Run], parts: Sequence[Part]) -> list[str]:
     """Say what a reader of the list should know before trusting it."""
-    found = [f"The list is {text}." for text in [shortfall(model)] if text]
+    found = [f"The list is {text}." for text in [model.shortfall()] if text]
     if not model.rules:
         found.append("The list has no rules: every label gets its default.")
     for result, part in zip(runs, parts, strict=True):

@@ -3,21 +3,92 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import ModuleType
 from typing import Any
 
 import numpy as np
 
+from polyrule.errors import OptionError
+from polyrule.evaluation.importance import Importance, Stability, importances, stability
 from polyrule.evaluation.scores import MEASURES
 from polyrule.model.conditions import with_gaps
 from polyrule.model.narrowing import used_features
-from polyrule.model.rule import plain_conditions
+from polyrule.model.rule import Rule, plain_conditions
+from polyrule.model.rule_ensemble import RuleEnsemble
+from polyrule.model.rule_list import RuleList
 from polyrule.names import visible
-from polyrule.report import comparison, examples, features, importance_summary, scoring
+from polyrule.report import comparison, ensemble_summary, examples, list_summary, scoring
 from polyrule.report.inputs import Inputs, Part, learned_from_others
-from polyrule.report.kinds import kind_of, signed_rules
 from polyrule.report.page import MOST_TEXT, embed, without_text
 from polyrule.version import __version__
+
+
+def kind_of(model: Any) -> ModuleType:
+    """Return the module that summarises this kind of model."""
+    if isinstance(model, RuleList):
+        return list_summary
+    if isinstance(model, RuleEnsemble):
+        return ensemble_summary
+    raise OptionError(f"cannot report on {type(model).__name__}: only rule lists and rule ensembles have a report")
+
+
+def signed_rules(model: Any) -> Sequence[Rule]:
+    """Return a model's rules as heads of present and absent labels with their bodies."""
+    if isinstance(model, RuleEnsemble):
+        return [ensemble_summary.signed_rule(rule) for rule in model.rules]
+    rules: Sequence[Rule] = model.rules
+    return rules
+
+
+def _importances(model: Any, inputs: Inputs, slots: Mapping[int, int], resamples: int = 0) -> dict[str, Any] | None:
+    """Importances on the last part; None without data.
+
+    Returns
+    -------
+    dict
+        score, examples, part; rules and features as [number or slot, drop, low, high, share that comes back or null];
+        resamples and agreement where the model was learned again.
+    """
+    if not inputs.parts:
+        if resamples:
+            raise OptionError("resamples needs data: the training data from which the models are learned again")
+        return None
+    part = inputs.parts[-1]
+    found = importances(model, part.table, part.truth)
+    again = _again(model, inputs, resamples) if resamples else None
+    shares = {} if again is None else again.features
+    entry: dict[str, Any] = {
+        "part": len(inputs.parts) - 1,
+        "examples": found.examples,
+        "rules": _rows(found.rules, [item.index for item in found.rules], None if again is None else again.rules),
+        "features": [
+            [slots[item.index], *_figures(item), shares.get(item.name) if again is not None else None]
+            for item in found.features
+        ],
+    }
+    if again is not None:
+        entry |= {"resamples": again.resamples, "agreement": round(again.agreement, 4)}
+    return entry
+
+
+def _again(model: Any, inputs: Inputs, resamples: int) -> Stability:
+    part = inputs.parts[0]
+    if part.unseen:
+        raise OptionError("resamples needs the training data (data=), which these examples are not")
+    return stability(model, part.dataset(inputs.label_names), resamples)
+
+
+def _rows(found: Sequence[Importance], numbers: Sequence[int], back: Sequence[float] | None) -> list[list[Any]]:
+    return [
+        [number, *_figures(item), None if back is None else round(back[number], 4)]
+        for item, number in zip(found, numbers, strict=True)
+    ]
+
+
+def _figures(item: Importance) -> list[float]:
+    return [round(value, 5) for value in (item.drop, item.low, item.high)]
+
 
 FORMAT = 1
 #: a page stays below this many bytes; examples are sampled until it does
@@ -48,7 +119,7 @@ def summarise(
         comparison, examples, notes.
     """
     tested = used_features(rule for model in inputs.models for rule in model.rules)
-    used = features.shown(tested, inputs.features)
+    used = examples.shown(tested, inputs.features)
     slots = {column: slot for slot, column in enumerate(used)}
     first = inputs.parts[0] if inputs.parts else None
     runs = [kind_of(model).predictions(model, inputs.parts) for model in inputs.models]
@@ -61,7 +132,7 @@ def summarise(
         "generator": f"polyrule {__version__}",
         "labels": list(inputs.label_names),
         "features": [
-            features.summarise(
+            examples.feature_entry(
                 max((model.features[column] for model in inputs.models), key=lambda feature: feature.flag),
                 column,
                 None if first is None else first.table,
@@ -87,7 +158,7 @@ def summarise(
             entry["parts"][-1]["interval"] = {
                 name: [round(bound, 4) for bound in resampled.interval(name, at)] for name in MEASURES
             }
-        entry["importance"] = importance_summary.summarise(model, inputs, slots, resamples)
+        entry["importance"] = _importances(model, inputs, slots, resamples)
     if resampled is not None and len(inputs.models) > 1:
         summary["level"] = scoring.level_with_best([m["parts"][-1]["scores"] for m in summary["models"]], resampled)
     taken = len(embed(without_text(summary))) + sum(min(len(m["text"]), MOST_TEXT) for m in summary["models"])

@@ -58,6 +58,9 @@ class Counting:
             raise OptionError(f"device={self.device!r} counts bins; give max_bins=255 or fit a store")
 
 
+NOTHING_COUNTED = Counting()
+
+
 def counted_engine(
     packed: Packed,
     objective: Objective,

@@ -17,7 +17,7 @@ from __future__ import annotations
 import contextlib
 import os
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -137,17 +137,6 @@ def write_block(folder: Path, index: int, block: Block) -> BlockRecord:
             pieces = content if part == "values" else [content]
             files[part] = FileRecord(content.nbytes, tuple(_crc32(piece) for piece in pieces))
     return BlockRecord(len(block), len(block) if block.weights is None else int(block.weights.sum()), files)
-
-
-def write_store(folder: Path, packed: Packed, blocks: Iterable[Block]) -> None:
-    """Write blocks of codes that are known already into a folder; `packed` says what they are codes of."""
-    folder.mkdir(parents=True)
-    codes, records = "|u1", []
-    for index, block in enumerate(blocks):
-        records.append(write_block(folder, index, block))
-        codes = block.codes.dtype.newbyteorder("<").str
-    header = Header(packed.features, packed.bins, packed.label_names, codes, tuple(records))
-    write_bytes(folder / HEADER, header.text.encode())
 
 
 def _bytes(array: npt.NDArray[Any]) -> memoryview:

@@ -15,11 +15,11 @@ from typing import Any
 import numpy as np
 
 from polyrule.arrays import Floats
+from polyrule.atomic import hold
 from polyrule.data.dataset import Dataset
 from polyrule.data.documents import Node, feature_record, parse, read_feature
 from polyrule.data.table import Feature
 from polyrule.errors import DataError
-from polyrule.locks import hold
 from polyrule.store.bins import Bins, CutFinder, check_max_bins, code_type, nominal_bins
 from polyrule.store.folder import Store, StoredBlocks, block_file, write_block, write_bytes, writing
 from polyrule.store.header import HEADER, MOST_WEIGHT, VERSION, BlockRecord, Header, read_block

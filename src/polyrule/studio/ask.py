@@ -14,14 +14,13 @@ import numpy as np
 
 from polyrule.arrays import Ints
 from polyrule.data.table import Table
-from polyrule.ensemble.model import RuleEnsemble
-from polyrule.ensemble.weighted_rule import Entry, WeightedRule
 from polyrule.kernels.engine import GrowOptions
 from polyrule.kernels.native import make_engine
 from polyrule.learning.readable import shorten
 from polyrule.measures import Objective, get
 from polyrule.model.conditions import tidy
-from polyrule.model.rule import Condition, Literal, Rule
+from polyrule.model.rule import Condition, Entry, Literal, Rule, WeightedRule
+from polyrule.model.rule_ensemble import RuleEnsemble
 from polyrule.model.rule_list import RuleList
 from polyrule.studio.steps import apply, text_of
 from polyrule.studio.tally import Words, count, unpack

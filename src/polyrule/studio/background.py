@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from polyrule.errors import OptionError
-from polyrule.model.info import Node
+from polyrule.model.files import Node
 from polyrule.model.rule_list import RuleList
 from polyrule.names import visible
 from polyrule.studio.comparing import references

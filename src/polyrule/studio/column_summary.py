@@ -11,11 +11,10 @@ import numpy as np
 
 from polyrule.arrays import Floats
 from polyrule.data import Dataset
-from polyrule.data.formats.blocks import Column
-from polyrule.data.formats.date_columns import TIMES
+from polyrule.data.formats.blocks import TIMES, Column
 from polyrule.data.tags import likely_separator
 from polyrule.names import visible
-from polyrule.report.features import summarise as feature_entry
+from polyrule.report.examples import feature_entry
 from polyrule.studio.setup import ODD, Look
 
 #: examples in which odd things are looked for

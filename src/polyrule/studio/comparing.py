@@ -17,7 +17,7 @@ from polyrule.evaluation.encoding import MatrixEncoder
 from polyrule.names import visible
 from polyrule.report.comparison import shared_rules
 from polyrule.report.inputs import Part
-from polyrule.report.kinds import signed_rules
+from polyrule.report.summary import signed_rules
 from polyrule.studio.jobs import Job
 from polyrule.studio.steps import said
 from polyrule.studio.tally import Covers, tally_labels

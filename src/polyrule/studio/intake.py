@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 from polyrule.data import Dataset
 from polyrule.errors import DataError, OptionError
-from polyrule.model.info import Node
+from polyrule.model.files import Node
 from polyrule.names import visible
 from polyrule.studio.column_summary import describe_columns
 from polyrule.studio.setup import (

@@ -12,7 +12,7 @@ from polyrule.errors import PolyruleError
 from polyrule.estimators.ensemble import RuleEnsembleClassifier
 from polyrule.estimators.rule_list import RuleListClassifier
 from polyrule.model.conditions import fits
-from polyrule.model.info import Node
+from polyrule.model.files import Node
 from polyrule.model.printing import format_rule
 from polyrule.model.rule import LabelCondition
 from polyrule.studio.jobs import Job

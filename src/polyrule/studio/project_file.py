@@ -13,13 +13,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any
 
+from polyrule.atomic import atomic_write, try_lock
 from polyrule.budget import current_limits
 from polyrule.errors import ModelError, OptionError
 from polyrule.kinds import load as _kinds  # makes every kind of model known
-from polyrule.locks import try_lock
-from polyrule.model.atomic import atomic_write
-from polyrule.model.files import dumps, loads
-from polyrule.model.info import Node, check_depth
+from polyrule.model.files import Node, check_depth, dumps, loads
 from polyrule.studio.project import Project, Version
 
 FORMAT = "polyrule-studio"

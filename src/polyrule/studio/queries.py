@@ -12,15 +12,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from polyrule.ensemble.model import RuleEnsemble
-from polyrule.ensemble.weighted_rule import Entry
 from polyrule.errors import ModelError, OptionError
 from polyrule.model.bodies import ABOVE, AT_MOST, CATEGORY, GROUP, IN, LABEL, MISSING
 from polyrule.model.conditions import chosen, said_shorter, tidy
-from polyrule.model.info import Node
+from polyrule.model.files import Node
 from polyrule.model.printing import format_category, format_name
 from polyrule.model.rule import (
     Condition,
+    Entry,
     FeatureCondition,
     GroupCondition,
     LabelCondition,
@@ -28,6 +27,7 @@ from polyrule.model.rule import (
     NominalCondition,
     NumericCondition,
 )
+from polyrule.model.rule_ensemble import RuleEnsemble
 from polyrule.studio import ask, rule_changes
 from polyrule.studio.comparing import compare
 from polyrule.studio.jobs import alone

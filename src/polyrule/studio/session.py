@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from polyrule.data import Dataset
-from polyrule.ensemble.model import RuleEnsemble
 from polyrule.errors import OptionError
-from polyrule.model.info import Node
+from polyrule.model.files import Node
+from polyrule.model.rule_ensemble import RuleEnsemble
 from polyrule.names import visible
 from polyrule.studio.background import Workers
 from polyrule.studio.column_summary import findings

@@ -14,15 +14,14 @@ import scipy.sparse as sp
 
 from polyrule.data import Dataset, read
 from polyrule.data.dates import DATE_FORMS
-from polyrule.data.formats.blocks import Column
-from polyrule.data.formats.date_columns import TIMES
+from polyrule.data.formats.blocks import TIMES, Column
 from polyrule.data.formats.number_style import NumberStyle
 from polyrule.data.reading import file_columns, sheet_names
 from polyrule.data.sniff import _ENDINGS, _PACKED
 from polyrule.data.splits import train_test_split
 from polyrule.datasets import load as load_benchmark
 from polyrule.errors import DataError, LimitError, OptionError
-from polyrule.model.info import Node
+from polyrule.model.files import Node
 from polyrule.names import visible
 
 #: examples up to which the held-out part is stratified; beyond them chance spreads labels well enough, and at once

@@ -9,13 +9,12 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from polyrule.ensemble.model import RuleEnsemble
-from polyrule.ensemble.printing import weighted_text
-from polyrule.ensemble.weighted_rule import WeightedRule
 from polyrule.errors import OptionError
-from polyrule.model.info import Node
+from polyrule.model.ensemble_printing import weighted_text
+from polyrule.model.files import Node
 from polyrule.model.printing import format_name, rule_text
-from polyrule.model.rule import Rule, group_of
+from polyrule.model.rule import Rule, WeightedRule, group_of
+from polyrule.model.rule_ensemble import RuleEnsemble
 
 Step = dict[str, Any]
 #: characters of a rule, a name or a comment that a person may type

@@ -19,9 +19,9 @@ import numpy.typing as npt
 from polyrule.arrays import Bools, Bytes, Floats, Ints
 from polyrule.data.labels import UNKNOWN
 from polyrule.data.table import Table
-from polyrule.ensemble.model import RuleEnsemble
 from polyrule.model.conditions import holds
 from polyrule.model.rule import Condition, FeatureCondition, GroupCondition, InputCondition, LabelCondition
+from polyrule.model.rule_ensemble import RuleEnsemble
 from polyrule.model.rule_list import RuleList
 
 #: answers kept per part: at 100,000 examples these are 64 MB

@@ -11,16 +11,15 @@ import numpy as np
 
 from polyrule.arrays import Bytes
 from polyrule.data import Dataset
-from polyrule.ensemble.model import RuleEnsemble
 from polyrule.errors import ModelError, OptionError
 from polyrule.evaluation.resampling import ResampledScores, resample_scores
 from polyrule.model.bodies import check_table
 from polyrule.model.narrowing import used_features
+from polyrule.model.rule_ensemble import RuleEnsemble
 from polyrule.report import scoring
-from polyrule.report.examples import chosen_examples
-from polyrule.report.features import summarise as feature_entry
+from polyrule.report.examples import chosen_examples, feature_entry
 from polyrule.report.inputs import Part
-from polyrule.report.kinds import kind_of
+from polyrule.report.summary import kind_of
 from polyrule.studio.setup import dense
 from polyrule.studio.steps import said
 from polyrule.studio.tally import Covers, Tally, Words, count, first, known_truth, tally, tally_sums

@@ -12,13 +12,19 @@ import numpy as np
 from polyrule.budget import MOST_COLUMNS
 from polyrule.data.columns import shorten
 from polyrule.data.dates import DATE_FORMS, DateForms
-from polyrule.data.formats.blocks import CELLS_AT_ONCE, Block, Column, DenseBlock, Hints
-from polyrule.data.formats.date_columns import column_of_dates, column_of_text
+from polyrule.data.formats.blocks import (
+    CELLS_AT_ONCE,
+    Block,
+    Column,
+    DenseBlock,
+    Hints,
+    column_of_dates,
+    column_of_text,
+)
 from polyrule.data.formats.encoders import WORDS, Place, parse_number
 from polyrule.data.formats.number_style import NumberStyle, other_style
 from polyrule.data.formats.numbers import dense_numbers
-from polyrule.data.lines import LONGEST_LINE, LineBlock, line_blocks
-from polyrule.data.sources import Source
+from polyrule.data.sources import LONGEST_LINE, LineBlock, Source, line_blocks
 from polyrule.errors import DataError, OptionError
 
 MISSING = ("", "?", "NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "null", "NULL", r"\N")

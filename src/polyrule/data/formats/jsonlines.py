@@ -12,11 +12,18 @@ from polyrule.budget import MOST_COLUMNS
 from polyrule.data.columns import shorten
 from polyrule.data.dates import DateForms, day_of
 from polyrule.data.documents import distinct_members
-from polyrule.data.formats.blocks import CELLS_AT_ONCE, Block, Column, ColumnKind, DenseBlock, Hints
-from polyrule.data.formats.date_columns import TIMES, column_of_dates
+from polyrule.data.formats.blocks import (
+    CELLS_AT_ONCE,
+    TIMES,
+    Block,
+    Column,
+    ColumnKind,
+    DenseBlock,
+    Hints,
+    column_of_dates,
+)
 from polyrule.data.formats.delimited import DelimitedOptions
-from polyrule.data.lines import line_blocks
-from polyrule.data.sources import Source
+from polyrule.data.sources import Source, line_blocks
 from polyrule.errors import DataError
 
 

@@ -17,8 +17,7 @@ from polyrule.budget import MOST_COLUMNS
 from polyrule.data.columns import shorten
 from polyrule.data.formats.blocks import Block, Column, Hints, SparseBlock
 from polyrule.data.formats.numbers import pair_numbers
-from polyrule.data.lines import LineBlock, line_blocks
-from polyrule.data.sources import Source
+from polyrule.data.sources import LineBlock, Source, line_blocks
 from polyrule.errors import DataError
 
 HEADER = re.compile(r"\s*(\d+)\s+(\d+)\s+(\d+)\s*", re.ASCII)

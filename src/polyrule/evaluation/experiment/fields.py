@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from polyrule.errors import OptionError
 
 _MISSING: Any = object()
+Fits = Callable[[Any], bool]
 
 
 class Fields:
@@ -31,79 +32,59 @@ class Fields:
 
     def text(self, key: str, default: str = _MISSING) -> str:
         """Read a string."""
-        value = self._take(key, default)
-        if not isinstance(value, str) or (value == "" and default is _MISSING):
-            raise self._wrong(key, "a text", value)
-        return value
+        least = 1 if default is _MISSING else 0
+        return str(self._read(key, default, "a text", lambda value: isinstance(value, str) and len(value) >= least))
 
     def texts(self, key: str, default: Sequence[str] = ()) -> list[str]:
         """Read a list of strings."""
-        value = self._take(key, list(default))
-        if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
-            raise self._wrong(key, "a list of texts", value)
-        return value
+        return self._list(key, list(default), "a list of texts", lambda item: isinstance(item, str))
 
     def choice(self, key: str, allowed: Sequence[str], default: str) -> str:
         """Read one of several words."""
-        value = self.text(key, default)
-        if value not in allowed:
-            raise OptionError(f"{self.where}: {key} must be one of {', '.join(allowed)}, got {value!r}")
-        return value
+        return str(self._read(key, default, f"one of {', '.join(allowed)}", lambda value: value in allowed))
 
     def integer(self, key: str, default: int, least: int) -> int:
         """Read a whole number."""
-        value = self._take(key, default)
-        if isinstance(value, bool) or not isinstance(value, int) or value < least:
-            raise self._wrong(key, f"a whole number of at least {least}", value)
-        return value
+        wanted = f"a whole number of at least {least}"
+        return int(self._read(key, default, wanted, lambda value: type(value) is int and value >= least))
 
     def integers(self, key: str, default: Sequence[int]) -> list[int]:
-        """Read a list of whole numbers."""
-        value = self._take(key, list(default))
-        if not isinstance(value, list) or not value or not all(type(item) is int and item >= 0 for item in value):
-            raise self._wrong(key, "a list of whole numbers of at least 0", value)
-        return value
+        """Read a list of whole numbers, which is not empty."""
+        wanted = "a list of whole numbers of at least 0"
+        return self._list(key, list(default), wanted, lambda item: type(item) is int and item >= 0, least=1)
 
     def number(self, key: str, default: Any) -> Any:
         """Read a number of at least 0."""
-        value = self._take(key, default)
-        if value is default:
-            return value
-        if isinstance(value, bool) or not isinstance(value, (int, float)) or not value >= 0:
-            raise self._wrong(key, "a number of at least 0", value)
-        return float(value)
+        number = self._read(key, default, "a number of at least 0", lambda x: type(x) in (int, float) and x >= 0)
+        return number if number is default else float(number)
 
     def flag(self, key: str, default: bool) -> bool:
         """Read true or false."""
-        value = self._take(key, default)
-        if not isinstance(value, bool):
-            raise self._wrong(key, "true or false", value)
-        return value
+        return bool(self._read(key, default, "true or false", lambda value: isinstance(value, bool)))
 
     def table(self, key: str) -> dict[str, Any]:
         """Read a sub-table; one that is not there is empty."""
-        value = self._take(key, {})
-        if not isinstance(value, dict):
-            raise self._wrong(key, "a table", value)
-        return value
+        return dict(self._read(key, {}, "a table", lambda value: isinstance(value, dict)))
 
     def tables(self, key: str) -> list[dict[str, Any]]:
         """Read a list of tables; one that is not there is empty."""
-        value = self._take(key, [])
-        if not isinstance(value, list) or not all(isinstance(item, dict) for item in value):
-            raise self._wrong(key, f"a list of tables, written [[{key}]]", value)
-        return value
+        return self._list(key, [], f"a list of tables, written [[{key}]]", lambda item: isinstance(item, dict))
 
     def done(self) -> None:
         """Complain about keys that nobody asked for."""
         if self._rest:
             raise OptionError(f"{self.where}: unknown key {next(iter(self._rest))!r}")
 
-    def _take(self, key: str, default: Any) -> Any:
+    def _list(self, key: str, default: list[Any], wanted: str, fits: Fits, least: int = 0) -> list[Any]:
+        def whole(value: Any) -> bool:
+            return isinstance(value, list) and len(value) >= least and all(map(fits, value))
+
+        return list(self._read(key, default, wanted, whole))
+
+    def _read(self, key: str, default: Any, wanted: str, fits: Fits) -> Any:
         value = self._rest.pop(key, default)
         if value is _MISSING:
             raise OptionError(f"{self.where}: {key} is missing")
+        if value is not default and not fits(value):
+            raise OptionError(f"{self.where}: {key} must be {wanted}, got {value!r}")
         return value
-
-    def _wrong(self, key: str, wanted: str, value: Any) -> OptionError:
-        return OptionError(f"{self.where}: {key} must be {wanted}, got {value!r}")

@@ -1,27 +1,92 @@
-"""One run from data to row: load, split, fit, predict, score, measure."""
+"""The runs of an experiment, and one of them from data to row: load, split, fit, predict, score, measure."""
 
 from __future__ import annotations
 
+import hashlib
+import json
+import os
 import platform
+import re
+import sys
 import time
 from collections.abc import Mapping
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
-from typing import Any
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
 
 from polyrule.data.dataset import Dataset
 from polyrule.data.reading import read
+from polyrule.data.splits import make_folds
 from polyrule.data.table import Table
 from polyrule.datasets import load
 from polyrule.errors import DataError, OptionError
 from polyrule.evaluation.confusion import ConfusionCounts
-from polyrule.evaluation.cross_validation import make_folds, take_rows
-from polyrule.evaluation.experiment.memory import PeakMemory
-from polyrule.evaluation.experiment.plan import Run
 from polyrule.evaluation.experiment.recipe import Recipe, import_name, make_estimator
-from polyrule.evaluation.experiment.spec import DataSpec
+from polyrule.evaluation.experiment.spec import DataSpec, ExperimentSpec, LearnerSpec, SplitSpec
 from polyrule.evaluation.model_size import model_size
 from polyrule.evaluation.scores import score
+
+
+@dataclass(frozen=True)
+class Run:
+    """One fit: a learner on the training part of one split of one data set.
+
+    Attributes
+    ----------
+    fold : int or None
+        Which fold is the test part; None for the data set's own test part.
+    seed : int or None
+        Seed of the folds.
+    """
+
+    data: DataSpec
+    learner: LearnerSpec
+    split: SplitSpec
+    fold: int | None = None
+    seed: int | None = None
+
+    @property
+    def split_name(self) -> str:
+        """What rows call the split."""
+        return "test" if self.fold is None else f"seed {self.seed} fold {self.fold + 1}"
+
+    @property
+    def key(self) -> str:
+        """A file name that no other run has: readable words and a digest of everything that decides the result.
+
+        A changed parameter gives another key, so a stored row is never taken for the result of something else.
+        """
+        digest = hashlib.sha256(json.dumps(self._definition(), sort_keys=True, default=str).encode()).hexdigest()[:12]
+        words = f"{self.data.name} {self.learner.name} {self.split_name}"
+        return f"{re.sub(r'[^A-Za-z0-9.]+', '-', words)[:100].strip('-')}-{digest}"
+
+    def _definition(self) -> dict[str, Any]:
+        learner = asdict(self.learner)
+        for word in ("family", "measure"):  # how a row is shown does not change what it says
+            del learner[word]
+        if not self.learner.tune:
+            del learner["tune_measure"], learner["tune_folds"]
+        split = None if self.fold is None else [self.split.folds, self.split.stratified, self.seed, self.fold]
+        return {"data": self.data.definition(), "learner": learner, "split": split}
+
+
+def plan_runs(spec: ExperimentSpec) -> list[Run]:
+    """List all runs in the order of the file: data set by data set, then split, then learner."""
+    return [
+        Run(data, learner, spec.split, fold, seed)
+        for data in spec.data
+        for seed, fold in _splits(spec.split)
+        for learner in spec.learners
+    ]
+
+
+def _splits(split: SplitSpec) -> list[tuple[int | None, int | None]]:
+    if split.kind == "parts":
+        return [(None, None)]
+    return [(seed, fold) for seed in split.seeds for fold in range(split.folds)]
 
 
 def describe_run(run: Run) -> dict[str, Any]:
@@ -84,10 +149,10 @@ def load_parts(run: Run) -> tuple[Dataset, Dataset]:
     if run.fold is None:
         # a data set that was made, or a single file, has no published parts: the last third is the test part
         cut = len(data) - len(data) // 3
-        return take_rows(data, range(cut)), take_rows(data, range(cut, len(data)))
+        return data[range(cut)], data[range(cut, len(data))]
     folds = make_folds(data.Y, run.split.folds, run.seed or 0, run.split.stratified)
     train_rows, test_rows = folds[run.fold]
-    return take_rows(data, train_rows), take_rows(data, test_rows)
+    return data[train_rows], data[test_rows]
 
 
 def load_data(spec: DataSpec) -> Dataset:
@@ -145,3 +210,83 @@ def _versions(class_path: str) -> dict[str, str]:
         except PackageNotFoundError:
             continue
     return versions
+
+
+def resident_mb(pid: int | str = "self") -> float | None:
+    """Return the memory a process holds, in MB; None where the system does not tell or the process is gone."""
+    return _status_mb(pid, "VmRSS")
+
+
+def cpu_seconds(pid: int) -> float | None:
+    """Return the processor time a process has used; None where the system does not tell or the process is gone."""
+    try:
+        text = Path(f"/proc/{pid}/stat").read_text(encoding="ascii", errors="replace")
+    except OSError:
+        return None
+    fields = text.rpartition(")")[2].split()  # the name before it may hold spaces
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+class PeakMemory:
+    """Measure the highest memory of this process while the block runs.
+
+    Attributes
+    ----------
+    peak_mb : float or None
+        The highest level.
+    used_mb : float or None
+        How far that lies above the level at the start: what the work itself needed.
+
+    Examples
+    --------
+    >>> with PeakMemory() as memory:
+    ...     block = bytearray(50_000_000)
+    >>> memory.used_mb is None or memory.used_mb > 40
+    True
+    """
+
+    def __init__(self) -> None:
+        self.peak_mb: float | None = None
+        self.used_mb: float | None = None
+
+    def __enter__(self) -> Self:
+        _forget_peak()
+        self._start = resident_mb()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.peak_mb = _status_mb("self", "VmHWM")
+        if self.peak_mb is None:
+            self.peak_mb = _peak_of_whole_process()
+        if self.peak_mb is not None and self._start is not None:
+            self.used_mb = max(0.0, self.peak_mb - self._start)
+
+
+def _status_mb(pid: int | str, field: str) -> float | None:
+    try:
+        text = Path(f"/proc/{pid}/status").read_text(encoding="ascii", errors="replace")
+    except OSError:
+        return None
+    for line in text.splitlines():
+        if line.startswith(f"{field}:"):
+            return int(line.split()[1]) / 1024
+    return None
+
+
+def _forget_peak() -> None:
+    """Ask Linux to start its record of the peak afresh; elsewhere the peak is that of the whole process."""
+    try:
+        Path("/proc/self/clear_refs").write_text("5", encoding="ascii")
+    except OSError:
+        return
+
+
+def _peak_of_whole_process() -> float | None:
+    try:
+        import resource
+    except ImportError:
+        return None
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak / (1 << 20 if sys.platform == "darwin" else 1 << 10)

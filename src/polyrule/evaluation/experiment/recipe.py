@@ -12,11 +12,10 @@ import numpy as np
 import scipy.sparse as sp
 
 from polyrule.data.dataset import Dataset
+from polyrule.data.splits import make_folds
 from polyrule.data.table import Table
 from polyrule.errors import OptionError
-from polyrule.evaluation.cross_validation import make_folds, take_rows
-from polyrule.evaluation.discretise import EqualFrequencyDiscretiser
-from polyrule.evaluation.encoding import MatrixEncoder
+from polyrule.evaluation.encoding import EqualFrequencyDiscretiser, MatrixEncoder
 from polyrule.evaluation.experiment.spec import LearnerSpec
 from polyrule.evaluation.scores import score
 
@@ -59,8 +58,8 @@ class Recipe:
             candidate = dict(zip(self.learner.tune, values, strict=True))
             reached = []
             for train_rows, held_out_rows in folds:
-                held_out = take_rows(train, held_out_rows)
-                fitted = inner._fit_once(take_rows(train, train_rows), candidate)
+                held_out = train[held_out_rows]
+                fitted = inner._fit_once(train[train_rows], candidate)
                 reached.append(score(held_out.Y, fitted.predict(held_out.X))[self.learner.tune_measure])
             if np.mean(reached) > best_value:
                 best, best_value = candidate, float(np.mean(reached))

@@ -13,12 +13,11 @@ import numpy as np
 from polyrule.data.results import frame_of_rows
 from polyrule.errors import PolyruleError
 from polyrule.evaluation.confusion import ConfusionCounts
-from polyrule.evaluation.experiment.plan import plan_runs
+from polyrule.evaluation.experiment.one_run import plan_runs
 from polyrule.evaluation.experiment.spec import ComparisonSpec, ExperimentSpec
 from polyrule.evaluation.experiment.store import Row, RowStore
-from polyrule.evaluation.intervals import Interval, mean_interval
 from polyrule.evaluation.scores import LOWER_IS_BETTER, MEASURES, Scores, _share
-from polyrule.evaluation.statistics import LearnerComparison, compare_learners
+from polyrule.evaluation.statistics import Interval, LearnerComparison, compare_learners, mean_interval
 
 _NOT_TIDY = ("counts", "versions", "traceback")
 

@@ -9,9 +9,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any, NoReturn
 
+from polyrule.atomic import atomic_write, try_lock
 from polyrule.errors import PolyruleError
-from polyrule.locks import try_lock
-from polyrule.model.atomic import atomic_write
 from polyrule.names import visible
 
 Row = dict[str, Any]

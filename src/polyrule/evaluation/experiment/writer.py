@@ -13,9 +13,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from polyrule.atomic import atomic_write
 from polyrule.data.results import MissingExtraError
 from polyrule.errors import DataError
 from polyrule.evaluation.experiment.report_tables import (
+    Cell,
+    ResultTable,
     failure_table,
     mean_table,
     rank_table,
@@ -26,10 +29,8 @@ from polyrule.evaluation.experiment.report_tables import (
 )
 from polyrule.evaluation.experiment.results import Results
 from polyrule.evaluation.experiment.store import write_atomically
-from polyrule.evaluation.experiment.tables import Cell, ResultTable
 from polyrule.evaluation.figures import CriticalDifferenceDiagram, TrainingTimes
 from polyrule.evaluation.figures.canvas import Figure, svg_text
-from polyrule.model.atomic import atomic_write
 
 _log = logging.getLogger(__name__)
 

@@ -13,14 +13,12 @@ from fractions import Fraction
 from functools import lru_cache, reduce
 from typing import TYPE_CHECKING, Any
 
-from polyrule.measures.association import SPECS, Association
+from polyrule.measures.association import SPECS, Association, Matthews
 from polyrule.measures.base import Measure
 from polyrule.measures.expression import ExpressionMeasure
 from polyrule.measures.grammar import VARIABLES, Node, tree
-from polyrule.measures.matthews import Matthews
 from polyrule.measures.proofs import smt
-from polyrule.measures.proofs.lemmas import KINDS, cases, variable_names
-from polyrule.measures.proofs.multipliers import as_text, find, from_text, holds
+from polyrule.measures.proofs.lemmas import KINDS, as_text, cases, find, from_text, holds, variable_names
 from polyrule.measures.proofs.normal_form import one_way
 from polyrule.measures.proofs.polynomial import MOST_WORK, OutOfReach, effort
 from polyrule.measures.ratio import RatioMeasure, Row
@@ -30,11 +28,11 @@ from polyrule.measures.rational import (
     true_minus_false_positive_rate,
     weighted_relative_accuracy,
 )
+from polyrule.measures.small_worlds import Witness
 from polyrule.measures.trial import Trial, find_witness
-from polyrule.measures.witness import Witness
 
 if TYPE_CHECKING:
-    from polyrule.measures.objective import Objective
+    pass
 
 # Worlds to look at: small ones first, then random large ones, and after z3 all up to a larger size.
 QUICK, LARGE, THOROUGH = 2_000, 40_000, 100_000
@@ -275,30 +273,6 @@ def exchange(measure: Measure) -> bool:
     """
     root = order_of(measure)
     return root is not None and one_way(root, {"tp": 1, "fp": -1}, strictly=True) is not None
-
-
-def proof_of(objective: Objective) -> dict[str, Any] | None:
-    """Return the proof by machine that searches for this objective may rely on, as plain JSON values; None without one.
-
-    An interrupt ends the search for it, which may take seconds: a model without a proof is better than no model.
-
-    >>> from polyrule.measures import Objective
-    >>> proof_of(Objective("tp**2 / (tp + fp)**2"))["lemma"], proof_of(Objective("f1"))
-    ('between', None)
-    """
-    measure = objective.measure
-    if not isinstance(measure, ExpressionMeasure) or not measure.exact or objective.averaging != "micro":
-        return None
-    if objective.scope == "full" or (objective.scope == "all" and not measure.variables <= {"tp", "fp"}):
-        return None
-    try:
-        for nothing_set in (False, True):
-            proof = known_proof(measure, nothing_set, objective.negative)
-            if proof is not None:
-                return proof.to_dict(measure)
-    except KeyboardInterrupt:
-        pass
-    return None
 
 
 def recheck(measure: Measure, stored: dict[str, Any]) -> list[str]:

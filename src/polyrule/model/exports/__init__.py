@@ -1,7 +1,9 @@
 """Models as code that needs no polyrule: Python, SQL, JavaScript and C; or as an ONNX file.
 
 Names from data enter the code only as quoted strings (or, in SQL, quoted identifiers) written by `quoting`, and in
-comments, from which everything has been removed that could end them.
+comments, from which everything has been removed that could end them. Of an ensemble, all languages add the weights in
+the order of the rules, in double precision, as `RuleEnsemble.scores` does, so their sums are equal to the last bit and
+so are their labels. The largest expected F1 is found as `LabelSets.best_f1` does it.
 """
 
 from __future__ import annotations
@@ -11,19 +13,10 @@ from typing import Any
 
 from polyrule.errors import OptionError
 from polyrule.model.exports.graph import input_arrays
-from polyrule.model.files import kind_of
 from polyrule.model.narrowing import fit_to
 
 # Language -> ending of its files.
 LANGUAGES = {"python": "py", "sql": "sql", "javascript": "js", "c": "c"}
-
-# Kind of model -> the package with one module per language, each with a function `export(model, **options)`.
-_PACKAGES = {"rule-list": __name__}
-
-
-def register(kind: str, package: str) -> None:
-    """Make the exports of a kind of model known; see `polyrule.kinds`."""
-    _PACKAGES[kind] = package
 
 
 def export(model: Any, language: str, **options: Any) -> str:
@@ -50,7 +43,7 @@ def export(model: Any, language: str, **options: Any) -> str:
     """
     if language not in LANGUAGES:
         raise OptionError(f"no export to {language!r}; there is {', '.join(LANGUAGES)}")
-    return str(import_module(f"{_PACKAGES[kind_of(model)]}.{language}").export(model, **options))
+    return str(import_module(f"{__name__}.{language}").export(model, **options))
 
 
 def export_onnx(model: Any) -> bytes:
@@ -60,7 +53,7 @@ def export_onnx(model: Any) -> bytes:
     nominal feature, where every text that is no category counts as missing. Outputs are ``labels`` and
     ``probabilities``, for an ensemble ``scores``, too. `onnx_inputs` makes the inputs from a table, frame or data set.
     """
-    return bytes(import_module(f"{_PACKAGES[kind_of(model)]}.onnx").export(model))
+    return bytes(import_module(f"{__name__}.onnx").export(model))
 
 
 def onnx_inputs(model: Any, X: Any) -> dict[str, Any]:

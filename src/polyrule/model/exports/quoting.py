@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import unicodedata
+from typing import Any
 
 from polyrule.errors import ModelError, OptionError
 
@@ -29,6 +30,11 @@ def comment(text: str, limit: int = 160, *, unicode: bool = False) -> str:
     if not unicode:
         plain = plain.replace("¬", "not ").encode("ascii", "backslashreplace").decode("ascii")
     return plain if len(plain) <= limit else plain[: limit - 3] + "..."
+
+
+def sum_comment(model: Any, index: int) -> str:
+    """A rule of an ensemble as text that can stand in a comment of any language."""
+    return comment(f"{index + 1}: {model.format_rule(index, counts=False).replace('−', '-')}")
 
 
 def python_string(text: str) -> str:

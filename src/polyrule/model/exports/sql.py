@@ -1,10 +1,12 @@
-"""A rule list as one SQL query of CASE expressions.
+"""A model as one SQL query of CASE expressions.
 
-Each rule becomes a 0/1 column that says whether its body holds *as if no rule had a stop*. A rule with label conditions
-needs the columns of the earlier rules that write those labels, so rules are computed in levels, one common table
-expression each. The first stop that takes effect is found next; it depends on rules before it only, so ignoring stops
-until then changes nothing. A label is then what the first rule says that fired, writes it and stands not after the
-stop.
+Of a list, each rule becomes a 0/1 column that says whether its body holds *as if no rule had a stop*. A rule with label
+conditions needs the columns of the earlier rules that write those labels, so rules are computed in levels, one common
+table expression each. The first stop that takes effect is found next; it depends on rules before it only, so ignoring
+stops until then changes nothing. A label is then what the first rule says that fired, writes it and stands not after
+the stop.
+
+Of an ensemble, each rule becomes a 0/1 column, each label a sum, and each label or set of labels a comparison.
 """
 
 from __future__ import annotations
@@ -13,19 +15,23 @@ from collections.abc import Sequence
 
 from polyrule.errors import OptionError
 from polyrule.model import printing
+from polyrule.model.decisions import AS_GOOD
 from polyrule.model.exports.condition_code import head_of, sql_read, sql_test
-from polyrule.model.exports.quoting import comment, sql_name
+from polyrule.model.exports.quoting import comment, sql_name, sql_number, sum_comment
 from polyrule.model.narrowing import used_features
 from polyrule.model.rule import Condition, LabelCondition, Rule
+from polyrule.model.rule_ensemble import RuleEnsemble
 from polyrule.model.rule_list import RuleList
 
 
-def export(model: RuleList, table: str = "data", keys: Sequence[str] = ()) -> str:
+def export(model: RuleList | RuleEnsemble, table: str = "data", keys: Sequence[str] = ()) -> str:
     """Return a query with one row per row of `table`: the columns `keys`, then one 0/1 column per label.
 
     Parameters
     ----------
-    model : RuleList
+    model : RuleList or RuleEnsemble
+        An ensemble that decides among label sets needs window functions, and for the largest expected F1 the function
+        EXP.
     table : str
         Name of the table or view; its columns are found by the names of the features.
     keys : sequence of str
@@ -39,33 +45,36 @@ def export(model: RuleList, table: str = "data", keys: Sequence[str] = ()) -> st
     """
     if isinstance(keys, str):
         raise OptionError("keys must be a list of column names, not one string")
-    plan = _Plan(model)
-    parts = [f"input AS (\n{_input(model, table, keys)}\n)"]
-    source = "input"
-    for depth, rules in enumerate(plan.levels):
-        columns = [plan.rule_column(number) for number in rules]
-        parts.append(f"level{depth} AS MATERIALIZED (\n{select(['*', *columns], source)}\n)")
-        source = f"level{depth}"
-    if plan.stops:
-        parts.append(f"stops AS MATERIALIZED (\n{select(['*', plan.stop_column()], source)}\n)")
-        source = "stops"
-    chosen = [f"k{i} AS {sql_name(key)}" for i, key in enumerate(keys)]
-    chosen += [f"{plan.label(k)} AS {sql_name(name)}" for k, name in enumerate(model.label_names)]
-    header = "-- A multi-label rule list, exported by polyrule.\n"
-    return f"{header}WITH {', '.join(parts)}\n{select(chosen, source)};\n"
+    numbered = [f"k{i}" for i in range(len(keys))]
+    if isinstance(model, RuleList):
+        what, (parts, labels, source) = "A multi-label rule list", _list(model)
+    else:
+        what, (parts, labels, source) = "Weighted multi-label rules", _ensemble(model, numbered)
+    # With an alias, a missing column is an error in every engine.
+    columns = [f"t.{sql_name(key)} AS {short}" for key, short in zip(keys, numbered, strict=True)]
+    columns += [f"{sql_read(model.features[j])} AS x{j}" for j in used_features(model.rules)]
+    first = f"input AS (\n{_select(columns or ['1 AS nothing'], f'{sql_name(table)} AS t')}\n)"
+    chosen = [f"{short} AS {sql_name(key)}" for key, short in zip(keys, numbered, strict=True)]
+    chosen += [f"{value} AS {sql_name(name)}" for value, name in zip(labels, model.label_names, strict=True)]
+    return f"-- {what}, exported by polyrule.\nWITH {', '.join([first, *parts])}\n{_select(chosen, source)};\n"
 
 
-def select(columns: list[str], source: str) -> str:
+def _select(columns: list[str], source: str) -> str:
     """One SELECT, a column per line."""
     return "SELECT\n  " + ",\n  ".join(columns) + f"\nFROM {source}"
 
 
-def _input(model: RuleList, table: str, keys: Sequence[str]) -> str:
-    """Read the used columns under short names; with an alias, a missing column is an error in every engine."""
-    used = used_features(model.rules)
-    columns = [f"t.{sql_name(key)} AS k{i}" for i, key in enumerate(keys)]
-    columns += [f"{sql_read(model.features[j])} AS x{j}" for j in used]
-    return select(columns or ["1 AS nothing"], f"{sql_name(table)} AS t")
+def _list(model: RuleList) -> tuple[list[str], list[str], str]:
+    """Return further tables, the expression of every label, and the table that they are taken from."""
+    plan, parts, source = _Plan(model), [], "input"
+    for depth, rules in enumerate(plan.levels):
+        columns = [plan.rule_column(number) for number in rules]
+        parts.append(f"level{depth} AS MATERIALIZED (\n{_select(['*', *columns], source)}\n)")
+        source = f"level{depth}"
+    if plan.stops:
+        parts.append(f"stops AS MATERIALIZED (\n{_select(['*', plan.stop_column()], source)}\n)")
+        source = "stops"
+    return parts, [plan.label(label) for label in range(len(model.label_names))], source
 
 
 class _Plan:
@@ -127,3 +136,94 @@ class _Plan:
 
 def _distinct(lists: list[list[int]]) -> list[list[int]]:
     return [list(key) for key in dict.fromkeys(map(tuple, lists))]
+
+
+def _ensemble(model: RuleEnsemble, keys: list[str]) -> tuple[list[str], list[str], str]:
+    """Return the same of an ensemble."""
+    decision, labels = model.decision, []
+    fired = ["*", *(_rule_column(model, index) for index in range(len(model.rules)))]
+    parts, source = [f"fired AS (\n{_select(fired, 'input')}\n)"], "fired"
+    if decision.uses_sets:
+        parts += _set_parts(model, keys)
+        source = "chosen JOIN summed ON summed.example = chosen.example"
+    for label in range(len(model.label_names)):
+        if decision.uses_sets:
+            places = [str(place) for place, members in enumerate(decision.label_sets) if label in members]
+            present = f"place IN ({', '.join(places)})" if places else "1 = 0"
+        else:
+            present = f"{_sum(model, label)} >= {sql_number(decision.cuts[label])}"
+        labels.append(f"CASE WHEN {present} THEN 1 ELSE 0 END")
+    return parts, labels, source
+
+
+def _rule_column(model: RuleEnsemble, index: int) -> str:
+    tests = " AND ".join(sql_test(condition, model.features) for condition in model.rules[index].body) or "1 = 1"  # type: ignore[arg-type]
+    return f"-- {sum_comment(model, index)}\n  CASE WHEN {tests} THEN 1 ELSE 0 END AS r{index + 1}"
+
+
+def _sum(model: RuleEnsemble, label: int) -> str:
+    """Add the weights in the order of the rules; a rule that does not fire adds zero, which changes nothing."""
+    terms = [sql_number(model.intercepts[label])]
+    for index, rule in enumerate(model.rules):
+        for entry in rule.head:
+            if entry.label == label:
+                terms.append(f"CASE WHEN r{index + 1} = 1 THEN {sql_number(entry.weight)} ELSE 0.0e0 END")
+    return " + ".join(terms)
+
+
+def _set_parts(model: RuleEnsemble, keys: list[str]) -> list[str]:
+    """Tables that end in `chosen`: per example the place of its label set."""
+    decision = model.decision
+    sums = [f"{_sum(model, label)} AS s{label}" for label in range(len(model.label_names))]
+    numbered = ["ROW_NUMBER() OVER (ORDER BY 1) AS example", *keys, *sums]
+    sizes = ", ".join(f"({place}, {len(labels)})" for place, labels in enumerate(decision.label_sets))
+    totals = "\n  ".join(f"WHEN {place} THEN {_total(model, place)}" for place in range(len(decision.label_sets)))
+    parts = [
+        f"summed AS (\n{_select(numbered, 'fired')}\n)",
+        f"sets(place, size) AS (VALUES {sizes})",
+        f"totals AS (\n{_select(['example', 'place', 'size', f'CASE place {totals} END AS merit'], 'summed, sets')}\n)",
+    ]
+    if decision.kind == "expected-f1":
+        parts += _expected_f1(model)
+        best = "SELECT example, place, merit, MAX(merit) OVER (PARTITION BY example) AS most FROM merits"
+        good = f"SELECT example, MIN(place) AS place FROM ({best}) AS b WHERE merit >= {sql_number(AS_GOOD)} * most"
+        return [*parts, f"chosen AS (\n{good} GROUP BY example\n)"]
+    place = "ROW_NUMBER() OVER (PARTITION BY example ORDER BY merit DESC, place) AS n"
+    ranked = f"SELECT example, place, {place} FROM totals"
+    return [*parts, f"chosen AS (\nSELECT example, place FROM ({ranked}) AS b WHERE n = 1\n)"]
+
+
+def _total(model: RuleEnsemble, place: int) -> str:
+    decision = model.decision
+    terms = [sql_number(decision.every_bonus[place])]
+    cuts = decision.every_cut(len(model.label_names))
+    terms += [f"(s{label} - {sql_number(cuts[label])})" for label in sorted(decision.label_sets[place])]
+    return " + ".join(terms)
+
+
+def _expected_f1(model: RuleEnsemble) -> list[str]:
+    """How probable the sets are, then labels in sets of each size, then every set's expected F1.
+
+    A set without labels has the label -1, so that no label where there is none counts as right.
+    """
+    sets = model.decision.label_sets
+    members = ", ".join(f"({place}, {label})" for place, labels in enumerate(sets) for label in labels or (-1,))
+    unit = sql_number(model.common_unit)
+    return [
+        f"members(place, label) AS (VALUES {members})",
+        f"""chances AS (
+SELECT example, place, size, EXP({unit} * (merit - MAX(merit) OVER (PARTITION BY example))) AS chance
+FROM totals
+)""",
+        """meetings AS (
+SELECT example, size, label, SUM(chance) AS chance
+FROM chances JOIN members ON members.place = chances.place
+GROUP BY example, size, label
+)""",
+        """merits AS (
+SELECT m.example, s.place,
+  SUM(CASE WHEN m.label < 0 THEN m.chance ELSE 2.0e0 / (s.size + m.size) * m.chance END) AS merit
+FROM sets AS s JOIN members AS own ON own.place = s.place JOIN meetings AS m ON m.label = own.label
+GROUP BY m.example, s.place
+)""",
+    ]

@@ -200,7 +200,7 @@ class Queue {
   }
 }
 
-// The same for an ensemble (polyrule.ensemble.flips): rules that a node neither forces nor forbids to fire are undecided;
+// The same for an ensemble (polyrule.model.reasons): rules that a node neither forces nor forbids to fire are undecided;
 // the sums that are still possible lie between those in which each of them does its worst and its best. Where the old
 // outcome holds even then, the node is dropped; otherwise one undecided rule is decided both ways.
 class Additive {

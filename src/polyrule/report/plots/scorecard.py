@@ -10,10 +10,10 @@ import numpy as np
 
 from polyrule.arrays import Matrix
 from polyrule.data.results import make_frame
-from polyrule.ensemble.model import RuleEnsemble
-from polyrule.ensemble.printing import format_conditions, format_weight
 from polyrule.errors import OptionError
 from polyrule.evaluation.figures.canvas import new_axes
+from polyrule.model.ensemble_printing import format_conditions, format_weight
+from polyrule.model.rule_ensemble import RuleEnsemble
 from polyrule.model.rule_list import RuleList
 
 _LONGEST = 60  # letters of a body

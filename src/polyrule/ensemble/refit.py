@@ -1,10 +1,10 @@
-"""Changing an ensemble by hand: drop a rule, set a weight, fit the others again. Every edit gives a new ensemble."""
+"""The rules of an ensemble fitted anew: their weights, and how sums become labels. Each gives a new ensemble."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import scipy.sparse as sp
@@ -13,125 +13,18 @@ from polyrule.arrays import Bools, Floats, Matrix
 from polyrule.data.examples import examples_of, fingerprint
 from polyrule.data.labels import require_known
 from polyrule.ensemble.tuning import Evidence, check_monotone, choose
-from polyrule.ensemble.weighted_rule import Entry, WeightedRule
 from polyrule.ensemble.weights import INTERCEPT_RIDGE
 from polyrule.errors import ModelError
 from polyrule.model.conditions import with_gaps
-from polyrule.model.flips import place_of
-from polyrule.model.grouping import Body, joined_bodies, with_member, with_name, without_member
 from polyrule.model.narrowing import fit_to
-from polyrule.model.parsing import as_member, parse_weighted
-from polyrule.model.rule import FeatureCondition, NumericCondition, plain_conditions
+from polyrule.model.rule import Entry, NumericCondition, plain_conditions
 
 if TYPE_CHECKING:
     from polyrule.data.dataset import Dataset
-    from polyrule.ensemble.model import RuleEnsemble
+    from polyrule.model.rule_ensemble import RuleEnsemble
 
 _MOST_STEPS = 100
 _DIGITS = 9
-
-
-def remove(ensemble: RuleEnsemble, index: int) -> RuleEnsemble:
-    """Return the ensemble without the rule at `index` (from 0; negative counts from the end)."""
-    index = _position(ensemble, index)
-    return _changed(ensemble, ensemble.rules[:index] + ensemble.rules[index + 1 :])
-
-
-def move(ensemble: RuleEnsemble, index: int, to: int) -> RuleEnsemble:
-    """Return the ensemble with the rule at `index` standing at `to`: another order to read, the same sums."""
-    index, to = _position(ensemble, index), _position(ensemble, to)
-    rules = list(ensemble.rules)
-    rules.insert(to, rules.pop(index))
-    return _changed(ensemble, rules)
-
-
-def insert(ensemble: RuleEnsemble, index: int, rule: WeightedRule | str) -> RuleEnsemble:
-    """Return the ensemble with a rule, given as such or as text, put before the one at `index`.
-
-    An index equal to the length appends.
-
-    Examples
-    --------
-    >>> from polyrule.data import Feature
-    >>> from polyrule.ensemble.decisions import Decision
-    >>> from polyrule.ensemble.model import RuleEnsemble
-    >>> model = RuleEnsemble((), (Feature("tempo"),), ("calm",), (-1,), Decision("threshold", (0,)))
-    >>> print(insert(model, 0, "calm +3 <- tempo <= 90").format_rule(0))
-    calm +3 <- tempo <= 90
-    """
-    if not -len(ensemble) <= index <= len(ensemble):
-        raise ModelError(f"there is no place {index} in an ensemble of {len(ensemble)} rules")
-    index = index if index >= 0 else len(ensemble) + index
-    return _changed(ensemble, (*ensemble.rules[:index], _as_rule(ensemble, rule), *ensemble.rules[index:]))
-
-
-def replace_rule(ensemble: RuleEnsemble, index: int, rule: WeightedRule | str) -> RuleEnsemble:
-    """Return the ensemble with another rule, given as such or as text, at `index`."""
-    index = _position(ensemble, index)
-    return _changed(ensemble, (*ensemble.rules[:index], _as_rule(ensemble, rule), *ensemble.rules[index + 1 :]))
-
-
-def join(ensemble: RuleEnsemble, *indices: int) -> RuleEnsemble:
-    """Return the ensemble with rules that differ in one condition joined to one, with the weights of the first.
-
-    Where several of them fire, their weights are then added once.
-    """
-    places = sorted({_position(ensemble, index) for index in indices})
-    rules = [ensemble.rules[place] for place in places]
-    if len(rules) < 2:
-        raise ModelError("joining takes at least two rules")
-    if len({tuple((entry.label, entry.weight > 0) for entry in rule.head) for rule in rules}) > 1:
-        raise ModelError("only rules that weigh the same labels, with the same signs, can be joined")
-    one = replace(rules[0], body=joined_bodies([rule.body for rule in rules]), coverage=None)
-    kept = [one if place == places[0] else rule for place, rule in enumerate(ensemble.rules) if place not in places[1:]]
-    return _changed(ensemble, kept)
-
-
-def recount(ensemble: RuleEnsemble, data: Any) -> RuleEnsemble:
-    """Return the ensemble with what each rule covers counted anew on `data`; weights stay as they are."""
-    model, table = fit_to(ensemble, data)
-    given = getattr(data, "weights", None)
-    weights = np.ones(len(table)) if given is None else np.asarray(given, dtype=np.float64)
-    covers = weights @ model.fired(table)
-    rules = tuple(replace(rule, coverage=float(weight)) for rule, weight in zip(ensemble.rules, covers, strict=True))
-    return with_gaps(replace(ensemble, rules=rules), table)
-
-
-def reweigh(ensemble: RuleEnsemble, index: int, label: int | str, weight: float) -> RuleEnsemble:
-    """Return the ensemble with another weight of a label in the rule at `index`; 0 takes it out of the head."""
-    index = _position(ensemble, index)
-    place = place_of(ensemble.label_names, label, "label")
-    if isinstance(weight, bool) or not np.isfinite(weight):
-        raise ModelError(f"a weight is a finite number, not {weight!r}")
-    rule = ensemble.rules[index]
-    head = [entry for entry in rule.head if entry.label != place]
-    if weight != 0:
-        head.append(Entry(place, float(weight)))
-    if not head:
-        raise ModelError(f"rule {index + 1} would have no label left; remove it instead")
-    changed = replace(rule, head=tuple(sorted(head, key=lambda entry: entry.label)))
-    return _changed(ensemble, (*ensemble.rules[:index], changed, *ensemble.rules[index + 1 :]))
-
-
-def name_group(ensemble: RuleEnsemble, index: int, name: str) -> RuleEnsemble:
-    """Return the ensemble with a name for the group of the rule at `index`; nothing else changes."""
-    index = _position(ensemble, index)
-    rule = ensemble.rules[index]
-    named = replace(rule, body=with_name(rule.body, name))
-    return replace(ensemble, rules=(*ensemble.rules[:index], named, *ensemble.rules[index + 1 :]))
-
-
-def add_member(
-    ensemble: RuleEnsemble, index: int, member: FeatureCondition | str, beside: FeatureCondition | str | None = None
-) -> RuleEnsemble:
-    """Return the ensemble with one more alternative in the rule at `index`; its weights stay until a refit."""
-    other = None if beside is None else as_member(ensemble, beside)
-    return _with_body(ensemble, index, lambda body: with_member(body, as_member(ensemble, member), other))
-
-
-def remove_member(ensemble: RuleEnsemble, index: int, member: FeatureCondition | str) -> RuleEnsemble:
-    """Return the ensemble with one alternative less in the rule at `index`; its weights stay until a refit."""
-    return _with_body(ensemble, index, lambda body: without_member(body, as_member(ensemble, member)))
 
 
 def refit(
@@ -159,7 +52,7 @@ def refit(
     ridge = float(ensemble.info.get("ridge", 1.0) if ridge is None else ridge)
     if not ridge > 0:
         raise ModelError(f"ridge must be a positive number, not {ridge}")
-    kept = {_position(ensemble, index) for index in keep}
+    kept = {ensemble.position(index) for index in keep}
     covers, truth, weights = training(ensemble, data)
     coefficients, support = matrix_of(ensemble)
     signs = np.array([0, *required_signs(ensemble)])
@@ -299,31 +192,3 @@ def _penalties(count: int, ridge: float) -> Floats:
     penalties = np.full(count, ridge)
     penalties[:1] = INTERCEPT_RIDGE
     return penalties
-
-
-def _with_body(ensemble: RuleEnsemble, index: int, change: Callable[[Body], Body]) -> RuleEnsemble:
-    index = _position(ensemble, index)
-    rule = ensemble.rules[index]
-    changed = replace(rule, body=change(rule.body), coverage=None)
-    return _changed(ensemble, (*ensemble.rules[:index], changed, *ensemble.rules[index + 1 :]))
-
-
-def _as_rule(ensemble: RuleEnsemble, rule: WeightedRule | str) -> WeightedRule:
-    if not isinstance(rule, str):
-        return rule
-    weights, body = parse_weighted(rule, ensemble.features, ensemble.label_names)
-    if not all(weights.values()):
-        raise ModelError(f"rule {rule.strip()[:80]!r}: a weight of 0 says nothing; leave the label out")
-    return WeightedRule(tuple(Entry(label, weights[label]) for label in sorted(weights)), body)
-
-
-def _position(ensemble: RuleEnsemble, index: int) -> int:
-    if isinstance(index, bool) or not -len(ensemble) <= index < len(ensemble):
-        raise ModelError(f"there is no rule {index} in an ensemble of {len(ensemble)} rules")
-    return index % len(ensemble)
-
-
-def _changed(ensemble: RuleEnsemble, rules: Any) -> RuleEnsemble:
-    """Return the ensemble with other rules; its weights are then no longer the best ones of anything stated."""
-    info = {key: value for key, value in ensemble.info.items() if key != "weights"}
-    return replace(ensemble, rules=tuple(rules), info=info | {"edited": True})

@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from polyrule.data.table import Feature
-from polyrule.ensemble.decisions import KINDS, Decision
-from polyrule.ensemble.model import RuleEnsemble
-from polyrule.ensemble.weighted_rule import Entry, WeightedRule
-from polyrule.model.files import Codec
-from polyrule.model.info import Node
+from polyrule.model.decisions import KINDS, Decision
+from polyrule.model.files import Codec, Node
+from polyrule.model.rule import Entry, WeightedRule
+from polyrule.model.rule_ensemble import RuleEnsemble
 from polyrule.model.rule_list_file import Vocabulary, decode_body, encode_condition, plain_number
 
 

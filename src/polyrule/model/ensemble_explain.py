@@ -10,15 +10,15 @@ from scipy.special import expit
 
 from polyrule.data.results import frame_of_rows, html_table
 from polyrule.data.table import Table
-from polyrule.ensemble.printing import format_conditions, format_weight
-from polyrule.errors import ModelError
 from polyrule.model.checks import checks
 from polyrule.model.conditions import with_gaps
+from polyrule.model.ensemble_printing import format_conditions, format_weight
+from polyrule.model.explain import example_row
 from polyrule.model.printing import format_name
 from polyrule.model.rule import group_of
 
 if TYPE_CHECKING:
-    from polyrule.ensemble.model import RuleEnsemble
+    from polyrule.model.rule_ensemble import RuleEnsemble
 
 
 @dataclass(frozen=True)
@@ -171,13 +171,13 @@ def explain(ensemble: RuleEnsemble, example: Any, *, digits: int | None = None) 
     happy  absent    38 %   sum −0.50, needs +0: start +0.50
           −1  rule 1: tempo <= 96
     """
-    table = _one_example(ensemble, example)
+    row = example_row(ensemble, example)
+    table = Table(row[None, :], ensemble.features)
     fired = np.flatnonzero(ensemble.fired(table)[0]).tolist()
     scores = ensemble.scores(table)
     values = ensemble.decision.labels(scores, ensemble.unit)[0]
     chances = expit(ensemble.worth * scores[0])
     shown = ensemble if digits is None else with_gaps(ensemble, table, also=True)
-    row = np.asarray(table, dtype=np.float64)[0]
     parts: list[list[Contribution]] = [[] for _ in ensemble.label_names]
     for number in fired:
         rule = shown.rules[number]
@@ -201,15 +201,3 @@ def explain(ensemble: RuleEnsemble, example: Any, *, digits: int | None = None) 
             )
         )
     return EnsembleExplanation(tuple(sums), tuple(fired), ensemble.decision.kind)
-
-
-def _one_example(ensemble: RuleEnsemble, example: Any) -> Table:
-    if not isinstance(example, Table):
-        values = np.asarray(example, dtype=np.float64)
-        if values.shape[-1:] != (len(ensemble.features),):
-            raise ModelError(f"give one example with {len(ensemble.features)} feature value(s)")
-        example = Table.from_array(values.reshape(-1, len(ensemble.features)), ensemble.features)
-    table: Table = example
-    if len(table) != 1:
-        raise ModelError(f"give one example, not {len(table)}")
-    return table

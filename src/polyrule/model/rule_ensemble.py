@@ -2,42 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+from importlib import import_module
 from math import isfinite
-from os import PathLike
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 import numpy as np
 import numpy.typing as npt
 from scipy.special import expit
 
 from polyrule.arrays import Matrix
-from polyrule.data.results import frame_of_rows
 from polyrule.data.table import Feature, Table
-from polyrule.ensemble import editing, printing
-from polyrule.ensemble.decisions import Decision
-from polyrule.ensemble.explain import EnsembleExplanation, explain
-from polyrule.ensemble.flips import smallest_flip
-from polyrule.ensemble.verify import EnsembleVerification, verify
-from polyrule.ensemble.weighted_rule import WeightedRule
 from polyrule.errors import ModelError
-from polyrule.model import files
+from polyrule.model import ensemble_printing as printing
 from polyrule.model.bodies import FlatBodies, check_table, covers, flat_heads, native_values, run
-from polyrule.model.conditions import fits
-from polyrule.model.narrowing import Derived, fit_to, one_example
-from polyrule.model.rule import FeatureCondition
-from polyrule.model.tools import ModelTools, labelled
+from polyrule.model.cells import Grid
+from polyrule.model.conditions import fits, with_gaps
+from polyrule.model.decisions import Decision
+from polyrule.model.ensemble_explain import EnsembleExplanation, explain
+from polyrule.model.flips import place_of
+from polyrule.model.grouping import Body, joined_bodies
+from polyrule.model.narrowing import fit_to, one_example, used_features
+from polyrule.model.parsing import parse_weighted
+from polyrule.model.reasons import SumSearch
+from polyrule.model.rule import Entry, WeightedRule, size_of
+from polyrule.model.rule_model import RuleModel, labelled
 from polyrule.native import native
 
 if TYPE_CHECKING:
     from polyrule.data.dataset import Dataset
-    from polyrule.model.flips import Flip
 
 
-@dataclass(frozen=True, eq=False)
-class RuleEnsemble(ModelTools, Derived):
+@dataclass(frozen=True, eq=False, repr=False)
+class RuleEnsemble(RuleModel[WeightedRule]):
     """Rules whose weights add up: the score of a label is its intercept plus the weights of the rules that fire.
 
     Parameters
@@ -72,9 +71,6 @@ class RuleEnsemble(ModelTools, Derived):
 
     KIND: ClassVar[str] = "rule-ensemble"
 
-    rules: tuple[WeightedRule, ...]
-    features: tuple[Feature, ...]
-    label_names: tuple[str, ...]
     intercepts: tuple[float, ...]
     decision: Decision
     unit: float | tuple[float, ...] = 1.0
@@ -123,20 +119,11 @@ class RuleEnsemble(ModelTools, Derived):
         """The rules as the arrays that prediction runs on."""
         return FlatWeights.of(self)
 
-    def __len__(self) -> int:
-        return len(self.rules)
-
-    def __iter__(self) -> Iterator[WeightedRule]:
-        return iter(self.rules)
-
     def __getitem__(self, index: int) -> WeightedRule:
         return self.rules[index]
 
     def __str__(self) -> str:
         return printing.format_ensemble(self)
-
-    def __repr__(self) -> str:
-        return f"RuleEnsemble({len(self.rules)} rules, {len(self.features)} features, {len(self.label_names)} labels)"
 
     def _repr_html_(self) -> str:
         return printing.html_ensemble(self)
@@ -159,13 +146,41 @@ class RuleEnsemble(ModelTools, Derived):
         """Return one rule as text."""
         return printing.format_weighted_rule(self.rules[index], self.features, self.label_names, counts=counts)
 
-    def to_frame(self) -> Any:
-        """Return a data frame with one row per rule."""
-        return frame_of_rows(printing.records(self))
+    def records(self, digits: int | None = None) -> list[dict[str, Any]]:
+        """One plain dict per rule: what a frame, CSV or JSON shows; texts with `digits` as in `format`."""
+        features, names = self.features, self.label_names
+        return [
+            {
+                "rule": number,
+                "head": printing.format_weighted_head(rule, names, digits),
+                "body": printing.format_conditions(rule, features, names, digits),
+                "labels": len(rule.head),
+                "conditions": size_of(rule.body),
+                "coverage": rule.coverage,
+                **{f"weight {names[entry.label]}": entry.weight for entry in rule.head},
+            }
+            for number, rule in enumerate(self.rules, start=1)
+        ]
 
     def statistics(self) -> dict[str, float]:
-        """Count rules, conditions, head entries and signs."""
-        return printing.statistics(self)
+        """Count what an ensemble is made of; the names are those of a rule list's statistics where both have them."""
+        rules = self.rules
+        conditions = sum(size_of(rule.body) for rule in rules)
+        entries = [entry for rule in rules for entry in rule.head]
+        multi = sum(rule.is_multi_label for rule in rules)
+        count = max(1, len(rules))
+        return {
+            "rules": len(rules),
+            "conditions": conditions,
+            "rules_with_multi_label_heads": multi,
+            "multi_label_heads_percent": 100 * multi / count,
+            "labels_per_head": len(entries) / count,
+            "conditions_per_rule": conditions / count,
+            "entries": len(entries),
+            "negative_entries": sum(entry.weight < 0 for entry in entries),
+            "features_used": len(used_features(rules)),
+            "labels_predicted": len({entry.label for entry in entries}),
+        }
 
     def fired(self, table: Table) -> npt.NDArray[np.bool_]:
         """Which rule covers which example, shape (examples, rules)."""
@@ -198,99 +213,76 @@ class RuleEnsemble(ModelTools, Derived):
         return np.asarray(expit(self.worth * model.scores(table)))
 
     def explain(self, example: Any, row: int | None = None, *, digits: int | None = None) -> EnsembleExplanation:
-        """Say for one example which rules added what to which label; see `polyrule.ensemble.explain.explain`.
+        """Say for one example which rules added what to which label; see `polyrule.model.ensemble_explain.explain`.
 
         `example` is one example (a mapping from feature name to value, a frame with one row, an array of values), or
         with `row` (counted from 0) a frame, table, array or data set that holds it.
         """
         return explain(*one_example(self, example, row), digits=digits)
 
-    def smallest_flip(self, example: Any, label: int | str, row: int | None = None, **options: Any) -> Flip:
-        """Find the smallest change of one example that flips a label; see `polyrule.ensemble.flips.smallest_flip`."""
-        return smallest_flip(self, example, label, row, **options)
-
-    def remove(self, index: int) -> RuleEnsemble:
-        """Return the ensemble without the rule at `index`; `refit` gives the others new weights."""
-        return editing.remove(self, index)
-
-    def move(self, index: int, to: int) -> RuleEnsemble:
-        """Return the ensemble with the rule at `index` standing at `to`: another order to read, the same sums."""
-        return editing.move(self, index, to)
-
-    def insert(self, index: int, rule: WeightedRule | str) -> RuleEnsemble:
-        """Return the ensemble with a rule put before the one at `index`; see `polyrule.ensemble.editing.insert`."""
-        return editing.insert(self, index, rule)
-
-    def replace(self, index: int, rule: WeightedRule | str) -> RuleEnsemble:
-        """Return the ensemble with another rule, given as such or as text, at `index`."""
-        return editing.replace_rule(self, index, rule)
-
-    def join(self, *indices: int) -> RuleEnsemble:
-        """Return the ensemble with rules that differ in one condition joined to one, with the weights of the first."""
-        return editing.join(self, *indices)
-
     def recount(self, data: Any) -> RuleEnsemble:
         """Return the ensemble with what each rule covers counted anew on `data`; weights stay as they are."""
-        return editing.recount(self, data)
+        model, table = fit_to(self, data)
+        given = getattr(data, "weights", None)
+        weights = np.ones(len(table)) if given is None else np.asarray(given, dtype=np.float64)
+        covers = weights @ model.fired(table)
+        rules = tuple(replace(rule, coverage=float(weight)) for rule, weight in zip(self.rules, covers, strict=True))
+        return with_gaps(replace(self, rules=rules), table)
 
     def reweigh(self, index: int, label: int | str, weight: float) -> RuleEnsemble:
         """Return the ensemble with another weight of a label in the rule at `index`; 0 takes it out of the head."""
-        return editing.reweigh(self, index, label, weight)
+        index = self.position(index)
+        place = place_of(self.label_names, label, "label")
+        if isinstance(weight, bool) or not np.isfinite(weight):
+            raise ModelError(f"a weight is a finite number, not {weight!r}")
+        rule = self.rules[index]
+        head = [entry for entry in rule.head if entry.label != place]
+        if weight != 0:
+            head.append(Entry(place, float(weight)))
+        if not head:
+            raise ModelError(f"rule {index + 1} would have no label left; remove it instead")
+        changed = replace(rule, head=tuple(sorted(head, key=lambda entry: entry.label)))
+        return self.replaced(index, changed)
 
-    def name_group(self, index: int, name: str) -> RuleEnsemble:
-        """Return the ensemble with a name for the group of alternatives in the rule at `index`."""
-        return editing.name_group(self, index, name)
+    def refit(self, data: Dataset, *, ridge: float | None = None, keep: Collection[int] = ()) -> Any:
+        """Return the ensemble with the best weights for its rules on `data`; see `polyrule.ensemble.refit.refit`."""
+        return import_module("polyrule.ensemble.refit").refit(self, data, ridge=ridge, keep=keep)
 
-    def add_member(
-        self, index: int, member: FeatureCondition | str, beside: FeatureCondition | str | None = None
-    ) -> RuleEnsemble:
-        """Return the ensemble with one more alternative in the rule at `index`; see `RuleList.add_member`."""
-        return editing.add_member(self, index, member, beside)
+    def tune_decision(self, data: Dataset, *, decision: str = "auto", optimize: str = "micro-f1") -> Any:
+        """Return the ensemble deciding in another way; see `polyrule.ensemble.refit.tune_decision`."""
+        learning: Any = import_module("polyrule.ensemble.refit")
+        return learning.tune_decision(self, data, decision=decision, optimize=optimize)
 
-    def remove_member(self, index: int, member: FeatureCondition | str) -> RuleEnsemble:
-        """Return the ensemble with one alternative less in the rule at `index`."""
-        return editing.remove_member(self, index, member)
-
-    def refit(self, data: Dataset, *, ridge: float | None = None, keep: Collection[int] = ()) -> RuleEnsemble:
-        """Return the ensemble with the best weights for its rules on `data`; see `polyrule.ensemble.editing.refit`."""
-        return editing.refit(self, data, ridge=ridge, keep=keep)
-
-    def tune_decision(self, data: Dataset, *, decision: str = "auto", optimize: str = "micro-f1") -> RuleEnsemble:
-        """Return the ensemble deciding in another way; see `polyrule.ensemble.editing.tune_decision`."""
-        return editing.tune_decision(self, data, decision=decision, optimize=optimize)
-
-    def verify(self, data: Any, y: Any = None, *, learn: bool = True) -> EnsembleVerification:
+    def verify(self, data: Any, y: Any = None, *, learn: bool = True) -> Any:
         """Check the ensemble against its training data; see `polyrule.ensemble.verify.verify`."""
-        return verify(self, labelled(self, data, y), learn=learn)
+        return import_module("polyrule.ensemble.verify").verify(self, labelled(self, data, y), learn=learn)
 
-    def save(self, path: str | PathLike[str]) -> None:
-        """Write the ensemble to a JSON model file, whole or not at all."""
-        files.save(self, path)
+    def _edited(self, rules: Sequence[WeightedRule]) -> Self:
+        """Return the ensemble with other rules; its weights are then no longer the best ones of anything stated."""
+        info = {key: value for key, value in self.info.items() if key != "weights"}
+        return replace(self, rules=tuple(rules), info=info | {"edited": True})
 
-    @classmethod
-    def load(cls, path: str | PathLike[str], *, check: bool = True) -> RuleEnsemble:
-        """Read an ensemble that `save` wrote; `check=False` accepts a file edited by hand on purpose."""
-        model = files.load(path, check=check)
-        if not isinstance(model, cls):
-            raise ModelError(f"{path}: holds a model of kind {files.kind_of(model)!r}, not a rule ensemble")
-        return model
+    def _as_rule(self, rule: WeightedRule | str, origin: Literal["edited", "hand"]) -> WeightedRule:
+        if not isinstance(rule, str):
+            return rule
+        weights, body = parse_weighted(rule, self.features, self.label_names)
+        if not all(weights.values()):
+            raise ModelError(f"rule {rule.strip()[:80]!r}: a weight of 0 says nothing; leave the label out")
+        return WeightedRule(tuple(Entry(label, weights[label]) for label in sorted(weights)), body)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the ensemble as plain JSON values, as a model file holds it."""
-        import json
+    def _with_body(self, rule: WeightedRule, body: Body) -> WeightedRule:
+        return replace(rule, body=body, coverage=None)
 
-        document: dict[str, Any] = json.loads(files.dumps(self))
-        return document
+    def _joined(self, rules: Sequence[WeightedRule]) -> WeightedRule:
+        if len(rules) < 2:
+            raise ModelError("joining takes at least two rules")
+        if len({tuple((entry.label, entry.weight > 0) for entry in rule.head) for rule in rules}) > 1:
+            raise ModelError("only rules that weigh the same labels, with the same signs, can be joined")
+        return self._with_body(rules[0], joined_bodies([rule.body for rule in rules]))
 
-    @classmethod
-    def from_dict(cls, document: dict[str, Any]) -> RuleEnsemble:
-        """Return the ensemble that `to_dict` described, equal to the bit."""
-        import json
-
-        model = files.loads(json.dumps(document), source="document")
-        if not isinstance(model, cls):
-            raise ModelError("the document describes another kind of model, not a rule ensemble")
-        return model
+    def flip_search(self, grid: Grid, target: int) -> SumSearch:
+        """Return what the ensemble knows about one of its labels, for the search for the smallest flip."""
+        return SumSearch(self, grid, target)
 
 
 def _check_rule(rule: WeightedRule, number: int, features: tuple[Feature, ...], labels: int) -> None:

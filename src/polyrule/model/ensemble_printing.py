@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from polyrule.data.results import html_table
 from polyrule.data.table import Feature
-from polyrule.ensemble.decisions import chance
 from polyrule.model.conditions import tidy, without_implied_dates
-from polyrule.model.narrowing import used_features
+from polyrule.model.decisions import chance
 from polyrule.model.printing import format_body, format_coverage, format_name, format_number, rounding_lines
-from polyrule.model.rule import size_of
 
 if TYPE_CHECKING:
-    from polyrule.ensemble.model import RuleEnsemble
-    from polyrule.ensemble.weighted_rule import WeightedRule
+    from polyrule.model.rule import WeightedRule
+    from polyrule.model.rule_ensemble import RuleEnsemble
 
 
 _MOST_NAMED = 10
@@ -133,44 +131,6 @@ def decision_lines(ensemble: RuleEnsemble, digits: int | None = None) -> list[st
 
 def _shown_cut(cut: float) -> str:
     return format_weight(cut).removeprefix("+")
-
-
-def records(ensemble: RuleEnsemble, digits: int | None = None) -> list[dict[str, Any]]:
-    """One plain dict per rule: what a frame, CSV or JSON shows; texts with `digits` as in `format_ensemble`."""
-    features, names = ensemble.features, ensemble.label_names
-    return [
-        {
-            "rule": number,
-            "head": format_weighted_head(rule, names, digits),
-            "body": format_conditions(rule, features, names, digits),
-            "labels": len(rule.head),
-            "conditions": size_of(rule.body),
-            "coverage": rule.coverage,
-            **{f"weight {names[entry.label]}": entry.weight for entry in rule.head},
-        }
-        for number, rule in enumerate(ensemble, start=1)
-    ]
-
-
-def statistics(ensemble: RuleEnsemble) -> dict[str, float]:
-    """Count what an ensemble is made of; the names are those of a rule list's statistics where both have them."""
-    rules = ensemble.rules
-    conditions = sum(size_of(rule.body) for rule in rules)
-    entries = [entry for rule in rules for entry in rule.head]
-    multi = sum(rule.is_multi_label for rule in rules)
-    count = max(1, len(rules))
-    return {
-        "rules": len(rules),
-        "conditions": conditions,
-        "rules_with_multi_label_heads": multi,
-        "multi_label_heads_percent": 100 * multi / count,
-        "labels_per_head": len(entries) / count,
-        "conditions_per_rule": conditions / count,
-        "entries": len(entries),
-        "negative_entries": sum(entry.weight < 0 for entry in entries),
-        "features_used": len(used_features(rules)),
-        "labels_predicted": len({entry.label for entry in entries}),
-    }
 
 
 def html_ensemble(ensemble: RuleEnsemble, limit: int = 100) -> str:

@@ -1,0 +1,289 @@
+"""What every kind of model can be asked for, written once: its rules, edits of them, files, code, a report, a picture.
+
+Reports and pictures are made by later stages, which are looked up when somebody asks.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, fields, replace
+from functools import cached_property
+from importlib import import_module
+from os import PathLike
+from typing import Any, ClassVar, Generic, Literal, Self, TypeVar
+
+import numpy as np
+
+from polyrule.arrays import Floats
+from polyrule.data.dataset import Dataset
+from polyrule.data.encode import to_table
+from polyrule.data.results import frame_of_rows
+from polyrule.data.table import Feature
+from polyrule.data.targets import read_target
+from polyrule.errors import ModelError, OptionError
+from polyrule.model import files
+from polyrule.model.cells import Grid
+from polyrule.model.flips import Flip, Search, smallest_flip
+from polyrule.model.grouping import Body, with_member, with_name, without_member
+from polyrule.model.narrowing import narrow, used_features
+from polyrule.model.parsing import as_member
+from polyrule.model.rule import FeatureCondition
+
+AnyRule = TypeVar("AnyRule")
+
+
+@dataclass(frozen=True, eq=False)
+class RuleModel(Generic[AnyRule]):
+    """A frozen model made of rules: every edit gives a new one and leaves the old as it was.
+
+    Rules are counted from 0, negative numbers from the end; conditions and rules are given as such or as text.
+    Copies and pickles leave out what follows from the model and is only kept.
+    """
+
+    KIND: ClassVar[str]
+
+    rules: tuple[AnyRule, ...]
+    features: tuple[Feature, ...]
+    label_names: tuple[str, ...]
+
+    @cached_property
+    def narrowed(self) -> Any:
+        """The model with the features that no rule tests left out."""
+        return narrow(self)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {one.name: getattr(self, one.name) for one in fields(self)}
+
+    def __len__(self) -> int:
+        return len(self.rules)
+
+    def __iter__(self) -> Iterator[AnyRule]:
+        return iter(self.rules)
+
+    def __repr__(self) -> str:
+        size = f"{len(self.rules)} rules, {len(self.features)} features, {len(self.label_names)} labels"
+        return f"{type(self).__name__}({size})"
+
+    def remove(self, index: int) -> Self:
+        """Return the model without the rule at `index`; `refit` gives the other rules of an ensemble new weights."""
+        return self.replaced(index)
+
+    def move(self, index: int, to: int) -> Self:
+        """Return the model with the rule at `index` standing at `to`; in an ensemble the sums stay the same."""
+        rules = list(self.rules)
+        rules.insert(self.position(to), rules.pop(self.position(index)))
+        return self._edited(rules)
+
+    def insert(self, index: int, rule: AnyRule | str) -> Self:
+        """Return the model with a rule put before the one at `index`; an index equal to the length appends.
+
+        Examples
+        --------
+        >>> from polyrule.model import RuleList
+        >>> model = RuleList((), (Feature("tempo"),), ("calm",))
+        >>> print(model.insert(0, "calm <- tempo <= 90").format_rule(0, counts=False))
+        calm <- tempo <= 90
+        """
+        if not -len(self) <= index <= len(self):
+            raise ModelError(f"there is no place {index} in {self._noun} of {len(self)} rules")
+        index = index if index >= 0 else len(self) + index
+        return self._edited((*self.rules[:index], self._as_rule(rule, "hand"), *self.rules[index:]))
+
+    def replace(self, index: int, rule: AnyRule | str) -> Self:
+        """Return the model with another rule at `index`; one of a list, given as text, is then marked "edited"."""
+        return self.replaced(self.position(index), self._as_rule(rule, "edited"))
+
+    def join(self, *indices: int) -> Self:
+        """Return the model with rules that differ in one condition joined to one with "any of", in the first's place.
+
+        Rules of a list must have one head. Those of an ensemble must weigh the same labels with the same signs; the
+        weights are those of the first, and are then added once where several of the rules fired.
+        """
+        places = sorted({self.position(index) for index in indices})
+        one = self._joined([self.rules[place] for place in places])
+        kept = [rule for place, rule in enumerate(self.rules) if place not in places[1:]]
+        kept[places[0]] = one
+        return self._edited(kept)
+
+    def name_group(self, index: int, name: str) -> Self:
+        """Return the model with a name for the group of alternatives in the rule at `index`; nothing else changes.
+
+        Examples
+        --------
+        >>> from polyrule.model import RuleList
+        >>> words = tuple(Feature(word, "nominal", ("0", "1")) for word in ("jam", "queue"))
+        >>> model = RuleList((), words, ("traffic",)).insert(0, "traffic <- any of {jam, queue}")
+        >>> print(model.name_group(0, "road words").format_rule(0, counts=False))
+        traffic <- any of "road words" {jam, queue}
+        """
+        index = self.position(index)
+        rules: list[Any] = list(self.rules)
+        rules[index] = replace(rules[index], body=with_name(rules[index].body, name))
+        return replace(self, rules=tuple(rules))
+
+    def add_member(
+        self, index: int, member: FeatureCondition | str, beside: FeatureCondition | str | None = None
+    ) -> Self:
+        """Return the model with one more alternative in the rule at `index`; its weights stay until a refit.
+
+        A rule without a group gets one of two, of which the other is the condition `beside`, or its only one.
+        """
+        other = None if beside is None else as_member(self, beside)
+        rule: Any = self.rules[self.position(index)]
+        return self.replaced(index, self._with_body(rule, with_member(rule.body, as_member(self, member), other)))
+
+    def remove_member(self, index: int, member: FeatureCondition | str) -> Self:
+        """Return the model with one alternative less in the rule at `index`; its weights stay until a refit."""
+        rule: Any = self.rules[self.position(index)]
+        return self.replaced(index, self._with_body(rule, without_member(rule.body, as_member(self, member))))
+
+    @property
+    def _noun(self) -> str:
+        """What messages call a model of this kind."""
+        return f"{'an' if self.KIND.endswith('ensemble') else 'a'} {self.KIND.removeprefix('rule-')}"
+
+    def position(self, index: int) -> int:
+        """Return the place, from 0, of a rule that may be counted from the end; refuse one that does not exist."""
+        if isinstance(index, bool) or not -len(self) <= index < len(self):
+            raise ModelError(f"there is no rule {index} in {self._noun} of {len(self)} rules")
+        return index % len(self)
+
+    def replaced(self, index: int, *rules: AnyRule) -> Self:
+        """Return the model with some rules, or none, in the place of the one at `index`."""
+        index = self.position(index)
+        return self._edited((*self.rules[:index], *rules, *self.rules[index + 1 :]))
+
+    def _edited(self, rules: Sequence[AnyRule]) -> Self:
+        return replace(self, rules=tuple(rules))
+
+    def _as_rule(self, rule: AnyRule | str, origin: Literal["edited", "hand"]) -> AnyRule:
+        """Return a rule; `origin` is how one that is given as text came into the model."""
+        raise NotImplementedError
+
+    def _with_body(self, rule: AnyRule, body: Body) -> AnyRule:
+        """Return a rule with another body, without what was counted for the old one."""
+        raise NotImplementedError
+
+    def _joined(self, rules: Sequence[AnyRule]) -> AnyRule:
+        raise NotImplementedError
+
+    def flip_search(self, grid: Grid, target: int) -> Search:
+        """Return what the model knows about one of its labels, for the search for the smallest flip."""
+        raise NotImplementedError
+
+    def records(self, digits: int | None = None) -> list[dict[str, Any]]:
+        """Return one plain dict per rule: what a frame, CSV or JSON shows; texts with `digits` as in `format`."""
+        raise NotImplementedError
+
+    def to_frame(self) -> Any:
+        """Return a data frame with one row per rule."""
+        return frame_of_rows(self.records())
+
+    def smallest_flip(self, example: Any, label: int | str, row: int | None = None, **options: Any) -> Flip:
+        """Find the smallest change of one example that flips a label; see `polyrule.model.flips.smallest_flip`.
+
+        `example` is one example (a mapping from feature name to value, a frame with one row, an array of values), or
+        with `row` (counted from 0) a frame, table, array or data set that holds it.
+        """
+        return smallest_flip(self, example, label, row, **options)
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the model to a JSON file, whole or not at all; see `polyrule.model.files`."""
+        files.save(self, path)
+
+    @classmethod
+    def load(cls, path: str | PathLike[str], *, check: bool = True) -> Self:
+        """Read a model of this kind that `save` wrote; `check=False` accepts a file edited by hand on purpose."""
+        return cls._of_kind(files.load(path, check=check), str(path))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the model as plain JSON values, as a model file holds it."""
+        document: dict[str, Any] = json.loads(files.dumps(self))
+        return document
+
+    @classmethod
+    def from_dict(cls, document: dict[str, Any]) -> Self:
+        """Return the model that `to_dict` described, equal to the bit."""
+        return cls._of_kind(files.loads(json.dumps(document), source="document"), "document")
+
+    @classmethod
+    def _of_kind(cls, model: Any, source: str) -> Self:
+        if not isinstance(model, cls):
+            kind, wanted = files.kind_of(model), cls.KIND.replace("-", " ")
+            raise ModelError(f"{source}: holds a model of kind {kind!r}, not a {wanted}; polyrule.load reads any kind")
+        return model
+
+    def export(self, language: str, **options: Any) -> str | bytes:
+        """Return code that predicts as the model does, or for "onnx" the bytes of a file.
+
+        Parameters
+        ----------
+        language : {"python", "sql", "javascript", "c", "onnx"}
+        **options
+            See `polyrule.model.exports.export`.
+        """
+        exports: Any = import_module("polyrule.model.exports")
+        if language == "onnx" and not options:
+            return bytes(exports.export_onnx(self))
+        return str(exports.export(self, language, **options))
+
+    def report(self, data: Any = None, test: Any = None, title: str | None = None) -> Any:
+        """Make an HTML report; it shows itself in a notebook, ``.save(path)`` writes a file.
+
+        Parameters
+        ----------
+        data, test : Dataset or pair (X, Y), optional
+            Training data, and examples the model has not seen. ``report(X, Y)`` does, too.
+        title : str, optional
+        """
+        if not is_pair(data):
+            data, test = (data, test), None
+        return import_module("polyrule.report").build(self, data=data, test=test, title=title)
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw what each rule says about each label and return the axes; see `polyrule.report.plots.Scorecard`."""
+        return import_module("polyrule.report.plots").Scorecard.of(self).plot(ax)
+
+    @property
+    def feature_importances_(self) -> Floats:
+        """Share of each feature in what the rules say, one number per feature; they add up to 1.
+
+        A rule counts as much as it moved in training: in a list the labels it set, in an ensemble the examples it
+        covers times its weights in log-odds. Features of one body share that alike. Rules without counts count nothing,
+        unless none has any. What a model *loses* without a feature is another question: `importances` of
+        `polyrule.evaluation` answers it.
+        """
+        return importances_of(self)
+
+
+def is_pair(data: Any) -> bool:
+    """Whether `data` brings its labels, or there is none."""
+    return data is None or isinstance(data, Dataset) or (isinstance(data, (tuple, list)) and len(data) == 2)
+
+
+def labelled(model: Any, data: Any, y: Any = None) -> Dataset:
+    """Return examples with their labels as the model knows them: a data set as it is, or X and y brought together."""
+    if isinstance(data, Dataset):
+        return data
+    if y is None:
+        raise OptionError("this needs labels: give a Dataset, or X and y")
+    target = read_target(y, model.label_names)
+    return Dataset(to_table(data, model.features), target.truth, target.names)
+
+
+def importances_of(model: Any) -> Floats:
+    """Share of each feature; see `RuleModel.feature_importances_`."""
+    moved = np.array([_moved(model, rule) for rule in model.rules], dtype=np.float64)
+    moved = moved if moved.any() else np.ones(len(moved))
+    shares = np.zeros(len(model.features))
+    for rule, amount in zip(model.rules, moved, strict=True):
+        tested = used_features([rule])
+        shares[tested] += amount / max(1, len(tested))
+    return shares / total if (total := shares.sum()) else shares
+
+
+def _moved(model: Any, rule: Any) -> float:
+    if hasattr(rule.head[0], "weight"):
+        return float((rule.coverage or 0.0) * sum(abs(e.weight) * model.worth[e.label] for e in rule.head))
+    return float(sum(literal.tp + literal.fp for literal in rule.head))
