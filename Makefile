@@ -51,8 +51,11 @@ docs: $(VENV)/docs.stamp  ## build the site into build/site: every example is ru
 demo: $(VENV)/install.stamp  ## learn, print and score a rule list on real data
 	@$(BIN)/python examples/demo.py
 
+# Each worker begins with a stretch of neighbours, so that what a module's tests share is mostly made once. Programs that
+# the tests start read the compiled package even where the environment forbids to write such files.
+test: export PYTHONDONTWRITEBYTECODE =
 test: $(VENV)/test.stamp  ## run every test
-	$(BIN)/python -m pytest -n $(WORKERS)
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
 
 lint: $(VENV)/test.stamp  ## format, lint, types and the order of the stages
 	$(BIN)/ruff check .

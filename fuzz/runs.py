@@ -228,7 +228,7 @@ def run_frame(raw: bytes) -> str:
 
 @cache
 def _store() -> tuple[Any, Any, Path]:
-    from polyrule.evaluation.experiment.plan import plan_runs
+    from polyrule.evaluation.experiment.one_run import plan_runs
     from polyrule.evaluation.experiment.spec import load_spec
 
     folder = Path(tempfile.mkdtemp(prefix="polyrule-fuzz-", dir="/dev/shm" if os.path.isdir("/dev/shm") else None))
@@ -255,7 +255,7 @@ def run_row(raw: bytes) -> str:
 
 
 def run_spec(raw: bytes) -> str:
-    from polyrule.evaluation.experiment.plan import plan_runs
+    from polyrule.evaluation.experiment.one_run import plan_runs
     from polyrule.evaluation.experiment.spec import load_spec
 
     path = _store()[1] / "other.toml"

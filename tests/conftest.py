@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import settings
@@ -33,6 +35,21 @@ def benchmark_root() -> Path:
     if root is None:
         pytest.skip("the benchmark data is not here: set POLYRULE_DATA to its folder")
     return root
+
+
+@pytest.fixture(scope="module")
+def few_trees() -> Iterator[None]:
+    """Teachers of ensembles grow 12 trees instead of 60 or 100, for modules where nothing hangs on their number."""
+    from polyrule.teacher.forest import Forest
+
+    grow = Forest.__init__
+
+    def grow_few(self: Any, design: Any, truth: Any, weights: Any, trees: int, *rest: Any, **named: Any) -> None:
+        grow(self, design, truth, weights, min(trees, 12), *rest, **named)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Forest, "__init__", grow_few)
+        yield
 
 
 @pytest.hookimpl(wrapper=True)

@@ -9,8 +9,7 @@ import pytest
 from tests.cli.helpers import PLAIN, PROGRAM, ok, program, run
 
 from polyrule.cli.app import COMMANDS, app
-from polyrule.cli.learner_options import LEARNERS
-from polyrule.cli.signatures import read_signature
+from polyrule.cli.learner_options import LEARNERS, read_signature
 from polyrule.native import which_kernels
 from polyrule.version import __version__
 

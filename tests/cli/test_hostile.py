@@ -9,7 +9,7 @@ from tests.cli.helpers import READING, ok, run, write_songs
 
 from polyrule.cli.experiment import experiment
 from polyrule.data.documents import checksum
-from polyrule.evaluation.experiment.plan import plan_runs
+from polyrule.evaluation.experiment.one_run import plan_runs
 from polyrule.evaluation.experiment.spec import load_spec
 
 FORMULAS = ["=1+1", "+1", "-x", "@x", "plain", "\t=2"]

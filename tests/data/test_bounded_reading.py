@@ -2,6 +2,7 @@
 
 import bz2
 import contextlib
+import functools
 import gzip
 import io
 import lzma
@@ -64,7 +65,7 @@ def test_read_in_linear_time(case):
 
 
 def test_rows_of_quoted_cells_over_many_blocks(monkeypatch):
-    monkeypatch.setattr("polyrule.data.lines.BLOCK_BYTES", 50)
+    monkeypatch.setattr("polyrule.data.sources.BLOCK_BYTES", 50)
     raw = b"a,b\n" + b"".join(b'"line %d\nand, ""more""",%d\n' % (j, j) for j in range(40))
     data = read(io.BytesIO(raw), labels=None, identifier="a")
     assert data.row_ids[7] == 'line 7\nand, "more"'
@@ -191,7 +192,7 @@ def test_windows_1252_to_the_last_byte(raw):
 
 
 def test_the_last_byte_of_windows_1252_may_look_like_utf8(monkeypatch):
-    monkeypatch.setattr("polyrule.data.lines.BLOCK_BYTES", 8)
+    monkeypatch.setattr("polyrule.data.sources.BLOCK_BYTES", 8)
     data = read(io.BytesIO(b"n,name\n1,abc\n2,caf\xe9"), labels=None)
     assert data.features[1].categories == ("abc", "caf\u00e9")
 
@@ -205,6 +206,7 @@ ROWS = 20_000
 PACKERS = {"gz": gzip.compress, "bz2": bz2.compress, "xz": lzma.compress, "zst": zstandard.compress}
 
 
+@functools.cache
 def expanding() -> dict[str, tuple[bytes, dict[str, Any]]]:
     """Contents of many cells that compress to almost nothing, and how they are read."""
     stream = io.BytesIO()
@@ -230,6 +232,12 @@ def test_a_compressed_file_may_become_64_cells_for_each_of_its_own_bytes(case, p
     packed = PACKERS[packer](raw)
     with pytest.raises(LimitError, match=f"for a file of {len(packed)} bytes"):
         read(io.BytesIO(packed), **options)
+
+
+@pytest.mark.parametrize("case", expanding())
+def test_a_file_that_spells_its_cells_out_may_have_as_many(case, monkeypatch):
+    raw, options = expanding()[case]
+    monkeypatch.setattr("polyrule.budget.DEFAULT_CELLS", 1000)
     assert len(read(io.BytesIO(raw), **options)) > 0
 
 

@@ -65,7 +65,7 @@ def test_mutated_workbooks():
 
 @pytest.mark.parametrize("format", FILES)
 def test_chunks_of_mutated_files_are_the_whole_in_pieces(format, monkeypatch):
-    monkeypatch.setattr("polyrule.data.lines.BLOCK_BYTES", 40)
+    monkeypatch.setattr("polyrule.data.sources.BLOCK_BYTES", 40)
     rng, others = random.Random(format), list(FILES.values())
     read_ones = 0
     for _ in range(150):

@@ -35,7 +35,7 @@ WIDE = {
 
 @pytest.mark.parametrize("case", WIDE)
 def test_more_columns_than_can_be_meant(case, monkeypatch):
-    for module in ("arff", "arff_header", "delimited", "jsonlines", "libsvm"):
+    for module in ("arff", "delimited", "jsonlines", "libsvm"):
         monkeypatch.setattr(f"polyrule.data.formats.{module}.MOST_COLUMNS", 100)
     raw, format, message = WIDE[case]
     with pytest.raises(DataError, match=message):
@@ -45,8 +45,8 @@ def test_more_columns_than_can_be_meant(case, monkeypatch):
 @pytest.mark.parametrize("format", ["arff", "csv", "jsonl", "libsvm"])
 @pytest.mark.parametrize("byte", [b"\x00", b"0", b'"', b"{", b" ", b",", b"'"])
 def test_an_endless_line_of_anything(format, byte, monkeypatch):
-    monkeypatch.setattr("polyrule.data.lines.LONGEST_LINE", 1 << 16)
-    monkeypatch.setattr("polyrule.data.lines.BLOCK_BYTES", 1 << 12)
+    monkeypatch.setattr("polyrule.data.sources.LONGEST_LINE", 1 << 16)
+    monkeypatch.setattr("polyrule.data.sources.BLOCK_BYTES", 1 << 12)
     bomb = gzip.compress(byte * (1 << 20))
     with pytest.raises(DataError):
         read(io.BytesIO(bomb), format=format, labels=None)

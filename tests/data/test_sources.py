@@ -9,8 +9,7 @@ import pytest
 import zstandard
 
 from polyrule.data import read
-from polyrule.data.lines import line_blocks
-from polyrule.data.sources import Source
+from polyrule.data.sources import Source, line_blocks
 from polyrule.errors import DataError
 
 TEXT = b"a,L\n1,0\n2,1\n"
@@ -48,7 +47,7 @@ def test_a_bomb_stops_at_the_limit(packer):
 
 
 def test_a_bomb_of_one_endless_line_stops_at_the_longest_line(monkeypatch):
-    monkeypatch.setattr("polyrule.data.lines.LONGEST_LINE", 1 << 20)
+    monkeypatch.setattr("polyrule.data.sources.LONGEST_LINE", 1 << 20)
     bomb = gzip.compress(b"0" * (1 << 25))
     with pytest.raises(DataError, match="line 1: the line is longer than 1 MiB"):
         read(io.BytesIO(bomb), labels=None, format="csv")

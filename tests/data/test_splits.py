@@ -5,6 +5,7 @@ import pytest
 import scipy.sparse as sp
 
 from polyrule.data import Dataset, Table
+from polyrule.data.results import MissingExtraError
 from polyrule.data.splits import train_test_split
 from polyrule.datasets import load
 from polyrule.errors import DataError, OptionError
@@ -48,5 +49,5 @@ def test_bad_options(monkeypatch):
     with pytest.raises(DataError, match="cannot be split"):
         train_test_split(data[:1])
     monkeypatch.setitem(sys.modules, "iterstrat.ml_stratifiers", None)
-    with pytest.raises(DataError, match=r"pip install polyrule\[splits\]"):
+    with pytest.raises(MissingExtraError, match=r"install polyrule\[splits\]"):
         train_test_split(data)

@@ -9,8 +9,8 @@ import pytest
 from scipy.special import expit
 from sklearn.metrics import accuracy_score, f1_score, hamming_loss
 
-from polyrule.ensemble.decisions import Decision, dependence, membership, seen_label_sets
 from polyrule.ensemble.tuning import MEASURES, Evidence, tune
+from polyrule.model.decisions import Decision, dependence, membership, seen_label_sets
 
 
 def test_measures_are_those_of_scikit_learn() -> None:

@@ -7,11 +7,11 @@ import pytest
 from tests.report.worlds import random_data, random_ensemble
 
 from polyrule.data import Feature
-from polyrule.ensemble.decisions import Decision
-from polyrule.ensemble.model import RuleEnsemble
-from polyrule.ensemble.printing import weighted_text
-from polyrule.ensemble.weighted_rule import Entry, WeightedRule
 from polyrule.errors import ModelError
+from polyrule.model.decisions import Decision
+from polyrule.model.ensemble_printing import weighted_text
+from polyrule.model.rule import Entry, WeightedRule
+from polyrule.model.rule_ensemble import RuleEnsemble
 
 FEATURES = (Feature("tempo"), Feature("a, b", "nominal", ("x", "y, z")))
 

@@ -8,7 +8,7 @@ import pytest
 from polyrule.bins.binning import Binning
 from polyrule.data import Feature, Table
 from polyrule.ensemble import soft_targets as module
-from polyrule.ensemble.soft_targets import SoftTargets, Teaching, mix, neighbours
+from polyrule.ensemble.soft_targets import SoftTargets, Teaching
 from polyrule.teacher import teacher as teachers
 from polyrule.teacher.teacher import Design
 
@@ -79,28 +79,6 @@ def test_targets_depend_on_the_seed_only_and_differ_in_their_mixed_examples() ->
     assert np.array_equal(one.targets[:150], two.targets[:150])
     assert np.array_equal(one.columns[:, :150], two.columns[:, :150])
     assert not np.array_equal(one.columns[:, 150:], two.columns[:, 150:])
-
-
-def test_mixed_examples_take_every_value_from_two_neighbours() -> None:
-    binning, table, _, _ = world()
-    codes = binning.codes(table)
-    near = neighbours(Design.of(binning, table).of_table(table), 5, np.random.default_rng(0))
-    mixed, sources = mix(codes, near, 300, 0.3, np.random.default_rng(0))
-    assert 0.6 < (mixed == codes[:, sources]).mean() < 0.9
-    partners = codes[:, near[sources]]  # (features, mixed, neighbours)
-    fits = (mixed[:, :, None] == partners) | (mixed == codes[:, sources])[:, :, None]
-    assert fits.all(axis=0).any(axis=1).all()
-
-
-def test_neighbours_are_the_nearest_others() -> None:
-    design = np.array([[0.0], [1.0], [10.0], [11.0], [30.0]], dtype=np.float32)
-    assert neighbours(design, 1, np.random.default_rng(0)).ravel().tolist() == [
-        1,
-        0,
-        3,
-        2,
-        2,
-    ]  # 10 and 11 count as equal
 
 
 def test_categories_become_columns_and_missing_stays_missing() -> None:

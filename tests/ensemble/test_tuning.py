@@ -7,9 +7,9 @@ import pytest
 from scipy.special import expit
 
 from polyrule.ensemble import tuning
-from polyrule.ensemble.decisions import KINDS
 from polyrule.ensemble.tuning import MEASURES, Evidence, best_sets, choose, macro_f1, rare_label_cuts, tune
 from polyrule.errors import OptionError
+from polyrule.model.decisions import KINDS
 
 
 def evidence(seed: int = 0, rows: int = 300, labels: int = 4, noise: float = 1.0) -> Evidence:

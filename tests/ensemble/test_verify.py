@@ -14,6 +14,7 @@ from polyrule.ensemble import RuleEnsemble
 from polyrule.errors import ModelError
 from polyrule.model import files
 
+pytestmark = pytest.mark.usefixtures("few_trees")
 QUICK: dict[str, Any] = {"max_rules": 4, "cv": 2, "restarts": 1}
 
 

@@ -23,17 +23,12 @@ from polyrule.errors import DataError, ModelError, OptionError, UnseenCategoryWa
 from polyrule.estimators.ensemble import RuleEnsembleClassifier
 from polyrule.model.rule import NumericCondition, plain_conditions
 
+pytestmark = pytest.mark.usefixtures("few_trees")
 REASON = "the teacher's bootstrap samples are drawn from rows, so a row twice is not a row of weight two"
 FAILING = {
     "check_sample_weight_equivalence_on_dense_data": REASON,
     "check_sample_weight_equivalence_on_sparse_data": REASON,
 }
-
-
-@pytest.fixture(autouse=True)
-def small_forest(monkeypatch) -> None:
-    """Few trees: what is tested here does not hang on their number."""
-    monkeypatch.setattr("polyrule.teacher.teacher._TREES", 25)
 
 
 @parametrize_with_checks(
@@ -47,13 +42,6 @@ def test_scikit_learn_conventions(estimator, check) -> None:
     check(estimator)
 
 
-@pytest.fixture(scope="module")
-def small_module_forest():
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("polyrule.teacher.teacher._TREES", 25)
-        yield
-
-
 def planted(rows: int = 160, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
     """Three labels with planted rules and some noise."""
     rng = np.random.default_rng(seed)
@@ -63,7 +51,7 @@ def planted(rows: int = 160, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
 
 
 @pytest.fixture(scope="module")
-def fitted(small_module_forest) -> tuple[RuleEnsembleClassifier, np.ndarray, np.ndarray]:
+def fitted(few_trees) -> tuple[RuleEnsembleClassifier, np.ndarray, np.ndarray]:
     X, Y = planted()
     return RuleEnsembleClassifier(max_rules=6).fit(X, Y, label_names=["calm", "sad", "happy"]), X, Y
 

@@ -5,9 +5,10 @@ from sklearn.model_selection import cross_val_predict
 from sklearn.tree import DecisionTreeClassifier
 
 from polyrule.data.dataset import Dataset
+from polyrule.data.splits import make_folds
 from polyrule.data.table import Table
 from polyrule.evaluation.baseline import compare_with_baseline
-from polyrule.evaluation.cross_validation import cross_validate, make_folds
+from polyrule.evaluation.cross_validation import cross_validate
 from polyrule.evaluation.scores import MEASURES, score
 
 

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from polyrule.data.table import Feature, Table
 from polyrule.errors import DataError, OptionError
-from polyrule.evaluation.discretise import EqualFrequencyDiscretiser, equal_frequency_cuts
+from polyrule.evaluation.encoding import EqualFrequencyDiscretiser, equal_frequency_cuts
 
 numbers = st.lists(st.sampled_from([-2.5, 0.0, 0.25, 1.0, 3.0, 7.0, 8.0, 1e9]), min_size=1, max_size=40)
 

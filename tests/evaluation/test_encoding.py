@@ -4,8 +4,7 @@ import scipy.sparse as sp
 
 from polyrule.data.table import Feature, Table
 from polyrule.errors import DataError
-from polyrule.evaluation.discretise import EqualFrequencyDiscretiser
-from polyrule.evaluation.encoding import MatrixEncoder
+from polyrule.evaluation.encoding import EqualFrequencyDiscretiser, MatrixEncoder
 
 FEATURES = (
     Feature("size"),

@@ -3,9 +3,9 @@ import pytest
 import scipy.sparse as sp
 
 from polyrule.data.dataset import Dataset
+from polyrule.data.splits import make_folds
 from polyrule.data.table import Table
 from polyrule.errors import OptionError
-from polyrule.evaluation.cross_validation import make_folds, take_rows
 
 
 @pytest.mark.parametrize("stratified", [True, False])
@@ -49,7 +49,7 @@ def test_take_rows_keeps_everything_together():
         row_ids=("x", "y", "z"),
         weights=np.array([1.0, 2.0, 3.0]),
     )
-    part = take_rows(data, [2, 0])
+    part = data[[2, 0]]
     assert part.X.column(0).tolist() == [3.0, 1.0]
     assert part.Y.toarray().tolist() == [[1, 1], [1, 0]]
     assert part.row_ids == ("z", "x")

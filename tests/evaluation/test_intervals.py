@@ -3,7 +3,7 @@ import pytest
 from scipy import stats
 
 from polyrule.errors import OptionError
-from polyrule.evaluation.intervals import mean_interval
+from polyrule.evaluation.statistics import mean_interval
 
 
 def test_is_students_t():

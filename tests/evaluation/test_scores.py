@@ -30,7 +30,7 @@ def label_pairs(draw, max_rows=7, max_labels=5):
 
 
 @given(label_pairs(), st.sampled_from([0, 1]))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=40, deadline=None)
 def test_equals_scikit_learn(pair, zero_division):
     truth, predicted = pair
     scores = score(truth, predicted, zero_division=zero_division)
@@ -46,7 +46,7 @@ def test_equals_scikit_learn(pair, zero_division):
 
 
 @given(label_pairs())
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=20, deadline=None)
 def test_dense_sparse_bool_and_float_agree(pair):
     truth, predicted = pair
     expected = {name: score(truth, predicted).exact(name) for name in MEASURES}

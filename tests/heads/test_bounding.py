@@ -34,7 +34,7 @@ def worlds(draw, most_labels: int = 5) -> World:
 
 
 @pytest.mark.parametrize("measure", MEASURES)
-@settings(max_examples=25)
+@settings(max_examples=10)
 @given(world=worlds(), effort=st.integers(1, 60), limit=st.sampled_from([None, 1, 2, 3]))
 def test_no_head_is_worth_more_than_the_bound(measure: str, world: World, effort: int, limit: int | None) -> None:
     objective = Objective(measure, effort=effort, max_head_size=limit)
@@ -53,7 +53,7 @@ def test_no_head_is_worth_more_than_the_bound(measure: str, world: World, effort
 
 
 @pytest.mark.parametrize("measure", ["(tp+1)/(tp+fp+fn+3)", "tp*tn/((tp+fp+1)*(tn+fn+1))"])
-@settings(max_examples=25)
+@settings(max_examples=10)
 @given(world=worlds(4))
 def test_no_head_is_worth_more_by_an_expression(measure: str, world: World) -> None:
     objective = Objective(measure, effort=2)

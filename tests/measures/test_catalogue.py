@@ -7,7 +7,7 @@ from fractions import Fraction as F
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.metrics import cohen_kappa_score, fbeta_score, jaccard_score, matthews_corrcoef
 
@@ -95,6 +95,7 @@ def test_matthews_compares_as_the_true_roots_do(left, right):
 
 
 @pytest.mark.parametrize("name", [*measures.available(), "sqrt(tp)/(1+fp)", "(1+2*tp-3*fp)/(1+tp+fn)"])
+@settings(max_examples=30)
 @given(counts=st.lists(COUNTS, min_size=1, max_size=8))
 def test_arrays_of_values_are_the_single_values(name, counts):
     measure = measures.get(name)
@@ -104,6 +105,7 @@ def test_arrays_of_values_are_the_single_values(name, counts):
 
 
 @pytest.mark.parametrize("name", [*measures.available(), "m3:0.1", "tp - fp", "(2*tp+tn)/(1+tp+fp+tn+3*fn)"])
+@settings(max_examples=40)
 @given(st.tuples(*[st.tuples(st.integers(0, 6), st.integers(0, 4))] * 4), st.randoms(use_true_random=False))
 def test_no_value_exceeds_the_upper_bound(name, box, random):
     low, high = tuple(x for x, _ in box), tuple(x + y for x, y in box)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from polyrule.heads import World, search
 from polyrule.measures import AVERAGINGS, SCOPES, FunctionMeasure, Objective, RatioMeasure, available
-from polyrule.measures.matthews import round_average
+from polyrule.measures.association import round_average
 
 MEASURES = [*available(), "tp - fp", "(1+tp)/(tp+fp+2*fn+1)", "tp/(tp-fp)"]
 

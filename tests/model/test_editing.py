@@ -7,9 +7,9 @@ from tests.model.strategies import random_table, rule_lists, slow_predict
 from polyrule.data import Dataset, Feature, Table
 from polyrule.errors import ModelError
 from polyrule.model import Literal, NumericCondition, Rule, RuleList
-from polyrule.model.editing import from_text
 from polyrule.model.parsing import parse_rule
 from polyrule.model.predict import fired_rows
+from polyrule.model.rule_list import from_text
 
 FEATURES = (Feature("colours"), Feature("religion", "nominal", ("none", "hindu")))
 LABELS = ("red", "orange", "blue")

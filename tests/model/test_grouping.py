@@ -20,8 +20,8 @@ from polyrule.model import (
     parse_rule,
 )
 from polyrule.model.conditions import holds
-from polyrule.model.editing import from_text, joined
-from polyrule.model.grouping import joined_bodies, split_bodies, with_member, without_member
+from polyrule.model.grouping import joined, joined_bodies, split_bodies, with_member, without_member
+from polyrule.model.rule_list import from_text
 
 FLAGS = tuple(Feature(word, "nominal", ("0", "1")) for word in ("jam", "queue", "night", "works"))
 JAM, QUEUE, NIGHT, WORKS = (NominalCondition(j, 1) for j in range(4))

@@ -10,9 +10,9 @@ from polyrule.data import Feature, Table
 from polyrule.data.results import MissingExtraError
 from polyrule.model import LabelCondition, Literal, NominalCondition, NumericCondition, Rule, RuleList, printing
 from polyrule.model.conditions import with_gaps
-from polyrule.model.editing import from_text
 from polyrule.model.parsing import parse_rule
 from polyrule.model.printing import format_rule
+from polyrule.model.rule_list import from_text
 
 
 def test_a_rule_reads_as_in_the_paper():

@@ -10,8 +10,8 @@ from tests.report.test_interpreter import FLIP
 from tests.report.worlds import random_data, random_ensemble, random_model
 
 from polyrule.data import Table
-from polyrule.ensemble.flips import smallest_flip
 from polyrule.errors import OptionError
+from polyrule.model.flips import smallest_flip
 from polyrule.report import build
 from polyrule.report.plots import Coverage, LabelGraph, LearningCurve
 
@@ -93,11 +93,11 @@ def test_other_models_are_refused():
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_smallest_change_is_as_small_as_the_one_the_library_finds(visit, kind):
     model = random_ensemble(10, kind, rules=9, labels=3)
-    data = random_data(model, 8, 1)
+    data = random_data(model, 4, 1)
     page = visit(build(model, data))
     dense = np.asarray(data.X)
     flipped = 0
-    for row in range(8):
+    for row in range(4):
         for label in range(3):
             expected = smallest_flip(model, dense[row], label, limit=3000)
             found = page.evaluate(FLIP, [row, label])

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from polyrule.data import Feature
-from polyrule.report.features import BINS, histogram, plain
+from polyrule.report.examples import BINS, histogram, plain
 
 
 def test_many_values_are_binned_without_losing_any():

@@ -8,7 +8,7 @@ from tests.report.worlds import random_data, random_model
 
 from polyrule.cli.app import app
 from polyrule.model import files
-from polyrule.report import Report, build, page
+from polyrule.report import Report, build
 from polyrule.report.page import SCRIPTS, STYLES
 
 
@@ -94,7 +94,7 @@ def test_the_command_says_what_is_wrong(tmp_path):
 def test_readers_without_scripts_get_the_rules_as_text(monkeypatch):
     model = random_model(3, rules=60)
     assert "label 1" in build(model).html().partition("<noscript>")[2].partition("</noscript>")[0]
-    monkeypatch.setattr(page, "MOST_TEXT", 500)
+    monkeypatch.setattr("polyrule.report.page.MOST_TEXT", 500)
     short = build(model).html().partition("<noscript>")[2].partition("</noscript>")[0]
     assert "more lines" in short
     assert len(short) < 1200

@@ -10,9 +10,6 @@ import scipy.sparse as sp
 
 from polyrule.data import Dataset, Feature, Table
 from polyrule.data.dates import date_features, part_of
-from polyrule.ensemble.decisions import Decision
-from polyrule.ensemble.model import RuleEnsemble
-from polyrule.ensemble.weighted_rule import Entry, WeightedRule
 from polyrule.model import (
     GroupCondition,
     LabelCondition,
@@ -24,6 +21,9 @@ from polyrule.model import (
     RuleList,
     SetCondition,
 )
+from polyrule.model.decisions import Decision
+from polyrule.model.rule import Entry, WeightedRule
+from polyrule.model.rule_ensemble import RuleEnsemble
 
 HOSTILE = (
     "</script><script>alert(1)</script>",

@@ -107,7 +107,7 @@ def test_seventy_labels_take_two_words() -> None:
     for name in ("f0.5", "precision", "subset"):
         packed, objective, options = packed_of(problem, 3), Objective(get(name)), GrowOptions()
         reference = ReferenceEngine(table, problem.truth, problem.weights, objective, options)
-        assert learn_both(counted(packed, local(packed, 2), objective, options), reference, 0) > 1
+        assert learn_both(counted(packed, local(packed, 2), objective, options), reference, 0, rounds=3) > 1
 
 
 def test_a_table_that_is_too_large_is_refused(monkeypatch) -> None:

@@ -13,7 +13,7 @@ from tests.kernels.oracle import joinings, same
 
 from polyrule.kernels.engine import Candidate, GrowOptions, Outcome
 from polyrule.measures import Objective
-from polyrule.measures.matthews import round_average
+from polyrule.measures.association import round_average
 from polyrule.model.rule import (
     Condition,
     GroupCondition,

@@ -2,8 +2,7 @@ import numpy as np
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from polyrule.data.formats.decimals import parse_decimals
-from polyrule.data.formats.numbers import dense_numbers, sparse_numbers
+from polyrule.data.formats.numbers import dense_numbers, parse_decimals, sparse_numbers
 
 DECIMALS = st.from_regex(r"[+-]?([0-9]{1,13}(\.[0-9]{0,4})?|\.[0-9]{1,12})|\?", fullmatch=True)
 

@@ -169,7 +169,7 @@ def test_a_column_that_turns_out_to_be_text_late_in_the_file_is_nominal_througho
 
 
 def test_late_text_across_blocks_restarts_the_reading(monkeypatch):
-    monkeypatch.setattr("polyrule.data.lines.BLOCK_BYTES", 64)
+    monkeypatch.setattr("polyrule.data.sources.BLOCK_BYTES", 64)
     monkeypatch.setattr("polyrule.data.formats.delimited._SAMPLE_BYTES", 64)
     text = "a,b\n" + "1.0,2\n" * 200 + "x,2\n"
     data = table(text)
@@ -181,7 +181,7 @@ def test_late_text_across_blocks_restarts_the_reading(monkeypatch):
 
 
 def test_quoted_newlines_across_blocks(monkeypatch):
-    monkeypatch.setattr("polyrule.data.lines.BLOCK_BYTES", 16)
+    monkeypatch.setattr("polyrule.data.sources.BLOCK_BYTES", 16)
     value = "a long\nquoted\n\ncell over\nmany blocks"
     data = table(f'a,b\n"{value}",1\n"{value}",2\nz,3\n')
     assert data.features[0].categories == (value, "z")

@@ -95,7 +95,7 @@ def test_same_as_scikit_learns_reader(rows):
 
 
 def test_chunks_agree_on_features_and_labels(monkeypatch):
-    monkeypatch.setattr("polyrule.data.lines.BLOCK_BYTES", 8)
+    monkeypatch.setattr("polyrule.data.sources.BLOCK_BYTES", 8)
     text = "1 1:1\n2 3:5\n1,3 2:2\n"
     whole = svm(text)
     parts = list(read_chunks(io.BytesIO(text.encode()), format="libsvm"))

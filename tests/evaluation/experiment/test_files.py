@@ -4,8 +4,7 @@ import pytest
 
 from polyrule.errors import DataError, OptionError
 from polyrule.evaluation.experiment import load_spec
-from polyrule.evaluation.experiment.one_run import execute, load_parts
-from polyrule.evaluation.experiment.plan import plan_runs
+from polyrule.evaluation.experiment.one_run import execute, load_parts, plan_runs
 
 SPEC = """
 [[data]]

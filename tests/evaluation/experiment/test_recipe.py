@@ -6,7 +6,6 @@ import pytest
 from polyrule.data.dataset import Dataset
 from polyrule.data.table import Feature, Table
 from polyrule.errors import OptionError
-from polyrule.evaluation.cross_validation import take_rows
 from polyrule.evaluation.experiment.recipe import Recipe, import_name, make_estimator
 from polyrule.evaluation.experiment.spec import LearnerSpec
 
@@ -49,7 +48,7 @@ def spy(monkeypatch):
 
 
 def test_tuning_sees_the_training_part_only(spy):
-    train = take_rows(data(), range(18))
+    train = data()[range(18)]
     fitted = Recipe(spy).fit(train)
     assert fitted.chosen == {"depth": 2}
     assert Spy.log[-1] == ("fit", 2, list(range(18)))
@@ -79,7 +78,7 @@ def test_preparation_is_fitted_inside_each_inner_fold(monkeypatch):
 
     monkeypatch.setattr("polyrule.evaluation.experiment.recipe.EqualFrequencyDiscretiser", Watched)
     learner = LearnerSpec("tree", TREE, {"random_state": 0}, tune={"max_depth": [1, 2]}, tune_folds=2)
-    Recipe(learner, discretise=4).fit(take_rows(data(), range(18)))
+    Recipe(learner, discretise=4).fit(data()[range(18)])
     # two folds of nine for each of two values, then once on the whole training part
     assert len(sizes) == 5
     assert sum(sizes[:2]) == sum(sizes[2:4]) == 18
@@ -99,13 +98,13 @@ def test_the_model_does_not_depend_on_the_test_part(discretise, tune):
     recipe = Recipe(LearnerSpec("tree", TREE, {"random_state": 0}, tune=tune), discretise)
     predictions = []
     for whole in (original, spoiled):
-        fitted = recipe.fit(take_rows(whole, range(18)))
+        fitted = recipe.fit(whole[range(18)])
         predictions.append(np.asarray(fitted.predict(original.X)))
     assert (predictions[0] == predictions[1]).all()
 
 
 def test_discretising_and_encoding_go_together():
-    train = take_rows(data(), range(18))
+    train = data()[range(18)]
     fitted = Recipe(LearnerSpec("tree", TREE, {"random_state": 0}), discretise=3).fit(train)
     assert fitted.predict(train.X).shape == (18, 3)
     assert {category for _, category in fitted.encoder.columns_} == {0, 1, 2}

@@ -11,10 +11,15 @@ from polyrule.data.dataset import Dataset
 from polyrule.data.table import Table
 from polyrule.errors import DataError
 from polyrule.evaluation.experiment import Results, RowStore, make_figures, make_tables, parse_spec, write_results
-from polyrule.evaluation.experiment.one_run import counts_to_json, describe_run
-from polyrule.evaluation.experiment.plan import plan_runs
-from polyrule.evaluation.experiment.report_tables import failure_table, rank_table, score_table, size_table
-from polyrule.evaluation.experiment.tables import Cell, ResultTable
+from polyrule.evaluation.experiment.one_run import counts_to_json, describe_run, plan_runs
+from polyrule.evaluation.experiment.report_tables import (
+    Cell,
+    ResultTable,
+    failure_table,
+    rank_table,
+    score_table,
+    size_table,
+)
 from polyrule.evaluation.experiment.writer import performance_beside_published, read_published
 from polyrule.evaluation.scores import score
 

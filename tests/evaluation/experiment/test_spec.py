@@ -4,7 +4,7 @@ import pytest
 
 from polyrule.errors import OptionError
 from polyrule.evaluation.experiment import load_spec, parse_spec
-from polyrule.evaluation.experiment.plan import plan_runs
+from polyrule.evaluation.experiment.one_run import plan_runs
 
 MINIMAL = """
 [[data]]

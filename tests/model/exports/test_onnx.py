@@ -10,10 +10,10 @@ from tests.model.exports.cases import cases, random_rows
 from tests.report.worlds import random_data, random_ensemble
 
 from polyrule.data import Feature
-from polyrule.ensemble.decisions import KINDS
 from polyrule.errors import ModelError
 from polyrule.kinds import export_onnx, onnx_inputs
 from polyrule.model import Literal, NominalCondition, NumericCondition, Rule, RuleList
+from polyrule.model.decisions import KINDS
 
 onnx = pytest.importorskip("onnx")
 runtime = pytest.importorskip("onnxruntime")
