@@ -8,6 +8,7 @@ import numpy as np
 
 from polyrule.data.table import Feature
 from polyrule.store import Bins, Block, Packed
+from polyrule.store.folder import HEADER, Header, write_block, write_bytes
 from polyrule.store.packed import label_words, word_count
 
 BINS = 255
@@ -61,8 +62,9 @@ def noisy_world(rows: int, features: int, labels: int, seed: int = 0) -> Packed:
 
 def store(folder: Path, rows: int, features: int, labels: int) -> None:
     """The same in a folder, one block in memory at a time."""
-    from polyrule.store.folder import write_store
-
+    folder.mkdir(parents=True)
     sizes = [min(BLOCK_ROWS, rows - start) for start in range(0, rows, BLOCK_ROWS)]
-    made = (block(size, features, labels, i) for i, size in enumerate(sizes))
-    write_store(folder, world(rows, features, labels, blocks=[]), made)
+    records = [write_block(folder, i, block(size, features, labels, i)) for i, size in enumerate(sizes)]
+    packed = world(rows, features, labels, blocks=[])
+    header = Header(packed.features, packed.bins, packed.label_names, "|u1", tuple(records))
+    write_bytes(folder / HEADER, header.text.encode())

@@ -17,7 +17,7 @@ from statistics import fmean
 from textwrap import fill
 
 from polyrule.evaluation import compare_learners
-from polyrule.evaluation.intervals import mean_interval
+from polyrule.evaluation.statistics import mean_interval
 
 HERE = Path(__file__).resolve().parent
 PAGES = tuple(HERE.parent / name for name in ("results.md", "lists.md", "ensemble.md"))
