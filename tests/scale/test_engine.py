@@ -110,10 +110,32 @@ def test_seventy_labels_take_two_words() -> None:
         assert learn_both(counted(packed, local(packed, 2), objective, options), reference, 0, rounds=3) > 1
 
 
-def test_a_table_that_is_too_large_is_refused(monkeypatch) -> None:
+@settings(max_examples=60, deadline=None)
+@given(
+    problem=problems(max_rows=14, max_features=5, max_labels=4),
+    objective=st.sampled_from([Objective(get("f0.5")), Objective(get("precision"), lift=Lift.kln(0.3))]),
+    width=st.integers(1, 3),
+    most=st.sampled_from([0, 0, 3]),
+    compiled=st.booleans(),
+    bytes_=st.sampled_from([1, 600, 2000]),
+)
+def test_columns_are_searched_in_ranges_where_their_table_is_too_large(
+    problem, objective, width, most, compiled, bytes_
+) -> None:
+    options = GrowOptions(width, max_members=most)
+    packed = packed_of(problem, 2)
+    reference = ReferenceEngine(problem.table, problem.truth, problem.weights, objective, options)
+    widest = max(len(bins) for bins in packed.bins) + 1
+    labels = problem.truth.shape[1]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("polyrule.scale.engine.LARGEST_TABLE", max(bytes_, max(widest, 3) * labels * 32))
+        learn_both(counted(packed, local(packed, 2), objective, options, compiled=compiled), reference, problem.seed)
+
+
+def test_a_column_that_is_too_large_is_refused(monkeypatch) -> None:
     packed = pack_table(Table.from_array(np.arange(3.0)[:, None]), np.eye(3, dtype=np.uint8), None, ("a", "b", "c"))
     monkeypatch.setattr("polyrule.scale.engine.LARGEST_TABLE", 300)
-    with pytest.raises(OptionError, match=r"counts of 1 columns by 3 labels would take .* use fewer bins"):
+    with pytest.raises(OptionError, match=r"counts of one column by 3 labels would take .* use fewer bins"):
         counted(packed, local(packed), Objective("f1"), GrowOptions())
 
 

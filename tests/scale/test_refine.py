@@ -17,6 +17,9 @@ from polyrule.kernels.reference import ReferenceEngine
 from polyrule.measures import Objective, get
 from polyrule.scale.refine import RefiningEngine
 
+#: more codes than any column of a problem has
+WIDEST = 8
+
 
 def refining(problem: Problem, objective: Objective, options: GrowOptions, most: int, blocks: int) -> RefiningEngine:
     packed = packed_of(problem, blocks, most, keep_values=True)
@@ -40,11 +43,15 @@ def test_every_objective(objective: Objective, problem: Problem, most: int, bloc
     coverage=st.integers(0, 3),
     longest=st.sampled_from([None, 1, 2]),
     members=st.sampled_from([0, 2, 4]),
+    column_by_column=st.booleans(),
 )
-def test_every_option(problem, most, width, coverage, longest, members) -> None:
+def test_every_option(problem, most, width, coverage, longest, members, column_by_column) -> None:
     options, objective = GrowOptions(width, True, coverage, longest, members), Objective(get("f0.5"))
     reference = ReferenceEngine(problem.table, problem.truth, problem.weights, objective, options)
-    learn_both(refining(problem, objective, options, most, 2), reference, problem.seed)
+    with pytest.MonkeyPatch.context() as patch:
+        if column_by_column:  # the widest column, as one table of counts
+            patch.setattr("polyrule.scale.engine.LARGEST_TABLE", WIDEST * problem.truth.shape[1] * 32)
+        learn_both(refining(problem, objective, options, most, 2), reference, problem.seed)
 
 
 def test_the_ordinary_list_from_few_bins(tmp_path) -> None:

@@ -71,6 +71,30 @@ class Layout:
         """Lay out the given columns."""
         return cls(columns, tuple(len(bins[c]) + 1 if c < len(bins) else LABEL_CODES for c in columns), labels)
 
+    @property
+    def nbytes(self) -> int:
+        """Bytes of a table."""
+        return sum(self.widths) * self.labels * KINDS * 8
+
+    def divided(self, most: int) -> list[Layout]:
+        """Return layouts of neighbouring columns, in ascending order: of at most so many bytes, or of one column.
+
+        Examples
+        --------
+        >>> [layout.columns for layout in Layout((0, 1, 2), (9, 5, 5), labels=1).divided(most=320)]
+        [(0,), (1, 2)]
+        """
+        width, room = dict(zip(self.columns, self.widths, strict=True)), most // (self.labels * KINDS * 8)
+        parts: list[list[int]] = [[]]
+        taken = 0
+        for column in sorted(self.columns):
+            if parts[-1] and taken + width[column] > room:
+                parts.append([])
+                taken = 0
+            parts[-1].append(column)
+            taken += width[column]
+        return [Layout(tuple(part), tuple(width[c] for c in part), self.labels) for part in parts]
+
     @cached_property
     def starts(self) -> Ints:
         """First row of each column, and the end."""
@@ -105,9 +129,12 @@ class Counts:
 
     def on_host(self) -> Counts:
         """Return the counts as NumPy arrays."""
-        if isinstance(self.weight, np.ndarray):
-            return self
-        return Counts(self.kinds.get(), self.weight.get())
+        return Counts(on_host(self.kinds), on_host(self.weight))
+
+
+def on_host(array: Any) -> Any:
+    """Return an array of this machine or of a GPU as a NumPy array."""
+    return array if isinstance(array, np.ndarray) else array.get()
 
 
 @dataclass(frozen=True, slots=True, eq=False)

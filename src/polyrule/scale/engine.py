@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -20,13 +21,13 @@ from polyrule.measures.ratio import exact_number
 from polyrule.model.rule import LabelCondition, NominalCondition
 from polyrule.native import native
 from polyrule.scale.batches import equality_batch, numeric_batch, whole_batch
-from polyrule.scale.coded import KINDS, LABEL_CODES, Body, Border, Counts, Layout, Members, Range, Step
+from polyrule.scale.coded import LABEL_CODES, Body, Border, Counts, Layout, Members, Range, Step, on_host
 from polyrule.scale.counter import Counter
 from polyrule.scale.judge import ColumnViews, CountedBatch, CountedJudge, decide
 from polyrule.scale.questions import Agreement, CountRows, Leftover, Weight, WhatIf
 from polyrule.store.bins import Bins
 
-#: Most bytes of one table of counts.
+#: Most bytes of one table of counts; where all columns take more, they are searched range by range.
 LARGEST_TABLE = 4 << 30
 #: All weights are below this, so that counts are exact as doubles, and sums of a few of them as 64-bit integers.
 LARGEST_TOTAL = 2**53
@@ -58,6 +59,9 @@ class CountedNode(Node):
 
 class CountedEngine(Growth[CountedNode]):
     """Grows rules from counts. See `polyrule.kernels.engine.Engine` for the contract; `covered` stays empty.
+
+    Counts of the empty body are kept between rules and those of a body along a rule, unless they are too large: then
+    columns are searched in ranges, and every range of a body is counted when it is its turn.
 
     Examples
     --------
@@ -97,11 +101,11 @@ class CountedEngine(Growth[CountedNode]):
         if not 0 <= self.total < LARGEST_TOTAL:
             raise DataError("the weights sum to 2**53 or more; divide them by a common factor and pack the data again")
         self.remaining = self.total
-        self._layout = Layout.of(bins, labels, tuple(range(len(features))))
+        self._root: Counts | None = None
+        self._lay_out(Layout.of(bins, labels, tuple(range(len(features)))))
         self._usual = (0,) * labels
         self._ever_set = np.zeros(labels, dtype=bool)
-        self._root: Counts | None = None
-        self._check_size()
+        self._weights: dict[Layout, Any] = {}
 
     # -- state -----------------------------------------------------------------------------------------------------
 
@@ -175,40 +179,54 @@ class CountedEngine(Growth[CountedNode]):
             return
         added = Layout.of(self.bins, self.labels, fresh)
         if self._root is not None:
-            more = self.counter.ask(CountRows((), added, self._usual, None, self.compiled, self._occurring()))
-            self._root = self._root.followed_by(more)
-        self._layout = Layout.of(self.bins, self.labels, (*self._layout.columns, *fresh))
-        self._check_size()
+            self._root = self._root.followed_by(self._count((), layout=added))
+        self._lay_out(Layout.of(self.bins, self.labels, (*(c for part in self._ranges for c in part.columns), *fresh)))
 
-    def _check_size(self) -> None:
-        size = int(self._layout.starts[-1]) * self.labels * KINDS * 8
-        if size > LARGEST_TABLE:
-            columns = len(self._layout.columns)
+    def _lay_out(self, layout: Layout) -> None:
+        """Search these columns from now on: as one range where a table of them is small enough."""
+        self._ranges = [layout] if layout.nbytes <= LARGEST_TABLE else layout.divided(LARGEST_TABLE)
+        self._layout = self._ranges[0]
+        self._ranged = len(self._ranges) > 1
+        if self._ranged:
+            self._root = None
+        largest = max(part.nbytes for part in self._ranges)
+        if largest > LARGEST_TABLE:
             raise OptionError(
-                f"counts of {columns} columns by {self.labels} labels would take {size / 2**30:.1f} GB; "
-                "use fewer bins (max_bins), or label_conditions=False"
+                f"counts of one column by {self.labels} labels would take {largest / 2**30:.1f} GB; use fewer bins "
+                "(max_bins)"
             )
 
     # -- counting --------------------------------------------------------------------------------------------------
 
-    def _count(self, body: Body, without: Body = ()) -> Counts:
+    def _count(self, body: Body, without: Body = (), layout: Layout | None = None) -> Counts:
         self._look_at_the_clock()
         excluded = without[0] if without else None
-        question = CountRows(body, self._layout, self._usual, excluded, self.compiled, self._occurring())
-        return self.counter.ask(question)
-
-    def _occurring(self) -> tuple[int, ...]:
-        """Kinds that rows can have, as bits, label by label: a label that nobody has set is never found set."""
-        return tuple(15 if was_set else 3 for was_set in self._ever_set)
+        # a label that nobody has set is never found set
+        occurring = tuple(15 if was_set else 3 for was_set in self._ever_set)
+        return self.counter.ask(
+            CountRows(body, layout or self._layout, self._usual, excluded, self.compiled, occurring)
+        )
 
     def _whole(self) -> Counts:
         """Counts of the empty body, kept between rules."""
+        if self._ranged:
+            return self._count(())
         if self._root is None:
             self._root = self._count(())
         return self._root
 
+    def _occurs(self) -> Any:
+        """Weight of every bin of the range in the working set, which stays the same along a rule."""
+        if not self._ranged:
+            return self._whole().weight
+        if self._layout not in self._weights:
+            self._weights[self._layout] = self._whole().weight
+        return self._weights[self._layout]
+
     def _counts(self, node: CountedNode) -> Counts:
         """Counts of a node: counted, or the parent's less those of its sibling where that has fewer rows."""
+        if self._ranged:
+            return self._count(node.coded)
         if node.counts is None:
             parent = node.parent
             if parent is None or 2 * node.weight <= parent.weight:
@@ -219,7 +237,14 @@ class CountedEngine(Growth[CountedNode]):
 
     def _totals(self) -> Ints:
         """Rows of the working set by label and kind."""
-        return np.asarray(self._column(self._whole(), 0).on_host().kinds.sum(axis=0))
+        return np.asarray(self._first_column().kinds.sum(axis=0))
+
+    def _first_column(self, node: CountedNode | None = None) -> Counts:
+        """Counts of a body, or of the empty one, by any one column: enough for what is summed over all its bins."""
+        if self._ranged:
+            narrow = Layout.of(self.bins, self.labels, self._ranges[0].columns[:1])
+            return self._count(() if node is None else node.coded, layout=narrow).on_host()
+        return self._column(self._whole() if node is None else self._counts(node), 0).on_host()
 
     def _column(self, counts: Counts, position: int) -> Counts:
         starts = self._layout.starts
@@ -233,13 +258,19 @@ class CountedEngine(Growth[CountedNode]):
         kinds = self._totals()
         self._usual = tuple(int(kind) for kind in kinds.argmax(axis=1))
         self._judge.update(kinds[:, :2] + kinds[:, 2:], self.remaining)
-        counts = self._whole()
-        verdict = self._judge.best(whole_batch(self._column(counts, 0).on_host()), literals)  # type: ignore[arg-type]
-        return CountedNode((), self.remaining, verdict, counts=counts)
+        self._weights.clear()
+        verdict = self._judge.best(whole_batch(self._first_column()), literals)  # type: ignore[arg-type]
+        return CountedNode((), self.remaining, verdict, counts=None if self._ranged else self._whole())
 
     def search(self, parent: CountedNode, step: Growing, literals: Bools, floor: Verdict | None) -> list[CountedNode]:
         """Return the best extensions of one body by a step."""
-        return self._search(parent, step, self._border(parent, step), literals, floor)
+        found: list[CountedNode] = []
+        for part in self._ranges:
+            self._layout = part
+            if self._open_columns(step):
+                found += self._search(parent, step, self._border(parent, step), literals, floor)
+        found.sort(key=lambda node: node.rank, reverse=True)  # stable: earlier ranges stay first
+        return found[: self.options.beam_width]
 
     def _search(
         self, parent: CountedNode, step: Growing, border: Border, literals: Bools, floor: Verdict | None
@@ -264,7 +295,7 @@ class CountedEngine(Growth[CountedNode]):
         def longer(found: Range) -> Body:
             return (*before, Members((*members, found), step.least, len(members) + 1), *after)
 
-        covered = self._column(self._counts(parent), 0).on_host()
+        covered = self._first_column(parent)
         offset = Counts(covered.kinds.sum(axis=0), covered.weight.sum())
         return Border(rows, self._count(rows), longer, offset)
 
@@ -300,9 +331,9 @@ class CountedEngine(Growth[CountedNode]):
         allowed = without_tested(literals, parent.body)
         columns = self._open_columns(step)
         single = self.objective.max_head_size == 1
-        whole, total = self._whole(), self._judge.total
+        occurs, total = self._occurs(), self._judge.total
         found = decide(
-            border.counts, whole.weight, self._views(columns), allowed, total, values, self.options.least_weight, single
+            border.counts, occurs, self._views(columns), allowed, total, values, self.options.least_weight, single
         )
         if found is None:
             return []
@@ -338,7 +369,7 @@ class CountedEngine(Growth[CountedNode]):
         """Columns that may take part in a step, in canonical order: for members, those of features."""
         columns = sorted(self._layout.columns)
         if step.members:
-            return columns[: len(self.features)]
+            return [c for c in columns if c < len(self.features)]
         tested = {c.feature for c in step.before if isinstance(c, NominalCondition)}
         tested |= {len(self.features) + c.label for c in step.before if isinstance(c, LabelCondition)}
         return [c for c in columns if c not in tested]
@@ -348,5 +379,5 @@ class CountedEngine(Growth[CountedNode]):
         own = self._column(border.counts, place).on_host()
         if not self._is_numeric(column):
             return equality_batch(border, column, self.features, own)
-        occurs = self._column(self._whole(), place).on_host().weight
-        return numeric_batch(border, column, self.bins[column], own, occurs)
+        occurs = self._occurs()[self._layout.starts[place] : self._layout.starts[place + 1]]
+        return numeric_batch(border, column, self.bins[column], own, on_host(occurs))

@@ -21,7 +21,7 @@ from polyrule.kernels.judge import Verdict
 from polyrule.kernels.singles import RatioValues
 from polyrule.model.rule import Condition, NumericCondition
 from polyrule.scale.batches import batch_of
-from polyrule.scale.coded import KINDS, Body, Border, Counts, Range
+from polyrule.scale.coded import KINDS, Body, Border, Counts, Range, on_host
 from polyrule.scale.engine import CountedEngine, CountedNode
 from polyrule.scale.judge import CountedBatch
 from polyrule.scale.state import BlockState
@@ -61,19 +61,19 @@ class LookInside:
         rows = state.rows(self.body)
         chosen = np.zeros(int(max(self.bins, default=0)) + 2, dtype=bool)
         chosen[list(self.bins)] = True
-        codes = _host(state.codes(self.column, rows)).astype(np.int64)
+        codes = on_host(state.codes(self.column, rows)).astype(np.int64)
         keep = chosen[np.minimum(codes, len(chosen) - 1)]
         rows, codes = rows[state.xp.asarray(keep)], codes[keep]
         assert state.block.values is not None
         distinct, first, place = np.unique(
-            _host(state.block.values[self.column][rows]), return_index=True, return_inverse=True
+            on_host(state.block.values[self.column][rows]), return_index=True, return_inverse=True
         )
-        weights = _host(state.weights(rows))
+        weights = on_host(state.weights(rows))
         kinds = np.zeros((len(distinct), state.labels, KINDS), dtype=np.int64)
         weight = np.zeros(len(distinct), dtype=np.int64)
         np.add.at(weight, place, weights)
         for label in range(state.labels):
-            kind = _host(state.bit(state.block.truth, label, rows) + 2 * state.bit(state.set, label, rows))
+            kind = on_host(state.bit(state.block.truth, label, rows) + 2 * state.bit(state.set, label, rows))
             where: Any = place, label, kind
             np.add.at(kinds, where, weights)
         return Inner(distinct, codes[first], Counts(kinds, weight))
@@ -106,10 +106,6 @@ class FindEnds:
         values = state.block.values[self.column][rows[state.codes(self.column, rows) <= self.code]]
         values = values[values > self.above]
         return Ends(float(values.min()), float(values.max())) if len(values) else Ends(np.inf, -np.inf)
-
-
-def _host(array: Any) -> Any:
-    return array if isinstance(array, np.ndarray) else array.get()
 
 
 class RefiningEngine(CountedEngine):
