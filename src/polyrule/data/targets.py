@@ -14,10 +14,9 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
-import numpy.typing as npt
 import scipy.sparse as sp
 
-from polyrule.arrays import Bools
+from polyrule.arrays import Array, Bools, Bytes, Floats
 from polyrule.data.columns import is_missing, listing, shorten
 from polyrule.data.formats.encoders import Place
 from polyrule.data.frames import is_frame
@@ -51,7 +50,7 @@ class Target:
     sparse: bool = False
     separator: str | None = None
 
-    def labels_out(self, labels: npt.NDArray[np.uint8], probabilities: Any) -> Any:
+    def labels_out(self, labels: Bytes, probabilities: Any) -> Any:
         """Turn predicted 0/1 labels back; several classes are decided by the largest probability."""
         if self.kind == "multilabel":
             return sp.csr_matrix(labels) if self.sparse else labels.astype(np.int64)
@@ -59,7 +58,7 @@ class Target:
             return self.classes[labels[:, 0] if len(self.classes) > 1 else np.zeros(len(labels), dtype=int)]
         return self.classes[np.argmax(probabilities(), axis=1)]
 
-    def probabilities_out(self, present: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    def probabilities_out(self, present: Floats) -> Floats:
         """Turn per-label probabilities of presence into scikit-learn's shape."""
         if self.kind == "multilabel":
             return present
@@ -118,7 +117,7 @@ def read_target(y: Any, label_names: Sequence[str] | None = None) -> Target:
     return Target(kind, truth, names, found)
 
 
-def _warn_of_tags(classes: npt.NDArray[Any]) -> None:
+def _warn_of_tags(classes: Array) -> None:
     """Warn of texts that look like several labels each but are separated by something unusual."""
     if classes.dtype.kind not in "OUS" or not all(isinstance(value, str) for value in classes):
         return
@@ -132,12 +131,12 @@ def _warn_of_tags(classes: npt.NDArray[Any]) -> None:
         )
 
 
-def _classes(names: tuple[str, ...]) -> npt.NDArray[Any]:
+def _classes(names: tuple[str, ...]) -> Array:
     """`classes_` as classifiers have it whose `predict_proba` is one matrix: one entry per column."""
     return np.array(names, dtype=object)
 
 
-def _class_names(shown: npt.NDArray[Any], column: Any) -> tuple[str, ...]:
+def _class_names(shown: Array, column: Any) -> tuple[str, ...]:
     """What rules call the classes: words speak for themselves, numbers need the name of the column.
 
     Examples

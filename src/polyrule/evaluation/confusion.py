@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import scipy.sparse as sp
 
-from polyrule.arrays import Ints
+from polyrule.arrays import Array, Floats, Ints
 from polyrule.data.labels import UNKNOWN, LabelMatrix
 from polyrule.data.sparse import check_sparse
 from polyrule.errors import DataError
@@ -160,7 +159,7 @@ def label_names_or_default(names: Sequence[str] | None, labels: int) -> tuple[st
     return tuple(str(name) for name in names)
 
 
-def _as_numbers(values: npt.NDArray[Any], name: str) -> npt.NDArray[np.float64]:
+def _as_numbers(values: Array, name: str) -> Floats:
     try:
         return values.astype(np.float64)
     except (TypeError, ValueError):

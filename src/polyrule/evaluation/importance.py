@@ -7,10 +7,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from sklearn.base import clone
 
-from polyrule.arrays import Floats
+from polyrule.arrays import Bools, Bytes, Floats, Ints
 from polyrule.data.dataset import Dataset
 from polyrule.data.labels import UNKNOWN
 from polyrule.data.results import make_frame
@@ -21,8 +20,6 @@ from polyrule.evaluation.resampling import draw
 from polyrule.model.bodies import FlatBodies, covers
 from polyrule.model.narrowing import narrow, used_features
 from polyrule.model.rule import LabelCondition
-
-Labels = npt.NDArray[np.uint8]
 
 #: label decisions that may be computed in all; with more, evenly spaced examples stand for all of them
 MOST_DECISIONS = 300_000_000
@@ -147,14 +144,14 @@ def importances(model: Any, table: Table, truth: Any, seed: int = 0) -> Importan
 class _Bench:
     """Compares predictions with those of the whole model, on the same resamples every time."""
 
-    def __init__(self, truth: Labels, predicted: Labels, seed: int) -> None:
+    def __init__(self, truth: Bytes, predicted: Bytes, seed: int) -> None:
         self.present, self.known = truth == 1, truth != UNKNOWN
         self.weights = np.concatenate(list(draw(len(truth), RESAMPLES, seed)))
         whole = self._counts(predicted)
         self.score = float(_f1(*whole.sum(axis=0)))
         self.resampled = _f1(*(self.weights @ whole).T)
 
-    def importance(self, name: str, index: int, others: Sequence[Labels] | Iterator[Labels]) -> Importance:
+    def importance(self, name: str, index: int, others: Sequence[Bytes] | Iterator[Bytes]) -> Importance:
         drops, spread = [], []
         for predicted in others:
             counts = self._counts(predicted)
@@ -163,7 +160,7 @@ class _Bench:
         low, high = np.quantile(np.concatenate(spread), [0.025, 0.975])
         return Importance(name, index, float(np.mean(drops)), float(low), float(high))
 
-    def _counts(self, predicted: Labels) -> Floats:
+    def _counts(self, predicted: Bytes) -> Floats:
         """Per example: true positives, and predicted plus present labels."""
         both = (self.present & predicted).sum(axis=1)
         either = self.present.sum(axis=1, dtype=np.int64) + (predicted & self.known).sum(axis=1, dtype=np.int64)
@@ -174,7 +171,7 @@ def _f1(both: Any, either: Any) -> Any:
     return np.divide(2 * both, either, out=np.zeros_like(np.asarray(either, dtype=np.float64)), where=either > 0)
 
 
-def _shuffled(model: Any, table: Table, slot: int, seed: int) -> Iterator[Labels]:
+def _shuffled(model: Any, table: Table, slot: int, seed: int) -> Iterator[Bytes]:
     rng = np.random.default_rng([seed, slot])
     for _ in range(SHUFFLES):
         values = np.array(table.values, order="F")
@@ -182,7 +179,7 @@ def _shuffled(model: Any, table: Table, slot: int, seed: int) -> Iterator[Labels
         yield model.predict(Table(values, table.features))
 
 
-def _rows(examples: int, decisions: int) -> npt.NDArray[np.int64]:
+def _rows(examples: int, decisions: int) -> Ints:
     """Evenly spaced examples, as many as the work allows."""
     most = max(200, MOST_DECISIONS // max(1, decisions))
     if examples <= most:
@@ -288,7 +285,7 @@ def stability(
     return Stability(resamples, shares, tuple((back / resamples).tolist()), float(np.mean(agreement)))
 
 
-def _covers(model: Any, table: Table) -> npt.NDArray[np.bool_]:
+def _covers(model: Any, table: Table) -> Bools:
     """Which examples satisfy the feature conditions of each rule, shape (rules, examples)."""
     tests = ([test for test in rule.body if not isinstance(test, LabelCondition)] for rule in model.rules)
     return covers(FlatBodies.of(tests, table.features), table.values).T
@@ -298,7 +295,7 @@ def _says(rule: Any) -> set[tuple[int, bool]]:
     return {(item.label, item.weight > 0 if hasattr(item, "weight") else bool(item.value)) for item in rule.head}
 
 
-def _come_back(model: Any, covers: Any, again: Any, others: Any) -> npt.NDArray[np.float64]:
+def _come_back(model: Any, covers: Any, again: Any, others: Any) -> Floats:
     both = covers.astype(np.float64) @ others.astype(np.float64).T
     either = covers.sum(axis=1)[:, None] + others.sum(axis=1)[None, :] - both
     alike = both >= SAME_COVER * np.maximum(either, 1)

@@ -12,9 +12,9 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy import stats
 
+from polyrule.arrays import Floats
 from polyrule.data.results import make_frame, text_table
 from polyrule.errors import OptionError, PolyruleError
 
@@ -124,19 +124,19 @@ class LearnerComparison:
 
     learners: tuple[str, ...]
     data_sets: tuple[str, ...]
-    scores: npt.NDArray[np.float64]
+    scores: Floats
     higher_is_better: bool = True
     alpha: float = 0.05
     measure: str = "score"
 
     @property
-    def ranks(self) -> npt.NDArray[np.float64]:
+    def ranks(self) -> Floats:
         """Ranks per data set, 1 the best; equal scores share the average of their ranks."""
         signed = -self.scores if self.higher_is_better else self.scores
         return np.asarray(stats.rankdata(signed, axis=1, method="average"))
 
     @property
-    def average_ranks(self) -> npt.NDArray[np.float64]:
+    def average_ranks(self) -> Floats:
         """Mean rank of every learner."""
         return np.asarray(self.ranks.mean(axis=0))
 
@@ -166,7 +166,7 @@ class LearnerComparison:
         quantile = stats.studentized_range.ppf(1 - self.alpha, k, np.inf) / np.sqrt(2)
         return float(quantile * np.sqrt(k * (k + 1) / (6 * n)))
 
-    def nemenyi(self) -> npt.NDArray[np.float64]:
+    def nemenyi(self) -> Floats:
         """P-values of Nemenyi's test for every pair of learners."""
         self._require_enough()
         n, k = self.scores.shape

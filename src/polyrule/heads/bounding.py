@@ -17,9 +17,8 @@ from fractions import Fraction
 from math import ceil
 
 import numpy as np
-import numpy.typing as npt
 
-from polyrule.arrays import Floats
+from polyrule.arrays import Floats, Ints
 from polyrule.errors import OptionError
 from polyrule.heads.branch_and_bound import bounds_for
 from polyrule.heads.correlations import SLACK, formula_of_sums, least_share
@@ -136,7 +135,7 @@ class _GainSums:
             return np.asarray(self.tp - level * self.covered)
         return np.asarray(self.tp - self.weight * least_share(self.formula, level, edge, self.s))
 
-    def _largest(self, plain: list[Floats], level: float, left: npt.NDArray[np.int64], slope: Floats) -> Floats:
+    def _largest(self, plain: list[Floats], level: float, left: Ints, slope: Floats) -> Floats:
         """Return the larger of the two largest sums at the ends of some intervals, with a slope for each."""
         sums = []
         for ends in (left, left + 1):

@@ -13,9 +13,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from polyrule.arrays import Floats
+from polyrule.arrays import Bools, Floats
 from polyrule.heads.valuation import MicroValuation, Valuation
 from polyrule.heads.world import HeadSpace
 from polyrule.measures.association import Association, Matthews
@@ -27,7 +26,6 @@ from polyrule.measures.rational import (
     weighted_relative_accuracy,
 )
 
-Mask = npt.NDArray[np.bool_]
 SLACK = 1e-9
 
 
@@ -108,7 +106,7 @@ def least_share(formula: str, level: Any, x: Any, s: Any) -> Floats:
     return np.asarray(x * s + level * factor)
 
 
-def _ends(x: Floats, usable: Mask, axes: tuple[int, ...]) -> tuple[Floats, Floats]:
+def _ends(x: Floats, usable: Bools, axes: tuple[int, ...]) -> tuple[Floats, Floats]:
     low = np.where(usable, x, np.inf).min(axis=axes, keepdims=True)
     high = np.where(usable, x, -np.inf).max(axis=axes, keepdims=True)
     return np.where(np.isfinite(low), low, 0.0), np.where(np.isfinite(high), high, 0.0)
@@ -117,7 +115,7 @@ def _ends(x: Floats, usable: Mask, axes: tuple[int, ...]) -> tuple[Floats, Float
 class Branches:
     """Whether heads that contain some literals and may take others can reach a level."""
 
-    def __init__(self, formula: str, tp: Any, fp: Any, tn: Any, fn: Any, usable: Mask) -> None:
+    def __init__(self, formula: str, tp: Any, fp: Any, tn: Any, fn: Any, usable: Bools) -> None:
         self.formula = formula
         self.shares = Shares(tp, fp, tn, fn)
         self.usable = usable

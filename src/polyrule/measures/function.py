@@ -10,9 +10,9 @@ from math import lcm
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
+from polyrule.arrays import Floats
 from polyrule.errors import MeasureError
 from polyrule.measures.base import Measure
 from polyrule.measures.ratio import RatioMeasure
@@ -273,7 +273,7 @@ class FunctionMeasure(Measure):
         function, (top, bottom) = self.function, unit.as_integer_ratio()
         return FunctionMeasure(self.name, lambda *counts: function(*(c * top / bottom for c in counts)), self.monotone)
 
-    def values(self, tp: Any, fp: Any, tn: Any, fn: Any) -> npt.NDArray[np.float64]:
+    def values(self, tp: Any, fp: Any, tn: Any, fn: Any) -> Floats:
         """Call the function on arrays of counts and check what it returns."""
         arguments = [np.asarray(x, dtype=np.float64) for x in (tp, fp, tn, fn)]
         try:

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
+from polyrule.arrays import Bytes, Floats, Ints, Ints8, Ints32
 from polyrule.data.table import Table
 from polyrule.model.bodies import Block, FlatBodies, check_table, flat_heads, native_values, run
 from polyrule.model.rule import Literal
@@ -42,12 +42,12 @@ class FlatRules:
     """
 
     bodies: FlatBodies
-    head_start: npt.NDArray[np.int32]
-    head_label: npt.NDArray[np.int32]
-    head_value: npt.NDArray[np.uint8]
-    stop: npt.NDArray[np.uint8]
+    head_start: Ints32
+    head_label: Ints32
+    head_value: Bytes
+    stop: Bytes
     full: bool
-    defaults: npt.NDArray[np.uint8]
+    defaults: Bytes
 
     @classmethod
     def of(cls, rule_list: RuleList) -> FlatRules:
@@ -76,8 +76,8 @@ class PredictResult:
         Index of the rule that set the label; -1 where nobody did and the default holds.
     """
 
-    labels: npt.NDArray[np.uint8]
-    setter: npt.NDArray[np.int32]
+    labels: Bytes
+    setter: Ints32
 
 
 def predict(rule_list: RuleList, table: Table) -> PredictResult:
@@ -108,15 +108,15 @@ def predict(rule_list: RuleList, table: Table) -> PredictResult:
     return PredictResult(*run(flat.bodies.rules, len(flat.defaults), table, both))
 
 
-def fired_rows(rule_list: RuleList, table: Table) -> list[npt.NDArray[np.int64]]:
+def fired_rows(rule_list: RuleList, table: Table) -> list[Ints]:
     """Per rule, the rows on which it was tried and its body held, whether or not it found a label to set."""
     check_table(rule_list, table)
     flat = rule_list.flat
     width = len(flat.defaults)
-    found: list[list[npt.NDArray[np.int64]]] = [[] for _ in range(flat.bodies.rules)]
+    found: list[list[Ints]] = [[] for _ in range(flat.bodies.rules)]
     for rows, block in flat.bodies.blocks(table.values, width):
         state = np.full((block.shape[0], width), -1, dtype=np.int8)
-        record: list[npt.NDArray[np.int64]] = []
+        record: list[Ints] = []
         _run(flat, block, state, np.empty(state.shape, dtype=np.int32), record)
         for rule, fired in enumerate(record):
             found[rule].append(fired + rows.start)
@@ -156,13 +156,7 @@ def predict_native(flat: FlatRules, values: Any) -> PredictResult:
     return PredictResult(labels, setter)
 
 
-def _run(
-    flat: FlatRules,
-    block: Block,
-    state: npt.NDArray[np.int8],
-    setter: npt.NDArray[np.int32],
-    record: list[npt.NDArray[np.int64]] | None = None,
-) -> None:
+def _run(flat: FlatRules, block: Block, state: Ints8, setter: Ints32, record: list[Ints] | None = None) -> None:
     """Apply every rule to one block; `state` (-1 unset), `setter` and, per rule, the fired rows are filled in place."""
     unset = np.full(state.shape[0], state.shape[1], dtype=np.int64)
     active = np.arange(state.shape[0])
@@ -183,13 +177,7 @@ def _run(
             active = np.setdiff1d(active, done, assume_unique=True)
 
 
-def _set_head(
-    flat: FlatRules,
-    rule: int,
-    rows: npt.NDArray[np.int64],
-    state: npt.NDArray[np.int8],
-    setter: npt.NDArray[np.int32],
-) -> npt.NDArray[np.int64]:
+def _set_head(flat: FlatRules, rule: int, rows: Ints, state: Ints8, setter: Ints32) -> Ints:
     """Set what is still unset; return per row how many labels that were."""
     newly = np.zeros(len(rows), dtype=np.int64)
     head = slice(flat.head_start[rule], flat.head_start[rule + 1])
@@ -206,7 +194,7 @@ def _set_head(
     return newly
 
 
-def predict_proba(rule_list: RuleList, table: Table, result: PredictResult | None = None) -> npt.NDArray[np.float64]:
+def predict_proba(rule_list: RuleList, table: Table, result: PredictResult | None = None) -> Floats:
     """Probability that each label is present, from the evidence behind the rule that decided it.
 
     A label set by a literal with counts (tp, fp) has its predicted value with probability (tp + 1) / (tp + fp + 2),
@@ -265,10 +253,10 @@ class ChanceTables:
         Per label: probability of presence where nobody set it.
     """
 
-    keys: npt.NDArray[np.int64]
-    present: npt.NDArray[np.float64]
-    right: npt.NDArray[np.float64]
-    defaults: npt.NDArray[np.float64]
+    keys: Ints
+    present: Floats
+    right: Floats
+    defaults: Floats
 
     @classmethod
     def of(cls, rule_list: RuleList) -> ChanceTables:

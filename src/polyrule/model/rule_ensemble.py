@@ -10,10 +10,9 @@ from math import isfinite
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import expit
 
-from polyrule.arrays import Matrix
+from polyrule.arrays import Bools, Bytes, Floats, Ints32, Matrix
 from polyrule.data.table import Feature, Table
 from polyrule.errors import ModelError
 from polyrule.model import ensemble_printing as printing
@@ -105,7 +104,7 @@ class RuleEnsemble(RuleModel[WeightedRule]):
             _check_rule(rule, number, self.features, width)
 
     @cached_property
-    def worth(self) -> npt.NDArray[np.float64]:
+    def worth(self) -> Floats:
         """Log-odds per unit of score, by label."""
         return np.broadcast_to(np.array(self.unit, dtype=np.float64), len(self.label_names)).copy()
 
@@ -182,13 +181,13 @@ class RuleEnsemble(RuleModel[WeightedRule]):
             "labels_predicted": len({entry.label for entry in entries}),
         }
 
-    def fired(self, table: Table) -> npt.NDArray[np.bool_]:
+    def fired(self, table: Table) -> Bools:
         """Which rule covers which example, shape (examples, rules)."""
         check_table(self, table)
         bodies = self.flat.bodies
         return np.asarray(run(bodies.rules, bodies.rules, table, lambda values: (covers(bodies, values),))[0])
 
-    def scores(self, table: Table) -> npt.NDArray[np.float64]:
+    def scores(self, table: Table) -> Floats:
         """Score of every label, shape (examples, labels).
 
         Weights are added in the order of the rules, so that exported code, which does the same, gets the same numbers.
@@ -199,7 +198,7 @@ class RuleEnsemble(RuleModel[WeightedRule]):
         width = len(flat.intercepts)
         return np.asarray(run(flat.bodies.rules, width, table, lambda values: (kernel(flat, values),))[0])
 
-    def predict(self, X: Any) -> npt.NDArray[np.uint8]:
+    def predict(self, X: Any) -> Bytes:
         """Labels of every example, shape (examples, labels); X is a table, frame, array or data set.
 
         Where columns have names, only those that some rule tests must be there, as in `RuleList.predict`.
@@ -207,7 +206,7 @@ class RuleEnsemble(RuleModel[WeightedRule]):
         model, table = fit_to(self, X)
         return self.decision.labels(model.scores(table), self.unit)
 
-    def predict_proba(self, X: Any) -> npt.NDArray[np.float64]:
+    def predict_proba(self, X: Any) -> Floats:
         """Probability of presence of every label."""
         model, table = fit_to(self, X)
         return np.asarray(expit(self.worth * model.scores(table)))
@@ -311,10 +310,10 @@ class FlatWeights:
     """
 
     bodies: FlatBodies
-    head_start: npt.NDArray[np.int32]
-    head_label: npt.NDArray[np.int32]
-    weight: npt.NDArray[np.float64]
-    intercepts: npt.NDArray[np.float64]
+    head_start: Ints32
+    head_label: Ints32
+    weight: Floats
+    intercepts: Floats
 
     @classmethod
     def of(cls, model: RuleEnsemble) -> FlatWeights:

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from polyrule.arrays import Bools
+from polyrule.arrays import Bools, Bytes, Ints
 from polyrule.model.ensemble_printing import format_ensemble, weighted_text
 from polyrule.model.rule import Literal, Rule, WeightedRule
 from polyrule.model.rule_ensemble import RuleEnsemble
@@ -30,10 +29,10 @@ class EnsembleRun:
         For labels of a rule's head, the covered examples on which the label is, or is not, as the weight's sign says.
     """
 
-    labels: npt.NDArray[np.uint8]
-    covers: npt.NDArray[np.int64]
-    right: npt.NDArray[np.int64]
-    wrong: npt.NDArray[np.int64]
+    labels: Bytes
+    covers: Ints
+    right: Ints
+    wrong: Ints
 
 
 def signed_rule(rule: WeightedRule) -> Rule:

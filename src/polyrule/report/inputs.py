@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import scipy.sparse as sp
 
+from polyrule.arrays import Bools, Bytes
 from polyrule.data import Dataset, Feature, Table, to_labels, to_table
 from polyrule.data.columns import hold_unseen
 from polyrule.data.examples import fingerprint
@@ -47,7 +47,7 @@ class Part:
     title: str
     name: str
     table: Table
-    truth: npt.NDArray[np.uint8]
+    truth: Bytes
     row_ids: tuple[str, ...] | None = None
     weighted: bool = False
     unseen: bool = False
@@ -56,12 +56,12 @@ class Part:
         return len(self.table)
 
     @property
-    def present(self) -> npt.NDArray[np.uint8]:
+    def present(self) -> Bytes:
         """1 where a label is known to be present, shape (examples, labels)."""
         return np.asarray(self.truth == 1, dtype=np.uint8)
 
     @property
-    def known(self) -> npt.NDArray[np.bool_]:
+    def known(self) -> Bools:
         """Where labels are known, shape (examples, labels)."""
         return np.asarray(self.truth != UNKNOWN)
 

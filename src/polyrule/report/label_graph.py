@@ -13,9 +13,9 @@ from typing import Any
 from typing import Literal as Choice
 
 import numpy as np
-import numpy.typing as npt
 import scipy.sparse as sp
 
+from polyrule.arrays import Floats
 from polyrule.model.rule import LabelCondition, Rule
 
 #: edges kept; a list with very large heads would otherwise draw every pair of labels
@@ -110,7 +110,7 @@ def _rules_with(matrix: Any, column: int) -> Any:
     return matrix.indices[matrix.indptr[column] : matrix.indptr[column + 1]]
 
 
-def layout(labels: int, pairs: Iterable[tuple[int, int]], rounds: int = 150) -> npt.NDArray[np.float64]:
+def layout(labels: int, pairs: Iterable[tuple[int, int]], rounds: int = 150) -> Floats:
     """Place labels in the unit square: linked ones near each other, all of them apart.
 
     A force-directed placement that starts from a circle and uses no random numbers, so that the same model always gives
@@ -135,7 +135,7 @@ def layout(labels: int, pairs: Iterable[tuple[int, int]], rounds: int = 150) -> 
         length = np.maximum(np.sqrt((force**2).sum(axis=1, keepdims=True)), 1e-9)
         place = place + force / length * np.minimum(length, 0.15 * (1 - step / rounds))
     low, high = place.min(axis=0), place.max(axis=0)
-    scaled: npt.NDArray[np.float64] = (place - low) / np.maximum(high - low, 1e-9)
+    scaled: Floats = (place - low) / np.maximum(high - low, 1e-9)
     return scaled
 
 

@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from polyrule.arrays import Floats
 from polyrule.model.bodies import ABOVE, AT_MOST, CATEGORY, GROUP, IN, LABEL, MISSING
 from polyrule.model.conditions import shown_threshold
 from polyrule.model.printing import format_doubt, format_list, parts_0_from_1, rule_text
@@ -168,5 +168,5 @@ def _count(value: float) -> int | float:
     return int(value) if float(value).is_integer() else float(value)
 
 
-def _shares(values: npt.NDArray[np.float64]) -> list[float]:
+def _shares(values: Floats) -> list[float]:
     return [round(float(value), 5) for value in values]

@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
-import numpy.typing as npt
 
-from polyrule.arrays import Bools, Ints
+from polyrule.arrays import Bools, Bytes, Ints, Ints32
 from polyrule.data.table import Table
 from polyrule.model.conditions import holds
 from polyrule.model.predict import predict
@@ -56,9 +55,9 @@ class Run:
         this counts the labels it sets by leaving them out, too.
     """
 
-    labels: npt.NDArray[np.uint8]
-    setter: npt.NDArray[np.int32]
-    truth: npt.NDArray[np.uint8]
+    labels: Bytes
+    setter: Ints32
+    truth: Bytes
     covers: Ints
     sets: Ints
     right: Ints
@@ -70,7 +69,7 @@ class Run:
         return np.asarray((self.setter < 0).sum(axis=0))
 
 
-def run(model: RuleList, table: Table, truth: npt.NDArray[np.uint8]) -> Run:
+def run(model: RuleList, table: Table, truth: Bytes) -> Run:
     """Run the list and count what every rule does.
 
     Examples
@@ -104,9 +103,7 @@ def run(model: RuleList, table: Table, truth: npt.NDArray[np.uint8]) -> Run:
     )
 
 
-def coverage_masks(
-    model: RuleList, table: Table, setter: npt.NDArray[np.int32], labels: npt.NDArray[np.uint8]
-) -> list[Bools]:
+def coverage_masks(model: RuleList, table: Table, setter: Ints32, labels: Bytes) -> list[Bools]:
     """Per rule, which examples reach it and satisfy its body.
 
     The state that a label condition reads is recovered from the outcome: a label was set before rule r exactly if a
@@ -122,7 +119,7 @@ def coverage_masks(
     return masks
 
 
-def _last_rule(model: RuleList, setter: npt.NDArray[np.int32]) -> Ints:
+def _last_rule(model: RuleList, setter: Ints32) -> Ints:
     """Per example, the rule whose stop ended its run; the number of rules where none did."""
     beyond = len(model)
     stops = np.array([rule.stop for rule in model.rules] + [False], dtype=bool)
@@ -130,13 +127,7 @@ def _last_rule(model: RuleList, setter: npt.NDArray[np.int32]) -> Ints:
     return np.asarray(stopping.min(axis=1, initial=beyond), dtype=np.int64)
 
 
-def _holds(
-    condition: Condition,
-    number: int,
-    table: Table,
-    setter: npt.NDArray[np.int32],
-    labels: npt.NDArray[np.uint8],
-) -> Bools:
+def _holds(condition: Condition, number: int, table: Table, setter: Ints32, labels: Bytes) -> Bools:
     if isinstance(condition, LabelCondition):
         by = setter[:, condition.label]
         return np.asarray((by >= 0) & (by < number) & (labels[:, condition.label] == condition.value))

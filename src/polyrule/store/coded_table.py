@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from polyrule.arrays import Bools, Bytes, Floats, Ints
+from polyrule.arrays import Array, Bools, Bytes, Floats, Ints, Words
 from polyrule.data.table import Feature, Table
 from polyrule.errors import OptionError
 from polyrule.store.bins import MOST_BINS, Bins, bins_of, code_type
@@ -43,7 +42,7 @@ class CodedTable(Table):
         """Return one column: the largest value of every example's bin."""
         return self.apply(index, np.asarray)
 
-    def apply(self, index: int, function: Callable[[Floats], npt.NDArray[Any]]) -> npt.NDArray[Any]:
+    def apply(self, index: int, function: Callable[[Floats], Array]) -> Array:
         """Return what a function says of the largest value of every example's bin."""
         return np.asarray(function(np.append(self.bins[index].highs, np.nan))[self.values[:, index]])
 
@@ -100,7 +99,7 @@ class CodedTable(Table):
     def __getitem__(self, rows: Any) -> CodedTable:
         return CodedTable(super().__getitem__(rows).values, self.features, self.bins)
 
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> npt.NDArray[Any]:
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
         found = np.empty(self.shape, dtype=dtype or np.float64, order="F")
         for j in range(len(self.features)):
             found[:, j] = self.column(j)
@@ -137,7 +136,7 @@ def unpack(packed: Packed) -> tuple[CodedTable, Bytes, Ints]:
     return CodedTable(codes.T, packed.features, packed.bins), truth, weights
 
 
-def unpacked_labels(words: npt.NDArray[np.uint64], labels: int) -> Bytes:
+def unpacked_labels(words: Words, labels: int) -> Bytes:
     """Labels as a 0/1 matrix, from words of 64.
 
     >>> unpacked_labels(np.array([[5]], dtype=np.uint64), 3).tolist()

@@ -8,14 +8,13 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol, overload
 
 import numpy as np
-import numpy.typing as npt
 import scipy.sparse as sp
 
+from polyrule.arrays import Array, Floats, Ints, Words
 from polyrule.data.labels import require_known
 from polyrule.data.table import Feature, Table
 from polyrule.store.bins import Bins, bins_of, check_max_bins, code_type, word_count
 
-Words = npt.NDArray[np.uint64]
 BLOCK_ROWS = 1 << 18  # of data in memory: enough for a thread to be busy with
 
 
@@ -26,7 +25,7 @@ class Columns(Protocol):
     def nbytes(self) -> int:
         """Bytes in memory."""
 
-    def __getitem__(self, column: int, /) -> npt.NDArray[np.float64]:
+    def __getitem__(self, column: int, /) -> Floats:
         """Return the values of a column."""
 
 
@@ -34,9 +33,9 @@ class Columns(Protocol):
 class Block:
     """Some rows: `codes` and `values` by column, `truth` as words of 64 labels by row; weights None are all 1."""
 
-    codes: npt.NDArray[Any]
+    codes: Array
     truth: Words
-    weights: npt.NDArray[np.int64] | None = None
+    weights: Ints | None = None
     values: Columns | None = None
 
     def __len__(self) -> int:
@@ -111,7 +110,7 @@ class Packed:
 def pack_table(
     table: Table,
     truth: Any,
-    weights: npt.NDArray[np.int64] | None,
+    weights: Ints | None,
     label_names: tuple[str, ...],
     max_bins: int = 255,
     block_rows: int | None = None,

@@ -14,9 +14,8 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from polyrule.arrays import Bools, Bytes, Floats, Ints
+from polyrule.arrays import Bools, Bytes, Floats, Ints, Words
 from polyrule.data.labels import UNKNOWN
 from polyrule.data.table import Table
 from polyrule.model.conditions import holds
@@ -237,9 +236,6 @@ def _share(top: int, bottom: int) -> float:
 
 def _shares(top: Ints, bottom: Ints) -> Any:
     return np.divide(top, bottom, out=np.zeros(len(top)), where=bottom > 0)
-
-
-Words = npt.NDArray[np.uint64]
 
 
 def pack(mask: Any) -> Words:

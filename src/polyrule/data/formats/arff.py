@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from polyrule.arrays import Floats
 from polyrule.budget import MOST_COLUMNS
 from polyrule.data.columns import shorten
 from polyrule.data.formats.blocks import CELLS_AT_ONCE, Block, Column, DenseBlock, Hints, SparseBlock
@@ -373,7 +373,7 @@ class _Rows:
         positions = np.array(self._positions, dtype=np.int64).reshape(-1, 2)
         return SparseBlock(positions[:, 0], positions[:, 1], self._cells, self.lines, self._weight_array())
 
-    def _weight_array(self) -> npt.NDArray[np.float64] | None:
+    def _weight_array(self) -> Floats | None:
         if not self._weights:
             return None
         weights = np.ones(len(self.lines))

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
 import numpy as np
-import numpy.typing as npt
 
+from polyrule.arrays import Floats, Ints
 from polyrule.data.columns import shorten
 from polyrule.data.dates import DateForms, are_dates
 
@@ -47,7 +47,7 @@ class DenseBlock:
 
     cells: Sequence[Any]
     lines: Sequence[int]
-    weights: npt.NDArray[np.float64] | None = None
+    weights: Floats | None = None
 
     def __len__(self) -> int:
         return len(self.lines)
@@ -65,11 +65,11 @@ class SparseBlock:
     A format that lists the labels of a row by name puts them into `tags`.
     """
 
-    rows: npt.NDArray[np.int64]
-    columns: npt.NDArray[np.int64]
+    rows: Ints
+    columns: Ints
     cells: Any
     lines: Sequence[int]
-    weights: npt.NDArray[np.float64] | None = None
+    weights: Floats | None = None
     tags: list[list[str]] | None = None
 
     def __len__(self) -> int:

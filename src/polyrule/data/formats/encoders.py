@@ -9,9 +9,8 @@ from math import isnan
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from polyrule.arrays import Floats
+from polyrule.arrays import Bytes, Floats
 from polyrule.data.columns import UnseenCategories, category_text, is_missing, listing, shorten
 from polyrule.data.dates import day_said, day_written, is_local_date
 from polyrule.data.formats.number_style import NumberStyle, other_style
@@ -262,7 +261,7 @@ def _number_index(categories: Sequence[str]) -> dict[float, int]:
     return index
 
 
-def encode_labels(cells: Any, place: Place) -> npt.NDArray[np.uint8]:
+def encode_labels(cells: Any, place: Place) -> Bytes:
     """Read cells of a label column: 0 and 1, or words such as no and yes; a missing one is unknown."""
     if isinstance(cells, np.ndarray):
         unknown = np.isnan(cells)
