@@ -28,27 +28,14 @@ from polyrule.lazy import import_late
 
 @dataclass(frozen=True, eq=False)
 class Target:
-    """Labels to learn, and how predicted labels turn back into what the user gave.
-
-    Attributes
-    ----------
-    kind : {"multilabel", "binary", "multiclass"}
-    truth : ndarray of uint8 or csr_array, shape (examples, labels)
-    names : tuple of str
-    classes : ndarray
-        As scikit-learn's `classes_`; the names of the labels where there are several per example.
-    sparse : bool
-        Whether the labels came as a sparse matrix, so predictions go back as one.
-    separator : str or None
-        What separates labels that came as words; None where they came otherwise.
-    """
+    """Labels to learn, and how predicted labels turn back into what the user gave."""
 
     kind: Literal["multilabel", "binary", "multiclass"]
-    truth: Any
+    truth: Any  # shape (examples, labels)
     names: tuple[str, ...]
-    classes: Any
-    sparse: bool = False
-    separator: str | None = None
+    classes: Any  # as scikit-learn's `classes_`; the names of the labels where there are several per example
+    sparse: bool = False  # whether the labels came as a sparse matrix, so predictions go back as one
+    separator: str | None = None  # what separates labels that came as words; None where they came otherwise
 
     def labels_out(self, labels: Bytes, probabilities: Any) -> Any:
         """Turn predicted 0/1 labels back; several classes are decided by the largest probability."""
@@ -263,23 +250,13 @@ _MOST_NAMED = 5
 
 @dataclass(frozen=True, eq=False)
 class Arranged:
-    """Labels in a model's order.
+    """Labels in a model's order."""
 
-    Attributes
-    ----------
-    Y : ndarray or csr_array of uint8, shape (examples, labels of the model)
-    lacking : tuple of str
-        Labels of the model that the data does not have; absent everywhere.
-    strange : dict of str to int
-        Labels that the model does not know, and how many examples have each, the most frequent first.
-    touched : ndarray of bool, shape (examples,)
-        Which examples have a label that the model does not know.
-    """
-
-    Y: Any
-    lacking: tuple[str, ...]
+    Y: Any  # shape (examples, labels of the model)
+    lacking: tuple[str, ...]  # labels of the model that the data does not have; absent everywhere
+    # Labels that the model does not know, and how many examples have each, the most frequent first
     strange: dict[str, int]
-    touched: Bools
+    touched: Bools  # shape (examples,); which examples have a label that the model does not know
 
     def check(self, source: str, outcome: str) -> Arranged:
         """Say once what differs, and refuse data that shares no label with the model.

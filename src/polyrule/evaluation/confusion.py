@@ -17,26 +17,17 @@ from polyrule.errors import DataError
 
 @dataclass(frozen=True, eq=False)
 class ConfusionCounts:
-    """Counts from which all scores are computed exactly.
+    """Counts from which all scores are computed exactly."""
 
-    Parameters
-    ----------
-    examples : int
-        Number of examples.
-    tp, fp, fn : ndarray of int64, one entry per label
-        True positives, false positives and false negatives; true negatives are the rest.
-    example_groups : ndarray of int64, shape (groups, 4)
-        Examples that look alike to example-wise scores, counted together: tp, predicted, present, number of examples.
-    known : ndarray of int64 or None
-        Per label, the examples for which it is known; None where all are.
-    """
-
-    examples: int
+    examples: int  # number of examples
+    # tp, fp, fn: true positives, false positives and false negatives; true negatives are the rest
     tp: Ints
     fp: Ints
     fn: Ints
+    # shape (groups, 4); examples that look alike to example-wise scores, counted together: tp, predicted, present,
+    # number of examples
     example_groups: Ints
-    known: Ints | None = None
+    known: Ints | None = None  # per label, the examples for which it is known; None where all are
 
     @property
     def cells(self) -> int:

@@ -29,23 +29,13 @@ RESAMPLES = 200
 
 @dataclass(frozen=True)
 class Importance:
-    """How much micro F1 falls without a rule, or with a feature shuffled.
+    """How much micro F1 falls without a rule, or with a feature shuffled."""
 
-    Parameters
-    ----------
-    name : str
-        ``rule 3``, or the feature's name.
-    index : int
-        Position of the rule or feature in the model, from 0.
-    drop : float
-        Micro F1 of the model less micro F1 without it. Below 0 the model is better off without it.
-    low, high : float
-        95 % interval of the drop when the examples are drawn anew; for a feature also over its shuffles.
-    """
-
-    name: str
-    index: int
+    name: str  # ``rule 3``, or the feature's name
+    index: int  # position of the rule or feature in the model, from 0
+    # Micro F1 of the model less micro F1 without it. Below 0 the model is better off without it.
     drop: float
+    # low, high: 95 % interval of the drop when the examples are drawn anew; for a feature also over its shuffles
     low: float
     high: float
 

@@ -17,14 +17,9 @@ _BLOCK = 50
 
 @dataclass(frozen=True, eq=False)
 class ResampledScores:
-    """Scores of several predictions of the same examples, on the same resamples, so that they can be compared in pairs.
+    """Scores of several predictions of the same examples on the same resamples, so that pairs can be compared."""
 
-    Parameters
-    ----------
-    values : mapping from measure to array of shape (predictions, resamples)
-    """
-
-    values: Mapping[str, Floats]
+    values: Mapping[str, Floats]  # by measure, of shape (predictions, resamples)
 
     def interval(self, measure: str, model: int = 0, level: float = 0.95) -> tuple[float, float]:
         """Return the percentile interval of a score."""

@@ -198,19 +198,13 @@ def evaluate(world: World, objective: Objective, head: Sequence[tuple[int, int]]
 class HeadSpace:
     """All non-empty sets of usable literals with at most one per label and at most `max_size` labels.
 
-    Parameters
-    ----------
-    choices : dict
-        Usable literals of each label that has any, ``label = 1`` first.
-    max_size : int
-
     Examples
     --------
     >>> HeadSpace({0: [(0, 1)], 1: [(1, 1), (1, 0)]}, 2).size
     5
     """
 
-    choices: dict[int, list[LabelValue]]
+    choices: dict[int, list[LabelValue]]  # usable literals of each label that has any, ``label = 1`` first
     max_size: int
 
     @classmethod

@@ -27,21 +27,11 @@ TIED_EXAMPLES = 8
 
 @dataclass(frozen=True, eq=False)
 class Profiles:
-    """Worlds with one number of labels, of which only counts are known.
+    """Worlds with one number of labels, of which only counts are known."""
 
-    Parameters
-    ----------
-    open : int array (worlds, labels, 2)
-        Covered examples of which the label is unset: absent, present.
-    closed : int array (worlds, labels, 2)
-        Covered examples of which the label is set: absent, present.
-    outside : int array (worlds, labels, 2)
-        Uncovered examples: absent, present.
-    """
-
-    open: Ints
-    closed: Ints
-    outside: Ints
+    open: Ints  # covered examples of which the label is unset: absent, present
+    closed: Ints  # covered examples of which the label is set: absent, present
+    outside: Ints  # uncovered examples: absent, present
 
     def __len__(self) -> int:
         return len(self.open)

@@ -42,30 +42,18 @@ class FlatBodies:
 
     The tests of rule r are ``start[r]:start[r + 1]``; its body holds where all of them do. A `GROUP` is followed by its
     members: it holds where enough of them do.
-
-    Parameters
-    ----------
-    kind : ndarray of uint8
-        Per test: `AT_MOST`, `ABOVE`, `CATEGORY`, `LABEL`, `IN`, `MISSING` or `GROUP`.
-    index : ndarray of int32
-        Per test: where its column stands in `used`; for `LABEL` the label, for `GROUP` how many members follow.
-    value : ndarray of float64
-        Per test: threshold, category index, 0/1; for `IN` where its set begins in `sets`, for `GROUP` how many members
-        must hold.
-    start : ndarray of int32
-        Offsets, one more than there are rules.
-    sets : ndarray of int32
-        One set after the other: how many categories the feature has, and for each 1 if it belongs to the set.
-    used : ndarray of int32
-        Columns that some test asks for, ascending.
     """
 
-    kind: Bytes
+    kind: Bytes  # per test: `AT_MOST`, `ABOVE`, `CATEGORY`, `LABEL`, `IN`, `MISSING` or `GROUP`
+    # Per test: where its column stands in `used`; for `LABEL` the label, for `GROUP` how many members follow
     index: Ints32
+    # Per test: threshold, category index, 0/1; for `IN` where its set begins in `sets`, for `GROUP` how many members
+    # must hold
     value: Floats
-    start: Ints32
+    start: Ints32  # offsets, one more than there are rules
+    # One set after the other: how many categories the feature has, and for each 1 if it belongs to the set
     sets: Ints32
-    used: Ints32
+    used: Ints32  # columns that some test asks for, ascending
 
     @classmethod
     def of(cls, bodies: Iterable[Iterable[Condition]], features: Sequence[Feature]) -> FlatBodies:

@@ -40,23 +40,13 @@ Trial = dict[int, int]
 
 @dataclass(frozen=True)
 class Cells:
-    """Cells of one feature, seen from the value that an example has.
+    """Cells of one feature, seen from the value that an example has."""
 
-    Parameters
-    ----------
-    index : int
-        Position of the feature.
-    feature : Feature
-    ends : tuple of NumericCondition
-        ``value <= threshold`` for every threshold, ascending; empty for a nominal feature.
-    old : float
-        The example's value.
-    """
-
-    index: int
+    index: int  # position of the feature
     feature: Feature
+    # ``value <= threshold`` for every threshold, ascending; empty for a nominal feature
     ends: tuple[NumericCondition, ...]
-    old: float
+    old: float  # the example's value
 
     @property
     def name(self) -> str:
@@ -235,19 +225,11 @@ class Grid:
 
 @dataclass(frozen=True)
 class Asked:
-    """What a body asks of the cells: every plain condition, and enough members of its group.
+    """What a body asks of the cells: every plain condition, and enough members of its group."""
 
-    Parameters
-    ----------
-    plain : Domain
-        The cells in which the plain conditions on them hold, joined, so that a body that cannot hold is seen to.
-    members : tuple of tests
-        As `Grid.test` returns them.
-    least : int
-    """
-
+    # The cells in which the plain conditions on them hold, joined, so that a body that cannot hold is seen to
     plain: Domain
-    members: tuple[tuple[int, int], ...] = ()
+    members: tuple[tuple[int, int], ...] = ()  # as `Grid.test` returns them
     least: int = 0
 
     def holds(self, trial: Trial) -> bool:

@@ -25,29 +25,15 @@ class FlatRules:
     """A rule list as plain arrays, the only form that prediction kernels see.
 
     The literals of rule r are ``head_start[r]:head_start[r + 1]``.
-
-    Parameters
-    ----------
-    bodies : FlatBodies
-    head_start : ndarray of int32
-        Offsets, one more than there are rules.
-    head_label : ndarray of int32
-    head_value : ndarray of uint8
-    stop : ndarray of uint8
-        Per rule: whether examples labelled by it skip all later rules.
-    full : bool
-        Whether a rule that fires sets every label that is not yet set.
-    defaults : ndarray of uint8
-        Per label: its value when nobody sets it.
     """
 
     bodies: FlatBodies
-    head_start: Ints32
+    head_start: Ints32  # offsets, one more than there are rules
     head_label: Ints32
     head_value: Bytes
-    stop: Bytes
-    full: bool
-    defaults: Bytes
+    stop: Bytes  # per rule: whether examples labelled by it skip all later rules
+    full: bool  # whether a rule that fires sets every label that is not yet set
+    defaults: Bytes  # per label: its value when nobody sets it
 
     @classmethod
     def of(cls, rule_list: RuleList) -> FlatRules:
@@ -67,16 +53,10 @@ class FlatRules:
 
 @dataclass(frozen=True, eq=False)
 class PredictResult:
-    """Labels of every example, and which rule set each.
+    """Labels of every example, and which rule set each."""
 
-    Parameters
-    ----------
-    labels : ndarray of uint8, shape (examples, labels)
-    setter : ndarray of int32, shape (examples, labels)
-        Index of the rule that set the label; -1 where nobody did and the default holds.
-    """
-
-    labels: Bytes
+    labels: Bytes  # shape (examples, labels)
+    # shape (examples, labels); index of the rule that set the label; -1 where nobody did and the default holds
     setter: Ints32
 
 
@@ -239,24 +219,12 @@ def predict_proba(rule_list: RuleList, table: Table, result: PredictResult | Non
 
 @dataclass(frozen=True, eq=False)
 class ChanceTables:
-    """What a rule list knows of probabilities, as arrays.
+    """What a rule list knows of probabilities, as arrays."""
 
-    Parameters
-    ----------
-    keys : ndarray of int64
-        ``rule * labels + label`` of every literal, ascending.
-    present : ndarray of float64
-        Per key: probability that the label is present where this literal set it.
-    right : ndarray of float64
-        Per rule: probability of being right, for labels outside its head.
-    defaults : ndarray of float64
-        Per label: probability of presence where nobody set it.
-    """
-
-    keys: Ints
-    present: Floats
-    right: Floats
-    defaults: Floats
+    keys: Ints  # ``rule * labels + label`` of every literal, ascending
+    present: Floats  # per key: probability that the label is present where this literal set it
+    right: Floats  # per rule: probability of being right, for labels outside its head
+    defaults: Floats  # per label: probability of presence where nobody set it
 
     @classmethod
     def of(cls, rule_list: RuleList) -> ChanceTables:

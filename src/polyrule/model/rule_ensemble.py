@@ -295,25 +295,13 @@ def _check_rule(rule: WeightedRule, number: int, features: tuple[Feature, ...], 
 
 @dataclass(frozen=True, eq=False)
 class FlatWeights:
-    """An ensemble as plain arrays; the entries of rule r's head are ``head_start[r]:head_start[r + 1]``.
-
-    Parameters
-    ----------
-    bodies : FlatBodies
-    head_start : ndarray of int32
-        Offsets, one more than there are rules.
-    head_label : ndarray of int32
-    weight : ndarray of float64
-        Per entry of a head.
-    intercepts : ndarray of float64
-        Per label.
-    """
+    """An ensemble as plain arrays; the entries of rule r's head are ``head_start[r]:head_start[r + 1]``."""
 
     bodies: FlatBodies
-    head_start: Ints32
+    head_start: Ints32  # offsets, one more than there are rules
     head_label: Ints32
-    weight: Floats
-    intercepts: Floats
+    weight: Floats  # per entry of a head
+    intercepts: Floats  # per label
 
     @classmethod
     def of(cls, model: RuleEnsemble) -> FlatWeights:

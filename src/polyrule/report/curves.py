@@ -14,20 +14,12 @@ from polyrule.report.run import Run
 
 @dataclass(frozen=True, eq=False)
 class Curve:
-    """One point for the empty list and one after every rule.
+    """One point for the empty list and one after every rule."""
 
-    Parameters
-    ----------
-    set_share : ndarray
-        Share of all labels of all examples that some rule has set.
-    open_examples : ndarray of int64
-        Examples that no stop has ended and that have a label not yet set.
-    micro_f1, hamming_accuracy, subset_accuracy : ndarray
-        Scores of the list cut off here, with its defaults for what is not set; 0/0 counts 0.
-    """
-
-    set_share: Floats
-    open_examples: Ints
+    set_share: Floats  # share of all labels of all examples that some rule has set
+    open_examples: Ints  # examples that no stop has ended and that have a label not yet set
+    # micro_f1, hamming_accuracy, subset_accuracy: scores of the list cut off here, with its defaults for what is not
+    # set; 0/0 counts 0
     micro_f1: Floats
     hamming_accuracy: Floats
     subset_accuracy: Floats

@@ -19,18 +19,12 @@ from polyrule.report.list_summary import condition_entry, note_entry
 
 @dataclass(frozen=True, eq=False)
 class EnsembleRun:
-    """An ensemble run over labelled examples.
+    """An ensemble run over labelled examples."""
 
-    Parameters
-    ----------
-    labels : ndarray of uint8, shape (examples, labels)
-    covers : ndarray, one entry per rule
-    right, wrong : ndarray, shape (rules, labels)
-        For labels of a rule's head, the covered examples on which the label is, or is not, as the weight's sign says.
-    """
-
-    labels: Bytes
+    labels: Bytes  # shape (examples, labels)
     covers: Ints
+    # right, wrong: shape (rules, labels); for labels of a rule's head, the covered examples on which the label is, or
+    # is not, as the weight's sign says
     right: Ints
     wrong: Ints
 

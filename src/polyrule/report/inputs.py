@@ -24,33 +24,16 @@ from polyrule.model.narrowing import names_in_rules
 
 @dataclass(frozen=True, eq=False)
 class Part:
-    """Examples the models are shown on.
+    """Examples the models are shown on."""
 
-    Parameters
-    ----------
-    key : {"train", "test"}
-    title : str
-        What the page calls them.
-    name : str
-        Name of the data set.
-    table : Table
-    truth : ndarray of uint8, shape (examples, labels)
-        0, 1, or 2 where a label is unknown.
-    row_ids : tuple of str or None
-    weighted : bool
-        Whether the data came with weights; the report counts examples, and then says so.
-    unseen : bool
-        Whether no model was learned from these examples.
-    """
-
-    key: str
-    title: str
-    name: str
+    key: str  # one of "train", "test"
+    title: str  # what the page calls them
+    name: str  # name of the data set
     table: Table
-    truth: Bytes
+    truth: Bytes  # shape (examples, labels); 0, 1, or 2 where a label is unknown
     row_ids: tuple[str, ...] | None = None
-    weighted: bool = False
-    unseen: bool = False
+    weighted: bool = False  # whether the data came with weights; the report counts examples, and then says so
+    unseen: bool = False  # whether no model was learned from these examples
 
     def __len__(self) -> int:
         return len(self.table)

@@ -24,29 +24,18 @@ MOST_EDGES = 400
 
 @dataclass(slots=True)
 class Edge:
-    """A dependency between two labels.
+    """A dependency between two labels."""
 
-    Parameters
-    ----------
-    kind : {"together", "implies"}
-        Two labels of one head, or a label in a body and one in the head.
-    source, target : int
-        Labels; for "together" the smaller one first.
-    source_value, target_value : int
-        1 present, 0 absent.
-    conditional : bool
-        Whether features must satisfy something too.
-    rules : list of int
-        The rules that say so.
-    """
-
+    # one of "together", "implies"; two labels of one head, or a label in a body and one in the head
     kind: Choice["together", "implies"]
+    # source, target: labels; for "together" the smaller one first
     source: int
     target: int
+    # source_value, target_value: 1 present, 0 absent
     source_value: int
     target_value: int
-    conditional: bool
-    rules: list[int] = field(default_factory=list)
+    conditional: bool  # whether features must satisfy something too
+    rules: list[int] = field(default_factory=list)  # the rules that say so
 
 
 def label_edges(rules: Iterable[Rule], most: int | None = None) -> list[Edge]:

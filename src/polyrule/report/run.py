@@ -37,29 +37,15 @@ class RuleCounts(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Run:
-    """A rule list run over labelled examples.
+    """A rule list run over labelled examples."""
 
-    Parameters
-    ----------
-    labels : ndarray of uint8, shape (examples, labels)
-        The predictions.
-    setter : ndarray of int32, shape (examples, labels)
-        The rule that set each label, -1 where the default holds.
-    truth : ndarray of uint8, shape (examples, labels)
-    covers : ndarray, one entry per rule
-        Examples that reach the rule and satisfy its body, whether or not anything is left to set.
-    sets : ndarray, one entry per rule
-        Examples of which the rule set at least one label.
-    right, wrong : ndarray, shape (rules, labels)
-        Labels the rule set, by whether the truth agrees; an unknown one is in neither. For a list with full predictions
-        this counts the labels it sets by leaving them out, too.
-    """
-
-    labels: Bytes
-    setter: Ints32
-    truth: Bytes
-    covers: Ints
-    sets: Ints
+    labels: Bytes  # shape (examples, labels); the predictions
+    setter: Ints32  # shape (examples, labels); the rule that set each label, -1 where the default holds
+    truth: Bytes  # shape (examples, labels)
+    covers: Ints  # examples that reach the rule and satisfy its body, whether or not anything is left to set
+    sets: Ints  # examples of which the rule set at least one label
+    # right, wrong: shape (rules, labels); labels the rule set, by whether the truth agrees; an unknown one is in
+    # neither. For a list with full predictions this counts the labels it sets by leaving them out, too.
     right: Ints
     wrong: Ints
 

@@ -23,29 +23,17 @@ NOTE = ("name", "comment", "pinned")
 
 @dataclass(frozen=True, eq=False)
 class Version:
-    """A model, and how it came to be.
-
-    Parameters
-    ----------
-    model : RuleList or RuleEnsemble
-    step : dict
-        What was done, as plain JSON.
-    what, why, by, when : str
-        The same in words, the reason a person gave, who it was, and the time (UTC, ISO 8601).
-    parent : int or None
-        Number of the version it was made from.
-    notes : mapping
-        Names, comments and pins of rules, by what the rule says.
-    """
+    """A model, and how it came to be."""
 
     model: Any
-    step: Step
+    step: Step  # what was done, as plain JSON
+    # what, why, by, when: the same in words, the reason a person gave, who it was, and the time (UTC, ISO 8601)
     what: str
     why: str = ""
     by: str = ""
     when: str = ""
-    parent: int | None = None
-    notes: Mapping[str, Note] = field(default_factory=dict)
+    parent: int | None = None  # number of the version it was made from
+    notes: Mapping[str, Note] = field(default_factory=dict)  # names, comments and pins of rules, by what the rule says
 
 
 @dataclass(frozen=True, eq=False)

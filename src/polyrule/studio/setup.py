@@ -31,26 +31,13 @@ SHARE = 1 / 3
 
 @dataclass(frozen=True)
 class Origin:
-    """Where data came from; `path` is this program's own, never the page's.
+    """Where data came from; `path` is this program's own, never the page's."""
 
-    Parameters
-    ----------
-    kind : {"file", "benchmark", "python"}
-    name : str
-        What a person calls it: the name of the file, or of the benchmark.
-    path : str
-        Where it is read from; empty for data that came from Python.
-    digest : str
-        SHA-256 of the file, by which it is known again.
-    sheet : str
-        Of a workbook with several; empty for everything else.
-    """
-
-    kind: str
-    name: str
-    path: str = ""
-    digest: str = ""
-    sheet: str = ""
+    kind: str  # one of "file", "benchmark", "python"
+    name: str  # what a person calls it: the name of the file, or of the benchmark
+    path: str = ""  # where it is read from; empty for data that came from Python
+    digest: str = ""  # SHA-256 of the file, by which it is known again
+    sheet: str = ""  # of a workbook with several; empty for everything else
 
     @classmethod
     def of_file(cls, path: Path, name: str | None = None) -> Origin:
@@ -61,20 +48,13 @@ class Origin:
 
 @dataclass(frozen=True)
 class Setup:
-    """What a person says about the columns of a file; the options of `polyrule.data.read` and of the split.
+    """What a person says about the columns of a file; the options of `polyrule.data.read` and of the split."""
 
-    Parameters
-    ----------
-    reading : dict
-        Options for `polyrule.data.read` that differ from its defaults.
-    monotone : dict
-        Features that may count in one direction only, "up" or "down"; an option of learning.
-    share, seed : float, int
-        The held-out part.
-    """
-
+    # Options for `polyrule.data.read` that differ from its defaults
     reading: dict[str, Any] = field(default_factory=dict)
+    # Features that may count in one direction only, "up" or "down"; an option of learning
     monotone: dict[str, str] = field(default_factory=dict)
+    # share, seed: the held-out part
     share: float = SHARE
     seed: int = 0
 
@@ -133,29 +113,14 @@ def file_ending(name: str) -> str:
 
 @dataclass(frozen=True, eq=False)
 class Look:
-    """Data as it was first seen: every column a feature, but for labels that the file itself names.
-
-    Parameters
-    ----------
-    data : Dataset
-    named : tuple of str
-        Labels that the file itself names.
-    setup : Setup
-        What has to be said so that the file can be read at all.
-    odd : tuple of Column
-        Columns about which something has to be said.
-    timed : tuple of str
-        Columns of dates with times of day.
-    sheets : tuple of str
-        The sheets among which a workbook lets one choose.
-    """
+    """Data as it was first seen: every column a feature, but for labels that the file itself names."""
 
     data: Dataset
-    named: tuple[str, ...]
-    setup: Setup
-    odd: tuple[Column, ...] = ()
-    timed: tuple[str, ...] = ()
-    sheets: tuple[str, ...] = ()
+    named: tuple[str, ...]  # labels that the file itself names
+    setup: Setup  # what has to be said so that the file can be read at all
+    odd: tuple[Column, ...] = ()  # columns about which something has to be said
+    timed: tuple[str, ...] = ()  # columns of dates with times of day
+    sheets: tuple[str, ...] = ()  # the sheets among which a workbook lets one choose
 
 
 def sheets_of(origin: Origin) -> tuple[str, ...]:

@@ -81,24 +81,13 @@ class Covers:
 
 @dataclass(frozen=True, eq=False)
 class Tally:
-    """What a model did on the examples of one part.
-
-    Parameters
-    ----------
-    predicted : words, one row per label
-        Where each label is predicted.
-    unset : words, one row per label
-        Where no rule set it.
-    fired : list of words
-        Per rule, the examples that reached it and satisfy its body.
-    covers, sets, right, wrong
-        As in `polyrule.report.run.Run`.
-    """
+    """What a model did on the examples of one part."""
 
     covers_of: Covers
-    predicted: Words
-    unset: Words
-    fired: list[Words]
+    predicted: Words  # where each label is predicted
+    unset: Words  # where no rule set it
+    fired: list[Words]  # per rule, the examples that reached it and satisfy its body
+    # covers, sets, right, wrong: as in `polyrule.report.run.Run`
     covers: Ints
     sets: Ints
     right: Ints

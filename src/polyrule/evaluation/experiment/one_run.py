@@ -32,21 +32,13 @@ from polyrule.evaluation.scores import score
 
 @dataclass(frozen=True)
 class Run:
-    """One fit: a learner on the training part of one split of one data set.
-
-    Attributes
-    ----------
-    fold : int or None
-        Which fold is the test part; None for the data set's own test part.
-    seed : int or None
-        Seed of the folds.
-    """
+    """One fit: a learner on the training part of one split of one data set."""
 
     data: DataSpec
     learner: LearnerSpec
     split: SplitSpec
-    fold: int | None = None
-    seed: int | None = None
+    fold: int | None = None  # which fold is the test part; None for the data set's own test part
+    seed: int | None = None  # seed of the folds
 
     @property
     def split_name(self) -> str:

@@ -30,18 +30,6 @@ class Cell:
 class ResultTable:
     """Cells in rows, with a title and notes.
 
-    Parameters
-    ----------
-    name : str
-        Used for file names.
-    title : str
-    header : tuple of str
-    rows : tuple of tuples of Cell
-    notes : tuple of str
-        What a reader must know to read the numbers rightly.
-    left : int
-        How many leading columns hold words.
-
     Examples
     --------
     >>> rows = [["tree", "0.6"], ["rules", Cell("0.7", bold=True)]]
@@ -57,12 +45,12 @@ class ResultTable:
     rules,0.7
     """
 
-    name: str
+    name: str  # used for file names
     title: str
     header: tuple[str, ...]
     rows: tuple[tuple[Cell, ...], ...]
-    notes: tuple[str, ...] = field(default=())
-    left: int = 1
+    notes: tuple[str, ...] = field(default=())  # what a reader must know to read the numbers rightly
+    left: int = 1  # how many leading columns hold words
 
     @classmethod
     def of(
