@@ -26,19 +26,12 @@ def import_late(module: str) -> Any:
 
 
 def lazy_names(package: str, homes: Mapping[str, str]) -> Callable[[str], Any]:
-    """Return the `__getattr__` of a package whose names live in these modules, given relative to it.
+    """Return the `__getattr__` of a package; `homes` says which module of it has a name, nothing if it is one itself.
 
     >>> lazy_names("polyrule", {"limits": "budget"})("limits").__name__
     'limits'
     >>> lazy_names("polyrule", {"measures": ""})("measures").__name__
     'polyrule.measures'
-
-    Parameters
-    ----------
-    package : str
-        The full name of the package.
-    homes : mapping of str to str
-        For each name the module that has it; nothing for a module of the package that is a name itself.
     """
 
     def find(name: str) -> Any:

@@ -26,11 +26,7 @@ TRIES = 5
 class DaskCounter:
     """Asks shares that lie on workers. No task is bound to a worker: it goes where its share is, or can be made again.
 
-    Parameters
-    ----------
-    client : dask.distributed.Client
-    shares : callable
-        Makes futures of `Share`; called again where the cluster has lost them.
+    `shares` makes futures of `Share`; it is called again where the cluster has lost them.
     """
 
     decides = False

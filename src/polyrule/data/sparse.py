@@ -17,13 +17,7 @@ def check_sparse(matrix: Any, what: str = "X") -> Any:
     """Return a sparse matrix whose indices all lie inside it, or say which do not; the matrix itself is not changed.
 
     SciPy lets anyone assign to ``indices`` and ``indptr``, and its compiled code and ours believe what they find there.
-
-    Parameters
-    ----------
-    matrix : SciPy sparse matrix or array
-        Formats without plain index arrays (lil, dok, dia) come back as coo.
-    what : str
-        What an error calls it.
+    Formats without plain index arrays (lil, dok, dia) come back as coo. `what` is what an error calls it.
 
     Examples
     --------

@@ -60,13 +60,9 @@ class Target:
 def read_target(y: Any, label_names: Sequence[str] | None = None) -> Target:
     """Read a label matrix, labels given as words, or the classes of a one-dimensional y.
 
-    Parameters
-    ----------
-    y : matrix of 0/1, labels as words, or classes
-        The matrix may be an array, nested list, sparse matrix or frame. Words come as a list, set or tuple per example,
-        or as texts such as ``"jazz;calm"``, separated by ``|``, ``;`` or ``,``.
-    label_names : sequence of str, or a fitted MultiLabelBinarizer, optional
-        Names of the labels; a frame's columns, the words themselves and a series' own name are the default.
+    The matrix may be an array, nested list, sparse matrix or frame. Words come as a list, set or tuple per example, or
+    as texts such as ``"jazz;calm"``, separated by ``|``, ``;`` or ``,``. `label_names` may be a fitted
+    MultiLabelBinarizer; a frame's columns, the words themselves and a series' own name are the default.
 
     Examples
     --------
@@ -261,12 +257,7 @@ class Arranged:
     def check(self, source: str, outcome: str) -> Arranged:
         """Say once what differs, and refuse data that shares no label with the model.
 
-        Parameters
-        ----------
-        source : str
-            What to call the data.
-        outcome : str
-            What becomes of labels that the model does not know, such as "left out".
+        `source` is what to call the data, `outcome` what becomes of labels that the model does not know: "left out".
         """
         if len(self.lacking) == self.Y.shape[1]:
             raise DataError(f"{source}: none of the model's labels ({listing(self.lacking)}) is a label of the data")
@@ -283,13 +274,7 @@ class Arranged:
 
 
 def arrange_labels(Y: Any, names: Sequence[str], wanted: Sequence[str]) -> Arranged:
-    """Bring labels into a model's order.
-
-    Parameters
-    ----------
-    Y : ndarray or sparse array, shape (examples, labels)
-    names, wanted : sequence of str
-        What the columns are called, and the labels of the model.
+    """Bring labels into a model's order: from columns with these `names` to the `wanted` ones.
 
     Examples
     --------

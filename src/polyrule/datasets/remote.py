@@ -145,25 +145,11 @@ class Unreachable(DataError):
 
 
 def fetch(url: str, target: Path, progress: Progress | None = None, largest: int = LARGEST_FILE) -> Path:
-    """Download `url` to `target`.
+    """Download `url` to `target`, or raise `Unreachable`.
 
     The content goes to a ``.part`` file first and is renamed when it is complete, so that `target` is whole or absent.
-    A download that was cut off goes on where it stopped, if the server says that the file is still the same.
-
-    Parameters
-    ----------
-    url : str
-        With http or https.
-    target : Path
-    progress : callable, optional
-        Called with the bytes fetched so far and the total, None if it is not known.
-    largest : int
-        Most bytes to accept.
-
-    Raises
-    ------
-    Unreachable
-        If the network or the server fails.
+    A download that was cut off goes on where it stopped, if the server says that the file is still the same. `progress`
+    is called with the bytes fetched so far and the total, None if it is not known; `largest` is most bytes to accept.
     """
     if not url.startswith(("http://", "https://")):
         raise DataError(f"{url}: only http and https addresses are fetched")

@@ -47,20 +47,11 @@ def mean_interval(
     test_share: float | None = None,
     within: tuple[float, float] | None = None,
 ) -> Interval:
-    """Return the mean of `values` with Student's t interval.
+    """Return the mean of `values`, one per data set or fold, with Student's t interval, cut off at what is `within`.
 
-    Parameters
-    ----------
-    values : sequence of float
-        One value per data set, or per fold of one data set.
-    level : float
-        Confidence level.
-    test_share : float, optional
-        For folds of one data set: test examples per training example (1/9 for ten folds). The folds' training parts
-        overlap, so their scores are not independent and the plain interval is too narrow; the variance is then
-        enlarged as Nadeau and Bengio (2003) propose.
-    within : (least, greatest), optional
-        The values that can occur at all, such as (0, 1) for a score; the interval is cut off there.
+    For folds of one data set, `test_share` is test examples per training example (1/9 for ten folds). The folds'
+    training parts overlap, so their scores are not independent and the plain interval is too narrow; the variance is
+    then enlarged as Nadeau and Bengio (2003) propose.
 
     Examples
     --------

@@ -113,11 +113,7 @@ def _distinct_rows(table: Ints) -> tuple[Ints, npt.NDArray[np.intp]]:
 class MeasureInUnits(Measure):
     """Any measure, for counts in units of so many examples.
 
-    Parameters
-    ----------
-    measure : Measure
-        Its `value` is asked for fractions where a count stands for no whole number of examples.
-    unit : Fraction
+    Its `value` is asked for fractions where a count stands for no whole number of examples.
     """
 
     def __init__(self, measure: Measure, unit: Fraction) -> None:

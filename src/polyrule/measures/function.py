@@ -43,15 +43,7 @@ def trace(name: str, function: Callable[..., Any], values: Callable[..., Any]) -
     in doubles: sums and multiples with short binary coefficients, and one division at the end. The rounded quotients of
     such numbers are ordered like the quotients themselves as long as the numbers are small enough, so the function can
     be optimised as a ratio measure and ties are the same. Whatever else a function does makes it opaque; then it is
-    asked for its values.
-
-    Parameters
-    ----------
-    name : str
-    function : callable
-        Called with symbols.
-    values : callable
-        The same function for arrays of counts; what was recognised is checked against it.
+    asked for its values. What was recognised is checked against `values`, the same function for arrays of counts.
 
     Examples
     --------

@@ -47,17 +47,9 @@ def find_witness(
 ) -> tuple[Witness | None, int]:
     """Look for the smallest world that refutes a claim; return it, or None, and the number of worlds looked at.
 
-    Parameters
-    ----------
-    claim : {"decomposable", "anti-monotone"}
-    budget : int
-        Most worlds to look at, beside those made of labels that tie, where these can refute the claim.
-    min_tp : int
-        True positives every literal needs.
-    deadline : float, optional
-        When to end the search, in CPU seconds of the process.
-    large : bool
-        Whether to look only at random worlds of up to 400 examples, where profiles are enough.
+    `budget` is most worlds to look at, beside those made of labels that tie, where these can refute the claim;
+    `deadline` ends the search, in CPU seconds of the process; `large` looks only at random worlds of up to 400
+    examples, where profiles are enough. Every literal needs `min_tp` true positives.
     """
     trial = Trial(measure, averaging, scope, claim, negative, min_tp)
     seen = 0

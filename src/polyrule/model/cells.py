@@ -154,13 +154,7 @@ class Cells:
 class Grid:
     """The cells of everything that a model tests, seen from one example.
 
-    Parameters
-    ----------
-    model : model of any kind
-    row : ndarray
-        The example, in the order of the model's features.
-    fixed : collection of str
-        Names of features that must stay as they are. The name of a date fixes its parts, too.
+    Features named in `fixed` stay as they are; the name of a date fixes its parts, too.
     """
 
     def __init__(self, model: Any, row: Floats, fixed: Collection[str] = ()) -> None:

@@ -180,19 +180,9 @@ def predict_proba(rule_list: RuleList, table: Table, result: PredictResult | Non
     A label set by a literal with counts (tp, fp) has its predicted value with probability (tp + 1) / (tp + fp + 2),
     Laplace's estimate. A label that nobody set is present with probability (present + 1) / (present + absent + 2), from
     the training examples on which nobody set it either. Where the learner stored a fairer estimate (`Literal.chance`,
-    `RuleList.default_chances`), that one holds. A label set to absent only because the list makes full
-    predictions has no counts of its own; the rule's counts summed over its head stand in for them.
-
-    Parameters
-    ----------
-    rule_list : RuleList
-    table : Table
-    result : PredictResult, optional
-        What `predict` returned for the same table, to save running the list again.
-
-    Returns
-    -------
-    ndarray of float64, shape (examples, labels)
+    `RuleList.default_chances`), that one holds. A label set to absent only because the list makes full predictions has
+    no counts of its own; the rule's counts summed over its head stand in for them. `result`, what `predict` returned
+    for the same table, saves running the list again.
 
     Examples
     --------

@@ -97,11 +97,8 @@ TEST_SHARE = 0.6
 def summarise(parts: Sequence[Part], columns: Sequence[int], budget: int) -> dict[str, Any]:
     """Examples of all parts, sampled evenly where they would take more than `budget` bytes.
 
-    Returns
-    -------
-    dict
-        part (index of the part), id, row (position in its part), truth (present labels) per example; columns: per
-        feature its values, as a list or, where most are 0, as {i: positions, v: values}.
+    Per example part (its index), id, row (position in its part) and truth (present labels); columns: per feature its
+    values, as a list or, where most are 0, as {i: positions, v: values}.
     """
     total = sum(len(part) for part in parts)
     room = min(total, MOST_EXAMPLES)

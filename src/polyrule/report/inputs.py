@@ -80,16 +80,7 @@ class Inputs:
 
 
 def read_inputs(models: Any, data: Any = None, test: Any = None) -> Inputs:
-    """Check and name everything a report is asked for.
-
-    Parameters
-    ----------
-    models : model, fitted estimator, path of a model file, a sequence of these, or a mapping from name to one of these
-    data : Dataset or pair (X, Y), optional
-        Usually the training data.
-    test : Dataset or pair (X, Y), optional
-        Examples the models have not seen.
-    """
+    """Check and name everything a report is asked for; see `polyrule.report.build`."""
     named = _named(models)
     first_name, first = named[0]
     for name, model in named[1:]:

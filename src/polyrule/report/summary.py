@@ -44,11 +44,8 @@ def signed_rules(model: Any) -> Sequence[Rule]:
 def _importances(model: Any, inputs: Inputs, slots: Mapping[int, int], resamples: int = 0) -> dict[str, Any] | None:
     """Importances on the last part; None without data.
 
-    Returns
-    -------
-    dict
-        score, examples, part; rules and features as [number or slot, drop, low, high, share that comes back or null];
-        resamples and agreement where the model was learned again.
+    Rules and features as [number or slot, drop, low, high, share that comes back or null]; resamples and agreement
+    where the model was learned again.
     """
     if not inputs.parts:
         if resamples:
@@ -100,24 +97,7 @@ MOST_UNTESTED = 2000
 def summarise(
     inputs: Inputs, title: str | None = None, most_bytes: int = MOST_BYTES, resamples: int = 0
 ) -> dict[str, Any]:
-    """Collect everything a report shows.
-
-    Parameters
-    ----------
-    inputs : Inputs
-    title : str, optional
-        Heading of the page.
-    most_bytes : int
-        Room for the data of the page; examples are sampled evenly until everything fits.
-    resamples : int
-        How often the models are learned again from resampled training data, to see which rules come back.
-
-    Returns
-    -------
-    dict
-        JSON-able: format, title, generator, labels, features (those that rules test), parts, findings, models,
-        comparison, examples, notes.
-    """
+    """Collect everything a report shows as plain JSON values; the options are those of `polyrule.report.build`."""
     tested = used_features(rule for model in inputs.models for rule in model.rules)
     used = examples.shown(tested, inputs.features)
     slots = {column: slot for slot, column in enumerate(used)}

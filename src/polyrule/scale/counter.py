@@ -82,13 +82,7 @@ class LocalCounter:
 class States:
     """Asks blocks one by one and adds up; a block that does not fit into memory any more is read anew each time.
 
-    Parameters
-    ----------
-    blocks : sequence of Block
-        In memory, or read whenever one is asked for.
-    labels : int
-    room : int
-        Bytes that blocks may take up between two questions.
+    Between two questions blocks may take up `room` bytes.
 
     Examples
     --------

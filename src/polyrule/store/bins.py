@@ -137,12 +137,7 @@ def word_count(labels: int) -> int:
 class ColumnCounts:
     """How many values lie in each of some disjoint, ascending intervals; a value of its own is an interval, too.
 
-    Parameters
-    ----------
-    capacity : int
-        Intervals are joined when there are more than twice as many.
-    fences : ndarray, optional
-        Values below which and from which on intervals are never joined.
+    Intervals are joined when there are more than twice `capacity`, but never across one of the `fences`.
 
     Examples
     --------

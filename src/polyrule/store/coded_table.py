@@ -19,13 +19,7 @@ from polyrule.store.packed import BLOCK_ROWS, Block, Packed, label_words
 class CodedTable(Table):
     """A table of codes, one or two bytes each, that shows every value as the largest one of its bin.
 
-    Parameters
-    ----------
-    values : ndarray of uint8 or uint16, shape (examples, features)
-        Codes; the one after the last bin is a missing value.
-    features : tuple of Feature
-    bins : tuple of Bins
-        One per feature.
+    The code after the last bin of a feature is a missing value.
 
     Examples
     --------

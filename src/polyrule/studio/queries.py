@@ -42,12 +42,7 @@ if TYPE_CHECKING:
 
 
 class Questions:
-    """What a person may ask a session.
-
-    Parameters
-    ----------
-    session : Session
-    """
+    """What a person may ask a session."""
 
     def __init__(self, session: Session) -> None:
         self.session, self.lock = session, session.lock

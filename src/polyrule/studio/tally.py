@@ -28,14 +28,7 @@ MOST_KEPT = 5000
 
 
 class Covers:
-    """The examples of one part, their labels, and which of them satisfy the conditions asked so far.
-
-    Parameters
-    ----------
-    table : Table
-    truth : ndarray of uint8, shape (examples, labels)
-        0, 1, or 2 where a label is unknown.
-    """
+    """The examples of one part, their labels (2 where unknown), and which satisfy the conditions asked so far."""
 
     def __init__(self, table: Table, truth: Bytes) -> None:
         self.table, self.rows, self.labels = table, len(table), truth.shape[1]

@@ -37,13 +37,7 @@ FILTERS = ("all", "wrong", "missed", "extra", "present", "predicted", "rule", "r
 
 
 class Workbench:
-    """Training and held-out examples of one project.
-
-    Parameters
-    ----------
-    train, test : Dataset
-        With the same features and labels.
-    """
+    """Training and held-out examples of one project, with the same features and labels."""
 
     def __init__(self, train: Dataset, test: Dataset) -> None:
         self.train, self.test = train, test

@@ -222,12 +222,7 @@ def cpu_seconds(pid: int) -> float | None:
 class PeakMemory:
     """Measure the highest memory of this process while the block runs.
 
-    Attributes
-    ----------
-    peak_mb : float or None
-        The highest level.
-    used_mb : float or None
-        How far that lies above the level at the start: what the work itself needed.
+    `used_mb` is how far the peak lies above the level at the start: what the work itself needed.
 
     Examples
     --------
