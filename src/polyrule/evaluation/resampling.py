@@ -10,7 +10,7 @@ import numpy as np
 
 from polyrule.arrays import Bools, Floats
 from polyrule.data.labels import UNKNOWN
-from polyrule.evaluation.scores import AVERAGES, LOWER_IS_BETTER, RATIOS
+from polyrule.evaluation.scores import AVERAGES, LOWER_IS_BETTER, PARTS, RATIOS
 
 _BLOCK = 50
 
@@ -102,15 +102,5 @@ def _scores(weights: Floats, truth: Floats, predicted: Floats, known: Bools) -> 
 
 def _ratio(ratio: str, tp: Floats, predicted: Floats, present: Floats) -> Floats:
     """A ratio from counts; 0/0 counts 0."""
-    top = 2 * tp if ratio == "f1" else tp
-    bottom = {
-        "precision": predicted,
-        "recall": present,
-        "f1": predicted + present,
-        "jaccard": predicted + present - tp,
-    }[ratio]
-    return _divide(top, bottom)
-
-
-def _divide(top: Floats, bottom: Floats) -> Floats:
+    top, bottom = PARTS[ratio](tp, predicted, present)
     return np.asarray(np.divide(top, bottom, out=np.zeros_like(top), where=bottom > 0))

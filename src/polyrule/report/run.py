@@ -7,11 +7,9 @@ from typing import Protocol
 
 import numpy as np
 
-from polyrule.arrays import Bools, Bytes, Ints, Ints32
+from polyrule.arrays import Bytes, Ints, Ints32
 from polyrule.data.table import Table
-from polyrule.model.conditions import holds
-from polyrule.model.predict import predict
-from polyrule.model.rule import Condition, LabelCondition
+from polyrule.model.predict import fired_rows, predict
 from polyrule.model.rule_list import RuleList
 
 
@@ -80,41 +78,8 @@ def run(model: RuleList, table: Table, truth: Bytes) -> Run:
         labels=result.labels,
         setter=result.setter,
         truth=truth,
-        covers=np.array(
-            [mask.sum() for mask in coverage_masks(model, table, result.setter, result.labels)], dtype=np.int64
-        ),
+        covers=np.array([len(fired) for fired in fired_rows(model, table)], dtype=np.int64),
         sets=np.bincount(np.unique(setters * len(table) + rows) // max(1, len(table)), minlength=rules),
         right=np.bincount(cells[agree], minlength=rules * width).reshape(shape),
         wrong=np.bincount(cells[differ], minlength=rules * width).reshape(shape),
     )
-
-
-def coverage_masks(model: RuleList, table: Table, setter: Ints32, labels: Bytes) -> list[Bools]:
-    """Per rule, which examples reach it and satisfy its body.
-
-    The state that a label condition reads is recovered from the outcome: a label was set before rule r exactly if a
-    rule before r set it.
-    """
-    last = _last_rule(model, setter)
-    masks = []
-    for number, rule in enumerate(model.rules):
-        mask = last >= number
-        for condition in rule.body:
-            mask = mask & _holds(condition, number, table, setter, labels)
-        masks.append(mask)
-    return masks
-
-
-def _last_rule(model: RuleList, setter: Ints32) -> Ints:
-    """Per example, the rule whose stop ended its run; the number of rules where none did."""
-    beyond = len(model)
-    stops = np.array([rule.stop for rule in model.rules] + [False], dtype=bool)
-    stopping = np.where(stops[setter], setter, beyond)
-    return np.asarray(stopping.min(axis=1, initial=beyond), dtype=np.int64)
-
-
-def _holds(condition: Condition, number: int, table: Table, setter: Ints32, labels: Bytes) -> Bools:
-    if isinstance(condition, LabelCondition):
-        by = setter[:, condition.label]
-        return np.asarray((by >= 0) & (by < number) & (labels[:, condition.label] == condition.value))
-    return holds(condition, table)
