@@ -221,6 +221,13 @@ class LineBlock:
     first: int
     text: bytes
 
+    def below(self, line: int) -> LineBlock:
+        """Return the lines from this one on; none where all stand above it."""
+        if line <= self.first:
+            return self
+        parts = self.text.split(b"\n", line - self.first)
+        return LineBlock(line, parts[-1] if len(parts) > line - self.first else b"")
+
     def lines(self) -> list[str]:
         """Return the lines without their line ends."""
         lines = self.text.decode().split("\n")

@@ -17,7 +17,7 @@ from polyrule.data.dates import DATE_FORMS
 from polyrule.data.formats.blocks import TIMES, Column
 from polyrule.data.formats.number_style import NumberStyle
 from polyrule.data.reading import file_columns, sheet_names
-from polyrule.data.sniff import _ENDINGS, _PACKED
+from polyrule.data.sniff import ENDINGS, PACKED, unpacked_name
 from polyrule.data.splits import train_test_split
 from polyrule.datasets import load as load_benchmark
 from polyrule.errors import DataError, LimitError, OptionError
@@ -106,8 +106,8 @@ def file_ending(name: str) -> str:
     ('.tsv.gz', '')
     """
     name = name.lower()
-    packed = next((mark for mark in _PACKED if name.endswith(mark)), "")
-    plain = next((mark for mark in _ENDINGS if name.removesuffix(packed).endswith(mark)), "")
+    packed = next((mark for mark in PACKED if name.endswith(mark)), "")
+    plain = next((mark for mark in ENDINGS if name.removesuffix(packed).endswith(mark)), "")
     return plain + packed
 
 
@@ -207,12 +207,9 @@ def load(origin: Origin, setup: Setup, features: Any = None) -> Dataset:
     if origin.kind == "benchmark":
         name, _, part = origin.name.partition(":")
         return load_benchmark(name, part=part or None)  # type: ignore[arg-type]
-    shown = origin.name
-    for packed in _PACKED:
-        shown = shown.removesuffix(packed)
     given = {} if features is None else {"features": features}
     with _shown_as(origin):
-        return read(origin.path, name=Path(shown).stem, **_sheet(origin), **setup.reading, **given)
+        return read(origin.path, name=Path(unpacked_name(origin.name)).stem, **_sheet(origin), **setup.reading, **given)
 
 
 def _sheet(origin: Origin) -> dict[str, Any]:

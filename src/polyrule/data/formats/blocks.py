@@ -11,6 +11,7 @@ import numpy as np
 from polyrule.arrays import Floats, Ints
 from polyrule.data.columns import shorten
 from polyrule.data.dates import DateForms, are_dates
+from polyrule.errors import DataError
 
 ColumnKind = Literal["numeric", "nominal", "string", "date", "relational", "nested", "mixed", "auto", "auto-date"]
 
@@ -74,6 +75,17 @@ class SparseBlock:
 
     def __len__(self) -> int:
         return len(self.lines)
+
+    def refuse_twice(self, file: str, what: str) -> None:
+        """Refuse a row that mentions a column twice; the order of its entries is free."""
+        if ((np.diff(self.columns) > 0) | (np.diff(self.rows) > 0)).all():
+            return
+        order = np.lexsort((self.columns, self.rows))
+        twice = (np.diff(self.columns[order]) == 0) & (np.diff(self.rows[order]) == 0)
+        if twice.any():
+            entry = order[int(np.argmax(twice))]
+            line = self.lines[self.rows[entry]]
+            raise DataError(f"{file}, line {line}: {what} {self.columns[entry]} appears twice")
 
     def column(self, position: int, omitted: str) -> Sequence[Any]:
         """Cells of one column, `omitted` where a row does not mention it."""

@@ -120,8 +120,9 @@ class LibsvmReader:
             counts.append(pairs.count(":"))
         rows = np.repeat(np.arange(len(lines)), counts)
         columns, values = self._numbers(texts, counts, lines)
-        self._check_twice(rows, columns, lines)
-        return SparseBlock(rows, columns, values, lines, tags=tags), skip
+        made = SparseBlock(rows, columns, values, lines, tags=tags)
+        made.refuse_twice(self.name, "feature index")
+        return made, skip
 
     def _split(self, content: str, number: int) -> tuple[list[str], str]:
         head, _, rest = content.partition(" ")
@@ -148,13 +149,3 @@ class LibsvmReader:
                 if not _PAIR.fullmatch(word):
                     return DataError(f"{self.name}, line {line}: {shorten(word)} is not of the form index:value")
         return DataError(f"{self.name}, lines {lines[0]} to {lines[-1]}: the index:value pairs cannot be read")
-
-    def _check_twice(self, rows: Ints, columns: Ints, lines: list[int]) -> None:
-        ascending = (np.diff(columns) > 0) | (np.diff(rows) > 0)
-        if ascending.all():
-            return
-        order = np.lexsort((columns, rows))
-        twice = (np.diff(columns[order]) == 0) & (np.diff(rows[order]) == 0)
-        if twice.any():
-            entry = order[int(np.argmax(twice))]
-            raise DataError(f"{self.name}, line {lines[rows[entry]]}: feature index {columns[entry]} appears twice")
