@@ -12,7 +12,7 @@ from polyrule.arrays import Array, Bools, Bytes, Floats, Ints, Words
 from polyrule.data.table import Feature, Table
 from polyrule.errors import OptionError
 from polyrule.store.bins import MOST_BINS, Bins, bins_of, code_type
-from polyrule.store.packed import BLOCK_ROWS, Block, Packed, label_words
+from polyrule.store.packed import BLOCK_ROWS, Block, Packed, divided, label_words
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -82,12 +82,7 @@ class CodedTable(Table):
 
     def packed(self, truth: Bytes, weights: Ints, block_rows: int = BLOCK_ROWS) -> Packed:
         """Return the codes with labels, as they are counted."""
-        words, unit = label_words(truth), bool((weights == 1).all())
-        blocks = []
-        for start in range(0, len(self), block_rows):
-            rows = slice(start, start + block_rows)
-            codes = np.ascontiguousarray(self.values[rows].T)
-            blocks.append(Block(codes, words[rows], None if unit else np.ascontiguousarray(weights[rows])))
+        blocks = divided(Block(self.values.T, label_words(truth), weights), block_rows)
         return Packed(self.features, self.bins, tuple(map(str, range(truth.shape[1]))), blocks)
 
     def __getitem__(self, rows: Any) -> CodedTable:

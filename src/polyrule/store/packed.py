@@ -142,21 +142,29 @@ def pack_table(
     """
     check_max_bins(max_bins)
     bins = tuple(bins_of(table.column(j), feature, max_bins) for j, feature in enumerate(table.features))
-    dtype = code_type(max(map(len, bins)))
-    codes = np.empty((len(bins), len(table)), dtype=dtype)
+    whole = encoded(table, bins, truth, weights, keep_values)
+    return Packed(table.features, bins, label_names, divided(whole, block_rows or max(1, len(table))))
+
+
+def encoded(table: Table, bins: tuple[Bins, ...], truth: Any, weights: Ints | None, keep_values: bool) -> Block:
+    """Return the rows of a table as one block."""
+    codes = np.empty((len(bins), len(table)), dtype=code_type(max(map(len, bins))))
     for j, of_column in enumerate(bins):
         codes[j] = of_column.codes(table.column(j))
-    words = label_words(truth)
     values = np.stack([table.column(j) for j in range(len(bins))]) if keep_values else None
-    unit = weights is None or bool((weights == 1).all())
-    size = block_rows or max(1, len(table))
+    return Block(codes, label_words(truth), weights, values)
+
+
+def divided(whole: Block, size: int) -> list[Block]:
+    """Cut a block in memory into blocks of at most `size` rows; weights that are all 1 are left out."""
+    weights = None if whole.weights is None or bool((whole.weights == 1).all()) else whole.weights
     blocks = []
-    for start in range(0, len(table), size):
+    for start in range(0, len(whole), size):
         rows = slice(start, start + size)
-        own = None if unit or weights is None else np.ascontiguousarray(weights[rows], dtype=np.int64)
-        kept = None if values is None else values[:, rows]
-        blocks.append(Block(np.ascontiguousarray(codes[:, rows]), words[rows], own, kept))
-    return Packed(table.features, bins, label_names, blocks)
+        own = None if weights is None else np.ascontiguousarray(weights[rows], dtype=np.int64)
+        kept = None if whole.values is None else np.asarray(whole.values)[:, rows]
+        blocks.append(Block(np.ascontiguousarray(whole.codes[:, rows]), whole.truth[rows], own, kept))
+    return blocks
 
 
 def label_words(truth: Any) -> Words:

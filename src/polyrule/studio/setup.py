@@ -19,6 +19,7 @@ from polyrule.data.formats.number_style import NumberStyle
 from polyrule.data.reading import file_columns, sheet_names
 from polyrule.data.sniff import ENDINGS, PACKED, unpacked_name
 from polyrule.data.splits import train_test_split
+from polyrule.data.targets import arrange_labels
 from polyrule.datasets import load as load_benchmark
 from polyrule.errors import DataError, LimitError, OptionError
 from polyrule.model.files import Node
@@ -248,15 +249,10 @@ def check_learnable(data: Dataset) -> None:
 
 def aligned(data: Dataset, names: tuple[str, ...]) -> Dataset:
     """Return data with these labels in this order; one that the data does not have is absent throughout."""
-    truth = dense(data)
-    columns = np.zeros((len(data), len(names)), dtype=np.uint8)
-    place = {name: number for number, name in enumerate(data.label_names)}
-    if not place.keys() & set(names):
+    found = arrange_labels(dense(data), data.label_names, names)
+    if len(found.lacking) == len(names):
         raise DataError(f"{data.name}: has none of the labels of the training data")
-    for number, name in enumerate(names):
-        if name in place:
-            columns[:, number] = truth[:, place[name]]
-    return replace(data, Y=columns, label_names=names)
+    return replace(data, Y=found.Y, label_names=names)
 
 
 def dense(data: Dataset) -> Any:
