@@ -17,27 +17,10 @@ import numpy as np
 from polyrule.arrays import Bools, Floats
 from polyrule.heads.valuation import MicroValuation, Valuation
 from polyrule.heads.world import HeadSpace
-from polyrule.measures.association import Association, Matthews
-from polyrule.measures.base import Measure
-from polyrule.measures.rational import (
-    RationalMeasure,
-    m_estimate_from_counts,
-    true_minus_false_positive_rate,
-    weighted_relative_accuracy,
-)
+from polyrule.measures.objective import formula_of
+from polyrule.measures.rational import RationalMeasure, m_estimate_from_counts
 
 SLACK = 1e-9
-
-
-def formula_of(measure: Measure) -> str | None:
-    """Return ``wracc``, ``rate_difference``, ``matthews`` or the name of an association if the measure is one."""
-    if isinstance(measure, (Matthews, Association)):
-        return measure.name
-    if not isinstance(measure, RationalMeasure):
-        return None
-    return {weighted_relative_accuracy: "wracc", true_minus_false_positive_rate: "rate_difference"}.get(
-        measure.function
-    )
 
 
 def formula_of_sums(valuation: Valuation) -> str | None:

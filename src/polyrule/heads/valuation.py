@@ -12,7 +12,7 @@ from fractions import Fraction
 import numpy as np
 
 from polyrule.arrays import Bools, Bytes, Ints, Ints8
-from polyrule.heads.world import World
+from polyrule.heads.world import Rank, World, rank
 from polyrule.measures.association import round_average
 from polyrule.measures.base import Counts, SubsetAccuracy
 from polyrule.measures.definition import NOTHING, Head, LabelValue, cell
@@ -44,6 +44,10 @@ class Valuation(ABC):
     def rho(self, size: int) -> Fraction:
         """Return the head-size factor."""
         return Fraction(1) if self._rho is None else self._rho[size - 1]
+
+    def rank(self, head: Head) -> Rank:
+        """Return the key by which a head compares with others."""
+        return rank(self.value(head), head, self.tp(head))
 
     def tp(self, head: Head) -> int:
         """Return the true positives summed over the head."""

@@ -165,11 +165,21 @@ class FlatBodies:
                 yield rows, np.asfortranarray(narrow[rows][:, self.used], dtype=np.float64)
 
 
-def flat_heads(rules: Iterable[Any]) -> tuple[Ints32, Ints32]:
-    """Return where each rule's head starts, one more than there are rules, and the labels of all heads in a row."""
-    heads = [rule.head for rule in rules]
-    labels = [entry.label for head in heads for entry in head]
-    return np.cumsum([0, *map(len, heads)], dtype=np.int32), np.array(labels, dtype=np.int32)
+@dataclass(frozen=True, eq=False)
+class FlatModel:
+    """A model as plain arrays; what the head of rule r says are entries ``head_start[r]:head_start[r + 1]``."""
+
+    bodies: FlatBodies
+    head_start: Ints32
+    head_label: Ints32
+
+    @staticmethod
+    def shared(model: Any) -> tuple[FlatBodies, Ints32, Ints32]:
+        """Flatten what every kind of model has."""
+        heads = [rule.head for rule in model.rules]
+        labels = [entry.label for head in heads for entry in head]
+        starts = np.cumsum([0, *map(len, heads)], dtype=np.int32)
+        return FlatBodies.of((rule.body for rule in model.rules), model.features), starts, np.array(labels, np.int32)
 
 
 def native_values(values: Any) -> Iterator[tuple[slice, Any]]:

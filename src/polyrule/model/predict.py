@@ -12,7 +12,7 @@ import numpy as np
 
 from polyrule.arrays import Bytes, Floats, Ints, Ints8, Ints32
 from polyrule.data.table import Table
-from polyrule.model.bodies import Block, FlatBodies, check_table, flat_heads, native_values, run
+from polyrule.model.bodies import Block, FlatModel, check_table, native_values, run
 from polyrule.model.rule import Literal
 from polyrule.native import native
 
@@ -21,15 +21,9 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class FlatRules:
-    """A rule list as plain arrays, the only form that prediction kernels see.
+class FlatRules(FlatModel):
+    """A rule list as plain arrays, the only form that prediction kernels see."""
 
-    The literals of rule r are ``head_start[r]:head_start[r + 1]``.
-    """
-
-    bodies: FlatBodies
-    head_start: Ints32  # offsets, one more than there are rules
-    head_label: Ints32
     head_value: Bytes
     stop: Bytes  # per rule: whether examples labelled by it skip all later rules
     full: bool  # whether a rule that fires sets every label that is not yet set
@@ -38,12 +32,9 @@ class FlatRules:
     @classmethod
     def of(cls, rule_list: RuleList) -> FlatRules:
         """Flatten a rule list."""
-        head_start, head_label = flat_heads(rule_list.rules)
         values = [literal.value for rule in rule_list.rules for literal in rule.head]
         return cls(
-            bodies=FlatBodies.of((rule.body for rule in rule_list.rules), rule_list.features),
-            head_start=head_start,
-            head_label=head_label,
+            *cls.shared(rule_list),
             head_value=np.array(values, dtype=np.uint8),
             stop=np.array([rule.stop for rule in rule_list.rules], dtype=np.uint8),
             full=rule_list.full,

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 import numpy as np
 from scipy.special import expit
 
-from polyrule.arrays import Bools, Bytes, Floats, Ints32, Matrix
+from polyrule.arrays import Bools, Bytes, Floats, Matrix
 from polyrule.data.table import Feature, Table
 from polyrule.errors import ModelError
 from polyrule.model import ensemble_printing as printing
-from polyrule.model.bodies import FlatBodies, check_table, covers, flat_heads, native_values, run
+from polyrule.model.bodies import FlatModel, check_table, covers, native_values, run
 from polyrule.model.cells import Grid
 from polyrule.model.conditions import fits, with_gaps
 from polyrule.model.decisions import Decision
@@ -294,27 +294,17 @@ def _check_rule(rule: WeightedRule, number: int, features: tuple[Feature, ...], 
 
 
 @dataclass(frozen=True, eq=False)
-class FlatWeights:
-    """An ensemble as plain arrays; the entries of rule r's head are ``head_start[r]:head_start[r + 1]``."""
+class FlatWeights(FlatModel):
+    """An ensemble as plain arrays."""
 
-    bodies: FlatBodies
-    head_start: Ints32  # offsets, one more than there are rules
-    head_label: Ints32
     weight: Floats  # per entry of a head
     intercepts: Floats  # per label
 
     @classmethod
     def of(cls, model: RuleEnsemble) -> FlatWeights:
         """Flatten an ensemble."""
-        head_start, head_label = flat_heads(model.rules)
         weights = [entry.weight for rule in model.rules for entry in rule.head]
-        return cls(
-            bodies=FlatBodies.of((rule.body for rule in model.rules), model.features),
-            head_start=head_start,
-            head_label=head_label,
-            weight=np.array(weights, dtype=np.float64),
-            intercepts=np.array(model.intercepts, dtype=np.float64),
-        )
+        return cls(*cls.shared(model), np.array(weights, dtype=np.float64), np.array(model.intercepts, np.float64))
 
 
 def scores_flat(flat: FlatWeights, values: Any) -> Matrix:
