@@ -105,14 +105,7 @@ class Flip:
                 }
                 for change in self.changes
             ]
-        return {
-            "label": self.label,
-            "was": self.was,
-            "becomes": self.becomes,
-            "changes": changes,
-            "steps": self.steps,
-            "exact": self.exact,
-        }
+        return {name: value for name, value in vars(self).items() if name != "explored"} | {"changes": changes}
 
     def __repr__(self) -> str:
         return str(self)  # what a console shows

@@ -185,7 +185,7 @@ def size_table(results: Results) -> ResultTable:
             if not results.select(data, learner):
                 continue
             cells = [_shown(results.value(data, learner, column), form) for column, _, form in columns]
-            multi, labels = _heads(results, data, learner)
+            multi, labels = heads(results, data, learner)
             status = _failure(results, data, learner)
             rows.append([data, learner, *cells[:2], multi, labels, *cells[2:], status])
     header = ["data", "learner", "rules", "conditions", "% multi-label heads", "labels per head"]
@@ -272,7 +272,8 @@ def slug(text: str) -> str:
     return "-".join("".join(mark if mark.isalnum() else " " for mark in text.lower()).split()) or "table"
 
 
-def _heads(results: Results, data: str, learner: str) -> tuple[str, str]:
+def heads(results: Results, data: str, learner: str) -> tuple[str, str]:
+    """Percentage of heads with several labels, and labels per head; nothing where they are not known."""
     rules = results.value(data, learner, "rules")
     multi = results.value(data, learner, "multi_label_rules")
     literals = results.value(data, learner, "head_literals")
