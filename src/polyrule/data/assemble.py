@@ -176,7 +176,7 @@ class Assembler:
         columns = block.columns[order]
         starts = np.flatnonzero(np.diff(columns, prepend=-1))
         values = np.zeros(len(columns))
-        extras: dict[int, list[Any]] = {j: self._omitted(j, len(block)) for j in layout.extras}
+        extras: dict[int, list[Any]] = {j: [layout.columns[j].omitted] * len(block) for j in layout.extras}
         for start, stop in zip(starts, np.append(starts[1:], len(columns)), strict=False):
             j, entries = int(columns[start]), order[start:stop]
             rows = block.rows[entries]
@@ -196,9 +196,6 @@ class Assembler:
         if encoder.kind == "nominal" and not encoder.frozen:
             raise undeclared(self._file, encoder.name)
         return encoder
-
-    def _omitted(self, j: int, rows: int) -> list[Any]:
-        return [self._layout.columns[j].omitted] * rows
 
     def _add_extras(self, cells: dict[int, Any], block: Block) -> None:
         layout = self._layout

@@ -199,7 +199,7 @@ def _transfer(url: str, part: Path, progress: Progress | None, largest: int) -> 
         headers |= {"Range": f"bytes={have}-", "If-Range": version}
     request = urllib.request.Request(url, headers=headers)
     with urllib.request.urlopen(request, timeout=TIMEOUT) as answer:
-        resumed = answer.status == 206 and _resumes_at(answer, have)
+        resumed = answer.status == 206 and str(answer.headers.get("Content-Range", "")).startswith(f"bytes {have}-")
         have = have if resumed else 0
         length = answer.headers.get("Content-Length")
         total = have + int(length) if length and length.isdigit() else None
@@ -216,10 +216,6 @@ def _transfer(url: str, part: Path, progress: Progress | None, largest: int) -> 
                     progress(have, total)
     if total is not None and have != total:
         raise ConnectionError(f"the connection broke off after {have} of {total} bytes")
-
-
-def _resumes_at(answer: Any, have: int) -> bool:
-    return str(answer.headers.get("Content-Range", "")).startswith(f"bytes {have}-")
 
 
 def _read_version(part: Path) -> str | None:

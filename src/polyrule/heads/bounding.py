@@ -46,12 +46,8 @@ def bound_heads(world: World, objective: Objective, value: Fraction) -> Fraction
     if objective.effort is None or chosen_search(world, objective) != "climb":
         return None
     values = valuation(world, objective)
-    bound = _rounded_up(_bound(values, space, value))
+    bound = Fraction(ceil(_bound(values, space, value) * 10**6), 10**6)
     return None if bound <= value else bound
-
-
-def _rounded_up(bound: Fraction) -> Fraction:
-    return Fraction(ceil(bound * 10**6), 10**6)
 
 
 def _bound(values: Valuation, space: HeadSpace, value: Fraction) -> Fraction:

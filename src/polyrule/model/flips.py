@@ -12,7 +12,7 @@ import heapq
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from itertools import count
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -22,9 +22,6 @@ from polyrule.model import printing
 from polyrule.model.cells import Domain, Grid, Trial
 from polyrule.model.explain import example_row
 from polyrule.model.narrowing import one_example
-
-if TYPE_CHECKING:
-    pass
 
 
 class Search(Protocol):

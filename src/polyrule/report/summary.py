@@ -58,7 +58,10 @@ def _importances(model: Any, inputs: Inputs, slots: Mapping[int, int], resamples
     entry: dict[str, Any] = {
         "part": len(inputs.parts) - 1,
         "examples": found.examples,
-        "rules": _rows(found.rules, [item.index for item in found.rules], None if again is None else again.rules),
+        "rules": [
+            [item.index, *_figures(item), None if again is None else round(again.rules[item.index], 4)]
+            for item in found.rules
+        ],
         "features": [
             [slots[item.index], *_figures(item), shares.get(item.name) if again is not None else None]
             for item in found.features
@@ -74,13 +77,6 @@ def _again(model: Any, inputs: Inputs, resamples: int) -> Stability:
     if part.unseen:
         raise OptionError("resamples needs the training data (data=), which these examples are not")
     return stability(model, part.dataset(inputs.label_names), resamples)
-
-
-def _rows(found: Sequence[Importance], numbers: Sequence[int], back: Sequence[float] | None) -> list[list[Any]]:
-    return [
-        [number, *_figures(item), None if back is None else round(back[number], 4)]
-        for item, number in zip(found, numbers, strict=True)
-    ]
 
 
 def _figures(item: Importance) -> list[float]:

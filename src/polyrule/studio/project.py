@@ -116,10 +116,6 @@ class Project:
         return Project((*self.versions, version), len(self.versions))
 
 
-def _texts(model: Any) -> set[str]:
-    return {said(model, index) for index in range(len(model.rules))}
-
-
 def _moved_notes(before: Version, model: Any, step: Step) -> dict[str, Note]:
     """Return the notes after a step: a changed rule keeps its name and comment."""
     notes = dict(before.notes)
@@ -135,7 +131,7 @@ def _moved_notes(before: Version, model: Any, step: Step) -> dict[str, Note]:
         text = said(model, step["rule"])
         note = notes.get(text, {}) | {key: step[key] for key in NOTE if key in step}
         notes[text] = {key: value for key, value in note.items() if value}
-    there = _texts(model)
+    there = {said(model, index) for index in range(len(model.rules))}
     return {text: note for text, note in notes.items() if note and text in there}
 
 
