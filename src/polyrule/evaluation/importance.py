@@ -15,7 +15,7 @@ from polyrule.data.labels import UNKNOWN
 from polyrule.data.results import make_frame
 from polyrule.data.table import Table
 from polyrule.estimators.from_model import learner_of
-from polyrule.evaluation.figures.canvas import new_axes
+from polyrule.evaluation.figures.canvas import ACCENT, SOFT, new_axes
 from polyrule.evaluation.resampling import draw
 from polyrule.model.bodies import FlatBodies, covers
 from polyrule.model.narrowing import narrow, used_features
@@ -78,11 +78,11 @@ class Importances:
         chosen = (self.rules if what == "rules" else self.features)[:most]
         ax = new_axes(ax, 6.5, 1.2 + 0.28 * max(1, len(chosen)))
         places = range(len(chosen))
-        ax.barh(places, [item.drop for item in chosen], color="#3a4fc4", height=0.6)
-        ax.hlines(places, [item.low for item in chosen], [item.high for item in chosen], color="#6b6c65")
+        ax.barh(places, [item.drop for item in chosen], color=ACCENT, height=0.6)
+        ax.hlines(places, [item.low for item in chosen], [item.high for item in chosen], color=SOFT)
         ax.set_yticks(list(places), [item.name for item in chosen])
         ax.invert_yaxis()
-        ax.axvline(0, color="#6b6c65", linewidth=0.8)
+        ax.axvline(0, color=SOFT, linewidth=0.8)
         ax.set_xlabel("micro F1 lost without it")
         return ax
 

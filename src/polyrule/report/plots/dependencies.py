@@ -7,10 +7,9 @@ from typing import Any
 
 from polyrule.arrays import Floats
 from polyrule.data.results import make_frame
-from polyrule.evaluation.figures.canvas import new_axes
+from polyrule.evaluation.figures.canvas import ACCENT, RIGHT, SOFT, WRONG, new_axes
 from polyrule.report.inputs import read_inputs
 from polyrule.report.label_graph import MOST_EDGES, Edge, label_edges, layout
-from polyrule.report.plots.style import ACCENT, RIGHT, SOFT, WRONG
 from polyrule.report.summary import signed_rules
 
 # Names stay readable where edges pass behind them.
