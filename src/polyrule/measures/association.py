@@ -68,8 +68,11 @@ class Association(Measure):
         bound = SPECS[self.name].bound
         return super().upper_bound(low, high) if bound is None else bound(low, high)
 
-    def _key(self) -> Any:
-        return self.name
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Association) and self.name == other.name
+
+    def __hash__(self) -> int:
+        return hash((Association, self.name))
 
     def __repr__(self) -> str:
         return f"Association({self.name!r})"
@@ -221,8 +224,11 @@ class Matthews(Measure):
         root = np.sqrt(a + b) * np.sqrt(a + d) * np.sqrt(c + b) * np.sqrt(c + d)
         return np.asarray(np.divide(top, root, out=np.zeros(np.shape(top)), where=root != 0))
 
-    def _key(self) -> Any:
-        return self.name
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Matthews)
+
+    def __hash__(self) -> int:
+        return hash(Matthews)
 
     def __repr__(self) -> str:
         return "Matthews()"

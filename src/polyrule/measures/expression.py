@@ -93,8 +93,11 @@ class ExpressionMeasure(Measure):
             found = np.broadcast_to(_evaluate_arrays(self.root, counts), counts["tp"].shape)
         return np.array(found) if np.isfinite(found).all() else self.values(tp, fp, tn, fn)
 
-    def _key(self) -> Any:
-        return self.name, self.root
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, ExpressionMeasure) and (self.name, self.root) == (other.name, other.root)
+
+    def __hash__(self) -> int:
+        return hash((self.name, self.root))
 
     def __repr__(self) -> str:
         return f"ExpressionMeasure({self.name!r})"

@@ -123,8 +123,14 @@ class RatioMeasure(Measure):
             return 1
         return -1 if all(m <= 0 for m in minors) else None
 
-    def _key(self) -> Any:
+    def _key(self) -> tuple[str, Row, Row]:
         return self.name, self.numerator, self.denominator
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, RatioMeasure) and self._key() == other._key()
+
+    def __hash__(self) -> int:
+        return hash(self._key())
 
     def __repr__(self) -> str:
         return f"RatioMeasure({self.name!r}, {_text(self.numerator)} / {_text(self.denominator)})"

@@ -79,8 +79,14 @@ class RationalMeasure(Measure):
             return _wracc_bound(low, high)
         return super().upper_bound(low, high)
 
-    def _key(self) -> Any:
+    def _key(self) -> tuple[Any, ...]:
         return self.name, self.function, self.parameters
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, RationalMeasure) and self._key() == other._key()
+
+    def __hash__(self) -> int:
+        return hash(self._key())
 
     def __repr__(self) -> str:
         return f"RationalMeasure({self.name!r})"
