@@ -85,20 +85,10 @@ _SETTLED = 10.0  # seconds by the file system's own clock after which a writer h
 def atomic_write(path: str | os.PathLike[str], mode: str = "w") -> Iterator[IO[Any]]:
     """Open a temporary file beside `path` that takes its place when the block ends without an error.
 
-    What a writer that was killed left behind is removed by the next one to the same place.
-
-    Parameters
-    ----------
-    path : str or path-like
-        Where the finished file appears; a symbolic link is followed, an existing file keeps its permissions. Devices
-        and named pipes are written to directly.
-    mode : {"w", "wb"}
-        Text is written as UTF-8 with the same line ends on every system.
-
-    Raises
-    ------
-    OSError
-        Whatever the file system says; the temporary file is gone by then.
+    What a writer that was killed left behind is removed by the next one to the same place. A symbolic link is followed,
+    an existing file keeps its permissions; devices and named pipes are written to directly. Text (mode "w") is UTF-8
+    with the same line ends on every system. After an OSError, whatever the file system says, the temporary file is
+    gone.
     """
     target = Path(os.path.realpath(path))
     text: dict[str, Any] = {} if "b" in mode else {"encoding": "utf-8", "newline": "\n"}

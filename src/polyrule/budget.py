@@ -113,17 +113,7 @@ def current_limits() -> Limits:
 
 
 class Budget:
-    """What one input may cost.
-
-    Parameters
-    ----------
-    name : str
-        What errors call the input.
-    stored : int
-        Its size as it was given.
-    max_bytes : int, optional
-        The caller's own limit for this input.
-    """
+    """What one input may cost: `name` is what errors call it, `stored` its size as it was given."""
 
     def __init__(self, name: str, stored: int = 0, max_bytes: float | None = None) -> None:
         set_here = current_limits()

@@ -26,25 +26,19 @@ def import_late(module: str) -> Any:
 
 
 def lazy_names(package: str, homes: Mapping[str, str]) -> Callable[[str], Any]:
-    """Return the `__getattr__` of a package whose names live in these modules, given relative to it.
+    """Return the `__getattr__` of a package; `homes` are its modules with their names, "" for names of modules.
 
-    >>> lazy_names("polyrule", {"limits": "budget"})("limits").__name__
+    >>> lazy_names("polyrule", {"budget": "limits"})("limits").__name__
     'limits'
-    >>> lazy_names("polyrule", {"measures": ""})("measures").__name__
+    >>> lazy_names("polyrule", {"": "measures"})("measures").__name__
     'polyrule.measures'
-
-    Parameters
-    ----------
-    package : str
-        The full name of the package.
-    homes : mapping of str to str
-        For each name the module that has it; nothing for a module of the package that is a name itself.
     """
+    home_of = {name: home for home, names in homes.items() for name in names.split()}
 
     def find(name: str) -> Any:
-        if name not in homes:
+        if name not in home_of:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        home = homes[name]
+        home = home_of[name]
         found = getattr(import_late(f"{package}.{home}"), name) if home else import_late(f"{package}.{name}")
         setattr(sys.modules[package], name, found)
         return found

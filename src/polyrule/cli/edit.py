@@ -6,6 +6,7 @@ import difflib
 import re
 import shutil
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -41,53 +42,67 @@ def edit() -> None:
     """
 
 
-def output_option(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Add ``-o`` and ``--json``."""
-    place = click.Path(path_type=Path, dir_okay=False)
-    return click.option(
-        "-o", "--output", type=place, help="Where to write the model [MODEL; the old one stays as MODEL.bak]."
-    )(json_option(function))
+def load_ensemble(path: Path) -> Any:
+    """Read a model file that must hold an ensemble."""
+    from polyrule.model.files import kind_of
+
+    model = load_model(path)
+    if kind_of(model) != "rule-ensemble":
+        raise ModelError(f"{path}: this needs a rule ensemble, but the file holds a {kind_of(model)}")
+    return model
 
 
-@edit.command("remove", cls=Command)
-@model_argument
+def editing(
+    name: str, load: Callable[[Path], Any] = load_model, **settings: Any
+) -> Callable[[Callable[..., Any]], click.Command]:
+    """Make a command of a function from a stored model to the changed one: it gets MODEL, ``-o`` and ``--json``."""
+
+    def make(function: Callable[..., Any]) -> click.Command:
+        def run(model: Path, output: Path | None, as_json: bool, **given: Any) -> None:
+            stored = load(model)
+            _store(stored, function(stored, **given), model, output, as_json)
+
+        run.__doc__ = function.__doc__
+        place = click.Path(path_type=Path, dir_okay=False)
+        where = "Where to write the model [MODEL; the old one stays as MODEL.bak]."
+        click.option("-o", "--output", type=place, help=where)(json_option(run))
+        run.__click_params__ += getattr(function, "__click_params__", [])  # type: ignore[attr-defined]
+        return edit.command(name, cls=Command, **settings)(model_argument(run))
+
+    return make
+
+
+@editing("remove")
 @click.argument("rules", metavar="RULE...", type=int, nargs=-1, required=True)
-@output_option
-def remove(model: Path, rules: tuple[int, ...], output: Path | None, as_json: bool) -> None:
+def remove(stored: Any, rules: tuple[int, ...]) -> Any:
     r"""Remove the rules with these numbers.
 
     \b
     Example:
       polyrule edit remove model.json 3 7 -o smaller.json
     """
-    stored = edited = load_model(model)
     for number in sorted(set(rules), reverse=True):
-        edited = edited.remove(_index(edited, number))
-    _store(stored, edited, model, output, as_json)
+        stored = stored.remove(_index(stored, number))
+    return stored
 
 
-@edit.command("move", cls=Command)
-@model_argument
+@editing("move")
 @click.argument("rule", type=int)
 @click.argument("to", type=int)
-@output_option
-def move(model: Path, rule: int, to: int, output: Path | None, as_json: bool) -> None:
+def move(stored: Any, rule: int, to: int) -> Any:
     r"""Move RULE so that it gets the number TO.
 
     \b
     Example:
       polyrule edit move model.json 9 1
     """
-    stored = load_model(model)
-    _store(stored, stored.move(_index(stored, rule), _index(stored, to)), model, output, as_json)
+    return stored.move(_index(stored, rule), _index(stored, to))
 
 
-@edit.command("add", cls=Command)
-@model_argument
+@editing("add")
 @click.argument("rule")
 @click.option("--at", type=int, metavar="N", help="Number the rule gets [after the last one].")
-@output_option
-def add(model: Path, rule: str, at: int | None, output: Path | None, as_json: bool) -> None:
+def add(stored: Any, rule: str, at: int | None) -> Any:
     r"""Add RULE, written as 'polyrule show' prints rules; absent labels may also be written !label or 'not label'.
 
     A rule of an ensemble has weights, or points, in its head.
@@ -97,35 +112,29 @@ def add(model: Path, rule: str, at: int | None, output: Path | None, as_json: bo
       polyrule edit add model.json "happy, !sad <- tempo > 120 [stop]" --at 1
       polyrule edit add card.json "happy +2, sad -1 <- tempo > 120"
     """
-    stored = load_model(model)
     place = len(stored) if at is None else at - 1
     if not 0 <= place <= len(stored):
         raise OptionError(f"--at must be between 1 and {len(stored) + 1}, got {at}")
-    _store(stored, stored.insert(place, rule), model, output, as_json)
+    return stored.insert(place, rule)
 
 
-@edit.command("replace", cls=Command)
-@model_argument
+@editing("replace")
 @click.argument("number", metavar="N", type=int)
 @click.argument("rule")
-@output_option
-def replace(model: Path, number: int, rule: str, output: Path | None, as_json: bool) -> None:
+def replace(stored: Any, number: int, rule: str) -> Any:
     r"""Put RULE in the place of rule N.
 
     \b
     Example:
       polyrule edit replace model.json 2 "happy <- tempo > 118"
     """
-    stored = load_model(model)
-    _store(stored, stored.replace(_index(stored, number), rule), model, output, as_json)
+    return stored.replace(_index(stored, number), rule)
 
 
-@edit.command("name", cls=Command)
-@model_argument
+@editing("name")
 @click.argument("number", metavar="N", type=int)
 @click.argument("name")
-@output_option
-def name_group(model: Path, number: int, name: str, output: Path | None, as_json: bool) -> None:
+def name_group(stored: Any, number: int, name: str) -> Any:
     r"""Give the group of alternatives ('any of', 'at least 2 of') in rule N a NAME, which stands beside its members.
 
     An empty NAME takes it away. Nothing else changes.
@@ -134,50 +143,39 @@ def name_group(model: Path, number: int, name: str, output: Path | None, as_json
     Example:
       polyrule edit name model.json 3 "road words"
     """
-    stored = load_model(model)
-    _store(stored, stored.name_group(_index(stored, number), name), model, output, as_json)
+    return stored.name_group(_index(stored, number), name)
 
 
-@edit.command("join", cls=Command)
-@model_argument
+@editing("join")
 @click.argument("rules", metavar="RULE...", type=int, nargs=-1, required=True)
-@output_option
-def join(model: Path, rules: tuple[int, ...], output: Path | None, as_json: bool) -> None:
+def join(stored: Any, rules: tuple[int, ...]) -> Any:
     r"""Join rules that have one head and differ in one condition to a rule with 'any of', in the place of the first.
 
     \b
     Example:
       polyrule edit join model.json 3 5 6
     """
-    stored = load_model(model)
-    _store(stored, stored.join(*(_index(stored, number) for number in rules)), model, output, as_json)
+    return stored.join(*(_index(stored, number) for number in rules))
 
 
-@edit.command("split", cls=Command)
-@model_argument
+@editing("split", load_rule_list)
 @click.argument("number", metavar="N", type=int)
-@output_option
-def split(model: Path, number: int, output: Path | None, as_json: bool) -> None:
+def split(stored: Any, number: int) -> Any:
     r"""Tell rule N, which has a group of alternatives, by rules that have none.
 
     \b
     Example:
       polyrule edit split model.json 3
     """
-    stored = load_rule_list(model)
-    _store(stored, stored.split_group(_index(stored, number)), model, output, as_json)
+    return stored.split_group(_index(stored, number))
 
 
-@edit.command("member", cls=Command)
-@model_argument
+@editing("member")
 @click.argument("number", metavar="N", type=int)
 @click.argument("condition")
 @click.option("--remove", "leaves", is_flag=True, help="Take CONDITION out of the group.")
 @click.option("--beside", metavar="OTHER", help="The condition of a rule without a group that gets an alternative.")
-@output_option
-def member(
-    model: Path, number: int, condition: str, leaves: bool, beside: str | None, output: Path | None, as_json: bool
-) -> None:
+def member(stored: Any, number: int, condition: str, leaves: bool, beside: str | None) -> Any:
     r"""Add CONDITION to the group of alternatives in rule N, or take it out.
 
     \b
@@ -187,17 +185,13 @@ def member(
     """
     if leaves and beside is not None:
         raise OptionError("--beside says where a condition is added; it cannot be given with --remove")
-    stored = load_model(model)
     place = _index(stored, number)
-    edited = stored.remove_member(place, condition) if leaves else stored.add_member(place, condition, beside)
-    _store(stored, edited, model, output, as_json)
+    return stored.remove_member(place, condition) if leaves else stored.add_member(place, condition, beside)
 
 
-@edit.command("text", cls=Command)
-@model_argument
+@editing("text", load_rule_list)
 @click.argument("file", type=click.File("r", encoding="utf-8"))
-@output_option
-def text(model: Path, file: Any, output: Path | None, as_json: bool) -> None:
+def text(stored: Any, file: Any) -> Any:
     r"""Take all rules from FILE, one per line, as 'polyrule show' prints them; unchanged ones keep their counts.
 
     \b
@@ -208,33 +202,27 @@ def text(model: Path, file: Any, output: Path | None, as_json: bool) -> None:
     """
     from polyrule.model.rule_list import from_text
 
-    stored = load_rule_list(model)
-    _store(stored, from_text(stored, file.read()), model, output, as_json)
+    return from_text(stored, file.read())
 
 
-@edit.command("recount", cls=Command)
-@model_argument
+@editing("recount")
 @data_argument()
-@output_option
 @data_options
-def recount(model: Path, data: str, output: Path | None, as_json: bool, **reading: Any) -> None:
+def recount(stored: Any, data: str, **reading: Any) -> Any:
     r"""Count what every rule does on DATA, and store that instead of the counts from learning.
 
     \b
     Example:
       polyrule edit recount model.json train.csv
     """
-    stored = load_model(model)
-    _store(stored, stored.recount(load_labelled(data, reading, stored)), model, output, as_json)
+    return stored.recount(load_labelled(data, reading, stored))
 
 
-@edit.command("weigh", cls=Command, context_settings={"ignore_unknown_options": True})  # -1.5 is no option
-@model_argument
+@editing("weigh", load_ensemble, context_settings={"ignore_unknown_options": True})  # -1.5 is no option
 @click.argument("number", metavar="N", type=int)
 @click.argument("label")
 @click.argument("weight", type=float)
-@output_option
-def weigh(model: Path, number: int, label: str, weight: float, output: Path | None, as_json: bool) -> None:
+def weigh(stored: Any, number: int, label: str, weight: float) -> Any:
     r"""Give LABEL another WEIGHT in rule N of an ensemble; 0 takes it out of the head.
 
     \b
@@ -242,40 +230,26 @@ def weigh(model: Path, number: int, label: str, weight: float, output: Path | No
       polyrule edit weigh model.json 2 happy 0.5
       polyrule edit weigh model.json 2 sad -1.5
     """
-    stored = load_ensemble(model)
-    _store(stored, stored.reweigh(_index(stored, number), label, weight), model, output, as_json)
+    return stored.reweigh(_index(stored, number), label, weight)
 
 
-@edit.command("refit", cls=Command)
-@model_argument
+@editing("refit", load_ensemble)
 @data_argument()
 @click.option("--keep", type=int, multiple=True, metavar="N", help="A rule whose weights must stay; may be repeated.")
 @click.option("--ridge", type=float, help="Penalty on squared weights [the one that learning chose].")
-@output_option
 @data_options
-def refit(
-    model: Path,
-    data: str,
-    keep: tuple[int, ...],
-    ridge: float | None,
-    output: Path | None,
-    as_json: bool,
-    **reading: Any,
-) -> None:
+def refit(stored: Any, data: str, keep: tuple[int, ...], ridge: float | None, **reading: Any) -> Any:
     r"""Give the rules of an ensemble the weights that are best on DATA.
 
     \b
     Example:
       polyrule edit refit model.json train.csv --keep 1
     """
-    stored = load_ensemble(model)
     kept = [_index(stored, number) for number in keep]
-    edited = stored.refit(load_labelled(data, reading, stored), ridge=ridge, keep=kept)
-    _store(stored, edited, model, output, as_json)
+    return stored.refit(load_labelled(data, reading, stored), ridge=ridge, keep=kept)
 
 
-@edit.command("decide", cls=Command)
-@model_argument
+@editing("decide", load_ensemble)
 @data_argument()
 @click.option(
     "--decision",
@@ -284,44 +258,26 @@ def refit(
     help="How sums become labels: threshold, per-label, subset, expected-f1 or auto [auto].",
 )
 @click.option("--optimize", metavar="MEASURE", default="micro-f1", help="What the decision is tuned for [micro-f1].")
-@output_option
 @data_options
-def decide(
-    model: Path, data: str, decision: str, optimize: str, output: Path | None, as_json: bool, **reading: Any
-) -> None:
+def decide(stored: Any, data: str, decision: str, optimize: str, **reading: Any) -> Any:
     r"""Let an ensemble turn sums into labels in the way that is best on DATA; rules and weights stay.
 
     \b
     Example:
       polyrule edit decide model.json valid.csv --decision threshold
     """
-    stored = load_ensemble(model)
-    edited = stored.tune_decision(load_labelled(data, reading, stored), decision=decision, optimize=optimize)
-    _store(stored, edited, model, output, as_json)
+    return stored.tune_decision(load_labelled(data, reading, stored), decision=decision, optimize=optimize)
 
 
-@edit.command("seal", cls=Command)
-@model_argument
-@output_option
-def seal(model: Path, output: Path | None, as_json: bool) -> None:
+@editing("seal", partial(load_model, check=False))
+def seal(stored: Any) -> Any:
     r"""Accept a model file that was edited with a text editor: check everything and write a new checksum.
 
     \b
     Example:
       polyrule edit seal model.json
     """
-    sealed = load_model(model, check=False)
-    _store(sealed, sealed, model, output, as_json)
-
-
-def load_ensemble(path: Path) -> Any:
-    """Read a model file that must hold an ensemble."""
-    from polyrule.model.files import kind_of
-
-    model = load_model(path)
-    if kind_of(model) != "rule-ensemble":
-        raise ModelError(f"{path}: this needs a rule ensemble, but the file holds a {kind_of(model)}")
-    return model
+    return stored
 
 
 def _index(model: Any, number: int) -> int:

@@ -81,8 +81,6 @@ def head(
         print_json(_record(found, called))
         return
     if (format_ or ("svg" if output and output.suffix == ".svg" else "text")) == "svg":
-        from polyrule.cli.head import draw
-
         assert found.trace is not None
         write_text(draw(found.trace, called, f"{objective}: best {_summary(found, called)}"), output)
         return

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from pathlib import Path
 from typing import Any
 
@@ -188,23 +186,7 @@ def _escape_latex(text: str) -> str:
 
 
 def _csv(rows: list[dict[str, Any]]) -> str:
-    stream = io.StringIO(newline="")
-    fields = [
-        "rule",
-        "head",
-        "body",
-        "labels",
-        "conditions",
-        "tp",
-        "fp",
-        "expected",
-        "value",
-        "coverage",
-        "stop",
-        "origin",
-    ]
-    found = list(dict.fromkeys(key for row in rows for key in row))
-    writer = csv.DictWriter(stream, found or fields, lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(rows)
-    return stream.getvalue().rstrip("\n")
+    from polyrule.data.results import csv_text
+
+    fields = "rule head body labels conditions tp fp expected value coverage stop origin"
+    return csv_text(rows, fields.split()).rstrip("\n")

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+import collections
 import logging
-from collections import Counter
 from collections.abc import Callable
 from typing import Any, TypeVar
 
 from dask.distributed import CancelledError, Client
 
-from polyrule.scale.coded import Step
+from polyrule.scale.counter import Counter
 from polyrule.scale.questions import Question
 from polyrule.scale.workers import Share, StoreBlocks, add_up, answer_share, unpacked_answer
 from polyrule.store import Store
@@ -23,21 +23,14 @@ FAN = 4
 TRIES = 5
 
 
-class DaskCounter:
+class DaskCounter(Counter):
     """Asks shares that lie on workers. No task is bound to a worker: it goes where its share is, or can be made again.
 
-    Parameters
-    ----------
-    client : dask.distributed.Client
-    shares : callable
-        Makes futures of `Share`; called again where the cluster has lost them.
+    `shares` makes futures of `Share`; it is called again where the cluster has lost them.
     """
-
-    decides = False
 
     def __init__(self, client: Client, shares: Callable[[], list[Any]]) -> None:
         self.client = client
-        self.steps: tuple[Step, ...] = ()
         self._make = shares
         self._shares: list[Any] = []
 
@@ -45,10 +38,6 @@ class DaskCounter:
         """Return the sum of the answers of all shares."""
         answer: Answer = again(lambda: self._ask(question), self.close)
         return answer
-
-    def advance(self, step: Step) -> None:
-        """Note the rule; workers replay it when they are asked again."""
-        self.steps = (*self.steps, step)
 
     def close(self) -> None:
         """Let go of the shares, and with them of what the workers know."""
@@ -82,7 +71,7 @@ def store_shares(client: Client, store: Store) -> list[Any]:
     path, labels = str(store.path.resolve()), len(store.label_names)
     shares = min(max(1, sum(client.nthreads().values())), len(store.blocks))
     parts = [tuple(range(share, len(store.blocks), shares)) for share in range(shares)]
-    near = Counter[str]()  # threads on each machine, which share its memory
+    near = collections.Counter[str]()  # threads on each machine, which share its memory
     for address, threads in client.nthreads().items():
         near[address.rpartition(":")[0]] += threads
     others = max(near.values(), default=1)

@@ -18,8 +18,8 @@ from polyrule.data.table import Feature
 from polyrule.errors import DataError
 from polyrule.scale.workers import add_up
 from polyrule.store import Block, Packed
-from polyrule.store.bins import Bins, check_max_bins, code_type, nominal_bins, quantiles, ranks
-from polyrule.store.packed import label_words
+from polyrule.store.bins import Bins, check_max_bins, nominal_bins, quantiles, ranks
+from polyrule.store.packed import encoded
 from polyrule.store.pieces import join_features
 
 
@@ -291,9 +291,4 @@ def _lows(pair: Any, features: tuple[Feature, ...], highs: list[Floats]) -> list
 
 
 def _encode(pair: Any, features: tuple[Feature, ...], bins: tuple[Bins, ...], keep_values: bool) -> Block:
-    table = to_table(pair[0], features)
-    codes = np.empty((len(features), len(table)), dtype=code_type(max(map(len, bins))))
-    for j, of_column in enumerate(bins):
-        codes[j] = of_column.codes(table.column(j))
-    values = np.stack([table.column(j) for j in range(len(features))]) if keep_values else None
-    return Block(codes, label_words(pair[1]), pair[3], values)
+    return encoded(to_table(pair[0], features), bins, pair[1], pair[3], keep_values)

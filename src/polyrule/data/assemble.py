@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import scipy.sparse as sp
 
+from polyrule.arrays import Bools, Bytes, Floats, Ints, Ints32
 from polyrule.budget import Budget
 from polyrule.data.columns import UnseenCategories, category_text
 from polyrule.data.dataset import Dataset
@@ -67,13 +67,13 @@ class SparsePlan:
 
     def __init__(self, layout: Layout) -> None:
         width = len(layout.columns)
-        self.feature_at: npt.NDArray[np.int32] = np.full(width, -1, dtype=np.int32)
-        self.label_at: npt.NDArray[np.int32] = np.full(width, -1, dtype=np.int32)
+        self.feature_at: Ints32 = np.full(width, -1, dtype=np.int32)
+        self.label_at: Ints32 = np.full(width, -1, dtype=np.int32)
         self.feature_at[list(layout.features)] = np.arange(len(layout.features), dtype=np.int32)
         self.label_at[list(layout.labels)] = np.arange(len(layout.labels), dtype=np.int32)
         # nominal columns whose categories are 0, 1, 2, … hold their own codes; 0 categories: not such a column
-        self.codes: npt.NDArray[np.float64] = np.zeros(width)
-        self.numeric: npt.NDArray[np.bool_] = np.zeros(width, dtype=np.bool_)
+        self.codes: Floats = np.zeros(width)
+        self.numeric: Bools = np.zeros(width, dtype=np.bool_)
         for j in layout.features:
             encoder = layout.encoders[j]
             self.numeric[j] = encoder.kind == "numeric"
@@ -81,7 +81,7 @@ class SparsePlan:
         for j in layout.labels:
             self.codes[j] = 2
 
-    def plain(self, columns: npt.NDArray[np.int64], values: npt.NDArray[np.float64]) -> bool:
+    def plain(self, columns: Ints, values: Floats) -> bool:
         """Whether every entry of a feature or label can be taken as it is."""
         limit = self.codes[columns]
         is_code = (values >= 0) & (values < limit) & (values == np.floor(values))
@@ -103,7 +103,7 @@ class Assembler:
         self._rows = self._cells = 0
         self._pieces: list[_Dense | _Sparse] = []
         self._ids: list[str] = []
-        self._weights: list[npt.NDArray[np.float64]] = []
+        self._weights: list[Floats] = []
         self._weighted = False
 
     def add(self, block: Block) -> None:
@@ -170,13 +170,13 @@ class Assembler:
         x, y = feature >= 0, label >= 0
         return _Sparse(self._rows, (rows[x], feature[x], values[x]), (rows[y], label[y], values[y])), extras
 
-    def _encode_by_column(self, block: SparseBlock, plan: SparsePlan) -> tuple[npt.NDArray[np.float64], dict[int, Any]]:
+    def _encode_by_column(self, block: SparseBlock, plan: SparsePlan) -> tuple[Floats, dict[int, Any]]:
         layout = self._layout
         order = np.argsort(block.columns, kind="stable")
         columns = block.columns[order]
         starts = np.flatnonzero(np.diff(columns, prepend=-1))
         values = np.zeros(len(columns))
-        extras: dict[int, list[Any]] = {j: self._omitted(j, len(block)) for j in layout.extras}
+        extras: dict[int, list[Any]] = {j: [layout.columns[j].omitted] * len(block) for j in layout.extras}
         for start, stop in zip(starts, np.append(starts[1:], len(columns)), strict=False):
             j, entries = int(columns[start]), order[start:stop]
             rows = block.rows[entries]
@@ -196,9 +196,6 @@ class Assembler:
         if encoder.kind == "nominal" and not encoder.frozen:
             raise undeclared(self._file, encoder.name)
         return encoder
-
-    def _omitted(self, j: int, rows: int) -> list[Any]:
-        return [self._layout.columns[j].omitted] * rows
 
     def _add_extras(self, cells: dict[int, Any], block: Block) -> None:
         layout = self._layout
@@ -259,7 +256,7 @@ class Assembler:
                 Y[piece.first : piece.first + len(piece.Y)] = piece.Y
         return Y if Y.size <= LARGEST_DENSE_LABELS else sp.csr_array(Y)
 
-    def _default_truth(self) -> npt.NDArray[np.uint8]:
+    def _default_truth(self) -> Bytes:
         """What an omitted label is: absent, or the first declared value."""
         truths = []
         for j in self._layout.labels:
@@ -278,7 +275,7 @@ def undeclared(file: str, column: str) -> DataError:
 
 
 class _Dense:
-    def __init__(self, first: int, X: npt.NDArray[np.float64], Y: npt.NDArray[np.uint8]) -> None:
+    def __init__(self, first: int, X: Floats, Y: Bytes) -> None:
         self.first, self.X, self.Y = first, X, Y
 
     def feature_entries(self) -> tuple[Any, Any, Any]:

@@ -15,9 +15,8 @@ from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from polyrule.arrays import Floats
+from polyrule.arrays import Array, Floats
 from polyrule.data.dates import clear_day, part_of
 from polyrule.data.table import Feature
 from polyrule.errors import DataError, UnseenCategoryWarning, depth_of_caller
@@ -77,7 +76,7 @@ def check_finite(values: Floats, name: str) -> Floats:
     return values
 
 
-def infer_column(values: Sequence[Any] | npt.NDArray[Any], name: str) -> tuple[Feature, Floats]:
+def infer_column(values: Sequence[Any] | Array, name: str) -> tuple[Feature, Floats]:
     """Find kind and categories of a column of Python objects and encode it.
 
     Numbers (and missing values) give a numeric feature; text gives a nominal feature with sorted categories; booleans
@@ -110,9 +109,7 @@ def infer_column(values: Sequence[Any] | npt.NDArray[Any], name: str) -> tuple[F
     return feature, encode_column(values, feature)
 
 
-def encode_column(
-    values: Sequence[Any] | npt.NDArray[Any], feature: Feature, unseen: UnseenCategories | None = None
-) -> Floats:
+def encode_column(values: Sequence[Any] | Array, feature: Feature, unseen: UnseenCategories | None = None) -> Floats:
     """Encode a column of Python objects against a known feature.
 
     A category the feature does not have becomes a missing value, which satisfies no condition, and is counted in
@@ -141,7 +138,7 @@ def encode_column(
     return check_finite(encoded, feature.name)
 
 
-def _encode_dates(values: Sequence[Any] | npt.NDArray[Any], feature: Feature) -> Floats:
+def _encode_dates(values: Sequence[Any] | Array, feature: Feature) -> Floats:
     days = np.empty(len(values))
     for row, value in enumerate(values):
         day = np.nan if is_missing(value) else clear_day(value)
@@ -231,9 +228,7 @@ def _is_decimal(value: Any) -> bool:
     return type(value).__name__ == "Decimal"
 
 
-def _encode_nominal(
-    values: Sequence[Any] | npt.NDArray[Any], feature: Feature, unseen: UnseenCategories | None
-) -> Floats:
+def _encode_nominal(values: Sequence[Any] | Array, feature: Feature, unseen: UnseenCategories | None) -> Floats:
     index: dict[str, float] = {category: code for code, category in enumerate(feature.categories)}
     missing = float("nan")
     codes = np.array(

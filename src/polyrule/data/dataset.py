@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import scipy.sparse as sp
 
+from polyrule.arrays import Floats
 from polyrule.data.describe import Description, describe
 from polyrule.data.labels import LabelMatrix, to_labels
 from polyrule.data.results import html_dataset
@@ -52,7 +52,7 @@ class Dataset:
     label_names: tuple[str, ...]
     name: str = "data"
     row_ids: tuple[str, ...] | None = None
-    weights: npt.NDArray[np.float64] | None = None
+    weights: Floats | None = None
     info: dict[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:

@@ -204,41 +204,33 @@ def _about_features(data: Dataset, columns: list[_Column]) -> list[Finding]:
             share = column.distinct / column.known
             if (feature.is_nominal and share > IDENTIFIER_SHARE) or (column.whole and share == 1):
                 like_identifiers.append(feature.name)
-    findings = []
-    if like_identifiers:
-        findings.append(
-            _finding(
-                "identifier-like feature",
-                like_identifiers,
-                "{} has a value of its own for most examples, like an identifier; rules on it will not generalise",
-                "{} have a value of their own for most examples, like identifiers; rules on them will not generalise",
-            )
-        )
-    if constant:
-        findings.append(_finding("constant feature", constant, "{} never changes", "{} never change"))
-    if mostly_missing:
-        findings.append(
-            _finding(
-                "missing values",
-                mostly_missing,
-                "{} is missing in more than half of the examples",
-                "{} are missing in more than half of the examples",
-            )
-        )
-    if twins := _features_that_are_labels(data):
-        findings.append(
-            _finding(
-                "feature equals label",
-                twins,
-                "{} is the same as a label in every example",
-                "{} are the same as a label in every example",
-            )
-        )
-    return findings  # fmt: skip
+    found: list[tuple[FindingKind, list[str], str, str]] = [
+        (
+            "identifier-like feature",
+            like_identifiers,
+            "{} has a value of its own for most examples, like an identifier; rules on it will not generalise",
+            "{} have a value of their own for most examples, like identifiers; rules on them will not generalise",
+        ),
+        ("constant feature", constant, "{} never changes", "{} never change"),
+        (
+            "missing values",
+            mostly_missing,
+            "{} is missing in more than half of the examples",
+            "{} are missing in more than half of the examples",
+        ),
+        (
+            "feature equals label",
+            _features_that_are_labels(data),
+            "{} is the same as a label in every example",
+            "{} are the same as a label in every example",
+        ),
+    ]
+    return [finding for told in found for finding in _about(*told)]
 
 
-def _finding(kind: FindingKind, names: list[str], one: str, many: str) -> Finding:
-    return Finding(kind, (one if len(names) == 1 else many).format(listing(names)), tuple(names))
+def _about(kind: FindingKind, names: list[str], one: str, many: str) -> list[Finding]:
+    """Say something about some features or labels, if there are any."""
+    return [Finding(kind, (one if len(names) == 1 else many).format(listing(names)), tuple(names))] if names else []
 
 
 def _features_that_are_labels(data: Dataset) -> list[str]:
@@ -270,15 +262,11 @@ def _about_labels(data: Dataset, labels: _Labels) -> list[Finding]:
     if labels.unknown.any():
         cells = len(data) * len(data.label_names)
         findings.append(Finding("unknown labels", f"{labels.unknown.sum()} of {cells} labels are unknown"))
-    if never := [name for name, count in zip(data.label_names, counts, strict=True) if count == 0]:
-        findings.append(
-            _finding("never-present label", never, "label {} is never present", "labels {} are never present")
-        )
+    never = [name for name, count in zip(data.label_names, counts, strict=True) if count == 0]
+    findings += _about("never-present label", never, "label {} is never present", "labels {} are never present")
     everywhere = (counts > 0) & (counts + labels.unknown == len(data))
-    if always := [name for name, holds in zip(data.label_names, everywhere, strict=True) if holds]:
-        findings.append(
-            _finding("always-present label", always, "label {} is always present", "labels {} are always present")
-        )
+    always = [name for name, holds in zip(data.label_names, everywhere, strict=True) if holds]
+    findings += _about("always-present label", always, "label {} is always present", "labels {} are always present")
     seen: dict[bytes, str] = {}
     columns, same = sp.csc_array(labels.present), []
     for k, name in enumerate(data.label_names):
@@ -286,11 +274,8 @@ def _about_labels(data: Dataset, labels: _Labels) -> list[Finding]:
         if key in seen and counts[k] >= COINCIDENCE_LEAST:
             same += [other for other in (seen[key],) if other not in same] + [name]
         seen.setdefault(key, name)
-    if same:
-        findings.append(
-            _finding("identical labels", same, "", "labels {} are present in exactly the same examples as another one")
-        )
-    return findings
+    alike = "labels {} are present in exactly the same examples as another one"
+    return [*findings, *_about("identical labels", same, "", alike)]
 
 
 def _about_examples(data: Dataset, labels: _Labels) -> list[Finding]:

@@ -11,9 +11,9 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import scipy.sparse as sp
 
+from polyrule.arrays import Array, Floats
 from polyrule.data.columns import (
     BOOLEAN_CATEGORIES,
     UnseenCategories,
@@ -89,7 +89,7 @@ def _encode(X: Any, features: tuple[Feature, ...] | None, others: Others, unseen
     return _encode_array(_as_array(X), features, unseen)
 
 
-def _as_array(X: Any) -> npt.NDArray[Any]:
+def _as_array(X: Any) -> Array:
     """Make an array without turning the numbers of a mixed list into text."""
     try:
         array = np.asarray(X)
@@ -107,7 +107,7 @@ def _as_array(X: Any) -> npt.NDArray[Any]:
     return array
 
 
-def _encode_array(array: npt.NDArray[Any], features: tuple[Feature, ...] | None, unseen: UnseenCategories) -> Table:
+def _encode_array(array: Array, features: tuple[Feature, ...] | None, unseen: UnseenCategories) -> Table:
     _check_width(array.shape[1], features)
     names = [feature.name for feature in features] if features else [f"x{j}" for j in range(array.shape[1])]
     if array.dtype.kind in "fiu":
@@ -124,7 +124,7 @@ def _encode_array(array: npt.NDArray[Any], features: tuple[Feature, ...] | None,
     return Table(values, found)
 
 
-def _encode_numeric(array: npt.NDArray[Any], features: tuple[Feature, ...], unseen: UnseenCategories) -> Table:
+def _encode_numeric(array: Array, features: tuple[Feature, ...], unseen: UnseenCategories) -> Table:
     """Encode an array of numbers, which is read where it is, if it can be."""
     nominal = [j for j, feature in enumerate(features) if feature.has_categories]
     values = np.array(array, dtype=np.float64, order="F") if nominal else as_kept(array)
@@ -211,7 +211,7 @@ def _reencode(table: Table, features: tuple[Feature, ...], others: Others, unsee
     return Table(values, features)
 
 
-def _reencode_column(table: Table, source: int, feature: Feature, unseen: UnseenCategories) -> npt.NDArray[np.float64]:
+def _reencode_column(table: Table, source: int, feature: Feature, unseen: UnseenCategories) -> Floats:
     old, values = table.features[source], table.column(source)
     if old.has_categories and feature.has_categories:
         return recode(values, old, feature, unseen)

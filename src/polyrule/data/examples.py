@@ -16,10 +16,9 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 import scipy.sparse as sp
 
-from polyrule.arrays import Bytes, Floats, Ints
+from polyrule.arrays import Array, Bytes, Floats, Ints, Words
 from polyrule.data.table import Table
 from polyrule.data.targets import read_target
 from polyrule.errors import DataError
@@ -31,7 +30,7 @@ _CELLS = 1 << 20
 """How many cells are converted at a time."""
 
 
-def fingerprint(table: Table, labels: Any, weights: npt.NDArray[np.int64] | None = None) -> str:
+def fingerprint(table: Table, labels: Any, weights: Ints | None = None) -> str:
     """Hash names, kinds, values, labels and weights; equal data gives an equal fingerprint on every machine.
 
     Examples
@@ -55,7 +54,7 @@ def is_of_examples(name: object) -> bool:
     return isinstance(name, str) and name.startswith("blake2b:")
 
 
-def examples_of(data: Dataset) -> tuple[Table, Any, npt.NDArray[np.int64], Fraction]:
+def examples_of(data: Dataset) -> tuple[Table, Any, Ints, Fraction]:
     """Return the examples of positive weight as learning sees them: features, labels, whole weights and their unit."""
     weights, scale = integer_weights(data.weights, len(data))
     table, truth, kept = data.X, read_target(data.Y, data.label_names).truth, weights > 0
@@ -64,7 +63,7 @@ def examples_of(data: Dataset) -> tuple[Table, Any, npt.NDArray[np.int64], Fract
     return table[kept], truth[kept], weights[kept], scale
 
 
-def _parts(table: Table, labels: Any, weights: Any) -> Iterator[npt.NDArray[Any]]:
+def _parts(table: Table, labels: Any, weights: Any) -> Iterator[Array]:
     """All numbers, in pieces: large data is never held twice."""
     values: Any = table.values
     nominal = table.coded
@@ -90,7 +89,7 @@ def _parts(table: Table, labels: Any, weights: Any) -> Iterator[npt.NDArray[Any]
             yield array.astype(array.dtype.newbyteorder("<"), copy=False).T
 
 
-def _sparse_parts(matrix: Any) -> Iterator[npt.NDArray[Any]]:
+def _sparse_parts(matrix: Any) -> Iterator[Array]:
     tidy = sp.csc_array(matrix)
     if not tidy.has_canonical_format:
         tidy = tidy.copy()  # the caller's matrix stays as it is
@@ -100,7 +99,7 @@ def _sparse_parts(matrix: Any) -> Iterator[npt.NDArray[Any]]:
             yield part[start : start + _CELLS].astype(kind, copy=False)
 
 
-Hashes = npt.NDArray[np.uint64]
+Hashes = Words
 
 
 def by_content(table: Table, labels: Bytes, weights: Floats | Ints) -> Ints:
@@ -174,7 +173,7 @@ def _hashed_ranks(known: Floats, key: np.uint64, column: Floats) -> Hashes:
     return _hashed(_ranks(known, column), key)
 
 
-def _hashed(values: npt.NDArray[Any], key: np.uint64) -> Hashes:
+def _hashed(values: Array, key: np.uint64) -> Hashes:
     """Hashes of numbers, to be added up over the columns."""
     plain = values.astype(np.float64) + 0.0  # there are two zeros
     plain[np.isnan(plain)] = np.nan  # of which there are many
@@ -195,7 +194,7 @@ LARGEST_TOTAL = 2**31 - 1
 GRID = 2**30
 
 
-def integer_weights(sample_weight: Any, n: int) -> tuple[npt.NDArray[np.int64], Fraction]:
+def integer_weights(sample_weight: Any, n: int) -> tuple[Ints, Fraction]:
     """Bring weights to a common integer scale: ``weight = integer * scale``.
 
     Tried in turn: the decimal numbers the weights print as (0.1 is meant as 1/10), then the exact binary values of the
@@ -251,7 +250,7 @@ def unscaled(count: int, scale: Fraction) -> float:
     return exact.numerator if exact.denominator == 1 else float(exact)
 
 
-def _check(sample_weight: Any, n: int) -> npt.NDArray[np.float64]:
+def _check(sample_weight: Any, n: int) -> Floats:
     try:
         given = np.asarray(sample_weight)
         if given.dtype in (np.float16, np.float32):  # as they are written: a single 0.1 is one tenth, too

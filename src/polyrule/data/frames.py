@@ -330,11 +330,7 @@ def renamed(features: Sequence[Feature], names: Sequence[str]) -> tuple[Feature,
 def split_labels(frame: Any, labels: Any) -> tuple[Any, Any]:
     """Return the features and the labels of a frame, each as a frame of the same library.
 
-    Parameters
-    ----------
-    frame : pandas, polars or pyarrow frame
-    labels : list of names and positions, or a text such as ``"mood_*"``
-        As for files: see `polyrule.data.labelspec`.
+    Labels are given as for files: see `polyrule.data.labelspec`.
 
     Examples
     --------

@@ -10,9 +10,9 @@ from typing import Any
 
 import narwhals as nw
 import numpy as np
-import numpy.typing as npt
 import scipy.sparse as sp
 
+from polyrule.arrays import Array, Bytes
 from polyrule.data.columns import is_missing, shorten
 from polyrule.data.frames import check_distinct, column_names, is_frame, open_frame, python_values
 from polyrule.data.sparse import check_sparse
@@ -47,7 +47,7 @@ def require_known(truth: Any, what: str) -> None:
 
 def to_labels(
     Y: Any, label_names: Sequence[str] | None = None, *, unknown: bool = False
-) -> tuple[npt.NDArray[np.uint8] | Any, tuple[str, ...]]:
+) -> tuple[Bytes | Any, tuple[str, ...]]:
     """Turn a label matrix into 0/1 and names.
 
     Parameters
@@ -88,7 +88,7 @@ def to_labels(
     return _check_array(array, names, unknown), names
 
 
-def _as_label_array(Y: Any) -> npt.NDArray[Any]:
+def _as_label_array(Y: Any) -> Array:
     try:
         array = np.asarray(Y)
         if array.dtype.kind in "US" and not isinstance(Y, np.ndarray):
@@ -105,7 +105,7 @@ def _as_label_array(Y: Any) -> npt.NDArray[Any]:
     return array
 
 
-def _check_array(array: npt.NDArray[Any], names: tuple[str, ...], unknown: bool = False) -> npt.NDArray[np.uint8]:
+def _check_array(array: Array, names: tuple[str, ...], unknown: bool = False) -> Bytes:
     if array.dtype.kind == "b":
         return array.astype(np.uint8, order="C")
     if array.dtype.kind in "fiu":
@@ -172,9 +172,7 @@ def _sparse_labels(Y: Any, label_names: Sequence[str] | None, unknown: bool) -> 
     return matrix.astype(np.uint8), names
 
 
-def _frame_labels(
-    Y: Any, label_names: Sequence[str] | None, unknown: bool
-) -> tuple[npt.NDArray[np.uint8], tuple[str, ...]]:
+def _frame_labels(Y: Any, label_names: Sequence[str] | None, unknown: bool) -> tuple[Bytes, tuple[str, ...]]:
     frame = open_frame(Y)
     names = _names(label_names if label_names is not None else column_names(frame), len(frame.columns))
     labels = np.empty((len(frame), len(names)), dtype=np.uint8)

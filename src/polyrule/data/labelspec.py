@@ -46,16 +46,8 @@ class LabelChoice:
 
 
 def choose_columns(spec: Any, names: Sequence[str], what: str = "labels") -> LabelChoice:
-    """Find the columns a specification means.
-
-    Parameters
-    ----------
-    spec : str, path of a label list, compiled pattern, range, slice, or a list of names and positions
-        See the module's table for texts.
-    names : sequence of str
-        The columns of the file.
-    what : str
-        The option's name, for messages.
+    """Find the columns a specification means; see the module's table for texts. `what` is the option's name in
+    messages.
 
     Examples
     --------
@@ -222,14 +214,7 @@ class _Labels:
 
 
 def read_label_list(source: Source) -> tuple[list[str], dict[str, str]]:
-    """Read a label list.
-
-    Returns
-    -------
-    names : list of str
-        In document order.
-    parents : dict
-        For a nested label, the label that contains it.
+    """Return the names of a label list in document order, and for a nested label the one that contains it.
 
     Examples
     --------

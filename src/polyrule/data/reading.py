@@ -24,7 +24,7 @@ from polyrule.data.formats.number_style import NumberStyle, other_style
 from polyrule.data.formats.parquet import ParquetReader
 from polyrule.data.formats.xlsx import Workbook, XlsxReader
 from polyrule.data.roles import Roles, make_layout
-from polyrule.data.sniff import ending, find_format
+from polyrule.data.sniff import ending, find_format, unpacked_name
 from polyrule.data.sources import Source
 from polyrule.data.table import Feature
 from polyrule.data.tags import warn_about_strange_tags, warn_about_tags
@@ -357,7 +357,4 @@ def _with_label_file(data: Dataset, opened: _Opened, label_file: Any) -> Dataset
 def _plain_name(source: Source) -> str:
     if source.path is None:
         return source.name
-    name = Path(source.path).name
-    for packed in (".gz", ".bz2", ".xz", ".zst"):
-        name = name.removesuffix(packed)
-    return Path(name).stem
+    return Path(unpacked_name(source.path.name)).stem

@@ -6,7 +6,9 @@ markup.
 
 from __future__ import annotations
 
+import csv
 import html
+import io
 from collections.abc import Iterable, Mapping, Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -45,6 +47,16 @@ def frame_of_rows(rows: Iterable[Mapping[str, Any]], columns: Sequence[str] | No
     table = [dict(row) for row in rows]
     names = list(columns) if columns is not None else list(dict.fromkeys(key for row in table for key in row))
     return make_frame({name: [row.get(name) for row in table] for name in names})
+
+
+def csv_text(rows: Sequence[Mapping[str, Any]], columns: Sequence[str] = ()) -> str:
+    """Write dictionaries as comma-separated values; `columns` are those of a table without rows."""
+    stream = io.StringIO(newline="")
+    found = list(dict.fromkeys(name for row in rows for name in row))
+    writer = csv.DictWriter(stream, found or columns, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    return stream.getvalue()
 
 
 def text_table(header: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1) -> str:

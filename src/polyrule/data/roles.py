@@ -13,6 +13,7 @@ from polyrule.data.formats.blocks import Column, Reader
 from polyrule.data.formats.encoders import Encoder
 from polyrule.data.frames import check_distinct
 from polyrule.data.labelspec import LabelChoice, choose_columns, names_file
+from polyrule.data.sniff import unpacked_name
 from polyrule.data.sources import Source
 from polyrule.data.table import Feature
 from polyrule.data.tags import TagCollector, find_separator
@@ -147,9 +148,7 @@ def _label_list_beside(source: Source) -> Any:
     """MULAN's convention: the list has the name of the data, without -train or -test."""
     if source.path is None:
         return None
-    stem = source.path.name
-    for ending in (".gz", ".bz2", ".xz", ".zst"):
-        stem = stem.removesuffix(ending)
+    stem = unpacked_name(source.path.name)
     stem = stem.rpartition(".")[0] or stem
     stems = [stem] + [stem.removesuffix(part) for part in _PARTS if stem.endswith(part)]
     found = [path for path in (source.path.with_name(f"{s}.xml") for s in stems) if path.is_file()]

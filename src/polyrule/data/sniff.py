@@ -10,7 +10,7 @@ from polyrule.errors import DataError, OptionError
 
 Format = Literal["arff", "csv", "tsv", "parquet", "jsonl", "libsvm", "xlsx"]
 
-_ENDINGS: dict[str, Format] = {
+ENDINGS: dict[str, Format] = {
     ".arff": "arff",
     ".csv": "csv",
     ".tsv": "tsv",
@@ -26,7 +26,7 @@ _ENDINGS: dict[str, Format] = {
     ".libsvm": "libsvm",
     ".svmlight": "libsvm",
 }
-_PACKED = (".gz", ".bz2", ".xz", ".zst")
+PACKED = (".gz", ".bz2", ".xz", ".zst")
 _ARFF = re.compile(rb"\s*@(relation|attribute)\s", re.IGNORECASE)
 _LIBSVM = re.compile(rb"(?:[^\s:#]+|\d+:[-+.\deE]+)?(?:[ \t]+\d+:[-+.\deE]+)*[ \t]*(?:#.*)?")
 _XC_HEADER = re.compile(rb"\s*\d+\s+\d+\s+\d+\s*")
@@ -41,12 +41,15 @@ def ending(source: Source) -> str:
     >>> ending(Source(io.BytesIO(b"")))
     ''
     """
-    if source.path is None:
-        return ""
-    name = source.path.name.lower()
-    for packed in _PACKED:
-        name = name.removesuffix(packed)
+    name = "" if source.path is None else unpacked_name(source.path.name.lower())
     return name[name.rfind(".") :] if "." in name else ""
+
+
+def unpacked_name(name: str) -> str:
+    """Return the name of a file without the ending of its compression."""
+    for packed in PACKED:
+        name = name.removesuffix(packed)
+    return name
 
 
 def find_format(source: Source, given: str | None = None) -> Format:
@@ -61,7 +64,7 @@ def find_format(source: Source, given: str | None = None) -> Format:
         raise DataError(
             f"{source.name}: this is a workbook of an old kind or with a password; save it as .xlsx without one"
         )
-    return _by_content(head) or _ENDINGS.get(ending(source)) or _guess(source)
+    return _by_content(head) or ENDINGS.get(ending(source)) or _guess(source)
 
 
 def _by_content(head: bytes) -> Format | None:

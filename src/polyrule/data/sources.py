@@ -28,15 +28,9 @@ _DAMAGE = (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile, OSError, Valu
 class Source:
     """Something that can be read from its beginning as often as needed.
 
-    Parameters
-    ----------
-    origin : str, path or binary stream
-        ``-`` is standard input. A stream is copied to a temporary file first, so that a second pass is possible.
-    max_bytes : int, optional
-        Most bytes the content may have, and what is built from it; by default 2 GiB for a small compressed source, and
-        32 times its size for a large one.
-    encoding : str, optional
-        Text encoding; by default UTF-8 (or UTF-16 with a byte order mark), falling back to Windows-1252.
+    ``-`` is standard input. A stream is copied to a temporary file first, so that a second pass is possible. By default
+    the content, and what is built from it, may have 2 GiB for a small compressed source and 32 times its size for a
+    large one; text is UTF-8 (or UTF-16 with a byte order mark), else Windows-1252.
     """
 
     def __init__(self, origin: Any, max_bytes: int | None = None, encoding: str | None = None) -> None:
@@ -226,6 +220,13 @@ class LineBlock:
 
     first: int
     text: bytes
+
+    def below(self, line: int) -> LineBlock:
+        """Return the lines from this one on; none where all stand above it."""
+        if line <= self.first:
+            return self
+        parts = self.text.split(b"\n", line - self.first)
+        return LineBlock(line, parts[-1] if len(parts) > line - self.first else b"")
 
     def lines(self) -> list[str]:
         """Return the lines without their line ends."""

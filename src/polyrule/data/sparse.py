@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from polyrule.arrays import Array
 from polyrule.budget import MOST_COLUMNS, current_limits
 from polyrule.errors import DataError, LimitError
 
@@ -17,13 +17,7 @@ def check_sparse(matrix: Any, what: str = "X") -> Any:
     """Return a sparse matrix whose indices all lie inside it, or say which do not; the matrix itself is not changed.
 
     SciPy lets anyone assign to ``indices`` and ``indptr``, and its compiled code and ours believe what they find there.
-
-    Parameters
-    ----------
-    matrix : SciPy sparse matrix or array
-        Formats without plain index arrays (lil, dok, dia) come back as coo.
-    what : str
-        What an error calls it.
+    Formats without plain index arrays (lil, dok, dia) come back as coo. `what` is what an error calls it.
 
     Examples
     --------
@@ -89,13 +83,13 @@ def _check_coordinates(matrix: Any, what: str) -> None:
     _check_range(columns, matrix.shape[1], "column", what)
 
 
-def _check_integers(what: str, **arrays: npt.NDArray[Any]) -> None:
+def _check_integers(what: str, **arrays: Array) -> None:
     for name, array in arrays.items():
         if not isinstance(array, np.ndarray) or array.ndim != 1 or array.dtype.kind not in "iu":
             raise _broken(what, f"{name} must be a one-dimensional array of whole numbers")
 
 
-def _check_range(indices: npt.NDArray[Any], size: int, axis: str, what: str) -> None:
+def _check_range(indices: Array, size: int, axis: str, what: str) -> None:
     if not len(indices):
         return
     low, high = int(indices.min()), int(indices.max())

@@ -6,11 +6,10 @@ from importlib import import_module
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import scipy.sparse as sp
 from sklearn.model_selection import KFold, ShuffleSplit
 
-from polyrule.arrays import Ints
+from polyrule.arrays import Bools, Ints
 from polyrule.data.dataset import Dataset
 from polyrule.data.results import MissingExtraError
 from polyrule.errors import DataError, OptionError
@@ -93,7 +92,7 @@ def _stratifiers() -> Any:
         ) from None
 
 
-def _present(Y: Any) -> npt.NDArray[np.bool_]:
+def _present(Y: Any) -> Bools:
     """Labels as the splitters want them: dense, and at least two columns."""
     labels = np.asarray(Y.toarray() if sp.issparse(Y) else Y) == 1
     labels = labels[:, None] if labels.ndim == 1 else labels

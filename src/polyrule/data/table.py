@@ -8,9 +8,9 @@ from functools import cached_property
 from typing import Any, Literal, get_args
 
 import numpy as np
-import numpy.typing as npt
 import scipy.sparse as sp
 
+from polyrule.arrays import Array, Bools, Floats, Ints
 from polyrule.data.sparse import check_sparse
 from polyrule.errors import DataError
 
@@ -118,7 +118,7 @@ class Table:
     array([1.])
     """
 
-    values: npt.NDArray[Any] | sp.csc_array
+    values: Array | sp.csc_array
     features: tuple[Feature, ...] = field(default=())
 
     def __post_init__(self) -> None:
@@ -192,12 +192,12 @@ class Table:
         return bool(sp.issparse(self.values))
 
     @cached_property
-    def coded(self) -> npt.NDArray[np.bool_]:
+    def coded(self) -> Bools:
         """Whether the values of a column are positions among categories, by column."""
         return np.array([feature.kind in CODED for feature in self.features], dtype=np.bool_)
 
     @cached_property
-    def category_counts(self) -> npt.NDArray[np.int64]:
+    def category_counts(self) -> Ints:
         """Number of categories, by column."""
         return np.array([len(feature.categories) for feature in self.features], dtype=np.int64)
 
@@ -206,7 +206,7 @@ class Table:
         """Names of the columns, in order."""
         return tuple([feature.name for feature in self.features])
 
-    def column(self, index: int) -> npt.NDArray[np.float64]:
+    def column(self, index: int) -> Floats:
         """Return one column as a dense array; a view where the table is a dense one of float64."""
         values: Any = self.values
         if self.is_sparse:
@@ -216,7 +216,7 @@ class Table:
             return column
         return np.asarray(values[:, index], dtype=np.float64)
 
-    def apply(self, index: int, function: Callable[[npt.NDArray[np.float64]], npt.NDArray[Any]]) -> npt.NDArray[Any]:
+    def apply(self, index: int, function: Callable[[Floats], Array]) -> Array:
         """Return what a function says of every value of a column, whatever the others are.
 
         Packed data asks it of bins, which are few.
@@ -228,7 +228,7 @@ class Table:
         """
         return function(self.column(index))
 
-    def spans(self, index: int) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64], npt.NDArray[np.int64]]:
+    def spans(self, index: int) -> tuple[Floats, Floats, Ints]:
         """Smallest and largest of the values that a column does not tell apart, ascending, and how often they occur.
 
         Here every value is one of its own; of packed data only bins are known.
@@ -251,7 +251,7 @@ class Table:
         below = column.max(where=column <= threshold, initial=-np.inf)
         return float(below), float(column.min(where=column > threshold, initial=np.inf))
 
-    def gaps(self) -> npt.NDArray[np.int64]:
+    def gaps(self) -> Ints:
         """Return the columns in which values are missing.
 
         Examples
@@ -264,7 +264,7 @@ class Table:
             return np.unique(np.repeat(np.arange(values.shape[1]), np.diff(values.indptr))[np.isnan(values.data)])
         return np.flatnonzero(np.isnan(values).any(axis=0))
 
-    def with_columns(self, columns: Sequence[npt.NDArray[np.float64]], features: Sequence[Feature]) -> Table:
+    def with_columns(self, columns: Sequence[Floats], features: Sequence[Feature]) -> Table:
         """Return the table with more columns behind its own.
 
         Examples
@@ -280,7 +280,7 @@ class Table:
             return Table.from_array(sp.hstack([values, sp.csc_array(more)], format="csc"), every)
         return Table(np.asfortranarray(np.hstack([values, more])), every)
 
-    def emptied(self, kept: npt.NDArray[np.bool_]) -> Table:
+    def emptied(self, kept: Bools) -> Table:
         """Return the table with the other columns emptied, so that nothing can be learned from them."""
         if kept.all():
             return self
@@ -288,7 +288,7 @@ class Table:
             keep = sp.diags_array(kept.astype(np.float64), format="csc")
             return Table.from_array(sp.csc_array(self.values @ keep), self.features)
         dtype = self.values.dtype if self.values.dtype.kind == "f" else np.float64
-        values: npt.NDArray[Any] = np.array(self.values, dtype=dtype, order="F", copy=True)
+        values: Array = np.array(self.values, dtype=dtype, order="F", copy=True)
         values[:, ~kept] = np.nan
         return Table(values, self.features)
 
@@ -306,13 +306,13 @@ class Table:
             chosen = np.asfortranarray(self.values[rows])
         return Table(chosen, self.features)
 
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> npt.NDArray[Any]:
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
         values: Any = self.values
         dense = values.toarray() if self.is_sparse else values
         return np.array(dense, dtype=dtype, copy=True if copy is None else copy)
 
 
-def as_kept(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+def as_kept(array: Array) -> Array:
     """Return an array of numbers in a type that tables keep, without copying one that already is.
 
     Examples

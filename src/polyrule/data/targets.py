@@ -14,10 +14,9 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
-import numpy.typing as npt
 import scipy.sparse as sp
 
-from polyrule.arrays import Bools
+from polyrule.arrays import Array, Bools, Bytes, Floats
 from polyrule.data.columns import is_missing, listing, shorten
 from polyrule.data.formats.encoders import Place
 from polyrule.data.frames import is_frame
@@ -29,29 +28,16 @@ from polyrule.lazy import import_late
 
 @dataclass(frozen=True, eq=False)
 class Target:
-    """Labels to learn, and how predicted labels turn back into what the user gave.
-
-    Attributes
-    ----------
-    kind : {"multilabel", "binary", "multiclass"}
-    truth : ndarray of uint8 or csr_array, shape (examples, labels)
-    names : tuple of str
-    classes : ndarray
-        As scikit-learn's `classes_`; the names of the labels where there are several per example.
-    sparse : bool
-        Whether the labels came as a sparse matrix, so predictions go back as one.
-    separator : str or None
-        What separates labels that came as words; None where they came otherwise.
-    """
+    """Labels to learn, and how predicted labels turn back into what the user gave."""
 
     kind: Literal["multilabel", "binary", "multiclass"]
-    truth: Any
+    truth: Any  # shape (examples, labels)
     names: tuple[str, ...]
-    classes: Any
-    sparse: bool = False
-    separator: str | None = None
+    classes: Any  # as scikit-learn's `classes_`; the names of the labels where there are several per example
+    sparse: bool = False  # whether the labels came as a sparse matrix, so predictions go back as one
+    separator: str | None = None  # what separates labels that came as words; None where they came otherwise
 
-    def labels_out(self, labels: npt.NDArray[np.uint8], probabilities: Any) -> Any:
+    def labels_out(self, labels: Bytes, probabilities: Any) -> Any:
         """Turn predicted 0/1 labels back; several classes are decided by the largest probability."""
         if self.kind == "multilabel":
             return sp.csr_matrix(labels) if self.sparse else labels.astype(np.int64)
@@ -59,7 +45,7 @@ class Target:
             return self.classes[labels[:, 0] if len(self.classes) > 1 else np.zeros(len(labels), dtype=int)]
         return self.classes[np.argmax(probabilities(), axis=1)]
 
-    def probabilities_out(self, present: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    def probabilities_out(self, present: Floats) -> Floats:
         """Turn per-label probabilities of presence into scikit-learn's shape."""
         if self.kind == "multilabel":
             return present
@@ -74,13 +60,9 @@ class Target:
 def read_target(y: Any, label_names: Sequence[str] | None = None) -> Target:
     """Read a label matrix, labels given as words, or the classes of a one-dimensional y.
 
-    Parameters
-    ----------
-    y : matrix of 0/1, labels as words, or classes
-        The matrix may be an array, nested list, sparse matrix or frame. Words come as a list, set or tuple per example,
-        or as texts such as ``"jazz;calm"``, separated by ``|``, ``;`` or ``,``.
-    label_names : sequence of str, or a fitted MultiLabelBinarizer, optional
-        Names of the labels; a frame's columns, the words themselves and a series' own name are the default.
+    The matrix may be an array, nested list, sparse matrix or frame. Words come as a list, set or tuple per example, or
+    as texts such as ``"jazz;calm"``, separated by ``|``, ``;`` or ``,``. `label_names` may be a fitted
+    MultiLabelBinarizer; a frame's columns, the words themselves and a series' own name are the default.
 
     Examples
     --------
@@ -118,7 +100,7 @@ def read_target(y: Any, label_names: Sequence[str] | None = None) -> Target:
     return Target(kind, truth, names, found)
 
 
-def _warn_of_tags(classes: npt.NDArray[Any]) -> None:
+def _warn_of_tags(classes: Array) -> None:
     """Warn of texts that look like several labels each but are separated by something unusual."""
     if classes.dtype.kind not in "OUS" or not all(isinstance(value, str) for value in classes):
         return
@@ -132,12 +114,12 @@ def _warn_of_tags(classes: npt.NDArray[Any]) -> None:
         )
 
 
-def _classes(names: tuple[str, ...]) -> npt.NDArray[Any]:
+def _classes(names: tuple[str, ...]) -> Array:
     """`classes_` as classifiers have it whose `predict_proba` is one matrix: one entry per column."""
     return np.array(names, dtype=object)
 
 
-def _class_names(shown: npt.NDArray[Any], column: Any) -> tuple[str, ...]:
+def _class_names(shown: Array, column: Any) -> tuple[str, ...]:
     """What rules call the classes: words speak for themselves, numbers need the name of the column.
 
     Examples
@@ -264,33 +246,18 @@ _MOST_NAMED = 5
 
 @dataclass(frozen=True, eq=False)
 class Arranged:
-    """Labels in a model's order.
+    """Labels in a model's order."""
 
-    Attributes
-    ----------
-    Y : ndarray or csr_array of uint8, shape (examples, labels of the model)
-    lacking : tuple of str
-        Labels of the model that the data does not have; absent everywhere.
-    strange : dict of str to int
-        Labels that the model does not know, and how many examples have each, the most frequent first.
-    touched : ndarray of bool, shape (examples,)
-        Which examples have a label that the model does not know.
-    """
-
-    Y: Any
-    lacking: tuple[str, ...]
+    Y: Any  # shape (examples, labels of the model)
+    lacking: tuple[str, ...]  # labels of the model that the data does not have; absent everywhere
+    # Labels that the model does not know, and how many examples have each, the most frequent first
     strange: dict[str, int]
-    touched: Bools
+    touched: Bools  # shape (examples,); which examples have a label that the model does not know
 
     def check(self, source: str, outcome: str) -> Arranged:
         """Say once what differs, and refuse data that shares no label with the model.
 
-        Parameters
-        ----------
-        source : str
-            What to call the data.
-        outcome : str
-            What becomes of labels that the model does not know, such as "left out".
+        `source` is what to call the data, `outcome` what becomes of labels that the model does not know: "left out".
         """
         if len(self.lacking) == self.Y.shape[1]:
             raise DataError(f"{source}: none of the model's labels ({listing(self.lacking)}) is a label of the data")
@@ -307,13 +274,7 @@ class Arranged:
 
 
 def arrange_labels(Y: Any, names: Sequence[str], wanted: Sequence[str]) -> Arranged:
-    """Bring labels into a model's order.
-
-    Parameters
-    ----------
-    Y : ndarray or sparse array, shape (examples, labels)
-    names, wanted : sequence of str
-        What the columns are called, and the labels of the model.
+    """Bring labels into a model's order: from columns with these `names` to the `wanted` ones.
 
     Examples
     --------

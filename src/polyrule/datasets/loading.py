@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
+from polyrule.arrays import Floats
 from polyrule.data.dataset import Dataset
 from polyrule.data.labelspec import choose_columns
 from polyrule.data.reading import read
@@ -177,7 +178,7 @@ EMOTIONS_LABELS = 6
 
 
 @lru_cache(maxsize=1)
-def _emotions() -> tuple[tuple[str, ...], npt.NDArray[np.str_], npt.NDArray[np.float64]]:
+def _emotions() -> tuple[tuple[str, ...], npt.NDArray[np.str_], Floats]:
     packed = files("polyrule.datasets").joinpath("_embedded", "emotions.csv.gz").read_bytes()
     header, *rows = gzip.decompress(packed).decode().splitlines()
     cells = [row.split(",") for row in rows]

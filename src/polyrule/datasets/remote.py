@@ -145,25 +145,11 @@ class Unreachable(DataError):
 
 
 def fetch(url: str, target: Path, progress: Progress | None = None, largest: int = LARGEST_FILE) -> Path:
-    """Download `url` to `target`.
+    """Download `url` to `target`, or raise `Unreachable`.
 
     The content goes to a ``.part`` file first and is renamed when it is complete, so that `target` is whole or absent.
-    A download that was cut off goes on where it stopped, if the server says that the file is still the same.
-
-    Parameters
-    ----------
-    url : str
-        With http or https.
-    target : Path
-    progress : callable, optional
-        Called with the bytes fetched so far and the total, None if it is not known.
-    largest : int
-        Most bytes to accept.
-
-    Raises
-    ------
-    Unreachable
-        If the network or the server fails.
+    A download that was cut off goes on where it stopped, if the server says that the file is still the same. `progress`
+    is called with the bytes fetched so far and the total, None if it is not known; `largest` is most bytes to accept.
     """
     if not url.startswith(("http://", "https://")):
         raise DataError(f"{url}: only http and https addresses are fetched")
@@ -213,7 +199,7 @@ def _transfer(url: str, part: Path, progress: Progress | None, largest: int) -> 
         headers |= {"Range": f"bytes={have}-", "If-Range": version}
     request = urllib.request.Request(url, headers=headers)
     with urllib.request.urlopen(request, timeout=TIMEOUT) as answer:
-        resumed = answer.status == 206 and _resumes_at(answer, have)
+        resumed = answer.status == 206 and str(answer.headers.get("Content-Range", "")).startswith(f"bytes {have}-")
         have = have if resumed else 0
         length = answer.headers.get("Content-Length")
         total = have + int(length) if length and length.isdigit() else None
@@ -230,10 +216,6 @@ def _transfer(url: str, part: Path, progress: Progress | None, largest: int) -> 
                     progress(have, total)
     if total is not None and have != total:
         raise ConnectionError(f"the connection broke off after {have} of {total} bytes")
-
-
-def _resumes_at(answer: Any, have: int) -> bool:
-    return str(answer.headers.get("Content-Range", "")).startswith(f"bytes {have}-")
 
 
 def _read_version(part: Path) -> str | None:

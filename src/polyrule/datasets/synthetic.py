@@ -7,9 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
-import numpy.typing as npt
 
-from polyrule.arrays import Bools
+from polyrule.arrays import Bools, Bytes, Floats, Ints8
 from polyrule.data.dataset import Dataset
 from polyrule.data.table import Feature, Table
 from polyrule.errors import OptionError
@@ -44,7 +43,7 @@ class PlantedCondition:
     op: Literal["<=", ">", "="]
     value: float
 
-    def holds(self, X: npt.NDArray[np.float64], state: npt.NDArray[np.int8]) -> Bools:
+    def holds(self, X: Floats, state: Ints8) -> Bools:
         """Mark the examples that satisfy the condition; `state` holds -1 where a label is not set."""
         column = state[:, self.index] if self.kind == "label" else X[:, self.index]
         with np.errstate(invalid="ignore"):
@@ -74,7 +73,7 @@ class PlantedRule:
     head: tuple[tuple[int, int], ...]
     body: tuple[PlantedCondition, ...]
 
-    def covers(self, X: npt.NDArray[np.float64], state: npt.NDArray[np.int8]) -> Bools:
+    def covers(self, X: Floats, state: Ints8) -> Bools:
         """Mark the examples that satisfy every condition."""
         covered = np.ones(len(X), dtype=np.bool_)
         for condition in self.body:
@@ -183,7 +182,7 @@ def planted_rules(**options: Any) -> tuple[Dataset, tuple[PlantedRule, ...]]:
     return Dataset(Table.from_array(X, features), noisy, names, plan.name, info=info), tuple(rules)
 
 
-def apply_rules(rules: tuple[PlantedRule, ...], data: Dataset) -> npt.NDArray[np.uint8]:
+def apply_rules(rules: tuple[PlantedRule, ...], data: Dataset) -> Bytes:
     """Predict with planted rules, in order; the first rule to set a label wins."""
     X = np.asarray(data.X)
     state = np.full((len(X), len(data.label_names)), -1, dtype=np.int8)
@@ -192,13 +191,13 @@ def apply_rules(rules: tuple[PlantedRule, ...], data: Dataset) -> npt.NDArray[np
     return np.asarray(state == 1, dtype=np.uint8)
 
 
-def _features(plan: Plan, random: np.random.Generator) -> npt.NDArray[np.float64]:
+def _features(plan: Plan, random: np.random.Generator) -> Floats:
     numbers = random.integers(0, 100, size=(plan.examples, plan.numeric)) / 100
     categories = random.integers(0, 3, size=(plan.examples, plan.nominal)).astype(np.float64)
     return np.hstack([numbers, categories])
 
 
-def _fire(rule: PlantedRule, X: npt.NDArray[np.float64], state: npt.NDArray[np.int8]) -> None:
+def _fire(rule: PlantedRule, X: Floats, state: Ints8) -> None:
     covered = rule.covers(X, state)
     for label, value in rule.head:
         free = covered & (state[:, label] < 0)
@@ -215,11 +214,7 @@ def _allowed(plan: Plan, rules: list[PlantedRule], number: int) -> tuple[list[in
 
 
 def _plant(
-    plan: Plan,
-    random: np.random.Generator,
-    X: npt.NDArray[np.float64],
-    state: npt.NDArray[np.int8],
-    allowed: tuple[list[int], int],
+    plan: Plan, random: np.random.Generator, X: Floats, state: Ints8, allowed: tuple[list[int], int]
 ) -> PlantedRule:
     """Draw rules until one covers enough and sets enough that is not set yet."""
     for _ in range(_ATTEMPTS):
@@ -235,9 +230,7 @@ def _plant(
     )
 
 
-def _draw(
-    plan: Plan, random: np.random.Generator, state: npt.NDArray[np.int8], labels: list[int], most: int
-) -> PlantedRule:
+def _draw(plan: Plan, random: np.random.Generator, state: Ints8, labels: list[int], most: int) -> PlantedRule:
     width = plan.numeric + plan.nominal
     size = int(random.integers(plan.conditions[0], plan.conditions[1] + 1))
     body = [_draw_condition(plan, random, int(j)) for j in random.choice(width, size=min(size, width), replace=False)]
@@ -345,14 +338,12 @@ def _same_head(one: frozenset[tuple[int, int]], other: frozenset[tuple[int, int]
     return one == other if whole else bool(one & other)
 
 
-def _overlap(one: npt.NDArray[np.bool_], other: npt.NDArray[np.bool_]) -> float:
+def _overlap(one: Bools, other: Bools) -> float:
     union = int((one | other).sum())
     return float((one & other).sum() / union) if union else 0.0
 
 
-def _coverages(
-    rules: Sequence[PlantedRule], X: npt.NDArray[np.float64], labels: int
-) -> list[tuple[frozenset[tuple[int, int]], npt.NDArray[np.bool_]]]:
+def _coverages(rules: Sequence[PlantedRule], X: Floats, labels: int) -> list[tuple[frozenset[tuple[int, int]], Bools]]:
     """Heads and covered examples, with label conditions reading what earlier rules of the same list have set."""
     state = np.full((len(X), labels), -1, dtype=np.int8)
     made = []
@@ -386,7 +377,7 @@ class _Learned:
 
     condition: Any
 
-    def holds(self, X: npt.NDArray[np.float64], state: npt.NDArray[np.int8]) -> npt.NDArray[np.bool_]:
+    def holds(self, X: Floats, state: Ints8) -> Bools:
         if hasattr(self.condition, "members"):
             held = [_condition(member).holds(X, state) for member in self.condition.members]
             return np.asarray(np.sum(held, axis=0) >= self.condition.least)

@@ -17,8 +17,8 @@ __all__ = ["BinaryRelevanceRuleClassifier", "RuleEnsembleClassifier", "RuleListC
 __getattr__ = lazy_names(
     __name__,
     {
-        "BinaryRelevanceRuleClassifier": "binary_relevance",
-        "RuleEnsembleClassifier": "ensemble",
-        "RuleListClassifier": "rule_list",
+        "binary_relevance": "BinaryRelevanceRuleClassifier",
+        "ensemble": "RuleEnsembleClassifier",
+        "rule_list": "RuleListClassifier",
     },
 )

@@ -10,13 +10,12 @@ from typing import Any, Self
 
 import joblib
 import numpy as np
-import numpy.typing as npt
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
-from polyrule.arrays import Bools
+from polyrule.arrays import Bools, Floats, Ints
 from polyrule.data.dataset import Dataset
 from polyrule.data.encode import to_table
 from polyrule.data.examples import fingerprint, integer_weights
@@ -55,7 +54,7 @@ class TrainingData:
 
     table: Table | Packed
     truth: Any
-    weights: npt.NDArray[np.int64]
+    weights: Ints
     scale: Fraction
     target: Target
     seen: dict[str, Any]
@@ -337,7 +336,7 @@ class RuleClassifier(RuleEstimator):
         labels = run_rules(self.model_, table).labels
         return self._target.labels_out(labels, lambda: rule_probabilities(self.model_, table))
 
-    def predict_proba(self, X: Any) -> npt.NDArray[np.float64]:
+    def predict_proba(self, X: Any) -> Floats:
         """Probability that each label is present.
 
         A label set by a rule gets what the learner expects of that literal on new examples or, where it stored nothing,

@@ -8,11 +8,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Self
 
 import numpy as np
-import numpy.typing as npt
 import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
-from polyrule.arrays import Bytes, Ints
+from polyrule.arrays import Bytes, Floats, Ints, Ints8
 from polyrule.data.labels import require_known
 from polyrule.data.table import Table
 from polyrule.ensemble.control import Callback
@@ -306,7 +305,7 @@ class RuleEnsembleClassifier(RuleEstimator):
         table = self._read(X)
         return self._target.labels_out(self.model_.predict(table), lambda: self.model_.predict_proba(table))
 
-    def predict_proba(self, X: Any) -> npt.NDArray[np.float64]:
+    def predict_proba(self, X: Any) -> Floats:
         """Calibrated probability that each label is present."""
         table = self._read(X)
         return self._target.probabilities_out(self.model_.predict_proba(table))
@@ -326,7 +325,7 @@ def _examples(training: TrainingData) -> tuple[Table, Bytes, Ints]:
     return training.table, truth.astype(np.uint8, copy=False), training.weights
 
 
-def _direction(limits: Constraints, start: Sequence[WeightedRule]) -> npt.NDArray[np.int8]:
+def _direction(limits: Constraints, start: Sequence[WeightedRule]) -> Ints8:
     """Per feature, 1 or -1 if all sums may only rise or only fall with it, else 0."""
     direction = np.zeros(len(limits.allowed), dtype=np.int8)
     for place, op in limits.directions.items():

@@ -7,13 +7,12 @@ from os import PathLike
 from typing import Any, ClassVar, Self
 
 import numpy as np
-import numpy.typing as npt
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import estimator_html_repr
 from sklearn.utils.validation import check_is_fitted
 
-from polyrule.arrays import Bools
+from polyrule.arrays import Bools, Floats
 from polyrule.data.dataset import Dataset
 from polyrule.data.frames import split_labels
 from polyrule.data.labels import UNKNOWN, has_unknown
@@ -131,7 +130,7 @@ class FittedRules(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return self.model_
 
     @property
-    def feature_importances_(self) -> npt.NDArray[np.float64]:
+    def feature_importances_(self) -> Floats:
         """Share of each column of X in what the rules say; they add up to 1.
 
         A rule counts as much as it moved in training: in a list the labels it set, in an ensemble the examples it

@@ -9,10 +9,10 @@ from fractions import Fraction
 from typing import Any, Self
 
 import numpy as np
-import numpy.typing as npt
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
+from polyrule.arrays import Bytes, Floats
 from polyrule.data.labels import UNKNOWN
 from polyrule.data.results import make_frame, text_table
 from polyrule.data.table import Table
@@ -57,12 +57,12 @@ class MajorityClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] 
         self.classes_ = [np.array([0, 1])] * self.n_outputs_
         return self
 
-    def predict(self, X: Any) -> npt.NDArray[np.uint8]:
+    def predict(self, X: Any) -> Bytes:
         """Give the majority for every example."""
         check_is_fitted(self)
         return np.tile(self.prediction_, (_num_samples(X), 1))
 
-    def predict_proba(self, X: Any) -> npt.NDArray[np.float64]:
+    def predict_proba(self, X: Any) -> Floats:
         """Give each label's share of the training examples."""
         check_is_fitted(self)
         return np.tile(self.frequency_, (_num_samples(X), 1))
@@ -203,10 +203,7 @@ def compare_with_baseline(
     )
 
 
-Labels = npt.NDArray[np.uint8]
-
-
-def simple_predictions(train: Table, truth: Labels, test: Table) -> dict[str, Labels]:
+def simple_predictions(train: Table, truth: Bytes, test: Table) -> dict[str, Bytes]:
     """Fit the simple models on the examples `train` with labels `truth`, and predict the examples `test`.
 
     Examples
@@ -225,7 +222,7 @@ def simple_predictions(train: Table, truth: Labels, test: Table) -> dict[str, La
     }
 
 
-def frequent_label_set(truth: Labels) -> Labels:
+def frequent_label_set(truth: Bytes) -> Bytes:
     """Return the label set that most examples have; of several, the one with fewer labels, then the first in order."""
     complete = truth[(truth != UNKNOWN).all(axis=1)]
     rows = np.asarray(complete if len(complete) else truth == 1, dtype=np.uint8)
@@ -234,7 +231,7 @@ def frequent_label_set(truth: Labels) -> Labels:
     return np.frombuffer(best, dtype=np.uint8)
 
 
-def one_rule_per_label(table: Table, truth: Labels) -> list[tuple[Condition, ...] | None]:
+def one_rule_per_label(table: Table, truth: Bytes) -> list[tuple[Condition, ...] | None]:
     """For every label the condition with the highest F1 on the examples; () is always, None never."""
     ones = np.ones(len(table), dtype=np.int64)
     engine = make_engine(table, np.ascontiguousarray(truth), ones, Objective(get("f1")), GrowOptions(1, False, 0, 1))
@@ -245,6 +242,6 @@ def one_rule_per_label(table: Table, truth: Labels) -> list[tuple[Condition, ...
     return found
 
 
-def _apply(bodies: list[tuple[Condition, ...] | None], table: Table) -> Labels:
+def _apply(bodies: list[tuple[Condition, ...] | None], table: Table) -> Bytes:
     labels = covers(FlatBodies.of((body or () for body in bodies), table.features), table.values)
     return np.asarray(labels & [body is not None for body in bodies], dtype=np.uint8)

@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import scipy.sparse as sp
 
-from polyrule.arrays import Ints
+from polyrule.arrays import Array, Floats, Ints
 from polyrule.data.labels import UNKNOWN, LabelMatrix
 from polyrule.data.sparse import check_sparse
 from polyrule.errors import DataError
@@ -18,26 +17,17 @@ from polyrule.errors import DataError
 
 @dataclass(frozen=True, eq=False)
 class ConfusionCounts:
-    """Counts from which all scores are computed exactly.
+    """Counts from which all scores are computed exactly."""
 
-    Parameters
-    ----------
-    examples : int
-        Number of examples.
-    tp, fp, fn : ndarray of int64, one entry per label
-        True positives, false positives and false negatives; true negatives are the rest.
-    example_groups : ndarray of int64, shape (groups, 4)
-        Examples that look alike to example-wise scores, counted together: tp, predicted, present, number of examples.
-    known : ndarray of int64 or None
-        Per label, the examples for which it is known; None where all are.
-    """
-
-    examples: int
+    examples: int  # number of examples
+    # tp, fp, fn: true positives, false positives and false negatives; true negatives are the rest
     tp: Ints
     fp: Ints
     fn: Ints
+    # shape (groups, 4); examples that look alike to example-wise scores, counted together: tp, predicted, present,
+    # number of examples
     example_groups: Ints
-    known: Ints | None = None
+    known: Ints | None = None  # per label, the examples for which it is known; None where all are
 
     @property
     def cells(self) -> int:
@@ -160,7 +150,7 @@ def label_names_or_default(names: Sequence[str] | None, labels: int) -> tuple[st
     return tuple(str(name) for name in names)
 
 
-def _as_numbers(values: npt.NDArray[Any], name: str) -> npt.NDArray[np.float64]:
+def _as_numbers(values: Array, name: str) -> Floats:
     try:
         return values.astype(np.float64)
     except (TypeError, ValueError):

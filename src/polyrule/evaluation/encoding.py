@@ -7,11 +7,11 @@ from itertools import pairwise
 from typing import Any, Self
 
 import numpy as np
-import numpy.typing as npt
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
+from polyrule.arrays import Array, Floats
 from polyrule.data.table import Feature, Table
 from polyrule.errors import DataError, OptionError
 
@@ -57,7 +57,7 @@ class MatrixEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # s
                 self.fill_.append(0.0)
         return self
 
-    def transform(self, X: Table) -> npt.NDArray[np.float64] | sp.csr_array:
+    def transform(self, X: Table) -> Floats | sp.csr_array:
         """Encode; a sparse table stays sparse."""
         check_is_fitted(self)
         if X.features != self.features_:
@@ -73,7 +73,7 @@ class MatrixEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # s
                 matrix[:, position] = column == category
         return matrix
 
-    def get_feature_names_out(self, input_features: Any = None) -> npt.NDArray[Any]:
+    def get_feature_names_out(self, input_features: Any = None) -> Array:
         """Return what each column holds: a feature's name, or ``hue=red`` for one of its values.
 
         With these names ``set_output(transform="pandas")`` gives frames.
@@ -106,7 +106,7 @@ class MatrixEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # s
         return matrix.tocsr()
 
 
-def _encoded_categories(known: npt.NDArray[np.float64], declared: int, sparse: bool) -> list[int]:
+def _encoded_categories(known: Floats, declared: int, sparse: bool) -> list[int]:
     """Choose the values that get a column of their own."""
     if declared == 2:
         return [1]
@@ -156,7 +156,7 @@ class EqualFrequencyDiscretiser(TransformerMixin, BaseEstimator):  # type: ignor
         ]
         return self
 
-    def get_feature_names_out(self, input_features: Any = None) -> npt.NDArray[Any]:
+    def get_feature_names_out(self, input_features: Any = None) -> Array:
         """Return the names of the features, which stay as they are."""
         check_is_fitted(self)
         return np.array([feature.name for feature in self.features_], dtype=object)
@@ -180,7 +180,7 @@ class EqualFrequencyDiscretiser(TransformerMixin, BaseEstimator):  # type: ignor
         return Table(values, tuple(features))
 
 
-def equal_frequency_cuts(values: npt.NDArray[np.float64], bins: int) -> npt.NDArray[np.float64]:
+def equal_frequency_cuts(values: Floats, bins: int) -> Floats:
     """Return at most ``bins - 1`` midpoints between distinct values that split `values` as evenly as ties allow.
 
     From the lowest value on, each interval is closed at the gap where its size is nearest to a fair share of the
@@ -210,7 +210,7 @@ def equal_frequency_cuts(values: npt.NDArray[np.float64], bins: int) -> npt.NDAr
     return np.asarray((distinct[chosen] + distinct[np.array(chosen) + 1]) / 2)
 
 
-def interval_names(cuts: Sequence[float] | npt.NDArray[np.float64]) -> tuple[str, ...]:
+def interval_names(cuts: Sequence[float] | Floats) -> tuple[str, ...]:
     """Name the intervals between cut points, lowest first.
 
     Examples

@@ -7,22 +7,19 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from sklearn.base import clone
 
-from polyrule.arrays import Floats
+from polyrule.arrays import Bools, Bytes, Floats, Ints
 from polyrule.data.dataset import Dataset
 from polyrule.data.labels import UNKNOWN
 from polyrule.data.results import make_frame
 from polyrule.data.table import Table
 from polyrule.estimators.from_model import learner_of
-from polyrule.evaluation.figures.canvas import new_axes
+from polyrule.evaluation.figures.canvas import ACCENT, SOFT, new_axes
 from polyrule.evaluation.resampling import draw
 from polyrule.model.bodies import FlatBodies, covers
 from polyrule.model.narrowing import narrow, used_features
 from polyrule.model.rule import LabelCondition
-
-Labels = npt.NDArray[np.uint8]
 
 #: label decisions that may be computed in all; with more, evenly spaced examples stand for all of them
 MOST_DECISIONS = 300_000_000
@@ -32,23 +29,13 @@ RESAMPLES = 200
 
 @dataclass(frozen=True)
 class Importance:
-    """How much micro F1 falls without a rule, or with a feature shuffled.
+    """How much micro F1 falls without a rule, or with a feature shuffled."""
 
-    Parameters
-    ----------
-    name : str
-        ``rule 3``, or the feature's name.
-    index : int
-        Position of the rule or feature in the model, from 0.
-    drop : float
-        Micro F1 of the model less micro F1 without it. Below 0 the model is better off without it.
-    low, high : float
-        95 % interval of the drop when the examples are drawn anew; for a feature also over its shuffles.
-    """
-
-    name: str
-    index: int
+    name: str  # ``rule 3``, or the feature's name
+    index: int  # position of the rule or feature in the model, from 0
+    # Micro F1 of the model less micro F1 without it. Below 0 the model is better off without it.
     drop: float
+    # low, high: 95 % interval of the drop when the examples are drawn anew; for a feature also over its shuffles
     low: float
     high: float
 
@@ -91,11 +78,11 @@ class Importances:
         chosen = (self.rules if what == "rules" else self.features)[:most]
         ax = new_axes(ax, 6.5, 1.2 + 0.28 * max(1, len(chosen)))
         places = range(len(chosen))
-        ax.barh(places, [item.drop for item in chosen], color="#3a4fc4", height=0.6)
-        ax.hlines(places, [item.low for item in chosen], [item.high for item in chosen], color="#6b6c65")
+        ax.barh(places, [item.drop for item in chosen], color=ACCENT, height=0.6)
+        ax.hlines(places, [item.low for item in chosen], [item.high for item in chosen], color=SOFT)
         ax.set_yticks(list(places), [item.name for item in chosen])
         ax.invert_yaxis()
-        ax.axvline(0, color="#6b6c65", linewidth=0.8)
+        ax.axvline(0, color=SOFT, linewidth=0.8)
         ax.set_xlabel("micro F1 lost without it")
         return ax
 
@@ -147,14 +134,14 @@ def importances(model: Any, table: Table, truth: Any, seed: int = 0) -> Importan
 class _Bench:
     """Compares predictions with those of the whole model, on the same resamples every time."""
 
-    def __init__(self, truth: Labels, predicted: Labels, seed: int) -> None:
+    def __init__(self, truth: Bytes, predicted: Bytes, seed: int) -> None:
         self.present, self.known = truth == 1, truth != UNKNOWN
         self.weights = np.concatenate(list(draw(len(truth), RESAMPLES, seed)))
         whole = self._counts(predicted)
         self.score = float(_f1(*whole.sum(axis=0)))
         self.resampled = _f1(*(self.weights @ whole).T)
 
-    def importance(self, name: str, index: int, others: Sequence[Labels] | Iterator[Labels]) -> Importance:
+    def importance(self, name: str, index: int, others: Sequence[Bytes] | Iterator[Bytes]) -> Importance:
         drops, spread = [], []
         for predicted in others:
             counts = self._counts(predicted)
@@ -163,7 +150,7 @@ class _Bench:
         low, high = np.quantile(np.concatenate(spread), [0.025, 0.975])
         return Importance(name, index, float(np.mean(drops)), float(low), float(high))
 
-    def _counts(self, predicted: Labels) -> Floats:
+    def _counts(self, predicted: Bytes) -> Floats:
         """Per example: true positives, and predicted plus present labels."""
         both = (self.present & predicted).sum(axis=1)
         either = self.present.sum(axis=1, dtype=np.int64) + (predicted & self.known).sum(axis=1, dtype=np.int64)
@@ -174,7 +161,7 @@ def _f1(both: Any, either: Any) -> Any:
     return np.divide(2 * both, either, out=np.zeros_like(np.asarray(either, dtype=np.float64)), where=either > 0)
 
 
-def _shuffled(model: Any, table: Table, slot: int, seed: int) -> Iterator[Labels]:
+def _shuffled(model: Any, table: Table, slot: int, seed: int) -> Iterator[Bytes]:
     rng = np.random.default_rng([seed, slot])
     for _ in range(SHUFFLES):
         values = np.array(table.values, order="F")
@@ -182,7 +169,7 @@ def _shuffled(model: Any, table: Table, slot: int, seed: int) -> Iterator[Labels
         yield model.predict(Table(values, table.features))
 
 
-def _rows(examples: int, decisions: int) -> npt.NDArray[np.int64]:
+def _rows(examples: int, decisions: int) -> Ints:
     """Evenly spaced examples, as many as the work allows."""
     most = max(200, MOST_DECISIONS // max(1, decisions))
     if examples <= most:
@@ -288,7 +275,7 @@ def stability(
     return Stability(resamples, shares, tuple((back / resamples).tolist()), float(np.mean(agreement)))
 
 
-def _covers(model: Any, table: Table) -> npt.NDArray[np.bool_]:
+def _covers(model: Any, table: Table) -> Bools:
     """Which examples satisfy the feature conditions of each rule, shape (rules, examples)."""
     tests = ([test for test in rule.body if not isinstance(test, LabelCondition)] for rule in model.rules)
     return covers(FlatBodies.of(tests, table.features), table.values).T
@@ -298,7 +285,7 @@ def _says(rule: Any) -> set[tuple[int, bool]]:
     return {(item.label, item.weight > 0 if hasattr(item, "weight") else bool(item.value)) for item in rule.head}
 
 
-def _come_back(model: Any, covers: Any, again: Any, others: Any) -> npt.NDArray[np.float64]:
+def _come_back(model: Any, covers: Any, again: Any, others: Any) -> Floats:
     both = covers.astype(np.float64) @ others.astype(np.float64).T
     either = covers.sum(axis=1)[:, None] + others.sum(axis=1)[None, :] - both
     alike = both >= SAME_COVER * np.maximum(either, 1)

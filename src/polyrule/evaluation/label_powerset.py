@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
-import numpy.typing as npt
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
+from polyrule.arrays import Bytes
 from polyrule.evaluation.confusion import label_matrix
 
 
@@ -42,7 +42,7 @@ class LabelPowersetClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator
         self.estimator_ = clone(self.estimator).fit(X, classes.ravel()) if len(self.label_sets_) > 1 else None
         return self
 
-    def predict(self, X: Any) -> npt.NDArray[np.uint8]:
+    def predict(self, X: Any) -> Bytes:
         """Give the label set of the predicted class."""
         check_is_fitted(self, "label_sets_")
         if self.estimator_ is None:

@@ -10,21 +10,16 @@ import numpy as np
 
 from polyrule.arrays import Bools, Floats
 from polyrule.data.labels import UNKNOWN
-from polyrule.evaluation.scores import AVERAGES, LOWER_IS_BETTER, RATIOS
+from polyrule.evaluation.scores import AVERAGES, LOWER_IS_BETTER, PARTS, RATIOS
 
 _BLOCK = 50
 
 
 @dataclass(frozen=True, eq=False)
 class ResampledScores:
-    """Scores of several predictions of the same examples, on the same resamples, so that they can be compared in pairs.
+    """Scores of several predictions of the same examples on the same resamples, so that pairs can be compared."""
 
-    Parameters
-    ----------
-    values : mapping from measure to array of shape (predictions, resamples)
-    """
-
-    values: Mapping[str, Floats]
+    values: Mapping[str, Floats]  # by measure, of shape (predictions, resamples)
 
     def interval(self, measure: str, model: int = 0, level: float = 0.95) -> tuple[float, float]:
         """Return the percentile interval of a score."""
@@ -107,15 +102,5 @@ def _scores(weights: Floats, truth: Floats, predicted: Floats, known: Bools) -> 
 
 def _ratio(ratio: str, tp: Floats, predicted: Floats, present: Floats) -> Floats:
     """A ratio from counts; 0/0 counts 0."""
-    top = 2 * tp if ratio == "f1" else tp
-    bottom = {
-        "precision": predicted,
-        "recall": present,
-        "f1": predicted + present,
-        "jaccard": predicted + present - tp,
-    }[ratio]
-    return _divide(top, bottom)
-
-
-def _divide(top: Floats, bottom: Floats) -> Floats:
+    top, bottom = PARTS[ratio](tp, predicted, present)
     return np.asarray(np.divide(top, bottom, out=np.zeros_like(top), where=bottom > 0))

@@ -25,7 +25,7 @@ _SHOWN = ("hamming_accuracy", "subset_accuracy", "micro_f1", "macro_f1")
 _CAPITALS = {"hamming": "Hamming", "f1": "F1", "jaccard": "Jaccard", "tp": "TP", "fp": "FP", "tn": "TN", "fn": "FN"}
 
 # numerator and denominator of each ratio, from true positives, predicted positives and present positives
-_PARTS: dict[str, Callable[[int, int, int], tuple[int, int]]] = {
+PARTS: dict[str, Callable[[Any, Any, Any], tuple[Any, Any]]] = {
     "precision": lambda tp, predicted, present: (tp, predicted),
     "recall": lambda tp, predicted, present: (tp, present),
     "f1": lambda tp, predicted, present: (2 * tp, predicted + present),
@@ -187,7 +187,7 @@ class Scores:
     def _ratio(self, ratio: str, tp: int, predicted: int, present: int, empty: Fraction | None) -> Fraction:
         if empty is not None and predicted == 0 and present == 0:
             return empty
-        numerator, denominator = _PARTS[ratio](tp, predicted, present)
+        numerator, denominator = PARTS[ratio](tp, predicted, present)
         return Fraction(numerator, denominator) if denominator else self.zero_division
 
 

@@ -12,9 +12,9 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy import stats
 
+from polyrule.arrays import Floats
 from polyrule.data.results import make_frame, text_table
 from polyrule.errors import OptionError, PolyruleError
 
@@ -47,20 +47,11 @@ def mean_interval(
     test_share: float | None = None,
     within: tuple[float, float] | None = None,
 ) -> Interval:
-    """Return the mean of `values` with Student's t interval.
+    """Return the mean of `values`, one per data set or fold, with Student's t interval, cut off at what is `within`.
 
-    Parameters
-    ----------
-    values : sequence of float
-        One value per data set, or per fold of one data set.
-    level : float
-        Confidence level.
-    test_share : float, optional
-        For folds of one data set: test examples per training example (1/9 for ten folds). The folds' training parts
-        overlap, so their scores are not independent and the plain interval is too narrow; the variance is then
-        enlarged as Nadeau and Bengio (2003) propose.
-    within : (least, greatest), optional
-        The values that can occur at all, such as (0, 1) for a score; the interval is cut off there.
+    For folds of one data set, `test_share` is test examples per training example (1/9 for ten folds). The folds'
+    training parts overlap, so their scores are not independent and the plain interval is too narrow; the variance is
+    then enlarged as Nadeau and Bengio (2003) propose.
 
     Examples
     --------
@@ -124,19 +115,19 @@ class LearnerComparison:
 
     learners: tuple[str, ...]
     data_sets: tuple[str, ...]
-    scores: npt.NDArray[np.float64]
+    scores: Floats
     higher_is_better: bool = True
     alpha: float = 0.05
     measure: str = "score"
 
     @property
-    def ranks(self) -> npt.NDArray[np.float64]:
+    def ranks(self) -> Floats:
         """Ranks per data set, 1 the best; equal scores share the average of their ranks."""
         signed = -self.scores if self.higher_is_better else self.scores
         return np.asarray(stats.rankdata(signed, axis=1, method="average"))
 
     @property
-    def average_ranks(self) -> npt.NDArray[np.float64]:
+    def average_ranks(self) -> Floats:
         """Mean rank of every learner."""
         return np.asarray(self.ranks.mean(axis=0))
 
@@ -166,7 +157,7 @@ class LearnerComparison:
         quantile = stats.studentized_range.ppf(1 - self.alpha, k, np.inf) / np.sqrt(2)
         return float(quantile * np.sqrt(k * (k + 1) / (6 * n)))
 
-    def nemenyi(self) -> npt.NDArray[np.float64]:
+    def nemenyi(self) -> Floats:
         """P-values of Nemenyi's test for every pair of learners."""
         self._require_enough()
         n, k = self.scores.shape

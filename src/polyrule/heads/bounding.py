@@ -17,9 +17,8 @@ from fractions import Fraction
 from math import ceil
 
 import numpy as np
-import numpy.typing as npt
 
-from polyrule.arrays import Floats
+from polyrule.arrays import Floats, Ints
 from polyrule.errors import OptionError
 from polyrule.heads.branch_and_bound import bounds_for
 from polyrule.heads.correlations import SLACK, formula_of_sums, least_share
@@ -47,12 +46,8 @@ def bound_heads(world: World, objective: Objective, value: Fraction) -> Fraction
     if objective.effort is None or chosen_search(world, objective) != "climb":
         return None
     values = valuation(world, objective)
-    bound = _rounded_up(_bound(values, space, value))
+    bound = Fraction(ceil(_bound(values, space, value) * 10**6), 10**6)
     return None if bound <= value else bound
-
-
-def _rounded_up(bound: Fraction) -> Fraction:
-    return Fraction(ceil(bound * 10**6), 10**6)
 
 
 def _bound(values: Valuation, space: HeadSpace, value: Fraction) -> Fraction:
@@ -136,7 +131,7 @@ class _GainSums:
             return np.asarray(self.tp - level * self.covered)
         return np.asarray(self.tp - self.weight * least_share(self.formula, level, edge, self.s))
 
-    def _largest(self, plain: list[Floats], level: float, left: npt.NDArray[np.int64], slope: Floats) -> Floats:
+    def _largest(self, plain: list[Floats], level: float, left: Ints, slope: Floats) -> Floats:
         """Return the larger of the two largest sums at the ends of some intervals, with a slope for each."""
         sums = []
         for ends in (left, left + 1):

@@ -14,7 +14,7 @@ from typing import Protocol
 import numpy as np
 
 from polyrule.errors import OptionError
-from polyrule.heads.correlations import Branches, formula_of
+from polyrule.heads.correlations import Branches
 from polyrule.heads.example_bounds import ExampleBounds
 from polyrule.heads.single_literals import label_sets
 from polyrule.heads.valuation import (
@@ -27,6 +27,7 @@ from polyrule.heads.valuation import (
 from polyrule.heads.world import HeadSpace, Rank, rank
 from polyrule.measures.base import Counts
 from polyrule.measures.definition import Head
+from polyrule.measures.objective import formula_of
 
 Seen = dict[Head, tuple[Fraction | None, str]]
 LARGEST_UNBOUNDED = 2_000_000

@@ -59,7 +59,7 @@ def verify_certificate(
 class _Check:
     def __init__(self, world: World, objective: Objective, head: Head, certificate: dict[str, Any]) -> None:
         self.world, self.objective, self.head, self.certificate = world, objective, head, certificate
-        self.tp = {(label, v): _tp(world, label, v) for label in range(world.n_labels) for v in (0, 1)}
+        self.tp = {(k, v): _count(world, k, v, "head")[0] for k in range(world.n_labels) for v in (0, 1)}
         self.literals = [
             (label, v)
             for label, v in self.tp
@@ -98,25 +98,27 @@ class _Check:
         known = o.measure.properties(o.averaging, o.scope, negative, self.world.nothing_set)
         if not (known.proved and known.kind == "decomposable" and o.lift.is_none):
             return [f"single values prove nothing for {o}: {known}"]
-        true = {literal: evaluate(self.world, o, [literal]) for literal in self.literals}
-        claimed = {(int(label), int(v)): Fraction(x) for label, v, x in self.certificate["singles"]}
-        problems = _differences("single value", claimed, true)
+        true, problems = self._single_values()
         top = max(true.values())
         if value != top:
             problems.append(f"the head has {value} but a single literal has {top}")
         return problems + self._canonical({literal: x for literal, x in true.items() if x == top})
+
+    def _single_values(self) -> tuple[dict[LabelValue, Fraction], list[str]]:
+        """Return the value of every literal, and in what the certificate differs."""
+        true = {literal: evaluate(self.world, self.objective, [literal]) for literal in self.literals}
+        claimed = {(int(label), int(v)): Fraction(x) for label, v, x in self.certificate["singles"]}
+        return true, _differences("single value", claimed, true)
 
     def _alike(self, value: Fraction) -> list[str]:
         """By fact H the best head is the largest group of best literals with equal counts."""
         o = self.objective
         if not (is_correlation(o.measure) and (o.averaging, o.scope) == ("micro", "head") and o.lift.is_none):
             return [f"equal counts prove nothing for {o}"]
-        counts = {literal: self._counts(literal) for literal in self.literals}
+        counts = {literal: tuple(_count(self.world, *literal, "head")) for literal in self.literals}
         if len({tp + fp for tp, fp, _, _ in counts.values()}) > 1 or value <= 0:
             return ["equal counts prove nothing where literals differ in what they cover, or no value is positive"]
-        true = {literal: evaluate(self.world, o, [literal]) for literal in self.literals}
-        claimed = {(int(label), int(v)): Fraction(x) for label, v, x in self.certificate["singles"]}
-        problems = _differences("single value", claimed, true)
+        true, problems = self._single_values()
         best = [literal for literal in self.literals if true[literal] == max(true.values())]
         groups = [[s for s in best if counts[s] == c] for c in {counts[s] for s in best}]
 
@@ -135,14 +137,6 @@ class _Check:
         for literal in sorted(group, key=lambda s: (s[0], -s[1])):
             present.setdefault(literal[0], literal)
         return tuple(present[label] for label in sorted(present)[:size])
-
-    def _counts(self, literal: LabelValue) -> tuple[int, int, int, int]:
-        w, total = self.world, [0, 0, 0, 0]
-        for e in range(len(w.truth)):
-            label = literal[0]
-            one = cell(int(w.truth[e, label]), bool(w.covered[e]), int(w.assigned[e, label]), literal[1], "head")
-            total = [t + int(w.weights[e]) * x for t, x in zip(total, one, strict=True)]
-        return total[0], total[1], total[2], total[3]
 
     def _ratio(self, value: Fraction) -> list[str]:
         top, bottom, terms = self._terms()
@@ -310,10 +304,6 @@ def _count(world: World, label: int, literal: int | None, scope: str) -> list[in
         [int(w) * x for x in _cell(world, e, label, literal, scope)] for e, w in enumerate(world.weights.tolist())
     ]
     return [sum(column) for column in zip(*weighted, strict=True)] if weighted else [0] * 4
-
-
-def _tp(world: World, label: int, value: int) -> int:
-    return _count(world, label, value, "head")[0]
 
 
 def _dot(row: Sequence[int], counts: Sequence[int]) -> int:

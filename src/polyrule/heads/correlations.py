@@ -13,33 +13,14 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from polyrule.arrays import Floats
+from polyrule.arrays import Bools, Floats
 from polyrule.heads.valuation import MicroValuation, Valuation
 from polyrule.heads.world import HeadSpace
-from polyrule.measures.association import Association, Matthews
-from polyrule.measures.base import Measure
-from polyrule.measures.rational import (
-    RationalMeasure,
-    m_estimate_from_counts,
-    true_minus_false_positive_rate,
-    weighted_relative_accuracy,
-)
+from polyrule.measures.objective import formula_of
+from polyrule.measures.rational import RationalMeasure, m_estimate_from_counts
 
-Mask = npt.NDArray[np.bool_]
 SLACK = 1e-9
-
-
-def formula_of(measure: Measure) -> str | None:
-    """Return ``wracc``, ``rate_difference``, ``matthews`` or the name of an association if the measure is one."""
-    if isinstance(measure, (Matthews, Association)):
-        return measure.name
-    if not isinstance(measure, RationalMeasure):
-        return None
-    return {weighted_relative_accuracy: "wracc", true_minus_false_positive_rate: "rate_difference"}.get(
-        measure.function
-    )
 
 
 def formula_of_sums(valuation: Valuation) -> str | None:
@@ -108,7 +89,7 @@ def least_share(formula: str, level: Any, x: Any, s: Any) -> Floats:
     return np.asarray(x * s + level * factor)
 
 
-def _ends(x: Floats, usable: Mask, axes: tuple[int, ...]) -> tuple[Floats, Floats]:
+def _ends(x: Floats, usable: Bools, axes: tuple[int, ...]) -> tuple[Floats, Floats]:
     low = np.where(usable, x, np.inf).min(axis=axes, keepdims=True)
     high = np.where(usable, x, -np.inf).max(axis=axes, keepdims=True)
     return np.where(np.isfinite(low), low, 0.0), np.where(np.isfinite(high), high, 0.0)
@@ -117,7 +98,7 @@ def _ends(x: Floats, usable: Mask, axes: tuple[int, ...]) -> tuple[Floats, Float
 class Branches:
     """Whether heads that contain some literals and may take others can reach a level."""
 
-    def __init__(self, formula: str, tp: Any, fp: Any, tn: Any, fn: Any, usable: Mask) -> None:
+    def __init__(self, formula: str, tp: Any, fp: Any, tn: Any, fn: Any, usable: Bools) -> None:
         self.formula = formula
         self.shares = Shares(tp, fp, tn, fn)
         self.usable = usable

@@ -99,7 +99,7 @@ def search_climb(space: HeadSpace, valuation: Valuation, effort: int) -> tuple[H
     def look(head: Head) -> None:
         nonlocal best, tried
         tried += 1
-        ranks[head] = rank(valuation.value(head), head, valuation.tp(head))
+        ranks[head] = valuation.rank(head)
         if best is None or ranks[head] > best[0]:
             best = ranks[head], head
 

@@ -12,9 +12,8 @@ from __future__ import annotations
 from fractions import Fraction
 
 import numpy as np
-import numpy.typing as npt
 
-from polyrule.arrays import Floats, Ints
+from polyrule.arrays import Bools, Floats, Ints
 from polyrule.heads.valuation import ExampleValuation
 from polyrule.heads.world import HeadSpace
 from polyrule.measures.association import round_average
@@ -241,6 +240,6 @@ class _Lookup:
         return np.asarray(found)
 
 
-def _tail_counts(flags: npt.NDArray[np.bool_]) -> Ints:
+def _tail_counts(flags: Bools) -> Ints:
     """For flags of shape (examples, labels): how many of the labels from each one on have the flag."""
     return np.asarray(np.cumsum(flags[:, ::-1].astype(np.int64), axis=1)[:, ::-1])

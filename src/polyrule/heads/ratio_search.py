@@ -12,7 +12,7 @@ from fractions import Fraction
 
 from polyrule.heads.sizewise import SizeForm
 from polyrule.heads.valuation import ExampleValuation, LabelValuation, MicroValuation, Valuation
-from polyrule.heads.world import HeadSpace, Rank, rank
+from polyrule.heads.world import HeadSpace, Rank
 from polyrule.measures.base import Counts
 from polyrule.measures.definition import Head, LabelValue
 from polyrule.measures.ratio import RatioMeasure
@@ -151,7 +151,7 @@ def search_ratio(space: HeadSpace, valuation: Valuation, form: LinearForm | Size
     """
     if isinstance(form, LinearForm) and valuation.objective.lift.is_none:
         head, rounds = dinkelbach(space, valuation, form, 1, space.max_size)
-        return Optimum(head, _rank(valuation, head), (head,), rounds)
+        return Optimum(head, valuation.rank(head), (head,), rounds)
     best: tuple[Rank, Head] | None = None
     tried: list[Head] = []
     evaluated = 0
@@ -162,7 +162,7 @@ def search_ratio(space: HeadSpace, valuation: Valuation, form: LinearForm | Size
             head, rounds = choose(space, valuation, form.gains[size - 1].__getitem__, size, size), 1
         evaluated += rounds
         tried.append(head)
-        ranked = _rank(valuation, head), head
+        ranked = valuation.rank(head), head
         best = ranked if best is None else max(best, ranked)
     assert best is not None
     return Optimum(best[1], best[0], tuple(tried), evaluated)
@@ -204,7 +204,3 @@ def choose(space: HeadSpace, valuation: Valuation, gain: Gain, least: int, most:
     leaders.sort()
     taken = [entry for index, entry in enumerate(leaders[:most]) if index < least or entry[0] <= 0]
     return tuple(sorted((label, value) for _, _, label, value in taken))
-
-
-def _rank(valuation: Valuation, head: Head) -> Rank:
-    return rank(valuation.value(head), head, valuation.tp(head))

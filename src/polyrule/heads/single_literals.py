@@ -69,7 +69,7 @@ def search_label_sets(space: HeadSpace, valuation: SubsetValuation) -> tuple[Hea
         spare = [s for s in negatives if s[0] not in labels and right & valuation.right[s] == right]
         spare.sort(key=lambda literal: (-valuation.tp((literal,)), literal[0]))
         tried.add(tuple(sorted(positives + spare[: space.max_size - len(positives)])))
-    best = max((rank(valuation.value(head), head, valuation.tp(head)), head) for head in tried)
+    best = max((valuation.rank(head), head) for head in tried)
     return best[1], best[0], len(tried)
 
 

@@ -10,9 +10,9 @@ from collections.abc import Callable
 from fractions import Fraction
 
 import numpy as np
-import numpy.typing as npt
 
-from polyrule.heads.world import World
+from polyrule.arrays import Bools, Bytes, Ints, Ints8
+from polyrule.heads.world import Rank, World, rank
 from polyrule.measures.association import round_average
 from polyrule.measures.base import Counts, SubsetAccuracy
 from polyrule.measures.definition import NOTHING, Head, LabelValue, cell
@@ -44,6 +44,10 @@ class Valuation(ABC):
     def rho(self, size: int) -> Fraction:
         """Return the head-size factor."""
         return Fraction(1) if self._rho is None else self._rho[size - 1]
+
+    def rank(self, head: Head) -> Rank:
+        """Return the key by which a head compares with others."""
+        return rank(self.value(head), head, self.tp(head))
 
     def tp(self, head: Head) -> int:
         """Return the true positives summed over the head."""
@@ -127,7 +131,7 @@ class ExampleValuation(Valuation):
         self._base = self._outside_code.sum(axis=1)
         self._known: dict[int, Fraction] = {}
 
-    def _code(self, cells: npt.NDArray[np.int8]) -> npt.NDArray[np.int64]:
+    def _code(self, cells: Ints8) -> Ints:
         """Pack the four counts of a cell into one number, so that summing labels is one addition."""
         return np.asarray(cells.astype(self._digits.dtype) @ self._digits)
 
@@ -236,9 +240,7 @@ def outside_counts(world: World, scope: str, label: int) -> Counts:
     return 0, 0, int(c.tn[label] + c.covered_absent[label]), int(c.fn[label] + c.covered_present[label])
 
 
-def distinct_examples(
-    world: World,
-) -> tuple[list[int], npt.NDArray[np.uint8], npt.NDArray[np.bool_], npt.NDArray[np.int8]]:
+def distinct_examples(world: World) -> tuple[list[int], Bytes, Bools, Ints8]:
     """Merge examples that no head can tell apart; return their weights, truth, coverage and what is set."""
     keep = world.weights > 0
     covered = world.covered[keep, None]
@@ -252,13 +254,7 @@ def distinct_examples(
     return weights.tolist(), unique[:, 1 : n + 1].astype(np.uint8), unique[:, 0].astype(bool), unique[:, n + 1 :]
 
 
-def _cells(
-    truth: npt.NDArray[np.uint8],
-    covered: npt.NDArray[np.bool_],
-    assigned: npt.NDArray[np.int8],
-    literal: int | None,
-    scope: str,
-) -> npt.NDArray[np.int8]:
+def _cells(truth: Bytes, covered: Bools, assigned: Ints8, literal: int | None, scope: str) -> Ints8:
     """Apply `cell` to a whole table: shape (examples, labels, 4)."""
     table = np.array(
         [[[cell(t, bool(c), a, literal, scope) for a in (-1, 0)] for c in (0, 1)] for t in (0, 1, 2)], dtype=np.int8
@@ -267,7 +263,7 @@ def _cells(
     return np.asarray(table[truth, covered[:, None].astype(np.int8), is_set])
 
 
-def _bits(mask: npt.NDArray[np.bool_]) -> int:
+def _bits(mask: Bools) -> int:
     return int.from_bytes(np.packbits(mask, bitorder="little").tobytes(), "little")
 
 

@@ -9,9 +9,8 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from polyrule.arrays import Bools, Ints
+from polyrule.arrays import Bools, Bytes, Ints, Ints8
 from polyrule.errors import DataError
 from polyrule.measures.definition import Head, LabelValue, head_value
 from polyrule.measures.objective import Objective
@@ -31,12 +30,12 @@ class LabelCounts:
     ([2, 1, 0], [0, 1, 0])
     """
 
-    tp: npt.NDArray[np.int64]
-    fp: npt.NDArray[np.int64]
-    fn: npt.NDArray[np.int64]
-    tn: npt.NDArray[np.int64]
-    covered_present: npt.NDArray[np.int64]
-    covered_absent: npt.NDArray[np.int64]
+    tp: Ints
+    fp: Ints
+    fn: Ints
+    tn: Ints
+    covered_present: Ints
+    covered_absent: Ints
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,11 +63,11 @@ class World:
     array([2, 2, 1, 0])
     """
 
-    truth: npt.NDArray[np.uint8]
-    covered: npt.NDArray[np.bool_]
-    assigned: npt.NDArray[np.int8]
-    weights: npt.NDArray[np.int64]
-    allowed: npt.NDArray[np.bool_]
+    truth: Bytes
+    covered: Bools
+    assigned: Ints8
+    weights: Ints
+    allowed: Bools
 
     @classmethod
     def make(
@@ -199,19 +198,13 @@ def evaluate(world: World, objective: Objective, head: Sequence[tuple[int, int]]
 class HeadSpace:
     """All non-empty sets of usable literals with at most one per label and at most `max_size` labels.
 
-    Parameters
-    ----------
-    choices : dict
-        Usable literals of each label that has any, ``label = 1`` first.
-    max_size : int
-
     Examples
     --------
     >>> HeadSpace({0: [(0, 1)], 1: [(1, 1), (1, 0)]}, 2).size
     5
     """
 
-    choices: dict[int, list[LabelValue]]
+    choices: dict[int, list[LabelValue]]  # usable literals of each label that has any, ``label = 1`` first
     max_size: int
 
     @classmethod

@@ -9,8 +9,8 @@ from math import isqrt
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from polyrule.arrays import Floats
 from polyrule.measures.base import Counts, Measure
 
 Bound = Callable[[Counts, Counts], Fraction]
@@ -54,7 +54,7 @@ class Association(Measure):
         root = root_of(Fraction(top * top, bottom))
         return root if top > 0 else -root
 
-    def values(self, tp: Any, fp: Any, tn: Any, fn: Any) -> npt.NDArray[np.float64]:
+    def values(self, tp: Any, fp: Any, tn: Any, fn: Any) -> Floats:
         """Return the values of arrays of counts as doubles."""
         counts = [np.asarray(x, dtype=np.float64) for x in (tp, fp, tn, fn)]
         spec = SPECS[self.name]
@@ -217,7 +217,7 @@ class Matthews(Measure):
         root = root_of(Fraction(top * top, square))
         return root if top > 0 else -root
 
-    def values(self, tp: Any, fp: Any, tn: Any, fn: Any) -> npt.NDArray[np.float64]:
+    def values(self, tp: Any, fp: Any, tn: Any, fn: Any) -> Floats:
         """Return the correlations of arrays of counts as doubles."""
         a, b, c, d = (np.asarray(x, dtype=np.float64) for x in (tp, fp, tn, fn))
         top = a * c - b * d

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from polyrule.arrays import Floats, Ints
+
 if TYPE_CHECKING:
     from polyrule.measures.properties import Properties
 
@@ -59,7 +61,7 @@ class Measure(ABC):
     def value(self, tp: int, fp: int, tn: int, fn: int) -> Fraction:
         """Return the exact value for integer counts."""
 
-    def values(self, tp: Any, fp: Any, tn: Any, fn: Any) -> npt.NDArray[np.float64]:
+    def values(self, tp: Any, fp: Any, tn: Any, fn: Any) -> Floats:
         """Return the values for arrays of counts, rounded to doubles; for plots, bounds and quick checks."""
         counts = np.broadcast_arrays(*(np.asarray(x, dtype=np.int64) for x in (tp, fp, tn, fn)))
         table = np.stack([x.ravel() for x in counts], axis=1)
@@ -67,7 +69,7 @@ class Measure(ABC):
         single = np.array([float(self.value(*map(int, row))) for row in distinct], dtype=np.float64)
         return np.asarray(single[inverse].reshape(counts[0].shape))
 
-    def quick_values(self, tp: Any, fp: Any, tn: Any, fn: Any) -> npt.NDArray[np.float64]:
+    def quick_values(self, tp: Any, fp: Any, tn: Any, fn: Any) -> Floats:
         """Return values for arrays of counts that may be off by more than rounding; for trials confirmed exactly."""
         return self.values(tp, fp, tn, fn)
 
@@ -97,7 +99,7 @@ class Measure(ABC):
         return properties_of(self, averaging, scope, negative=negative, nothing_set=nothing_set)
 
 
-def _distinct_rows(table: npt.NDArray[np.int64]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.intp]]:
+def _distinct_rows(table: Ints) -> tuple[Ints, npt.NDArray[np.intp]]:
     """Return the distinct rows and which one each row is; packed into one number, rows sort faster."""
     base = int(table.max(initial=0)) + 1
     if base**4 >= 1 << 62:
@@ -111,11 +113,7 @@ def _distinct_rows(table: npt.NDArray[np.int64]) -> tuple[npt.NDArray[np.int64],
 class MeasureInUnits(Measure):
     """Any measure, for counts in units of so many examples.
 
-    Parameters
-    ----------
-    measure : Measure
-        Its `value` is asked for fractions where a count stands for no whole number of examples.
-    unit : Fraction
+    Its `value` is asked for fractions where a count stands for no whole number of examples.
     """
 
     def __init__(self, measure: Measure, unit: Fraction) -> None:

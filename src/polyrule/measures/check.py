@@ -8,8 +8,8 @@ from functools import lru_cache
 from typing import Any, cast
 
 import numpy as np
-import numpy.typing as npt
 
+from polyrule.arrays import Floats, Ints
 from polyrule.data.results import frame_of_rows
 from polyrule.errors import MeasureError, OptionError
 from polyrule.measures.base import AVERAGINGS, SCOPES, Measure, SubsetAccuracy
@@ -70,7 +70,7 @@ def _rewards_errors(measure: Measure) -> str | None:
     return None
 
 
-def _ignores_false_positives(measure: Measure, values: npt.NDArray[np.float64]) -> str | None:
+def _ignores_false_positives(measure: Measure, values: Floats) -> str | None:
     if not np.array_equal(measure.quick_values(*(_GRID + np.array([0, 3, 0, 0])).T), values):
         return None
     return "it ignores false positives: a rule may be wrong as often as it likes, so 'label <- true' is hard to beat"
@@ -87,7 +87,7 @@ def _always_wins(measure: Measure) -> str | None:
     )
 
 
-def _words(counts: npt.NDArray[np.int64]) -> str:
+def _words(counts: Ints) -> str:
     return ", ".join(f"{name} {count}" for name, count in zip(("tp", "fp", "tn", "fn"), counts.tolist(), strict=True))
 
 

@@ -21,15 +21,8 @@ TP, FP, TN, FN = (1, 0, 0, 0), (0, 1, 0, 0), (0, 0, 1, 0), (0, 0, 0, 1)
 def cell(truth: int, covered: bool, assigned: int, literal: int | None, scope: str) -> Counts:
     """Say where one label of one example counts.
 
-    Parameters
-    ----------
-    truth : 0, 1, or 2 where it is unknown
-    covered : bool
-    assigned : -1, 0 or 1
-        What an earlier rule set the label to; -1 is unset.
-    literal : 0, 1 or None
-        What the head says about the label; None is nothing.
-    scope : {"head", "all", "full"}
+    `truth` is 2 where it is unknown, `assigned` what an earlier rule set the label to (-1 is unset), and `literal` what
+    the head says about it (None is nothing).
 
     Examples
     --------

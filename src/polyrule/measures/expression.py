@@ -15,7 +15,6 @@ from functools import cached_property, reduce
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from polyrule.arrays import Floats
 from polyrule.budget import current_limits
@@ -83,11 +82,11 @@ class ExpressionMeasure(Measure):
         """Whether `ordered_values` compare like the exact values while no count exceeds `most`."""
         return self.exact and keeps_order(self.square or self.root, most)
 
-    def ordered_values(self, tp: Any, fp: Any, tn: Any, fn: Any) -> npt.NDArray[np.float64]:
+    def ordered_values(self, tp: Any, fp: Any, tn: Any, fn: Any) -> Floats:
         """Return doubles in the order of the values: the values rounded, or their squares."""
         return ordered_values(self.square or self.root, (tp, fp, tn, fn))
 
-    def quick_values(self, tp: Any, fp: Any, tn: Any, fn: Any) -> npt.NDArray[np.float64]:
+    def quick_values(self, tp: Any, fp: Any, tn: Any, fn: Any) -> Floats:
         """Evaluate in doubles, whole arrays at once; exactly where that runs into infinity or has no value."""
         counts = {name: np.asarray(x, dtype=np.float64) for name, x in zip(VARIABLES, (tp, fp, tn, fn), strict=True)}
         with np.errstate(all="ignore"):

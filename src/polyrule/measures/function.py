@@ -10,9 +10,9 @@ from math import lcm
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
+from polyrule.arrays import Floats
 from polyrule.errors import MeasureError
 from polyrule.measures.base import Measure
 from polyrule.measures.ratio import RatioMeasure
@@ -43,15 +43,7 @@ def trace(name: str, function: Callable[..., Any], values: Callable[..., Any]) -
     in doubles: sums and multiples with short binary coefficients, and one division at the end. The rounded quotients of
     such numbers are ordered like the quotients themselves as long as the numbers are small enough, so the function can
     be optimised as a ratio measure and ties are the same. Whatever else a function does makes it opaque; then it is
-    asked for its values.
-
-    Parameters
-    ----------
-    name : str
-    function : callable
-        Called with symbols.
-    values : callable
-        The same function for arrays of counts; what was recognised is checked against it.
+    asked for its values. What was recognised is checked against `values`, the same function for arrays of counts.
 
     Examples
     --------
@@ -273,7 +265,7 @@ class FunctionMeasure(Measure):
         function, (top, bottom) = self.function, unit.as_integer_ratio()
         return FunctionMeasure(self.name, lambda *counts: function(*(c * top / bottom for c in counts)), self.monotone)
 
-    def values(self, tp: Any, fp: Any, tn: Any, fn: Any) -> npt.NDArray[np.float64]:
+    def values(self, tp: Any, fp: Any, tn: Any, fn: Any) -> Floats:
         """Call the function on arrays of counts and check what it returns."""
         arguments = [np.asarray(x, dtype=np.float64) for x in (tp, fp, tn, fn)]
         try:

@@ -162,23 +162,24 @@ def _counted_form(objective: Objective, n_labels: int, weight: int) -> FastForm 
 
 
 def _formula(measure: Measure, most: int) -> tuple[str, tuple[int, int]] | None:
-    if isinstance(measure, Matthews):
-        return "matthews", (0, 1)
-    if isinstance(measure, Association):
-        return measure.name, (0, 1)
     if isinstance(measure, FunctionMeasure):
         return "function", (0, 1)
     if isinstance(measure, ExpressionMeasure):
         return ("function", (0, 1)) if most > 0 and measure.keeps_order(most) else None
-    if not isinstance(measure, RationalMeasure):
-        return None
-    if measure.function is m_estimate_from_counts:
+    if isinstance(measure, RationalMeasure) and measure.function is m_estimate_from_counts:
         m = Fraction(measure.parameters[0])
         small = m.numerator + m.denominator * max(most, 1) < LARGEST_SUM
         return ("m_estimate", m.as_integer_ratio()) if small else None
-    formulas = {weighted_relative_accuracy: "wracc", true_minus_false_positive_rate: "rate_difference"}
-    name = formulas.get(measure.function)
+    name = formula_of(measure)
     return None if name is None else (name, (0, 1))
+
+
+def formula_of(measure: Measure) -> str | None:
+    """Return ``wracc``, ``rate_difference``, ``matthews`` or the name of an association if the measure is one."""
+    if isinstance(measure, (Matthews, Association)):
+        return measure.name
+    formulas = {weighted_relative_accuracy: "wracc", true_minus_false_positive_rate: "rate_difference"}
+    return formulas.get(measure.function) if isinstance(measure, RationalMeasure) else None
 
 
 def _ratio_kind(objective: Objective, measure: RatioMeasure, lifted: bool) -> str | None:

@@ -10,8 +10,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from polyrule.arrays import Floats
 from polyrule.measures.grammar import VARIABLES, Node
 
 _EXACT = 2**53
@@ -31,7 +31,7 @@ def keeps_order(root: Node, most: int) -> bool:
     return parts is not None and parts[0] * parts[1] < _IN_ORDER
 
 
-def ordered_values(root: Node, counts: tuple[Any, Any, Any, Any]) -> npt.NDArray[np.float64]:
+def ordered_values(root: Node, counts: tuple[Any, Any, Any, Any]) -> Floats:
     """Return the quotients of arrays of counts, each rounded once.
 
     >>> from polyrule.measures.grammar import tree
@@ -69,7 +69,7 @@ def _largest(node: Node, most: int) -> tuple[int, int] | None:
     return found if max(found) < _EXACT else None
 
 
-def _quotient(node: Node, counts: dict[str, npt.NDArray[np.float64]]) -> Parts:
+def _quotient(node: Node, counts: dict[str, Floats]) -> Parts:
     """Return top and bottom; the bottom is positive, and what is divided by 0 is 0."""
     if node.kind == "number":
         return float(node.number.numerator), float(node.number.denominator)

@@ -15,9 +15,8 @@ from itertools import combinations_with_replacement
 from math import comb
 
 import numpy as np
-import numpy.typing as npt
 
-from polyrule.arrays import Ints
+from polyrule.arrays import Bools, Floats, Ints
 from polyrule.measures.definition import UNSET
 from polyrule.measures.small_worlds import Batch
 
@@ -28,21 +27,11 @@ TIED_EXAMPLES = 8
 
 @dataclass(frozen=True, eq=False)
 class Profiles:
-    """Worlds with one number of labels, of which only counts are known.
+    """Worlds with one number of labels, of which only counts are known."""
 
-    Parameters
-    ----------
-    open : int array (worlds, labels, 2)
-        Covered examples of which the label is unset: absent, present.
-    closed : int array (worlds, labels, 2)
-        Covered examples of which the label is set: absent, present.
-    outside : int array (worlds, labels, 2)
-        Uncovered examples: absent, present.
-    """
-
-    open: Ints
-    closed: Ints
-    outside: Ints
+    open: Ints  # covered examples of which the label is unset: absent, present
+    closed: Ints  # covered examples of which the label is set: absent, present
+    outside: Ints  # uncovered examples: absent, present
 
     def __len__(self) -> int:
         return len(self.open)
@@ -52,7 +41,7 @@ class Profiles:
         """Number of labels."""
         return int(self.open.shape[1])
 
-    def usable(self, min_tp: int) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
+    def usable(self, min_tp: int) -> tuple[Bools, Bools]:
         """Say which literals ``label = 0`` and ``label = 1`` have enough true positives: shape (worlds, labels)."""
         return self.open[..., 0] >= min_tp, self.open[..., 1] >= min_tp
 
@@ -145,7 +134,7 @@ def random_profiles(budget: int, nothing_set: bool, seed: int = 0) -> Iterator[P
         yield _random(rng, min(budget - start, BATCH // 2), nothing_set)
 
 
-def tied_profiles(values: Callable[..., npt.NDArray[np.float64]], nothing_set: bool) -> Iterator[Profiles]:
+def tied_profiles(values: Callable[..., Floats], nothing_set: bool) -> Iterator[Profiles]:
     """Yield worlds of two labels that tie, though their counts differ, by a measure of counts over a head's labels.
 
     There a measure gives itself away by which heads of equal literals are worth less or more; random worlds hardly tie.
@@ -185,7 +174,7 @@ def _random(rng: np.random.Generator, count: int, nothing_set: bool) -> Profiles
     inside, outside = int(200 ** rng.random()), int(200 ** rng.random()) - 1
     shape = (count, labels)
 
-    def share() -> npt.NDArray[np.float64]:
+    def share() -> Floats:
         return np.asarray(rng.beta(0.6, 0.6, size=shape))
 
     closed = np.zeros(shape, np.int64) if nothing_set else rng.binomial(inside, 0.5 * share())

@@ -8,8 +8,8 @@ from math import gcd, isfinite, lcm
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from polyrule.arrays import Floats
 from polyrule.errors import MeasureError
 from polyrule.measures.base import Counts, Measure
 
@@ -90,7 +90,7 @@ class RatioMeasure(Measure):
             return Fraction(0)
         return Fraction(a[0] + a[1] * tp + a[2] * fp + a[3] * tn + a[4] * fn, bottom)
 
-    def values(self, tp: Any, fp: Any, tn: Any, fn: Any) -> npt.NDArray[np.float64]:
+    def values(self, tp: Any, fp: Any, tn: Any, fn: Any) -> Floats:
         """Return the ratios of arrays of counts as doubles."""
         counts = [np.asarray(x, dtype=np.float64) for x in (tp, fp, tn, fn)]
         top = sum((a * x for a, x in zip(self.numerator[1:], counts, strict=True)), np.float64(self.numerator[0]))

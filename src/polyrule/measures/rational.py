@@ -7,8 +7,8 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from polyrule.arrays import Floats
 from polyrule.measures.base import Counts, Measure
 
 ZERO = Fraction(0)
@@ -51,7 +51,7 @@ class RationalMeasure(Measure):
         """Return the exact value."""
         return self.function(tp, fp, tn, fn, *self.parameters)
 
-    def values(self, tp: Any, fp: Any, tn: Any, fn: Any) -> npt.NDArray[np.float64]:
+    def values(self, tp: Any, fp: Any, tn: Any, fn: Any) -> Floats:
         """Return the values of arrays of counts as doubles, without a detour over fractions where possible."""
         if self.function is not true_minus_false_positive_rate:
             return super().values(tp, fp, tn, fn)
@@ -59,7 +59,7 @@ class RationalMeasure(Measure):
         gained = np.divide(a, a + d, out=np.zeros(np.shape(a + d)), where=a + d != 0)
         return np.asarray(gained - np.divide(b, b + c, out=np.zeros(np.shape(b + c)), where=b + c != 0))
 
-    def quick_values(self, tp: Any, fp: Any, tn: Any, fn: Any) -> npt.NDArray[np.float64]:
+    def quick_values(self, tp: Any, fp: Any, tn: Any, fn: Any) -> Floats:
         """Evaluate the formulas in doubles, whole arrays at once."""
         a, b, c, d = (np.asarray(x, dtype=np.float64) for x in (tp, fp, tn, fn))
         total = np.maximum(a + b + c + d, 1)

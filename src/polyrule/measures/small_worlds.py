@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from polyrule.arrays import Bools, Floats, Ints, Ints8
 from polyrule.measures.base import Measure, SubsetAccuracy
 from polyrule.measures.definition import UNSET, Head, cell
 
@@ -32,9 +33,9 @@ OUT, ABSENT, PRESENT = 0, 1, 2  # what a head says about a label, as an index
 class Batch:
     """Worlds of one shape: `truth` and `assigned` (worlds, examples, labels), `covered` (worlds, examples)."""
 
-    truth: npt.NDArray[np.int8]
-    covered: npt.NDArray[np.bool_]
-    assigned: npt.NDArray[np.int8]
+    truth: Ints8
+    covered: Bools
+    assigned: Ints8
 
     def __len__(self) -> int:
         return len(self.truth)
@@ -44,7 +45,7 @@ class Batch:
         """Number of labels."""
         return int(self.truth.shape[2])
 
-    def usable(self, min_tp: int) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
+    def usable(self, min_tp: int) -> tuple[Bools, Bools]:
         """Say which literals ``label = 0`` and ``label = 1`` have enough true positives: shape (worlds, labels)."""
         open_cells = self.covered[:, :, None] & (self.assigned == UNSET)
         absent, present = ((open_cells & (self.truth == truth)).sum(axis=1) >= min_tp for truth in (0, 1))
@@ -79,7 +80,7 @@ def batches(budget: int, nothing_set: bool, seed: int = 0, size: int = 512) -> I
 
 
 @cache
-def _complete(labels: int, examples: int) -> npt.NDArray[np.int8]:
+def _complete(labels: int, examples: int) -> Ints8:
     """Return all worlds up to the order of examples; column 0 says covered. Worlds that cover nothing are left out."""
     kinds = np.array(list(product((1, 0), *[(0, 1)] * labels)), dtype=np.int8)
     chosen = np.array(list(combinations_with_replacement(range(len(kinds)), examples)))
@@ -87,9 +88,7 @@ def _complete(labels: int, examples: int) -> npt.NDArray[np.int8]:
     return np.asarray(worlds[worlds[:, :, 0].any(axis=1)])
 
 
-def _batch(
-    truth: npt.NDArray[np.generic], covered: npt.NDArray[np.bool_], nothing_set: bool, rng: np.random.Generator
-) -> Batch:
+def _batch(truth: npt.NDArray[np.generic], covered: Bools, nothing_set: bool, rng: np.random.Generator) -> Batch:
     assigned = np.full(truth.shape, UNSET, np.int8)
     if not nothing_set:
         share = rng.choice([0.15, 0.4], size=(len(truth), 1, 1))
@@ -99,7 +98,7 @@ def _batch(
 
 
 @cache
-def heads_over(labels: int, negative: bool) -> npt.NDArray[np.int8]:
+def heads_over(labels: int, negative: bool) -> Ints8:
     """Return all heads, small ones first, then in label order; a column per label holds OUT, ABSENT or PRESENT."""
     said = (OUT, PRESENT, ABSENT) if negative else (OUT, PRESENT)
     rows = [row for row in product(said, repeat=labels) if any(row)]
@@ -111,7 +110,7 @@ def heads_over(labels: int, negative: bool) -> npt.NDArray[np.int8]:
     return np.array(sorted(rows, key=order), dtype=np.int8)
 
 
-def usable_heads(batch: Batch | Profiles, heads: npt.NDArray[np.int8], min_tp: int = 1) -> npt.NDArray[np.bool_]:
+def usable_heads(batch: Batch | Profiles, heads: Ints8, min_tp: int = 1) -> Bools:
     """Say which heads have only literals with at least `min_tp` true positives: shape (worlds, heads)."""
     absent, present = batch.usable(min_tp)
     fine = np.stack([np.ones_like(present), absent, present], axis=2)
@@ -121,14 +120,7 @@ def usable_heads(batch: Batch | Profiles, heads: npt.NDArray[np.int8], min_tp: i
     return usable
 
 
-def head_values(
-    measure: Measure,
-    averaging: str,
-    scope: str,
-    batch: Batch,
-    heads: npt.NDArray[np.int8],
-    usable: npt.NDArray[np.bool_],
-) -> npt.NDArray[np.float64]:
+def head_values(measure: Measure, averaging: str, scope: str, batch: Batch, heads: Ints8, usable: Bools) -> Floats:
     """Return the value of every usable head in every world, in doubles: shape (worlds, heads)."""
     if isinstance(measure, SubsetAccuracy):
         return _subset_values(scope, batch, heads)
@@ -149,21 +141,17 @@ def head_values(
     return np.asarray(total / ((heads != OUT).sum(axis=1) if scope == "head" else labels))
 
 
-def profile_values(
-    measure: Measure, scope: str, worlds: Profiles, heads: npt.NDArray[np.int8], usable: npt.NDArray[np.bool_]
-) -> npt.NDArray[np.float64]:
+def profile_values(measure: Measure, scope: str, worlds: Profiles, heads: Ints8, usable: Bools) -> Floats:
     """Return the micro-averaged value of every usable head in every world, in doubles: shape (worlds, heads)."""
     return _measured(measure, _summed(worlds.counts(scope), heads), usable)
 
 
-def _measured(
-    measure: Measure, counts: npt.NDArray[np.int64], usable: npt.NDArray[np.bool_]
-) -> npt.NDArray[np.float64]:
+def _measured(measure: Measure, counts: Ints, usable: Bools) -> Floats:
     """Measure the counts of usable heads; a measure need have no value where there is no true positive."""
     return measure.quick_values(*np.moveaxis(np.where(usable[..., None], counts, 1), -1, 0))
 
 
-def _summed(ground: npt.NDArray[np.int64], heads: npt.NDArray[np.int8]) -> npt.NDArray[np.int64]:
+def _summed(ground: Ints, heads: Ints8) -> Ints:
     """Sum over labels, for each head, what the label contributes: (..., labels, 3, 4) becomes (..., heads, 4)."""
     counts = ground[..., 0, :, :][..., heads[:, 0], :]
     for label in range(1, heads.shape[1]):
@@ -171,7 +159,7 @@ def _summed(ground: npt.NDArray[np.int64], heads: npt.NDArray[np.int8]) -> npt.N
     return counts
 
 
-def _cells(batch: Batch, scope: str) -> npt.NDArray[np.int64]:
+def _cells(batch: Batch, scope: str) -> Ints:
     """Return where each cell counts, for each thing a head may say: (worlds, examples, labels, 3, 4)."""
     said = (None, 0, 1)
     table = np.array(
@@ -181,7 +169,7 @@ def _cells(batch: Batch, scope: str) -> npt.NDArray[np.int64]:
     return np.asarray(table[batch.truth, covered, (batch.assigned != UNSET).astype(np.int8)])
 
 
-def _subset_values(scope: str, batch: Batch, heads: npt.NDArray[np.int8]) -> npt.NDArray[np.float64]:
+def _subset_values(scope: str, batch: Batch, heads: Ints8) -> Floats:
     truth, covered = batch.truth, batch.covered[:, :, None]
     outside = np.ones_like(truth, bool) if scope == "head" else truth == 0
     is_open = batch.assigned == UNSET

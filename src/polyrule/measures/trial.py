@@ -11,8 +11,8 @@ from functools import lru_cache
 from itertools import chain
 
 import numpy as np
-import numpy.typing as npt
 
+from polyrule.arrays import Bools, Floats, Ints8
 from polyrule.measures.base import Measure, SubsetAccuracy
 from polyrule.measures.definition import UNSET, Head, head_value
 from polyrule.measures.profiles import Profiles, complete_sizes, profile_batches, random_profiles, tied_profiles
@@ -47,17 +47,9 @@ def find_witness(
 ) -> tuple[Witness | None, int]:
     """Look for the smallest world that refutes a claim; return it, or None, and the number of worlds looked at.
 
-    Parameters
-    ----------
-    claim : {"decomposable", "anti-monotone"}
-    budget : int
-        Most worlds to look at, beside those made of labels that tie, where these can refute the claim.
-    min_tp : int
-        True positives every literal needs.
-    deadline : float, optional
-        When to end the search, in CPU seconds of the process.
-    large : bool
-        Whether to look only at random worlds of up to 400 examples, where profiles are enough.
+    `budget` is most worlds to look at, beside those made of labels that tie, where these can refute the claim;
+    `deadline` ends the search, in CPU seconds of the process; `large` looks only at random worlds of up to 400
+    examples, where profiles are enough. Every literal needs `min_tp` true positives.
     """
     trial = Trial(measure, averaging, scope, claim, negative, min_tp)
     seen = 0
@@ -134,14 +126,12 @@ class Trial:
                 return witness
             witness = smaller
 
-    def _confirm(
-        self, batch: Batch, world: int, chosen: npt.NDArray[np.int8], usable: npt.NDArray[np.int8]
-    ) -> Witness | None:
+    def _confirm(self, batch: Batch, world: int, chosen: Ints8, usable: Ints8) -> Witness | None:
         """Check a refutation by the exact definition, so that rounding can never be the reason."""
         truth, covered, assigned = (x[world].tolist() for x in (batch.truth, batch.covered, batch.assigned))
         weights = [1] * len(truth)
 
-        def exact(row: npt.NDArray[np.int8]) -> Fraction:
+        def exact(row: Ints8) -> Fraction:
             return head_value(self.measure, self.averaging, self.scope, truth, covered, assigned, weights, as_head(row))
 
         best = max(exact(row) for row in usable)
@@ -176,9 +166,7 @@ def _smaller(witness: Witness) -> Iterator[Batch]:
         yield Batch(truth, covered, cleared)
 
 
-def refutations(
-    claim: str, values: npt.NDArray[np.float64], heads: npt.NDArray[np.int8]
-) -> Iterator[tuple[int, list[int]]]:
+def refutations(claim: str, values: Floats, heads: Ints8) -> Iterator[tuple[int, list[int]]]:
     """Yield worlds that seem to refute the claim, each with the numbers of the heads that do."""
     best = values.max(axis=1, keepdims=True)
     close = CLOSE * (1 + np.abs(np.where(np.isfinite(best), best, 0)))
@@ -204,16 +192,14 @@ def refutations(
             yield int(world), [int(np.argmax(falls[:, low])), int(low), int(top)]
 
 
-def contained(heads: npt.NDArray[np.int8]) -> npt.NDArray[np.bool_]:
+def contained(heads: Ints8) -> Bools:
     """Return a table: whether head i is a proper part of head j."""
     agrees = (heads[:, None, :] == OUT) | (heads[:, None, :] == heads[None, :, :])
     size = (heads != OUT).sum(axis=1)
     return np.asarray(agrees.all(axis=2) & (size[:, None] < size[None, :]))
 
 
-def _not_decomposable(
-    at_best: npt.NDArray[np.bool_], values: npt.NDArray[np.float64], heads: npt.NDArray[np.int8]
-) -> Iterator[tuple[int, list[int]]]:
+def _not_decomposable(at_best: Bools, values: Floats, heads: Ints8) -> Iterator[tuple[int, list[int]]]:
     singles = (heads != OUT).sum(axis=1) == 1
     part = contained(heads) | np.eye(len(heads), dtype=bool)
     part[~singles] = False
@@ -225,7 +211,7 @@ def _not_decomposable(
         yield int(world), [*np.flatnonzero(part[:, head]).tolist(), head]
 
 
-def as_head(row: npt.NDArray[np.int8]) -> Head:
+def as_head(row: Ints8) -> Head:
     """Turn a row of OUT, ABSENT, PRESENT into a head."""
     values = {ABSENT: 0, PRESENT: 1}
     return tuple((label, values[x]) for label, x in enumerate(row.tolist()) if x != OUT)

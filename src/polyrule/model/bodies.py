@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import scipy.sparse as sp
 
-from polyrule.arrays import Bools
+from polyrule.arrays import Bools, Bytes, Floats, Ints, Ints8, Ints32
 from polyrule.budget import CURRENT, NO_LIMITS
 from polyrule.data.table import Feature, Table
 from polyrule.errors import ModelError
@@ -33,7 +32,7 @@ _CHUNK_CELLS = 4_000_000
 # Rules tried between two looks at the clock; well below a second of work.
 _PIECE_TESTS = 10_000_000
 
-Block = npt.NDArray[np.float64]
+Block = Floats
 """Some rows of the used columns, dense."""
 
 
@@ -43,30 +42,18 @@ class FlatBodies:
 
     The tests of rule r are ``start[r]:start[r + 1]``; its body holds where all of them do. A `GROUP` is followed by its
     members: it holds where enough of them do.
-
-    Parameters
-    ----------
-    kind : ndarray of uint8
-        Per test: `AT_MOST`, `ABOVE`, `CATEGORY`, `LABEL`, `IN`, `MISSING` or `GROUP`.
-    index : ndarray of int32
-        Per test: where its column stands in `used`; for `LABEL` the label, for `GROUP` how many members follow.
-    value : ndarray of float64
-        Per test: threshold, category index, 0/1; for `IN` where its set begins in `sets`, for `GROUP` how many members
-        must hold.
-    start : ndarray of int32
-        Offsets, one more than there are rules.
-    sets : ndarray of int32
-        One set after the other: how many categories the feature has, and for each 1 if it belongs to the set.
-    used : ndarray of int32
-        Columns that some test asks for, ascending.
     """
 
-    kind: npt.NDArray[np.uint8]
-    index: npt.NDArray[np.int32]
-    value: npt.NDArray[np.float64]
-    start: npt.NDArray[np.int32]
-    sets: npt.NDArray[np.int32]
-    used: npt.NDArray[np.int32]
+    kind: Bytes  # per test: `AT_MOST`, `ABOVE`, `CATEGORY`, `LABEL`, `IN`, `MISSING` or `GROUP`
+    # Per test: where its column stands in `used`; for `LABEL` the label, for `GROUP` how many members follow
+    index: Ints32
+    # Per test: threshold, category index, 0/1; for `IN` where its set begins in `sets`, for `GROUP` how many members
+    # must hold
+    value: Floats
+    start: Ints32  # offsets, one more than there are rules
+    # One set after the other: how many categories the feature has, and for each 1 if it belongs to the set
+    sets: Ints32
+    used: Ints32  # columns that some test asks for, ascending
 
     @classmethod
     def of(cls, bodies: Iterable[Iterable[Condition]], features: Sequence[Feature]) -> FlatBodies:
@@ -118,9 +105,7 @@ class FlatBodies:
         """What the native kernels take."""
         return self.kind, self.index, self.value, self.start, self.sets, self.used
 
-    def fired(
-        self, rule: int, block: Block, rows: npt.NDArray[np.int64], state: npt.NDArray[np.int8] | None = None
-    ) -> npt.NDArray[np.int64]:
+    def fired(self, rule: int, block: Block, rows: Ints, state: Ints8 | None = None) -> Ints:
         """Rows among `rows` that satisfy the body; `state` holds the labels set so far (-1 unset)."""
         test, end = int(self.start[rule]), int(self.start[rule + 1])
         while test < end:
@@ -132,14 +117,14 @@ class FlatBodies:
                 rows, test = rows[self._holds(test, block, rows, state)], test + 1
         return rows
 
-    def _holds(self, test: int, block: Block, rows: npt.NDArray[np.int64], state: npt.NDArray[np.int8] | None) -> Bools:
+    def _holds(self, test: int, block: Block, rows: Ints, state: Ints8 | None) -> Bools:
         index, value = int(self.index[test]), self.value[test]
         if self.kind[test] == LABEL:
             assert state is not None, "only lists test labels"
             return np.asarray(state[rows, index] == int(value))
         return self._compare(int(self.kind[test]), block[rows, index], value)
 
-    def passed(self, row: npt.NDArray[np.float64]) -> Bools:
+    def passed(self, row: Floats) -> Bools:
         """Whether one example with these feature values satisfies each test.
 
         Those of labels pass, and those of a group, whose own entry says whether enough of them hold.
@@ -180,11 +165,21 @@ class FlatBodies:
                 yield rows, np.asfortranarray(narrow[rows][:, self.used], dtype=np.float64)
 
 
-def flat_heads(rules: Iterable[Any]) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]:
-    """Return where each rule's head starts, one more than there are rules, and the labels of all heads in a row."""
-    heads = [rule.head for rule in rules]
-    labels = [entry.label for head in heads for entry in head]
-    return np.cumsum([0, *map(len, heads)], dtype=np.int32), np.array(labels, dtype=np.int32)
+@dataclass(frozen=True, eq=False)
+class FlatModel:
+    """A model as plain arrays; what the head of rule r says are entries ``head_start[r]:head_start[r + 1]``."""
+
+    bodies: FlatBodies
+    head_start: Ints32
+    head_label: Ints32
+
+    @staticmethod
+    def shared(model: Any) -> tuple[FlatBodies, Ints32, Ints32]:
+        """Flatten what every kind of model has."""
+        heads = [rule.head for rule in model.rules]
+        labels = [entry.label for head in heads for entry in head]
+        starts = np.cumsum([0, *map(len, heads)], dtype=np.int32)
+        return FlatBodies.of((rule.body for rule in model.rules), model.features), starts, np.array(labels, np.int32)
 
 
 def native_values(values: Any) -> Iterator[tuple[slice, Any]]:

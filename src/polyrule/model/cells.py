@@ -40,23 +40,13 @@ Trial = dict[int, int]
 
 @dataclass(frozen=True)
 class Cells:
-    """Cells of one feature, seen from the value that an example has.
+    """Cells of one feature, seen from the value that an example has."""
 
-    Parameters
-    ----------
-    index : int
-        Position of the feature.
-    feature : Feature
-    ends : tuple of NumericCondition
-        ``value <= threshold`` for every threshold, ascending; empty for a nominal feature.
-    old : float
-        The example's value.
-    """
-
-    index: int
+    index: int  # position of the feature
     feature: Feature
+    # ``value <= threshold`` for every threshold, ascending; empty for a nominal feature
     ends: tuple[NumericCondition, ...]
-    old: float
+    old: float  # the example's value
 
     @property
     def name(self) -> str:
@@ -164,13 +154,7 @@ class Cells:
 class Grid:
     """The cells of everything that a model tests, seen from one example.
 
-    Parameters
-    ----------
-    model : model of any kind
-    row : ndarray
-        The example, in the order of the model's features.
-    fixed : collection of str
-        Names of features that must stay as they are. The name of a date fixes its parts, too.
+    Features named in `fixed` stay as they are; the name of a date fixes its parts, too.
     """
 
     def __init__(self, model: Any, row: Floats, fixed: Collection[str] = ()) -> None:
@@ -235,19 +219,11 @@ class Grid:
 
 @dataclass(frozen=True)
 class Asked:
-    """What a body asks of the cells: every plain condition, and enough members of its group.
+    """What a body asks of the cells: every plain condition, and enough members of its group."""
 
-    Parameters
-    ----------
-    plain : Domain
-        The cells in which the plain conditions on them hold, joined, so that a body that cannot hold is seen to.
-    members : tuple of tests
-        As `Grid.test` returns them.
-    least : int
-    """
-
+    # The cells in which the plain conditions on them hold, joined, so that a body that cannot hold is seen to
     plain: Domain
-    members: tuple[tuple[int, int], ...] = ()
+    members: tuple[tuple[int, int], ...] = ()  # as `Grid.test` returns them
     least: int = 0
 
     def holds(self, trial: Trial) -> bool:

@@ -29,33 +29,17 @@ _REACH = 400
 
 @dataclass(frozen=True)
 class DateCells:
-    """Cells of one date, seen from the one that an example has; those that cost less come first.
+    """Cells of one date, seen from the one that an example has; those that cost less come first."""
 
-    Parameters
-    ----------
-    name : str
-        Name of the column of dates.
-    features : dict
-        Position -> feature, for all features read from this date, tested or not, the date itself first.
-    tests : dict
-        Position of a tested feature -> its own cells.
-    combinations : tuple of tuple of int
-        Per cell, the cells of `tests`. The last one is the example's own where no day has it: a missing date.
-    days : tuple of float
-        Per cell that a day has, the day nearest to the example's.
-    present : int
-        The example's cell.
-    old : float
-        The example's day; NaN where it is missing, or only parts of it are known.
-    """
-
-    name: str
+    name: str  # name of the column of dates
+    # Position -> feature, for all features read from this date, tested or not, the date itself first
     features: Mapping[int, Feature]
-    tests: Mapping[int, Cells]
+    tests: Mapping[int, Cells]  # position of a tested feature -> its own cells
+    # Per cell, the cells of `tests`. The last one is the example's own where no day has it: a missing date.
     combinations: tuple[tuple[int, ...], ...]
-    days: tuple[float, ...]
-    present: int
-    old: float
+    days: tuple[float, ...]  # per cell that a day has, the day nearest to the example's
+    present: int  # the example's cell
+    old: float  # the example's day; NaN where it is missing, or only parts of it are known
 
     @classmethod
     def of(

@@ -112,17 +112,10 @@ def membership(label_sets: Sequence[Iterable[int]], labels: int) -> Bytes:
 
 @dataclass(frozen=True, eq=False)
 class LabelSets:
-    """Label sets as arrays.
+    """Label sets as arrays."""
 
-    Parameters
-    ----------
-    members : ndarray of uint8, shape (sets, labels)
-    sizes : ndarray of int64
-        Labels per set.
-    """
-
-    members: Bytes
-    sizes: Ints
+    members: Bytes  # shape (sets, labels)
+    sizes: Ints  # labels per set
 
     @classmethod
     @lru_cache(maxsize=16)

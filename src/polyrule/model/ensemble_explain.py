@@ -80,16 +80,7 @@ class EnsembleExplanation:
         """Return plain JSON values; rules are counted from 1, as they are printed."""
         return {
             "labels": [
-                {
-                    "label": item.label,
-                    "value": item.value,
-                    "probability": item.probability,
-                    "start": item.start,
-                    "contributions": [part.to_dict() for part in item.contributions],
-                    "score": item.score,
-                    "cut": item.cut,
-                }
-                for item in self.labels
+                vars(item) | {"contributions": [part.to_dict() for part in item.contributions]} for item in self.labels
             ],
             "fired": [rule + 1 for rule in self.fired],
             "decision": self.decision,

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
-import numpy.typing as npt
 
+from polyrule.arrays import Floats
 from polyrule.data.results import frame_of_rows, html_table
 from polyrule.data.table import Table
 from polyrule.errors import ModelError
@@ -281,7 +281,7 @@ def explain(rule_list: RuleList, example: Any, *, near: int = 1, digits: int | N
 class _Course:
     """How a rule list goes over one example; which tests of features hold is looked up once, for all rules."""
 
-    def __init__(self, rule_list: RuleList, row: npt.NDArray[np.float64]) -> None:
+    def __init__(self, rule_list: RuleList, row: Floats) -> None:
         bodies = rule_list.flat.bodies
         failed = np.concatenate([[0], np.cumsum(~bodies.passed(row))])
         self._rules = rule_list
@@ -313,7 +313,7 @@ class _Course:
         return state
 
 
-def example_row(model: Any, example: Any) -> npt.NDArray[np.float64]:
+def example_row(model: Any, example: Any) -> Floats:
     """Return the feature values of one example, checked against the model."""
     if isinstance(example, Table):
         check_table(model, example)

@@ -30,20 +30,13 @@ VERSION = 2
 
 @dataclass(frozen=True)
 class Codec:
-    """How the body of one kind of model is written and read.
+    """How the body of one kind of model is written and read."""
 
-    Parameters
-    ----------
-    encode : callable
-        From a model to the plain JSON values of the members that belong to this kind.
-    decode : callable
-        From those members, the features, the label names and the information back to the model.
-    members, optional : tuple of str
-        Names of the members, and of those that may be absent.
-    """
-
+    # From a model to the plain JSON values of the members that belong to this kind
     encode: Callable[[Any], dict[str, Any]]
+    # From those members, the features, the label names and the information back to the model
     decode: Callable[[dict[str, Node], tuple[Feature, ...], tuple[str, ...], dict[str, Any]], Any]
+    # members, optional: names of the members, and of those that may be absent
     members: tuple[str, ...]
     optional: tuple[str, ...] = ()
 

@@ -12,7 +12,7 @@ import heapq
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from itertools import count
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -22,9 +22,6 @@ from polyrule.model import printing
 from polyrule.model.cells import Domain, Grid, Trial
 from polyrule.model.explain import example_row
 from polyrule.model.narrowing import one_example
-
-if TYPE_CHECKING:
-    pass
 
 
 class Search(Protocol):
@@ -105,14 +102,7 @@ class Flip:
                 }
                 for change in self.changes
             ]
-        return {
-            "label": self.label,
-            "was": self.was,
-            "becomes": self.becomes,
-            "changes": changes,
-            "steps": self.steps,
-            "exact": self.exact,
-        }
+        return {name: value for name, value in vars(self).items() if name != "explored"} | {"changes": changes}
 
     def __repr__(self) -> str:
         return str(self)  # what a console shows

@@ -83,12 +83,7 @@ def with_name(body: Body, name: str) -> Body:
 def with_member(body: Body, member: FeatureCondition, beside: FeatureCondition | None = None) -> Body:
     """Return the body with one more alternative.
 
-    Parameters
-    ----------
-    body : tuple of conditions
-    member : condition on a feature
-    beside : condition on a feature, optional
-        Of a body without a group, the condition that becomes one of two alternatives; its only one where None.
+    Of a body without a group, `beside` is the condition that becomes one of two alternatives; its only one where None.
     """
     group = group_of(body)
     if group is not None:

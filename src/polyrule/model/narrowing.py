@@ -97,16 +97,9 @@ def _moved(condition: Condition, place: dict[int, int]) -> Condition:
 def one_example(model: Any, example: Any, row: int | None = None, *, dates: bool = False) -> tuple[Any, Any]:
     """Return the model over the columns that are there, and the example as a table of one row.
 
-    Parameters
-    ----------
-    model : RuleList or RuleEnsemble
-    example : frame, table, data set or array that holds the example; or the example alone
-        Alone it is a mapping from feature name to value, a row of a pandas frame, or an array of feature values in the
-        model's order.
-    row : int, optional
-        Which row of a frame, table, data set or array, counted from 0; not needed where it has only one.
-    dates : bool
-        Also keep dates of which only parts are tested.
+    The example comes alone, as a mapping from feature name to value, a row of a pandas frame or an array of values in
+    the model's order; or in a frame, table, data set or array, of which `row` (from 0) is it where there are several.
+    With `dates`, those of which only parts are tested are kept, too.
 
     Examples
     --------

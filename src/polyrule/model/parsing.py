@@ -76,11 +76,7 @@ def parse_rule(text: str, features: Sequence[Feature], label_names: Sequence[str
     >>> parse_rule("red, not orange <- colours > 5.5  [stop]", [Feature("colours")], ["red", "orange"]).stop
     True
     """
-    allowed = current_limits()
-    allowed.check_bytes("rule", len(text.encode("utf-8", "surrogatepass")))
-    allowed.check_time("rule")
-    reader = _Reader(text, features, label_names)
-    return reader.rule()
+    return _Reader(text, features, label_names).rule()
 
 
 def parse_weighted(
@@ -91,9 +87,6 @@ def parse_weighted(
     >>> parse_weighted("calm +3, happy −0.5 <- tempo <= 90", [Feature("tempo")], ["calm", "happy"])
     ({0: 3.0, 1: -0.5}, (NumericCondition(feature=0, op='<=', threshold=90.0),))
     """
-    allowed = current_limits()
-    allowed.check_bytes("rule", len(text.encode("utf-8", "surrogatepass")))
-    allowed.check_time("rule")
     return _Reader(text, features, label_names).weighted()
 
 
@@ -106,7 +99,6 @@ def as_member(model: Any, given: FeatureCondition | str) -> FeatureCondition:
     """
     if not isinstance(given, str):
         return given
-    current_limits().check_bytes("condition", len(given.encode("utf-8", "surrogatepass")))
     return _Reader(given, model.features, model.label_names).member()
 
 
@@ -117,6 +109,11 @@ class _Reader:
     text: str
     features: Sequence[Feature]
     label_names: Sequence[str]
+
+    def __post_init__(self) -> None:
+        allowed = current_limits()
+        allowed.check_bytes("rule", len(self.text.encode("utf-8", "surrogatepass")))
+        allowed.check_time("rule")
 
     def fail(self, what: str) -> NoReturn:
         shown = self.text.strip()

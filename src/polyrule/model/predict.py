@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
+from polyrule.arrays import Bytes, Floats, Ints, Ints8, Ints32
 from polyrule.data.table import Table
-from polyrule.model.bodies import Block, FlatBodies, check_table, flat_heads, native_values, run
+from polyrule.model.bodies import Block, FlatModel, check_table, native_values, run
 from polyrule.model.rule import Literal
 from polyrule.native import native
 
@@ -21,43 +21,20 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class FlatRules:
-    """A rule list as plain arrays, the only form that prediction kernels see.
+class FlatRules(FlatModel):
+    """A rule list as plain arrays, the only form that prediction kernels see."""
 
-    The literals of rule r are ``head_start[r]:head_start[r + 1]``.
-
-    Parameters
-    ----------
-    bodies : FlatBodies
-    head_start : ndarray of int32
-        Offsets, one more than there are rules.
-    head_label : ndarray of int32
-    head_value : ndarray of uint8
-    stop : ndarray of uint8
-        Per rule: whether examples labelled by it skip all later rules.
-    full : bool
-        Whether a rule that fires sets every label that is not yet set.
-    defaults : ndarray of uint8
-        Per label: its value when nobody sets it.
-    """
-
-    bodies: FlatBodies
-    head_start: npt.NDArray[np.int32]
-    head_label: npt.NDArray[np.int32]
-    head_value: npt.NDArray[np.uint8]
-    stop: npt.NDArray[np.uint8]
-    full: bool
-    defaults: npt.NDArray[np.uint8]
+    head_value: Bytes
+    stop: Bytes  # per rule: whether examples labelled by it skip all later rules
+    full: bool  # whether a rule that fires sets every label that is not yet set
+    defaults: Bytes  # per label: its value when nobody sets it
 
     @classmethod
     def of(cls, rule_list: RuleList) -> FlatRules:
         """Flatten a rule list."""
-        head_start, head_label = flat_heads(rule_list.rules)
         values = [literal.value for rule in rule_list.rules for literal in rule.head]
         return cls(
-            bodies=FlatBodies.of((rule.body for rule in rule_list.rules), rule_list.features),
-            head_start=head_start,
-            head_label=head_label,
+            *cls.shared(rule_list),
             head_value=np.array(values, dtype=np.uint8),
             stop=np.array([rule.stop for rule in rule_list.rules], dtype=np.uint8),
             full=rule_list.full,
@@ -67,17 +44,11 @@ class FlatRules:
 
 @dataclass(frozen=True, eq=False)
 class PredictResult:
-    """Labels of every example, and which rule set each.
+    """Labels of every example, and which rule set each."""
 
-    Parameters
-    ----------
-    labels : ndarray of uint8, shape (examples, labels)
-    setter : ndarray of int32, shape (examples, labels)
-        Index of the rule that set the label; -1 where nobody did and the default holds.
-    """
-
-    labels: npt.NDArray[np.uint8]
-    setter: npt.NDArray[np.int32]
+    labels: Bytes  # shape (examples, labels)
+    # shape (examples, labels); index of the rule that set the label; -1 where nobody did and the default holds
+    setter: Ints32
 
 
 def predict(rule_list: RuleList, table: Table) -> PredictResult:
@@ -108,15 +79,15 @@ def predict(rule_list: RuleList, table: Table) -> PredictResult:
     return PredictResult(*run(flat.bodies.rules, len(flat.defaults), table, both))
 
 
-def fired_rows(rule_list: RuleList, table: Table) -> list[npt.NDArray[np.int64]]:
+def fired_rows(rule_list: RuleList, table: Table) -> list[Ints]:
     """Per rule, the rows on which it was tried and its body held, whether or not it found a label to set."""
     check_table(rule_list, table)
     flat = rule_list.flat
     width = len(flat.defaults)
-    found: list[list[npt.NDArray[np.int64]]] = [[] for _ in range(flat.bodies.rules)]
+    found: list[list[Ints]] = [[] for _ in range(flat.bodies.rules)]
     for rows, block in flat.bodies.blocks(table.values, width):
         state = np.full((block.shape[0], width), -1, dtype=np.int8)
-        record: list[npt.NDArray[np.int64]] = []
+        record: list[Ints] = []
         _run(flat, block, state, np.empty(state.shape, dtype=np.int32), record)
         for rule, fired in enumerate(record):
             found[rule].append(fired + rows.start)
@@ -156,13 +127,7 @@ def predict_native(flat: FlatRules, values: Any) -> PredictResult:
     return PredictResult(labels, setter)
 
 
-def _run(
-    flat: FlatRules,
-    block: Block,
-    state: npt.NDArray[np.int8],
-    setter: npt.NDArray[np.int32],
-    record: list[npt.NDArray[np.int64]] | None = None,
-) -> None:
+def _run(flat: FlatRules, block: Block, state: Ints8, setter: Ints32, record: list[Ints] | None = None) -> None:
     """Apply every rule to one block; `state` (-1 unset), `setter` and, per rule, the fired rows are filled in place."""
     unset = np.full(state.shape[0], state.shape[1], dtype=np.int64)
     active = np.arange(state.shape[0])
@@ -183,13 +148,7 @@ def _run(
             active = np.setdiff1d(active, done, assume_unique=True)
 
 
-def _set_head(
-    flat: FlatRules,
-    rule: int,
-    rows: npt.NDArray[np.int64],
-    state: npt.NDArray[np.int8],
-    setter: npt.NDArray[np.int32],
-) -> npt.NDArray[np.int64]:
+def _set_head(flat: FlatRules, rule: int, rows: Ints, state: Ints8, setter: Ints32) -> Ints:
     """Set what is still unset; return per row how many labels that were."""
     newly = np.zeros(len(rows), dtype=np.int64)
     head = slice(flat.head_start[rule], flat.head_start[rule + 1])
@@ -206,25 +165,15 @@ def _set_head(
     return newly
 
 
-def predict_proba(rule_list: RuleList, table: Table, result: PredictResult | None = None) -> npt.NDArray[np.float64]:
+def predict_proba(rule_list: RuleList, table: Table, result: PredictResult | None = None) -> Floats:
     """Probability that each label is present, from the evidence behind the rule that decided it.
 
     A label set by a literal with counts (tp, fp) has its predicted value with probability (tp + 1) / (tp + fp + 2),
     Laplace's estimate. A label that nobody set is present with probability (present + 1) / (present + absent + 2), from
     the training examples on which nobody set it either. Where the learner stored a fairer estimate (`Literal.chance`,
-    `RuleList.default_chances`), that one holds. A label set to absent only because the list makes full
-    predictions has no counts of its own; the rule's counts summed over its head stand in for them.
-
-    Parameters
-    ----------
-    rule_list : RuleList
-    table : Table
-    result : PredictResult, optional
-        What `predict` returned for the same table, to save running the list again.
-
-    Returns
-    -------
-    ndarray of float64, shape (examples, labels)
+    `RuleList.default_chances`), that one holds. A label set to absent only because the list makes full predictions has
+    no counts of its own; the rule's counts summed over its head stand in for them. `result`, what `predict` returned
+    for the same table, saves running the list again.
 
     Examples
     --------
@@ -251,24 +200,12 @@ def predict_proba(rule_list: RuleList, table: Table, result: PredictResult | Non
 
 @dataclass(frozen=True, eq=False)
 class ChanceTables:
-    """What a rule list knows of probabilities, as arrays.
+    """What a rule list knows of probabilities, as arrays."""
 
-    Parameters
-    ----------
-    keys : ndarray of int64
-        ``rule * labels + label`` of every literal, ascending.
-    present : ndarray of float64
-        Per key: probability that the label is present where this literal set it.
-    right : ndarray of float64
-        Per rule: probability of being right, for labels outside its head.
-    defaults : ndarray of float64
-        Per label: probability of presence where nobody set it.
-    """
-
-    keys: npt.NDArray[np.int64]
-    present: npt.NDArray[np.float64]
-    right: npt.NDArray[np.float64]
-    defaults: npt.NDArray[np.float64]
+    keys: Ints  # ``rule * labels + label`` of every literal, ascending
+    present: Floats  # per key: probability that the label is present where this literal set it
+    right: Floats  # per rule: probability of being right, for labels outside its head
+    defaults: Floats  # per label: probability of presence where nobody set it
 
     @classmethod
     def of(cls, rule_list: RuleList) -> ChanceTables:

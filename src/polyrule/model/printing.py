@@ -364,16 +364,9 @@ def format_rule(
 ) -> str:
     """Return the rule as one line that `parse_rule` reads back.
 
-    Parameters
-    ----------
-    rule : Rule
-    features : sequence of Feature
-    label_names : sequence of str
-    counts : bool
-        Append what the rule did on the training examples, and in brackets whether it stops and who made it.
-    digits : int or None
-        Significant digits of thresholds, more only where so few would cover other training examples, or where it is
-        not known what would; None writes them so that they read back exactly.
+    With `counts` it ends with what the rule did on the training examples, and in brackets whether it stops and who made
+    it. Thresholds have so many significant `digits`, more only where so few would cover other training examples, or
+    where it is not known what would; None writes them so that they read back exactly.
 
     Examples
     --------
@@ -412,19 +405,7 @@ def format_defaults(rule_list: RuleList) -> str:
 
 
 def format_list(rule_list: RuleList, *, numbers: bool = True, counts: bool = True, digits: int | None = None) -> str:
-    """All rules, one line each, numbered from 1, and what holds for unset labels.
-
-    Parameters
-    ----------
-    rule_list : RuleList
-    numbers : bool
-        Start each line with the rule's number; explanations and edits refer to it.
-    counts : bool
-        End each line with the counts, the stop and who made the rule.
-    digits : int or None
-        Significant digits of thresholds, more only where so few would cover other training examples, or where it is
-        not known what would; None writes them so that they read back exactly.
-    """
+    """All rules, one line each as `format_rule` writes them, numbered from 1, and what holds for unset labels."""
     width = len(str(len(rule_list)))
     lines, always = [], rule_list.constants()
     for number, rule in enumerate(rule_list):

@@ -10,14 +10,13 @@ from math import isfinite
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import expit
 
-from polyrule.arrays import Matrix
+from polyrule.arrays import Bools, Bytes, Floats, Matrix
 from polyrule.data.table import Feature, Table
 from polyrule.errors import ModelError
 from polyrule.model import ensemble_printing as printing
-from polyrule.model.bodies import FlatBodies, check_table, covers, flat_heads, native_values, run
+from polyrule.model.bodies import FlatModel, check_table, covers, native_values, run
 from polyrule.model.cells import Grid
 from polyrule.model.conditions import fits, with_gaps
 from polyrule.model.decisions import Decision
@@ -105,7 +104,7 @@ class RuleEnsemble(RuleModel[WeightedRule]):
             _check_rule(rule, number, self.features, width)
 
     @cached_property
-    def worth(self) -> npt.NDArray[np.float64]:
+    def worth(self) -> Floats:
         """Log-odds per unit of score, by label."""
         return np.broadcast_to(np.array(self.unit, dtype=np.float64), len(self.label_names)).copy()
 
@@ -182,13 +181,13 @@ class RuleEnsemble(RuleModel[WeightedRule]):
             "labels_predicted": len({entry.label for entry in entries}),
         }
 
-    def fired(self, table: Table) -> npt.NDArray[np.bool_]:
+    def fired(self, table: Table) -> Bools:
         """Which rule covers which example, shape (examples, rules)."""
         check_table(self, table)
         bodies = self.flat.bodies
         return np.asarray(run(bodies.rules, bodies.rules, table, lambda values: (covers(bodies, values),))[0])
 
-    def scores(self, table: Table) -> npt.NDArray[np.float64]:
+    def scores(self, table: Table) -> Floats:
         """Score of every label, shape (examples, labels).
 
         Weights are added in the order of the rules, so that exported code, which does the same, gets the same numbers.
@@ -199,7 +198,7 @@ class RuleEnsemble(RuleModel[WeightedRule]):
         width = len(flat.intercepts)
         return np.asarray(run(flat.bodies.rules, width, table, lambda values: (kernel(flat, values),))[0])
 
-    def predict(self, X: Any) -> npt.NDArray[np.uint8]:
+    def predict(self, X: Any) -> Bytes:
         """Labels of every example, shape (examples, labels); X is a table, frame, array or data set.
 
         Where columns have names, only those that some rule tests must be there, as in `RuleList.predict`.
@@ -207,7 +206,7 @@ class RuleEnsemble(RuleModel[WeightedRule]):
         model, table = fit_to(self, X)
         return self.decision.labels(model.scores(table), self.unit)
 
-    def predict_proba(self, X: Any) -> npt.NDArray[np.float64]:
+    def predict_proba(self, X: Any) -> Floats:
         """Probability of presence of every label."""
         model, table = fit_to(self, X)
         return np.asarray(expit(self.worth * model.scores(table)))
@@ -295,39 +294,17 @@ def _check_rule(rule: WeightedRule, number: int, features: tuple[Feature, ...], 
 
 
 @dataclass(frozen=True, eq=False)
-class FlatWeights:
-    """An ensemble as plain arrays; the entries of rule r's head are ``head_start[r]:head_start[r + 1]``.
+class FlatWeights(FlatModel):
+    """An ensemble as plain arrays."""
 
-    Parameters
-    ----------
-    bodies : FlatBodies
-    head_start : ndarray of int32
-        Offsets, one more than there are rules.
-    head_label : ndarray of int32
-    weight : ndarray of float64
-        Per entry of a head.
-    intercepts : ndarray of float64
-        Per label.
-    """
-
-    bodies: FlatBodies
-    head_start: npt.NDArray[np.int32]
-    head_label: npt.NDArray[np.int32]
-    weight: npt.NDArray[np.float64]
-    intercepts: npt.NDArray[np.float64]
+    weight: Floats  # per entry of a head
+    intercepts: Floats  # per label
 
     @classmethod
     def of(cls, model: RuleEnsemble) -> FlatWeights:
         """Flatten an ensemble."""
-        head_start, head_label = flat_heads(model.rules)
         weights = [entry.weight for rule in model.rules for entry in rule.head]
-        return cls(
-            bodies=FlatBodies.of((rule.body for rule in model.rules), model.features),
-            head_start=head_start,
-            head_label=head_label,
-            weight=np.array(weights, dtype=np.float64),
-            intercepts=np.array(model.intercepts, dtype=np.float64),
-        )
+        return cls(*cls.shared(model), np.array(weights, dtype=np.float64), np.array(model.intercepts, np.float64))
 
 
 def scores_flat(flat: FlatWeights, values: Any) -> Matrix:

@@ -9,7 +9,7 @@ from polyrule.model.decisions import KINDS, Decision
 from polyrule.model.files import Codec, Node
 from polyrule.model.rule import Entry, WeightedRule
 from polyrule.model.rule_ensemble import RuleEnsemble
-from polyrule.model.rule_list_file import Vocabulary, decode_body, encode_condition, plain_number
+from polyrule.model.rule_list_file import Vocabulary, decode_body, decode_head, encode_condition, plain_number
 
 
 def encode(model: RuleEnsemble) -> dict[str, Any]:
@@ -63,11 +63,8 @@ def _encode_rule(rule: WeightedRule, names: Vocabulary) -> dict[str, Any]:
 
 def _decode_rule(node: Node, names: Vocabulary) -> WeightedRule:
     members = node.fields(("head", "body"), ("coverage",))
-    head = sorted((_decode_entry(item, names) for item in members["head"]), key=lambda entry: entry.label)
-    if len({entry.label for entry in head}) != len(head) or not head:
-        members["head"].fail("must name at least one label and none twice")
     return WeightedRule(
-        head=tuple(head),
+        head=decode_head(members["head"], names, _decode_entry),
         body=decode_body(members["body"], names),
         coverage=members["coverage"].maybe(lambda n: n.number(0)),
     )

@@ -8,9 +8,7 @@ from functools import cached_property
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, overload
 
-import numpy as np
-import numpy.typing as npt
-
+from polyrule.arrays import Bytes, Floats
 from polyrule.data.table import Feature
 from polyrule.errors import ModelError
 from polyrule.model import predict as prediction
@@ -247,7 +245,7 @@ class RuleList(RuleModel[Rule]):
             f"constants alone {plain:.3f}"
         )
 
-    def predict(self, X: Any) -> npt.NDArray[np.uint8]:
+    def predict(self, X: Any) -> Bytes:
         """Labels of every example, shape (examples, labels); X is a table, frame, array or data set.
 
         A frame, table or data set may have its columns in any order; only those that some rule tests must be there, and
@@ -256,7 +254,7 @@ class RuleList(RuleModel[Rule]):
         model, table = fit_to(self, X)
         return prediction.predict(model, table).labels
 
-    def predict_proba(self, X: Any) -> npt.NDArray[np.float64]:
+    def predict_proba(self, X: Any) -> Floats:
         """Probability of presence of every label; see `polyrule.model.predict.predict_proba`."""
         return predict_proba(*fit_to(self, X))
 

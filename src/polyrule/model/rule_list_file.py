@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from math import inf, isfinite
-from typing import Any
+from typing import Any, TypeVar
 
 from polyrule.data.columns import shorten
 from polyrule.data.table import Feature
@@ -14,6 +14,7 @@ from polyrule.model.files import Codec, Node, plain_json
 from polyrule.model.rule import (
     LONGEST_NAME,
     Condition,
+    Entry,
     FeatureCondition,
     GroupCondition,
     LabelCondition,
@@ -25,6 +26,8 @@ from polyrule.model.rule import (
     SetCondition,
 )
 from polyrule.model.rule_list import RuleList
+
+Said = TypeVar("Said", Literal, Entry)
 
 
 class Names:
@@ -77,9 +80,10 @@ def decode(
 ) -> RuleList:
     """Return the rule list that the members describe."""
     names = Vocabulary(features, label_names)
-    for name in ("defaults", "default_counts"):
-        if len(members[name].items()) != len(label_names):
-            members[name].fail(f"has {len(members[name].items())} entries for {len(label_names)} labels")
+    for name in ("defaults", "default_counts", "default_chances"):
+        given = members[name].maybe(Node.items)
+        if given is not None and len(given) != len(label_names):
+            members[name].fail(f"has {len(given)} entries for {len(label_names)} labels")
     return RuleList(
         rules=tuple(_decode_rule(node, names) for node in members["rules"]),
         features=features,
@@ -88,7 +92,7 @@ def decode(
         default_counts=tuple(_pair(node) for node in members["default_counts"]),
         full=members["full"].flag(),
         info=info,
-        default_chances=_chances(members.get("default_chances"), len(label_names)),
+        default_chances=tuple(map(_chance, members["default_chances"].maybe(list) or ())),
     )
 
 
@@ -111,28 +115,23 @@ class Vocabulary:
             self._categories[feature] = Names(owner.categories, f"category of {owner.name!r}")
         return self._categories[feature]
 
+    def test(self, feature: int, op: str, value: Any) -> dict[str, Any]:
+        """Return a condition on a feature as a file has it."""
+        return {"feature": self.features.write(feature), "op": op, "value": value}
+
 
 def encode_condition(condition: Condition, names: Vocabulary) -> dict[str, Any]:
     """One condition by names."""
     match condition:
         case NumericCondition(feature, op, threshold):
-            gap = (
-                {}
-                if condition.between is None
-                else {"between": [x if isfinite(x) else None for x in condition.between]}
-            )
-            return {"feature": names.features.write(feature), "op": op, "value": float(threshold)} | gap
+            gap = [x if isfinite(x) else None for x in condition.between or ()]
+            return names.test(feature, op, float(threshold)) | ({"between": gap} if gap else {})
         case NominalCondition(feature, value):
-            return {
-                "feature": names.features.write(feature),
-                "op": "=",
-                "value": names.categories(feature).write(value),
-            }
+            return names.test(feature, "=", names.categories(feature).write(value))
         case SetCondition(feature, values):
-            written = [names.categories(feature).write(value) for value in values]
-            return {"feature": names.features.write(feature), "op": "in", "value": written}
+            return names.test(feature, "in", [names.categories(feature).write(value) for value in values])
         case MissingCondition(feature, missing):
-            return {"feature": names.features.write(feature), "op": "is", "value": "missing" if missing else "known"}
+            return names.test(feature, "is", "missing" if missing else "known")
         case LabelCondition(label, value):
             return {"label": names.labels.write(label), "op": "=", "value": int(value)}
         case GroupCondition(members, least):
@@ -153,6 +152,14 @@ def decode_body(node: Node, names: Vocabulary) -> tuple[Condition, ...]:
     if sum(isinstance(condition, GroupCondition) for condition in body) > 1:
         node.fail("must hold at most one group of alternatives")
     return body
+
+
+def decode_head(node: Node, names: Vocabulary, read: Callable[[Node, Vocabulary], Said]) -> tuple[Said, ...]:
+    """All that a head says, each read by `read`, in the order of the labels."""
+    head = sorted((read(item, names) for item in node), key=lambda said: said.label)
+    if len({said.label for said in head}) != len(head) or not head:
+        node.fail("must name at least one label and none twice")
+    return tuple(head)
 
 
 def _decode_group(node: Node, names: Vocabulary) -> GroupCondition:
@@ -238,16 +245,13 @@ def _decode_rule(node: Node, names: Vocabulary) -> Rule:
     members = node.fields(
         ("head", "body"), ("stop", "value", "coverage", "origin", "bound", "unfinished", "certificate")
     )
-    head = sorted((_decode_literal(item, names) for item in members["head"]), key=lambda literal: literal.label)
-    if len({literal.label for literal in head}) != len(head) or not head:
-        members["head"].fail("must name at least one label and none twice")
     # A rule written into the file by hand need not spell out what a learned one has.
     origin = members["origin"].maybe(lambda n: n.choice("learned", "edited", "hand")) or "hand"
     certificate = members["certificate"]
     if certificate.value is not None and not isinstance(certificate.value, dict):
         certificate.fail("must be an object")
     return Rule(
-        head=tuple(head),
+        head=decode_head(members["head"], names, _decode_literal),
         body=decode_body(members["body"], names),
         stop=members["stop"].maybe(Node.flag) or False,
         value=members["value"].maybe(Node.fraction),
@@ -271,14 +275,6 @@ def _chance(node: Node) -> float:
     if chance > 1:
         node.fail("must be a probability, between 0 and 1")
     return chance
-
-
-def _chances(node: Node | None, labels: int) -> tuple[float, ...]:
-    if node is None or node.value is None:
-        return ()
-    if len(node.items()) != labels:
-        node.fail(f"has {len(node.items())} entries for {labels} labels")
-    return tuple(map(_chance, node))
 
 
 def _pair(node: Node) -> tuple[float, float]:

@@ -6,9 +6,7 @@ from collections.abc import Sequence
 from itertools import combinations
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
-
+from polyrule.arrays import Bytes
 from polyrule.data.labels import UNKNOWN
 from polyrule.model.rule import Rule, group_of
 
@@ -59,9 +57,7 @@ def _pair(first: Sequence[Any], second: Sequence[Any], used: set[int], taken: se
 
 
 def summarise(
-    models: Sequence[Sequence[Rule]],
-    predictions: Sequence[npt.NDArray[np.uint8]] | None,
-    truth: npt.NDArray[np.uint8] | None,
+    models: Sequence[Sequence[Rule]], predictions: Sequence[Bytes] | None, truth: Bytes | None
 ) -> list[dict[str, Any]]:
     """One entry per pair of models: shared rules; on the examples given, where they differ and who is right there."""
     entries = []

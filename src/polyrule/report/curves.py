@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
-from polyrule.arrays import Floats
+from polyrule.arrays import Bools, Floats, Ints
 from polyrule.data.labels import UNKNOWN
 from polyrule.model.rule_list import RuleList
 from polyrule.report.run import Run
@@ -15,20 +14,12 @@ from polyrule.report.run import Run
 
 @dataclass(frozen=True, eq=False)
 class Curve:
-    """One point for the empty list and one after every rule.
+    """One point for the empty list and one after every rule."""
 
-    Parameters
-    ----------
-    set_share : ndarray
-        Share of all labels of all examples that some rule has set.
-    open_examples : ndarray of int64
-        Examples that no stop has ended and that have a label not yet set.
-    micro_f1, hamming_accuracy, subset_accuracy : ndarray
-        Scores of the list cut off here, with its defaults for what is not set; 0/0 counts 0.
-    """
-
-    set_share: Floats
-    open_examples: npt.NDArray[np.int64]
+    set_share: Floats  # share of all labels of all examples that some rule has set
+    open_examples: Ints  # examples that no stop has ended and that have a label not yet set
+    # micro_f1, hamming_accuracy, subset_accuracy: scores of the list cut off here, with its defaults for what is not
+    # set; 0/0 counts 0
     micro_f1: Floats
     hamming_accuracy: Floats
     subset_accuracy: Floats
@@ -61,7 +52,7 @@ def curve(model: RuleList, run: Run) -> Curve:
     known = is_known[rows, columns].astype(np.int64)
     before, after, truth = (matrix[rows, columns].astype(np.int64) for matrix in (defaults, run.labels, is_present))
 
-    def total(start: int, change: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    def total(start: int, change: Ints) -> Ints:
         return start + np.concatenate([[0], np.cumsum(_per_rule(when, change, steps - 1))])
 
     predicted = total(int((defaults * is_known).sum()), (after - before) * known)
@@ -81,20 +72,13 @@ def curve(model: RuleList, run: Run) -> Curve:
     )
 
 
-def _per_rule(when: npt.NDArray[np.int64], change: npt.NDArray[np.int64], rules: int) -> npt.NDArray[np.int64]:
+def _per_rule(when: Ints, change: Ints, rules: int) -> Ints:
     sums = np.zeros(rules, dtype=np.int64)
     np.add.at(sums, when, change)
     return sums
 
 
-def _exact_matches(
-    errors: npt.NDArray[np.int64],
-    judged: npt.NDArray[np.bool_],
-    rows: npt.NDArray[np.int64],
-    when: npt.NDArray[np.int64],
-    change: npt.NDArray[np.int64],
-    steps: int,
-) -> npt.NDArray[np.int64]:
+def _exact_matches(errors: Ints, judged: Bools, rows: Ints, when: Ints, change: Ints, steps: int) -> Ints:
     """Examples that are right in every known label after each rule; `rows`, `when` and `change` are sorted by rule."""
     errors = errors + ~judged  # an example without a known label is never right
     right = int((errors == 0).sum())
@@ -110,7 +94,7 @@ def _exact_matches(
     return np.array(matches, dtype=np.int64)
 
 
-def _open(model: RuleList, run: Run) -> npt.NDArray[np.int64]:
+def _open(model: RuleList, run: Run) -> Ints:
     """Examples still open after each rule: nobody stopped them and a label is unset."""
     beyond = len(model)
     stops = np.array([rule.stop for rule in model.rules] + [False], dtype=bool)

@@ -7,33 +7,31 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from polyrule.arrays import Bools
+from polyrule.arrays import Bools, Bytes, Ints
 from polyrule.model.ensemble_printing import format_ensemble, weighted_text
 from polyrule.model.rule import Literal, Rule, WeightedRule
 from polyrule.model.rule_ensemble import RuleEnsemble
 from polyrule.report import label_graph
 from polyrule.report.inputs import Part
-from polyrule.report.list_summary import condition_entry, note_entry
+from polyrule.report.list_summary import condition_entry, few, note_entry, on_part
 
 
 @dataclass(frozen=True, eq=False)
 class EnsembleRun:
-    """An ensemble run over labelled examples.
+    """An ensemble run over labelled examples."""
 
-    Parameters
-    ----------
-    labels : ndarray of uint8, shape (examples, labels)
-    covers : ndarray, one entry per rule
-    right, wrong : ndarray, shape (rules, labels)
-        For labels of a rule's head, the covered examples on which the label is, or is not, as the weight's sign says.
-    """
+    labels: Bytes  # shape (examples, labels)
+    covers: Ints
+    # right, wrong: shape (rules, labels); for labels of a rule's head, the covered examples on which the label is, or
+    # is not, as the weight's sign says
+    right: Ints
+    wrong: Ints
 
-    labels: npt.NDArray[np.uint8]
-    covers: npt.NDArray[np.int64]
-    right: npt.NDArray[np.int64]
-    wrong: npt.NDArray[np.int64]
+    @property
+    def sets(self) -> Ints:
+        """A rule that covers an example has its say."""
+        return self.covers
 
 
 def signed_rule(rule: WeightedRule) -> Rule:
@@ -101,15 +99,13 @@ def warnings(model: RuleEnsemble, runs: Sequence[EnsembleRun], parts: Sequence[P
     for result, part in zip(runs, parts, strict=True):
         idle = [number + 1 for number in np.flatnonzero(result.covers == 0)]
         if idle and not part.unseen:  # on a few new examples some rules have nothing to do; their cards say so
-            which = ", ".join(map(str, idle[:8])) + ("…" if len(idle) > 8 else "")
-            found.append(
-                f"{len(idle)} of {len(model)} rules cover no example of the {part.title.lower()} (rule {which})."
-            )
+            where = part.title.lower()
+            found.append(f"{len(idle)} of {len(model)} rules cover no example of the {where} (rule {few(idle)}).")
         silent = [name for label, name in enumerate(model.label_names) if not result.labels[:, label].any()]
         if silent:
-            which = ", ".join(silent[:8]) + ("…" if len(silent) > 8 else "")
             verb = "is" if len(silent) == 1 else "are"
-            found.append(f"{len(silent)} of {len(model.label_names)} labels {verb} never predicted there: {which}.")
+            count = f"{len(silent)} of {len(model.label_names)} labels"
+            found.append(f"{count} {verb} never predicted there: {few(silent)}.")
     return found
 
 
@@ -122,16 +118,5 @@ def _rule(rule: WeightedRule, number: int, runs: Sequence[EnsembleRun], slots: M
         "exact": None,
         "origin": "learned",
         "coverage": None if rule.coverage is None else float(rule.coverage),
-        "parts": [_on_part(rule, number, result) for result in runs],
-    }
-
-
-def _on_part(rule: WeightedRule, number: int, result: EnsembleRun) -> dict[str, Any]:
-    pairs = [[int(result.right[number, e.label]), int(result.wrong[number, e.label])] for e in rule.head]
-    return {
-        "covers": int(result.covers[number]),
-        "sets": int(result.covers[number]),
-        "right": sum(right for right, _ in pairs),
-        "wrong": sum(wrong for _, wrong in pairs),
-        "head": pairs,
+        "parts": [on_part(rule, number, result) for result in runs],
     }

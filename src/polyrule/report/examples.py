@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from polyrule.arrays import Floats, Ints
 from polyrule.data.labels import UNKNOWN
 from polyrule.data.table import Feature, Table
 from polyrule.report.inputs import Part
@@ -44,7 +44,7 @@ def shown(tested: Sequence[int], features: Sequence[Feature]) -> list[int]:
     return sorted({*tested, *(j for j, f in enumerate(features) if f.is_dated and f.column in dates)})
 
 
-def histogram(feature: Feature, values: npt.NDArray[np.float64]) -> dict[str, Any]:
+def histogram(feature: Feature, values: Floats) -> dict[str, Any]:
     """Counts per category, per value where there are few, else per interval of equal width.
 
     Examples
@@ -97,11 +97,8 @@ TEST_SHARE = 0.6
 def summarise(parts: Sequence[Part], columns: Sequence[int], budget: int) -> dict[str, Any]:
     """Examples of all parts, sampled evenly where they would take more than `budget` bytes.
 
-    Returns
-    -------
-    dict
-        part (index of the part), id, row (position in its part), truth (present labels) per example; columns: per
-        feature its values, as a list or, where most are 0, as {i: positions, v: values}.
+    Per example part (its index), id, row (position in its part) and truth (present labels); columns: per feature its
+    values, as a list or, where most are 0, as {i: positions, v: values}.
     """
     total = sum(len(part) for part in parts)
     room = min(total, MOST_EXAMPLES)
@@ -132,14 +129,12 @@ def _shares(parts: Sequence[Part], room: int) -> list[int]:
     return [min(train, room - for_test), for_test]
 
 
-def _spread(total: int, number: int) -> npt.NDArray[np.int64]:
+def _spread(total: int, number: int) -> Ints:
     """Return `number` of `total` positions, evenly spread, all of them where they fit."""
     return np.unique(np.linspace(0, total - 1, number).round().astype(np.int64)) if number else np.zeros(0, np.int64)
 
 
-def chosen_examples(
-    parts: Sequence[Part], rows: Sequence[npt.NDArray[np.int64]], columns: Sequence[int]
-) -> dict[str, Any]:
+def chosen_examples(parts: Sequence[Part], rows: Sequence[Ints], columns: Sequence[int]) -> dict[str, Any]:
     """The examples at these positions of each part, with the values of these features."""
     entry: dict[str, Any] = {"part": [], "row": [], "id": [], "truth": [], "unknown": []}
     for index, (part, chosen) in enumerate(zip(parts, rows, strict=True)):
@@ -155,7 +150,7 @@ def chosen_examples(
     return entry
 
 
-def _column(values: npt.NDArray[np.float64]) -> Any:
+def _column(values: Floats) -> Any:
     stored = np.flatnonzero(~(values == 0))
     if 3 * len(stored) < len(values):
         return {"i": stored.tolist(), "v": [plain(value) for value in values[stored].tolist()]}

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import scipy.sparse as sp
 
+from polyrule.arrays import Bools, Bytes
 from polyrule.data import Dataset, Feature, Table, to_labels, to_table
 from polyrule.data.columns import hold_unseen
 from polyrule.data.examples import fingerprint
@@ -24,44 +24,27 @@ from polyrule.model.narrowing import names_in_rules
 
 @dataclass(frozen=True, eq=False)
 class Part:
-    """Examples the models are shown on.
+    """Examples the models are shown on."""
 
-    Parameters
-    ----------
-    key : {"train", "test"}
-    title : str
-        What the page calls them.
-    name : str
-        Name of the data set.
-    table : Table
-    truth : ndarray of uint8, shape (examples, labels)
-        0, 1, or 2 where a label is unknown.
-    row_ids : tuple of str or None
-    weighted : bool
-        Whether the data came with weights; the report counts examples, and then says so.
-    unseen : bool
-        Whether no model was learned from these examples.
-    """
-
-    key: str
-    title: str
-    name: str
+    key: str  # one of "train", "test"
+    title: str  # what the page calls them
+    name: str  # name of the data set
     table: Table
-    truth: npt.NDArray[np.uint8]
+    truth: Bytes  # shape (examples, labels); 0, 1, or 2 where a label is unknown
     row_ids: tuple[str, ...] | None = None
-    weighted: bool = False
-    unseen: bool = False
+    weighted: bool = False  # whether the data came with weights; the report counts examples, and then says so
+    unseen: bool = False  # whether no model was learned from these examples
 
     def __len__(self) -> int:
         return len(self.table)
 
     @property
-    def present(self) -> npt.NDArray[np.uint8]:
+    def present(self) -> Bytes:
         """1 where a label is known to be present, shape (examples, labels)."""
         return np.asarray(self.truth == 1, dtype=np.uint8)
 
     @property
-    def known(self) -> npt.NDArray[np.bool_]:
+    def known(self) -> Bools:
         """Where labels are known, shape (examples, labels)."""
         return np.asarray(self.truth != UNKNOWN)
 
@@ -97,16 +80,7 @@ class Inputs:
 
 
 def read_inputs(models: Any, data: Any = None, test: Any = None) -> Inputs:
-    """Check and name everything a report is asked for.
-
-    Parameters
-    ----------
-    models : model, fitted estimator, path of a model file, a sequence of these, or a mapping from name to one of these
-    data : Dataset or pair (X, Y), optional
-        Usually the training data.
-    test : Dataset or pair (X, Y), optional
-        Examples the models have not seen.
-    """
+    """Check and name everything a report is asked for; see `polyrule.report.build`."""
     named = _named(models)
     first_name, first = named[0]
     for name, model in named[1:]:

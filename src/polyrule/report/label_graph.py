@@ -13,9 +13,9 @@ from typing import Any
 from typing import Literal as Choice
 
 import numpy as np
-import numpy.typing as npt
 import scipy.sparse as sp
 
+from polyrule.arrays import Floats
 from polyrule.model.rule import LabelCondition, Rule
 
 #: edges kept; a list with very large heads would otherwise draw every pair of labels
@@ -24,29 +24,18 @@ MOST_EDGES = 400
 
 @dataclass(slots=True)
 class Edge:
-    """A dependency between two labels.
+    """A dependency between two labels."""
 
-    Parameters
-    ----------
-    kind : {"together", "implies"}
-        Two labels of one head, or a label in a body and one in the head.
-    source, target : int
-        Labels; for "together" the smaller one first.
-    source_value, target_value : int
-        1 present, 0 absent.
-    conditional : bool
-        Whether features must satisfy something too.
-    rules : list of int
-        The rules that say so.
-    """
-
+    # one of "together", "implies"; two labels of one head, or a label in a body and one in the head
     kind: Choice["together", "implies"]
+    # source, target: labels; for "together" the smaller one first
     source: int
     target: int
+    # source_value, target_value: 1 present, 0 absent
     source_value: int
     target_value: int
-    conditional: bool
-    rules: list[int] = field(default_factory=list)
+    conditional: bool  # whether features must satisfy something too
+    rules: list[int] = field(default_factory=list)  # the rules that say so
 
 
 def label_edges(rules: Iterable[Rule], most: int | None = None) -> list[Edge]:
@@ -110,7 +99,7 @@ def _rules_with(matrix: Any, column: int) -> Any:
     return matrix.indices[matrix.indptr[column] : matrix.indptr[column + 1]]
 
 
-def layout(labels: int, pairs: Iterable[tuple[int, int]], rounds: int = 150) -> npt.NDArray[np.float64]:
+def layout(labels: int, pairs: Iterable[tuple[int, int]], rounds: int = 150) -> Floats:
     """Place labels in the unit square: linked ones near each other, all of them apart.
 
     A force-directed placement that starts from a circle and uses no random numbers, so that the same model always gives
@@ -135,7 +124,7 @@ def layout(labels: int, pairs: Iterable[tuple[int, int]], rounds: int = 150) -> 
         length = np.maximum(np.sqrt((force**2).sum(axis=1, keepdims=True)), 1e-9)
         place = place + force / length * np.minimum(length, 0.15 * (1 - step / rounds))
     low, high = place.min(axis=0), place.max(axis=0)
-    scaled: npt.NDArray[np.float64] = (place - low) / np.maximum(high - low, 1e-9)
+    scaled: Floats = (place - low) / np.maximum(high - low, 1e-9)
     return scaled
 
 

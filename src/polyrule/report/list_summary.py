@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from polyrule.arrays import Floats
 from polyrule.model.bodies import ABOVE, AT_MOST, CATEGORY, GROUP, IN, LABEL, MISSING
 from polyrule.model.conditions import shown_threshold
 from polyrule.model.printing import format_doubt, format_list, parts_0_from_1, rule_text
@@ -20,6 +20,7 @@ from polyrule.model.rule import (
     NumericCondition,
     Rule,
     SetCondition,
+    WeightedRule,
 )
 from polyrule.model.rule_list import RuleList
 from polyrule.report import label_graph
@@ -84,17 +85,20 @@ def warnings(model: RuleList, runs: Sequence[Run], parts: Sequence[Part]) -> lis
             continue  # on a few new examples some rules have nothing to do; their cards say so
         idle = [number + 1 for number in np.flatnonzero(result.sets == 0)]
         if idle and len(model.rules):
-            which = ", ".join(map(str, idle[:8])) + ("…" if len(idle) > 8 else "")
             found.append(
-                f"{len(idle)} of {len(model)} rules set no label of the {part.title.lower()} (rule {which}): "
+                f"{len(idle)} of {len(model)} rules set no label of the {part.title.lower()} (rule {few(idle)}): "
                 "nothing is known about them there."
             )
     silent = [name for index, name in enumerate(model.label_names) if not _ever_present(model, index)]
     if silent:
-        which = ", ".join(silent[:8]) + ("…" if len(silent) > 8 else "")
         verb = "is" if len(silent) == 1 else "are"
-        found.append(f"{len(silent)} of {len(model.label_names)} labels {verb} never predicted present: {which}.")
+        found.append(f"{len(silent)} of {len(model.label_names)} labels {verb} never predicted present: {few(silent)}.")
     return found
+
+
+def few(names: Sequence[object]) -> str:
+    """The first of some names or numbers."""
+    return ", ".join(map(str, names[:8])) + ("…" if len(names) > 8 else "")
 
 
 def _ever_present(model: RuleList, label: int) -> bool:
@@ -115,7 +119,7 @@ def _rule(rule: Rule, number: int, runs: Sequence[RuleCounts], slots: Mapping[in
         "expected": rule.expected,
         "chances": [literal.chance for literal in rule.head],
         "doubt": format_doubt(rule).removeprefix(", "),
-        "parts": [_on_part(rule, number, result) for result in runs],
+        "parts": [on_part(rule, number, result) for result in runs],
     }
 
 
@@ -129,14 +133,15 @@ def note_entry(model: Any, rule: Any, text_of: Callable[..., str]) -> dict[str, 
     return {"note": said} if said else {}
 
 
-def _on_part(rule: Rule, number: int, result: RuleCounts) -> dict[str, Any]:
+def on_part(rule: Rule | WeightedRule, number: int, result: RuleCounts) -> dict[str, Any]:
+    """What one rule did on one part."""
     right, wrong = result.right[number], result.wrong[number]
     return {
         "covers": int(result.covers[number]),
         "sets": int(result.sets[number]),
         "right": int(right.sum()),
         "wrong": int(wrong.sum()),
-        "head": [[int(right[literal.label]), int(wrong[literal.label])] for literal in rule.head],
+        "head": [[int(right[said.label]), int(wrong[said.label])] for said in rule.head],
     }
 
 
@@ -168,5 +173,5 @@ def _count(value: float) -> int | float:
     return int(value) if float(value).is_integer() else float(value)
 
 
-def _shares(values: npt.NDArray[np.float64]) -> list[float]:
+def _shares(values: Floats) -> list[float]:
     return [round(float(value), 5) for value in values]

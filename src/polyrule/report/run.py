@@ -6,13 +6,10 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
-import numpy.typing as npt
 
-from polyrule.arrays import Bools, Ints
+from polyrule.arrays import Bytes, Ints, Ints32
 from polyrule.data.table import Table
-from polyrule.model.conditions import holds
-from polyrule.model.predict import predict
-from polyrule.model.rule import Condition, LabelCondition
+from polyrule.model.predict import fired_rows, predict
 from polyrule.model.rule_list import RuleList
 
 
@@ -38,29 +35,15 @@ class RuleCounts(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Run:
-    """A rule list run over labelled examples.
+    """A rule list run over labelled examples."""
 
-    Parameters
-    ----------
-    labels : ndarray of uint8, shape (examples, labels)
-        The predictions.
-    setter : ndarray of int32, shape (examples, labels)
-        The rule that set each label, -1 where the default holds.
-    truth : ndarray of uint8, shape (examples, labels)
-    covers : ndarray, one entry per rule
-        Examples that reach the rule and satisfy its body, whether or not anything is left to set.
-    sets : ndarray, one entry per rule
-        Examples of which the rule set at least one label.
-    right, wrong : ndarray, shape (rules, labels)
-        Labels the rule set, by whether the truth agrees; an unknown one is in neither. For a list with full predictions
-        this counts the labels it sets by leaving them out, too.
-    """
-
-    labels: npt.NDArray[np.uint8]
-    setter: npt.NDArray[np.int32]
-    truth: npt.NDArray[np.uint8]
-    covers: Ints
-    sets: Ints
+    labels: Bytes  # shape (examples, labels); the predictions
+    setter: Ints32  # shape (examples, labels); the rule that set each label, -1 where the default holds
+    truth: Bytes  # shape (examples, labels)
+    covers: Ints  # examples that reach the rule and satisfy its body, whether or not anything is left to set
+    sets: Ints  # examples of which the rule set at least one label
+    # right, wrong: shape (rules, labels); labels the rule set, by whether the truth agrees; an unknown one is in
+    # neither. For a list with full predictions this counts the labels it sets by leaving them out, too.
     right: Ints
     wrong: Ints
 
@@ -70,7 +53,7 @@ class Run:
         return np.asarray((self.setter < 0).sum(axis=0))
 
 
-def run(model: RuleList, table: Table, truth: npt.NDArray[np.uint8]) -> Run:
+def run(model: RuleList, table: Table, truth: Bytes) -> Run:
     """Run the list and count what every rule does.
 
     Examples
@@ -95,49 +78,8 @@ def run(model: RuleList, table: Table, truth: npt.NDArray[np.uint8]) -> Run:
         labels=result.labels,
         setter=result.setter,
         truth=truth,
-        covers=np.array(
-            [mask.sum() for mask in coverage_masks(model, table, result.setter, result.labels)], dtype=np.int64
-        ),
+        covers=np.array([len(fired) for fired in fired_rows(model, table)], dtype=np.int64),
         sets=np.bincount(np.unique(setters * len(table) + rows) // max(1, len(table)), minlength=rules),
         right=np.bincount(cells[agree], minlength=rules * width).reshape(shape),
         wrong=np.bincount(cells[differ], minlength=rules * width).reshape(shape),
     )
-
-
-def coverage_masks(
-    model: RuleList, table: Table, setter: npt.NDArray[np.int32], labels: npt.NDArray[np.uint8]
-) -> list[Bools]:
-    """Per rule, which examples reach it and satisfy its body.
-
-    The state that a label condition reads is recovered from the outcome: a label was set before rule r exactly if a
-    rule before r set it.
-    """
-    last = _last_rule(model, setter)
-    masks = []
-    for number, rule in enumerate(model.rules):
-        mask = last >= number
-        for condition in rule.body:
-            mask = mask & _holds(condition, number, table, setter, labels)
-        masks.append(mask)
-    return masks
-
-
-def _last_rule(model: RuleList, setter: npt.NDArray[np.int32]) -> Ints:
-    """Per example, the rule whose stop ended its run; the number of rules where none did."""
-    beyond = len(model)
-    stops = np.array([rule.stop for rule in model.rules] + [False], dtype=bool)
-    stopping = np.where(stops[setter], setter, beyond)
-    return np.asarray(stopping.min(axis=1, initial=beyond), dtype=np.int64)
-
-
-def _holds(
-    condition: Condition,
-    number: int,
-    table: Table,
-    setter: npt.NDArray[np.int32],
-    labels: npt.NDArray[np.uint8],
-) -> Bools:
-    if isinstance(condition, LabelCondition):
-        by = setter[:, condition.label]
-        return np.asarray((by >= 0) & (by < number) & (labels[:, condition.label] == condition.value))
-    return holds(condition, table)

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from polyrule.arrays import Bytes
 from polyrule.evaluation.baseline import BaselineComparison, simple_predictions
 from polyrule.evaluation.resampling import ResampledScores, resample_scores
 from polyrule.evaluation.scores import LOWER_IS_BETTER, MEASURES, Scores, score
@@ -37,9 +37,9 @@ def simple_scores(part: Part, learned_from: Part) -> dict[str, Scores]:
     return {name: score(part.answers, labels) for name, labels in found.items()}
 
 
-def _cross_fitted(part: Part) -> dict[str, npt.NDArray[np.uint8]]:
+def _cross_fitted(part: Part) -> dict[str, Bytes]:
     fold = np.arange(len(part)) % FOLDS
-    found: dict[str, npt.NDArray[np.uint8]] = {}
+    found: dict[str, Bytes] = {}
     for number in range(FOLDS):
         rest, held = np.flatnonzero(fold != number), np.flatnonzero(fold == number)
         if not len(rest):
@@ -49,7 +49,7 @@ def _cross_fitted(part: Part) -> dict[str, npt.NDArray[np.uint8]]:
     return found
 
 
-def resample(part: Part, predictions: Sequence[npt.NDArray[np.uint8]]) -> ResampledScores:
+def resample(part: Part, predictions: Sequence[Bytes]) -> ResampledScores:
     """Score all models on the same resamples of the examples."""
     times = MOST_COUNTED // max(1, part.truth.size * len(predictions))
     return resample_scores(part.truth, predictions, resamples=min(400, max(60, times)))
@@ -64,7 +64,7 @@ def level_with_best(scores: Sequence[Mapping[str, float]], resampled: ResampledS
     return found
 
 
-def summarise(part: Part, predicted: npt.NDArray[np.uint8], simple: SIMPLE, names: tuple[str, ...]) -> dict[str, Any]:
+def summarise(part: Part, predicted: Bytes, simple: SIMPLE, names: tuple[str, ...]) -> dict[str, Any]:
     """All measures, those of simple models, per-label counts and ratios, and which labels stand in for which."""
     comparison = BaselineComparison(model=score(part.answers, predicted, names), baseline=simple["majority"])
     per_label = comparison.model.per_label()
@@ -81,7 +81,7 @@ def summarise(part: Part, predicted: npt.NDArray[np.uint8], simple: SIMPLE, name
     }
 
 
-def confusion(truth: npt.NDArray[np.uint8], predicted: npt.NDArray[np.uint8]) -> list[list[int]]:
+def confusion(truth: Bytes, predicted: Bytes) -> list[list[int]]:
     """How often a label was predicted wrongly on an example on which another was missed: [predicted, missed, examples].
 
     Examples

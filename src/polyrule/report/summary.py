@@ -44,11 +44,8 @@ def signed_rules(model: Any) -> Sequence[Rule]:
 def _importances(model: Any, inputs: Inputs, slots: Mapping[int, int], resamples: int = 0) -> dict[str, Any] | None:
     """Importances on the last part; None without data.
 
-    Returns
-    -------
-    dict
-        score, examples, part; rules and features as [number or slot, drop, low, high, share that comes back or null];
-        resamples and agreement where the model was learned again.
+    Rules and features as [number or slot, drop, low, high, share that comes back or null]; resamples and agreement
+    where the model was learned again.
     """
     if not inputs.parts:
         if resamples:
@@ -61,7 +58,10 @@ def _importances(model: Any, inputs: Inputs, slots: Mapping[int, int], resamples
     entry: dict[str, Any] = {
         "part": len(inputs.parts) - 1,
         "examples": found.examples,
-        "rules": _rows(found.rules, [item.index for item in found.rules], None if again is None else again.rules),
+        "rules": [
+            [item.index, *_figures(item), None if again is None else round(again.rules[item.index], 4)]
+            for item in found.rules
+        ],
         "features": [
             [slots[item.index], *_figures(item), shares.get(item.name) if again is not None else None]
             for item in found.features
@@ -79,13 +79,6 @@ def _again(model: Any, inputs: Inputs, resamples: int) -> Stability:
     return stability(model, part.dataset(inputs.label_names), resamples)
 
 
-def _rows(found: Sequence[Importance], numbers: Sequence[int], back: Sequence[float] | None) -> list[list[Any]]:
-    return [
-        [number, *_figures(item), None if back is None else round(back[number], 4)]
-        for item, number in zip(found, numbers, strict=True)
-    ]
-
-
 def _figures(item: Importance) -> list[float]:
     return [round(value, 5) for value in (item.drop, item.low, item.high)]
 
@@ -100,24 +93,7 @@ MOST_UNTESTED = 2000
 def summarise(
     inputs: Inputs, title: str | None = None, most_bytes: int = MOST_BYTES, resamples: int = 0
 ) -> dict[str, Any]:
-    """Collect everything a report shows.
-
-    Parameters
-    ----------
-    inputs : Inputs
-    title : str, optional
-        Heading of the page.
-    most_bytes : int
-        Room for the data of the page; examples are sampled evenly until everything fits.
-    resamples : int
-        How often the models are learned again from resampled training data, to see which rules come back.
-
-    Returns
-    -------
-    dict
-        JSON-able: format, title, generator, labels, features (those that rules test), parts, findings, models,
-        comparison, examples, notes.
-    """
+    """Collect everything a report shows as plain JSON values; the options are those of `polyrule.report.build`."""
     tested = used_features(rule for model in inputs.models for rule in model.rules)
     used = examples.shown(tested, inputs.features)
     slots = {column: slot for slot, column in enumerate(used)}

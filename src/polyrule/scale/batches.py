@@ -6,9 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from polyrule.arrays import Ints
+from polyrule.arrays import Bools, Ints
 from polyrule.data.table import Feature
 from polyrule.kernels.cuts import midpoint
 from polyrule.model.rule import Condition, LabelCondition, NominalCondition, NumericCondition
@@ -17,7 +16,7 @@ from polyrule.scale.judge import CountedBatch
 from polyrule.store.bins import Bins
 
 
-def numeric_cuts(weight: Ints, occurs: Ints) -> tuple[Ints, npt.NDArray[np.bool_]]:
+def numeric_cuts(weight: Ints, occurs: Ints) -> tuple[Ints, Bools]:
     """Return the candidates of a numeric column: the last bin below each cut, and whether the rows above it are meant.
 
     `weight` and `occurs` are the weights of each bin, the missing value last, in the node and in the working set. Two

@@ -14,7 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import reduce
 from operator import add
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 from polyrule.scale.coded import Step
 from polyrule.scale.questions import Question
@@ -24,23 +24,25 @@ from polyrule.store.packed import Block, Packed
 Answer = TypeVar("Answer")
 
 
-class Counter(Protocol):
-    """Answers questions about all rows, for the rules so far."""
+class Counter:
+    """Answers questions about all rows, for the rules so far, `steps`.
 
-    decides: bool
-    """Whether its counts lie where a decider of their own waits for them."""
+    `decides`: whether its counts lie where a decider of their own waits for them.
+    """
 
-    steps: tuple[Step, ...]
-    """The rules so far."""
+    decides = False
+    steps: tuple[Step, ...] = ()
 
     def ask(self, question: Question[Answer]) -> Answer:
         """Return the sum of the answers of all blocks."""
+        raise NotImplementedError
 
     def advance(self, step: Step) -> None:
-        """Let a rule join the list."""
+        """Let a rule join the list; whoever has the rows replays it when they are asked again."""
+        self.steps = (*self.steps, step)
 
 
-class LocalCounter:
+class LocalCounter(Counter):
     """Asks the blocks of this process, by any number of threads.
 
     Examples
@@ -54,10 +56,7 @@ class LocalCounter:
     2
     """
 
-    decides = False
-
     def __init__(self, packed: Packed, threads: int = 1) -> None:
-        self.steps: tuple[Step, ...] = ()
         self._count = len(packed.blocks)
         self._states = States(packed.blocks, len(packed.label_names), room_for_blocks())
         self._threads = max(1, threads)
@@ -74,21 +73,11 @@ class LocalCounter:
             answer = reduce(add, pool.map(lambda share: self._states.ask(question, self.steps, share), shares))
             return answer
 
-    def advance(self, step: Step) -> None:
-        """Note the rule; blocks replay it when they are asked again."""
-        self.steps = (*self.steps, step)
-
 
 class States:
     """Asks blocks one by one and adds up; a block that does not fit into memory any more is read anew each time.
 
-    Parameters
-    ----------
-    blocks : sequence of Block
-        In memory, or read whenever one is asked for.
-    labels : int
-    room : int
-        Bytes that blocks may take up between two questions.
+    Between two questions blocks may take up `room` bytes.
 
     Examples
     --------

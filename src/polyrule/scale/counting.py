@@ -25,24 +25,12 @@ Maker = Callable[[Packed], Counter]
 
 @dataclass(frozen=True)
 class Counting:
-    """Options of a fit that counts.
+    """Options of a fit that counts."""
 
-    Parameters
-    ----------
-    max_bins : int or None
-        Most bins of a numeric feature; None counts only where the data is packed already.
-    refine : bool
-        Whether thresholds between the bins are looked for, too.
-    device : {"cpu", "cuda"}
-        Where rows are counted.
-    maker : callable, optional
-        Makes the counter of some packed data.
-    """
-
-    max_bins: int | None = None
-    refine: bool = False
-    device: str = "cpu"
-    maker: Maker | None = None
+    max_bins: int | None = None  # most bins of a numeric feature; None counts only where the data is packed already
+    refine: bool = False  # whether thresholds between the bins are looked for, too
+    device: str = "cpu"  # one of "cpu", "cuda"; where rows are counted
+    maker: Maker | None = None  # makes the counter of some packed data
 
     def __post_init__(self) -> None:
         if self.max_bins is not None:

@@ -11,7 +11,8 @@ import numpy as np
 
 from polyrule.kernels.singles import RatioValues
 from polyrule.scale import device
-from polyrule.scale.coded import KINDS, Counts, Step
+from polyrule.scale.coded import KINDS, Counts
+from polyrule.scale.counter import Counter
 from polyrule.scale.questions import Question
 from polyrule.scale.state import BlockState
 from polyrule.store.bins import code_type, word_count
@@ -20,7 +21,7 @@ from polyrule.store.packed import Block, Packed
 Answer = TypeVar("Answer")
 
 
-class GpuCounter:
+class GpuCounter(Counter):
     """Answers questions about rows that all lie on one GPU."""
 
     decides = True
@@ -45,17 +46,12 @@ class GpuCounter:
                 for column in range(features):
                     values[column, own] = xp.asarray(np.ascontiguousarray(block.values[column]))
             start = own.stop
-        self.steps: tuple[Step, ...] = ()
         self.state = BlockState(Block(codes, truth, weights, values), len(packed.label_names), xp)
 
     def ask(self, question: Question[Answer]) -> Answer:
         """Answer for all rows."""
         self.state.replay(self.steps)
         return question.answer(self.state)
-
-    def advance(self, step: Step) -> None:
-        """Let a rule join the list."""
-        self.steps = (*self.steps, step)
 
 
 def decide_on_device(

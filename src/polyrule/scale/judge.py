@@ -11,9 +11,8 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from polyrule.arrays import Ints
+from polyrule.arrays import Bools, Bytes, Ints, Ints32
 from polyrule.errors import OptionError
 from polyrule.heads import World, best_head
 from polyrule.kernels.judge import Judge, LabelCounts, Verdict
@@ -24,7 +23,6 @@ from polyrule.native import native
 from polyrule.scale.coded import Body, Counts, Range
 from polyrule.scale.gpu import decide_on_device
 
-Mask = npt.NDArray[np.bool_]
 Literals = tuple[tuple[int, int], ...]
 
 
@@ -104,7 +102,7 @@ class CountedJudge(Judge):
         """The working set: (labels, absent or present)."""
         return np.asarray(self._total)
 
-    def fast_values(self, allowed: Mask) -> RatioValues | None:
+    def fast_values(self, allowed: Bools) -> RatioValues | None:
         """How to value single literals, where the compiled decider can: ratios in 64 bits, heads not cut to a size."""
         limit = self.objective.max_head_size
         if limit is not None and 1 < limit < len(allowed):
@@ -116,7 +114,7 @@ class CountedJudge(Judge):
         """Label counts of every candidate."""
         return LabelCounts(batch.unset, self._total - batch.covered)
 
-    def _search(self, batch: Any, index: int, allowed: Mask) -> Verdict | None:
+    def _search(self, batch: Any, index: int, allowed: Bools) -> Verdict | None:
         if isinstance(self.objective.measure, SubsetAccuracy):
             return self._search_subset(batch, index, allowed)
         unset, covered = batch.unset[index], batch.covered[index]
@@ -129,7 +127,7 @@ class CountedJudge(Judge):
         )
         return Verdict(index, found.value, found.tp, head, world if found.strategy == "climb" else None)
 
-    def _search_subset(self, batch: Any, index: int, allowed: Mask) -> Verdict | None:
+    def _search_subset(self, batch: Any, index: int, allowed: Bools) -> Verdict | None:
         """Literals that are right on the same examples go together: they agree on as much as each is right."""
         unset = batch.unset[index]
         usable = allowed & (unset > 0)
@@ -161,15 +159,15 @@ class ColumnViews:
 
     starts: Ints
     ends: Ints
-    numeric: npt.NDArray[np.uint8]
-    own_label: npt.NDArray[np.int32]
+    numeric: Bytes
+    own_label: Ints32
 
 
 def decide(
     counts: Counts,
     occurs: Any,
     columns: ColumnViews,
-    allowed: npt.NDArray[np.bool_],
+    allowed: Bools,
     total: Ints,
     values: RatioValues,
     min_coverage: int,

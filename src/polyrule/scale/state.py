@@ -110,7 +110,7 @@ class BlockState:
         left = ~self.set[rows]
         if not negative:
             left &= self.block.truth[rows]
-        keep = self.xp.asarray(_mask(self.labels, left.shape[1]) & ~_bits(filled, left.shape[1]))
+        keep = self.xp.asarray(_bits(tuple(range(self.labels)), left.shape[1]) & ~_bits(filled, left.shape[1]))
         return (left & keep).any(axis=1)
 
     def _apply(self, step: Step) -> None:
@@ -136,7 +136,3 @@ def _bits(labels: tuple[int, ...], words: int) -> Any:
     for label in labels:
         out[label // WORD] |= np.uint64(1 << (label % WORD))
     return out
-
-
-def _mask(labels: int, words: int) -> Any:
-    return _bits(tuple(range(labels)), words)

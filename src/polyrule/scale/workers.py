@@ -47,12 +47,7 @@ class StoreBlocks(Blocks):
 class Share:
     """Some blocks, and what a worker knows about them after some rules.
 
-    Parameters
-    ----------
-    blocks : sequence of Block
-    labels : int
-    others : int
-        How many shares the memory of a worker's machine has to do for.
+    The memory of a worker's machine has to do for `others` shares.
 
     Examples
     --------

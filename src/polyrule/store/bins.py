@@ -96,11 +96,13 @@ def quantiles(distinct: Floats, counts: Ints, max_bins: int) -> Floats:
     >>> quantiles(np.array([1.0, 2.0, 3.0]), np.array([8, 1, 1]), 2)
     array([1., 3.])
     """
-    if len(distinct) <= max_bins:
-        return distinct
+    return distinct if len(distinct) <= max_bins else _ends(distinct, counts, max_bins)
+
+
+def _ends(ascending: Floats, counts: Ints, max_bins: int) -> Floats:
     running = np.cumsum(counts)
-    ends = distinct[np.searchsorted(running, ranks(int(running[-1]), max_bins))]
-    return np.unique(np.append(ends, distinct[-1]))
+    ends = ascending[np.searchsorted(running, ranks(int(running[-1]), max_bins))]
+    return np.unique(np.append(ends, ascending[-1]))
 
 
 def bins_of(values: Floats, feature: Feature, max_bins: int) -> Bins:
@@ -137,12 +139,7 @@ def word_count(labels: int) -> int:
 class ColumnCounts:
     """How many values lie in each of some disjoint, ascending intervals; a value of its own is an interval, too.
 
-    Parameters
-    ----------
-    capacity : int
-        Intervals are joined when there are more than twice as many.
-    fences : ndarray, optional
-        Values below which and from which on intervals are never joined.
+    Intervals are joined when there are more than twice `capacity`, but never across one of the `fences`.
 
     Examples
     --------
@@ -197,12 +194,8 @@ class ColumnCounts:
 
     def quantiles(self, max_bins: int) -> Floats:
         """Return the upper ends of the bins; nothing may be wanted any more."""
-        if len(self.counts) <= max_bins and not (self.lows < self.highs).any():
-            return self.highs
-        if len(self.counts) <= max_bins:  # wide intervals hold more values than there are bins
-            running = np.cumsum(self.counts)
-            ends = self.highs[np.searchsorted(running, ranks(int(running[-1]), max_bins))]
-            return np.unique(np.append(ends, self.highs[-1]))
+        if (self.lows < self.highs).any():  # wide intervals hold more values than there are bins
+            return _ends(self.highs, self.counts, max_bins)
         return quantiles(self.highs, self.counts, max_bins)
 
     def _insert(self, lows: Floats, highs: Floats, counts: Ints) -> None:

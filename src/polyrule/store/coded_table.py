@@ -7,26 +7,19 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from polyrule.arrays import Bools, Bytes, Floats, Ints
+from polyrule.arrays import Array, Bools, Bytes, Floats, Ints, Words
 from polyrule.data.table import Feature, Table
 from polyrule.errors import OptionError
 from polyrule.store.bins import MOST_BINS, Bins, bins_of, code_type
-from polyrule.store.packed import BLOCK_ROWS, Block, Packed, label_words
+from polyrule.store.packed import BLOCK_ROWS, Block, Packed, divided, label_words
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class CodedTable(Table):
     """A table of codes, one or two bytes each, that shows every value as the largest one of its bin.
 
-    Parameters
-    ----------
-    values : ndarray of uint8 or uint16, shape (examples, features)
-        Codes; the one after the last bin is a missing value.
-    features : tuple of Feature
-    bins : tuple of Bins
-        One per feature.
+    The code after the last bin of a feature is a missing value.
 
     Examples
     --------
@@ -43,7 +36,7 @@ class CodedTable(Table):
         """Return one column: the largest value of every example's bin."""
         return self.apply(index, np.asarray)
 
-    def apply(self, index: int, function: Callable[[Floats], npt.NDArray[Any]]) -> npt.NDArray[Any]:
+    def apply(self, index: int, function: Callable[[Floats], Array]) -> Array:
         """Return what a function says of the largest value of every example's bin."""
         return np.asarray(function(np.append(self.bins[index].highs, np.nan))[self.values[:, index]])
 
@@ -89,18 +82,13 @@ class CodedTable(Table):
 
     def packed(self, truth: Bytes, weights: Ints, block_rows: int = BLOCK_ROWS) -> Packed:
         """Return the codes with labels, as they are counted."""
-        words, unit = label_words(truth), bool((weights == 1).all())
-        blocks = []
-        for start in range(0, len(self), block_rows):
-            rows = slice(start, start + block_rows)
-            codes = np.ascontiguousarray(self.values[rows].T)
-            blocks.append(Block(codes, words[rows], None if unit else np.ascontiguousarray(weights[rows])))
+        blocks = divided(Block(self.values.T, label_words(truth), weights), block_rows)
         return Packed(self.features, self.bins, tuple(map(str, range(truth.shape[1]))), blocks)
 
     def __getitem__(self, rows: Any) -> CodedTable:
         return CodedTable(super().__getitem__(rows).values, self.features, self.bins)
 
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> npt.NDArray[Any]:
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
         found = np.empty(self.shape, dtype=dtype or np.float64, order="F")
         for j in range(len(self.features)):
             found[:, j] = self.column(j)
@@ -137,7 +125,7 @@ def unpack(packed: Packed) -> tuple[CodedTable, Bytes, Ints]:
     return CodedTable(codes.T, packed.features, packed.bins), truth, weights
 
 
-def unpacked_labels(words: npt.NDArray[np.uint64], labels: int) -> Bytes:
+def unpacked_labels(words: Words, labels: int) -> Bytes:
     """Labels as a 0/1 matrix, from words of 64.
 
     >>> unpacked_labels(np.array([[5]], dtype=np.uint64), 3).tolist()

@@ -23,9 +23,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from polyrule.arrays import Floats
+from polyrule.arrays import Array, Floats, Ints
 from polyrule.budget import current_limits
 from polyrule.errors import DataError, OutputError
 from polyrule.store.bins import Bins
@@ -139,12 +138,12 @@ def write_block(folder: Path, index: int, block: Block) -> BlockRecord:
     return BlockRecord(len(block), len(block) if block.weights is None else int(block.weights.sum()), files)
 
 
-def _bytes(array: npt.NDArray[Any]) -> memoryview:
+def _bytes(array: Array) -> memoryview:
     """Return the bytes of an array where they lie."""
     return memoryview(array.reshape(-1).view(np.uint8))  # type: ignore[arg-type]
 
 
-def _crc32(array: npt.NDArray[Any]) -> str:
+def _crc32(array: Array) -> str:
     return f"{zlib.crc32(_bytes(array)):08x}"
 
 
@@ -187,7 +186,7 @@ class StoredBlocks(Blocks):
 class StoredValues:
     """The original values of a block, read column by column: most fits never look at them, and others at a few."""
 
-    def __init__(self, place: Path, record: FileRecord, codes: npt.NDArray[Any], bins: tuple[Bins, ...]) -> None:
+    def __init__(self, place: Path, record: FileRecord, codes: Array, bins: tuple[Bins, ...]) -> None:
         self._place, self._record, self._codes, self._bins = place, record, codes, bins
         self._known: dict[int, Floats] = {}
 
@@ -210,7 +209,7 @@ class StoredValues:
         return values
 
 
-def _read(place: Path, record: FileRecord, piece: int, dtype: str, shape: tuple[int, ...]) -> npt.NDArray[Any]:
+def _read(place: Path, record: FileRecord, piece: int, dtype: str, shape: tuple[int, ...]) -> Array:
     """Read what one of a file's checksums is of: the whole file, or a column of values."""
     found = 0
     try:
@@ -230,14 +229,14 @@ def _read(place: Path, record: FileRecord, piece: int, dtype: str, shape: tuple[
     return made
 
 
-def _check_codes(place: Path, codes: npt.NDArray[Any], header: Header) -> None:
+def _check_codes(place: Path, codes: Array, header: Header) -> None:
     """Refuse codes that are no bin of their feature: counts are kept in tables that have a place for each bin."""
     for feature, bins, most in zip(header.features, header.bins, codes.max(axis=1).tolist(), strict=True):
         if most > len(bins):
             raise _damaged(place, f"feature {feature.name!r} has a code of {most}, and {len(bins)} bins")
 
 
-def _check_weights(place: Path, weights: npt.NDArray[np.int64], total: int) -> None:
+def _check_weights(place: Path, weights: Ints, total: int) -> None:
     # in two halves: a sum of forged weights could run over and come out right
     found = (int((weights >> 32).sum()) << 32) + int((weights & 0xFFFFFFFF).sum())
     if weights.min() < 1 or found != total:

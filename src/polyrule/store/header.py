@@ -73,16 +73,6 @@ class Shape:
 class Header:
     """What a store holds.
 
-    Parameters
-    ----------
-    features : tuple of Feature
-    bins : tuple of Bins
-        One per feature.
-    labels : tuple of str
-    codes : {"|u1", "<u2"}
-        Type of a code.
-    blocks : tuple of BlockRecord
-
     Examples
     --------
     >>> files = {"codes": FileRecord(2, ("00000000",)), "labels": FileRecord(16, ("00000000",))}
@@ -93,9 +83,9 @@ class Header:
     """
 
     features: tuple[Feature, ...]
-    bins: tuple[Bins, ...]
+    bins: tuple[Bins, ...]  # one per feature
     labels: tuple[str, ...]
-    codes: str
+    codes: str  # one of "|u1", "<u2"; type of a code
     blocks: tuple[BlockRecord, ...]
 
     @property

@@ -8,14 +8,13 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol, overload
 
 import numpy as np
-import numpy.typing as npt
 import scipy.sparse as sp
 
+from polyrule.arrays import Array, Floats, Ints, Words
 from polyrule.data.labels import require_known
 from polyrule.data.table import Feature, Table
 from polyrule.store.bins import Bins, bins_of, check_max_bins, code_type, word_count
 
-Words = npt.NDArray[np.uint64]
 BLOCK_ROWS = 1 << 18  # of data in memory: enough for a thread to be busy with
 
 
@@ -26,7 +25,7 @@ class Columns(Protocol):
     def nbytes(self) -> int:
         """Bytes in memory."""
 
-    def __getitem__(self, column: int, /) -> npt.NDArray[np.float64]:
+    def __getitem__(self, column: int, /) -> Floats:
         """Return the values of a column."""
 
 
@@ -34,9 +33,9 @@ class Columns(Protocol):
 class Block:
     """Some rows: `codes` and `values` by column, `truth` as words of 64 labels by row; weights None are all 1."""
 
-    codes: npt.NDArray[Any]
+    codes: Array
     truth: Words
-    weights: npt.NDArray[np.int64] | None = None
+    weights: Ints | None = None
     values: Columns | None = None
 
     def __len__(self) -> int:
@@ -111,7 +110,7 @@ class Packed:
 def pack_table(
     table: Table,
     truth: Any,
-    weights: npt.NDArray[np.int64] | None,
+    weights: Ints | None,
     label_names: tuple[str, ...],
     max_bins: int = 255,
     block_rows: int | None = None,
@@ -143,21 +142,29 @@ def pack_table(
     """
     check_max_bins(max_bins)
     bins = tuple(bins_of(table.column(j), feature, max_bins) for j, feature in enumerate(table.features))
-    dtype = code_type(max(map(len, bins)))
-    codes = np.empty((len(bins), len(table)), dtype=dtype)
+    whole = encoded(table, bins, truth, weights, keep_values)
+    return Packed(table.features, bins, label_names, divided(whole, block_rows or max(1, len(table))))
+
+
+def encoded(table: Table, bins: tuple[Bins, ...], truth: Any, weights: Ints | None, keep_values: bool) -> Block:
+    """Return the rows of a table as one block."""
+    codes = np.empty((len(bins), len(table)), dtype=code_type(max(map(len, bins))))
     for j, of_column in enumerate(bins):
         codes[j] = of_column.codes(table.column(j))
-    words = label_words(truth)
     values = np.stack([table.column(j) for j in range(len(bins))]) if keep_values else None
-    unit = weights is None or bool((weights == 1).all())
-    size = block_rows or max(1, len(table))
+    return Block(codes, label_words(truth), weights, values)
+
+
+def divided(whole: Block, size: int) -> list[Block]:
+    """Cut a block in memory into blocks of at most `size` rows; weights that are all 1 are left out."""
+    weights = None if whole.weights is None or bool((whole.weights == 1).all()) else whole.weights
     blocks = []
-    for start in range(0, len(table), size):
+    for start in range(0, len(whole), size):
         rows = slice(start, start + size)
-        own = None if unit or weights is None else np.ascontiguousarray(weights[rows], dtype=np.int64)
-        kept = None if values is None else values[:, rows]
-        blocks.append(Block(np.ascontiguousarray(codes[:, rows]), words[rows], own, kept))
-    return Packed(table.features, bins, label_names, blocks)
+        own = None if weights is None else np.ascontiguousarray(weights[rows], dtype=np.int64)
+        kept = None if whole.values is None else np.asarray(whole.values)[:, rows]
+        blocks.append(Block(np.ascontiguousarray(whole.codes[:, rows]), whole.truth[rows], own, kept))
+    return blocks
 
 
 def label_words(truth: Any) -> Words:

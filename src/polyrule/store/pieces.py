@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from polyrule.arrays import Array
 from polyrule.data.dataset import Dataset
 from polyrule.data.encode import to_table
 from polyrule.data.frames import is_frame
@@ -186,5 +186,5 @@ def _dask(data: Any, y: Any, labels: Any, weights: Any) -> Pieces:
     return Pieces(read)
 
 
-def _here(part: Any) -> npt.NDArray[Any]:
+def _here(part: Any) -> Array:
     return np.asarray(part.compute() if hasattr(part, "compute") else part)

@@ -11,9 +11,8 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from polyrule.arrays import Bytes, Ints
+from polyrule.arrays import Bytes, Ints, Words
 from polyrule.data.examples import content_hashes
 from polyrule.data.table import Table
 from polyrule.store.bins import Bins
@@ -25,7 +24,7 @@ Examples = tuple[Table, Bytes, Ints]
 _ROWS = 1 << 16  # of a block that are decoded at a time
 
 
-def drawn_rows(hashes: npt.NDArray[np.uint64], weights: Ints, most: int) -> tuple[Ints, Ints]:
+def drawn_rows(hashes: Words, weights: Ints, most: int) -> tuple[Ints, Ints]:
     """Return the rows of a sample, ascending, and how often each was drawn; `most` draws in all.
 
     Examples
@@ -88,7 +87,7 @@ def _summed(block: Block, ask: Callable[[Examples], Ints], given: Any) -> Ints:
     return np.asarray(np.sum([ask(examples) for examples in pieces_of(block, *given)], axis=0, dtype=np.int64))
 
 
-def _hashed(block: Block, **given: Any) -> tuple[npt.NDArray[np.uint64], Ints]:
+def _hashed(block: Block, **given: Any) -> tuple[Words, Ints]:
     """Hashes and weights of a block's rows."""
     found = [(content_hashes(*examples), examples[2]) for examples in pieces_of(block, **given)]
     hashes, weights = (np.concatenate(parts) for parts in zip(*found, strict=True))

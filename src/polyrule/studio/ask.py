@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from polyrule.arrays import Ints
+from polyrule.arrays import Ints, Words
 from polyrule.data.table import Table
 from polyrule.kernels.engine import GrowOptions
 from polyrule.kernels.native import make_engine
@@ -23,7 +23,7 @@ from polyrule.model.rule import Condition, Entry, Literal, Rule, WeightedRule
 from polyrule.model.rule_ensemble import RuleEnsemble
 from polyrule.model.rule_list import RuleList
 from polyrule.studio.steps import apply, text_of
-from polyrule.studio.tally import Words, count, unpack
+from polyrule.studio.tally import count, unpack
 from polyrule.studio.workbench import Workbench
 
 #: examples on which candidates are looked for

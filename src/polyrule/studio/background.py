@@ -22,11 +22,7 @@ if TYPE_CHECKING:
 class Workers:
     """The jobs of a session: one that learns, and one beside it that scores other models.
 
-    Parameters
-    ----------
-    session : Session
-    threads : int or None
-        For learning; the models do not depend on it.
+    Models do not depend on the number of threads.
     """
 
     def __init__(self, session: Session, threads: int | None = None) -> None:

@@ -122,10 +122,7 @@ def findings(data: Dataset, test: Dataset | None = None, names_seen: bool = Fals
 def looks_like(data: Dataset, column: int) -> str:
     r"""Guess the part a column plays.
 
-    Returns
-    -------
-    str
-        "label" (0 and 1), "answer" (yes and no), "tags", "identifier" (a value of its own for every row), or nothing.
+    "label" (0 and 1), "answer" (yes and no), "tags", "identifier" (a value of its own for every row), or nothing.
 
     Examples
     --------

@@ -31,12 +31,9 @@ _SHOWN = ("micro_f1", "macro_f1", "hamming_accuracy", "subset_accuracy")
 def compare(bench: Workbench, first: Any, second: Any) -> dict[str, Any]:
     """Return as plain values what two models share, and where they differ.
 
-    Returns
-    -------
-    dict
-        same: pairs of rules that say the same; rules: the texts of both; effect: what going from one to the other
-        does; scores: per measure value, low and high of both on the held-out part; level: whether they cannot be told
-        apart; rows: per part, the first examples decided otherwise.
+    same: pairs of rules that say the same; rules: the texts of both; effect: what going from one to the other does;
+    scores: per measure value, low and high of both on the held-out part; level: whether they cannot be told apart;
+    rows: per part, the first examples decided otherwise.
     """
     models = (first, second)
     same, _ = shared_rules(signed_rules(first), signed_rules(second))

@@ -32,14 +32,8 @@ R = TypeVar("R")
 class Intake:
     """What is known about the data before it can be learned from.
 
-    Attributes
-    ----------
-    origin, test_origin : Origin or None
-        The file to learn from, and a second one where the held-out part has its own.
-    setup : Setup
-        What is said about the columns by now.
-    looked : Look or None
-        The columns as they were first seen.
+    The file to learn from, and a second one where the held-out part has its own; what is said about the columns by now,
+    and the columns as they were first seen.
     """
 
     def __init__(self) -> None:
@@ -86,10 +80,7 @@ class Intake:
     def examples(self, setup: Setup, model: Any = None) -> tuple[Setup, Dataset, Dataset]:
         """Read the examples to learn from and those held out; a model says what its columns and labels are.
 
-        Returns
-        -------
-        tuple of Setup, Dataset, Dataset
-            What is said about the columns, completed by the model; both parts.
+        Returns what is said about the columns, completed by the model, and both parts.
         """
         origin, second = self.origin, self.test_origin
         if origin is None:

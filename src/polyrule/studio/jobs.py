@@ -24,14 +24,9 @@ MOST_EVENTS = 2000
 
 
 class Job:
-    """One piece of long work.
+    """One piece of long work, which gets the job and returns what the page is told at the end; None if cancelled.
 
-    Parameters
-    ----------
-    work : callable
-        Gets the job; returns what the page is told at the end, or None where it was cancelled.
-    waits : bool
-        Whether it lets everything else go first, where the system can order threads.
+    A job that `waits` lets everything else go first, where the system can order threads.
     """
 
     def __init__(self, work: Callable[[Job], dict[str, Any] | None], waits: bool = False) -> None:

@@ -223,16 +223,7 @@ def new_token() -> str:
 
 
 class Guard:
-    """An application that refuses whatever did not come from its own page.
-
-    Parameters
-    ----------
-    app : ASGI application
-        Sees paths without the token.
-    token : str
-    port : int
-        Of this server.
-    """
+    """An application that refuses whatever did not come from its own page; `app` sees paths without the token."""
 
     def __init__(self, app: ASGIApp, token: str, port: int) -> None:
         self.app, self._token = app, token.encode()

@@ -32,20 +32,11 @@ _WORDS = {
 
 @dataclass(frozen=True)
 class Recipe:
-    """How a model is learned.
+    """How a model is learned."""
 
-    Parameters
-    ----------
-    kind : {"list", "scorecard"}
-    options : dict
-        Parameters of the estimator.
-    keep : tuple of int
-        Rules of the model at hand that stay in front.
-    """
-
-    kind: str = "list"
-    options: dict[str, Any] = field(default_factory=dict)
-    keep: tuple[int, ...] = ()
+    kind: str = "list"  # one of "list", "scorecard"
+    options: dict[str, Any] = field(default_factory=dict)  # parameters of the estimator
+    keep: tuple[int, ...] = ()  # rules of the model at hand that stay in front
 
     @classmethod
     def from_json(cls, value: Any, monotone: dict[str, str], threads: int | None) -> Recipe:

@@ -23,29 +23,17 @@ NOTE = ("name", "comment", "pinned")
 
 @dataclass(frozen=True, eq=False)
 class Version:
-    """A model, and how it came to be.
-
-    Parameters
-    ----------
-    model : RuleList or RuleEnsemble
-    step : dict
-        What was done, as plain JSON.
-    what, why, by, when : str
-        The same in words, the reason a person gave, who it was, and the time (UTC, ISO 8601).
-    parent : int or None
-        Number of the version it was made from.
-    notes : mapping
-        Names, comments and pins of rules, by what the rule says.
-    """
+    """A model, and how it came to be."""
 
     model: Any
-    step: Step
+    step: Step  # what was done, as plain JSON
+    # what, why, by, when: the same in words, the reason a person gave, who it was, and the time (UTC, ISO 8601)
     what: str
     why: str = ""
     by: str = ""
     when: str = ""
-    parent: int | None = None
-    notes: Mapping[str, Note] = field(default_factory=dict)
+    parent: int | None = None  # number of the version it was made from
+    notes: Mapping[str, Note] = field(default_factory=dict)  # names, comments and pins of rules, by what the rule says
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,10 +116,6 @@ class Project:
         return Project((*self.versions, version), len(self.versions))
 
 
-def _texts(model: Any) -> set[str]:
-    return {said(model, index) for index in range(len(model.rules))}
-
-
 def _moved_notes(before: Version, model: Any, step: Step) -> dict[str, Note]:
     """Return the notes after a step: a changed rule keeps its name and comment."""
     notes = dict(before.notes)
@@ -147,7 +131,7 @@ def _moved_notes(before: Version, model: Any, step: Step) -> dict[str, Note]:
         text = said(model, step["rule"])
         note = notes.get(text, {}) | {key: step[key] for key in NOTE if key in step}
         notes[text] = {key: value for key, value in note.items() if value}
-    there = _texts(model)
+    there = {said(model, index) for index in range(len(model.rules))}
     return {text: note for text, note in notes.items() if note and text in there}
 
 

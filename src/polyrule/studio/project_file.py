@@ -16,13 +16,11 @@ from typing import IO, Any
 from polyrule.atomic import atomic_write, try_lock
 from polyrule.budget import current_limits
 from polyrule.errors import ModelError, OptionError
-from polyrule.kinds import load as _kinds  # makes every kind of model known
 from polyrule.model.files import Node, check_depth, dumps, loads
 from polyrule.studio.project import Project, Version
 
 FORMAT = "polyrule-studio"
 VERSION = 1
-_ = _kinds
 
 
 class Encoder:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from polyrule.arrays import Words
 from polyrule.errors import ModelError, OptionError
 from polyrule.model.bodies import ABOVE, AT_MOST, CATEGORY, GROUP, IN, LABEL, MISSING
 from polyrule.model.conditions import chosen, said_shorter, tidy
@@ -32,7 +33,7 @@ from polyrule.studio import ask, rule_changes
 from polyrule.studio.comparing import compare
 from polyrule.studio.jobs import alone
 from polyrule.studio.steps import apply, read_step, said, text_of
-from polyrule.studio.tally import Words, pack
+from polyrule.studio.tally import pack
 from polyrule.studio.workbench import Workbench
 
 if TYPE_CHECKING:
@@ -41,12 +42,7 @@ if TYPE_CHECKING:
 
 
 class Questions:
-    """What a person may ask a session.
-
-    Parameters
-    ----------
-    session : Session
-    """
+    """What a person may ask a session."""
 
     def __init__(self, session: Session) -> None:
         self.session, self.lock = session, session.lock

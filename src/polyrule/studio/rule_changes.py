@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from polyrule.arrays import Floats
+from polyrule.arrays import Floats, Words
 from polyrule.data.table import Table
 from polyrule.errors import OptionError
 from polyrule.learning.readable import short_between
@@ -26,7 +26,7 @@ from polyrule.model.rule import (
 from polyrule.report.ensemble_summary import signed_rule
 from polyrule.studio.ask import MOST_SUGGESTED, helps, merit, thinned
 from polyrule.studio.steps import apply, text_of
-from polyrule.studio.tally import Covers, Words, unpack
+from polyrule.studio.tally import Covers, unpack
 from polyrule.studio.workbench import Workbench
 
 #: conditions tried in earnest

@@ -18,17 +18,8 @@ def script(
 ) -> str:
     """Return a script that learns and changes the model at hand again, step by step.
 
-    Parameters
-    ----------
-    project : Project
-    origin, test : Origin or None
-        Where training and held-out data came from.
-    setup : Setup
-        What was said about the data.
-    examples : int
-        Of the whole data, by which the split is made.
-    recounted : bool
-        Whether the saved model was counted anew after the last change.
+    The split is made by how many `examples` the whole data has; `recounted` says whether the saved model was counted
+    anew after the last change.
     """
     lines = [
         '"""Made by polyrule studio: repeats every step that led to the model, and writes it to a file."""',

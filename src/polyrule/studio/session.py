@@ -34,17 +34,7 @@ ELSEWHERE = "The model was changed in another window. Here it is as it stands; n
 
 
 class Session:
-    """The state of one studio.
-
-    Parameters
-    ----------
-    path : Path or None
-        The project file; None keeps the project in memory only.
-    by : str
-        Who works here, for the history.
-    threads : int or None
-        For learning; the models do not depend on it.
-    """
+    """The state of one studio; without a path, its project is in memory only. `by`, for the history, is who works."""
 
     def __init__(self, path: Path | None = None, by: str = "", threads: int | None = None) -> None:
         self.path, self.by = path, by

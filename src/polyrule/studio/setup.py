@@ -17,8 +17,9 @@ from polyrule.data.dates import DATE_FORMS
 from polyrule.data.formats.blocks import TIMES, Column
 from polyrule.data.formats.number_style import NumberStyle
 from polyrule.data.reading import file_columns, sheet_names
-from polyrule.data.sniff import _ENDINGS, _PACKED
+from polyrule.data.sniff import ENDINGS, PACKED, unpacked_name
 from polyrule.data.splits import train_test_split
+from polyrule.data.targets import arrange_labels
 from polyrule.datasets import load as load_benchmark
 from polyrule.errors import DataError, LimitError, OptionError
 from polyrule.model.files import Node
@@ -31,26 +32,13 @@ SHARE = 1 / 3
 
 @dataclass(frozen=True)
 class Origin:
-    """Where data came from; `path` is this program's own, never the page's.
+    """Where data came from; `path` is this program's own, never the page's."""
 
-    Parameters
-    ----------
-    kind : {"file", "benchmark", "python"}
-    name : str
-        What a person calls it: the name of the file, or of the benchmark.
-    path : str
-        Where it is read from; empty for data that came from Python.
-    digest : str
-        SHA-256 of the file, by which it is known again.
-    sheet : str
-        Of a workbook with several; empty for everything else.
-    """
-
-    kind: str
-    name: str
-    path: str = ""
-    digest: str = ""
-    sheet: str = ""
+    kind: str  # one of "file", "benchmark", "python"
+    name: str  # what a person calls it: the name of the file, or of the benchmark
+    path: str = ""  # where it is read from; empty for data that came from Python
+    digest: str = ""  # SHA-256 of the file, by which it is known again
+    sheet: str = ""  # of a workbook with several; empty for everything else
 
     @classmethod
     def of_file(cls, path: Path, name: str | None = None) -> Origin:
@@ -61,20 +49,13 @@ class Origin:
 
 @dataclass(frozen=True)
 class Setup:
-    """What a person says about the columns of a file; the options of `polyrule.data.read` and of the split.
+    """What a person says about the columns of a file; the options of `polyrule.data.read` and of the split."""
 
-    Parameters
-    ----------
-    reading : dict
-        Options for `polyrule.data.read` that differ from its defaults.
-    monotone : dict
-        Features that may count in one direction only, "up" or "down"; an option of learning.
-    share, seed : float, int
-        The held-out part.
-    """
-
+    # Options for `polyrule.data.read` that differ from its defaults
     reading: dict[str, Any] = field(default_factory=dict)
+    # Features that may count in one direction only, "up" or "down"; an option of learning
     monotone: dict[str, str] = field(default_factory=dict)
+    # share, seed: the held-out part
     share: float = SHARE
     seed: int = 0
 
@@ -126,36 +107,21 @@ def file_ending(name: str) -> str:
     ('.tsv.gz', '')
     """
     name = name.lower()
-    packed = next((mark for mark in _PACKED if name.endswith(mark)), "")
-    plain = next((mark for mark in _ENDINGS if name.removesuffix(packed).endswith(mark)), "")
+    packed = next((mark for mark in PACKED if name.endswith(mark)), "")
+    plain = next((mark for mark in ENDINGS if name.removesuffix(packed).endswith(mark)), "")
     return plain + packed
 
 
 @dataclass(frozen=True, eq=False)
 class Look:
-    """Data as it was first seen: every column a feature, but for labels that the file itself names.
-
-    Parameters
-    ----------
-    data : Dataset
-    named : tuple of str
-        Labels that the file itself names.
-    setup : Setup
-        What has to be said so that the file can be read at all.
-    odd : tuple of Column
-        Columns about which something has to be said.
-    timed : tuple of str
-        Columns of dates with times of day.
-    sheets : tuple of str
-        The sheets among which a workbook lets one choose.
-    """
+    """Data as it was first seen: every column a feature, but for labels that the file itself names."""
 
     data: Dataset
-    named: tuple[str, ...]
-    setup: Setup
-    odd: tuple[Column, ...] = ()
-    timed: tuple[str, ...] = ()
-    sheets: tuple[str, ...] = ()
+    named: tuple[str, ...]  # labels that the file itself names
+    setup: Setup  # what has to be said so that the file can be read at all
+    odd: tuple[Column, ...] = ()  # columns about which something has to be said
+    timed: tuple[str, ...] = ()  # columns of dates with times of day
+    sheets: tuple[str, ...] = ()  # the sheets among which a workbook lets one choose
 
 
 def sheets_of(origin: Origin) -> tuple[str, ...]:
@@ -242,12 +208,9 @@ def load(origin: Origin, setup: Setup, features: Any = None) -> Dataset:
     if origin.kind == "benchmark":
         name, _, part = origin.name.partition(":")
         return load_benchmark(name, part=part or None)  # type: ignore[arg-type]
-    shown = origin.name
-    for packed in _PACKED:
-        shown = shown.removesuffix(packed)
     given = {} if features is None else {"features": features}
     with _shown_as(origin):
-        return read(origin.path, name=Path(shown).stem, **_sheet(origin), **setup.reading, **given)
+        return read(origin.path, name=Path(unpacked_name(origin.name)).stem, **_sheet(origin), **setup.reading, **given)
 
 
 def _sheet(origin: Origin) -> dict[str, Any]:
@@ -286,15 +249,10 @@ def check_learnable(data: Dataset) -> None:
 
 def aligned(data: Dataset, names: tuple[str, ...]) -> Dataset:
     """Return data with these labels in this order; one that the data does not have is absent throughout."""
-    truth = dense(data)
-    columns = np.zeros((len(data), len(names)), dtype=np.uint8)
-    place = {name: number for number, name in enumerate(data.label_names)}
-    if not place.keys() & set(names):
+    found = arrange_labels(dense(data), data.label_names, names)
+    if len(found.lacking) == len(names):
         raise DataError(f"{data.name}: has none of the labels of the training data")
-    for number, name in enumerate(names):
-        if name in place:
-            columns[:, number] = truth[:, place[name]]
-    return replace(data, Y=columns, label_names=names)
+    return replace(data, Y=found.Y, label_names=names)
 
 
 def dense(data: Dataset) -> Any:

@@ -59,52 +59,37 @@ def read_step(value: Any, source: str = "step") -> Step:
     return step
 
 
-def apply(model: Any, step: Step) -> Any:
-    """Return the model as it is after a step; names and comments do not change it."""
+def _calls(model: Any, step: Step) -> list[tuple[str, tuple[Any, ...]]]:
+    """The methods of a model that a step calls, one after the other, with what they are given."""
     do = step["do"]
     if do == "note":
         _rule(model, step["rule"])
-        return model
-    if do == "remove":
-        return model.remove(step["rule"])
-    if do == "move":
-        return model.move(step["rule"], step["to"])
-    if do == "insert":
-        return model.insert(step["at"], step["text"])
-    if do == "replace":
-        return model.replace(step["rule"], step["text"])
+        return []
     if do == "split":
-        kept, alone = split_texts(model, step["rule"], step["label"])
-        return model.replace(step["rule"], kept).insert(step["rule"] + 1, alone)
+        at, (kept, alone) = step["rule"], split_texts(model, step["rule"], step["label"])
+        return [("replace", (at, kept)), ("insert", (at + 1, alone))]
     if do == "join":
-        return _joined(model, step)
-    if not isinstance(model, RuleEnsemble):
-        raise OptionError("the labels of a rule list have no points; change the rule instead")
-    return model.reweigh(step["rule"], _label(model, step["label"]), step["weight"])
+        if len(step["rules"]) < 2:
+            raise OptionError("choose at least two rules to join")
+        name = _group_name(model, step)
+        return [("join", tuple(step["rules"])), *([("name_group", (step["rules"][0], name))] if name else [])]
+    if do == "reweigh":
+        if not isinstance(model, RuleEnsemble):
+            raise OptionError("the labels of a rule list have no points; change the rule instead")
+        return [(do, (step["rule"], _label(model, step["label"]), step["weight"]))]
+    return [(do, tuple(step[name] for name in _MEMBERS[do][0]))]  # remove, move, insert, replace
+
+
+def apply(model: Any, step: Step) -> Any:
+    """Return the model as it is after a step; names and comments do not change it."""
+    for method, given in _calls(model, step):
+        model = getattr(model, method)(*given)
+    return model
 
 
 def code(model: Any, step: Step) -> list[str]:
     """Return the lines of Python that do to `model` what the step does."""
-    do = step["do"]
-    if do == "remove":
-        return [f"model = model.remove({step['rule']})"]
-    if do == "move":
-        return [f"model = model.move({step['rule']}, {step['to']})"]
-    if do == "insert":
-        return [f"model = model.insert({step['at']}, {step['text']!r})"]
-    if do == "replace":
-        return [f"model = model.replace({step['rule']}, {step['text']!r})"]
-    if do == "split":
-        kept, alone = split_texts(model, step["rule"], step["label"])
-        at = step["rule"]
-        return [f"model = model.replace({at}, {kept!r})", f"model = model.insert({at + 1}, {alone!r})"]
-    if do == "join":
-        lines = [f"model = model.join({', '.join(map(str, step['rules']))})"]
-        name = _group_name(model, step)
-        return [*lines, f"model = model.name_group({step['rules'][0]}, {name!r})"] if name else lines
-    if do == "reweigh":
-        return [f"model = model.reweigh({step['rule']}, {_label(model, step['label'])!r}, {step['weight']!r})"]
-    return []
+    return [f"model = model.{method}({', '.join(map(repr, given))})" for method, given in _calls(model, step)]
 
 
 def words(model: Any, step: Step) -> str:
@@ -122,7 +107,7 @@ def words(model: Any, step: Step) -> str:
         return f"split {format_name(_label(model, step['label']))} off rule {step['rule'] + 1}"
     if do == "join":
         numbers = ", ".join(str(index + 1) for index in step["rules"])
-        return f"joined rules {numbers} into {said(_joined(model, step), step['rules'][0])}"
+        return f"joined rules {numbers} into {said(apply(model, step), step['rules'][0])}"
     if do == "reweigh":
         label = format_name(_label(model, step["label"]))
         return f"gave {label} {step['weight']:+g} in rule {step['rule'] + 1}"
@@ -151,14 +136,6 @@ def split_texts(model: Any, index: int, label: int) -> tuple[str, str]:
     if not alone or not kept:
         raise OptionError(f"rule {index + 1} has no such label beside others, so there is nothing to split off")
     return text_of(replace(rule, head=kept), model), text_of(replace(rule, head=alone), model)
-
-
-def _joined(model: Any, step: Step) -> Any:
-    """Return the model with some rules joined to one, and its group named."""
-    if len(step["rules"]) < 2:
-        raise OptionError("choose at least two rules to join")
-    joined, name = model.join(*step["rules"]), _group_name(model, step)
-    return joined.name_group(step["rules"][0], name) if name else joined
 
 
 def _group_name(model: Any, step: Step) -> str:

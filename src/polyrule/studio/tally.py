@@ -14,9 +14,8 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from polyrule.arrays import Bools, Bytes, Floats, Ints
+from polyrule.arrays import Bools, Bytes, Floats, Ints, Words
 from polyrule.data.labels import UNKNOWN
 from polyrule.data.table import Table
 from polyrule.model.conditions import holds
@@ -29,14 +28,7 @@ MOST_KEPT = 5000
 
 
 class Covers:
-    """The examples of one part, their labels, and which of them satisfy the conditions asked so far.
-
-    Parameters
-    ----------
-    table : Table
-    truth : ndarray of uint8, shape (examples, labels)
-        0, 1, or 2 where a label is unknown.
-    """
+    """The examples of one part, their labels (2 where unknown), and which satisfy the conditions asked so far."""
 
     def __init__(self, table: Table, truth: Bytes) -> None:
         self.table, self.rows, self.labels = table, len(table), truth.shape[1]
@@ -82,24 +74,13 @@ class Covers:
 
 @dataclass(frozen=True, eq=False)
 class Tally:
-    """What a model did on the examples of one part.
-
-    Parameters
-    ----------
-    predicted : words, one row per label
-        Where each label is predicted.
-    unset : words, one row per label
-        Where no rule set it.
-    fired : list of words
-        Per rule, the examples that reached it and satisfy its body.
-    covers, sets, right, wrong
-        As in `polyrule.report.run.Run`.
-    """
+    """What a model did on the examples of one part."""
 
     covers_of: Covers
-    predicted: Words
-    unset: Words
-    fired: list[Words]
+    predicted: Words  # where each label is predicted
+    unset: Words  # where no rule set it
+    fired: list[Words]  # per rule, the examples that reached it and satisfy its body
+    # covers, sets, right, wrong: as in `polyrule.report.run.Run`
     covers: Ints
     sets: Ints
     right: Ints
@@ -237,9 +218,6 @@ def _share(top: int, bottom: int) -> float:
 
 def _shares(top: Ints, bottom: Ints) -> Any:
     return np.divide(top, bottom, out=np.zeros(len(top)), where=bottom > 0)
-
-
-Words = npt.NDArray[np.uint64]
 
 
 def pack(mask: Any) -> Words:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from polyrule.arrays import Bytes
+from polyrule.arrays import Bytes, Words
 from polyrule.data import Dataset
 from polyrule.errors import ModelError, OptionError
 from polyrule.evaluation.resampling import ResampledScores, resample_scores
@@ -22,7 +22,7 @@ from polyrule.report.inputs import Part
 from polyrule.report.summary import kind_of
 from polyrule.studio.setup import dense
 from polyrule.studio.steps import said
-from polyrule.studio.tally import Covers, Tally, Words, count, first, known_truth, tally, tally_sums
+from polyrule.studio.tally import Covers, Tally, count, first, known_truth, tally, tally_sums
 
 #: versions whose counts are kept
 MOST_TALLIES = 12
@@ -37,13 +37,7 @@ FILTERS = ("all", "wrong", "missed", "extra", "present", "predicted", "rule", "r
 
 
 class Workbench:
-    """Training and held-out examples of one project.
-
-    Parameters
-    ----------
-    train, test : Dataset
-        With the same features and labels.
-    """
+    """Training and held-out examples of one project, with the same features and labels."""
 
     def __init__(self, train: Dataset, test: Dataset) -> None:
         self.train, self.test = train, test

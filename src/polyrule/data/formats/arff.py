@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from polyrule.arrays import Floats
 from polyrule.budget import MOST_COLUMNS
 from polyrule.data.columns import shorten
 from polyrule.data.formats.blocks import CELLS_AT_ONCE, Block, Column, DenseBlock, Hints, SparseBlock
@@ -109,11 +109,15 @@ def _declared_values(name: str, kind: str) -> tuple[str, ...]:
     return values
 
 
-_SPECIAL = re.compile(r"[\\'\"%]")
 _BLANKS = re.compile(r"[ \t]*")
 # possessive: a quoted value is never tried again with fewer characters
 _QUOTED = {quote: re.compile(rf"{quote}(?:[^{quote}\\]++|\\.)*+{quote}", re.DOTALL) for quote in "'\""}
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r"}
+# A quote opens a value only at its beginning: the apostrophe of ``don't`` is a letter like any other. One that is never
+# closed reaches to the end of the line.
+_ASIDE = r"(?:^|(?<=[ \t,{]))(?:'(?:[^'\\]++|\\.)*+(?:'|\\?$)|\"(?:[^\"\\]++|\\.)*+(?:\"|\\?$))"
+_IN_QUOTES = re.compile(_ASIDE, re.DOTALL)
+_IN_QUOTES_OR_ESCAPED = re.compile(rf"{_ASIDE}|\\.", re.DOTALL)
 
 
 class ArffSyntaxError(ValueError):
@@ -130,19 +134,8 @@ def uncommented(line: str) -> str:
     """
     if "%" not in line:
         return line
-    quote = ""
-    position = 0
-    while found := _SPECIAL.search(line, position):
-        char, position = found.group(), found.end()
-        if char == "\\":
-            position += 1
-        elif quote:
-            quote = "" if char == quote else quote
-        elif char == "%":
-            return line[: found.start()]
-        elif _opens(line, found.start()):
-            quote = char
-    return line
+    end = _masked(line, _IN_QUOTES_OR_ESCAPED).find("%")
+    return line if end < 0 else line[:end]
 
 
 def take_word(text: str, stop: str = "") -> tuple[str, str]:
@@ -212,9 +205,9 @@ def _unescape(text: str) -> str:
     return re.sub(r"\\(.)", lambda found: _ESCAPES.get(found.group(1), found.group(1)), text)
 
 
-def _opens(line: str, position: int) -> bool:
-    """A quote opens a value only at its beginning: the apostrophe of ``don't`` is a letter like any other."""
-    return position == 0 or line[position - 1] in " \t,{"
+def _masked(text: str, aside: re.Pattern[str] = _IN_QUOTES) -> str:
+    """Dots for what stands in quotes, so that commas, braces and signs there do not count."""
+    return aside.sub(lambda found: "." * len(found[0]), text)
 
 
 class ArffReader:
@@ -235,10 +228,7 @@ class ArffReader:
         """Yield the rows; blocks of nothing but numbers take a fast path when all columns allow it."""
         fast = all(numeric)
         for block in line_blocks(self._source):
-            above = self._first_row - block.first
-            if above > 0:
-                parts = block.text.split(b"\n", above)
-                block = LineBlock(self._first_row, parts[above] if len(parts) > above else b"")
+            block = block.below(self._first_row)
             lead = len(block.text) - len(block.text.lstrip(b"\n"))
             if block.text.strip():
                 yield from self._body(LineBlock(block.first + lead, block.text[lead:]), fast)
@@ -298,15 +288,7 @@ class ArffReader:
                 f"{self.name}, line {block.lines[block.rows[entry]]}: index {block.columns[entry]} is out of range; "
                 f"the header declares {len(self.columns)} attributes (0 to {len(self.columns) - 1})"
             )
-        ascending = (np.diff(block.columns) > 0) | (np.diff(block.rows) > 0)
-        if not ascending.all():
-            order = np.lexsort((block.columns, block.rows))
-            twice = (np.diff(block.columns[order]) == 0) & (np.diff(block.rows[order]) == 0)
-            if twice.any():
-                entry = order[int(np.argmax(twice))]
-                raise DataError(
-                    f"{self.name}, line {block.lines[block.rows[entry]]}: index {block.columns[entry]} appears twice"
-                )
+        block.refuse_twice(self.name, "index")
         return block
 
 
@@ -373,7 +355,7 @@ class _Rows:
         positions = np.array(self._positions, dtype=np.int64).reshape(-1, 2)
         return SparseBlock(positions[:, 0], positions[:, 1], self._cells, self.lines, self._weight_array())
 
-    def _weight_array(self) -> npt.NDArray[np.float64] | None:
+    def _weight_array(self) -> Floats | None:
         if not self._weights:
             return None
         weights = np.ones(len(self.lines))
@@ -393,41 +375,15 @@ def _cells(text: str, separator: str) -> list[Any]:
 
 def _closing_brace(text: str) -> int:
     """Position of the brace that closes a sparse row, outside quotes."""
-    if "'" not in text and '"' not in text:
-        end = text.find("}")
-    else:
-        end = len(_without_quoted(text).split("}", 1)[0])
-        end = end if end < len(text) else -1
+    end = _masked(text).find("}")
     if end < 0:
         raise ArffSyntaxError("the sparse row does not end with a closing brace")
     return end
 
 
 def _split_entries(inside: str) -> list[str]:
-    if "'" not in inside and '"' not in inside:
-        return inside.split(",")
-    masked = _without_quoted(inside)
     entries, start = [], 0
-    for part in masked.split(","):
+    for part in _masked(inside).split(","):
         entries.append(inside[start : start + len(part)])
         start += len(part) + 1
     return entries
-
-
-def _without_quoted(text: str) -> str:
-    """Replace everything inside quotes by dots, so that commas and braces there do not count."""
-    masked, quote, position = list(text), "", 0
-    while position < len(text):
-        char = text[position]
-        if quote:
-            if char == "\\":
-                masked[position : position + 2] = ["."] * len(masked[position : position + 2])
-                position += 1
-            elif char == quote:
-                quote = ""
-            else:
-                masked[position] = "."
-        elif char in "'\"" and (position == 0 or text[position - 1] in " \t,{"):
-            quote = char
-        position += 1
-    return "".join(masked)

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
 import numpy as np
-import numpy.typing as npt
 
+from polyrule.arrays import Floats, Ints
 from polyrule.data.columns import shorten
 from polyrule.data.dates import DateForms, are_dates
+from polyrule.errors import DataError
 
 ColumnKind = Literal["numeric", "nominal", "string", "date", "relational", "nested", "mixed", "auto", "auto-date"]
 
@@ -47,7 +48,7 @@ class DenseBlock:
 
     cells: Sequence[Any]
     lines: Sequence[int]
-    weights: npt.NDArray[np.float64] | None = None
+    weights: Floats | None = None
 
     def __len__(self) -> int:
         return len(self.lines)
@@ -65,15 +66,26 @@ class SparseBlock:
     A format that lists the labels of a row by name puts them into `tags`.
     """
 
-    rows: npt.NDArray[np.int64]
-    columns: npt.NDArray[np.int64]
+    rows: Ints
+    columns: Ints
     cells: Any
     lines: Sequence[int]
-    weights: npt.NDArray[np.float64] | None = None
+    weights: Floats | None = None
     tags: list[list[str]] | None = None
 
     def __len__(self) -> int:
         return len(self.lines)
+
+    def refuse_twice(self, file: str, what: str) -> None:
+        """Refuse a row that mentions a column twice; the order of its entries is free."""
+        if ((np.diff(self.columns) > 0) | (np.diff(self.rows) > 0)).all():
+            return
+        order = np.lexsort((self.columns, self.rows))
+        twice = (np.diff(self.columns[order]) == 0) & (np.diff(self.rows[order]) == 0)
+        if twice.any():
+            entry = order[int(np.argmax(twice))]
+            line = self.lines[self.rows[entry]]
+            raise DataError(f"{file}, line {line}: {what} {self.columns[entry]} appears twice")
 
     def column(self, position: int, omitted: str) -> Sequence[Any]:
         """Cells of one column, `omitted` where a row does not mention it."""

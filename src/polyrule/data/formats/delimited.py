@@ -108,13 +108,8 @@ class DelimitedReader:
 
     def _body(self, block_bytes: int | None = None) -> Iterator[LineBlock]:
         """Blocks of whole rows below the header."""
-        for block in self._whole_rows(block_bytes):
-            above = self._body_line - block.first
-            if above > 0:
-                parts = block.text.split(b"\n", above)
-                block = LineBlock(self._body_line, parts[above] if len(parts) > above else b"")
-            if block.text:
-                yield block
+        blocks = (block.below(self._body_line) for block in self._whole_rows(block_bytes))
+        return (block for block in blocks if block.text)
 
     def _whole_rows(self, block_bytes: int | None = None) -> Iterator[LineBlock]:
         """Line blocks, joined where a quoted cell runs over the end of one."""

@@ -9,9 +9,8 @@ from math import isnan
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from polyrule.arrays import Floats
+from polyrule.arrays import Bytes, Floats
 from polyrule.data.columns import UnseenCategories, category_text, is_missing, listing, shorten
 from polyrule.data.dates import day_said, day_written, is_local_date
 from polyrule.data.formats.number_style import NumberStyle, other_style
@@ -95,21 +94,10 @@ def _cell_number(cell: Any) -> float | None:
 class Encoder:
     """Encodes one feature column, block after block.
 
-    Parameters
-    ----------
-    name : str
-    kind : {"numeric", "nominal", "ordinal", "date"}
-    categories : tuple of str, optional
-        The values of a nominal or ordinal column in their order; those of a nominal one may be left out: they are
-        gathered from the cells and sorted at the end.
-    unseen : UnseenCategories, optional
-        Where to count categories that are not among `categories`, which then are missing values; without it they are
-        an error.
-    tentative : bool
-        The kind is a guess from the first rows; text in a column of numbers, or what is no date in one of dates,
-        raises `KindConflict` instead of an error.
-    date_form : str, optional
-        How the dates of a column are written, if not as 2021-12-31.
+    The categories of a nominal or ordinal column come in their order; those of a nominal one may be left out: they are
+    gathered from the cells and sorted at the end. Categories that are not among them are counted in `unseen` and
+    missing, or without it an error. `tentative`: the kind is a guess from the first rows, so that text among numbers,
+    or what is no date among dates, raises `KindConflict`. `date_form`: how dates are written, if not as 2021-12-31.
     """
 
     def __init__(
@@ -262,7 +250,7 @@ def _number_index(categories: Sequence[str]) -> dict[float, int]:
     return index
 
 
-def encode_labels(cells: Any, place: Place) -> npt.NDArray[np.uint8]:
+def encode_labels(cells: Any, place: Place) -> Bytes:
     """Read cells of a label column: 0 and 1, or words such as no and yes; a missing one is unknown."""
     if isinstance(cells, np.ndarray):
         unknown = np.isnan(cells)

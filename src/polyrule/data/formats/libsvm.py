@@ -11,8 +11,8 @@ import re
 from collections.abc import Iterator, Sequence
 
 import numpy as np
-import numpy.typing as npt
 
+from polyrule.arrays import Floats, Ints
 from polyrule.budget import MOST_COLUMNS
 from polyrule.data.columns import shorten
 from polyrule.data.formats.blocks import Block, Column, Hints, SparseBlock
@@ -120,8 +120,9 @@ class LibsvmReader:
             counts.append(pairs.count(":"))
         rows = np.repeat(np.arange(len(lines)), counts)
         columns, values = self._numbers(texts, counts, lines)
-        self._check_twice(rows, columns, lines)
-        return SparseBlock(rows, columns, values, lines, tags=tags), skip
+        made = SparseBlock(rows, columns, values, lines, tags=tags)
+        made.refuse_twice(self.name, "feature index")
+        return made, skip
 
     def _split(self, content: str, number: int) -> tuple[list[str], str]:
         head, _, rest = content.partition(" ")
@@ -131,9 +132,7 @@ class LibsvmReader:
             head, rest = "", content
         return [label for label in head.split(",") if label], rest
 
-    def _numbers(
-        self, texts: list[str], counts: list[int], lines: list[int]
-    ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]]:
+    def _numbers(self, texts: list[str], counts: list[int], lines: list[int]) -> tuple[Ints, Floats]:
         pairs = pair_numbers(" ".join(texts).encode())
         if pairs is None:
             raise self._malformed(texts, lines)
@@ -150,13 +149,3 @@ class LibsvmReader:
                 if not _PAIR.fullmatch(word):
                     return DataError(f"{self.name}, line {line}: {shorten(word)} is not of the form index:value")
         return DataError(f"{self.name}, lines {lines[0]} to {lines[-1]}: the index:value pairs cannot be read")
-
-    def _check_twice(self, rows: npt.NDArray[np.int64], columns: npt.NDArray[np.int64], lines: list[int]) -> None:
-        ascending = (np.diff(columns) > 0) | (np.diff(rows) > 0)
-        if ascending.all():
-            return
-        order = np.lexsort((columns, rows))
-        twice = (np.diff(columns[order]) == 0) & (np.diff(rows[order]) == 0)
-        if twice.any():
-            entry = order[int(np.argmax(twice))]
-            raise DataError(f"{self.name}, line {lines[rows[entry]]}: feature index {columns[entry]} appears twice")

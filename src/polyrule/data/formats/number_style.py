@@ -18,12 +18,6 @@ _SEPARATORS = (",", ".", " ", "'")
 class NumberStyle:
     """One way to write numbers.
 
-    Parameters
-    ----------
-    decimal : {".", ","}
-    thousands : {",", ".", " ", "'"}, optional
-        What stands between groups of three digits, in numbers that have groups.
-
     Examples
     --------
     >>> NumberStyle(",", ".").plain("-1.234,5"), NumberStyle(".", ",").plain("7,750"), NumberStyle(",").plain("7,750")
@@ -32,7 +26,8 @@ class NumberStyle:
     (True, True)
     """
 
-    decimal: str = "."
+    decimal: str = "."  # one of ".", ","
+    # one of ",", ".", " ", "'"; what stands between groups of three digits, in numbers that have groups
     thousands: str | None = None
 
     def __post_init__(self) -> None:

@@ -9,16 +9,15 @@ from __future__ import annotations
 import warnings
 
 import numpy as np
-import numpy.typing as npt
+
+from polyrule.arrays import Bytes, Floats, Ints
 
 MOST_DIGITS = 15
 _POWERS = np.power(10.0, np.arange(MOST_DIGITS + 1))
 _PLUS, _MINUS, _POINT, _ZERO, _MISSING = 43, 45, 46, 48, 63
 
 
-def parse_decimals(
-    raw: npt.NDArray[np.uint8], starts: npt.NDArray[np.int64], ends: npt.NDArray[np.int64]
-) -> npt.NDArray[np.float64] | None:
+def parse_decimals(raw: Bytes, starts: Ints, ends: Ints) -> Floats | None:
     """Parse the words of `raw` between `starts` and `ends`, plain decimal numbers; ``?`` is NaN.
 
     A number with at most 15 digits is a whole number below 2**53 divided by a power of ten up to 10**15; both are exact
@@ -47,12 +46,7 @@ def parse_decimals(
     return values
 
 
-def _points(
-    raw: npt.NDArray[np.uint8],
-    starts: npt.NDArray[np.int64],
-    ends: npt.NDArray[np.int64],
-    lengths: npt.NDArray[np.int64],
-) -> npt.NDArray[np.int64]:
+def _points(raw: Bytes, starts: Ints, ends: Ints, lengths: Ints) -> Ints:
     """Place of the point in every word: 30 for none, 31 for a word that cannot be parsed here."""
     places = np.full(len(starts), 30)
     points = np.flatnonzero(raw[: ends[-1]] == _POINT)
@@ -64,14 +58,7 @@ def _points(
     return places
 
 
-def _parse_shape(
-    raw: npt.NDArray[np.uint8],
-    starts: npt.NDArray[np.int64],
-    length: int,
-    point: int,
-    words: npt.NDArray[np.int64],
-    values: npt.NDArray[np.float64],
-) -> bool:
+def _parse_shape(raw: Bytes, starts: Ints, length: int, point: int, words: Ints, values: Floats) -> bool:
     """Parse words of one length with the point at one place; False if one of them is no plain number."""
     first = raw[starts]
     signed = (first == _PLUS) | (first == _MINUS)
@@ -108,7 +95,7 @@ _SPARSE = b"0123456789.+-eE \t\n,{}?"
 _NEWLINE, _OPEN, _CLOSE = 10, 123, 125
 
 
-def dense_numbers(text: bytes, width: int, delimiter: bytes = b",") -> npt.NDArray[np.float64] | None:
+def dense_numbers(text: bytes, width: int, delimiter: bytes = b",") -> Floats | None:
     r"""Parse lines of `width` delimited numbers; ``?`` is a missing value.
 
     Examples
@@ -134,9 +121,7 @@ def dense_numbers(text: bytes, width: int, delimiter: bytes = b",") -> npt.NDArr
     return None if numbers is None or len(numbers) != rows * width else numbers.reshape(rows, width)
 
 
-def sparse_numbers(
-    text: bytes,
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.float64], int] | None:
+def sparse_numbers(text: bytes) -> tuple[Ints, Ints, Floats, int] | None:
     r"""Parse lines of the form ``{index value, index value}``; returns rows, columns, values and the number of lines.
 
     Examples
@@ -175,7 +160,7 @@ def sparse_numbers(
     return rows, columns, numbers[1::2], len(newlines)
 
 
-def pair_numbers(text: bytes) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]] | None:
+def pair_numbers(text: bytes) -> tuple[Ints, Floats] | None:
     """Parse words of the form ``index:value``; returns indices and values.
 
     Examples
@@ -208,7 +193,7 @@ def pair_numbers(text: bytes) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.flo
 _TO_SPACES = bytes.maketrans(b",{}\n\t", b"     ")
 
 
-def flat_numbers(text: bytes, separator: bytes) -> npt.NDArray[np.float64] | None:
+def flat_numbers(text: bytes, separator: bytes) -> Floats | None:
     """Parse numbers with one separator between them; ``?`` is NaN, and None means that something else is there."""
     if b"?" in text:
         text = text.replace(b"?", b"nan")
@@ -217,7 +202,7 @@ def flat_numbers(text: bytes, separator: bytes) -> npt.NDArray[np.float64] | Non
     try:
         with warnings.catch_warnings():  # before NumPy 2.3 unmatched text was only a warning
             warnings.simplefilter("error", DeprecationWarning)
-            numbers: npt.NDArray[np.float64] = np.fromstring(text, dtype=np.float64, sep=separator.decode())
+            numbers: Floats = np.fromstring(text, dtype=np.float64, sep=separator.decode())
     except (ValueError, DeprecationWarning):
         return None
     return numbers

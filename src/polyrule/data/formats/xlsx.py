@@ -47,20 +47,7 @@ class Workbook:
     """A workbook that has been opened: a zip archive of XML, read as a stream by the parser that Python brings.
 
     Only what is needed is unpacked, what it unpacks to is held against the budget first, and a document that declares
-    entities is refused.
-
-    Parameters
-    ----------
-    content : path or seekable binary stream
-    budget : Budget
-        What it may cost; it names the file in errors.
-    sheet : str, optional
-        The sheet to read; the first that is not hidden by default.
-
-    Attributes
-    ----------
-    sheets : tuple of str
-        The names of those that are not hidden.
+    entities is refused. Of `sheets`, those that are not hidden, the first is read unless one is named.
     """
 
     def __init__(self, content: Any, budget: Budget, sheet: str | None = None) -> None:

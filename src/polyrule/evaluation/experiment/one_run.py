@@ -32,21 +32,13 @@ from polyrule.evaluation.scores import score
 
 @dataclass(frozen=True)
 class Run:
-    """One fit: a learner on the training part of one split of one data set.
-
-    Attributes
-    ----------
-    fold : int or None
-        Which fold is the test part; None for the data set's own test part.
-    seed : int or None
-        Seed of the folds.
-    """
+    """One fit: a learner on the training part of one split of one data set."""
 
     data: DataSpec
     learner: LearnerSpec
     split: SplitSpec
-    fold: int | None = None
-    seed: int | None = None
+    fold: int | None = None  # which fold is the test part; None for the data set's own test part
+    seed: int | None = None  # seed of the folds
 
     @property
     def split_name(self) -> str:
@@ -230,12 +222,7 @@ def cpu_seconds(pid: int) -> float | None:
 class PeakMemory:
     """Measure the highest memory of this process while the block runs.
 
-    Attributes
-    ----------
-    peak_mb : float or None
-        The highest level.
-    used_mb : float or None
-        How far that lies above the level at the start: what the work itself needed.
+    `used_mb` is how far the peak lies above the level at the start: what the work itself needed.
 
     Examples
     --------

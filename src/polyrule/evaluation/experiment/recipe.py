@@ -22,17 +22,10 @@ from polyrule.evaluation.scores import score
 
 @dataclass(frozen=True)
 class Recipe:
-    """Everything that happens to a training part: discretise, encode, tune, fit.
-
-    Parameters
-    ----------
-    learner : LearnerSpec
-    discretise : int or None
-        Number of equal-frequency intervals for numeric features.
-    """
+    """Everything that happens to a training part: discretise, encode, tune, fit."""
 
     learner: LearnerSpec
-    discretise: int | None = None
+    discretise: int | None = None  # number of equal-frequency intervals for numeric features
 
     def fit(self, train: Dataset) -> FittedRecipe:
         """Learn every step from the training part, the only data this method can see."""

@@ -30,18 +30,6 @@ class Cell:
 class ResultTable:
     """Cells in rows, with a title and notes.
 
-    Parameters
-    ----------
-    name : str
-        Used for file names.
-    title : str
-    header : tuple of str
-    rows : tuple of tuples of Cell
-    notes : tuple of str
-        What a reader must know to read the numbers rightly.
-    left : int
-        How many leading columns hold words.
-
     Examples
     --------
     >>> rows = [["tree", "0.6"], ["rules", Cell("0.7", bold=True)]]
@@ -57,12 +45,12 @@ class ResultTable:
     rules,0.7
     """
 
-    name: str
+    name: str  # used for file names
     title: str
     header: tuple[str, ...]
     rows: tuple[tuple[Cell, ...], ...]
-    notes: tuple[str, ...] = field(default=())
-    left: int = 1
+    notes: tuple[str, ...] = field(default=())  # what a reader must know to read the numbers rightly
+    left: int = 1  # how many leading columns hold words
 
     @classmethod
     def of(
@@ -197,7 +185,7 @@ def size_table(results: Results) -> ResultTable:
             if not results.select(data, learner):
                 continue
             cells = [_shown(results.value(data, learner, column), form) for column, _, form in columns]
-            multi, labels = _heads(results, data, learner)
+            multi, labels = heads(results, data, learner)
             status = _failure(results, data, learner)
             rows.append([data, learner, *cells[:2], multi, labels, *cells[2:], status])
     header = ["data", "learner", "rules", "conditions", "% multi-label heads", "labels per head"]
@@ -284,7 +272,8 @@ def slug(text: str) -> str:
     return "-".join("".join(mark if mark.isalnum() else " " for mark in text.lower()).split()) or "table"
 
 
-def _heads(results: Results, data: str, learner: str) -> tuple[str, str]:
+def heads(results: Results, data: str, learner: str) -> tuple[str, str]:
+    """Percentage of heads with several labels, and labels per head; nothing where they are not known."""
     rules = results.value(data, learner, "rules")
     multi = results.value(data, learner, "multi_label_rules")
     literals = results.value(data, learner, "head_literals")

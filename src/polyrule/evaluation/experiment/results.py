@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 
 from polyrule.data.results import frame_of_rows
-from polyrule.errors import PolyruleError
 from polyrule.evaluation.confusion import ConfusionCounts
 from polyrule.evaluation.experiment.one_run import plan_runs
 from polyrule.evaluation.experiment.spec import ComparisonSpec, ExperimentSpec
@@ -110,23 +109,19 @@ class Results:
             Which data sets were left out, and why.
         """
         notes, kept = [], []
+        table: dict[str, list[float]] = {learner: [] for learner in spec.learners}
         for data in spec.data:
-            holes = [learner for learner in spec.learners if self.value(data, learner, measure) is None]
-            if holes:
+            values = {learner: self.value(data, learner, measure) for learner in spec.learners}
+            if holes := [learner for learner, value in values.items() if value is None]:
                 notes.append(f"{data} is left out: no result for {', '.join(holes)}.")
-            else:
-                kept.append(data)
+                continue
+            kept.append(data)
+            for learner, value in values.items():
+                table[learner] += [value.mean] if value is not None else []
         if not kept or not spec.learners:
             return None, tuple(notes)
-        table = {learner: [self._mean(data, learner, measure) for data in kept] for learner in spec.learners}
         higher = measure not in LOWER_IS_BETTER
         return compare_learners(table, kept, higher, spec.alpha, measure), tuple(notes)
-
-    def _mean(self, data: str, learner: str, measure: str) -> float:
-        value = self.value(data, learner, measure)
-        if value is None:
-            raise PolyruleError(f"no result for {learner} on {data}")
-        return value.mean
 
 
 def best_of(values: Iterable[float | None], lower: bool = False) -> set[int]:

@@ -106,16 +106,7 @@ class _Active:
 class ProcessPool:
     """Execute runs in child processes and yield what became of each, in the order they end.
 
-    Parameters
-    ----------
-    workers : int
-        Processes at a time.
-    limits : Limits
-        A run that exceeds them is ended; its outcome says so.
-    score_options : mapping
-        Arguments for `score`.
-    python_path : sequence of str
-        Folders in which named classes are looked for as well.
+    A run that exceeds the limits is ended; its outcome says so. Named classes are looked for in `python_path` as well.
     """
 
     def __init__(

@@ -17,33 +17,17 @@ from polyrule.evaluation.scores import MEASURES
 
 @dataclass(frozen=True)
 class DataSpec:
-    """One data set of an experiment.
+    """One data set of an experiment."""
 
-    Parameters
-    ----------
-    name : str
-        What rows and tables call it.
-    source : str
-        A name known to `polyrule.datasets.load`, a file, or ``"package.module.function"`` when `make` is set.
-    make : bool
-        Whether `source` is a function that returns a `Dataset` (or X and Y).
-    parameters : mapping
-        Arguments of that function, or of `polyrule.data.read` for a file.
-    discretise : int or None
-        Turn numeric features into so many intervals of equal frequency, fitted on each training part.
-    file : str
-        What the files hold, as a digest, if `source` is a file.
-    test : str
-        The file with the test part; without one that is the last third of the rows.
-    """
-
-    name: str
-    source: str
-    make: bool = False
+    name: str  # what rows and tables call it
+    source: str  # A name known to `polyrule.datasets.load`, a file, or ``"package.module.function"`` when `make` is set
+    make: bool = False  # whether `source` is a function that returns a `Dataset` (or X and Y)
+    # Arguments of that function, or of `polyrule.data.read` for a file
     parameters: Mapping[str, Any] = field(default_factory=dict)
+    # Turn numeric features into so many intervals of equal frequency, fitted on each training part
     discretise: int | None = None
-    file: str = ""
-    test: str = ""
+    file: str = ""  # what the files hold, as a digest, if `source` is a file
+    test: str = ""  # the file with the test part; without one that is the last third of the rows
 
     def definition(self) -> dict[str, Any]:
         """Return what decides the results: of files what they hold, not where they lie."""
@@ -55,33 +39,20 @@ class DataSpec:
 
 @dataclass(frozen=True)
 class LearnerSpec:
-    """One learner of an experiment: a class with its parameters.
+    """One learner of an experiment: a class with its parameters."""
 
-    Parameters
-    ----------
-    name : str
-        What rows and tables call it.
-    class_path : str
-        ``"package.module.Class"`` of any classifier with scikit-learn's interface.
-    parameters : mapping
-        Arguments of the class. A value ``{class = "…", …}`` becomes an object of that class.
-    input : str
-        "table" (features with names and kinds) or "matrix" (numbers only, nominal features encoded).
-    tune : mapping
-        Parameters to choose from lists of values, by cross-validation inside the training part.
-    tune_measure, tune_folds
-        What the choice maximises, and over how many folds.
-    family, measure : str
-        Free words for the tables: rows of one family and measure stand together.
-    """
-
-    name: str
-    class_path: str
+    name: str  # what rows and tables call it
+    class_path: str  # ``"package.module.Class"`` of any classifier with scikit-learn's interface
+    # Arguments of the class. A value ``{class = "…", …}`` becomes an object of that class.
     parameters: Mapping[str, Any] = field(default_factory=dict)
+    # "table" (features with names and kinds) or "matrix" (numbers only, nominal features encoded)
     input: str = "matrix"
+    # Parameters to choose from lists of values, by cross-validation inside the training part
     tune: Mapping[str, list[Any]] = field(default_factory=dict)
+    # tune_measure, tune_folds: what the choice maximises, and over how many folds
     tune_measure: str = "micro_f1"
     tune_folds: int = 3
+    # family, measure: free words for the tables: rows of one family and measure stand together
     family: str = ""
     measure: str = ""
 

@@ -7,19 +7,18 @@ from __future__ import annotations
 
 import csv
 import html
-import io
 import logging
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from polyrule.atomic import atomic_write
-from polyrule.data.results import MissingExtraError
+from polyrule.data.results import MissingExtraError, csv_text
 from polyrule.errors import DataError
 from polyrule.evaluation.experiment.report_tables import (
     Cell,
     ResultTable,
     failure_table,
+    heads,
     mean_table,
     rank_table,
     score_table,
@@ -72,7 +71,7 @@ def write_results(results: Results, directory: str | Path) -> list[Path]:
     """Write the results into `directory` and return the files; figures need matplotlib, Parquet pyarrow."""
     folder = Path(directory)
     (folder / "tables").mkdir(parents=True, exist_ok=True)
-    written = [_write(folder / "results.csv", _csv(results.tidy_rows()))]
+    written = [_write(folder / "results.csv", csv_text(results.tidy_rows()))]
     written += _write_parquet(results, folder / "results.parquet")
     tables = make_tables(results)
     for table in tables:
@@ -97,15 +96,6 @@ def write_results(results: Results, directory: str | Path) -> list[Path]:
 def _write(path: Path, text: str) -> Path:
     write_atomically(path, text)
     return path
-
-
-def _csv(rows: list[dict[str, Any]]) -> str:
-    columns = list(dict.fromkeys(name for row in rows for name in row))
-    buffer = io.StringIO()
-    writer = csv.DictWriter(buffer, columns, lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(rows)
-    return buffer.getvalue()
 
 
 def _write_parquet(results: Results, path: Path) -> list[Path]:
@@ -236,26 +226,16 @@ def models_beside_published(results: Results, path: str | Path) -> ResultTable:
     """Model statistics: ours, and in brackets the difference to the published value."""
     rows: list[list[str | Cell]] = []
     for entry in read_published(path):
-        own = _model_statistics(results, entry["data"], entry["learner"])
-        if own is None:
+        rules = results.value(entry["data"], entry["learner"], "rules")
+        multi, labels = heads(results, entry["data"], entry["learner"])
+        if rules is None or not multi:
             continue
-        cells = [_beside(own[column], entry[column]) for column in _MODEL_COLUMNS]
+        own = (f"{rules.mean:.0f}", multi, labels)
+        cells = [_beside(value, entry[column]) for value, column in zip(own, _MODEL_COLUMNS, strict=True)]
         rows.append([entry["data"], entry["learner"], *cells, _usable(entry["reference"])])
     header = ["data", "learner", *_MODEL_COLUMNS.values(), "reference"]
     notes = ["In brackets: ours minus published; = where they agree to the digits printed."]
     return ResultTable.of("published-models", "Model statistics beside the paper's", header, rows, notes, left=2)
-
-
-def _model_statistics(results: Results, data: str, learner: str) -> dict[str, str] | None:
-    values = {name: results.value(data, learner, name) for name in ("rules", "multi_label_rules", "head_literals")}
-    rules, multi, literals = values["rules"], values["multi_label_rules"], values["head_literals"]
-    if rules is None or multi is None or literals is None or not rules.mean:
-        return None
-    return {
-        "rules": f"{rules.mean:.0f}",
-        "multi_label_percent": f"{100 * multi.mean / rules.mean:.2f}",
-        "labels_per_head": f"{literals.mean / rules.mean:.2f}",
-    }
 
 
 def _beside(own: str | None, published: str) -> Cell:

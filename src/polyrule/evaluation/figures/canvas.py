@@ -1,4 +1,4 @@
-"""The one place that imports matplotlib, and only when something is drawn."""
+"""The one place that imports matplotlib, only when something is drawn, and the colours of plots and page."""
 
 from __future__ import annotations
 
@@ -7,6 +7,11 @@ import sys
 from typing import Any, Protocol
 
 from polyrule.data.results import MissingExtraError
+
+# every series also has a shape or dash of its own
+ACCENT, RIGHT, WRONG, SOFT, FAINT = "#3a4fc4", "#12877b", "#b8431a", "#6b6c65", "#c9c9c1"
+COLOURS = (ACCENT, WRONG, RIGHT, "#7a4bb3", "#8a6d00", "#555555")
+DASHES = ("-", "--", ":", "-.")
 
 
 class Figure(Protocol):
@@ -33,6 +38,14 @@ def new_axes(ax: Any, width: float, height: float) -> Any:
         return plt.subplots(figsize=(width, height), layout="constrained")[1]
     # elsewhere not pyplot: it keeps every figure alive and picks a window system
     return Canvas(figsize=(width, height), layout="constrained").add_subplot()
+
+
+def quiet(ax: Any) -> None:
+    """Leave only the two axes that are read, and a faint grid."""
+    for side in ("top", "right"):
+        ax.spines[side].set_visible(False)
+    ax.grid(color=FAINT, linewidth=0.5, alpha=0.6)
+    ax.set_axisbelow(True)
 
 
 def svg_text(figure: Figure) -> str:

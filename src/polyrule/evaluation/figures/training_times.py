@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from polyrule.data.results import frame_of_rows
+from polyrule.data.results import make_frame
 from polyrule.evaluation.figures.canvas import new_axes
 
 _MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
@@ -74,28 +74,17 @@ class TrainingTimes:
 
     def frame(self) -> Any:
         """Return a row per data set and measure."""
-        return frame_of_rows(
-            (
-                {
-                    "data": pair.data,
-                    "measure": pair.measure,
-                    "labels": pair.labels,
-                    "single_seconds": pair.single,
-                    "multi_seconds": pair.multi,
-                    "single_seconds_times_labels": pair.single_times_labels,
-                    "multi_to_single": pair.multi / pair.single if pair.single else None,
-                }
-                for pair in self.pairs
-            ),
-            columns=(
-                "data",
-                "measure",
-                "labels",
-                "single_seconds",
-                "multi_seconds",
-                "single_seconds_times_labels",
-                "multi_to_single",
-            ),
+        pairs = self.pairs
+        return make_frame(
+            {
+                "data": [pair.data for pair in pairs],
+                "measure": [pair.measure for pair in pairs],
+                "labels": [pair.labels for pair in pairs],
+                "single_seconds": [pair.single for pair in pairs],
+                "multi_seconds": [pair.multi for pair in pairs],
+                "single_seconds_times_labels": [pair.single_times_labels for pair in pairs],
+                "multi_to_single": [pair.multi / pair.single if pair.single else None for pair in pairs],
+            }
         )
 
     def plot(self, ax: Any = None) -> Any:

@@ -26,10 +26,10 @@ from fractions import Fraction
 from itertools import combinations, combinations_with_replacement, islice
 
 import numpy as np
-import numpy.typing as npt
 import scipy.optimize
 import scipy.sparse
 
+from polyrule.arrays import Floats
 from polyrule.measures.grammar import VARIABLES, Node
 from polyrule.measures.proofs.normal_form import NoNormalForm, Quotient, Undecided, quotient
 from polyrule.measures.proofs.polynomial import Monomial, Polynomial, only, times
@@ -271,7 +271,7 @@ class _Program:
                 rows[wanted.index(number), column] = 1.0
         return scipy.sparse.csr_matrix(rows)
 
-    def _rounded(self, solution: npt.NDArray[np.float64]) -> Iterator[Multipliers]:
+    def _rounded(self, solution: Floats) -> Iterator[Multipliers]:
         width = self.case.products[0].factor.width
         for largest in DENOMINATORS:
             terms: list[dict[Monomial, Fraction]] = [{} for _ in self.case.products]

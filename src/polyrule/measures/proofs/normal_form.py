@@ -126,20 +126,9 @@ MOST_CASES = 64
 def one_way(root: Node, move: dict[str, int], strictly: bool = False, least_tp: bool = True) -> int | None:
     """Say which way the value of an expression goes when counts move: 1 never falls, -1 never rises, 0 stays.
 
-    Parameters
-    ----------
-    root : Node
-    move : dict
-        How each count changes per step: 1, 0 or -1. Counts are not negative before and after.
-    strictly : bool
-        Whether 1 and -1 are to mean that it always rises or always falls.
-    least_tp : bool
-        Whether TP is positive throughout.
-
-    Returns
-    -------
-    int or None
-        None: neither can be read off the coefficients.
+    None: neither can be read off the coefficients. `move` says how each count changes per step, by 1, 0 or -1; counts
+    are not negative before and after. With `strictly`, 1 and -1 mean that it always rises or always falls; with
+    `least_tp`, TP is positive throughout.
 
     Examples
     --------

@@ -11,7 +11,7 @@ import time
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache, reduce
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from polyrule.measures.association import SPECS, Association, Matthews
 from polyrule.measures.base import Measure
@@ -30,9 +30,6 @@ from polyrule.measures.rational import (
 )
 from polyrule.measures.small_worlds import Witness
 from polyrule.measures.trial import Trial, find_witness
-
-if TYPE_CHECKING:
-    pass
 
 # Worlds to look at: small ones first, then random large ones, and after z3 all up to a larger size.
 QUICK, LARGE, THOROUGH = 2_000, 40_000, 100_000

@@ -76,10 +76,7 @@ def _polynomial(z3: Any, polynomial: Polynomial, counts: list[Any]) -> Any:
 class Question:
     """A lemma about an expression, ready to be put to z3.
 
-    Parameters
-    ----------
-    single : bool
-        Whether x, y and z are single literals rather than any parts of a head: enough to refute, not to prove.
+    With `single`, x, y and z are single literals rather than any parts of a head: enough to refute, not to prove.
     """
 
     def __init__(self, z3: Any, lemma: str, root: Node, nothing_set: bool, single: bool = False) -> None:

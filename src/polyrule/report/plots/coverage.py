@@ -7,10 +7,9 @@ from typing import Any
 
 from polyrule.data.results import make_frame
 from polyrule.errors import OptionError
-from polyrule.evaluation.figures.canvas import new_axes
+from polyrule.evaluation.figures.canvas import RIGHT, SOFT, WRONG, new_axes, quiet
 from polyrule.model.rule_list import RuleList
 from polyrule.report.inputs import read_inputs
-from polyrule.report.plots.style import RIGHT, SOFT, WRONG, quiet
 from polyrule.report.run import Run, run
 
 

@@ -5,14 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
-
+from polyrule.arrays import Floats
 from polyrule.data.results import make_frame
-from polyrule.evaluation.figures.canvas import new_axes
+from polyrule.evaluation.figures.canvas import ACCENT, RIGHT, SOFT, WRONG, new_axes
 from polyrule.report.inputs import read_inputs
 from polyrule.report.label_graph import MOST_EDGES, Edge, label_edges, layout
-from polyrule.report.plots.style import ACCENT, RIGHT, SOFT, WRONG
 from polyrule.report.summary import signed_rules
 
 # Names stay readable where edges pass behind them.
@@ -63,7 +60,7 @@ class LabelGraph:
             }
         )
 
-    def places(self) -> npt.NDArray[np.float64]:
+    def places(self) -> Floats:
         """Where each label stands in the unit square."""
         return layout(len(self.names), ((edge.source, edge.target) for edge in self.edges[:MOST_EDGES]))
 
@@ -84,7 +81,7 @@ class LabelGraph:
         ax.set_axis_off()
         return ax
 
-    def _draw(self, ax: Any, edge: Edge, places: npt.NDArray[np.float64]) -> None:
+    def _draw(self, ax: Any, edge: Edge, places: Floats) -> None:
         same = edge.source_value == edge.target_value
         ax.annotate(
             "",

@@ -8,9 +8,8 @@ from typing import Any
 
 from polyrule.data.results import make_frame
 from polyrule.errors import OptionError
-from polyrule.evaluation.figures.canvas import new_axes
+from polyrule.evaluation.figures.canvas import ACCENT, SOFT, WRONG, new_axes
 from polyrule.heads import HeadResult, Node
-from polyrule.report.plots.style import ACCENT, SOFT, WRONG
 
 
 @dataclass(frozen=True, eq=False)

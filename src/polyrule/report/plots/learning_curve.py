@@ -7,12 +7,11 @@ from typing import Any
 
 from polyrule.data.results import make_frame
 from polyrule.errors import OptionError
-from polyrule.evaluation.figures.canvas import new_axes
+from polyrule.evaluation.figures.canvas import COLOURS, DASHES, new_axes, quiet
 from polyrule.evaluation.scores import measure_words
 from polyrule.model.rule_list import RuleList
 from polyrule.report.curves import Curve, curve
 from polyrule.report.inputs import read_inputs
-from polyrule.report.plots.style import COLOURS, DASHES, quiet
 from polyrule.report.run import run
 
 SCORES = ("micro_f1", "hamming_accuracy", "subset_accuracy")

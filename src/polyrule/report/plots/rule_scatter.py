@@ -6,10 +6,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from polyrule.data.results import make_frame
-from polyrule.evaluation.figures.canvas import new_axes
+from polyrule.evaluation.figures.canvas import ACCENT, WRONG, new_axes, quiet
 from polyrule.model.printing import format_rule
 from polyrule.report.plots.coverage import run_one
-from polyrule.report.plots.style import ACCENT, WRONG, quiet
 
 
 @dataclass(frozen=True, eq=False)
