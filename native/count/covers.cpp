@@ -16,8 +16,8 @@ constexpr std::size_t kChunk = 1024;                           // bodies that a 
 constexpr std::size_t kLanes = 16;                             // columns that are added at a time
 constexpr double kSomeRows = 1, kManyRows = 8;                 // of a word, from which on tables of sums pay
 constexpr std::size_t kFewBodies = 32;                         // for which no tables of sums are made
-constexpr double kNarrow = 511;                                // 64 such numbers fit into 16 bits,
-constexpr std::size_t kMostNarrowRows = std::size_t{1} << 22;  // and so many into 32
+constexpr double kNarrow = 511, kWider = 2047;                 // 64 and 16 such numbers fit into 16 bits,
+constexpr std::size_t kMostNarrowRows = std::size_t{1} << 20;  // and so many into 32
 
 using Short = Lanes<std::int16_t, kLanes>;
 
@@ -50,28 +50,37 @@ struct FourRows {
   }
 };
 
-POLYRULE_VECTOR_CLONES void add_word(const Bodies& bodies, std::size_t word, const FourRows& table,
-                                     std::int32_t* sums) {
+// `together`: how many times four rows fit into 16 bits.
+template <std::size_t together>
+POLYRULE_INLINE void add_fours(const Bodies& bodies, std::size_t word, const FourRows& table, std::int32_t* sums) {
   for (std::size_t body = bodies.first; body < bodies.last; ++body, sums += kLanes) {
     const Word bits = bodies.covers[body * bodies.words + word] & bodies.rows[word];
     if (!bits) continue;
-    // Whether any of four rows is covered is not asked: nobody could guess the answer.
-    Short sum{};
-    for (std::size_t four = 0; four < 16; ++four) sum += table.choice[16 * four + (bits >> 4 * four & 15)];
-    std::int16_t found[kLanes];
-    store(found, sum);
-    for (std::size_t lane = 0; lane < kLanes; ++lane) sums[lane] += found[lane];
+    for (std::size_t first = 0; first < 16; first += together) {
+      // Whether any of four rows is covered is not asked: nobody could guess the answer.
+      Short sum{};
+      for (std::size_t four = first; four < first + together; ++four)
+        sum += table.choice[16 * four + (bits >> 4 * four & 15)];
+      std::int16_t found[kLanes];
+      store(found, sum);
+      for (std::size_t lane = 0; lane < kLanes; ++lane) sums[lane] += found[lane];
+    }
   }
 }
 
-void sum_narrow(const Bodies& bodies, const double* worth, std::size_t columns, double* out) {
+POLYRULE_VECTOR_CLONES void add_word(const Bodies& bodies, std::size_t word, const FourRows& table, bool narrow,
+                                     std::int32_t* sums) {
+  narrow ? add_fours<16>(bodies, word, table, sums) : add_fours<4>(bodies, word, table, sums);
+}
+
+void sum_narrow(const Bodies& bodies, const double* worth, std::size_t columns, double largest, double* out) {
   FourRows table;
   for (std::size_t column = 0; column < columns; column += kLanes) {
     const std::size_t lanes = std::min(kLanes, columns - column);
     std::vector<std::int32_t> sums((bodies.last - bodies.first) * kLanes);
     for (const std::size_t word : bodies.used) {
       table.make(worth + word * 64 * columns + column, columns, lanes, bodies.rows[word]);
-      add_word(bodies, word, table, sums.data());
+      add_word(bodies, word, table, largest <= kNarrow, sums.data());
     }
     for (std::size_t body = bodies.first; body < bodies.last; ++body)
       std::copy_n(sums.data() + (body - bodies.first) * kLanes, lanes, out + body * columns + column);
@@ -149,16 +158,14 @@ double rows_of_a_word(const Bodies& bodies) {
   return looked_at ? static_cast<double>(covered) / static_cast<double>(looked_at) : 0;
 }
 
-bool all_narrow(const Bodies& bodies, const double* worth, std::size_t columns) {
-  if (bodies.words * 64 > kMostNarrowRows) return false;
-  for (const std::size_t word : bodies.used) {
-    double largest = 0;
+// The largest number of the rows that count.
+double largest_of(const Bodies& bodies, const double* worth, std::size_t columns) {
+  double largest = 0;
+  for (const std::size_t word : bodies.used)
     for_each_bit(bodies.rows[word], word * 64, [&](std::size_t row) {
       for (std::size_t k = 0; k < columns; ++k) largest = std::max(largest, std::abs(worth[row * columns + k]));
     });
-    if (!(largest <= kNarrow)) return false;
-  }
-  return true;
+  return largest;
 }
 
 }  // namespace
@@ -170,13 +177,15 @@ void cover_sums(const Word* covers, std::size_t bodies, std::size_t words, const
     if (rows[word]) every.used.push_back(word);
   const double rows_each = bodies >= kFewBodies ? rows_of_a_word(every) : 0;
   const bool column = columns == 1 && rows_each >= kManyRows;
-  const bool narrow = !column && rows_each >= kSomeRows && all_narrow(every, worth, columns);
+  const bool table = !column && rows_each >= kSomeRows && words * 64 <= kMostNarrowRows;
+  const double largest = table ? largest_of(every, worth, columns) : 0;
+  const bool narrow = table && largest <= kWider;
   parallel_for((bodies + kChunk - 1) / kChunk, threads, [&](std::size_t chunk) {
     Bodies some = every;
     some.first = chunk * kChunk;
     some.last = std::min(bodies, (chunk + 1) * kChunk);
     if (column) sum_column(some, worth, out);
-    else if (narrow) sum_narrow(some, worth, columns, out);
+    else if (narrow) sum_narrow(some, worth, columns, largest, out);
     else sum_rows(some, worth, columns, out);
   });
 }

@@ -199,7 +199,7 @@ class Pruning:
         return Costs(*(max(1, round(part * unit)) for part in (1.5, 0.5, 0.25)))
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class Chosen:
     """A rule of the selection: which body of the pool, and the labels it makes present."""
 
@@ -251,7 +251,7 @@ class Selection:
         self.alone = np.asfortranarray(alone)
         self._laid: dict[int, tuple[frozenset[tuple[int, bool]], list[int]]] = {}
         self.scores = self.alone.copy(order="F")
-        self.worth = np.maximum(self._surplus(slice(None)), 0.0).sum(axis=1)
+        self.worth = np.maximum(self._surplus(), 0.0).sum(axis=1)
         self.rules: list[Chosen] = []
 
     def add(self, rule: Chosen) -> None:
@@ -281,27 +281,28 @@ class Selection:
 
     def _put(self, labels: Ints, scores: Matrix) -> None:
         """Replace the scores of some labels, and what bodies are worth with their best heads."""
-        self.worth -= np.maximum(self._surplus(slice(None), labels), 0.0).sum(axis=1)
+        self.worth -= np.maximum(self._surplus(labels), 0.0).sum(axis=1)
         self.scores[:, labels] = scores
-        self.worth += np.maximum(self._surplus(slice(None), labels), 0.0).sum(axis=1)
+        self.worth += np.maximum(self._surplus(labels), 0.0).sum(axis=1)
 
     def values(self) -> Matrix:
         """What each body would add with its best head, costs taken off."""
         if self.widest == self.gains.shape[1]:
             return np.asarray(self.worth - self.price)
-        worth = np.maximum(self._surplus(slice(None)), 0.0)
+        worth = np.maximum(self._surplus(), 0.0)
         return np.asarray(np.partition(worth, -self.widest, axis=1)[:, -self.widest :].sum(axis=1) - self.price)
 
-    def head(self, body: int) -> Chosen | None:
-        """Return a body with its best head, or None where that does not earn its costs."""
-        surplus = self._surplus(slice(body, body + 1))[0]
+    def head(self, body: int, scores: Floats | None = None) -> Chosen | None:
+        """Return a body with its best head, as it is or with other scores; None where that does not earn its costs."""
+        surplus = (self.scores[body] if scores is None else scores) - self.costs.literal
+        surplus = surplus if self.allowed is None else np.where(self.allowed[body], surplus, -1.0)
         labels = np.flatnonzero(surplus > 0)
         labels = np.sort(labels[np.argsort(-surplus[labels], kind="stable")[: self.widest]])
         return Chosen(body, tuple(labels.tolist())) if surplus[labels].sum() > self.price[body] else None
 
-    def _surplus(self, bodies: slice, labels: Ints | slice = slice(None)) -> Matrix:
-        surplus = self.scores[bodies, labels] - self.costs.literal
-        return surplus if self.allowed is None else np.where(self.allowed[bodies, labels], surplus, -1.0)
+    def _surplus(self, labels: Ints | slice = slice(None)) -> Matrix:
+        surplus = self.scores[:, labels] - self.costs.literal
+        return surplus if self.allowed is None else np.where(self.allowed[:, labels], surplus, -1.0)
 
     def best(self) -> Chosen | None:
         """Return the rule that adds most; the first body of equals. None where no rule earns its costs."""
@@ -429,6 +430,8 @@ class Selection:
                 changed |= self._settle(place, exchange=False)
 
     def _settle(self, place: int, *, exchange: bool) -> bool:
+        if not exchange and self._is_settled(self.rules[place]):
+            return False
         labels = np.array(self.rules[place].labels)
         held = self.scores[:, labels]
         old = self.remove(place)
@@ -438,28 +441,37 @@ class Selection:
             best = int(np.argmax(values))
             if values[best] > values[old.body]:
                 new = self.head(best)
-        if new is None:
-            return True
-        if new.body == old.body and new.labels == old.labels:
-            # As it was: nothing has to be summed up again.
-            self.count[np.ix_(self.covers.of(old.body), labels)] += 1
-            self._put(labels, held)
-            self.rules.insert(place, old)
-            return False
-        self.add(new)
-        self.rules.insert(place, self.rules.pop())
+            if new is not None and new == old:  # nothing has to be summed up again
+                self.count[np.ix_(self.covers.of(old.body), labels)] += 1
+                self._put(labels, held)
+                self.rules.insert(place, old)
+                return False
+        if new is not None:
+            self.add(new)
+            self.rules.insert(place, self.rules.pop())
         return True
+
+    def _is_settled(self, rule: Chosen) -> bool:
+        """Whether the head of a rule is the best one over its body, given the other rules."""
+        cells = np.ix_(self.covers.of(rule.body), np.array(rule.labels))
+        scores = self.scores[rule.body].copy()
+        scores[list(rule.labels)] += np.where(self.count[cells] == 1, self.gains[cells], 0.0).sum(axis=0)
+        return self.head(rule.body, scores) == rule
 
     def ordered(self) -> list[Chosen]:
         """Return the rules with the one that adds most first, then the one that adds most to it, and so on."""
-        left, done = list(self.rules), np.zeros(self.gains.shape, dtype=bool)
-        order = []
+        left, free = list(self.rules), self.gains.copy(order="F")
+        worth = [self._earned(rule, free) for rule in left]
+        order: list[Chosen] = []
         while left:
-            worth = []
-            for rule in left:
-                cells = np.ix_(self.covers.of(rule.body), np.array(rule.labels))
-                worth.append(float(np.where(done[cells], 0.0, self.gains[cells]).sum()))
-            rule = left.pop(int(np.argmax(worth)))
-            done[np.ix_(self.covers.of(rule.body), np.array(rule.labels))] = True
-            order.append(rule)
+            place = int(np.argmax(worth))
+            order.append(left.pop(place))
+            worth.pop(place)
+            free[np.ix_(self.covers.of(order[-1].body), np.array(order[-1].labels))] = 0.0
+            for other, rule in enumerate(left):
+                if not set(rule.labels).isdisjoint(order[-1].labels):
+                    worth[other] = self._earned(rule, free)
         return order
+
+    def _earned(self, rule: Chosen, free: Matrix) -> float:
+        return float(free[np.ix_(self.covers.of(rule.body), np.array(rule.labels))].sum())
