@@ -1,5 +1,9 @@
 #include "data/members.hpp"
 
+#include <algorithm>
+#include <cmath>
+#include <span>
+
 #include "core/tally.hpp"
 
 namespace polyrule {
@@ -11,12 +15,52 @@ constexpr std::size_t kMostAtOnce = 65535;  // rows that counters of 16 bits can
 
 std::size_t whole_vectors(std::size_t counters) { return (counters + kVector - 1) / kVector * kVector; }
 
+constexpr double kAlike = 1.2;           // the largest weight of a class by the least, if there are not too many classes
+constexpr std::size_t kMostClasses = 32;
+constexpr double kLeastCounted = 8;
+
 }  // namespace
 
-Members::Members(const Columns& columns, const State& state, bool label_conditions, const Limits& limits)
-    : columns_(columns), state_(state), labels_(label_conditions ? state.labels : 0) {
+WeightClasses::WeightClasses(const State& state) {
+  if (state.unit) return;
+  std::vector<Count> ordered;
   for (const Count weight : state.weights)
-    weight_bits_ = std::max(weight_bits_, static_cast<int>(std::bit_width(static_cast<std::uint64_t>(weight))));
+    if (weight > 0) ordered.push_back(weight);
+  std::sort(ordered.begin(), ordered.end());
+  const double range = double(ordered.back()) / double(ordered.front());
+  const double alike = std::max(kAlike, std::pow(range, 1.0 / double(kMostClasses - 1)) * (1 + 1e-9));
+  // Small numbers leave room in the lanes of 32 bits where counts are multiplied.
+  const double unit =
+      std::max({1.0, double(ordered.front()) / kLeastCounted, double(state.total_weight) / double(1 << 29)});
+  std::vector<Count> last;  // of each class, the largest weight
+  least = std::numeric_limits<double>::infinity();
+  most = 0;
+  for (std::size_t i = 0, end = 0; i < ordered.size(); i = end) {
+    while (end < ordered.size() && double(ordered[end]) <= double(ordered[i]) * alike) ++end;
+    last.push_back(ordered[end - 1]);
+    const double middle = std::max(1.0, std::rint((double(ordered[i]) + double(ordered[end - 1])) / 2 / unit));
+    counted.push_back(static_cast<std::uint32_t>(middle));
+    least = std::min(least, double(ordered[i]) / middle);
+    most = std::max(most, double(ordered[end - 1]) / middle);
+  }
+  rows.assign(last.size(), Bits(state.rows));
+  of_row.resize(state.rows);
+  for (std::size_t i = 0; i < state.rows; ++i) {
+    const auto at = std::lower_bound(last.begin(), last.end(), state.weights[i]) - last.begin();
+    of_row[i] = static_cast<std::uint8_t>(at);
+    if (state.weights[i] > 0) rows[of_row[i]].set(i);
+  }
+}
+
+Count WeightClasses::weigh(const Word* some) const {
+  Count total = 0;
+  for (std::size_t c = 0; c < rows.size(); ++c)
+    total += count_common(some, rows[c].data(), rows[c].words()) * Count(counted[c]);
+  return total;
+}
+
+Members::Members(const Columns& columns, const State& state, bool label_conditions, const Limits& limits)
+    : columns_(columns), state_(state), labels_(label_conditions ? state.labels : 0), classes_(state) {
   number_conditions(columns, label_conditions, false);
   if (whole_vectors(conditions_.size()) / 8 * state.rows > limits.record_bytes)
     number_conditions(columns, label_conditions, true);
@@ -133,12 +177,12 @@ void Members::fill_lists(const Columns& columns) {
 }
 
 template <class Counter>
-void Members::count(const std::vector<Row>& rows, std::size_t vectors, Counter* counts) const {
+void Members::count(const std::vector<Row>& rows, std::size_t vectors, Counter* counts, bool in_classes) const {
   const std::size_t recorded = std::min(vectors, listed_from_ / kVector);
   std::fill(counts, counts + vectors * kVector, Counter(0));
   std::vector<std::uint16_t> some;
   std::vector<Row> chosen;
-  const auto add = [&](const std::vector<Row>& of, Counter factor) {
+  const auto add = [&](std::span<const Row> of, Counter factor) {
     for (std::size_t from = 0; from < of.size(); from += kMostAtOnce) {
       const std::size_t size = std::min(of.size() - from, kMostAtOnce);
       if constexpr (sizeof(Counter) == 2)
@@ -153,8 +197,16 @@ void Members::count(const std::vector<Row>& rows, std::size_t vectors, Counter* 
   };
   if (state_.unit || rows.empty()) {
     if (recorded > 0) add(rows, 1);
+  } else if (in_classes && recorded > 0) {
+    std::vector<std::size_t> ends(classes_.counted.size() + 1, 0);  // first where each class begins, then where it ends
+    for (const Row row : rows) ++ends[classes_.of_row[row] + 1];
+    for (std::size_t c = 1; c < ends.size(); ++c) ends[c] += ends[c - 1];
+    chosen.resize(rows.size());
+    for (const Row row : rows) chosen[ends[classes_.of_row[row]]++] = row;
+    for (std::size_t c = 0, from = 0; c + 1 < ends.size(); from = ends[c++])
+      add(std::span(chosen).subspan(from, ends[c] - from), static_cast<Counter>(classes_.counted[c]));
   } else {
-    for (int bit = 0; bit < weight_bits_ && recorded > 0; ++bit) {
+    for (std::size_t bit = 0; bit < state_.planes.size() && recorded > 0; ++bit) {
       chosen.resize(rows.size());
       std::size_t size = 0;
       for (const Row row : rows) {  // nobody can predict the bits: no branch
@@ -165,15 +217,16 @@ void Members::count(const std::vector<Row>& rows, std::size_t vectors, Counter* 
       add(chosen, static_cast<Counter>(Counter{1} << bit));
     }
   }
-  if (vectors * kVector > listed_from_) count_listed(rows, counts);
+  if (vectors * kVector > listed_from_) count_listed(rows, counts, in_classes);
 }
 
 template <class Counter>
-void Members::count_listed(const std::vector<Row>& rows, Counter* counts) const {
+void Members::count_listed(const std::vector<Row>& rows, Counter* counts, bool in_classes) const {
   std::vector<Counter> missing(all_counters_ - counters_, 0);
   Count all = 0;
   for (const Row row : rows) {
-    const auto weight = static_cast<Counter>(state_.weights[row]);
+    const bool classed = in_classes && !state_.unit;
+    const auto weight = static_cast<Counter>(classed ? classes_.counted[classes_.of_row[row]] : state_.weights[row]);
     all += weight;
     for (std::uint32_t k = first_[row]; k < first_[row + 1]; ++k) {
       const std::uint32_t number = listed_[k];
@@ -187,6 +240,15 @@ void Members::count_listed(const std::vector<Row>& rows, Counter* counts) const 
     if (block.missing) left -= missing[block.missing - counters_];
     counts[block.number] = static_cast<Counter>(left);
   }
+}
+
+Count Members::count_label_in_classes(std::size_t number, const Word* among) const {
+  const Condition& condition = conditions_[number];
+  const Word *set = state_.set[condition.index], *ones = state_.ones[condition.index];
+  Bits some(state_.rows);
+  for (std::size_t w = 0; w < some.words(); ++w)
+    some.data()[w] = among[w] & set[w] & (condition.edge == 0 ? ~ones[w] : ones[w]);
+  return state_.unit ? count_bits(some.data(), some.words()) : classes_.weigh(some.data());
 }
 
 Count Members::count_among(std::size_t number, const Word* among) const {
@@ -206,7 +268,7 @@ Count Members::count_among(std::size_t number, const Word* among) const {
   return state_.weigh(among) - total;
 }
 
-template void Members::count<std::uint16_t>(const std::vector<Row>&, std::size_t, std::uint16_t*) const;
-template void Members::count<std::uint32_t>(const std::vector<Row>&, std::size_t, std::uint32_t*) const;
+template void Members::count<std::uint16_t>(const std::vector<Row>&, std::size_t, std::uint16_t*, bool) const;
+template void Members::count<std::uint32_t>(const std::vector<Row>&, std::size_t, std::uint32_t*, bool) const;
 
 }  // namespace polyrule

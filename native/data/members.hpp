@@ -15,6 +15,17 @@
 
 namespace polyrule {
 
+struct WeightClasses {
+  explicit WeightClasses(const State& state);
+
+  std::vector<std::uint8_t> of_row;
+  std::vector<std::uint32_t> counted;  // by class, as what a row counts
+  std::vector<Bits> rows;              // by class
+  double least = 1, most = 1;          // of a row's weight divided by what it counts
+  bool exact() const { return least == 1 && most == 1; }
+  Count weigh(const Word* some) const;
+};
+
 class Members {
  public:
   Members(const Columns& columns, const State& state, bool label_conditions, const Limits& limits);
@@ -45,9 +56,13 @@ class Members {
 
   // The weight of the given rows by condition, for the first `vectors` vectors.
   template <class Counter>
-  void count(const std::vector<Row>& rows, std::size_t vectors, Counter* counts) const;
+  void count(const std::vector<Row>& rows, std::size_t vectors, Counter* counts, bool in_classes = false) const;
   // The weight of a condition's rows among some.
   Count count_among(std::size_t number, const Word* among) const;
+  // Weights of many bits are costly to count. Rows whose weights are alike are a class, in which all count the same:
+  // such counts bound the weight.
+  const WeightClasses& classes() const { return classes_; }
+  Count count_label_in_classes(std::size_t number, const Word* among) const;
 
  private:
   // The rows of a condition: a stretch of a column's list, or what that list and the missing rows leave.
@@ -62,7 +77,7 @@ class Members {
   void fill_lists(const Columns& columns);
   void put(std::size_t row, std::size_t number) { records_[row * stride_ + number / 64] |= Word{1} << number % 64; }
   template <class Counter>
-  void count_listed(const std::vector<Row>& rows, Counter* counts) const;
+  void count_listed(const std::vector<Row>& rows, Counter* counts, bool in_classes) const;
 
   const Columns& columns_;
   const State& state_;
@@ -79,7 +94,7 @@ class Members {
   };
   std::vector<Block> blocks_;
   std::size_t all_counters_ = 0;  // with those of missing rows
-  int weight_bits_ = 1;
+  WeightClasses classes_;
 };
 
 }  // namespace polyrule

@@ -105,8 +105,14 @@ class State {
   }
 
   Count weigh(const Word* bits) const {
-    if (unit) return count_bits(bits, working.words());
+    const Count rows = count_bits(bits, working.words());
+    if (unit) return rows;
     Count total = 0;
+    if (are_few(rows)) {
+      for (std::size_t w = 0; w < working.words(); ++w)
+        for_each_bit(bits[w], w * 64, [&](std::size_t i) { total += weights[i]; });
+      return total;
+    }
     for (std::size_t b = 0; b < planes.size(); ++b) total += count_common(bits, planes[b].data(), working.words()) << b;
     return total;
   }
@@ -115,16 +121,20 @@ class State {
   Count weigh_common(const Word* a, const Word* b, const Word* c = nullptr, bool outside = false) const {
     const std::size_t words = working.words();
     if (unit) return c ? count_common(a, b, c, outside, words) : count_common(a, b, words);
-    std::vector<Word> both(words);
+    thread_local std::vector<Word> both;
+    both.resize(words);
     for (std::size_t w = 0; w < words; ++w) both[w] = a[w] & b[w] & (c ? (outside ? ~c[w] : c[w]) : ~Word{0});
     return weigh(both.data());
   }
+
+  // Whether so many weights are added up one by one sooner than all rows bit by bit.
+  bool are_few(Count some) const { return 3 * static_cast<std::size_t>(some) < planes.size() * working.words(); }
 
   // Covered weight of a label by kind.
   KindCounts count_kinds(std::size_t label, const Bits& cover, Count cover_weight) const {
     KindCounts out;
     const Word *t = truth[label], *s = set[label];
-    if (!has_unknown) {
+    if (!has_unknown && (unit || !are_few(count_bits(cover.data(), cover.words())))) {
       Count three[3] = {0, 0, 0};
       if (unit) count_three(cover.data(), t, s, cover.words(), three);
       std::vector<Word> some(unit ? 0 : cover.words());

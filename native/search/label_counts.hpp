@@ -30,7 +30,9 @@ inline std::size_t count_rows(const State& state, const Bits& among, std::size_t
 template <class Counter>
 class LabelCounts {
  public:
-  LabelCounts(const Members& members, const State& state) : members_(members), state_(state), kept_(state.labels * 3) {}
+  // `in_classes`: whether rows count as their class does.
+  LabelCounts(const Members& members, const State& state, bool in_classes)
+      : members_(members), state_(state), in_classes_(in_classes), kept_(state.labels * 3) {}
 
   bool fits() const {
     constexpr std::size_t kMostBytes = std::size_t{64} << 20;
@@ -47,7 +49,7 @@ class LabelCounts {
     whole_.resize(members_.counters());
     std::vector<Row> rows;
     for_each_bit(state_.working, [&](std::size_t i) { rows.push_back(static_cast<Row>(i)); });
-    members_.count(rows, members_.vectors(), whole_.get());
+    members_.count(rows, members_.vectors(), whole_.get(), in_classes_);
   }
 
   // By condition, up to date; different labels may be asked for at the same time. Rows that are in the part no more are
@@ -83,14 +85,16 @@ class LabelCounts {
       for (std::size_t i = 0; i < tested; ++i)
         for (int value = 0; value < 2; ++value) {
           const std::size_t number = members_.number_of(change.sets[i], value);
-          kept.counts[number] = static_cast<Counter>(members_.count_among(number, kept.part.data()));
+          const Word* const among = kept.part.data();
+          kept.counts[number] = static_cast<Counter>(in_classes_ ? members_.count_label_in_classes(number, among)
+                                                                 : members_.count_among(number, among));
         }
       return kept.counts.get();
     }
     std::vector<Row> rows;
     for (std::size_t w = 0; w < words; ++w) list(size <= others ? kept.part.data()[w] : rest(w), w, rows);
     if (size <= others) {
-      members_.count(rows, vectors, kept.counts.get());
+      members_.count(rows, vectors, kept.counts.get(), in_classes_);
       return kept.counts.get();
     }
     for (std::size_t k = 0; k < members_.counters(); ++k)
@@ -124,13 +128,14 @@ class LabelCounts {
   void add(const std::vector<Row>& rows, bool subtract, LineArray<Counter>& counts) const {
     if (rows.empty()) return;
     std::vector<Counter> sums(members_.counters());
-    members_.count(rows, members_.vectors(), sums.data());
+    members_.count(rows, members_.vectors(), sums.data(), in_classes_);
     for (std::size_t k = 0; k < sums.size(); ++k)
       counts[k] = static_cast<Counter>(subtract ? counts[k] - sums[k] : counts[k] + sums[k]);
   }
 
   const Members& members_;
   const State& state_;
+  const bool in_classes_;
   std::vector<Kept> kept_;  // by label and part
   Stamp whole_stamp_;
   LineArray<Counter> whole_;  // of the working set
@@ -143,8 +148,8 @@ class NodeCounts {
  public:
   // `sizes`: what each condition covers of the node. `kept`: null if there are none.
   NodeCounts(const Node& node, const State& state, const Members& members, const Counter* sizes,
-             LabelCounts<Counter>* kept)
-      : node_(node), state_(state), members_(members), sizes_(sizes), kept_(kept) {}
+             LabelCounts<Counter>* kept, bool in_classes)
+      : node_(node), state_(state), members_(members), sizes_(sizes), kept_(kept), in_classes_(in_classes) {}
 
   // Rows that must be looked at to count a part, if the rest of the node is not known.
   std::size_t work(const NodeLabel& label, Part part) {
@@ -183,11 +188,8 @@ class NodeCounts {
     listed_.clear();
     for (std::size_t w = 0; w < node_.cover.words(); ++w)
       for_each_bit(some(w), w * 64, [&](std::size_t i) { listed_.push_back(static_cast<Row>(i)); });
-    members_.count(listed_, vectors, room.get());
+    members_.count(listed_, vectors, room.get(), in_classes_);
   }
-
- private:
-  static constexpr std::size_t kVector = 256;
 
   // Rows of one part of a label that the node covers.
   std::size_t rows(const NodeLabel& label, Part part) const {
@@ -197,11 +199,15 @@ class NodeCounts {
                                                            : label.kinds[kPresentSet]);
   }
 
+ private:
+  static constexpr std::size_t kVector = 256;
+
   const Node& node_;
   const State& state_;
   const Members& members_;
   const Counter* sizes_;
   LabelCounts<Counter>* kept_;
+  const bool in_classes_;
   std::vector<Row> listed_;
 };
 

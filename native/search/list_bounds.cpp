@@ -8,30 +8,33 @@ namespace polyrule {
 
 namespace {
 
+using Lane = ListLane;
 constexpr std::size_t kBlock = 64;  // conditions that are looked at together
 
 // How many of the rows without the label are unset: as counted, or as many or as few as there can be.
 enum class Unset { counted, most, fewest };
 
 // Plain loops: the compiler turns them into vectors of every clone's own width.
-template <Unset unset, class Counter, class Lane>
-POLYRULE_INLINE std::size_t bound_all(const LiteralWeights<Lane>& weights, const Counter* sizes, const Counter* present,
+template <Unset unset, bool both, class Counter>
+POLYRULE_INLINE std::size_t bound_all(const LiteralLanes& lanes, const Counter* sizes, const Counter* present,
                                       const Counter* present_set, const Counter* absent, std::size_t counters,
                                       std::uint32_t* found, Lane& below) {
-  const LiteralWeights<Lane> w = weights;
+  const LiteralLanes all = lanes;
   Lane highest = below;
   std::size_t count = 0;
   for (std::size_t k = 0; k < counters; k += kBlock) {
-    Lane bounds[kBlock], top = kNever<Lane>;
+    Lane bounds[kBlock], top = kNever;
     for (std::size_t i = 0; i < kBlock; ++i) {
       const Lane size = Lane(sizes[k + i]), with = Lane(present[k + i]), with_set = Lane(present_set[k + i]);
       const Lane others = size - with - with_set;
       const Lane open = unset == Unset::counted ? Lane(absent[k + i])
-                        : unset == Unset::most  ? std::min(others, w.all_absent)
-                                                : std::max(others - w.all_absent_set, Lane{0});
-      const Lane bound =
-          w.empty + w.present * with + w.present_set * with_set + w.absent_set * others + w.absent * open;
-      bounds[i] = size > 0 ? bound : kNever<Lane>;
+                        : unset == Unset::most  ? std::min(others, all.all_absent)
+                                                : std::max(others - all.all_absent_set, Lane{0});
+      const auto sum = [&](const LiteralWeights& w) POLYRULE_ALWAYS {
+        return w.empty + w.present * with + w.present_set * with_set + w.absent_set * others + w.absent * open;
+      };
+      const Lane bound = both ? std::min(sum(all.covered), sum(all.left_out)) : sum(all.covered);
+      bounds[i] = size > 0 ? bound : kNever;
       top = std::max(top, bounds[i]);
     }
     if (top < 0) {
@@ -41,21 +44,21 @@ POLYRULE_INLINE std::size_t bound_all(const LiteralWeights<Lane>& weights, const
     for (std::size_t i = 0; i < kBlock; ++i) {
       found[count] = static_cast<std::uint32_t>(k + i);
       count += bounds[i] >= 0;
-      highest = std::max(highest, bounds[i] >= 0 ? kNever<Lane> : bounds[i]);
+      highest = std::max(highest, bounds[i] >= 0 ? kNever : bounds[i]);
     }
   }
   below = highest;
   return count;
 }
 
-template <class Counter, class Lane>
-POLYRULE_INLINE std::size_t bound_as_known(const LiteralWeights<Lane>& weights, const Counter* sizes,
-                                           const Counter* present, const Counter* present_set, const Counter* absent,
-                                           std::size_t counters, std::uint32_t* found, Lane& below) {
-  if (absent) return bound_all<Unset::counted>(weights, sizes, present, present_set, absent, counters, found, below);
-  if (weights.absent > 0)
-    return bound_all<Unset::most>(weights, sizes, present, present_set, absent, counters, found, below);
-  return bound_all<Unset::fewest>(weights, sizes, present, present_set, absent, counters, found, below);
+template <bool both, class Counter>
+POLYRULE_INLINE std::size_t bound_as_known(const LiteralLanes& lanes, const Counter* sizes, const Counter* present,
+                                           const Counter* present_set, const Counter* absent, std::size_t counters,
+                                           std::uint32_t* found, Lane& below) {
+  if (absent) return bound_all<Unset::counted, both>(lanes, sizes, present, present_set, absent, counters, found, below);
+  if (lanes.covered.absent > 0)
+    return bound_all<Unset::most, both>(lanes, sizes, present, present_set, absent, counters, found, below);
+  return bound_all<Unset::fewest, both>(lanes, sizes, present, present_set, absent, counters, found, below);
 }
 
 template <class Counter>
@@ -71,27 +74,21 @@ POLYRULE_INLINE void add_pure_as(const Counter* present, const Counter* absent, 
 }  // namespace
 
 POLYRULE_VECTOR_CLONES
-std::size_t bound_conditions(const LiteralWeights<std::int32_t>& weights, const std::uint16_t* sizes,
+std::size_t bound_conditions(const LiteralLanes& lanes, const std::uint16_t* sizes,
                              const std::uint16_t* present, const std::uint16_t* present_set,
                              const std::uint16_t* absent, std::size_t counters, std::uint32_t* found,
-                             std::int32_t& below) {
-  return bound_as_known(weights, sizes, present, present_set, absent, counters, found, below);
+                             ListLane& below) {
+  if (lanes.both) return bound_as_known<true>(lanes, sizes, present, present_set, absent, counters, found, below);
+  return bound_as_known<false>(lanes, sizes, present, present_set, absent, counters, found, below);
 }
 
 POLYRULE_VECTOR_CLONES
-std::size_t bound_conditions(const LiteralWeights<std::int32_t>& weights, const std::uint32_t* sizes,
+std::size_t bound_conditions(const LiteralLanes& lanes, const std::uint32_t* sizes,
                              const std::uint32_t* present, const std::uint32_t* present_set,
                              const std::uint32_t* absent, std::size_t counters, std::uint32_t* found,
-                             std::int32_t& below) {
-  return bound_as_known(weights, sizes, present, present_set, absent, counters, found, below);
-}
-
-POLYRULE_VECTOR_CLONES
-std::size_t bound_conditions(const LiteralWeights<std::int64_t>& weights, const std::uint32_t* sizes,
-                             const std::uint32_t* present, const std::uint32_t* present_set,
-                             const std::uint32_t* absent, std::size_t counters, std::uint32_t* found,
-                             std::int64_t& below) {
-  return bound_as_known(weights, sizes, present, present_set, absent, counters, found, below);
+                             ListLane& below) {
+  if (lanes.both) return bound_as_known<true>(lanes, sizes, present, present_set, absent, counters, found, below);
+  return bound_as_known<false>(lanes, sizes, present, present_set, absent, counters, found, below);
 }
 
 POLYRULE_VECTOR_CLONES

@@ -8,30 +8,31 @@
 namespace polyrule {
 
 // What bounds G of one literal, in lanes: weights of the counts, and the counts of the node.
-template <class Lane>
+using ListLane = std::int32_t;
+
 struct LiteralWeights {
-  Lane empty, present, present_set, absent_set, absent;  // `absent`: what an unset row adds to a set one
-  Lane all_absent, all_absent_set;
+  ListLane empty, present, present_set, absent_set, absent;  // `absent`: what an unset row adds to a set one
 };
 
-template <class Lane>
-constexpr Lane kNever = std::numeric_limits<Lane>::lowest() / 4;
+// The same from two sides, where counts stand for more or less: from what is covered, and from what is left out. The
+// smaller bound counts.
+struct LiteralLanes {
+  LiteralWeights covered, left_out;
+  ListLane all_absent, all_absent_set;
+  bool both;  // else only `covered` is used
+};
+
+constexpr ListLane kNever = std::numeric_limits<ListLane>::lowest() / 4;
 
 // Lists the conditions whose bound is not negative in `found` (room for `counters` numbers) and returns how many;
 // `below` gets the largest bound of the others. Conditions of size 0 do not count. `absent` may be null; then G is only
 // bounded.
-std::size_t bound_conditions(const LiteralWeights<std::int32_t>& weights, const std::uint16_t* sizes,
-                             const std::uint16_t* present, const std::uint16_t* present_set,
-                             const std::uint16_t* absent, std::size_t counters, std::uint32_t* found,
-                             std::int32_t& below);
-std::size_t bound_conditions(const LiteralWeights<std::int32_t>& weights, const std::uint32_t* sizes,
-                             const std::uint32_t* present, const std::uint32_t* present_set,
-                             const std::uint32_t* absent, std::size_t counters, std::uint32_t* found,
-                             std::int32_t& below);
-std::size_t bound_conditions(const LiteralWeights<std::int64_t>& weights, const std::uint32_t* sizes,
-                             const std::uint32_t* present, const std::uint32_t* present_set,
-                             const std::uint32_t* absent, std::size_t counters, std::uint32_t* found,
-                             std::int64_t& below);
+std::size_t bound_conditions(const LiteralLanes& lanes, const std::uint16_t* sizes, const std::uint16_t* present,
+                             const std::uint16_t* present_set, const std::uint16_t* absent, std::size_t counters,
+                             std::uint32_t* found, ListLane& below);
+std::size_t bound_conditions(const LiteralLanes& lanes, const std::uint32_t* sizes, const std::uint32_t* present,
+                             const std::uint32_t* present_set, const std::uint32_t* absent, std::size_t counters,
+                             std::uint32_t* found, ListLane& below);
 
 // Adds the rows of a label's literals that are right on all of them: present ones where `present_counts` and there is
 // no absent one, and the other way round.

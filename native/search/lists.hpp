@@ -2,7 +2,8 @@
 //
 // A label's positive rows are mostly few. Counting them for every condition at once, with the known sizes of the
 // conditions, gives every condition an upper bound on G (judge/literals.hpp): how many of the other rows are unset lies
-// between two bounds. Only where that is not negative are the unset rows counted.
+// between two bounds. Only where that is not negative are the unset rows counted. Weights of many bits are counted by
+// classes of rows with nearly the same weight, which bounds G as well; only what passes is weighed exactly.
 #pragma once
 
 #include <memory>
@@ -23,7 +24,7 @@ namespace polyrule {
 template <class Counter>
 class Sizes {
  public:
-  void follow(const Members& members, const Node& node, Count least);
+  void follow(const Members& members, const Node& node, Count least, bool in_classes);
   const Counter* get() const { return usable_.get(); }
   const Counter* all() const { return all_.get(); }  // also those that are not usable
 
@@ -50,12 +51,15 @@ class ListSearch : public Searcher {
   // What counts of one width need.
   template <class Counter>
   struct Store {
+    bool in_classes;  // whether rows count as their class does
     Sizes<Counter> sizes;
     LabelCounts<Counter> counts;
     std::vector<std::shared_ptr<ListRoom<Counter>>> rooms;  // by thread
+    Store(const Members& members, const State& state, bool in_classes)
+        : in_classes(in_classes), counts(members, state, in_classes) {}
   };
 
-  template <class Counter, class Lane>
+  template <class Counter>
   void search_as(const Query& query, Store<Counter>& store, Shortlist& best);
   template <class Counter>
   void offer_pure(const Watch& watch, const Node& node, const Records& records, Store<Counter>& store, Shortlist& best);
@@ -76,7 +80,7 @@ class ListSearch : public Searcher {
   const Count min_coverage_;
   const int threads_;
   Store<std::uint16_t> short_;
-  Store<std::uint32_t> long_;
+  Store<std::uint32_t> long_, classed_;
   Bounds bounds_;
 };
 

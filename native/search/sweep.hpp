@@ -166,8 +166,9 @@ class Sweep {
   void set_lane(std::size_t i, const Fraction& at) {
     const auto& [label, v] = literals_[i];
     const Gains gains(form_, at);
-    const double largest =
-        largest_sum(form_, double(node_.weight), state_, std::abs(as_double(at)), 1) * double(at.den);
+    double largest = std::abs(double(gains.empty_sum(label)));  // of the sums that this literal can have
+    for (int k = 0; k < kKinds; ++k)
+      largest += std::abs(double(gains.slope[v][k])) * double(std::max<Count>(1, label.kinds[k]));
     const double down = largest < capacity_ ? 1 : 0.9 * capacity_ / largest;
     LaneState& lane = lanes_[i];
     lane.level = at;
