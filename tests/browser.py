@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any, NoReturn
 
 import pytest
@@ -19,6 +20,7 @@ ARGUMENTS = [
     "--disable-component-update",
     "--disable-sync",
 ]
+SIZE = {"width": 1280, "height": 900}
 
 
 def absent(what: str) -> NoReturn:
@@ -42,3 +44,40 @@ def browser() -> Iterator[Any]:
         running = driver.chromium.launch(executable_path=program, args=ARGUMENTS)
         yield running
         running.close()
+
+
+@pytest.fixture(scope="session")
+def shared_window(browser: Any) -> Iterator[Any]:
+    """The window of all tests that ask for an ordinary one: a new window takes a second of computing."""
+    context = browser.new_context(viewport=SIZE)
+    yield context.new_page()
+    context.close()
+
+
+@contextmanager
+def windows(shared: Any, listeners: dict[str, Callable[[Any], Any]]) -> Iterator[Callable[..., Any]]:
+    """Yield what opens windows, whose events go to `listeners`; in the end nothing is left of what they show."""
+    own: list[Any] = []
+    taken = False
+
+    def opened(**options: Any) -> Any:
+        nonlocal taken
+        page = shared
+        if options or taken:  # unlike others, or the second of a test
+            own.append(shared.context.browser.new_context(**({"viewport": SIZE} | options)))
+            page = own[-1].new_page()
+        else:
+            taken = True
+            page.mouse.move(0, 0)
+        for event, listener in listeners.items():
+            page.on(event, listener)
+        return page
+
+    yield opened
+    for context in own:
+        context.close()
+    if taken:
+        shared.title()  # what the page has told before this answer is heard
+        for event, listener in listeners.items():
+            shared.remove_listener(event, listener)
+        shared.goto("about:blank")

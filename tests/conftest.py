@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from hypothesis import settings
 from tests.browser import browser as browser  # one for all tests
+from tests.browser import shared_window as shared_window
 
 # Fixed draws: a green main stays green for everyone. `make campaign` looks for new worlds.
 settings.register_profile("fixed", derandomize=True, database=None, deadline=None)

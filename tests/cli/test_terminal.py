@@ -12,7 +12,7 @@ import sys
 import time
 
 import pytest
-from tests.cli.helpers import PLAIN, PROGRAM, READING, ok, program, run
+from tests.cli.helpers import PLAIN, PROGRAM, READING, program, run
 
 from polyrule.model import RuleList
 
@@ -114,9 +114,9 @@ def test_explanations_and_scores_fit(trained, songs):
         assert max(map(len, lines(shown))) <= 80
 
 
-def test_progress_is_shown_in_a_terminal_only(songs, tmp_path):
-    words = ["train", songs, *READING, "-o", tmp_path / "m.json"]
-    code, shown = Terminal(*words).finish()
+def test_progress_and_the_same_rules_in_a_terminal_and_in_a_pipe(songs, tmp_path):
+    words = ["train", songs, *READING, "--preset", "paper", "-o", tmp_path / "m.json"]
+    code, shown = Terminal(*words, columns=2000).finish()
     assert code == 0
     assert "learning" in shown
     assert "100%" in shown
@@ -126,6 +126,8 @@ def test_progress_is_shown_in_a_terminal_only(songs, tmp_path):
     assert done.exit_code == 0
     assert "learning" not in done.output
     assert "\x1b" not in done.output
+    rules = [line for line in lines(shown) if " <- " in line]
+    assert rules == [line for line in done.stdout.splitlines() if " <- " in line]
     code, shown = Terminal(*words, "-q").finish()
     assert "learning" not in shown
 
@@ -163,10 +165,3 @@ def test_control_c_keeps_the_rules_learned_so_far(tmp_path):
     kept = re.search(r"interrupted: the (\d+) rules learned so far are kept", " ".join(lines(shown)))
     assert kept is not None, shown[-2000:]
     assert len(RuleList.load(place)) == int(kept[1]) >= 1
-
-
-def test_the_same_rules_in_a_terminal_and_in_a_pipe(songs):
-    code, shown = Terminal("train", songs, *READING, columns=2000).finish()
-    assert code == 0
-    rules = [line for line in lines(shown) if " <- " in line]
-    assert rules == [line for line in ok("train", songs, *READING).splitlines() if " <- " in line]

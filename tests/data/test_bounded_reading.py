@@ -202,7 +202,7 @@ def test_quoted_names_keep_their_spaces():
     assert data.feature_names == (" a ", "b", 'c, "d" ')
 
 
-ROWS = 20_000
+ROWS = 10_000
 PACKERS = {"gz": gzip.compress, "bz2": bz2.compress, "xz": lzma.compress, "zst": zstandard.compress}
 
 

@@ -33,8 +33,8 @@ FAILING = {
 
 @parametrize_with_checks(
     [
-        RuleEnsembleClassifier(max_rules=4, cv=2, teacher=None),
-        RuleEnsembleClassifier(max_rules=2, cv=2, restarts=1, max_bins=16),
+        RuleEnsembleClassifier(max_rules=2, cv=2, max_bins=16, teacher=None),
+        RuleEnsembleClassifier(max_rules=2, cv=0, max_bins=16),
     ],
     expected_failed_checks=lambda estimator: FAILING if estimator.teacher else {},
 )

@@ -33,6 +33,7 @@ def world(seed: int, rows: int = 260) -> tuple[pd.DataFrame, np.ndarray, np.ndar
     return frame, labels.astype(int), random.choice([1.0, 0.3, 2.5], rows)
 
 
+pytestmark = pytest.mark.usefixtures("few_trees")
 LEARNERS = {
     "list": lambda: RuleListClassifier(simplicity=0.3),
     "list without teacher": lambda: RuleListClassifier(teacher=None, simplicity=0.3),

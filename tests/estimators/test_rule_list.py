@@ -20,6 +20,7 @@ from polyrule import BinaryRelevanceRuleClassifier, Dataset, Feature, RuleListCl
 from polyrule.errors import DataError, MeasureError, OptionError, UnseenCategoryWarning, UnsoundSearchError
 from polyrule.model import GroupCondition, LabelCondition, MissingCondition, RuleList
 
+pytestmark = pytest.mark.usefixtures("few_trees")
 LEARNERS = [
     RuleListClassifier(),
     RuleListClassifier.paper(),

@@ -35,7 +35,7 @@ def world(seed: int, unknown: float, negative: bool) -> World:
     st.sampled_from([0.0, 0.2]),
     st.booleans(),
 )
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=200, deadline=None)
 def test_the_best_head_is_found(seed, measure, averaging, scope, unknown, negative) -> None:
     if measure == "subset" and scope != "head" and unknown:
         return  # refused before it comes to a search

@@ -31,7 +31,7 @@ def test_every_objective(objective: Objective, problem: Problem, most: int) -> N
     learn_both(problem, objective, GrowOptions(max_members=most))
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=24, deadline=None)
 @given(
     problem=problems(max_rows=24, max_features=4, max_labels=5),
     options=st.builds(
@@ -60,10 +60,10 @@ def test_weights_that_cannot_be_added_twice_are_left_to_the_reference(problem: P
 @pytest.mark.parametrize("measure", ["f0.5", "precision", "wracc"])
 def test_unknown_labels_and_sparse_words(measure: str) -> None:
     rng = np.random.default_rng(7)
-    words = (rng.random((150, 40)) < 0.1).astype(float)
+    words = (rng.random((80, 30)) < 0.1).astype(float)
     truth = np.stack([words[:, 5 * k : 5 * k + 4].any(axis=1) for k in range(6)], axis=1).astype(np.uint8)
     truth[rng.random(truth.shape) < 0.1] = 2
-    args = (Table.from_array(words), truth, np.ones(150, dtype=np.int64), Objective(get(measure), negative=False))
+    args = (Table.from_array(words), truth, np.ones(80, dtype=np.int64), Objective(get(measure), negative=False))
     options = GrowOptions(max_members=4)
     found = grown(NativeEngine(*args, options, n_jobs=2), 3)
     assert found == grown(ReferenceEngine(*args, options), 3)

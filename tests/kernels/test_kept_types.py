@@ -69,7 +69,7 @@ def test_the_rules_do_not_depend_on_type_and_order(seed: int, kind: str, order: 
         patch.setattr(native_kernels, "_COPIED_ROWS", 0)
         mine = native_engine(Table.from_array(X), *others, limits=limits)
     reference = ReferenceEngine(Table.from_array(X.astype(float)), *others)
-    for _ in range(6):
+    for _ in range(3):
         found, expected = mine.grow(), reference.grow()
         if expected is None:
             assert found is None

@@ -45,9 +45,10 @@ def test_lifted_heads_of_many_labels(judge: int, lift: int) -> None:
     data = _world(rng, int(rng.integers(17, 21)), int(rng.integers(8, 14)))
     objective = Objective(measure, scope=scope, lift=LIFTS[lift], negative=bool(seed))
     options = GrowOptions(beam_width=1 + seed)
-    expected = grown(ReferenceEngine(*data, objective, options), 2)
+    count = 2 - seed  # absences and a beam: the reference takes long
+    expected = grown(ReferenceEngine(*data, objective, options), count)
     assert expected
-    assert grown(NativeEngine(*data, objective, options), 2) == expected
+    assert grown(NativeEngine(*data, objective, options), count) == expected
 
 
 @pytest.mark.parametrize("measure", ["wracc", "rate_difference", "matthews", "m2", *SPECS])
@@ -58,8 +59,9 @@ def test_correlations_of_heads_whose_labels_are_partly_set(measure: str) -> None
         data = _world(rng, int(rng.integers(3, 6)), int(rng.integers(12, 25)))
         objective = Objective(measure, negative=bool(seed % 2))
         options = GrowOptions(max_conditions=2, beam_width=1 + seed % 2)
-        expected = grown(ReferenceEngine(*data, objective, options), 5)
-        assert grown(NativeEngine(*data, objective, options), 5) == expected
+        count = 2 if seed == 1 else 5  # absences and a beam: the reference takes long
+        expected = grown(ReferenceEngine(*data, objective, options), count)
+        assert grown(NativeEngine(*data, objective, options), count) == expected
         several += sum(len(head) > 1 for _, head, _, _ in expected)
     assert several > 0
 
@@ -87,7 +89,8 @@ def test_what_is_beaten_is_not_missed(measure: str) -> None:
         data = _world_with_alike_labels(rng)
         objective = Objective(measure, negative=seed % 4 != 0, max_head_size=2 if seed % 5 == 0 else None)
         options = GrowOptions(max_conditions=1 + seed % 2)
-        expected = grown(ReferenceEngine(*data, objective, options), 4)
-        assert grown(NativeEngine(*data, objective, options), 4) == expected
+        count = 2 if seed == 3 else 3  # two conditions: the reference takes long
+        expected = grown(ReferenceEngine(*data, objective, options), count)
+        assert grown(NativeEngine(*data, objective, options), count) == expected
         several += sum(len(head) > 1 for _, head, _, _ in expected)
     assert several > 2

@@ -29,7 +29,7 @@ from polyrule.native import Compute, native
 
 pytestmark = pytest.mark.skipif(native is None, reason="the compiled kernels are not built")
 
-EXAMPLES = int(os.environ.get("HYPOTHESIS_MAX_EXAMPLES", "40"))
+EXAMPLES = int(os.environ.get("HYPOTHESIS_MAX_EXAMPLES", "24"))
 FEW = settings(max_examples=max(5, EXAMPLES // 2), deadline=None)
 FOR_EACH = settings(
     max_examples=max(5, EXAMPLES // 5), deadline=None
@@ -202,7 +202,7 @@ def test_lifted_heads_of_many_labels(first: int, lift: str, second: int, measure
     """More labels than head sizes that are judged one by one, and values that tie all the time."""
     seed = (first + second) % 3  # each of three worlds for every lift and every measure
     problem = many_labels(seed)
-    few = replace(problem, truth=np.ascontiguousarray(problem.truth[:, : 5 + 9 * seed]))
+    few = replace(problem, truth=np.ascontiguousarray(problem.truth[:, : 5 + 6 * seed]))
     learn_both(few, Objective(measure, lift=lift), GrowOptions(max_conditions=2), rounds=2)
 
 
@@ -212,7 +212,7 @@ def test_lifted_heads_of_many_labels(first: int, lift: str, second: int, measure
 def test_heads_by_summed_counts(measure: str, seed: int, negative: bool, limit: int | None) -> None:
     """Several rules deep, so that labels are set on some of the covered examples and not on others."""
     rng = np.random.default_rng(seed)
-    rows, labels = int(rng.integers(6, 20)), int(rng.integers(2, 6))
+    rows, labels = int(rng.integers(6, 15)), int(rng.integers(2, 6))
     truth = (rng.random((rows, labels)) < rng.random(labels)).astype(np.uint8)
     table = Table.from_array(rng.normal(size=(rows, 2)).round(1))
     problem = Problem(table, truth, np.ones(rows, dtype=np.int64), seed)
@@ -283,7 +283,7 @@ def test_few_literals_by_their_positive_rows(measure: str, threads: int) -> None
             numbers_with_rare_labels(seed),
             Objective(measure),
             GrowOptions(),
-            rounds=12,
+            rounds=6,
             threads=threads,
             limits=SMALL_BINS,
         )
@@ -317,7 +317,7 @@ def nominal_with_many_labels(seed: int) -> Problem:
 def test_nominal_columns_under_many_labels(measure: str, threads: int) -> None:
     for seed in range(2):
         problem = nominal_with_many_labels(20 * threads + seed)
-        learn_both(problem, Objective(measure, negative=seed % 2 == 0), GrowOptions(), threads, rounds=4)
+        learn_both(problem, Objective(measure, negative=seed % 2 == 0), GrowOptions(), threads, rounds=3)
 
 
 @st.composite
@@ -350,7 +350,7 @@ LISTED += [Objective(RatioMeasure("odd", (0, 1, 0, 3, 0), (0, 2, 1, 1, 1)), aver
 
 
 @pytest.mark.parametrize("threads", [1, 3])
-@SOME
+@FEW
 @given(problem=list_problems(), objective=st.sampled_from(LISTED), label_conditions=st.booleans())
 def test_tables_of_lists(problem: Problem, objective: Objective, label_conditions: bool, threads: int) -> None:
     options = GrowOptions(label_conditions=label_conditions)
@@ -371,7 +371,7 @@ def test_long_lists_of_rules_under_many_labels(measure: str) -> None:
             Objective(measure),
             GrowOptions(),
             seed + 1,
-            rounds=12,
+            rounds=8,
             limits=KEPT_COUNTS,
         )
 

@@ -27,7 +27,7 @@ def _data(rng: np.random.Generator) -> tuple[Table, Any, Any]:
 
 
 def _rules(data: tuple[Table, Any, Any], objective: Objective, options: GrowOptions) -> list[Any]:
-    return grown(ReferenceEngine(*data, objective, options), 4)
+    return grown(ReferenceEngine(*data, objective, options), 3)
 
 
 @pytest.mark.parametrize("lift", ["none", "kln:0.3", "peak:2,1.4"])
@@ -53,7 +53,7 @@ def _log_gain(tp: Any, fp: Any, tn: Any, fn: Any) -> Any:
 def test_bounds_of_a_monotone_function_lose_nothing(size: int | None, monkeypatch: pytest.MonkeyPatch) -> None:
     measure = FunctionMeasure("log gain", _log_gain, monotone=True)
     worlds = []
-    for seed in range(8):
+    for seed in range(5):
         objective = Objective(measure, negative=bool(seed % 3), max_head_size=size)
         arguments = _data(np.random.default_rng(seed)), objective, GrowOptions(beam_width=1 + seed % 2)
         worlds.append((arguments, _rules(*arguments)))
@@ -66,7 +66,7 @@ def test_bounds_of_a_monotone_function_lose_nothing(size: int | None, monkeypatc
 def test_a_best_head_that_is_right_more_often_is_noticed() -> None:
     rng = np.random.default_rng(1)
     seen = set()
-    for _ in range(100):
+    for _ in range(50):
         world = World.make((rng.random((int(rng.integers(2, 7)), 3)) < 0.5).astype(np.uint8))
         objective = Objective("f2", averaging="example", lift="peak:2,1.5")
         found = best_head(world, objective)

@@ -40,6 +40,11 @@ def limited(data: Dataset):
     return model
 
 
+@pytest.fixture(scope="module")
+def proved(limited, data):
+    return certify(limited, data)
+
+
 def test_a_limited_list_is_stored_and_printed_with_its_bounds(limited, tmp_path) -> None:
     limited.save(tmp_path / "model.json")
     again = load(tmp_path / "model.json")
@@ -50,22 +55,22 @@ def test_a_limited_list_is_stored_and_printed_with_its_bounds(limited, tmp_path)
     assert json.loads((tmp_path / "model.json").read_text())["info"]["options"]["effort"] == 30
 
 
-def test_a_limited_list_is_verified_but_not_called_exact(limited, data) -> None:
-    for model in (limited, certify(limited, data)):
+def test_a_limited_list_is_verified_but_not_called_exact(limited, proved, data) -> None:
+    for model in (limited, proved):
         found = verify(model, data)
         assert found.ok, str(found)
         doubtful = sum(rule.bound is not None for rule in model.rules)
         assert found.unchecked == (f"that the heads of {doubtful} of 6 rules are the best, which nobody has proved",)
 
 
-def test_a_bound_that_is_too_low_is_found(limited, data) -> None:
+def test_a_bound_that_is_too_low_is_found(limited, proved, data) -> None:
     number = next(k for k, rule in enumerate(limited.rules) if rule.bound is not None)
     for bound in (None, limited.rules[number].value):
         rules = list(limited.rules)
         rules[number] = replace(rules[number], bound=bound)
         found = verify(replace(limited, rules=tuple(rules)), data, learn=False)
         assert [finding.what for finding in found.findings] == ["the bound on other heads"]
-    rules = list(certify(limited, data).rules)
+    rules = list(proved.rules)
     assert rules[number].certificate is not None
     rules[number] = replace(rules[number], certificate={**rules[number].certificate, "bound": "0"})
     found = verify(replace(limited, rules=tuple(rules)), data, learn=False)

@@ -33,6 +33,7 @@ def world(rows: int = 400) -> tuple[pd.DataFrame, pd.DataFrame]:
     return X, (Y ^ (rng.random(Y.shape) < 0.03)).astype(int)
 
 
+pytestmark = pytest.mark.usefixtures("few_trees")
 OPTIONS = {
     "plain": {},
     "without a teacher": {"teacher": None},

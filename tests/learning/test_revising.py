@@ -66,7 +66,7 @@ def test_every_label_is_expected_to_be_as_precise_as_asked(kind, least):
     assert all(chance >= least for chance in chances)
     assert chances or least == 0.9
     if weights is None:
-        assert not fitted.rules_.verify(X, Y).findings
+        assert not fitted.rules_.verify(X, Y, learn=least == 0.6).findings  # learned anew once is enough
 
 
 def test_weak_labels_are_kept_out_by_choosing_again():
@@ -134,7 +134,7 @@ def test_what_is_said_of_nearly_all_is_a_constant_unless_that_costs_much(kinds, 
     model = RuleListClassifier().fit(X, Y).rules_
     assert said_first(model) == (rules, said)
     assert bool(model.constants()) == (not rules)
-    assert not model.verify(X, Y).findings
+    assert not model.verify(X, Y, learn=False).findings
 
 
 @pytest.mark.filterwarnings("ignore::polyrule.errors.ModelWarning")

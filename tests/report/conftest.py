@@ -7,37 +7,35 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.browser import windows
 from tests.report.worlds import random_data, random_model
 
 from polyrule.report import Report, build
 
 
 @pytest.fixture
-def visit(browser: Any, tmp_path: Path) -> Iterator[Callable[..., Any]]:
+def visit(shared_window: Any, tmp_path: Path) -> Iterator[Callable[..., Any]]:
     """Open a report; whatever the page complains about or asks the network for fails the test."""
     troubles: list[str] = []
-    contexts: list[Any] = []
+    saved: list[Path] = []
+    listeners: dict[str, Callable[[Any], Any]] = {
+        "console": lambda told: troubles.append(told.text) if told.type in ("error", "warning") else None,
+        "pageerror": lambda error: troubles.append(str(error)),
+        "request": lambda asked: None if asked.url.startswith("file:") else troubles.append(asked.url),
+        "dialog": lambda dialog: (troubles.append(f"dialog: {dialog.message}"), dialog.dismiss()),
+    }
+    with windows(shared_window, listeners) as open_window:
 
-    def open_page(report: Report, section: str = "", **options: Any) -> Any:
-        path = tmp_path / f"report{len(contexts)}.html"
-        report.save(path)
-        context = browser.new_context(**({"viewport": {"width": 1280, "height": 900}} | options))
-        contexts.append(context)
-        page = context.new_page()
-        page.set_default_timeout(10_000)
-        page.on(
-            "console", lambda message: troubles.append(message.text) if message.type in ("error", "warning") else None
-        )
-        page.on("pageerror", lambda error: troubles.append(str(error)))
-        page.on("request", lambda asked: None if asked.url.startswith("file:") else troubles.append(asked.url))
-        page.on("dialog", lambda dialog: (troubles.append(f"dialog: {dialog.message}"), dialog.dismiss()))
-        page.goto(path.as_uri() + (f"#{section}" if section else ""))
-        return page
+        def open_page(report: Report, section: str = "", **options: Any) -> Any:
+            saved.append(tmp_path / f"report{len(saved)}.html")
+            report.save(saved[-1])
+            page = open_window(**options)
+            page.set_default_timeout(10_000)
+            page.goto(saved[-1].as_uri() + (f"#{section}" if section else ""))
+            return page
 
-    open_page.troubles = troubles  # type: ignore[attr-defined]  # for a test that provokes one
-    yield open_page
-    for context in contexts:
-        context.close()
+        open_page.troubles = troubles  # type: ignore[attr-defined]  # for a test that provokes one
+        yield open_page
     assert troubles == []
 
 

@@ -37,6 +37,7 @@ from polyrule.scale.workers import Share, add_up, answer_share, unpacked_answer
 
 # distributed and tornado leave sockets and loops to the interpreter's end
 pytestmark = [
+    pytest.mark.usefixtures("few_trees"),
     pytest.mark.filterwarnings("ignore::ResourceWarning"),
     pytest.mark.filterwarnings("ignore::DeprecationWarning"),
     pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
@@ -257,12 +258,18 @@ def test_what_breaks_in_mid_fit_changes_nothing(breakable, tmp_path, source: str
     assert found == [str(expected)]
 
 
-@pytest.fixture
-def breakable():
+@pytest.fixture(scope="module")
+def processes():
     dask.config.set({"distributed.deploy.lost-worker-timeout": "10 minutes"})  # a busy machine starts them slowly
-    cluster = LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None)
-    with cluster, Client(cluster) as client:
-        yield cluster, client
+    with LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None) as cluster:
+        yield cluster
+
+
+@pytest.fixture
+def breakable(processes):
+    with Client(processes) as client:
+        client.wait_for_workers(2)  # those that were killed come back
+        yield processes, client
 
 
 @settings(max_examples=50, deadline=None)

@@ -37,7 +37,7 @@ OBJECTIVES = [
 
 
 @pytest.mark.parametrize("objective", OBJECTIVES, ids=str)
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=5, deadline=None)
 @given(
     problem=problems(max_rows=14, max_features=4, max_labels=4),
     blocks=st.sampled_from([1, 2, 5]),
@@ -51,7 +51,7 @@ def test_every_objective(objective: Objective, problem: Problem, blocks: int, th
     learn_both(mine, reference, problem.seed)
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=12, deadline=None)
 @given(
     problem=problems(max_rows=14, max_features=4, max_labels=4),
     width=st.integers(1, 3),
@@ -67,7 +67,7 @@ def test_every_option(problem, width, coverage, longest, label_conditions) -> No
 
 
 @pytest.mark.parametrize("objective", OBJECTIVES, ids=str)
-@settings(max_examples=6, deadline=None)
+@settings(max_examples=4, deadline=None)
 @given(problem=problems(max_rows=14, max_features=4, max_labels=4), blocks=st.sampled_from([1, 3]))
 def test_groups_of_every_objective(objective: Objective, problem: Problem, blocks: int) -> None:
     packed, options = packed_of(problem, blocks), GrowOptions(max_members=4)
@@ -75,7 +75,7 @@ def test_groups_of_every_objective(objective: Objective, problem: Problem, block
     learn_both(counted(packed, local(packed, 2), objective, options), reference, problem.seed)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=12, deadline=None)
 @given(
     problem=problems(max_rows=14, max_features=4, max_labels=4),
     width=st.integers(1, 3),
@@ -91,7 +91,7 @@ def test_groups_with_every_option(problem, width, coverage, longest, label_condi
     learn_both(counted(packed, local(packed), objective, options), reference, problem.seed)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(problem=problems(max_rows=30, max_features=3, max_labels=3), most=st.integers(2, 5))
 def test_bins_are_learned_like_values(problem: Problem, most: int) -> None:
     """With fewer bins than values the engine learns what the reference learns from the codes."""

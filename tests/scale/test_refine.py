@@ -27,7 +27,7 @@ def refining(problem: Problem, objective: Objective, options: GrowOptions, most:
 
 
 @pytest.mark.parametrize("objective", OBJECTIVES[:6] + OBJECTIVES[7:9] + OBJECTIVES[12:15], ids=str)
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=5, deadline=None)
 @given(problem=problems(max_rows=24, max_features=3, max_labels=4), most=st.integers(2, 4), blocks=st.integers(1, 3))
 def test_every_objective(objective: Objective, problem: Problem, most: int, blocks: int) -> None:
     mine = refining(problem, objective, GrowOptions(), most, blocks)
@@ -35,7 +35,7 @@ def test_every_objective(objective: Objective, problem: Problem, most: int, bloc
     learn_both(mine, reference, problem.seed)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(
     problem=problems(max_rows=24, max_features=3, max_labels=3),
     most=st.integers(2, 4),

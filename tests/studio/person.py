@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
+from tests.browser import windows
 from tests.studio.conftest import Client, songs
 
 from polyrule.studio.launch import Studio
@@ -17,29 +18,25 @@ SECTIONS = [
 
 
 @pytest.fixture
-def visit(browser: Any) -> Iterator[Callable[..., Any]]:
+def visit(shared_window: Any) -> Iterator[Callable[..., Any]]:
     """Open a studio's page; whatever it complains about, or asks anybody else for, fails the test."""
     troubles: list[str] = []
-    contexts: list[Any] = []
+    own: list[str] = []  # addresses that may be asked
+    listeners: dict[str, Callable[[Any], Any]] = {
+        "console": lambda told: troubles.append(told.text) if told.type in ("error", "warning") else None,
+        "pageerror": lambda error: troubles.append(str(error)),
+        "request": lambda asked: None if asked.url.startswith((*own, "data:", "blob:")) else troubles.append(asked.url),
+    }
+    with windows(shared_window, listeners) as open_window:
 
-    def open_page(studio: Studio, section: str = "", **options: Any) -> Any:
-        context = browser.new_context(**({"viewport": {"width": 1280, "height": 900}} | options))
-        contexts.append(context)
-        page = context.new_page()
-        page.set_default_timeout(60_000)
-        page.on("console", lambda told: troubles.append(told.text) if told.type in ("error", "warning") else None)
-        page.on("pageerror", lambda error: troubles.append(str(error)))
-        own = studio.url.rsplit("/", 2)[0]
-        page.on(
-            "request",
-            lambda asked: None if asked.url.startswith((own, "data:", "blob:")) else troubles.append(asked.url),
-        )
-        page.goto(studio.url + (f"#{section}" if section else ""))
-        return page
+        def open_page(studio: Studio, section: str = "", **options: Any) -> Any:
+            own.append(studio.url.rsplit("/", 2)[0])
+            page = open_window(**options)
+            page.set_default_timeout(60_000)
+            page.goto(studio.url + (f"#{section}" if section else ""))
+            return page
 
-    yield open_page
-    for context in contexts:
-        context.close()
+        yield open_page
     # A test may end its studio while the page still asks it something; nobody else is asked, see above.
     assert [trouble for trouble in troubles if "ERR_CONNECTION_REFUSED" not in trouble] == []
 

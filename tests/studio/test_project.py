@@ -191,14 +191,20 @@ def test_one_writer_at_a_time(tmp_path):
     path = tmp_path / "work.json"
     program = (
         "import sys, pathlib\nfrom polyrule.studio.project_file import sole_writer\n"
-        "try:\n    with sole_writer(pathlib.Path(sys.argv[1])): print('mine')\n"
-        "except Exception as problem: print(problem)\n"
+        "for _ in sys.stdin:\n"
+        "    try:\n        with sole_writer(pathlib.Path(sys.argv[1])): print('mine', flush=True)\n"
+        "    except Exception as problem: print(problem, flush=True)\n"
     )
+    with subprocess.Popen(
+        [sys.executable, "-c", program, str(path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as process:
 
-    def other():
-        return subprocess.run([sys.executable, "-c", program, str(path)], capture_output=True, text=True).stdout
+        def other():
+            process.stdin.write("try\n")
+            process.stdin.flush()
+            return process.stdout.readline()
 
-    with sole_writer(path):
-        assert "another polyrule studio has this project open" in other()
-    assert other() == "mine\n"
+        with sole_writer(path):
+            assert "another polyrule studio has this project open" in other()
+        assert other() == "mine\n"
     assert list(tmp_path.iterdir()) == []

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import json
+import runpy
 import subprocess
 import sys
+import warnings
 
 import pytest
 from fuzz.seeds import workbook
@@ -296,7 +299,7 @@ def test_the_script_gives_the_same_model(session):
     for text in ("happy <- tempo > 150, level > -30", "happy <- genre = folk, level > -30"):
         session.change({"step": {"do": "insert", "at": 1, "text": text}})
     session.change({"step": {"do": "join", "rules": [1, 2], "name": 'quick "or" folk'}})
-    assert_script_repeats(session)
+    assert_script_repeats(session, alone=True)
 
 
 def test_the_script_of_a_scorecard_gives_the_same_model(tmp_path):
@@ -323,11 +326,17 @@ def test_the_script_of_a_scorecard_gives_the_same_model(tmp_path):
     assert_script_repeats(session)
 
 
-def assert_script_repeats(session):
+def assert_script_repeats(session, alone=False):
+    """Run the script, `alone` as a program of its own, and compare the models."""
     folder = session.path.parent
     (folder / "script.py").write_text(session.script(), encoding="utf-8")
-    done = subprocess.run([sys.executable, "-W", "ignore", "script.py"], cwd=folder, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
+    (folder / "model.json").unlink(missing_ok=True)
+    if alone:
+        done = subprocess.run([sys.executable, "-W", "ignore", "script.py"], cwd=folder, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+    else:
+        with contextlib.chdir(folder), warnings.catch_warnings(action="ignore"):
+            runpy.run_path("script.py", run_name="__main__")
     made, saved = polyrule.load(folder / "model.json"), session.finished()
     plain = {name: value for name, value in saved.info.items() if name not in ("history", "notes")}
     for model in (made, saved):

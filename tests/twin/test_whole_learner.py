@@ -40,7 +40,7 @@ def predictions_by_hand(world: World, model: Any) -> list[list[int]]:
 @pytest.mark.parametrize("heads", ["multi", "single"])
 def test_separate_and_conquer(kernels: str | None, heads: str) -> None:
     compared = 0
-    for seed in range(40):
+    for seed in range(34):
         world = small_world(seed)
         rng = np.random.default_rng(seed)
         weights = [1, *(max(1, int(w)) for w in world.weights[1:])]
@@ -67,7 +67,7 @@ def test_separate_and_conquer(kernels: str | None, heads: str) -> None:
 @pytest.mark.parametrize("measure", ["precision", "f0.5", "hamming"])
 def test_binary_relevance(kernels: str | None, measure: str) -> None:
     compared = 0
-    for seed in range(100, 125):
+    for seed in range(100, 116):
         world = small_world(seed)
         weights = [1, *(max(1, int(w)) for w in world.weights[1:])]
         truth = np.array(world.Y)
@@ -93,7 +93,7 @@ def test_learning_goes_on_only_while_more_than_remaining_is_left() -> None:
 
 def test_beam_and_every_objective_by_the_book() -> None:
     compared = 0
-    for seed in range(200, 290):
+    for seed in range(200, 250):
         rng = np.random.default_rng([2024, seed])
         world = draw(rng, fits=0, small=True)
         if 0 in world.weights:

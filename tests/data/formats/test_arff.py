@@ -216,7 +216,7 @@ def files(draw):
     return names, kinds, cells
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(files(), st.booleans())
 @example((["a"], [None], [[0.0], [None]]), True)
 def test_random_files_come_back(made, sparse):

@@ -17,7 +17,7 @@ def bits(numbers) -> list[int]:
     return np.array(numbers, dtype=np.float64).view(np.int64).tolist()
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(st.lists(DECIMALS, min_size=1, max_size=12))
 @example(["0", "-0", "-0.0", "999999999999999", "0.1", "1.", ".5", "+7", "?", "123456789012345"])
 def test_the_same_bits_as_float(words):

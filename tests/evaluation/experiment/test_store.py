@@ -1,6 +1,5 @@
 import json
 import os
-import signal
 import subprocess
 import sys
 import textwrap
@@ -68,37 +67,27 @@ WRITER = textwrap.dedent(
 )
 
 
-def test_killed_while_writing_leaves_whole_rows_only(tmp_path):
+def test_one_process_holds_the_directory_and_leaves_whole_rows_only_when_killed_while_writing(tmp_path):
     for moment in (0.02, 0.15):
         process = subprocess.Popen([sys.executable, "-c", WRITER, tmp_path], stdout=subprocess.PIPE, text=True)
         assert process.stdout.readline() == "ready\n"
         time.sleep(moment)
-        process.send_signal(signal.SIGKILL)
-        process.wait()
-        process.stdout.close()
+        try:
+            with (
+                pytest.raises(StoreError, match=rf"another experiment is running .*process {process.pid}"),
+                RowStore(tmp_path).locked(),
+            ):
+                pass
+        finally:
+            process.kill()
+            process.wait()
+            process.stdout.close()
         store = RowStore(tmp_path)
         for row in store.rows():
             assert len(row["filler"]) == 20000
         with store.locked():  # the dead process holds nothing, and its unfinished file is cleared away
             assert not list(store.row_directory.glob(".*"))
     assert store.rows()
-
-
-def test_only_one_process_may_hold_the_directory(tmp_path):
-    process = subprocess.Popen([sys.executable, "-c", WRITER, tmp_path], stdout=subprocess.PIPE, text=True)
-    try:
-        assert process.stdout.readline() == "ready\n"
-        with (
-            pytest.raises(StoreError, match=rf"another experiment is running .*process {process.pid}"),
-            RowStore(tmp_path).locked(),
-        ):
-            pass
-    finally:
-        process.kill()
-        process.wait()
-        process.stdout.close()
-    with RowStore(tmp_path).locked():
-        pass
 
 
 def test_rows_are_plain_json(tmp_path):
