@@ -98,7 +98,8 @@ class Teacher:
         text = looks_like_text(design, usual)
         if trees is None:
             trees = _TREES_FOR_TEXT if text else _TREES
-        self._members: dict[str, Member] = {"forest": Forest(design, truth, weights, trees, seed, threads, stop, keep)}
+        forest = Forest(design, truth, weights, trees, seed, threads, stop, keep, usual)
+        self._members: dict[str, Member] = {"forest": forest}
         if not stop():
             self._members["kernel"] = KernelRidge(design, truth, weights, seed, text)
             if text and not stop():
